@@ -1,0 +1,36 @@
+# What a builder may choose, and the compile flags that follow from it.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+option(THINPIPE_TESTS "Build the tests" ON)
+option(THINPIPE_WERROR "Treat warnings in thinpipe's own code as errors" ON)
+set(THINPIPE_SANITIZE "" CACHE STRING "Sanitizer: address, undefined, thread or empty")
+set(THINPIPE_TRAINING AUTO CACHE STRING "Build capture from training (libtorch): AUTO, ON, OFF")
+set(THINPIPE_CUDA AUTO CACHE STRING "Use the CUDA Toolkit: AUTO, ON, OFF")
+set(THINPIPE_SIMGRID AUTO CACHE STRING "Use SimGrid: AUTO, ON, OFF")
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+
+include(GNUInstallDirs)
+set(CMAKE_INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR} $ORIGIN/../../${CMAKE_INSTALL_LIBDIR}
+                        $ORIGIN)
+
+find_program(THINPIPE_CCACHE ccache)
+if(THINPIPE_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${THINPIPE_CCACHE})
+endif()
+
+if(THINPIPE_SANITIZE)
+  add_compile_options(-fsanitize=${THINPIPE_SANITIZE} -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=${THINPIPE_SANITIZE})
+  if(THINPIPE_SANITIZE STREQUAL "undefined")
+    add_compile_options(-fno-sanitize-recover=all)
+  endif()
+endif()

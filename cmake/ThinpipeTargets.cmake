@@ -1,0 +1,43 @@
+# One way to declare a library, a program and a test, so that flags and install rules cannot drift.
+
+function(thinpipe_compile_flags target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+                                           -Woverloaded-virtual -Wunused)
+  if(THINPIPE_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()
+
+# thinpipe_library(NAME SOURCES ... PUBLIC deps... PRIVATE deps...)
+# A shared library: its self-registering objects are then always loaded.
+function(thinpipe_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(thinpipe_${name} SHARED ${ARG_SOURCES})
+  add_library(thinpipe::${name} ALIAS thinpipe_${name})
+  set_target_properties(thinpipe_${name} PROPERTIES EXPORT_NAME ${name} VERSION ${PROJECT_VERSION}
+                                                    SOVERSION ${PROJECT_VERSION_MAJOR})
+  target_compile_features(thinpipe_${name} PUBLIC cxx_std_20)
+  target_include_directories(
+    thinpipe_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/thinpipe>)
+  target_link_libraries(thinpipe_${name} PUBLIC thinpipe::base ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
+  thinpipe_compile_flags(thinpipe_${name})
+endfunction()
+
+# thinpipe_program(NAME SOURCES ... LINK deps...): an executable in build/bin.
+function(thinpipe_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  thinpipe_compile_flags(${name})
+endfunction()
+
+# thinpipe_test(NAME SOURCES ... LINK deps... [LABELS ...]): a GoogleTest binary, one ctest entry a case.
+function(thinpipe_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  thinpipe_compile_flags(${name})
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+endfunction()

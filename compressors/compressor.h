@@ -1,0 +1,105 @@
+// The interface every gradient compressor has, whatever parts it is made of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace thinpipe {
+
+/// How payloads of several workers become one aggregate.
+enum class Aggregation {
+  kAllReduce,  ///< the payload is a dense array of floats and sums element by element
+  kAllGather,  ///< every worker receives every payload and decodes all of them
+};
+
+const char* to_string(Aggregation aggregation);
+
+/// A payload that came from outside could not be decoded: truncated, too long, out of range.
+class PayloadError : public InputError {
+ public:
+  using InputError::InputError;
+};
+
+/// What both ends know of a tensor beforehand (shared configuration, SBC section II).
+struct TensorInfo {
+  std::string name;
+  std::vector<std::int64_t> shape;  ///< row-major; empty for a scalar
+  std::size_t elements = 0;         ///< product of `shape`; may be 0
+};
+
+/// What is the same for all tensors of one worker.
+struct CompressorSettings {
+  std::uint64_t seed = 1;  ///< shared by all workers; drives sampling and stochastic rounding
+  int rank = 0;            ///< this worker; enters the seed where workers must differ
+  int threads = 1;         ///< threads one encode may use
+};
+
+/// One tensor's gradient in one step.
+struct GradientInput {
+  std::span<const float> values;   ///< d elements. Must be finite: see Compressor::encode.
+  std::span<const float> squares;  ///< d second moments q, or empty (Tsuzuku et al. need them)
+  std::uint64_t step = 0;          ///< counts from 0
+  double epoch = 0;                ///< for warm-up schedules
+};
+
+/// What one encode did. Times are the caller's business.
+struct EncodeReport {
+  std::size_t encoded_bytes = 0;      ///< exact size of the payload
+  std::size_t target_elements = 0;    ///< k = max(ceil(ratio d), 1); 0 where a method has no target
+  std::size_t selected_elements = 0;  ///< k-hat: elements the payload carries
+  double threshold = 0;               ///< on |c|; NaN where the method used none
+  int passes = 0;                     ///< passes over the d elements
+};
+
+/// One tensor's compressor with the state it carries between steps. Not thread-safe.
+///
+/// Non-finite input: `encode` never crashes and its payload always decodes, but what a NaN or an
+/// infinity turns into is the method's own; thinpipe's drivers look for them before encoding.
+class Compressor {
+ public:
+  virtual ~Compressor() = default;
+
+  /// d, the number of elements of the tensor.
+  virtual std::size_t elements() const = 0;
+
+  /// Upper bound of a payload in bytes, whatever the input; known before the first step.
+  virtual std::size_t max_encoded_size() const = 0;
+
+  /// Adds the gradient to the memory, compresses, writes the payload to the front of `payload`
+  /// (at least max_encoded_size() bytes) and keeps what was not sent.
+  /// @throws InputError when sizes do not fit or a required input (squares) is missing.
+  virtual EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) = 0;
+
+  /// out += factor * decoded. Needs only the payload and the shared configuration, so any
+  /// worker's compressor of the same spec and tensor decodes any other worker's payload.
+  /// @throws PayloadError when the payload is malformed; `out` is then unspecified.
+  virtual void decode_add(std::span<const std::byte> payload, float factor,
+                          std::span<float> out) const = 0;
+
+  /// |decoded - c| / |c| (L2) of the last encode, c being what was compressed: the gradient plus
+  /// what memory held. Call right after encode with the same gradient and the payload it wrote.
+  /// 0 when c is all zeros. Not part of a step's time.
+  virtual double relative_error(const GradientInput& gradient,
+                                std::span<const std::byte> payload) const = 0;
+
+  /// Exchange every `period()`-th step (SBC fig. 2a "delay"); 1 for all but delayed methods.
+  /// In the steps between, the driver calls hold() instead of encode().
+  virtual std::uint64_t period() const { return 1; }
+  virtual void hold(const GradientInput& gradient);
+
+  /// Forgets everything carried between steps.
+  virtual void reset() = 0;
+
+  /// Checkpoint of what is carried between steps.
+  /// load_state @throws InputError when the bytes are not of this spec and tensor.
+  virtual void save_state(std::vector<std::byte>& state) const = 0;
+  virtual void load_state(std::span<const std::byte> state) = 0;
+};
+
+}  // namespace thinpipe

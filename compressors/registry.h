@@ -1,0 +1,73 @@
+// The named methods: each registers itself from its own file, with its parameters and its source.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compressors/compressor.h"
+#include "compressors/spec.h"
+
+namespace thinpipe {
+
+/// A parameter of a method. Flags, help, listings and checks are made from this alone.
+struct ParameterInfo {
+  enum class Type { kReal, kInteger, kChoice, kFlag };
+  std::string name;
+  Type type = Type::kReal;
+  std::string default_value;         ///< as a user would write it
+  std::string help;                  ///< one line, with the unit
+  double minimum = 0;                ///< for numbers; see exclusive_minimum
+  double maximum = 0;                ///< inclusive
+  bool exclusive_minimum = false;    ///< true: value > minimum
+  std::vector<std::string> choices;  ///< for kChoice
+};
+
+/// A spec whose every value is present (defaults filled in) and checked against its ParameterInfo.
+class Parameters {
+ public:
+  Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec);  ///< @throws InputError
+  double real(const std::string& name) const;
+  long long integer(const std::string& name) const;
+  const std::string& choice(const std::string& name) const;
+  bool flag(const std::string& name) const;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+struct MethodInfo {
+  using Factory = std::function<std::unique_ptr<Compressor>(const Parameters&, const TensorInfo&,
+                                                            const CompressorSettings&)>;
+  std::string name;
+  std::string summary;  ///< one line
+  std::string source;   ///< paper, section or equation
+  Aggregation aggregation = Aggregation::kAllGather;
+  std::vector<ParameterInfo> parameters;
+  /// Expected payload bits per element of the tensor, for listings; not a measurement.
+  std::function<double(const Parameters&)> expected_bits;
+  Factory make;
+};
+
+/// `static const Registration kTopK{{.name = "topk", ...}};` at namespace scope registers a method.
+class Registration {
+ public:
+  explicit Registration(MethodInfo info);
+};
+
+/// All methods, ordered by name.
+const std::vector<MethodInfo>& methods();
+
+/// @throws InputError for an unknown name, with the nearest one.
+const MethodInfo& find_method(const std::string& name);
+
+/// Checks name, keys and values. @throws InputError naming the spec, the key and what is allowed.
+void check_spec(const Spec& spec);
+
+/// A compressor for one tensor. @throws InputError as check_spec.
+std::unique_ptr<Compressor> make_compressor(const Spec& spec, const TensorInfo& tensor,
+                                            const CompressorSettings& settings);
+
+}  // namespace thinpipe

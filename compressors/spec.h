@@ -1,0 +1,30 @@
+// The grammar in which compressors are named: `name:key=value,key=value`, alternatives by `|`.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace thinpipe {
+
+/// A parsed `sidco:dist=exp,ratio=0.001`. Keys are unique and ordered, so that printing a Spec
+/// gives one canonical text for one meaning.
+struct Spec {
+  std::string name;
+  std::map<std::string, std::string> values;
+
+  /// `name` or `name:key=value,...` with keys in alphabetical order.
+  std::string to_string() const;
+  bool operator==(const Spec&) const = default;
+};
+
+/// Parses one spec without alternatives. Only the grammar is checked here; names and keys are
+/// checked by the registry (make_compressor, check_spec).
+/// @throws InputError naming what was expected at which place.
+Spec parse_spec(std::string_view text);
+
+/// Expands `topk:ratio=0.1|0.01` into the cross product of all alternatives, in writing order.
+std::vector<Spec> expand_specs(std::string_view text);
+
+}  // namespace thinpipe

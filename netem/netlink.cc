@@ -1,0 +1,184 @@
+#include "netem/netlink.h"
+
+#include <netlink/cache.h>
+#include <netlink/netlink.h>
+#include <netlink/route/addr.h>
+#include <netlink/route/link.h>
+#include <netlink/route/link/veth.h>
+#include <netlink/route/qdisc.h>
+#include <netlink/route/qdisc/netem.h>
+#include <netlink/route/qdisc/tbf.h>
+#include <netlink/route/tc.h>
+
+#include <cmath>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace thinpipe {
+
+namespace {
+
+void check(int result, const std::string& attempt) {
+  if (result < 0) throw RunError(fmt::format("{}: {}", attempt, nl_geterror(result)));
+}
+
+struct LinkDeleter {
+  void operator()(rtnl_link* link) const { rtnl_link_put(link); }
+};
+using LinkPtr = std::unique_ptr<rtnl_link, LinkDeleter>;
+
+struct QdiscDeleter {
+  void operator()(rtnl_qdisc* qdisc) const { rtnl_qdisc_put(qdisc); }
+};
+using QdiscPtr = std::unique_ptr<rtnl_qdisc, QdiscDeleter>;
+
+struct CacheDeleter {
+  void operator()(nl_cache* cache) const { nl_cache_free(cache); }
+};
+
+QdiscPtr new_root_qdisc(int index, const char* kind) {
+  QdiscPtr qdisc(rtnl_qdisc_alloc());
+  rtnl_tc* tc = TC_CAST(qdisc.get());
+  rtnl_tc_set_ifindex(tc, index);
+  rtnl_tc_set_parent(tc, TC_H_ROOT);
+  rtnl_tc_set_handle(tc, TC_HANDLE(1, 0));
+  if (kind != nullptr) check(rtnl_tc_set_kind(tc, kind), fmt::format("qdisc {}", kind));
+  return qdisc;
+}
+
+// The kernel's own copy of the root qdisc; empty when there is none.
+QdiscPtr read_root_qdisc(nl_sock* socket, int index) {
+  nl_cache* raw = nullptr;
+  check(rtnl_qdisc_alloc_cache(socket, &raw), "read the qdiscs");
+  const std::unique_ptr<nl_cache, CacheDeleter> cache(raw);
+  return QdiscPtr(rtnl_qdisc_get_by_parent(raw, index, TC_H_ROOT));
+}
+
+}  // namespace
+
+Netlink::Netlink() : socket_(nl_socket_alloc()) {
+  if (socket_ == nullptr) throw RunError("netlink socket: out of memory");
+  const int result = nl_connect(socket_, NETLINK_ROUTE);
+  if (result < 0) {
+    nl_socket_free(socket_);
+    check(result, "connect to rtnetlink");
+  }
+}
+
+Netlink::~Netlink() { nl_socket_free(socket_); }
+
+int Netlink::index_of(const std::string& interface) {
+  rtnl_link* raw = nullptr;
+  check(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw),
+        fmt::format("interface {}", interface));
+  const LinkPtr link(raw);
+  return rtnl_link_get_ifindex(raw);
+}
+
+void Netlink::add_link(const std::string& name, const char* kind) {
+  const LinkPtr link(rtnl_link_alloc());
+  rtnl_link_set_name(link.get(), name.c_str());
+  check(rtnl_link_set_type(link.get(), kind), fmt::format("add {} {}", kind, name));
+  check(rtnl_link_add(socket_, link.get(), NLM_F_CREATE | NLM_F_EXCL),
+        fmt::format("add {} {}", kind, name));
+}
+
+void Netlink::add_bridge(const std::string& name) { add_link(name, "bridge"); }
+
+void Netlink::add_veth(const std::string& name, const std::string& peer, int peer_namespace) {
+  const LinkPtr link(rtnl_link_veth_alloc());
+  rtnl_link_set_name(link.get(), name.c_str());
+  rtnl_link* other = rtnl_link_veth_get_peer(link.get());  // holds a reference of its own
+  rtnl_link_set_name(other, peer.c_str());
+  rtnl_link_set_ns_fd(other, peer_namespace);
+  rtnl_link_put(other);
+  check(rtnl_link_add(socket_, link.get(), NLM_F_CREATE | NLM_F_EXCL),
+        fmt::format("add veth {} with peer {}", name, peer));
+}
+
+void Netlink::enslave(const std::string& interface, const std::string& bridge) {
+  check(rtnl_link_enslave_ifindex(socket_, index_of(bridge), index_of(interface)),
+        fmt::format("put {} on bridge {}", interface, bridge));
+}
+
+void Netlink::set_up(const std::string& interface) {
+  rtnl_link* raw = nullptr;
+  check(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw),
+        fmt::format("interface {}", interface));
+  const LinkPtr link(raw);
+  const LinkPtr change(rtnl_link_alloc());
+  rtnl_link_set_flags(change.get(), rtnl_link_str2flags("up"));
+  check(rtnl_link_change(socket_, raw, change.get(), 0), fmt::format("bring {} up", interface));
+}
+
+void Netlink::add_address(const std::string& interface, const std::string& cidr) {
+  nl_addr* local = nullptr;
+  check(nl_addr_parse(cidr.c_str(), AF_INET, &local), fmt::format("address {}", cidr));
+  rtnl_addr* address = rtnl_addr_alloc();
+  rtnl_addr_set_ifindex(address, index_of(interface));
+  rtnl_addr_set_local(address, local);
+  const int result = rtnl_addr_add(socket_, address, 0);
+  rtnl_addr_put(address);
+  nl_addr_put(local);
+  check(result, fmt::format("give {} the address {}", interface, cidr));
+}
+
+void Netlink::set_tbf(const std::string& interface, double rate, std::uint32_t burst,
+                      std::uint32_t limit) {
+  const int index = index_of(interface);
+  const std::string attempt =
+      fmt::format("tbf rate {:.0f}bit burst {} limit {} on {}", rate, burst, limit, interface);
+  const auto bytes_per_second = static_cast<std::uint32_t>(std::llround(rate / 8));
+  const QdiscPtr qdisc = new_root_qdisc(index, "tbf");
+  // libnl takes an int and hands the kernel its 32 bits: rates to 34.36 Gbit/s survive the cast.
+  rtnl_qdisc_tbf_set_rate(qdisc.get(), static_cast<int>(bytes_per_second), static_cast<int>(burst),
+                          0);
+  rtnl_qdisc_tbf_set_limit(qdisc.get(), static_cast<int>(limit));
+  check(rtnl_qdisc_add(socket_, qdisc.get(), NLM_F_CREATE | NLM_F_REPLACE), attempt);
+
+  const QdiscPtr now = read_root_qdisc(socket_, index);
+  if (!now || std::string(rtnl_tc_get_kind(TC_CAST(now.get()))) != "tbf")
+    throw RunError(attempt + ": the kernel has no tbf there afterwards");
+  const auto kernel_rate = static_cast<std::uint32_t>(rtnl_qdisc_tbf_get_rate(now.get()));
+  const int kernel_limit = rtnl_qdisc_tbf_get_limit(now.get());
+  const int kernel_burst = rtnl_qdisc_tbf_get_rate_bucket(now.get());
+  // A bucket is kept as transmit time in whole microseconds on its way through libnl.
+  const double burst_slack = 1 + 2.0 * bytes_per_second / 1e6;
+  if (kernel_rate != bytes_per_second || kernel_limit != static_cast<int>(limit) ||
+      std::fabs(static_cast<double>(kernel_burst) - burst) > burst_slack)
+    throw RunError(fmt::format("{}: the kernel took rate {} B/s burst {} limit {}", attempt,
+                               kernel_rate, kernel_burst, kernel_limit));
+}
+
+void Netlink::add_htb(const std::string& interface) {
+  const QdiscPtr qdisc = new_root_qdisc(index_of(interface), "htb");
+  check(rtnl_qdisc_add(socket_, qdisc.get(), NLM_F_CREATE | NLM_F_REPLACE),
+        fmt::format("htb on {}", interface));
+}
+
+void Netlink::add_netem(const std::string& interface) {
+  const QdiscPtr qdisc = new_root_qdisc(index_of(interface), "netem");
+  rtnl_netem_set_delay(qdisc.get(), 1000);  // microseconds
+  check(rtnl_qdisc_add(socket_, qdisc.get(), NLM_F_CREATE | NLM_F_REPLACE),
+        fmt::format("netem on {}", interface));
+}
+
+void Netlink::delete_root_qdisc(const std::string& interface) {
+  const QdiscPtr qdisc = new_root_qdisc(index_of(interface), nullptr);
+  const int result = rtnl_qdisc_delete(socket_, qdisc.get());
+  if (result < 0 && result != -NLE_OBJ_NOTFOUND && result != -NLE_INVAL)
+    check(result, fmt::format("delete the qdisc of {}", interface));
+}
+
+QdiscCounters Netlink::root_counters(const std::string& interface) {
+  const QdiscPtr qdisc = read_root_qdisc(socket_, index_of(interface));
+  if (!qdisc) throw RunError(fmt::format("{} has no qdisc to count with", interface));
+  rtnl_tc* tc = TC_CAST(qdisc.get());
+  return {rtnl_tc_get_stat(tc, RTNL_TC_BYTES), rtnl_tc_get_stat(tc, RTNL_TC_PACKETS),
+          rtnl_tc_get_stat(tc, RTNL_TC_DROPS), rtnl_tc_get_stat(tc, RTNL_TC_BACKLOG)};
+}
+
+}  // namespace thinpipe

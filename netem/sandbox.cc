@@ -1,0 +1,177 @@
+#include "netem/sandbox.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "netem/file_descriptor.h"
+
+namespace thinpipe {
+
+namespace {
+
+std::atomic<int> g_stop_signal{0};
+std::atomic<pid_t> g_child{0};
+std::atomic<int> g_forwarded{0};
+
+constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
+void note_stop(int signal_number) { g_stop_signal = signal_number; }
+
+// In the caller: the first signal asks, the second does not ask any more.
+void forward_stop(int signal_number) {
+  const pid_t child = g_child;
+  if (child > 0) kill(child, g_forwarded++ == 0 ? signal_number : SIGKILL);
+}
+
+class SignalHandlers {
+ public:
+  explicit SignalHandlers(void (*handler)(int)) {
+    struct sigaction action = {};
+    action.sa_handler = handler;  // no SA_RESTART: waits return and look at the flag
+    for (std::size_t i = 0; i < std::size(kStopSignals); ++i)
+      sigaction(kStopSignals[i], &action, &before_[i]);
+  }
+  ~SignalHandlers() {
+    for (std::size_t i = 0; i < std::size(kStopSignals); ++i)
+      sigaction(kStopSignals[i], &before_[i], nullptr);
+  }
+  SignalHandlers(const SignalHandlers&) = delete;
+  SignalHandlers& operator=(const SignalHandlers&) = delete;
+
+ private:
+  struct sigaction before_[std::size(kStopSignals)];
+};
+
+void write_file(const char* path, const std::string& text) {
+  const FileDescriptor file(open(path, O_WRONLY | O_CLOEXEC));
+  if (!file.valid() || write(file.get(), text.data(), text.size()) < 0)
+    throw SystemError(fmt::format("write {}", path));
+}
+
+// Inside, the ordinary user is root of the sandbox; files made there belong to the user outside.
+void map_user(uid_t uid, gid_t gid) {
+  write_file("/proc/self/setgroups", "deny");
+  write_file("/proc/self/uid_map", fmt::format("0 {} 1", uid));
+  write_file("/proc/self/gid_map", fmt::format("0 {} 1", gid));
+}
+
+// A tmpfs in a mount namespace of our own needs a mount point that always exists and that nobody
+// inside misses. /proc/fs holds statistics of file systems only, and this /proc is ours alone.
+std::string mount_scratch() {
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    throw SystemError("make mounts private");
+  if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0 &&
+      mount("thinpipe", "/proc/fs", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") == 0)
+    return "/proc/fs";
+  // Containers that mask parts of /proc refuse a new one. /dev/shm is in memory as well; ranks on
+  // emulated hosts share no memory, so nobody inside misses it either.
+  if (mount("thinpipe", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") == 0)
+    return "/dev/shm";
+  throw SystemError("mount a private tmpfs on /proc/fs or /dev/shm");
+}
+
+int body_result(const std::function<int(const Sandbox&)>& body, bool map, uid_t uid, gid_t gid) {
+  try {
+    if (map) map_user(uid, gid);
+    const Sandbox sandbox{mount_scratch()};
+    const SignalHandlers handlers(note_stop);
+    return body(sandbox);
+  } catch (const InputError& error) {
+    fmt::print(stderr, "thinpipe: {}\n", error.what());
+    return kExitUsage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "thinpipe: {}\n", error.what());
+    return kExitFailed;
+  }
+}
+
+std::string namespace_advice(int error) {
+  std::string advice = fmt::format("namespaces are not to be had: {}.", std::strerror(error));
+  if (error == EPERM)
+    advice +=
+        " As an ordinary user they need unprivileged user namespaces: sysctl"
+        " kernel.unprivileged_userns_clone=1 (Debian), "
+        "kernel.apparmor_restrict_unprivileged_userns=0"
+        " (Ubuntu), or run as root; in a container, run it with CAP_SYS_ADMIN (docker run"
+        " --privileged)";
+  else if (error == ENOSPC || error == EUSERS)
+    advice +=
+        " A limit is 0 or reached: see sysctl user.max_user_namespaces and"
+        " user.max_net_namespaces";
+  else if (error == EINVAL)
+    advice +=
+        " The kernel lacks one of CONFIG_USER_NS, CONFIG_NET_NS, CONFIG_PID_NS, CONFIG_UTS_NS";
+  return advice;
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) throw SystemError("wait for the sandbox");
+  if (WIFSIGNALED(status)) {
+    if (g_forwarded > 0) return 128 + SIGINT;
+    throw RunError(fmt::format("the emulation was ended by signal {} ({})", WTERMSIG(status),
+                               strsignal(WTERMSIG(status))));
+  }
+  return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+bool stop_requested() { return g_stop_signal != 0; }
+int stop_signal() { return g_stop_signal; }
+
+int run_in_sandbox(const std::function<int(const Sandbox&)>& body) {
+  int hello[2], go[2];  // child -> caller: "I will die with you"; caller -> child: "then begin"
+  if (pipe2(hello, O_CLOEXEC) != 0 || pipe2(go, O_CLOEXEC) != 0) throw SystemError("pipe");
+  FileDescriptor hello_read(hello[0]), hello_write(hello[1]), go_read(go[0]), go_write(go[1]);
+
+  const uid_t uid = geteuid();
+  const gid_t gid = getegid();
+  const bool map = uid != 0;
+  std::fflush(nullptr);  // else buffered output would be printed by both
+  g_forwarded = 0;
+  const unsigned long flags = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS |
+                              (map ? CLONE_NEWUSER : 0UL) | SIGCHLD;
+  const auto child = static_cast<pid_t>(syscall(SYS_clone, flags, nullptr, nullptr, nullptr, 0));
+  if (child < 0) throw RunError(namespace_advice(errno));
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    hello_read.reset();
+    go_write.reset();
+    char byte = 'h';
+    // If the caller died before prctl took hold, one of these fails.
+    if (write(hello_write.get(), &byte, 1) != 1 || read(go_read.get(), &byte, 1) != 1) _exit(1);
+    hello_write.reset();
+    const int result = body_result(body, map, uid, gid);
+    std::fflush(nullptr);
+    _exit(result);
+  }
+  g_child = child;
+  const SignalHandlers handlers(forward_stop);
+  hello_write.reset();
+  go_read.reset();
+  char byte = 'g';
+  if (read(hello_read.get(), &byte, 1) != 1 || write(go_write.get(), &byte, 1) != 1)
+    kill(child, SIGKILL);
+  const int result = wait_for(child);
+  g_child = 0;
+  return result;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,32 @@
+// A process that holds everything an emulation makes, so that all of it ends when that process
+// does.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace thinpipe {
+
+/// What the body of a sandbox finds around it.
+struct Sandbox {
+  std::string scratch;  ///< folder in memory, private to the sandbox, gone with it
+};
+
+/// Runs `body` as the first process of new PID, network, UTS, mount (and, for an ordinary user,
+/// user) namespaces and returns its result; an exception's text goes to stderr and becomes the
+/// exit code of base/error.h.
+///
+/// Everything started inside dies with that process, and that process dies with the caller,
+/// however either ends: the kernel does it, so there is nothing to clean up after SIGKILL.
+/// SIGINT, SIGTERM and SIGHUP are passed on to the body once (see stop_requested); a second one
+/// kills the sandbox.
+/// @throws RunError when namespaces are not to be had, with what to enable.
+int run_in_sandbox(const std::function<int(const Sandbox&)>& body);
+
+/// True after the first SIGINT, SIGTERM or SIGHUP inside a sandbox. The body ends soon after.
+bool stop_requested();
+
+/// The signal that asked to stop, or 0.
+int stop_signal();
+
+}  // namespace thinpipe

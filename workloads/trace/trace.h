@@ -1,0 +1,73 @@
+// A gradient trace on disk, opened by mmap and never copied whole. docs/trace-format.md is normative.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace thinpipe {
+
+/// One parameter tensor of the traced model.
+struct TraceTensor {
+  std::string name;                 ///< unique within the trace
+  std::vector<std::int64_t> shape;  ///< row-major
+  std::size_t elements = 0;         ///< product of shape
+  std::size_t ready_order = 0;      ///< 0 is the first gradient ready in the backward pass
+};
+
+/// Times of one worker in one step, in seconds, as measured when the trace was captured.
+struct TraceStepTimes {
+  double forward = 0;
+  double backward = 0;
+  std::vector<double> ready;  ///< per tensor (trace order): since the backward pass began
+  double loss = 0;
+  double compute() const { return forward + backward; }
+};
+
+/// A trace folder, read-only. Every offset and length was checked when it was opened; hashes are
+/// checked by verify() alone.
+class Trace {
+ public:
+  /// @throws InputError naming file and field for anything missing, truncated or inconsistent.
+  explicit Trace(const std::filesystem::path& folder);
+  ~Trace();
+  Trace(Trace&&) noexcept;
+  Trace& operator=(Trace&&) noexcept;
+
+  const std::filesystem::path& folder() const;
+  const std::string& model() const;
+  const std::vector<TraceTensor>& tensors() const;
+  std::size_t elements() const;  ///< sum over tensors
+  std::size_t ranks() const;
+  std::size_t steps() const;                       ///< recorded steps
+  std::uint64_t training_step(std::size_t step) const;  ///< step number within the training run
+  const TraceStepTimes& times(std::size_t rank, std::size_t step) const;
+
+  /// The gradient of one tensor: points into the mapped file. FP32 little-endian.
+  std::span<const float> gradient(std::size_t rank, std::size_t step, std::size_t tensor) const;
+  /// Second moments q of the same shape, or empty where the trace has none.
+  std::span<const float> squares(std::size_t rank, std::size_t step, std::size_t tensor) const;
+
+  /// SHA-256 over trace.json's canonical content: names this trace in records.
+  std::string identity() const;
+
+  /// trace.json as parsed.
+  const nlohmann::json& metadata() const;
+
+  /// Recomputes every file's SHA-256. @throws InputError naming the first file that differs.
+  void verify() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace thinpipe
