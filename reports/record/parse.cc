@@ -1,0 +1,103 @@
+// From one line's JSON to a header or a point.
+#include "reports/record/parse.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "reports/record/fields.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr int kMostRanks = 1 << 20;
+
+Header parse_header(const Fields& fields, const std::string& where) {
+  Header header;
+  const std::int64_t version = fields.integer("version", 0, std::numeric_limits<int>::max());
+  if (version != kRecordVersion) {
+    throw InputError(where + ": field 'version': this thinpipe reads version " +
+                     std::to_string(kRecordVersion) + ", found " + std::to_string(version));
+  }
+  header.version = static_cast<int>(version);
+  header.kind = fields.text("kind");
+  header.created = fields.text("created");
+  header.command = fields.texts("command");
+  header.seed = fields.natural("seed");
+  // A run replays a trace; other kinds of measurement need not.
+  header.trace =
+      header.kind == "run" ? fields.object("trace").json() : fields.object_or_empty("trace");
+  header.fingerprint = fields.object("fingerprint").json();
+  header.calibration = fields.object_or_empty("calibration");
+  return header;
+}
+
+bool is_direction(const std::string& better) {
+  if (better == "lower" || better == "higher") return true;
+  const std::string prefix = "target:";
+  if (better.compare(0, prefix.size(), prefix) != 0) return false;
+  double target = 0;
+  const char* end = better.data() + better.size();
+  const auto [stop, error] = std::from_chars(better.data() + prefix.size(), end, target);
+  return error == std::errc() && stop == end && std::isfinite(target);
+}
+
+Metric parse_metric(const Fields& fields) {
+  Metric metric;
+  metric.unit = fields.text("unit");
+  metric.better = fields.text("better");
+  if (!is_direction(metric.better)) {
+    fields.complain("better", "'lower', 'higher' or 'target:<number>'");
+  }
+  metric.kind = fields.one_of("kind", {"timed", "exact", "quality"});
+  metric.samples = fields.numbers_or_nulls("samples");
+  return metric;
+}
+
+Axes parse_axes(const Fields& fields) {
+  Axes axes;
+  axes.compressor = fields.text("compressor");
+  axes.method = fields.text("method");
+  axes.link = fields.text("link");
+  axes.pattern = fields.text("pattern");
+  axes.rate = fields.positive_number("rate");
+  axes.delay = fields.number_at_least("delay", 0);
+  axes.ranks = static_cast<int>(fields.integer("ranks", 1, kMostRanks));
+  axes.repeat = static_cast<int>(fields.integer("repeat", 0, std::numeric_limits<int>::max()));
+  return axes;
+}
+
+Point parse_point(const Fields& fields) {
+  Point point;
+  point.id = fields.text("id");
+  if (point.id.empty()) fields.complain("id", "a string that is not empty");
+  point.axes = parse_axes(fields.object("axes"));
+  const std::string status = fields.one_of("status", {"ok", "invalid", "failed"});
+  point.status = status == "ok"        ? Status::kOk
+                 : status == "invalid" ? Status::kInvalid
+                                       : Status::kFailed;
+  point.reasons = fields.texts("reasons");
+  point.started = fields.text_or("started", "");
+  // A failed point may have measured nothing.
+  if (point.status != Status::kFailed || fields.has("metrics")) {
+    const Fields metrics = fields.object("metrics");
+    for (const auto& [name, metric] : metrics.json().items()) {
+      (void)metric;
+      point.metrics[name] = parse_metric(metrics.object(name));
+    }
+  }
+  point.fidelity = fields.object_or_empty("fidelity");
+  point.validation = fields.object_or_empty("validation");
+  return point;
+}
+
+}  // namespace
+
+std::variant<Header, Point> parse_record(const nlohmann::json& record, const std::string& where) {
+  const Fields fields(record, where);
+  if (fields.one_of("record", {"header", "point"}) == "header") return parse_header(fields, where);
+  return parse_point(fields);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,84 @@
+// Conversions from the typed view to JSON, and the small queries on it.
+#include "reports/record/record.h"
+
+#include <cmath>
+
+namespace thinpipe {
+
+const char* status_name(Status status) {
+  switch (status) {
+    case Status::kOk:
+      return "ok";
+    case Status::kInvalid:
+      return "invalid";
+    case Status::kFailed:
+      return "failed";
+  }
+  return "failed";
+}
+
+std::vector<double> Point::samples(const std::string& metric) const {
+  std::vector<double> finite;
+  const auto found = metrics.find(metric);
+  if (found == metrics.end()) return finite;
+  for (const double sample : found->second.samples) {
+    if (std::isfinite(sample)) finite.push_back(sample);
+  }
+  return finite;
+}
+
+std::optional<double> Point::fidelity_number(const std::string& name) const {
+  const auto found = fidelity.find(name);
+  if (found == fidelity.end() || !found->is_number()) return std::nullopt;
+  const double value = found->get<double>();
+  return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
+}
+
+std::set<std::string> Records::finished_ids() const {
+  std::set<std::string> ids;
+  for (const Point& point : points) {
+    if (point.status != Status::kFailed) ids.insert(point.id);
+  }
+  return ids;
+}
+
+nlohmann::json header_json(const Header& header) {
+  return {{"record", "header"},
+          {"version", header.version},
+          {"kind", header.kind},
+          {"created", header.created},
+          {"command", header.command},
+          {"seed", header.seed},
+          {"trace", header.trace},
+          {"fingerprint", header.fingerprint},
+          {"calibration", header.calibration}};
+}
+
+nlohmann::json point_json(const Point& point) {
+  nlohmann::json metrics = nlohmann::json::object();
+  for (const auto& [name, metric] : point.metrics) {
+    metrics[name] = {{"unit", metric.unit},
+                     {"better", metric.better},
+                     {"kind", metric.kind},
+                     {"samples", metric.samples}};
+  }
+  return {{"record", "point"},
+          {"id", point.id},
+          {"axes",
+           {{"compressor", point.axes.compressor},
+            {"method", point.axes.method},
+            {"link", point.axes.link},
+            {"rate", point.axes.rate},
+            {"delay", point.axes.delay},
+            {"ranks", point.axes.ranks},
+            {"repeat", point.axes.repeat},
+            {"pattern", point.axes.pattern}}},
+          {"status", status_name(point.status)},
+          {"reasons", point.reasons},
+          {"started", point.started},
+          {"metrics", metrics},
+          {"fidelity", point.fidelity},
+          {"validation", point.validation}};
+}
+
+}  // namespace thinpipe

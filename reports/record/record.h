@@ -1,0 +1,90 @@
+// The typed view of a records file; docs/records.md is the format's contract.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace thinpipe {
+
+/// The version of docs/records.md that this library writes and reads.
+inline constexpr int kRecordVersion = 1;
+
+/// The file's name inside a run's output folder.
+inline constexpr const char* kRecordFileName = "records.jsonl";
+
+/// One launch of a measurement: what was asked for, on which trace and which machine.
+struct Header {
+  int version = kRecordVersion;
+  std::string kind = "run";
+  std::string created;               ///< ISO 8601, UTC
+  std::vector<std::string> command;  ///< argv
+  std::uint64_t seed = 0;
+  nlohmann::json trace = nlohmann::json::object();
+  nlohmann::json fingerprint = nlohmann::json::object();
+  nlohmann::json calibration = nlohmann::json::object();
+};
+
+/// Where a point lies in the sweep.
+struct Axes {
+  std::string compressor;  ///< the whole spec, `topk:memory=residual,ratio=0.01`
+  std::string method;      ///< the spec's name, `topk`; the baseline's is `none`
+  std::string link;        ///< the whole link spec, `rate=100mbit,delay=10ms`
+  std::string pattern;     ///< the exchange, `allgather-ring`
+  double rate = 0;         ///< bit/s, > 0
+  double delay = 0;        ///< s, one way
+  int ranks = 1;
+  int repeat = 0;
+};
+
+/// A measured quantity with its raw samples. A sample that was not finite is NaN here.
+struct Metric {
+  std::string unit;    ///< `s`, `B`, `1`
+  std::string better;  ///< `lower`, `higher` or `target:<number>`
+  std::string kind;    ///< `timed`, `exact` or `quality`
+  std::vector<double> samples;
+};
+
+enum class Status { kOk, kInvalid, kFailed };
+
+/// `ok`, `invalid` or `failed`, as records write it.
+const char* status_name(Status status);
+
+/// One compressor on one link with so many ranks, one repeat.
+struct Point {
+  std::string id;
+  Axes axes;
+  Status status = Status::kOk;
+  std::vector<std::string> reasons;  ///< why it is invalid or failed
+  std::string started;               ///< ISO 8601, UTC; may be empty
+  std::map<std::string, Metric> metrics;
+  nlohmann::json fidelity = nlohmann::json::object();
+  nlohmann::json validation = nlohmann::json::object();
+
+  /// The metric's finite samples; none when the metric is absent.
+  std::vector<double> samples(const std::string& metric) const;
+  /// A number of `fidelity`; nothing when it is absent or was not finite.
+  std::optional<double> fidelity_number(const std::string& name) const;
+};
+
+/// Everything one records file says.
+struct Records {
+  std::filesystem::path file;
+  std::vector<Header> headers;     ///< one a launch, in file order
+  std::vector<Point> points;       ///< one an id: the later record counts
+  std::vector<std::string> notes;  ///< what the reader left out, for a person to read
+
+  /// The ids that a resumed run skips: those whose status is `ok` or `invalid`.
+  std::set<std::string> finished_ids() const;
+};
+
+/// The JSON of a record as docs/records.md lays it down.
+nlohmann::json header_json(const Header& header);
+nlohmann::json point_json(const Point& point);
+
+}  // namespace thinpipe

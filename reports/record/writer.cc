@@ -1,0 +1,122 @@
+// Appends records: one write, one fsync, and back to the last whole record when either fails.
+#include "reports/record/writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <variant>
+
+#include "base/error.h"
+#include "reports/record/parse.h"
+#include "reports/record/reader.h"
+
+namespace thinpipe {
+namespace {
+
+std::string read_whole(int descriptor, const std::string& name) {
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  for (;;) {
+    const ssize_t count = read(descriptor, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw SystemError("read " + name);
+    if (count == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+}
+
+// A new file's name survives a power cut only when its folder is flushed as well.
+void sync_folder(const std::filesystem::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) throw SystemError("open " + folder.string());
+  const int result = fsync(descriptor);
+  const int error = errno;
+  close(descriptor);
+  // Some file systems cannot flush a folder; there is nothing to be done about those.
+  if (result != 0 && error != EINVAL) throw SystemError("fsync " + folder.string(), error);
+}
+
+}  // namespace
+
+RecordWriter::RecordWriter(const std::filesystem::path& folder, Mode mode)
+    : file_(folder / kRecordFileName) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) throw SystemError("create folder " + folder.string(), failure.value());
+  open_locked();
+  try {
+    read_existing(mode);
+    sync_folder(folder);
+  } catch (...) {
+    close(descriptor_);
+    throw;
+  }
+}
+
+RecordWriter::~RecordWriter() { close(descriptor_); }
+
+void RecordWriter::open_locked() {
+  descriptor_ = open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) throw SystemError("open " + file_.string());
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (fcntl(descriptor_, F_SETLK, &lock) == 0) return;
+  const int error = errno;
+  close(descriptor_);
+  if (error == EACCES || error == EAGAIN) {
+    throw RunError(file_.string() + ": another process is writing these records");
+  }
+  throw SystemError("lock " + file_.string(), error);
+}
+
+void RecordWriter::read_existing(Mode mode) {
+  const std::string text = read_whole(descriptor_, file_.string());
+  existing_ = parse_records(text, file_, &size_);
+  has_header_ = !existing_.headers.empty();
+  if (mode == Mode::kCreate && has_header_) {
+    throw InputError(file_.string() + ": there are records already; resume that run or choose " +
+                     "another folder");
+  }
+  if (size_ < text.size() && ftruncate(descriptor_, static_cast<off_t>(size_)) != 0) {
+    throw SystemError("cut the unfinished last line of " + file_.string());
+  }
+}
+
+void RecordWriter::append(const nlohmann::json& record) {
+  std::string line = record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  // What a reader will see is what is validated: after dump, NaN is null.
+  const std::variant<Header, Point> parsed =
+      parse_record(nlohmann::json::parse(line), "record for " + file_.string());
+  const bool is_header = std::holds_alternative<Header>(parsed);
+  if (!is_header && !has_header_) {
+    throw InputError("record for " + file_.string() + ": the first record must be a header");
+  }
+  line += '\n';
+  write_all(line);
+  size_ += line.size();
+  has_header_ = true;
+}
+
+void RecordWriter::write_all(const std::string& line) {
+  std::size_t written = 0;
+  while (written < line.size()) {
+    const ssize_t count = pwrite(descriptor_, line.data() + written, line.size() - written,
+                                 static_cast<off_t>(size_ + written));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) restore("write", count < 0 ? errno : ENOSPC);
+    written += static_cast<std::size_t>(count);
+  }
+  if (fsync(descriptor_) != 0) restore("flush", errno);
+}
+
+void RecordWriter::restore(const std::string& attempt, int error) {
+  const bool is_cut = ftruncate(descriptor_, static_cast<off_t>(size_)) == 0;
+  throw SystemError(attempt + " a record to " + file_.string() +
+                        (is_cut ? " (it ends at its last whole record)" : ""),
+                    error);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,198 @@
+// The reader: finished records survive whatever happens behind them; damage is named by place.
+#include "reports/record/reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "base/error.h"
+#include "tests/reports/record/sample.h"
+
+namespace thinpipe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string line(const nlohmann::json& json) { return json.dump() + "\n"; }
+
+std::string small_file() {
+  return line(header_json(sample::header())) +
+         line(point_json(sample::point("none", 1e6, 0, {0.5, 0.25}))) +
+         line(point_json(sample::point("topk:ratio=0.01", 1e6, 0, {0.125})));
+}
+
+std::string message_of(const std::string& text) {
+  try {
+    parse_records(text, "f.jsonl");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no InputError";
+}
+
+TEST(Reader, ReadsEveryField) {
+  Point point = sample::point("none", 1e6, 2, {0.5, 0.25});
+  point.status = Status::kInvalid;
+  point.reasons = {"clock"};
+  point.axes.delay = 0.01;
+  point.fidelity = {{"idle_cpu", 0.5}};
+  const Records records =
+      parse_records(line(header_json(sample::header())) + line(point_json(point)), "f");
+  ASSERT_EQ(records.headers.size(), 1u);
+  EXPECT_EQ(records.headers[0].command.at(3), "synthetic trace");
+  EXPECT_EQ(records.headers[0].seed, 1u);
+  ASSERT_EQ(records.points.size(), 1u);
+  EXPECT_EQ(point_json(records.points[0]), point_json(point));
+  EXPECT_TRUE(records.notes.empty());
+}
+
+TEST(Reader, TruncationAtEveryByteKeepsTheFinishedRecords) {
+  const std::string text = small_file();
+  for (std::size_t length = 0; length <= text.size(); ++length) {
+    const std::string cut = text.substr(0, length);
+    const std::size_t whole_lines = std::count(cut.begin(), cut.end(), '\n');
+    std::uint64_t complete = 0;
+    const Records records = parse_records(cut, "f", &complete);
+    EXPECT_EQ(records.headers.size() + records.points.size(), whole_lines) << "cut at " << length;
+    EXPECT_EQ(complete, cut.rfind('\n') == std::string::npos ? 0 : cut.rfind('\n') + 1);
+    EXPECT_EQ(records.notes.size(), complete == length ? 0u : 1u);
+  }
+}
+
+TEST(Reader, ByteFlipsNeverCrash) {
+  const std::string text = small_file();
+  int refused = 0;
+  for (std::size_t place = 0; place < text.size(); ++place) {
+    for (const char byte : {'\0', '"', '{', '\n', '\xff', '9'}) {
+      std::string damaged = text;
+      damaged[place] = byte;
+      try {
+        parse_records(damaged, "f");
+      } catch (const InputError&) {
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST(Reader, TheLaterRecordOfAnIdCounts) {
+  Point first = sample::point("none", 1e6, 0, {0.5});
+  first.status = Status::kFailed;
+  first.reasons = {"rank 2 died"};
+  const Point other = sample::point("topk", 1e6, 0, {0.5});
+  const Point again = sample::point("none", 1e6, 0, {0.25});
+  const Records records = parse_records(
+      line(header_json(sample::header())) + line(point_json(first)) + line(point_json(other)) +
+          line(header_json(sample::header())) + line(point_json(again)),
+      "f");
+  EXPECT_EQ(records.headers.size(), 2u);
+  ASSERT_EQ(records.points.size(), 2u);
+  EXPECT_EQ(records.points[0].status, Status::kOk);
+  EXPECT_THAT(records.points[0].samples("step_time"), ElementsAre(0.25));
+}
+
+TEST(Reader, FinishedIdsLeaveOutFailedOnes) {
+  Point invalid = sample::point("a", 1e6, 0, {1});
+  invalid.status = Status::kInvalid;
+  Point failed = sample::point("b", 1e6, 0, {1});
+  failed.status = Status::kFailed;
+  Records records;
+  records.points = {invalid, failed, sample::point("c", 1e6, 0, {1})};
+  EXPECT_THAT(records.finished_ids(), ElementsAre(invalid.id, records.points[2].id));
+}
+
+TEST(Reader, NullSamplesBecomeNaNAndAreNotAmongTheFinite) {
+  Point point = sample::point("none", 1e6, 0, {0.5, std::nan(""), 0.25});
+  const Records records =
+      parse_records(line(header_json(sample::header())) + line(point_json(point)), "f");
+  EXPECT_EQ(records.points[0].metrics.at("step_time").samples.size(), 3u);
+  EXPECT_THAT(records.points[0].samples("step_time"), ElementsAre(0.5, 0.25));
+}
+
+TEST(Reader, DamageInTheMiddleNamesFileAndLine) {
+  const std::string head = line(header_json(sample::header()));
+  const std::string point = line(point_json(sample::point("none", 1e6, 0, {1})));
+  EXPECT_THAT(message_of(head + "{\"rec\n" + point), HasSubstr("f.jsonl line 2: not JSON"));
+  EXPECT_THAT(message_of(head + "[]\n" + point), HasSubstr("f.jsonl line 2: expected an object"));
+  EXPECT_THAT(message_of(point), HasSubstr("line 1: field 'record': the first record must be"));
+}
+
+TEST(Reader, AnUnknownVersionIsRefused) {
+  nlohmann::json header = header_json(sample::header());
+  header["version"] = 7;
+  EXPECT_THAT(message_of(line(header)),
+              HasSubstr("field 'version': this thinpipe reads version 1, found 7"));
+}
+
+// Every required field, taken away or of a wrong type, is named in the message.
+TEST(Reader, EveryRequiredFieldIsNamedWhenItIsWrong) {
+  const nlohmann::json head = header_json(sample::header());
+  for (const char* key :
+       {"record", "version", "kind", "created", "command", "seed", "trace", "fingerprint"}) {
+    nlohmann::json missing = head;
+    missing.erase(key);
+    EXPECT_THAT(message_of(line(missing)), HasSubstr("line 1: field '" + std::string(key) + "'"));
+    nlohmann::json mistyped = head;
+    mistyped[key] = false;
+    EXPECT_THAT(message_of(line(mistyped)), HasSubstr("line 1: field '" + std::string(key) + "'"));
+  }
+  const nlohmann::json point = point_json(sample::point("none", 1e6, 0, {1}));
+  for (const char* pointer :
+       {"/id", "/axes", "/axes/compressor", "/axes/method", "/axes/link", "/axes/rate",
+        "/axes/delay", "/axes/ranks", "/axes/repeat", "/axes/pattern", "/status", "/reasons",
+        "/metrics", "/metrics/step_time/unit", "/metrics/step_time/better",
+        "/metrics/step_time/kind", "/metrics/step_time/samples"}) {
+    const nlohmann::json::json_pointer place(pointer);
+    std::string field = std::string(pointer).substr(1);
+    std::replace(field.begin(), field.end(), '/', '.');
+    nlohmann::json mistyped = point;
+    mistyped[place] = false;
+    EXPECT_THAT(message_of(line(head) + line(mistyped)),
+                HasSubstr("f.jsonl line 2: field '" + field + "'"));
+    nlohmann::json missing = point;
+    missing[place.parent_pointer()].erase(place.back());
+    EXPECT_THAT(message_of(line(head) + line(missing)),
+                HasSubstr("f.jsonl line 2: field '" + field + "'"));
+  }
+}
+
+TEST(Reader, ImpossibleValuesAreRefused) {
+  const nlohmann::json head = header_json(sample::header());
+  const nlohmann::json point = point_json(sample::point("none", 1e6, 0, {1}));
+  const std::vector<std::pair<std::string, nlohmann::json>> wrong = {
+      {"/axes/rate", 0},
+      {"/axes/rate", -1},
+      {"/axes/rate", nullptr},
+      {"/axes/delay", -0.1},
+      {"/axes/ranks", 0},
+      {"/axes/ranks", 2.5},
+      {"/axes/ranks", 18446744073709551615u},
+      {"/axes/repeat", -1},
+      {"/status", "good"},
+      {"/id", ""},
+      {"/metrics/step_time/better", "target:"},
+      {"/metrics/step_time/kind", "guessed"},
+      {"/metrics/step_time/samples", {"1"}}};
+  for (const auto& [pointer, value] : wrong) {
+    nlohmann::json changed = point;
+    changed[nlohmann::json::json_pointer(pointer)] = value;
+    EXPECT_THAT(message_of(line(head) + line(changed)), HasSubstr("line 2: field")) << pointer;
+  }
+}
+
+TEST(Reader, AMissingFileIsNamed) {
+  const sample::TemporaryFolder folder;
+  try {
+    read_records(folder.path());
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr((folder.path() / "records.jsonl").string()));
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,64 @@
+// A small, plainly synthetic records file for the tests of reports/.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "reports/record/record.h"
+
+namespace thinpipe::sample {
+
+inline Header header() {
+  Header header;
+  header.created = "2026-01-31T12:00:00Z";
+  header.command = {"thinpipe", "run", "--trace", "synthetic trace", "--ranks", "4"};
+  header.seed = 1;
+  header.trace = {{"path", "synthetic trace"},
+                  {"model", "synthetic"},
+                  {"identity", "sha256:00"},
+                  {"elements", 1000},
+                  {"tensors", 2},
+                  {"ranks", 4},
+                  {"steps", 3}};
+  header.fingerprint = {{"cpu", "synthetic"}, {"cores", 2}};
+  return header;
+}
+
+inline Point point(const std::string& compressor, double rate, int repeat,
+                   std::vector<double> step_times) {
+  Point point;
+  point.axes.compressor = compressor;
+  point.axes.method = compressor.substr(0, compressor.find(':'));
+  point.axes.link = "rate=" + std::to_string(static_cast<long long>(rate));
+  point.axes.pattern = point.axes.method == "none" ? "allreduce-ring" : "allgather-ring";
+  point.axes.rate = rate;
+  point.axes.ranks = 4;
+  point.axes.repeat = repeat;
+  point.id = compressor + "|" + point.axes.link + "|4|r" + std::to_string(repeat);
+  point.started = "2026-01-31T12:00:01Z";
+  point.metrics["step_time"] = {"s", "lower", "timed", std::move(step_times)};
+  return point;
+}
+
+/// A folder that is gone when the test ends.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "reports-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace thinpipe::sample

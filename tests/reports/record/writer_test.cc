@@ -1,0 +1,155 @@
+// The writer: round trips, resuming after a cut, a full disk, a second writer.
+#include "reports/record/writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+#include "reports/record/reader.h"
+#include "tests/reports/record/sample.h"
+
+namespace thinpipe {
+namespace {
+
+using ::testing::HasSubstr;
+using Mode = RecordWriter::Mode;
+
+std::string contents(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+TEST(Writer, RoundTrip) {
+  const sample::TemporaryFolder folder;
+  Point point = sample::point("topk:ratio=0.1", 1e8, 1, {0.1, std::nan(""), 1.0 / 3});
+  point.status = Status::kInvalid;
+  point.reasons = {"idle \"CPU\"\n\xc3\xa9"};
+  {
+    RecordWriter writer(folder.path() / "new", Mode::kCreate);
+    writer.append(sample::header());
+    writer.append(point);
+  }
+  const Records records = read_records(folder.path() / "new");
+  ASSERT_EQ(records.points.size(), 1u);
+  const std::vector<double>& samples = records.points[0].metrics.at("step_time").samples;
+  EXPECT_EQ(samples[0], 0.1);
+  EXPECT_TRUE(std::isnan(samples[1]));
+  EXPECT_EQ(samples[2], 1.0 / 3);  // doubles survive to the bit
+  EXPECT_EQ(records.points[0].reasons, point.reasons);
+}
+
+TEST(Writer, InvalidUtf8IsReplacedAndDoesNotStopTheRun) {
+  const sample::TemporaryFolder folder;
+  Point point = sample::point("none", 1e8, 0, {0.1});
+  point.reasons = {"bad \xff byte"};
+  RecordWriter writer(folder.path(), Mode::kCreate);
+  writer.append(sample::header());
+  writer.append(point);
+  EXPECT_EQ(parse_records(contents(writer.file()), "f").points[0].reasons[0],
+            "bad \xef\xbf\xbd byte");
+}
+
+TEST(Writer, CreateRefusesRecordsAndResumeContinuesThem) {
+  const sample::TemporaryFolder folder;
+  {
+    RecordWriter writer(folder.path(), Mode::kResume);  // nothing there: created
+    writer.append(sample::header());
+    writer.append(sample::point("none", 1e8, 0, {0.1}));
+  }
+  EXPECT_THROW(RecordWriter(folder.path(), Mode::kCreate), InputError);
+  RecordWriter writer(folder.path(), Mode::kResume);
+  EXPECT_EQ(writer.existing().finished_ids().size(), 1u);
+  writer.append(sample::header());
+  writer.append(sample::point("topk", 1e8, 0, {0.1}));
+  const Records records = parse_records(contents(writer.file()), "f");
+  EXPECT_EQ(records.headers.size(), 2u);
+  EXPECT_EQ(records.points.size(), 2u);
+}
+
+// Whatever byte a crash stopped at, resuming leaves whole records and appends after them.
+TEST(Writer, ResumesAfterACutAtEveryByte) {
+  const sample::TemporaryFolder folder;
+  const std::string text = header_json(sample::header()).dump() + "\n" +
+                           point_json(sample::point("none", 1e8, 0, {0.1})).dump() + "\n";
+  const std::filesystem::path file = folder.path() / kRecordFileName;
+  for (std::size_t length = 0; length <= text.size(); ++length) {
+    std::ofstream(file, std::ios::binary) << text.substr(0, length);
+    {
+      RecordWriter writer(folder.path(), Mode::kResume);
+      writer.append(sample::header());
+      writer.append(sample::point("topk", 1e8, 0, {0.1}));
+    }
+    const Records records = read_records(file);
+    EXPECT_TRUE(records.notes.empty()) << "cut at " << length;
+    EXPECT_EQ(records.points.size(), length == text.size() ? 2u : 1u) << "cut at " << length;
+  }
+}
+
+TEST(Writer, ARecordThatBreaksTheContractIsNotWritten) {
+  const sample::TemporaryFolder folder;
+  RecordWriter writer(folder.path(), Mode::kCreate);
+  EXPECT_THROW(writer.append(sample::point("none", 1e8, 0, {0.1})), InputError);  // no header yet
+  writer.append(sample::header());
+  const std::string before = contents(writer.file());
+  EXPECT_THROW(writer.append(sample::point("none", std::nan(""), 0, {0.1})), InputError);
+  EXPECT_THROW(writer.append(nlohmann::json{{"record", "point"}}), InputError);
+  EXPECT_EQ(contents(writer.file()), before);
+}
+
+// A file-size limit stands for the full disk: the kernel writes what fits, then refuses. The
+// child's exit status tells what it saw (the limit would bind the test's own output too).
+TEST(Writer, AFullDiskLeavesWholeRecordsAndNamesTheFile) {
+  const sample::TemporaryFolder folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    RecordWriter writer(folder.path(), Mode::kCreate);
+    writer.append(sample::header());
+    const std::string before = contents(writer.file());
+    const rlimit limit = {before.size() + 40, before.size() + 40};  // 40 bytes of the point fit
+    setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      writer.append(sample::point("none", 1e8, 0, {0.1}));
+    } catch (const RunError& error) {
+      const bool names_file = std::string(error.what()).find("records.jsonl") != std::string::npos;
+      _exit(!names_file ? 2 : contents(writer.file()) != before ? 3 : 0);
+    }
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "1: no error, 2: file not named, 3: a broken record stayed";
+}
+
+TEST(Writer, ASecondProcessIsRefused) {
+  const sample::TemporaryFolder folder;
+  RecordWriter writer(folder.path(), Mode::kCreate);
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      RecordWriter second(folder.path(), Mode::kResume);
+    } catch (const RunError&) {
+      _exit(0);
+    }
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(Writer, AFolderThatCannotBeMadeIsASystemError) {
+  EXPECT_THROW(RecordWriter("/proc/nowhere/here", Mode::kCreate), SystemError);
+}
+
+}  // namespace
+}  // namespace thinpipe
