@@ -1,0 +1,130 @@
+// `thinpipe list`: which compressors there are, with their parameters.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "compressors/registry.h"
+#include "harness/commands/output.h"
+#include "harness/commands/verbs.h"
+#include "harness/options/arguments.h"
+#include "harness/options/layout.h"
+
+namespace thinpipe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kParameterColumn = 28;
+
+const char* type_name(ParameterInfo::Type type) {
+  switch (type) {
+    case ParameterInfo::Type::kReal:
+      return "real";
+    case ParameterInfo::Type::kRealList:
+      return "reals";
+    case ParameterInfo::Type::kInteger:
+      return "integer";
+    case ParameterInfo::Type::kChoice:
+      return "choice";
+    case ParameterInfo::Type::kFlag:
+      return "flag";
+  }
+  return "";
+}
+
+bool is_number(const ParameterInfo& parameter) {
+  return parameter.type == ParameterInfo::Type::kReal ||
+         parameter.type == ParameterInfo::Type::kInteger ||
+         parameter.type == ParameterInfo::Type::kRealList;
+}
+
+// "(0, 1]", "a|b|c", "true|false".
+std::string allowed(const ParameterInfo& parameter) {
+  const std::string range = fmt::format("{}{:g}, {:g}]", parameter.exclusive_minimum ? '(' : '[',
+                                        parameter.minimum, parameter.maximum);
+  if (parameter.type == ParameterInfo::Type::kRealList) return range + "/..., or none";
+  if (is_number(parameter)) return range;
+  if (parameter.type == ParameterInfo::Type::kFlag) return "true|false";
+  return fmt::format("{}", fmt::join(parameter.choices, "|"));
+}
+
+Json to_json(const ParameterInfo& parameter) {
+  Json json{{"name", parameter.name},
+            {"type", type_name(parameter.type)},
+            {"default", parameter.default_value},
+            {"help", parameter.help}};
+  if (is_number(parameter)) {
+    json["minimum"] = parameter.minimum;
+    json["maximum"] = parameter.maximum;
+    json["exclusive_minimum"] = parameter.exclusive_minimum;
+  }
+  if (!parameter.choices.empty()) json["choices"] = parameter.choices;
+  return json;
+}
+
+// With the default parameters; what a method cannot say beforehand is null.
+Json expected_bits(const MethodInfo& method) {
+  if (!method.expected_bits) return nullptr;
+  return method.expected_bits(Parameters(method.parameters, Spec{method.name, {}}));
+}
+
+Json to_json(const MethodInfo& method) {
+  Json parameters = Json::array();
+  for (const ParameterInfo& parameter : method.parameters) parameters.push_back(to_json(parameter));
+  return {{"name", method.name},
+          {"summary", method.summary},
+          {"source", method.source},
+          {"aggregation", to_string(method.aggregation)},
+          {"expected_bits_per_element", expected_bits(method)},
+          {"parameters", parameters}};
+}
+
+std::string to_text(const MethodInfo& method) {
+  std::string text = fmt::format("{}  [{}]\n", method.name, to_string(method.aggregation));
+  text += wrap(method.summary, 2) + "\n" + wrap("Source: " + method.source, 2) + "\n";
+  for (const ParameterInfo& parameter : method.parameters) {
+    text += two_columns("  " + parameter.name + "=" + parameter.default_value,
+                        parameter.help + "; " + allowed(parameter), kParameterColumn);
+  }
+  return text;
+}
+
+std::vector<MethodInfo> chosen_methods(const std::string& name) {
+  if (name.empty()) return methods();
+  return {find_method(name)};
+}
+
+int run(const Arguments& arguments) {
+  const std::vector<MethodInfo> chosen = chosen_methods(arguments.positional("COMPRESSOR"));
+  if (arguments.flag("json")) {
+    Json compressors = Json::array();
+    for (const MethodInfo& method : chosen) compressors.push_back(to_json(method));
+    write_stdout(Json{{"compressors", compressors}}.dump(2) + "\n");
+    return kExitGood;
+  }
+  std::string text;
+  for (const MethodInfo& method : chosen) text += (text.empty() ? "" : "\n") + to_text(method);
+  write_stdout(text);
+  return kExitGood;
+}
+
+}  // namespace
+
+Verb list_verb() {
+  return {.name = "list",
+          .summary = "Name the compressors, with parameters and sources",
+          .description =
+              "Prints for every compressor how its payloads are aggregated, the paper it comes "
+              "from, and its parameters with defaults and allowed values. A compressor is written "
+              "`name:key=value,key=value`; `key=a|b|c` stands for three of them.",
+          .options = {{.name = "json", .help = "Print JSON for programs"}},
+          .positionals = {{.name = "COMPRESSOR", .help = "Only this one", .required = false}},
+          .examples = {{"All compressors", "thinpipe list"},
+                       {"One of them, for a program to read", "thinpipe list topk --json"}},
+          .run = run};
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,22 @@
+// All verbs of the command.
+#include "harness/commands/verbs.h"
+
+namespace thinpipe {
+
+const std::vector<Verb>& verbs() {
+  static const std::vector<Verb> kVerbs{
+      list_verb(),
+      trace_info_verb(),
+      trace_verify_verb(),
+  };
+  return kVerbs;
+}
+
+const std::vector<VerbGroup>& verb_groups() {
+  static const std::vector<VerbGroup> kGroups{
+      {.name = "trace", .summary = "Look at captured gradients"},
+  };
+  return kGroups;
+}
+
+}  // namespace thinpipe

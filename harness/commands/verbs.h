@@ -1,0 +1,24 @@
+// All verbs of the command. A new one is a file in this folder and a line here and in verbs.cc.
+#pragma once
+
+#include <vector>
+
+#include "harness/options/verb.h"
+
+namespace thinpipe {
+
+Verb list_verb();
+Verb doctor_verb();
+Verb trace_info_verb();
+Verb trace_verify_verb();
+
+/// In the order in which help lists them. Every name is unique; verbs of a group stand together.
+const std::vector<Verb>& verbs();
+
+/// The first words of two-word verbs.
+const std::vector<VerbGroup>& verb_groups();
+
+/// The options that stand without a verb: `thinpipe --version`.
+const Verb& command_verb();
+
+}  // namespace thinpipe

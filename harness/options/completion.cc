@@ -1,0 +1,105 @@
+// Completion of the command line in bash, made from the tables of the verbs.
+#include "harness/options/completion.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "harness/options/help.h"
+
+namespace thinpipe {
+namespace {
+
+using Type = OptionInfo::Type;
+
+// In single quotes; a quote within closes them, is escaped, and opens them again.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char letter : text)
+    out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return out + "'";
+}
+
+std::string word_list(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return quoted(text);
+}
+
+// What bash's compgen is to be asked for a value of this type.
+std::string generator(Type type, const std::vector<std::string>& words) {
+  if (!words.empty()) return "-W " + word_list(words);
+  if (type == Type::kFolder) return "-d";
+  if (type == Type::kFile) return "-f";
+  return "-W ''";
+}
+
+std::string option_names(const Verb& verb) {
+  std::vector<std::string> names;
+  for (const OptionInfo& option : verb.options) names.push_back("--" + option.name);
+  names.emplace_back("--help");
+  return word_list(names);
+}
+
+// The cases of one verb: after an option its values, else option names or positional arguments.
+std::string verb_function(const std::string& label, const Verb& verb) {
+  std::string out = "    " + quoted(label) + ")\n      case \"$previous\" in\n";
+  for (const OptionInfo& option : verb.options) {
+    if (option.type == Type::kFlag) continue;
+    const auto& words = option.choices.empty() ? option.suggestions : option.choices;
+    out += "        --" + option.name;
+    if (option.letter) out += std::string("|-") + option.letter;
+    out += ") generate=(" + generator(option.type, words) + ") ;;\n";
+  }
+  out += "        *)\n          if [[ $current == -* ]]; then generate=(-W " + option_names(verb) +
+         ")\n";
+  if (!verb.positionals.empty()) {
+    out += "          else generate=(" + generator(verb.positionals.back().type, {}) + ")\n";
+  }
+  return out + "          fi ;;\n      esac ;;\n";
+}
+
+}  // namespace
+
+std::string bash_completion(const Verb& command, const std::vector<Verb>& verbs) {
+  std::vector<std::string> first;
+  std::string groups;
+  for (const Verb& verb : verbs) {
+    const std::vector<std::string> words = split(verb.name, ' ');
+    if (std::find(first.begin(), first.end(), words[0]) != first.end()) continue;
+    first.push_back(words[0]);
+    if (words.size() == 2) {
+      groups += "    " + quoted(words[0]) + ") generate=(-W " +
+                word_list(verbs_of_group(words[0], verbs)) + ") ;;\n";
+    }
+  }
+  std::string cases;
+  for (const Verb& verb : verbs) cases += verb_function(verb.name, verb);
+  Verb top = command;
+  std::string text =
+      "# bash completion for thinpipe; made by `thinpipe --completion bash`.\n"
+      "_thinpipe() {\n"
+      "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+      "  local verb= word\n"
+      "  local -a generate=()\n"
+      "  # `name:key` is several words to readline; only words before the cursor name the verb.\n"
+      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+      "    [[ $word == -* ]] && break\n"
+      "    verb+=${verb:+ }$word\n"
+      "    case \"$verb\" in\n";
+  text += "      ";
+  for (std::size_t i = 0; i < verbs.size(); ++i) text += (i ? "|" : "") + quoted(verbs[i].name);
+  text += ") break ;;\n    esac\n  done\n  case \"$verb\" in\n";
+  text += verb_function("", top);
+  text += groups + cases;
+  text +=
+      "  esac\n"
+      "  if [[ -z $verb && $current != -* && $previous != --* ]]; then generate=(-W " +
+      word_list(first) +
+      "); fi\n"
+      "  mapfile -t COMPREPLY < <(compgen \"${generate[@]}\" -- \"$current\")\n"
+      "}\n"
+      "complete -o filenames -o bashdefault -F _thinpipe thinpipe\n";
+  return text;
+}
+
+}  // namespace thinpipe

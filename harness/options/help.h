@@ -1,0 +1,37 @@
+// Help texts, made from the tables of the verbs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/options/verb.h"
+
+namespace thinpipe {
+
+/// "-s, --steps N" as it stands at the left of a line of help.
+std::string option_heading(const OptionInfo& option);
+
+/// "DIR", "[FILE...]".
+std::string positional_heading(const PositionalInfo& info);
+
+/// The option's sentence with its choices, its default and whether it is required.
+std::string option_text(const OptionInfo& option);
+
+/// "thinpipe trace info [OPTIONS] DIR".
+std::string usage_line(const Verb& verb);
+
+/// `thinpipe VERB --help`; ends with a newline, no line is over 80 columns.
+std::string verb_help(const Verb& verb);
+
+/// `thinpipe --help`: all verbs, with one line for each group. `command` has the options that
+/// stand without a verb.
+std::string command_help(const Verb& command, const std::vector<Verb>& verbs,
+                         const std::vector<VerbGroup>& groups);
+
+/// `thinpipe trace --help`: the verbs of one group.
+std::string group_help(const VerbGroup& group, const std::vector<Verb>& verbs);
+
+/// The second words of a group's verbs: {"info", "verify"} for `trace`.
+std::vector<std::string> verbs_of_group(const std::string& group, const std::vector<Verb>& verbs);
+
+}  // namespace thinpipe

@@ -1,0 +1,50 @@
+// The one table from which parsing, --help, the man page and shell completion are made.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace thinpipe {
+
+/// One option of a verb, written `--name VALUE` (or `--name` for a flag).
+struct OptionInfo {
+  enum class Type {
+    kFlag,     ///< no value
+    kText,     ///< anything; the verb checks it
+    kInteger,  ///< within [minimum, maximum]
+    kReal,     ///< finite and within [minimum, maximum]
+    kChoice,   ///< one of `choices`
+    kFile,     ///< as kText; completion offers files
+    kFolder,   ///< as kText; completion offers folders
+  };
+  std::string name = {};        ///< without the dashes
+  char letter = 0;              ///< `-x`, or 0
+  std::string value_name = {};  ///< what stands for the value in help: "N", "DIR"
+  Type type = Type::kFlag;
+  std::string default_value = {};  ///< as a user would write it; "" for none
+  std::string help = {};           ///< one sentence without full stop, with the unit
+  std::vector<std::string> choices = {};
+  std::vector<std::string> suggestions = {};  ///< what completion offers where `choices` are open
+  bool required = false;
+  bool repeatable = false;  ///< may be given several times; see Arguments::texts
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+};
+
+/// An argument without dashes. At most the last of a verb's positionals is repeatable.
+struct PositionalInfo {
+  std::string name = {};  ///< "DIR"; the key for Arguments::positional
+  OptionInfo::Type type = OptionInfo::Type::kText;
+  std::string help = {};
+  bool required = true;
+  bool repeatable = false;
+};
+
+/// A command line that works as written, and what it is good for.
+struct Example {
+  std::string purpose = {};
+  std::string command = {};  ///< begins with "thinpipe "
+};
+
+}  // namespace thinpipe

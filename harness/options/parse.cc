@@ -1,0 +1,175 @@
+// Parsing a verb's words with Boost.Program_options, told by the verb's table what there is.
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <cmath>
+#include <functional>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "harness/options/arguments.h"
+
+namespace thinpipe {
+namespace {
+
+namespace po = boost::program_options;
+using Type = OptionInfo::Type;
+
+po::options_description describe(const Verb& verb) {
+  po::options_description description;
+  description.add_options()("help,h", "");
+  for (const OptionInfo& option : verb.options) {
+    const std::string names =
+        option.letter ? option.name + "," + std::string(1, option.letter) : option.name;
+    if (option.type == Type::kFlag) {
+      description.add_options()(names.c_str(), "");
+    } else {
+      description.add_options()(names.c_str(), po::value<std::string>(), "");
+    }
+  }
+  return description;
+}
+
+std::vector<std::string> long_names(const Verb& verb) {
+  std::vector<std::string> names{"--help"};
+  for (const OptionInfo& option : verb.options) names.push_back("--" + option.name);
+  return names;
+}
+
+const OptionInfo* find_option(const Verb& verb, const std::string& name) {
+  for (const OptionInfo& option : verb.options) {
+    if (option.name == name) return &option;
+  }
+  return nullptr;
+}
+
+// Boost's own texts name an option as the library sees it; these say what was found and expected.
+std::vector<po::option> tokens(const Verb& verb, const std::vector<std::string>& words) {
+  // Without guessing: `--step` for `--steps` would change its meaning when an option is added.
+  const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  const po::options_description description = describe(verb);
+  try {
+    return po::command_line_parser(words).options(description).style(style).run().options;
+  } catch (const po::unknown_option& error) {
+    const std::string name = error.get_option_name();
+    throw InputError("unknown option '" + name + "'" + did_you_mean(name, long_names(verb)));
+  } catch (const po::invalid_command_line_syntax& error) {
+    const std::string name = error.get_option_name();
+    if (error.kind() == po::invalid_syntax::extra_parameter) {
+      throw InputError("option '" + name + "' takes no value");
+    }
+    const OptionInfo* option = find_option(verb, name.substr(name.find_first_not_of('-')));
+    throw InputError("option '" + name + "' needs a value" +
+                     (option ? " (" + option->value_name + ")" : ""));
+  } catch (const po::error& error) {
+    throw InputError(error.what());
+  }
+}
+
+std::string number_text(double value) {
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value);
+  return {buffer, end.ptr};
+}
+
+std::string expected_number(const OptionInfo& option) {
+  std::string text = option.type == Type::kInteger ? "an integer" : "a number";
+  const bool low = std::isfinite(option.minimum), high = std::isfinite(option.maximum);
+  if (low && high) {
+    text += " from " + number_text(option.minimum) + " to " + number_text(option.maximum);
+  } else if (low) {
+    text += " of at least " + number_text(option.minimum);
+  } else if (high) {
+    text += " of at most " + number_text(option.maximum);
+  }
+  return text;
+}
+
+template <typename Number>
+bool is_within(const std::string& text, const OptionInfo& option) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  const auto real = static_cast<double>(value);
+  return result.ec == std::errc() && result.ptr == end && std::isfinite(real) &&
+         real >= option.minimum && real <= option.maximum;
+}
+
+void check_value(const OptionInfo& option, const std::string& text) {
+  const std::string found = "--" + option.name + ": found '" + text + "', expected ";
+  const bool good = option.type == Type::kInteger ? is_within<long long>(text, option)
+                    : option.type == Type::kReal  ? is_within<double>(text, option)
+                                                  : true;
+  if (!good) throw InputError(found + expected_number(option));
+  if (option.type == Type::kChoice) {
+    std::string list;
+    for (const std::string& choice : option.choices) {
+      if (choice == text) return;
+      list += (list.empty() ? "" : ", ") + choice;
+    }
+    throw InputError(found + "one of " + list + did_you_mean(text, option.choices));
+  }
+  if (text.empty()) throw InputError(found + "a value (" + option.value_name + ")");
+}
+
+}  // namespace
+
+Arguments::Arguments(const Verb& verb, const std::vector<std::string>& words)
+    : verb_(&verb), words_(words) {
+  for (const OptionInfo& option : verb.options) {
+    Entry entry{.type = option.type, .repeatable = option.repeatable, .values = {}};
+    if (!option.default_value.empty()) entry.values = {option.default_value};
+    entries_[option.name] = std::move(entry);
+  }
+  for (const PositionalInfo& info : verb.positionals) {
+    entries_[info.name] = {
+        .type = info.type, .positional = true, .repeatable = info.repeatable, .values = {}};
+  }
+  std::vector<std::string> loose;
+  for (const po::option& token : tokens(verb, words)) {
+    if (token.string_key.empty()) {
+      loose.insert(loose.end(), token.value.begin(), token.value.end());
+    } else if (token.string_key == "help") {
+      help_ = true;
+    } else {
+      Entry& entry = entries_[token.string_key];
+      if (entry.given && !entry.repeatable) {
+        throw InputError("option '--" + token.string_key + "' is given more than once");
+      }
+      if (!entry.given) entry.values.clear();
+      entry.given = true;
+      entry.values.insert(entry.values.end(), token.value.begin(), token.value.end());
+    }
+  }
+  if (help_) return;
+  assign_positionals(loose);
+  check();
+}
+
+void Arguments::assign_positionals(const std::vector<std::string>& words) {
+  std::size_t next = 0;
+  for (const PositionalInfo& info : verb_->positionals) {
+    Entry& entry = entries_[info.name];
+    while (next < words.size() && (entry.values.empty() || info.repeatable)) {
+      entry.values.push_back(words[next++]);
+      entry.given = true;
+    }
+    if (info.required && entry.values.empty()) throw InputError(info.name + " is missing");
+    for (const std::string& value : entry.values) {
+      if (value.empty()) throw InputError(info.name + " is empty");
+    }
+  }
+  if (next < words.size()) throw InputError("unexpected argument '" + words[next] + "'");
+}
+
+void Arguments::check() const {
+  for (const OptionInfo& option : verb_->options) {
+    const Entry& found = entries_.find(option.name)->second;
+    if (option.required && !found.given) {
+      throw InputError("option '--" + option.name + " " + option.value_name + "' is missing");
+    }
+    if (option.type == Type::kFlag) continue;
+    for (const std::string& value : found.values) check_value(option, value);
+  }
+}
+
+}  // namespace thinpipe

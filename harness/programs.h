@@ -1,0 +1,24 @@
+// Where the programs are that the command starts.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace thinpipe {
+
+/// A program of thinpipe's own ("thinpipe-worker"): beside this executable, as in a build folder,
+/// or in ../libexec/thinpipe, as installed.
+/// @throws RunError saying where it was looked for and what its absence means.
+std::filesystem::path find_program(const std::string& name);
+
+/// A program of the system ("mpirun"), by PATH; nothing when there is none.
+std::optional<std::filesystem::path> find_in_path(const std::string& name);
+
+/// Replaces this process by `program`; standard streams are kept. Does not return.
+/// @throws SystemError when the program cannot be executed.
+[[noreturn]] void replace_process(const std::filesystem::path& program,
+                                  const std::vector<std::string>& arguments);
+
+}  // namespace thinpipe

@@ -1,0 +1,8 @@
+// The command's entry; all it can do is in harness/commands.
+#include "harness/commands/command.h"
+#include "harness/commands/output.h"
+
+int main(int count, char** words) {
+  thinpipe::keep_alive_on_closed_pipe();
+  return thinpipe::run_command({words + 1, words + count});
+}
