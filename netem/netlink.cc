@@ -6,6 +6,7 @@
 #include <netlink/route/link.h>
 #include <netlink/route/link/veth.h>
 #include <netlink/route/qdisc.h>
+#include <netlink/route/qdisc/fifo.h>
 #include <netlink/route/qdisc/netem.h>
 #include <netlink/route/qdisc/tbf.h>
 #include <netlink/route/tc.h>
@@ -151,6 +152,14 @@ void Netlink::set_tbf(const std::string& interface, double rate, std::uint32_t b
       std::fabs(static_cast<double>(kernel_burst) - burst) > burst_slack)
     throw RunError(fmt::format("{}: the kernel took rate {} B/s burst {} limit {}", attempt,
                                kernel_rate, kernel_burst, kernel_limit));
+}
+
+void Netlink::add_fifo(const std::string& interface) {
+  constexpr int kLimitBytes = 16'000'000;
+  const QdiscPtr qdisc = new_root_qdisc(index_of(interface), "bfifo");
+  rtnl_qdisc_fifo_set_limit(qdisc.get(), kLimitBytes);
+  check(rtnl_qdisc_add(socket_, qdisc.get(), NLM_F_CREATE | NLM_F_REPLACE),
+        fmt::format("bfifo on {}", interface));
 }
 
 void Netlink::add_htb(const std::string& interface) {

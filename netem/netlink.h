@@ -39,6 +39,8 @@ class Netlink {
   /// Puts a TBF at the root of the interface, or changes the one there. rate in bit/s; burst and
   /// limit in bytes. What the kernel then says is compared with what was asked.
   void set_tbf(const std::string& interface, double rate, std::uint32_t burst, std::uint32_t limit);
+  void add_fifo(
+      const std::string& interface);  ///< first in, first out, 16 MB: counts, throttles nothing
   void add_htb(const std::string& interface);    ///< an empty one, to see whether the kernel has it
   void add_netem(const std::string& interface);  ///< likewise: delay 1 ms
   void delete_root_qdisc(const std::string& interface);  ///< back to the default; none is no error

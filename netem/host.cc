@@ -1,0 +1,62 @@
+#include "netem/host.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace thinpipe {
+
+namespace {
+
+FileDescriptor open_namespace(const char* kind) {
+  const std::string path = fmt::format("/proc/self/ns/{}", kind);
+  FileDescriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!descriptor.valid()) throw SystemError("open " + path);
+  return descriptor;
+}
+
+void enter(const FileDescriptor& descriptor, int kind) {
+  if (setns(descriptor.get(), kind) != 0) throw SystemError("enter a namespace");
+}
+
+std::string descriptor_path(const FileDescriptor& descriptor) {
+  return fmt::format("/proc/{}/fd/{}", getpid(), descriptor.get());
+}
+
+}  // namespace
+
+Host::Host(std::string name) : name_(std::move(name)) {
+  const FileDescriptor network_before = open_namespace("net"), uts_before = open_namespace("uts");
+  if (unshare(CLONE_NEWNET | CLONE_NEWUTS) != 0)
+    throw SystemError(fmt::format("make the namespaces of host {}", name_));
+  network_ = open_namespace("net");
+  uts_ = open_namespace("uts");
+  const bool named = sethostname(name_.c_str(), name_.size()) == 0;
+  enter(network_before, CLONE_NEWNET);
+  enter(uts_before, CLONE_NEWUTS);
+  if (!named) throw SystemError(fmt::format("name host {}", name_));
+}
+
+std::string Host::network_path() const { return descriptor_path(network_); }
+std::string Host::uts_path() const { return descriptor_path(uts_); }
+
+void Host::inside(const std::function<void()>& action) const {
+  const FileDescriptor before = open_namespace("net");
+  enter(network_, CLONE_NEWNET);
+  std::exception_ptr error;
+  try {
+    action();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  enter(before, CLONE_NEWNET);
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,31 @@
+// An emulated host: a network and a UTS namespace held by descriptors, with no name outside.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "netem/file_descriptor.h"
+
+namespace thinpipe {
+
+class Host {
+ public:
+  /// Makes both namespaces; its hostname is `name`. Must run in a sandbox.
+  explicit Host(std::string name);
+
+  const std::string& name() const { return name_; }
+  int network_namespace() const { return network_.get(); }
+  /// Where another process of the sandbox finds the namespaces, as in /proc/1/fd/7.
+  std::string network_path() const;
+  std::string uts_path() const;
+
+  /// Runs `action` with the calling thread in the host's network namespace, then returns to the
+  /// one it was in, also when `action` throws.
+  void inside(const std::function<void()>& action) const;
+
+ private:
+  std::string name_;
+  FileDescriptor network_, uts_;
+};
+
+}  // namespace thinpipe

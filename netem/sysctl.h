@@ -1,0 +1,14 @@
+// Settings of TCP in an emulated host that an emulation depends on: set, read back and recorded.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace thinpipe {
+
+/// Sets what a host needs in the network namespace of the calling thread and returns every setting
+/// with the value that is in force afterwards. A value the kernel refuses is left as it is: the
+/// record tells.
+std::map<std::string, std::string> tune_tcp();
+
+}  // namespace thinpipe
