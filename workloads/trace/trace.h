@@ -1,4 +1,5 @@
-// A gradient trace on disk, opened by mmap and never copied whole. docs/trace-format.md is normative.
+// A gradient trace on disk, opened by mmap and never copied whole. docs/trace-format.md is
+// normative.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +29,13 @@ struct TraceStepTimes {
   double forward = 0;
   double backward = 0;
   std::vector<double> ready;  ///< per tensor (trace order): since the backward pass began
-  double loss = 0;
+  double loss = 0;            ///< mean over this worker's mini-batch; NaN where it was not finite
   double compute() const { return forward + backward; }
 };
 
 /// A trace folder, read-only. Every offset and length was checked when it was opened; hashes are
-/// checked by verify() alone.
+/// checked by verify() alone. Gradients may hold values that are not finite: whoever replays a
+/// trace decides what becomes of them. Indices out of range throw std::out_of_range.
 class Trace {
  public:
   /// @throws InputError naming file and field for anything missing, truncated or inconsistent.
@@ -47,7 +49,7 @@ class Trace {
   const std::vector<TraceTensor>& tensors() const;
   std::size_t elements() const;  ///< sum over tensors
   std::size_t ranks() const;
-  std::size_t steps() const;                       ///< recorded steps
+  std::size_t steps() const;                            ///< recorded steps
   std::uint64_t training_step(std::size_t step) const;  ///< step number within the training run
   const TraceStepTimes& times(std::size_t rank, std::size_t step) const;
 
@@ -56,7 +58,8 @@ class Trace {
   /// Second moments q of the same shape, or empty where the trace has none.
   std::span<const float> squares(std::size_t rank, std::size_t step, std::size_t tensor) const;
 
-  /// SHA-256 over trace.json's canonical content: names this trace in records.
+  /// "sha256:" and the SHA-256 of trace.json's bytes, which hold every other file's hash: names
+  /// this trace in records.
   std::string identity() const;
 
   /// trace.json as parsed.

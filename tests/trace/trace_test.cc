@@ -1,0 +1,249 @@
+#include "workloads/trace/trace.h"
+
+#include <sys/stat.h>
+
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trace/temporary_folder.h"
+#include "tests/trace/trace_files.h"
+#include "workloads/trace/sha256.h"
+#include "workloads/trace/synthetic.h"
+
+namespace thinpipe {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+const std::string kFirstFile = "rank-000/step-00000000.safetensors";
+
+class TraceTest : public ::testing::Test {
+ protected:
+  TraceTest() { make_synthetic_trace(folder(), {.shapes = {{3, 4}, {5}}, .ranks = 2, .steps = 2}); }
+  fs::path folder() const { return temporary_ / "trace"; }
+  void edit(const std::function<void(json&)>& change) const { edit_trace_json(folder(), change); }
+  std::string open_error() const {
+    return input_error([this] { Trace trace(folder()); });
+  }
+  /// Replaces a step file and keeps trace.json in step with its size.
+  void replace_file(const std::string& bytes) const {
+    write_bytes(folder() / kFirstFile, bytes);
+    edit([&](json& root) { root["steps"][0]["workers"][0]["bytes"] = bytes.size(); });
+  }
+
+ private:
+  TemporaryFolder temporary_;
+};
+
+TEST_F(TraceTest, TellsWhatWasWritten) {
+  const Trace trace(folder());
+  EXPECT_EQ(trace.model(), "synthetic");
+  EXPECT_EQ(trace.ranks(), 2U);
+  EXPECT_EQ(trace.steps(), 2U);
+  EXPECT_EQ(trace.elements(), 17U);  // 3 * 4 + 5
+  ASSERT_EQ(trace.tensors().size(), 2U);
+  EXPECT_EQ(trace.tensors()[0].name, "tensor-0");
+  EXPECT_EQ(trace.tensors()[0].shape, (std::vector<std::int64_t>{3, 4}));
+  EXPECT_EQ(trace.tensors()[0].ready_order, 1U);
+  EXPECT_EQ(trace.tensors()[1].ready_order, 0U);
+  EXPECT_EQ(trace.training_step(1), 1U);
+  EXPECT_EQ(trace.gradient(1, 1, 0).size(), 12U);
+  EXPECT_TRUE(trace.squares(0, 0, 0).empty());
+  EXPECT_EQ(trace.metadata()["origin"], "synthetic");
+  EXPECT_NO_THROW(trace.verify());
+}
+
+TEST_F(TraceTest, IdentityIsTheHashOfTraceJson) {
+  const std::string text = read_bytes(folder() / "trace.json");
+  const std::string hash = sha256_hex(std::as_bytes(std::span(text.data(), text.size())));
+  EXPECT_EQ(Trace(folder()).identity(), "sha256:" + hash);
+}
+
+TEST_F(TraceTest, VerifyFindsOneFlippedBit) {
+  std::string bytes = read_bytes(folder() / kFirstFile);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  write_bytes(folder() / kFirstFile, bytes);
+  const Trace trace(folder());
+  EXPECT_THAT(input_error([&] { trace.verify(); }),
+              AllOf(HasSubstr(kFirstFile), HasSubstr("sha256")));
+}
+
+TEST_F(TraceTest, NonFiniteGradientsPass) {
+  std::string bytes = read_bytes(folder() / kFirstFile);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(bytes.data() + bytes.size() - sizeof nan, &nan, sizeof nan);
+  write_bytes(folder() / kFirstFile, bytes);
+  EXPECT_TRUE(std::isnan(Trace(folder()).gradient(0, 0, 1)[4]));
+}
+
+TEST_F(TraceTest, MissingFolderAndMissingTraceJson) {
+  EXPECT_THAT(input_error([] { Trace trace("/nonexistent/trace"); }), HasSubstr("no such folder"));
+  fs::remove(folder() / "trace.json");
+  EXPECT_THAT(open_error(), HasSubstr("trace.json: missing"));
+}
+
+TEST_F(TraceTest, MissingStepFile) {
+  fs::remove(folder() / kFirstFile);
+  EXPECT_THAT(open_error(), AllOf(HasSubstr(kFirstFile), HasSubstr("No such file")));
+}
+
+TEST_F(TraceTest, TruncatedStepFile) {
+  fs::resize_file(folder() / kFirstFile, 100);
+  EXPECT_THAT(open_error(), AllOf(HasSubstr(kFirstFile), HasSubstr("100 bytes, expected")));
+}
+
+TEST_F(TraceTest, FifoInPlaceOfAStepFileDoesNotBlock) {
+  fs::remove(folder() / kFirstFile);
+  ASSERT_EQ(mkfifo((folder() / kFirstFile).c_str(), 0600), 0);
+  EXPECT_THAT(open_error(), HasSubstr("not a regular file"));
+}
+
+TEST_F(TraceTest, WrongDtypeNamesTensorFoundAndExpected) {
+  replace_file(
+      safetensors_bytes(R"({"tensor-0":{"dtype":"F16","shape":[3,4],"data_offsets":[0,24]},)"
+                        R"("tensor-1":{"dtype":"F32","shape":[5],"data_offsets":[24,44]}})",
+                        44));
+  EXPECT_THAT(open_error(), AllOf(HasSubstr(kFirstFile), HasSubstr("tensor 'tensor-0': dtype"),
+                                  HasSubstr("found F16, expected F32")));
+}
+
+TEST_F(TraceTest, TensorsOfAFileMustBeThoseOfTheTrace) {
+  replace_file(
+      safetensors_bytes(R"({"tensor-0":{"dtype":"F32","shape":[4,3],"data_offsets":[0,48]}})", 48));
+  EXPECT_THAT(open_error(), HasSubstr("tensor 'tensor-0': shape: found [4, 3], expected [3, 4]"));
+  replace_file(
+      safetensors_bytes(R"({"tensor-0":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]}})", 48));
+  EXPECT_THAT(open_error(), HasSubstr("tensor 'tensor-1': missing"));
+}
+
+TEST_F(TraceTest, MisalignedTensorsAreRefused) {
+  // A header of 4k + 1 bytes puts the buffer off the alignment of float.
+  std::string header = R"({"tensor-0":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]},)"
+                       R"("tensor-1":{"dtype":"F32","shape":[5],"data_offsets":[48,68]}})";
+  while (header.size() % 4 != 1) header += ' ';
+  replace_file(safetensors_bytes(header, 68));
+  EXPECT_THAT(open_error(), HasSubstr("not aligned to 4"));
+  while (header.size() % 4 != 0) header += ' ';
+  replace_file(safetensors_bytes(header, 68));
+  EXPECT_EQ(open_error(), "");
+}
+
+TEST_F(TraceTest, FileNamesStayInsideTheFolder) {
+  for (const char* name : {"../x", "/etc/passwd", "a/../../x", "", "./x", "a//b", "a\\b", "C:x"}) {
+    edit([&](json& root) { root["steps"][0]["workers"][0]["file"] = name; });
+    EXPECT_THAT(open_error(), HasSubstr("is no file inside the trace")) << name;
+  }
+}
+
+TEST_F(TraceTest, EveryMemberIsRequiredAndOfItsType) {
+  // The members the format demands, as JSON pointers. Each is removed, then given a wrong type.
+  const std::vector<std::string> members = {"/format",
+                                            "/version",
+                                            "/origin",
+                                            "/model",
+                                            "/ranks",
+                                            "/tensors",
+                                            "/tensors/0/name",
+                                            "/tensors/0/shape",
+                                            "/tensors/0/ready_order",
+                                            "/steps",
+                                            "/steps/0/training_step",
+                                            "/steps/0/workers",
+                                            "/steps/0/workers/1/file",
+                                            "/steps/0/workers/1/bytes",
+                                            "/steps/0/workers/1/sha256",
+                                            "/steps/0/workers/1/forward",
+                                            "/steps/0/workers/1/backward",
+                                            "/steps/0/workers/1/loss",
+                                            "/steps/0/workers/1/ready"};
+  const json original = json::parse(read_bytes(folder() / "trace.json"));
+  for (const std::string& member : members) {
+    const json::json_pointer pointer(member);
+    edit([&](json& root) {
+      root = original;
+      root.at(pointer.parent_pointer()).erase(pointer.back());
+    });
+    EXPECT_THAT(open_error(), AllOf(HasSubstr(pointer.back()), HasSubstr("missing"))) << member;
+    for (const json& wrong : {json(true), json(json::object())}) {
+      edit([&](json& root) {
+        root = original;
+        root.at(pointer) = wrong;
+      });
+      EXPECT_THAT(open_error(), AllOf(HasSubstr(pointer.back()), HasSubstr("expected"))) << member;
+    }
+  }
+}
+
+TEST_F(TraceTest, ImpossibleValuesAreRefused) {
+  const std::vector<std::pair<std::string, json>> cases = {
+      {"/format", "safetensors"},
+      {"/version", 2},
+      {"/version", 0},
+      {"/origin", "hearsay"},
+      {"/model", ""},
+      {"/ranks", 0},
+      {"/ranks", 3},
+      {"/ranks", -1},
+      {"/ranks", 1.5},
+      {"/ranks", 1e30},
+      {"/squares", true},  // the files have none
+      {"/squares", 1},
+      {"/tensors", json::array()},
+      {"/tensors/0/name", ""},
+      {"/tensors/0/name", "q:tensor-0"},
+      {"/tensors/0/name", "__metadata__"},
+      {"/tensors/0/name", "tensor-1"},
+      {"/tensors/0/name", "a\nb"},
+      {"/tensors/0/shape", json::array({0, 4})},
+      {"/tensors/0/shape", json::array({-3, -4})},
+      {"/tensors/0/shape", json::array({4294967296, 4294967296})},
+      {"/tensors/0/ready_order", 2},
+      {"/tensors/0/ready_order", 0},  // tensor-1 has it
+      {"/steps", json::array()},
+      {"/steps/1/training_step", 0},  // does not come after the first
+      {"/steps/0/workers", json::array()},
+      {"/steps/0/workers/0/bytes", 1},
+      {"/steps/0/workers/0/sha256", "abc"},
+      {"/steps/0/workers/0/forward", -1},
+      {"/steps/0/workers/0/ready", json::array({0.001})},
+      {"/steps/0/workers/0/ready/0", 10.0},  // after the end of the backward pass
+      {"/steps/0/workers/0/ready/0", -0.5},
+  };
+  const json original = json::parse(read_bytes(folder() / "trace.json"));
+  for (const auto& [pointer, value] : cases) {
+    edit([&, &at = pointer, &wrong = value](json& root) {
+      root = original;
+      root[json::json_pointer(at)] = wrong;
+    });
+    EXPECT_NE(open_error(), "") << pointer << " = " << value;
+  }
+}
+
+TEST_F(TraceTest, TraceJsonThatIsNoJson) {
+  for (const char* text : {"{", "[]", "null", "{\"format\": \"thinpipe-trace\", \"format\": 1}",
+                           "\xff\xfe", "{\"a\": 1e999}"}) {
+    write_bytes(folder() / "trace.json", text);
+    EXPECT_THAT(open_error(), HasSubstr("trace.json")) << text;
+  }
+  write_bytes(folder() / "trace.json", std::string(100'000, '['));
+  EXPECT_THAT(open_error(), HasSubstr("nested deeper"));
+  write_bytes(folder() / "trace.json", "");
+  EXPECT_THAT(open_error(), HasSubstr("empty"));
+}
+
+TEST_F(TraceTest, UnknownMembersAreIgnored) {
+  edit([](json& root) {
+    root["comment"] = "added by hand";
+    root["steps"][0]["workers"][0]["gpu"] = 3;
+  });
+  EXPECT_EQ(open_error(), "");
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,46 @@
+// The safetensors container: a u64 header length, a JSON header, then the tensors' bytes.
+// https://github.com/huggingface/safetensors (README, "Format")
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace thinpipe {
+
+/// One tensor of a safetensors file, as its header describes it.
+struct SafetensorsEntry {
+  std::string dtype;                 ///< e.g. "F32"; not judged here beyond its size, where known
+  std::vector<std::int64_t> shape;   ///< row-major; every dimension is at least 0
+  std::span<const std::byte> bytes;  ///< within the file's buffer
+};
+
+/// Checks a whole file: header length, JSON, names, shapes, and offsets that tile the buffer with
+/// no hole, no overlap and nothing left over (as the format demands).
+/// The spans point into `file`, which must outlive them.
+/// @param name the file's name in messages.
+/// @throws InputError naming file, tensor and field.
+std::map<std::string, SafetensorsEntry> parse_safetensors(std::span<const std::byte> file,
+                                                          const std::string& name);
+
+/// A tensor about to be written: FP32, laid out in the order given.
+struct SafetensorsTensor {
+  std::string name;
+  std::vector<std::int64_t> shape;
+};
+
+/// The bytes that go before the buffer: length and header, padded with spaces so that the buffer
+/// begins at a multiple of 64 bytes (a cache line; the format itself asks for 8).
+/// @throws InputError on names that repeat or "__metadata__", which the format keeps for itself.
+std::string safetensors_prologue(std::span<const SafetensorsTensor> tensors,
+                                 const std::map<std::string, std::string>& metadata);
+
+/// Product of a shape's dimensions; 1 for a scalar's empty shape.
+/// @throws InputError when it does not fit 63 bits or a dimension is negative. `where` opens the
+/// message.
+std::size_t shape_elements(std::span<const std::int64_t> shape, const std::string& where);
+
+}  // namespace thinpipe

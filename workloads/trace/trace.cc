@@ -1,0 +1,290 @@
+#include "workloads/trace/trace.h"
+
+#include <limits>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+#include "workloads/trace/json_fields.h"
+#include "workloads/trace/mapped_file.h"
+#include "workloads/trace/safetensors.h"
+#include "workloads/trace/sha256.h"
+#include "workloads/trace/trace_format.h"
+
+namespace thinpipe {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr double kUnbounded = std::numeric_limits<double>::max();
+constexpr std::size_t kMaxRanks = 65'536;
+
+/// What one rank left of one step.
+struct StepFile {
+  std::string name;  // relative to the folder
+  std::string sha256;
+  TraceStepTimes times;
+  MappedFile data;
+  std::vector<std::span<const float>> gradients;
+  std::vector<std::span<const float>> squares;
+};
+
+struct Step {
+  std::uint64_t training_step = 0;
+  std::vector<StepFile> workers;
+};
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// A name that stays inside the folder on any system: relative, forward slashes, no dot parts.
+std::string parse_file_name(const JsonField& field) {
+  const std::string name = field.string();
+  const auto refuse = [&] {
+    field.fail(
+        fmt::format("\"{}\" is no file inside the trace (expected a relative path such as "
+                    "\"rank-000/step-00000000.safetensors\")",
+                    printable(name)));
+  };
+  for (const std::string& part : split(name, '/')) {
+    if (part.empty() || part == "." || part == "..") refuse();
+  }
+  for (const char c : name) {
+    if (c == '\\' || c == ':' || static_cast<unsigned char>(c) < 0x20) refuse();
+  }
+  return name;
+}
+
+std::vector<TraceTensor> parse_tensors(const JsonField& field) {
+  std::vector<TraceTensor> tensors;
+  std::set<std::string> names;
+  std::set<std::size_t> orders;
+  const std::size_t count = field.size();
+  if (count == 0) field.fail("expected at least one tensor");
+  for (std::size_t i = 0; i < count; ++i) {
+    const JsonField entry = field.at(i);
+    TraceTensor tensor;
+    tensor.name = entry.at("name").string();
+    check_tensor_name(tensor.name, entry.at("name"));
+    if (!names.insert(tensor.name).second) entry.at("name").fail("stands twice");
+    const JsonField shape = entry.at("shape");
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+      tensor.shape.push_back(static_cast<std::int64_t>(shape.at(axis).unsigned_integer(1, kMost)));
+    }
+    tensor.elements = shape_elements(tensor.shape, kTraceFile + (": " + entry.place()));
+    const JsonField order = entry.at("ready_order");
+    tensor.ready_order = order.unsigned_integer(0, count - 1);
+    if (!orders.insert(tensor.ready_order).second) {
+      order.fail(fmt::format("{} stands twice (expected every number below {} once)",
+                             tensor.ready_order, count));
+    }
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+TraceStepTimes parse_times(const JsonField& worker, std::size_t tensors) {
+  TraceStepTimes times;
+  times.forward = worker.at("forward").number(0, kUnbounded);
+  times.backward = worker.at("backward").number(0, kUnbounded);
+  const JsonField loss = worker.at("loss");
+  times.loss = loss.value().is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                      : loss.number(-kUnbounded, kUnbounded);
+  const JsonField ready = worker.at("ready");
+  if (ready.size() != tensors) {
+    ready.fail(fmt::format("{} times, expected one for each of {} tensors", ready.size(), tensors));
+  }
+  for (std::size_t i = 0; i < tensors; ++i) {
+    times.ready.push_back(ready.at(i).number(0, times.backward));
+  }
+  return times;
+}
+
+std::string parse_sha256(const JsonField& field) {
+  const std::string text = field.string();
+  if (text.size() != 64 || text.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    field.fail("expected 64 lower-case hexadecimal digits, found " + describe_json(field.value()));
+  }
+  return text;
+}
+
+std::span<const float> find_floats(const std::map<std::string, SafetensorsEntry>& entries,
+                                   const std::string& key, const TraceTensor& tensor,
+                                   const std::string& file) {
+  const auto fail = [&](const std::string& what) {
+    throw InputError(fmt::format("{}: tensor '{}': {}", file, key, what));
+  };
+  const auto found = entries.find(key);
+  if (found == entries.end()) fail("missing");
+  const SafetensorsEntry& entry = found->second;
+  if (entry.dtype != "F32") {
+    fail(fmt::format("dtype: found {}, expected F32", printable(entry.dtype)));
+  }
+  if (entry.shape != tensor.shape) {
+    fail(fmt::format("shape: found [{}], expected [{}] as in {}", fmt::join(entry.shape, ", "),
+                     fmt::join(tensor.shape, ", "), kTraceFile));
+  }
+  if (reinterpret_cast<std::uintptr_t>(entry.bytes.data()) % alignof(float) != 0) {
+    fail("data_offsets: its bytes in the file are not aligned to 4; pad the header with spaces");
+  }
+  return {reinterpret_cast<const float*>(entry.bytes.data()), tensor.elements};
+}
+
+StepFile open_step_file(const JsonField& worker, const fs::path& folder,
+                        const std::vector<TraceTensor>& tensors, bool squares) {
+  const std::string name = parse_file_name(worker.at("file"));
+  const std::uint64_t bytes = worker.at("bytes").unsigned_integer();
+  StepFile file{name,
+                parse_sha256(worker.at("sha256")),
+                parse_times(worker, tensors.size()),
+                MappedFile(folder / name),
+                {},
+                {}};
+  const std::string shown = (folder / name).string();
+  if (file.data.bytes().size() != bytes) {
+    throw InputError(fmt::format("{}: the file has {} bytes, expected {} ({}: {}.bytes)", shown,
+                                 file.data.bytes().size(), bytes, kTraceFile, worker.place()));
+  }
+  const auto entries = parse_safetensors(file.data.bytes(), shown);
+  for (const TraceTensor& tensor : tensors) {
+    file.gradients.push_back(find_floats(entries, tensor.name, tensor, shown));
+    if (squares) {
+      file.squares.push_back(find_floats(entries, kSquaresPrefix + tensor.name, tensor, shown));
+    }
+  }
+  return file;
+}
+
+json parse_trace_file(const MappedFile& file, const std::string& shown) {
+  if (file.bytes().size() > kMaxTraceFileBytes) {
+    throw InputError(fmt::format("{}: {} bytes, expected at most {}", shown, file.bytes().size(),
+                                 kMaxTraceFileBytes));
+  }
+  return parse_json_strictly(as_text(file.bytes()), shown);
+}
+
+MappedFile open_trace_file(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    throw InputError(fmt::format("{}: no such folder (expected a trace: a folder with {})",
+                                 folder.string(), kTraceFile));
+  }
+  if (!fs::exists(folder / kTraceFile, ignored)) {
+    throw InputError(
+        fmt::format("{}: missing, so this is no trace or an unfinished one ({} is "
+                    "written last)",
+                    (folder / kTraceFile).string(), kTraceFile));
+  }
+  return MappedFile(folder / kTraceFile);
+}
+
+}  // namespace
+
+struct Trace::State {
+  fs::path folder;
+  std::string identity;
+  json metadata;
+  std::string model;
+  std::size_t ranks = 0;
+  std::vector<TraceTensor> tensors;
+  std::size_t elements = 0;
+  std::vector<Step> steps;
+};
+
+Trace::Trace(const fs::path& folder) : state_(std::make_unique<State>()) {
+  State& state = *state_;
+  state.folder = folder;
+  const std::string shown = (folder / kTraceFile).string();
+  {
+    const MappedFile file = open_trace_file(folder);
+    state.metadata = parse_trace_file(file, shown);
+    state.identity = "sha256:" + sha256_hex(file.bytes());
+  }
+  const JsonField root(state.metadata, shown);
+  check_trace_preamble(root);
+  state.model = root.at("model").string();
+  if (state.model.empty()) root.at("model").fail("expected a name, found an empty string");
+  state.ranks = root.at("ranks").unsigned_integer(1, kMaxRanks);
+  state.tensors = parse_tensors(root.at("tensors"));
+  for (const TraceTensor& tensor : state.tensors) {
+    if (__builtin_add_overflow(state.elements, tensor.elements, &state.elements)) {
+      root.at("tensors").fail("more elements than can be counted");
+    }
+  }
+  const bool squares = root.has("squares") && root.at("squares").boolean();
+  const JsonField steps = root.at("steps");
+  if (steps.size() == 0) steps.fail("expected at least one step");
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    Step step;
+    step.training_step = steps.at(s).at("training_step").unsigned_integer();
+    if (s > 0 && step.training_step <= state.steps.back().training_step) {
+      steps.at(s)
+          .at("training_step")
+          .fail(fmt::format("{} does not come after {}", step.training_step,
+                            state.steps.back().training_step));
+    }
+    const JsonField workers = steps.at(s).at("workers");
+    if (workers.size() != state.ranks) {
+      workers.fail(fmt::format("{} workers, expected {} (ranks)", workers.size(), state.ranks));
+    }
+    for (std::size_t rank = 0; rank < state.ranks; ++rank) {
+      step.workers.push_back(open_step_file(workers.at(rank), folder, state.tensors, squares));
+    }
+    state.steps.push_back(std::move(step));
+  }
+}
+
+Trace::~Trace() = default;
+Trace::Trace(Trace&&) noexcept = default;
+Trace& Trace::operator=(Trace&&) noexcept = default;
+
+const fs::path& Trace::folder() const { return state_->folder; }
+const std::string& Trace::model() const { return state_->model; }
+const std::vector<TraceTensor>& Trace::tensors() const { return state_->tensors; }
+std::size_t Trace::elements() const { return state_->elements; }
+std::size_t Trace::ranks() const { return state_->ranks; }
+std::size_t Trace::steps() const { return state_->steps.size(); }
+
+std::uint64_t Trace::training_step(std::size_t step) const {
+  return state_->steps.at(step).training_step;
+}
+
+const TraceStepTimes& Trace::times(std::size_t rank, std::size_t step) const {
+  return state_->steps.at(step).workers.at(rank).times;
+}
+
+std::span<const float> Trace::gradient(std::size_t rank, std::size_t step,
+                                       std::size_t tensor) const {
+  return state_->steps.at(step).workers.at(rank).gradients.at(tensor);
+}
+
+std::span<const float> Trace::squares(std::size_t rank, std::size_t step,
+                                      std::size_t tensor) const {
+  const auto& squares = state_->steps.at(step).workers.at(rank).squares;
+  return squares.empty() ? std::span<const float>() : squares.at(tensor);
+}
+
+std::string Trace::identity() const { return state_->identity; }
+const json& Trace::metadata() const { return state_->metadata; }
+
+void Trace::verify() const {
+  for (const Step& step : state_->steps) {
+    for (const StepFile& file : step.workers) {
+      const std::string found = sha256_hex(file.data.bytes());
+      if (found == file.sha256) continue;
+      throw InputError(
+          fmt::format("{}: sha256: found {}, expected {} ({}); the file was changed "
+                      "after the trace was written",
+                      (state_->folder / file.name).string(), found, file.sha256, kTraceFile));
+    }
+  }
+}
+
+}  // namespace thinpipe

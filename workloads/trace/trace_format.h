@@ -1,0 +1,34 @@
+// Names and limits that the reader and the writer of traces share; docs/trace-format.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "workloads/trace/json_fields.h"
+
+namespace thinpipe {
+
+inline constexpr const char* kTraceFile = "trace.json";
+inline constexpr const char* kTraceFormat = "thinpipe-trace";
+inline constexpr std::uint64_t kTraceVersion = 1;
+/// Before a tensor's name: the entry with its second moments.
+inline const std::string kSquaresPrefix = "q:";
+/// 256 MiB: a thousand ranks, a hundred steps and a thousand tensors come to about this.
+inline constexpr std::size_t kMaxTraceFileBytes = std::size_t{256} << 20;
+
+/// Where a trace's gradients come from.
+inline constexpr const char* kOriginTraining = "training";    ///< a training run of this program
+inline constexpr const char* kOriginSynthetic = "synthetic";  ///< drawn from a distribution
+inline constexpr const char* kOriginImported = "imported";    ///< recorded by another program
+
+/// Checks `format`, `version` and `origin`.
+void check_trace_preamble(const JsonField& root);
+
+/// A tensor's name is 1 to 512 bytes of printable UTF-8, not "__metadata__" (safetensors keeps
+/// it) and does not begin with "q:" (ours).
+void check_tensor_name(const std::string& name, const JsonField& field);
+
+bool is_known_origin(const std::string& origin);
+
+}  // namespace thinpipe
