@@ -1,0 +1,82 @@
+// A transport between threads of one process, so that patterns can be tested without MPI.
+#pragma once
+
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "workloads/exchange/transport.h"
+
+namespace thinpipe {
+
+/// Mailboxes of all pairs of ranks, shared by the transports of one test.
+struct Mailboxes {
+  std::mutex mutex;
+  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> messages;
+};
+
+class ThreadTransport : public Transport {
+ public:
+  ThreadTransport(Mailboxes& boxes, int rank, int size) : boxes_(boxes), rank_(rank), size_(size) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void send(Request slot, int peer, std::span<const std::byte> data) override {
+    const std::lock_guard lock(boxes_.mutex);
+    boxes_.messages[{rank_, peer}].emplace_back(data.begin(), data.end());
+    pending_[slot] = {};
+    counters_.messages += 1;
+    counters_.bytes += data.size();
+  }
+  void receive(Request slot, int peer, std::span<std::byte> data) override {
+    pending_[slot] = {peer, data};
+  }
+  // MPI matches receives in the order they were posted; the patterns wait in that order too.
+  bool done(Request slot, std::size_t* received = nullptr) override {
+    Pending& pending = pending_[slot];
+    if (pending.peer < 0) return true;
+    const std::lock_guard lock(boxes_.mutex);
+    auto& queue = boxes_.messages[{pending.peer, rank_}];
+    if (queue.empty()) return false;
+    if (queue.front().size() > pending.data.size()) throw InputErrorInTest();
+    std::memcpy(pending.data.data(), queue.front().data(), queue.front().size());
+    if (received != nullptr) *received = queue.front().size();
+    queue.pop_front();
+    pending.peer = -1;
+    return true;
+  }
+  void pause() override { std::this_thread::yield(); }
+  void progressed() override {}
+  TransportCounters counters() const override { return counters_; }
+
+  struct InputErrorInTest {};
+
+ private:
+  struct Pending {
+    int peer = -1;
+    std::span<std::byte> data;
+  };
+  Mailboxes& boxes_;
+  int rank_, size_;
+  std::map<Request, Pending> pending_;
+  TransportCounters counters_;
+};
+
+/// Runs body(transport) for every rank in a thread of its own.
+template <typename Body>
+void on_all_ranks(int ranks, Body body) {
+  Mailboxes boxes;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      ThreadTransport transport(boxes, rank, ranks);
+      body(transport);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace thinpipe
