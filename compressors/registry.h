@@ -2,8 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +14,13 @@ namespace thinpipe {
 
 /// A parameter of a method. Flags, help, listings and checks are made from this alone.
 struct ParameterInfo {
-  enum class Type { kReal, kInteger, kChoice, kFlag };
+  enum class Type {
+    kReal,
+    kInteger,
+    kChoice,
+    kFlag,      ///< true or false
+    kRealList,  ///< numbers joined by '/', each in the range; or `none`
+  };
   std::string name;
   Type type = Type::kReal;
   std::string default_value;         ///< as a user would write it
@@ -28,14 +34,28 @@ struct ParameterInfo {
 /// A spec whose every value is present (defaults filled in) and checked against its ParameterInfo.
 class Parameters {
  public:
-  Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec);  ///< @throws InputError
+  /// @throws InputError naming spec, key, what was found and what is allowed.
+  Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec);
+
+  // Asking for a name or a type that the method did not declare is a bug (std::logic_error).
   double real(const std::string& name) const;
   long long integer(const std::string& name) const;
   const std::string& choice(const std::string& name) const;
   bool flag(const std::string& name) const;
+  std::vector<double> reals(const std::string& name) const;  ///< empty for `none`
+
+  /// The spec with every parameter written out in one normal form; equal for equal meaning.
+  const std::string& text() const { return text_; }
 
  private:
-  std::map<std::string, std::string> values_;
+  const std::string& value(const std::string& name, ParameterInfo::Type type) const;
+
+  struct Value {
+    ParameterInfo::Type type;
+    std::string text;
+  };
+  std::map<std::string, Value> values_;
+  std::string text_;
 };
 
 struct MethodInfo {
@@ -46,7 +66,7 @@ struct MethodInfo {
   std::string source;   ///< paper, section or equation
   Aggregation aggregation = Aggregation::kAllGather;
   std::vector<ParameterInfo> parameters;
-  /// Expected payload bits per element of the tensor, for listings; not a measurement.
+  /// Expected payload bits per element of a large tensor, for listings; not a measurement.
   std::function<double(const Parameters&)> expected_bits;
   Factory make;
 };

@@ -1,0 +1,58 @@
+// Runs the parts of a dense method one after the other.
+#include "compressors/dense_pipeline.h"
+
+#include <limits>
+
+#include "compressors/pipeline_checks.h"
+
+namespace thinpipe {
+
+DensePipeline::DensePipeline(StateIdentity identity, DenseParts parts)
+    : identity_(std::move(identity)),
+      parts_(std::move(parts)),
+      max_encoded_size_(parts_.quantizer->max_encoded_size(identity_.elements)) {}
+
+EncodeReport DensePipeline::encode(const GradientInput& gradient, std::span<std::byte> payload) {
+  check_size(identity_, "the gradient", gradient.values.size());
+  check_room(identity_, payload.size(), max_encoded_size_);
+  const auto c = parts_.memory->add(gradient.values, 1.0F);
+  ByteWriter out(payload);
+  const QuantizeReport report =
+      parts_.quantizer->encode(c, {.step = gradient.step}, parts_.memory->remainder(), out);
+  return {.encoded_bytes = out.size(),
+          .target_elements = 0,
+          .selected_elements = report.nonzero,
+          .threshold = std::numeric_limits<double>::quiet_NaN(),
+          .passes = parts_.memory->passes() + report.passes};
+}
+
+void DensePipeline::decode_add(std::span<const std::byte> payload, float factor,
+                               std::span<float> out) const {
+  check_size(identity_, "the output", out.size());
+  parts_.quantizer->decode_add(ByteReader(payload), factor, out);
+}
+
+double DensePipeline::relative_error(const GradientInput& gradient,
+                                     std::span<const std::byte> payload) const {
+  check_size(identity_, "the gradient", gradient.values.size());
+  std::vector<float> decoded(elements(), 0.0F);
+  decode_add(payload, 1.0F, decoded);
+  return parts_.memory->relative_error(gradient.values, decoded);
+}
+
+void DensePipeline::hold(const GradientInput& gradient) {
+  check_size(identity_, "the gradient", gradient.values.size());
+  parts_.memory->hold(gradient.values, 1.0F);
+}
+
+void DensePipeline::save_state(std::vector<std::byte>& state) const {
+  ByteWriter out = begin_state(identity_, parts_.memory->state_size(), state);
+  parts_.memory->save(out);
+}
+
+void DensePipeline::load_state(std::span<const std::byte> state) {
+  ByteReader in = open_state(identity_, parts_.memory->state_size(), state);
+  parts_.memory->load(in);
+}
+
+}  // namespace thinpipe

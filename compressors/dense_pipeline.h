@@ -1,0 +1,44 @@
+// A compressor made of a memory and a quantiser.
+#pragma once
+
+#include <memory>
+
+#include "compressors/compressor.h"
+#include "compressors/memory/memory.h"
+#include "compressors/pipeline_state.h"
+#include "compressors/quantize/quantizer.h"
+
+namespace thinpipe {
+
+/// The parts of a dense method; both are required.
+struct DenseParts {
+  std::unique_ptr<Memory> memory;
+  std::unique_ptr<Quantizer> quantizer;
+  std::uint64_t period = 1;  ///< exchange every n-th step
+};
+
+/// c = memory + gradient; quantise, which leaves c - decoded in the memory.
+class DensePipeline : public Compressor {
+ public:
+  DensePipeline(StateIdentity identity, DenseParts parts);
+
+  std::size_t elements() const override { return identity_.elements; }
+  std::size_t max_encoded_size() const override { return max_encoded_size_; }
+  EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) override;
+  void decode_add(std::span<const std::byte> payload, float factor,
+                  std::span<float> out) const override;
+  double relative_error(const GradientInput& gradient,
+                        std::span<const std::byte> payload) const override;
+  std::uint64_t period() const override { return parts_.period; }
+  void hold(const GradientInput& gradient) override;
+  void reset() override { parts_.memory->reset(); }
+  void save_state(std::vector<std::byte>& state) const override;
+  void load_state(std::span<const std::byte> state) override;
+
+ private:
+  StateIdentity identity_;
+  DenseParts parts_;
+  std::size_t max_encoded_size_;
+};
+
+}  // namespace thinpipe

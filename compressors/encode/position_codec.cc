@@ -1,0 +1,32 @@
+// The position codecs by name.
+#include "compressors/encode/position_codec.h"
+
+#include <functional>
+#include <utility>
+
+namespace thinpipe {
+namespace {
+
+using Make = std::unique_ptr<PositionCodec> (*)();
+constexpr std::pair<const char*, Make> kCodecs[] = {
+    {"raw32", make_raw32_codec}, {"golomb", make_golomb_codec}, {"run16", make_run16_codec}};
+
+}  // namespace
+
+const std::vector<std::string>& position_codec_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const auto& [name, make] : kCodecs) list.emplace_back(name);
+    return list;
+  }();
+  return names;
+}
+
+std::unique_ptr<PositionCodec> make_position_codec(const std::string& name) {
+  for (const auto& [known, make] : kCodecs) {
+    if (name == known) return make();
+  }
+  throw InputError("unknown position codec '" + name + "'");
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,33 @@
+// Positions as they are: the baseline that published sparsifiers send.
+#include "compressors/encode/position_codec.h"
+
+namespace thinpipe {
+namespace {
+
+class Raw32Codec : public PositionCodec {
+ public:
+  std::size_t max_size(std::size_t max_count, std::size_t /*elements*/) const override {
+    return max_count * sizeof(std::uint32_t);
+  }
+  void encode(std::span<const std::uint32_t> positions, std::size_t /*elements*/,
+              ByteWriter& out) const override {
+    out.put_bytes(std::as_bytes(positions));
+  }
+  PositionCursor start(ByteReader bytes, std::size_t /*count*/,
+                       std::size_t elements) const override {
+    return {.bytes = bytes, .bits = {}, .elements = elements};
+  }
+  void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
+    for (std::uint32_t& position : positions) {
+      position = cursor.take(cursor.bytes.get<std::uint32_t>("positions"));
+    }
+  }
+  void finish(const PositionCursor& cursor) const override { cursor.bytes.expect_end(); }
+  double expected_bits(double /*density*/) const override { return 32; }
+};
+
+}  // namespace
+
+std::unique_ptr<PositionCodec> make_raw32_codec() { return std::make_unique<Raw32Codec>(); }
+
+}  // namespace thinpipe

@@ -1,0 +1,40 @@
+// How the values of selected elements are written.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compressors/wire/bytes.h"
+
+namespace thinpipe {
+
+/// Values whose encoded size depends on their number alone, so that any one of them can be decoded
+/// by its index.
+class ValueCodec {
+ public:
+  virtual ~ValueCodec() = default;
+
+  /// Exact bytes of `count` values.
+  virtual std::size_t size(std::size_t count) const = 0;
+  /// Writes size(values.size()) bytes and replaces each value by what receivers will decode.
+  virtual void encode(std::span<float> values, ByteWriter& out) const = 0;
+  /// Values first ... first + values.size() - 1 of an encoded array.
+  virtual void decode(std::span<const std::byte> encoded, std::size_t first,
+                      std::span<float> values) const = 0;
+  /// Bits a value when there are many.
+  virtual double expected_bits() const = 0;
+};
+
+/// 32-bit floats, exact.
+std::unique_ptr<ValueCodec> make_fp32_codec();
+/// One 32-bit float, the mean of all (SBC alg. 2).
+std::unique_ptr<ValueCodec> make_mean_codec();
+
+/// The codecs by name, and one of them. @throws InputError for an unknown name.
+const std::vector<std::string>& value_codec_names();
+std::unique_ptr<ValueCodec> make_value_codec(const std::string& name);
+
+}  // namespace thinpipe

@@ -1,0 +1,111 @@
+// The memories' passes: element by element, any vector width gives the same bits.
+#include "compressors/kernels/accumulate.h"
+
+#include <cassert>
+#include <cstddef>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "compressors/kernels/accumulate.cc"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace thinpipe {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Applies `body(d, i)` to whole vectors, then element-wise with one-lane vectors to the rest.
+template <class Body>
+HWY_INLINE void for_each_vector(std::size_t n, Body body) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) body(d, i);
+  const hn::CappedTag<float, 1> one;
+  for (; i < n; ++i) body(one, i);
+}
+
+void Accumulate(const float* HWY_RESTRICT g, std::size_t n, float decay, float scale,
+                float* HWY_RESTRICT r) {
+  if (decay == 1.0F && scale == 1.0F) {
+    for_each_vector(n, [&](auto d, std::size_t i) {
+      hn::StoreU(hn::Add(hn::LoadU(d, r + i), hn::LoadU(d, g + i)), d, r + i);
+    });
+    return;
+  }
+  for_each_vector(n, [&](auto d, std::size_t i) {
+    const auto kept = hn::Mul(hn::Set(d, decay), hn::LoadU(d, r + i));
+    const auto fresh = hn::Mul(hn::Set(d, scale), hn::LoadU(d, g + i));
+    hn::StoreU(hn::Add(kept, fresh), d, r + i);
+  });
+}
+
+void AccumulateMomentum(const float* HWY_RESTRICT g, std::size_t n, float momentum, float scale,
+                        float* HWY_RESTRICT u, float* HWY_RESTRICT v) {
+  for_each_vector(n, [&](auto d, std::size_t i) {
+    const auto fresh = hn::Mul(hn::Set(d, scale), hn::LoadU(d, g + i));
+    const auto velocity = hn::Add(hn::Mul(hn::Set(d, momentum), hn::LoadU(d, u + i)), fresh);
+    hn::StoreU(velocity, d, u + i);
+    hn::StoreU(hn::Add(hn::LoadU(d, v + i), velocity), d, v + i);
+  });
+}
+
+void AccumulateNesterov(const float* HWY_RESTRICT g, std::size_t n, float momentum, float scale,
+                        float* HWY_RESTRICT u, float* HWY_RESTRICT v) {
+  for_each_vector(n, [&](auto d, std::size_t i) {
+    const auto fresh = hn::Mul(hn::Set(d, scale), hn::LoadU(d, g + i));
+    const auto velocity = hn::Mul(hn::Set(d, momentum), hn::Add(hn::LoadU(d, u + i), fresh));
+    hn::StoreU(velocity, d, u + i);
+    hn::StoreU(hn::Add(hn::Add(hn::LoadU(d, v + i), velocity), fresh), d, v + i);
+  });
+}
+
+void AddScaled(const float* HWY_RESTRICT x, std::size_t n, float factor, float* HWY_RESTRICT out) {
+  for_each_vector(n, [&](auto d, std::size_t i) {
+    const auto term = hn::Mul(hn::Set(d, factor), hn::LoadU(d, x + i));
+    hn::StoreU(hn::Add(hn::LoadU(d, out + i), term), d, out + i);
+  });
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace thinpipe
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace thinpipe {
+namespace {
+HWY_EXPORT(Accumulate);
+HWY_EXPORT(AccumulateMomentum);
+HWY_EXPORT(AccumulateNesterov);
+HWY_EXPORT(AddScaled);
+}  // namespace
+
+void accumulate(std::span<const float> g, float decay, float scale, std::span<float> r) {
+  assert(g.size() == r.size());
+  HWY_DYNAMIC_DISPATCH(Accumulate)(g.data(), g.size(), decay, scale, r.data());
+}
+
+void accumulate_momentum(std::span<const float> g, float momentum, float scale, std::span<float> u,
+                         std::span<float> v) {
+  assert(g.size() == u.size() && g.size() == v.size());
+  HWY_DYNAMIC_DISPATCH(AccumulateMomentum)
+  (g.data(), g.size(), momentum, scale, u.data(), v.data());
+}
+
+void accumulate_nesterov(std::span<const float> g, float momentum, float scale, std::span<float> u,
+                         std::span<float> v) {
+  assert(g.size() == u.size() && g.size() == v.size());
+  HWY_DYNAMIC_DISPATCH(AccumulateNesterov)
+  (g.data(), g.size(), momentum, scale, u.data(), v.data());
+}
+
+void add_scaled(std::span<const float> x, float factor, std::span<float> out) {
+  assert(x.size() == out.size());
+  HWY_DYNAMIC_DISPATCH(AddScaled)(x.data(), x.size(), factor, out.data());
+}
+
+}  // namespace thinpipe
+#endif  // HWY_ONCE

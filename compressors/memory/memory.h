@@ -1,0 +1,69 @@
+// What a worker carries from one step to the next, and what it therefore compresses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "compressors/wire/bytes.h"
+
+namespace thinpipe {
+
+/// One tensor's memory. A step is: c = add(gradient); the compressor sends C(c); then either sent()
+/// (sparse: some positions, each with the value that receivers decode) or the dense compressor has
+/// written c - decoded into remainder() itself.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+
+  /// c, what is to be compressed now; valid until the next call. `scale` multiplies the gradient
+  /// (local clipping).
+  virtual std::span<const float> add(std::span<const float> gradient, float scale) = 0;
+
+  /// Takes in the gradient of a step without exchange (SBC fig. 2a "delay").
+  virtual void hold(std::span<const float> gradient, float scale) = 0;
+
+  /// Subtracts what was sent. What is not finite afterwards is forgotten, so that one infinity
+  /// does not stay for ever.
+  virtual void sent(std::span<const std::uint32_t> positions, std::span<const float> decoded) = 0;
+
+  /// Where a dense compressor leaves c - decoded; it is c itself before. Empty when nothing is
+  /// kept.
+  virtual std::span<float> remainder() = 0;
+
+  /// |decoded - c| / |c| (L2) of the last exchange; `gradient` as it was given to add().
+  virtual double relative_error(std::span<const float> gradient,
+                                std::span<const float> decoded) const = 0;
+
+  /// Passes over the d elements that one add() makes.
+  virtual int passes() const = 0;
+
+  virtual void reset() = 0;
+  virtual std::size_t state_size() const = 0;
+  virtual void save(ByteWriter& out) const = 0;
+  virtual void load(ByteReader& in) = 0;
+};
+
+/// c = gradient. With `buffered` it can also scale and hold, which needs room for d elements.
+std::unique_ptr<Memory> make_no_memory(std::size_t elements, bool buffered);
+
+/// Error feedback: c = decay * r + gradient; r = c - decoded (SBC eq. 2, 3LC fig. 3). Over a delay
+/// the decay applies once.
+std::unique_ptr<Memory> make_residual_memory(std::size_t elements, float decay);
+
+struct MomentumOptions {
+  float momentum = 0.9F;
+  bool nesterov = false;
+  bool masking = true;  ///< momentum factor masking: u = 0 where something was sent (DGC 3.3)
+};
+
+/// Momentum correction (Deep Gradient Compression eqs. 7 and 10): u = m u + g, v = v + u, c = v.
+std::unique_ptr<Memory> make_momentum_memory(std::size_t elements, const MomentumOptions& options);
+
+/// Local gradient clipping before another memory (Deep Gradient Compression appendix C): scales
+/// the gradient to at most |g|_2 = threshold / sqrt(workers).
+std::unique_ptr<Memory> make_clipped_memory(std::unique_ptr<Memory> inner, double threshold,
+                                            int workers);
+
+}  // namespace thinpipe

@@ -1,0 +1,67 @@
+// Momentum correction: the momentum of a single worker runs before the accumulation of what was
+// not sent, so that sparse updates keep the dense update's momentum.
+#include <algorithm>
+#include <vector>
+
+#include "compressors/kernels/accumulate.h"
+#include "compressors/memory/memory.h"
+#include "compressors/memory/state.h"
+
+namespace thinpipe {
+namespace {
+
+class MomentumMemory : public Memory {
+ public:
+  MomentumMemory(std::size_t elements, const MomentumOptions& options)
+      : velocity_(elements, 0.0F), sum_(elements, 0.0F), options_(options) {}
+
+  std::span<const float> add(std::span<const float> gradient, float scale) override {
+    hold(gradient, scale);
+    return sum_;
+  }
+  void hold(std::span<const float> gradient, float scale) override {
+    const auto step = options_.nesterov ? accumulate_nesterov : accumulate_momentum;
+    step(gradient, options_.momentum, scale, velocity_, sum_);
+  }
+  void sent(std::span<const std::uint32_t> positions, std::span<const float> decoded) override {
+    // Where the decoded value is exact this is v = 0, the mask of the paper; where it is not, what
+    // is left over stays.
+    subtract_sent(sum_, positions, decoded);
+    if (!options_.masking) return;
+    for (std::uint32_t position : positions) velocity_[position] = 0.0F;
+  }
+  /// Dense compressors send something everywhere: no mask is meant for them.
+  std::span<float> remainder() override { return sum_; }
+  double relative_error(std::span<const float> /*gradient*/,
+                        std::span<const float> decoded) const override {
+    return error_of_remainder(sum_, decoded);
+  }
+  int passes() const override { return 1; }
+
+  void reset() override {
+    std::fill(velocity_.begin(), velocity_.end(), 0.0F);
+    std::fill(sum_.begin(), sum_.end(), 0.0F);
+  }
+  std::size_t state_size() const override { return 2 * sum_.size() * sizeof(float); }
+  void save(ByteWriter& out) const override {
+    save_floats(out, velocity_);
+    save_floats(out, sum_);
+  }
+  void load(ByteReader& in) override {
+    load_floats(in, velocity_, "velocity");
+    load_floats(in, sum_, "accumulated velocity");
+  }
+
+ private:
+  std::vector<float> velocity_;  ///< u
+  std::vector<float> sum_;       ///< v
+  MomentumOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Memory> make_momentum_memory(std::size_t elements, const MomentumOptions& options) {
+  return std::make_unique<MomentumMemory>(elements, options);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,62 @@
+// No memory: what is not sent is lost.
+#include <algorithm>
+#include <cassert>
+#include <vector>
+
+#include "compressors/kernels/accumulate.h"
+#include "compressors/memory/memory.h"
+#include "compressors/memory/state.h"
+
+namespace thinpipe {
+namespace {
+
+class NoMemory : public Memory {
+ public:
+  NoMemory(std::size_t elements, bool buffered) : sum_(buffered ? elements : 0, 0.0F) {}
+
+  std::span<const float> add(std::span<const float> gradient, float scale) override {
+    in_sum_ = held_ || scale != 1.0F;
+    if (!in_sum_) return gradient;
+    hold(gradient, scale);
+    held_ = false;
+    return sum_;
+  }
+  void hold(std::span<const float> gradient, float scale) override {
+    assert(sum_.size() == gradient.size());
+    if (!held_) std::fill(sum_.begin(), sum_.end(), 0.0F);
+    accumulate(gradient, 1.0F, scale, sum_);
+    held_ = true;
+  }
+  void sent(std::span<const std::uint32_t> /*positions*/,
+            std::span<const float> /*decoded*/) override {}
+  std::span<float> remainder() override { return {}; }
+  double relative_error(std::span<const float> gradient,
+                        std::span<const float> decoded) const override {
+    return error_against(in_sum_ ? std::span<const float>(sum_) : gradient, decoded);
+  }
+  int passes() const override { return sum_.empty() ? 0 : 1; }
+
+  void reset() override { held_ = in_sum_ = false; }
+  std::size_t state_size() const override { return 1 + sum_.size() * sizeof(float); }
+  void save(ByteWriter& out) const override {
+    out.put<std::uint8_t>(held_ ? 1 : 0);
+    save_floats(out, sum_);
+  }
+  void load(ByteReader& in) override {
+    held_ = in.get<std::uint8_t>("memory") != 0;
+    load_floats(in, sum_, "held gradient");
+  }
+
+ private:
+  std::vector<float> sum_;  ///< of the gradients of one period
+  bool held_ = false;       ///< sum_ has gradients that no exchange has seen yet
+  bool in_sum_ = false;     ///< the last c lay in sum_ and not in the gradient itself
+};
+
+}  // namespace
+
+std::unique_ptr<Memory> make_no_memory(std::size_t elements, bool buffered) {
+  return std::make_unique<NoMemory>(elements, buffered);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,62 @@
+// Error feedback. c and the residual share one array: c is the residual plus the gradient, and
+// subtracting what was sent turns it into the next residual.
+#include <algorithm>
+#include <vector>
+
+#include "compressors/kernels/accumulate.h"
+#include "compressors/memory/memory.h"
+#include "compressors/memory/state.h"
+
+namespace thinpipe {
+namespace {
+
+class ResidualMemory : public Memory {
+ public:
+  ResidualMemory(std::size_t elements, float decay) : residual_(elements, 0.0F), decay_(decay) {}
+
+  std::span<const float> add(std::span<const float> gradient, float scale) override {
+    hold(gradient, scale);
+    held_ = false;
+    return residual_;
+  }
+  void hold(std::span<const float> gradient, float scale) override {
+    accumulate(gradient, held_ ? 1.0F : decay_, scale, residual_);
+    held_ = true;
+  }
+  void sent(std::span<const std::uint32_t> positions, std::span<const float> decoded) override {
+    subtract_sent(residual_, positions, decoded);
+  }
+  std::span<float> remainder() override { return residual_; }
+  double relative_error(std::span<const float> /*gradient*/,
+                        std::span<const float> decoded) const override {
+    return error_of_remainder(residual_, decoded);
+  }
+  int passes() const override { return 1; }
+
+  void reset() override {
+    std::fill(residual_.begin(), residual_.end(), 0.0F);
+    held_ = false;
+  }
+  std::size_t state_size() const override { return 1 + residual_.size() * sizeof(float); }
+  void save(ByteWriter& out) const override {
+    out.put<std::uint8_t>(held_ ? 1 : 0);
+    save_floats(out, residual_);
+  }
+  void load(ByteReader& in) override {
+    held_ = in.get<std::uint8_t>("memory") != 0;
+    load_floats(in, residual_, "residual");
+  }
+
+ private:
+  std::vector<float> residual_;
+  float decay_;
+  bool held_ = false;  ///< within a period: the decay has been applied
+};
+
+}  // namespace
+
+std::unique_ptr<Memory> make_residual_memory(std::size_t elements, float decay) {
+  return std::make_unique<ResidualMemory>(elements, decay);
+}
+
+}  // namespace thinpipe

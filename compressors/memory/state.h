@@ -1,0 +1,57 @@
+// How memories store arrays of floats in a state, and compare them.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+#include "compressors/wire/bytes.h"
+
+namespace thinpipe {
+
+inline void save_floats(ByteWriter& out, std::span<const float> values) {
+  out.put_bytes(std::as_bytes(values));
+}
+
+inline void load_floats(ByteReader& in, std::span<float> values, const char* what) {
+  const auto bytes = in.get_bytes(values.size_bytes(), what);
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+}
+
+/// |left| / |left + decoded|, for memories that keep left = c - decoded.
+inline double error_of_remainder(std::span<const float> left, std::span<const float> decoded) {
+  double error = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const double kept = left[i];
+    const double input = kept + static_cast<double>(decoded[i]);
+    error += kept * kept;
+    norm += input * input;
+  }
+  return norm == 0 ? 0 : std::sqrt(error / norm);
+}
+
+/// |decoded - c| / |c|.
+inline double error_against(std::span<const float> c, std::span<const float> decoded) {
+  double error = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    const double input = c[i];
+    const double difference = static_cast<double>(decoded[i]) - input;
+    error += difference * difference;
+    norm += input * input;
+  }
+  return norm == 0 ? 0 : std::sqrt(error / norm);
+}
+
+/// c - decoded at the positions sent; what is not finite is forgotten.
+inline void subtract_sent(std::span<float> c, std::span<const std::uint32_t> positions,
+                          std::span<const float> decoded) {
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const float left = c[positions[i]] - decoded[i];
+    c[positions[i]] = std::isfinite(left) ? left : 0.0F;
+  }
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,147 @@
+// Checks a spec's values against what a method declares.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "compressors/registry.h"
+
+namespace thinpipe {
+namespace {
+
+using Type = ParameterInfo::Type;
+
+std::string allowed(const ParameterInfo& info) {
+  const std::string range =
+      fmt::format("{}{}, {}]", info.exclusive_minimum ? '(' : '[', info.minimum, info.maximum);
+  switch (info.type) {
+    case Type::kReal:
+      return "a number in " + range;
+    case Type::kInteger:
+      return "an integer in " + range;
+    case Type::kChoice:
+      return "one of " + fmt::format("{}", fmt::join(info.choices, ", "));
+    case Type::kFlag:
+      return "true or false";
+    case Type::kRealList:
+      return "numbers in " + range + " joined by '/', or none";
+  }
+  throw std::logic_error("unknown parameter type");
+}
+
+template <class Number>
+bool parse_number(const std::string& text, Number& number) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end;
+}
+
+bool in_range(const ParameterInfo& info, double number) {
+  if (!std::isfinite(number) || number > info.maximum) return false;
+  return info.exclusive_minimum ? number > info.minimum : number >= info.minimum;
+}
+
+/// Brings one value into its normal form; false when it is not allowed.
+bool normalize(const ParameterInfo& info, std::string& text) {
+  switch (info.type) {
+    case Type::kReal: {
+      double number = 0;
+      if (!parse_number(text, number) || !in_range(info, number)) return false;
+      text = fmt::format("{}", number);
+      return true;
+    }
+    case Type::kInteger: {
+      long long number = 0;
+      if (!parse_number(text, number) || !in_range(info, static_cast<double>(number))) return false;
+      text = fmt::format("{}", number);
+      return true;
+    }
+    case Type::kChoice:
+      return std::find(info.choices.begin(), info.choices.end(), text) != info.choices.end();
+    case Type::kFlag:
+      return text == "true" || text == "false";
+    case Type::kRealList: {
+      if (text == "none") return true;
+      std::string normal;
+      for (const std::string& item : split(text, '/')) {
+        double number = 0;
+        if (!parse_number(item, number) || !in_range(info, number)) return false;
+        normal += fmt::format("{}{}", normal.empty() ? "" : "/", number);
+      }
+      text = normal;
+      return true;
+    }
+  }
+  throw std::logic_error("unknown parameter type");
+}
+
+std::string hint(const ParameterInfo& info, const std::string& text) {
+  return info.type == Type::kChoice ? did_you_mean(text, info.choices) : "";
+}
+
+}  // namespace
+
+Parameters::Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec) {
+  std::vector<std::string> names;
+  for (const ParameterInfo& info : infos) names.push_back(info.name);
+  for (const auto& [key, unused] : spec.values) {
+    if (std::find(names.begin(), names.end(), key) != names.end()) continue;
+    throw InputError(fmt::format(
+        "compressor spec '{}': {} has no parameter '{}'{}; it has {}", spec.to_string(), spec.name,
+        key, did_you_mean(key, names),
+        names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", "))));
+  }
+  Spec full{.name = spec.name, .values = {}};
+  for (const ParameterInfo& info : infos) {
+    const auto given = spec.values.find(info.name);
+    std::string text = given == spec.values.end() ? info.default_value : given->second;
+    if (!normalize(info, text)) {
+      throw InputError(fmt::format("compressor spec '{}': {}={} is not allowed; expected {}{}",
+                                   spec.to_string(), info.name, text, allowed(info),
+                                   hint(info, text)));
+    }
+    full.values[info.name] = text;
+    values_[info.name] = {.type = info.type, .text = text};
+  }
+  text_ = full.to_string();
+}
+
+const std::string& Parameters::value(const std::string& name, Type type) const {
+  const auto found = values_.find(name);
+  if (found == values_.end() || found->second.type != type) {
+    throw std::logic_error("method asks for an undeclared parameter '" + name + "'");
+  }
+  return found->second.text;
+}
+
+double Parameters::real(const std::string& name) const {
+  double number = 0;
+  parse_number(value(name, Type::kReal), number);
+  return number;
+}
+
+long long Parameters::integer(const std::string& name) const {
+  long long number = 0;
+  parse_number(value(name, Type::kInteger), number);
+  return number;
+}
+
+const std::string& Parameters::choice(const std::string& name) const {
+  return value(name, Type::kChoice);
+}
+
+bool Parameters::flag(const std::string& name) const { return value(name, Type::kFlag) == "true"; }
+
+std::vector<double> Parameters::reals(const std::string& name) const {
+  const std::string& text = value(name, Type::kRealList);
+  std::vector<double> numbers;
+  if (text == "none") return numbers;
+  for (const std::string& item : split(text, '/')) parse_number(item, numbers.emplace_back());
+  return numbers;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,38 @@
+// Codecs that send something for every element.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "compressors/wire/bytes.h"
+
+namespace thinpipe {
+
+/// What a quantiser did with one tensor.
+struct QuantizeReport {
+  std::size_t nonzero = 0;  ///< elements that decode to something other than zero
+  int passes = 0;           ///< over the d elements
+};
+
+struct QuantizeContext {
+  std::uint64_t step = 0;
+};
+
+/// Has no state between steps; workspaces only.
+class Quantizer {
+ public:
+  virtual ~Quantizer() = default;
+
+  virtual std::size_t max_encoded_size(std::size_t elements) const = 0;
+
+  /// Writes the payload; where `remainder` is not empty, leaves c - decoded in it. It may be the
+  /// same array as c.
+  virtual QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
+                                std::span<float> remainder, ByteWriter& out) = 0;
+
+  /// out += factor * decoded. @throws PayloadError
+  virtual void decode_add(ByteReader in, float factor, std::span<float> out) const = 0;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,97 @@
+// Runs the parts of a sparse method one after the other.
+#include "compressors/sparse_pipeline.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compressors/kernels/compact.h"
+#include "compressors/pipeline_checks.h"
+
+namespace thinpipe {
+namespace {
+
+/// Elements decoded at a time: their positions and values stay in the first-level cache.
+constexpr std::size_t kBlock = 1024;
+
+}  // namespace
+
+SparsePipeline::SparsePipeline(StateIdentity identity, SparseParts parts)
+    : identity_(std::move(identity)), parts_(std::move(parts)) {
+  selection_.positions = Buffer<std::uint32_t>(elements() + kCompactSlack);
+  selection_.values = Buffer<float>(elements() + kCompactSlack);
+  const std::size_t most = parts_.selector->max_selected();
+  max_encoded_size_ =
+      varint_size(most) + parts_.values->size(most) + parts_.positions->max_size(most, elements());
+}
+
+EncodeReport SparsePipeline::encode(const GradientInput& gradient, std::span<std::byte> payload) {
+  check_size(identity_, "the gradient", gradient.values.size());
+  check_room(identity_, payload.size(), max_encoded_size_);
+  const auto c = parts_.memory->add(gradient.values, 1.0F);
+  parts_.selector->select(c, {.step = gradient.step, .epoch = gradient.epoch}, selection_);
+  const auto positions = selection_.positions.first(selection_.count);
+  const auto values = selection_.values.first(selection_.count);
+
+  ByteWriter out(payload);
+  out.put_varint(selection_.count);
+  parts_.values->encode(values, out);
+  parts_.positions->encode(positions, elements(), out);
+  parts_.memory->sent(positions, values);
+  return {.encoded_bytes = out.size(),
+          .target_elements = selection_.target,
+          .selected_elements = selection_.count,
+          .threshold = selection_.threshold,
+          .passes = parts_.memory->passes() + selection_.passes};
+}
+
+void SparsePipeline::decode_add(std::span<const std::byte> payload, float factor,
+                                std::span<float> out) const {
+  check_size(identity_, "the output", out.size());
+  ByteReader in(payload);
+  const std::size_t count = in.get_varint(elements(), "the count of elements");
+  const auto encoded_values = in.get_bytes(parts_.values->size(count), "values");
+  PositionCursor cursor = parts_.positions->start(in, count, elements());
+  std::array<std::uint32_t, kBlock> positions;
+  std::array<float, kBlock> values;
+  for (std::size_t first = 0; first < count; first += kBlock) {
+    const std::size_t n = std::min(kBlock, count - first);
+    parts_.positions->decode(cursor, std::span(positions).first(n));
+    parts_.values->decode(encoded_values, first, std::span(values).first(n));
+    for (std::size_t i = 0; i < n; ++i) out[positions[i]] += factor * values[i];
+  }
+  parts_.positions->finish(cursor);
+}
+
+double SparsePipeline::relative_error(const GradientInput& gradient,
+                                      std::span<const std::byte> payload) const {
+  check_size(identity_, "the gradient", gradient.values.size());
+  std::vector<float> decoded(elements(), 0.0F);
+  decode_add(payload, 1.0F, decoded);
+  return parts_.memory->relative_error(gradient.values, decoded);
+}
+
+void SparsePipeline::hold(const GradientInput& gradient) {
+  check_size(identity_, "the gradient", gradient.values.size());
+  parts_.memory->hold(gradient.values, 1.0F);
+}
+
+void SparsePipeline::reset() {
+  parts_.memory->reset();
+  parts_.selector->reset();
+}
+
+void SparsePipeline::save_state(std::vector<std::byte>& state) const {
+  const std::size_t body = parts_.memory->state_size() + parts_.selector->state_size();
+  ByteWriter out = begin_state(identity_, body, state);
+  parts_.memory->save(out);
+  parts_.selector->save(out);
+}
+
+void SparsePipeline::load_state(std::span<const std::byte> state) {
+  const std::size_t body = parts_.memory->state_size() + parts_.selector->state_size();
+  ByteReader in = open_state(identity_, body, state);
+  parts_.memory->load(in);
+  parts_.selector->load(in);
+}
+
+}  // namespace thinpipe

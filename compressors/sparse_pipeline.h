@@ -1,0 +1,49 @@
+// A compressor made of a memory, a selector, a value codec and a position codec.
+#pragma once
+
+#include <memory>
+
+#include "compressors/compressor.h"
+#include "compressors/encode/position_codec.h"
+#include "compressors/encode/value_codec.h"
+#include "compressors/memory/memory.h"
+#include "compressors/pipeline_state.h"
+#include "compressors/select/selector.h"
+
+namespace thinpipe {
+
+/// The parts of a sparse method; all are required.
+struct SparseParts {
+  std::unique_ptr<Memory> memory;
+  std::unique_ptr<Selector> selector;
+  std::unique_ptr<ValueCodec> values;
+  std::unique_ptr<PositionCodec> positions;
+  std::uint64_t period = 1;  ///< exchange every n-th step
+};
+
+/// c = memory + gradient; select; write count, values, positions; the memory keeps the rest.
+class SparsePipeline : public Compressor {
+ public:
+  SparsePipeline(StateIdentity identity, SparseParts parts);
+
+  std::size_t elements() const override { return identity_.elements; }
+  std::size_t max_encoded_size() const override { return max_encoded_size_; }
+  EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) override;
+  void decode_add(std::span<const std::byte> payload, float factor,
+                  std::span<float> out) const override;
+  double relative_error(const GradientInput& gradient,
+                        std::span<const std::byte> payload) const override;
+  std::uint64_t period() const override { return parts_.period; }
+  void hold(const GradientInput& gradient) override;
+  void reset() override;
+  void save_state(std::vector<std::byte>& state) const override;
+  void load_state(std::span<const std::byte> state) override;
+
+ private:
+  StateIdentity identity_;
+  SparseParts parts_;
+  Selection selection_;
+  std::size_t max_encoded_size_;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,107 @@
+// Parses `name:key=value,...` and expands alternatives.
+#include "compressors/spec.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr std::string_view kWordLetters = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+constexpr std::string_view kValueLetters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
+
+/// A spec whose name and values may still hold alternatives, in writing order.
+struct Alternatives {
+  std::vector<std::string> names;
+  std::vector<std::pair<std::string, std::vector<std::string>>> values;
+};
+
+[[noreturn]] void fail(std::string_view text, const std::string& problem) {
+  throw InputError("compressor spec '" + std::string(text) + "': " + problem +
+                   "; expected name:key=value,key=value");
+}
+
+void check_letters(std::string_view text, const std::string& what, std::string_view word,
+                   std::string_view letters) {
+  if (word.empty()) fail(text, "empty " + what);
+  const std::size_t bad = word.find_first_not_of(letters);
+  if (bad == std::string_view::npos) return;
+  const auto byte = static_cast<unsigned char>(word[bad]);
+  const bool printable = byte >= 0x20 && byte < 0x7f;
+  fail(text, printable ? "'" + std::string(1, word[bad]) + "' is not allowed in the " + what +
+                             " '" + std::string(word) + "'"
+                       : "unprintable letter in the " + what);
+}
+
+Alternatives parse(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  Alternatives parsed;
+  parsed.names = split(text.substr(0, colon), '|');
+  for (const std::string& name : parsed.names) check_letters(text, "name", name, kWordLetters);
+  if (colon == std::string_view::npos) return parsed;
+  const std::string_view rest = text.substr(colon + 1);
+  if (rest.empty()) fail(text, "nothing after ':'");
+  for (const std::string& item : split(rest, ',')) {
+    const std::size_t equals = item.find('=');
+    if (item.empty()) fail(text, "empty item between commas");
+    if (equals == std::string::npos) fail(text, "'" + item + "' has no '='");
+    const std::string key = item.substr(0, equals);
+    check_letters(text, "key", key, kWordLetters);
+    const auto same = [&](const auto& value) { return value.first == key; };
+    if (std::any_of(parsed.values.begin(), parsed.values.end(), same)) {
+      fail(text, "key '" + key + "' is given twice");
+    }
+    std::vector<std::string> values = split(std::string_view(item).substr(equals + 1), '|');
+    for (const std::string& value : values) {
+      check_letters(text, "value of '" + key + "'", value, kValueLetters);
+    }
+    parsed.values.emplace_back(key, std::move(values));
+  }
+  return parsed;
+}
+
+}  // namespace
+
+std::string Spec::to_string() const {
+  std::string text = name;
+  char separator = ':';
+  for (const auto& [key, value] : values) {
+    text += separator + key + "=" + value;
+    separator = ',';
+  }
+  return text;
+}
+
+Spec parse_spec(std::string_view text) {
+  if (text.find('|') != std::string_view::npos) {
+    fail(text, "alternatives ('|') are not allowed here; one spec is wanted");
+  }
+  const Alternatives parsed = parse(text);
+  Spec spec{.name = parsed.names.front(), .values = {}};
+  for (const auto& [key, values] : parsed.values) spec.values[key] = values.front();
+  return spec;
+}
+
+std::vector<Spec> expand_specs(std::string_view text) {
+  const Alternatives parsed = parse(text);
+  std::vector<Spec> specs;
+  for (const std::string& name : parsed.names) specs.push_back({.name = name, .values = {}});
+  // The last key written varies fastest.
+  for (const auto& [key, values] : parsed.values) {
+    std::vector<Spec> expanded;
+    expanded.reserve(specs.size() * values.size());
+    for (const Spec& spec : specs) {
+      for (const std::string& value : values) {
+        expanded.push_back(spec);
+        expanded.back().values[key] = value;
+      }
+    }
+    specs = std::move(expanded);
+  }
+  return specs;
+}
+
+}  // namespace thinpipe

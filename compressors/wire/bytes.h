@@ -1,0 +1,110 @@
+// Little-endian bytes of payloads and states: a writer into space that is known to suffice, and a
+// reader that trusts nothing.
+#pragma once
+
+#include <bit>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include "compressors/compressor.h"
+
+namespace thinpipe {
+
+// Payloads are copied to and from memory as they lie there.
+static_assert(std::endian::native == std::endian::little,
+              "thinpipe runs on little-endian machines");
+
+/// Writes to the front of a span. Running over its end is a bug: callers size it beforehand.
+class ByteWriter {
+ public:
+  explicit ByteWriter(std::span<std::byte> out) : out_(out) {}
+
+  template <class T>
+  void put(T value) {
+    put_bytes(std::as_bytes(std::span<const T>(&value, 1)));
+  }
+  void put_bytes(std::span<const std::byte> bytes) {
+    assert(bytes.size() <= out_.size() - size_);
+    if (!bytes.empty()) std::memcpy(out_.data() + size_, bytes.data(), bytes.size());
+    size_ += bytes.size();
+  }
+  /// LEB128: seven bits a byte, lowest first, the high bit set on all but the last.
+  void put_varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) put(static_cast<std::uint8_t>(value | 0x80));
+    put(static_cast<std::uint8_t>(value));
+  }
+
+  std::size_t size() const { return size_; }
+  std::span<std::byte> free() { return out_.subspan(size_); }
+  void advance(std::size_t bytes) { size_ += bytes; }  ///< `bytes` were written into free()
+
+ private:
+  std::span<std::byte> out_;
+  std::size_t size_ = 0;
+};
+
+/// Bytes that put_varint needs.
+constexpr std::size_t varint_size(std::uint64_t value) {
+  std::size_t size = 1;
+  for (; value >= 0x80; value >>= 7) ++size;
+  return size;
+}
+
+/// Reads from the front of a span. Every read @throws PayloadError when the bytes end before it.
+class ByteReader {
+ public:
+  explicit ByteReader(std::span<const std::byte> in) : in_(in) {}
+
+  template <class T>
+  T get(const char* what) {
+    T value;
+    std::memcpy(&value, get_bytes(sizeof value, what).data(), sizeof value);
+    return value;
+  }
+  std::span<const std::byte> get_bytes(std::size_t bytes, const char* what) {
+    if (bytes > in_.size() - at_) {
+      throw PayloadError(std::string("payload ends at byte ") + std::to_string(in_.size()) +
+                         "; expected " + std::to_string(bytes) + " bytes of " + what +
+                         " from byte " + std::to_string(at_));
+    }
+    at_ += bytes;
+    return in_.subspan(at_ - bytes, bytes);
+  }
+  /// Only the shortest form of a number up to `maximum` is accepted.
+  std::uint64_t get_varint(std::uint64_t maximum, const char* what) {
+    std::uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      const auto byte = get<std::uint8_t>(what);
+      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      const bool last = byte < 0x80;
+      if (value > maximum || (last && byte == 0 && shift > 0) || (!last && shift >= 28)) {
+        throw PayloadError(std::string(what) + " in the payload is not a number of at most " +
+                           std::to_string(maximum) + " in its shortest form");
+      }
+      if (last) return value;
+    }
+  }
+
+  std::size_t remaining() const { return in_.size() - at_; }
+  std::span<const std::byte> rest() {
+    const auto bytes = in_.subspan(at_);
+    at_ = in_.size();
+    return bytes;
+  }
+  void expect_end() const {
+    if (remaining() != 0) {
+      throw PayloadError("payload is " + std::to_string(in_.size()) + " bytes long; expected " +
+                         std::to_string(at_));
+    }
+  }
+
+ private:
+  std::span<const std::byte> in_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace thinpipe
