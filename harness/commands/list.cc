@@ -11,6 +11,7 @@
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/options/layout.h"
+#include "workloads/models/catalogue.h"
 
 namespace thinpipe {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kParameterColumn = 28;
+constexpr std::size_t kModelColumn = 14;
 
 const char* type_name(ParameterInfo::Type type) {
   switch (type) {
@@ -97,17 +99,29 @@ std::vector<MethodInfo> chosen_methods(const std::string& name) {
   return {find_method(name)};
 }
 
+Json to_json(const ModelInfo& model) {
+  return {{"name", model.name},
+          {"description", model.description},
+          {"parameters", model.parameters},
+          {"tensors", model.tensors}};
+}
+
 int run(const Arguments& arguments) {
-  const std::vector<MethodInfo> chosen = chosen_methods(arguments.positional("COMPRESSOR"));
-  if (arguments.flag("json")) {
-    Json compressors = Json::array();
-    for (const MethodInfo& method : chosen) compressors.push_back(to_json(method));
-    write_stdout(Json{{"compressors", compressors}}.dump(2) + "\n");
-    return kExitGood;
+  const bool all = !arguments.given("COMPRESSOR");
+  Json json{{"compressors", Json::array()}};
+  std::string text = all ? "COMPRESSORS\n\n" : "";
+  for (const MethodInfo& method : chosen_methods(arguments.positional("COMPRESSOR"))) {
+    json["compressors"].push_back(to_json(method));
+    text += to_text(method) + (all ? "\n" : "");
   }
-  std::string text;
-  for (const MethodInfo& method : chosen) text += (text.empty() ? "" : "\n") + to_text(method);
-  write_stdout(text);
+  if (all) text += "MODELS that `thinpipe capture` trains\n\n";
+  for (const ModelInfo& model : all ? model_catalogue() : std::vector<ModelInfo>{}) {
+    json["models"].push_back(to_json(model));
+    text += two_columns(model.name,
+                        fmt::format("{}; {} parameters", model.description, model.parameters),
+                        kModelColumn);
+  }
+  write_stdout(arguments.flag("json") ? json.dump(2) + "\n" : text);
   return kExitGood;
 }
 
@@ -115,14 +129,16 @@ int run(const Arguments& arguments) {
 
 Verb list_verb() {
   return {.name = "list",
-          .summary = "Name the compressors, with parameters and sources",
+          .summary = "Name the compressors and the models",
           .description =
               "Prints for every compressor how its payloads are aggregated, the paper it comes "
               "from, and its parameters with defaults and allowed values. A compressor is written "
               "`name:key=value,key=value`; `key=a|b|c` stands for three of them.",
           .options = {{.name = "json", .help = "Print JSON for programs"}},
-          .positionals = {{.name = "COMPRESSOR", .help = "Only this one", .required = false}},
-          .examples = {{"All compressors", "thinpipe list"},
+          .positionals = {{.name = "COMPRESSOR",
+                           .help = "Only this one, and no models",
+                           .required = false}},
+          .examples = {{"All compressors and models", "thinpipe list"},
                        {"One of them, for a program to read", "thinpipe list topk --json"}},
           .run = run};
 }

@@ -5,9 +5,13 @@ namespace thinpipe {
 
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> kVerbs{
+      // clang-format off
       list_verb(),
+      doctor_verb(),
+      capture_verb(),
       trace_info_verb(),
       trace_verify_verb(),
+      // clang-format on
   };
   return kVerbs;
 }

@@ -1,0 +1,170 @@
+// `thinpipe capture`: hands its options to the program that trains, which alone needs libtorch.
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "harness/commands/verbs.h"
+#include "harness/options/arguments.h"
+#include "harness/programs.h"
+#include "workloads/capture/options.h"
+#include "workloads/models/catalogue.h"
+
+namespace thinpipe {
+namespace {
+
+using Type = OptionInfo::Type;
+
+// Names of the options are those of CaptureOptions' JSON but for dashes. Only what was given is
+// handed on: defaults that depend on the model are not this table's to know.
+nlohmann::json to_json(const Arguments& arguments) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const OptionInfo& option : arguments.verb().options) {
+    if (!arguments.given(option.name)) continue;
+    std::string key = option.name;
+    for (char& letter : key) letter = letter == '-' ? '_' : letter;
+    switch (option.type) {
+      case Type::kFlag:
+        json[key] = true;
+        break;
+      case Type::kInteger:
+        json[key] = arguments.integer(option.name);
+        break;
+      case Type::kReal:
+        json[key] = arguments.real(option.name);
+        break;
+      default:
+        json[key] = arguments.text(option.name);
+    }
+  }
+  return json;
+}
+
+// Refuses what cannot be before any program starts; "capture: " is what our own prefix says.
+void check(const nlohmann::json& options) {
+  constexpr std::string_view kPrefix = "capture: ";
+  try {
+    parse_capture_options(options);
+  } catch (const InputError& error) {
+    const std::string_view text = error.what();
+    throw InputError(std::string(text.substr(text.starts_with(kPrefix) ? kPrefix.size() : 0)));
+  }
+}
+
+int run(const Arguments& arguments) {
+  const nlohmann::json options = to_json(arguments);
+  check(options);
+  replace_process(find_program("thinpipe-capture"), {options.dump()});
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const ModelInfo& model : model_catalogue()) names.push_back(model.name);
+  return names;
+}
+
+std::vector<OptionInfo> options() {
+  const CaptureOptions defaults;
+  return {
+      {.name = "model",
+       .letter = 'm',
+       .value_name = "NAME",
+       .type = Type::kChoice,
+       .default_value = defaults.model,
+       .help = "Model to train",
+       .choices = model_names()},
+      {.name = "out",
+       .letter = 'o',
+       .value_name = "DIR",
+       .type = Type::kFolder,
+       .help = "Folder of the trace; must not exist or be empty",
+       .required = true},
+      {.name = "workers",
+       .letter = 'w',
+       .value_name = "N",
+       .type = Type::kInteger,
+       .default_value = std::to_string(defaults.workers),
+       .help = "Workers, each with its share of the data",
+       .minimum = 1,
+       .maximum = 1024},
+      {.name = "steps",
+       .letter = 's',
+       .value_name = "N",
+       .type = Type::kInteger,
+       .default_value = std::to_string(defaults.steps),
+       .help = "Training steps",
+       .minimum = 4,
+       .maximum = 1e9},
+      {.name = "record",
+       .value_name = "N",
+       .type = Type::kInteger,
+       .default_value = std::to_string(defaults.record),
+       .help = "Steps to record",
+       .minimum = 1},
+      {.name = "every",
+       .value_name = "N",
+       .type = Type::kInteger,
+       .default_value = std::to_string(defaults.every),
+       .help = "Distance between recorded steps",
+       .minimum = 1},
+      {.name = "from",
+       .value_name = "STEP",
+       .type = Type::kInteger,
+       .help = "First recorded step, counted from 0; by default so that the last step is recorded",
+       .minimum = 0},
+      {.name = "batch",
+       .value_name = "N",
+       .type = Type::kInteger,
+       .help = "Examples in a worker's mini-batch; by default the model's",
+       .minimum = 1,
+       .maximum = 65536},
+      {.name = "learning-rate",
+       .value_name = "X",
+       .type = Type::kReal,
+       .help = "Learning rate; by default the model's",
+       .minimum = 0},
+      {.name = "momentum",
+       .value_name = "X",
+       .type = Type::kReal,
+       .help = "Momentum, below 1; by default the model's",
+       .minimum = 0,
+       .maximum = 1},
+      {.name = "weight-decay",
+       .value_name = "X",
+       .type = Type::kReal,
+       .default_value = "0",
+       .help = "Weight decay",
+       .minimum = 0},
+      {.name = "data",
+       .value_name = "PATH",
+       .type = Type::kFile,
+       .help = "MNIST or CIFAR-10 (binary) folder, or plain text; by default drawn digits and "
+               "images, and a text that comes with thinpipe"},
+      {.name = "seed",
+       .value_name = "N",
+       .type = Type::kInteger,
+       .default_value = std::to_string(defaults.seed),
+       .help = "Seed of weights, data and their order",
+       .minimum = 0},
+      {.name = "json", .help = "Print the summary as JSON"},
+  };
+}
+
+}  // namespace
+
+Verb capture_verb() {
+  return {.name = "capture",
+          .summary = "Train a model and record its gradients as a trace",
+          .description =
+              "Trains with synchronous data-parallel SGD and records, for every worker and chosen "
+              "step, each gradient tensor, when it was ready in the backward pass, the times of "
+              "forward and backward, and the loss. `thinpipe run` replays the trace.\n\n"
+              "Exits with 4 when the loss does not fall. An unfinished trace is removed.",
+          .options = options(),
+          .examples = {{"Ten steps of LeNet-5 on four workers", "thinpipe capture --out trace"},
+                       {"Every 20th step of a character LSTM",
+                        "thinpipe capture -m charlstm -s 300 --every 20 -o trace-lstm"}},
+          .run = run};
+}
+
+}  // namespace thinpipe

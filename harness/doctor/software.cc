@@ -1,0 +1,130 @@
+// The programs that thinpipe starts, and the optional parts it was built with.
+#include "harness/doctor/software.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.h"
+#include "harness/programs.h"
+#include "netem/file_descriptor.h"
+
+namespace thinpipe {
+namespace {
+
+using State = Finding::State;
+namespace fs = std::filesystem;
+
+constexpr const char* kGroup = "programs";
+
+// One of thinpipe's own programs.
+Finding own_program(const char* label, const char* name, State when_absent, const char* cost) {
+  try {
+    return {.group = kGroup, .name = label, .found = find_program(name).string()};
+  } catch (const RunError& error) {
+    return {
+        .group = kGroup, .name = label, .state = when_absent, .found = error.what(), .cost = cost};
+  }
+}
+
+Finding tool(const char* label, const char* name, const char* version_option, const char* cost,
+             const char* remedy) {
+  const std::optional<fs::path> path = find_in_path(name);
+  const std::optional<std::string> line = path ? first_line(*path, version_option) : std::nullopt;
+  if (line) return {.group = kGroup, .name = label, .found = *line};
+  return {
+      .group = kGroup,
+      .name = label,
+      .state = State::kAbsent,
+      .found = path ? path->string() + " does not start" : std::string("no ") + name + " in PATH",
+      .cost = cost,
+      .remedy = remedy};
+}
+
+Finding cuda() {
+  std::error_code error;
+  const bool device = fs::exists("/dev/nvidia0", error);
+  const bool toolkit = find_in_path("nvcc") || fs::exists("/usr/local/cuda/bin/nvcc", error);
+  Finding finding{.group = kGroup,
+                  .name = "CUDA",
+                  .found = std::string("GPU: ") + (device ? "yes" : "no") +
+                           "; toolkit: " + (toolkit ? "yes" : "no") +
+                           "; this build: " + (THINPIPE_HAS_CUDA ? "with toolkit" : "without")};
+  if (!device || !toolkit) {
+    finding.state = State::kAbsent;
+    finding.cost = "none: the compressors of this version run on the CPU";
+  }
+  return finding;
+}
+
+}  // namespace
+
+std::optional<std::string> first_line(const fs::path& program, const std::string& argument) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+  FileDescriptor reading(ends[0]);
+  FileDescriptor writing(ends[1]);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, writing.get(), 1);
+  ::posix_spawn_file_actions_adddup2(&actions, writing.get(), 2);
+  std::string name = program.string(), word = argument;
+  char* words[] = {name.data(), word.data(), nullptr};
+  pid_t child = 0;
+  const int failed = ::posix_spawn(&child, name.c_str(), &actions, nullptr, words, environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (failed) return std::nullopt;
+  writing.reset();
+  std::string text;
+  char buffer[512];
+  for (ssize_t count; (count = ::read(reading.get(), buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return std::nullopt;
+  text.resize(std::min(text.find('\n'), text.size()));
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+Finding mpi_finding(const std::optional<std::string>& version_line) {
+  Finding finding{.group = kGroup, .name = "MPI"};
+  if (!version_line) {
+    finding.state = State::kFatal;
+    finding.found = "no mpirun in PATH that starts";
+    finding.cost = "no ranks can be launched: `run` does not work";
+    finding.remedy = "install Open MPI (Debian: openmpi-bin)";
+    return finding;
+  }
+  finding.found = *version_line;
+  if (version_line->find("Open MPI") == std::string::npos) {
+    finding.state = State::kFatal;
+    finding.cost = "ranks are placed by options that only Open MPI has";
+    finding.remedy = "put Open MPI's mpirun first in PATH (Debian: openmpi-bin)";
+  } else if (version_line->find("Open MPI) 4.") == std::string::npos) {
+    finding.state = State::kNote;
+    finding.cost = "thinpipe is tested with Open MPI 4.1; options of others may differ";
+  }
+  return finding;
+}
+
+std::vector<Finding> software_findings() {
+  const std::optional<fs::path> mpirun = find_in_path("mpirun");
+  return {mpi_finding(mpirun ? first_line(*mpirun, "--version") : std::nullopt),
+          own_program("worker", "thinpipe-worker", State::kFatal, "`run` does not work"),
+          own_program("enter", "thinpipe-enter", State::kFatal, "`run` does not work"),
+          own_program("capture", "thinpipe-capture", State::kAbsent,
+                      "`capture` cannot train; traces from elsewhere can be used"),
+          tool("gnuplot", "gnuplot", "--version", "`report` cannot draw its figures",
+               "install gnuplot (Debian: gnuplot-nox)"),
+          tool("SimGrid", "smpirun", "--version", "none: no verb of this version simulates", ""),
+          cuda()};
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,35 @@
+# Installs to a fresh prefix and builds and runs a project that knows nothing but that prefix.
+file(REMOVE_RECURSE ${WORK})
+set(prefix "${WORK}/a prefix")
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "${ARGN}\nended with ${code}\n${out}${err}")
+  endif()
+  set(output "${out}" PARENT_SCOPE)
+endfunction()
+
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+run(${CMAKE_COMMAND} -S ${CONSUMER} -B ${WORK}/build -G Ninja -DCMAKE_PREFIX_PATH=${prefix}
+    -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug)
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${WORK}/build/consumer)
+if(NOT output MATCHES "topk kept 2 of 8")
+  message(FATAL_ERROR "the consumer printed: ${output}")
+endif()
+
+# The installed command finds its libraries, and its helpers in libexec.
+run(${prefix}/bin/thinpipe --version)
+if(NOT output STREQUAL "thinpipe ${VERSION}\n")
+  message(FATAL_ERROR "the installed command printed: ${output}")
+endif()
+execute_process(COMMAND ${prefix}/bin/thinpipe doctor --json OUTPUT_VARIABLE doctor)
+if(NOT doctor MATCHES "libexec/thinpipe/thinpipe-worker")
+  message(FATAL_ERROR "the installed command does not find its worker: ${doctor}")
+endif()
+foreach(file share/man/man1/thinpipe.1 share/bash-completion/completions/thinpipe)
+  if(NOT EXISTS "${prefix}/${file}")
+    message(FATAL_ERROR "not installed: ${file}")
+  endif()
+endforeach()
