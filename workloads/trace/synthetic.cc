@@ -6,30 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "workloads/trace/splitmix64.h"
 #include "workloads/trace/trace_format.h"
 #include "workloads/trace/trace_writer.h"
 
 namespace thinpipe {
 
 namespace {
-
-// SplitMix64 (Steele, Lea, Flood 2014): the same stream on every machine and compiler, which
-// the standard library's distributions do not promise.
-class SplitMix64 {
- public:
-  explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-  }
-  /// Uniform in (0, 1): 53 bits, half a step off zero, so that its logarithm is finite.
-  double uniform() { return (static_cast<double>(next() >> 11) + 0.5) * 0x1.0p-53; }
-
- private:
-  std::uint64_t state_;
-};
 
 // Inverse of the Laplace distribution function at u in (0, 1).
 float laplace(double u, double scale) {

@@ -1,0 +1,107 @@
+#include "workloads/capture/options.h"
+
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "workloads/models/catalogue.h"
+#include "workloads/trace/json_fields.h"
+
+namespace thinpipe {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMaxSteps = 1'000'000'000;
+constexpr double kUnbounded = std::numeric_limits<double>::max();
+
+/// Options that are absent or null keep their defaults.
+class OptionReader {
+ public:
+  explicit OptionReader(const json& object) : root_(object, "capture") {
+    root_.allow_only({"out", "model", "workers", "steps", "record", "every", "from", "batch",
+                      "learning_rate", "momentum", "weight_decay", "data", "seed", "json"});
+  }
+  std::optional<JsonField> find(const char* key) const {
+    if (!root_.has(key) || root_.at(key).value().is_null()) return std::nullopt;
+    return root_.at(key);
+  }
+  template <typename Integer>
+  void integer(const char* key, Integer& value, std::uint64_t least, std::uint64_t most) const {
+    if (const auto field = find(key)) {
+      value = static_cast<Integer>(field->unsigned_integer(least, most));
+    }
+  }
+  void number(const char* key, double& value, double least, double most) const {
+    if (const auto field = find(key)) value = field->number(least, most);
+  }
+  void string(const char* key, std::string& value) const {
+    if (const auto field = find(key)) value = field->string();
+  }
+
+ private:
+  JsonField root_;
+};
+
+// The last step that `record` steps from `from` on reach; nothing overflows within the bounds.
+std::uint64_t last_recorded(const CaptureOptions& options, std::uint64_t from) {
+  return from + (options.record - 1) * options.every;
+}
+
+void check_recorded_steps(const CaptureOptions& options) {
+  const std::uint64_t span = last_recorded(options, 0);
+  if (span + kCaptureWarmUpSteps >= options.steps) {
+    throw InputError(fmt::format(
+        "capture: steps: {} are too few for {} recorded {} apart after {} of warm-up (expected at "
+        "least {})",
+        options.steps, options.record, options.every, kCaptureWarmUpSteps,
+        span + kCaptureWarmUpSteps + 1));
+  }
+  if (!options.from) return;
+  const std::uint64_t latest = options.steps - 1 - span;
+  if (*options.from < kCaptureWarmUpSteps || *options.from > latest) {
+    throw InputError(fmt::format(
+        "capture: from: {}, expected {} to {} (the first {} steps warm up, and {} recorded {} "
+        "apart must end by step {})",
+        *options.from, kCaptureWarmUpSteps, latest, kCaptureWarmUpSteps, options.record,
+        options.every, options.steps - 1));
+  }
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> CaptureOptions::recorded_steps() const {
+  const std::uint64_t first = from.value_or(steps - 1 - last_recorded(*this, 0));
+  std::vector<std::uint64_t> recorded;
+  for (std::uint64_t i = 0; i < record; ++i) recorded.push_back(first + i * every);
+  return recorded;
+}
+
+CaptureOptions parse_capture_options(const json& object) {
+  const OptionReader read(object);
+  CaptureOptions options;
+  read.string("out", options.out);
+  if (options.out.empty()) throw InputError("capture: out: expected the folder for the trace");
+  read.string("model", options.model);
+  const ModelInfo& model = find_model(options.model);
+  options.batch = model.batch;
+  options.learning_rate = model.learning_rate;
+  options.momentum = model.momentum;
+  read.integer("workers", options.workers, 1, 1024);
+  read.integer("steps", options.steps, kCaptureWarmUpSteps + 1, kMaxSteps);
+  read.integer("record", options.record, 1, kMaxSteps);
+  read.integer("every", options.every, 1, kMaxSteps);
+  if (const auto from = read.find("from")) options.from = from->unsigned_integer(0, kMaxSteps);
+  read.integer("batch", options.batch, 1, 65'536);
+  read.number("learning_rate", options.learning_rate, 1e-12, kUnbounded);
+  read.number("momentum", options.momentum, 0, 0.999999);
+  read.number("weight_decay", options.weight_decay, 0, kUnbounded);
+  read.string("data", options.data);
+  read.integer("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  if (const auto field = read.find("json")) options.json = field->boolean();
+  check_recorded_steps(options);
+  return options;
+}
+
+}  // namespace thinpipe

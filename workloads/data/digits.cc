@@ -1,0 +1,231 @@
+#include "workloads/data/digits.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "workloads/data/glyphs.h"
+#include "workloads/trace/splitmix64.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr std::size_t kClasses = 10;
+
+/// How much ink lies on each pixel, 0..1.
+class Canvas {
+ public:
+  explicit Canvas(std::size_t side) : side_(side), ink_(side * side) {}
+
+  float at(std::size_t row, std::size_t column) const { return ink_[row * side_ + column]; }
+
+  void draw(const Stroke& stroke, double pen) {
+    for (std::size_t i = 1; i < stroke.size(); ++i) draw_line(stroke[i - 1], stroke[i], pen);
+  }
+
+ private:
+  // Coverage falls from 1 to 0 over one pixel around the pen's edge.
+  void draw_line(Point from, Point to, double pen) {
+    const double reach = pen / 2 + 1;
+    const auto side = static_cast<double>(side_);
+    const auto low = [&](double a, double b) {
+      return static_cast<std::size_t>(std::clamp(std::min(a, b) - reach, 0.0, side));
+    };
+    const auto high = [&](double a, double b) {
+      return static_cast<std::size_t>(std::clamp(std::max(a, b) + reach + 1, 0.0, side));
+    };
+    for (std::size_t row = low(from.y, to.y); row < high(from.y, to.y); ++row) {
+      for (std::size_t column = low(from.x, to.x); column < high(from.x, to.x); ++column) {
+        const Point pixel{static_cast<double>(column), static_cast<double>(row)};
+        const double cover = std::clamp(pen / 2 + 0.5 - distance(pixel, from, to), 0.0, 1.0);
+        float& ink = ink_[row * side_ + column];
+        ink = std::max(ink, static_cast<float>(cover));
+      }
+    }
+  }
+
+  static double distance(Point pixel, Point from, Point to) {
+    const double dx = to.x - from.x;
+    const double dy = to.y - from.y;
+    const double length = dx * dx + dy * dy;
+    const double along =
+        length > 0
+            ? std::clamp(((pixel.x - from.x) * dx + (pixel.y - from.y) * dy) / length, 0.0, 1.0)
+            : 0;
+    return std::hypot(pixel.x - from.x - along * dx, pixel.y - from.y - along * dy);
+  }
+
+  std::size_t side_;
+  std::vector<float> ink_;
+};
+
+// A random affine map of the unit square onto the canvas: turned by up to 23 degrees, sheared by
+// up to 0.35, each axis scaled by 0.6 to 1, shifted by up to a seventh of the side.
+class Distortion {
+ public:
+  Distortion(std::size_t side, SplitMix64& random) {
+    const auto pixels = static_cast<double>(side);
+    const double turn = random.uniform(-0.4, 0.4);
+    const double shear = random.uniform(-0.35, 0.35);
+    const double sx = pixels * random.uniform(0.6, 1.0);
+    const double sy = pixels * random.uniform(0.6, 1.0);
+    xx_ = sx * std::cos(turn);
+    xy_ = sy * (shear * std::cos(turn) - std::sin(turn));
+    yx_ = sx * std::sin(turn);
+    yy_ = sy * (shear * std::sin(turn) + std::cos(turn));
+    centre_x_ = pixels / 2 + pixels * random.uniform(-1.0 / 7, 1.0 / 7);
+    centre_y_ = pixels / 2 + pixels * random.uniform(-1.0 / 7, 1.0 / 7);
+  }
+  Point operator()(Point p) const {
+    const double x = p.x - 0.5;
+    const double y = p.y - 0.5;
+    return {centre_x_ + xx_ * x + xy_ * y, centre_y_ + yx_ * x + yy_ * y};
+  }
+
+ private:
+  double xx_, xy_, yx_, yy_, centre_x_, centre_y_;
+};
+
+// A slow sideways drift along each stroke, as a hand has: two waves of random phase.
+Stroke wobble(const Stroke& stroke, SplitMix64& random) {
+  const double phase_x = random.uniform(0, 6.3);
+  const double phase_y = random.uniform(0, 6.3);
+  const double strength = random.uniform(0, 0.045);
+  Stroke out = stroke;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const double t = 5.0 * static_cast<double>(i) / static_cast<double>(out.size());
+    out[i].x += strength * std::sin(t + phase_x);
+    out[i].y += strength * std::sin(t + phase_y);
+  }
+  return out;
+}
+
+Canvas draw_digit(std::size_t digit, std::size_t side, SplitMix64& random) {
+  Canvas canvas(side);
+  const Distortion distort(side, random);
+  const double pen = static_cast<double>(side) / 28 * random.uniform(1.0, 3.2);
+  for (const Stroke& stroke : digit_strokes(digit)) {
+    Stroke moved = wobble(stroke, random);
+    for (Point& point : moved) point = distort(point);
+    canvas.draw(moved, pen);
+  }
+  return canvas;
+}
+
+// A stray mark: straight, an eighth to a third of the side long, anywhere.
+Canvas draw_clutter(std::size_t side, SplitMix64& random) {
+  Canvas canvas(side);
+  const auto pixels = static_cast<double>(side);
+  const Point from{random.uniform(0, pixels), random.uniform(0, pixels)};
+  const double angle = random.uniform(0, 6.3);
+  const double length = pixels * random.uniform(0.125, 0.33);
+  canvas.draw({from, {from.x + length * std::cos(angle), from.y + length * std::sin(angle)}},
+              random.uniform(0.8, 2.2));
+  return canvas;
+}
+
+std::uint8_t to_byte(double value) {
+  return static_cast<std::uint8_t>(std::lround(255 * std::clamp(value, 0.0, 1.0)));
+}
+
+// A channel of light: ground, then layers of ink over it, then noise.
+class Light {
+ public:
+  Light(std::size_t side, std::size_t channels) : side_(side), values_(channels * side * side) {}
+
+  double& at(std::size_t channel, std::size_t row, std::size_t column) {
+    return values_[(channel * side_ + row) * side_ + column];
+  }
+  void paint(const Canvas& canvas, std::span<const double> colour, double strength) {
+    for (std::size_t c = 0; c < colour.size(); ++c) {
+      for (std::size_t row = 0; row < side_; ++row) {
+        for (std::size_t column = 0; column < side_; ++column) {
+          double& value = at(c, row, column);
+          value += strength * canvas.at(row, column) * (colour[c] - value);
+        }
+      }
+    }
+  }
+  void append_with_noise(double sigma, SplitMix64& random, std::vector<std::uint8_t>& out) const {
+    for (const double value : values_) out.push_back(to_byte(value + sigma * random.normal()));
+  }
+
+ private:
+  std::size_t side_;
+  std::vector<double> values_;
+};
+
+void draw_grey(std::size_t digit, SplitMix64& random, std::vector<std::uint8_t>& pixels) {
+  constexpr std::size_t kSide = 28;
+  Light light(kSide, 1);
+  const std::array<double, 1> white = {1.0};
+  for (std::uint64_t marks = random.below(4); marks > 0; --marks) {
+    light.paint(draw_clutter(kSide, random), white, random.uniform(0.3, 0.8));
+  }
+  light.paint(draw_digit(digit, kSide, random), white, random.uniform(0.5, 1.0));
+  light.append_with_noise(random.uniform(0.05, 0.25), random, pixels);
+}
+
+std::array<double, 3> random_colour(SplitMix64& random) {
+  return {random.uniform(), random.uniform(), random.uniform()};
+}
+
+// Ground shaded from one colour to another; the ink differs from both enough to be seen.
+void draw_colour(std::size_t digit, SplitMix64& random, std::vector<std::uint8_t>& pixels) {
+  constexpr std::size_t kSide = 32;
+  Light light(kSide, 3);
+  const auto top = random_colour(random);
+  const auto bottom = random_colour(random);
+  for (std::size_t c = 0; c < 3; ++c) {
+    for (std::size_t row = 0; row < kSide; ++row) {
+      const double down = static_cast<double>(row) / (kSide - 1);
+      for (std::size_t column = 0; column < kSide; ++column) {
+        light.at(c, row, column) = top[c] + down * (bottom[c] - top[c]);
+      }
+    }
+  }
+  const auto contrast = [](const std::array<double, 3>& a, const std::array<double, 3>& b) {
+    return std::fabs(a[0] - b[0]) + std::fabs(a[1] - b[1]) + std::fabs(a[2] - b[2]);
+  };
+  auto ink = random_colour(random);
+  // Random colours differ by 1 in the mean over the three channels; 0.6 is met at once mostly.
+  for (int i = 0; i < 16 && std::min(contrast(ink, top), contrast(ink, bottom)) < 0.6; ++i) {
+    ink = random_colour(random);
+  }
+  for (std::uint64_t marks = random.below(4); marks > 0; --marks) {
+    light.paint(draw_clutter(kSide, random), random_colour(random), random.uniform(0.4, 0.9));
+  }
+  light.paint(draw_digit(digit, kSide, random), ink, random.uniform(0.7, 1.0));
+  light.append_with_noise(random.uniform(0.02, 0.12), random, pixels);
+}
+
+template <typename Draw>
+ImageSet draw_set(ImageSet set, std::size_t count, std::uint64_t seed, const Draw& draw) {
+  SplitMix64 random(seed);
+  set.pixels.reserve(count * set.image_bytes());
+  for (std::size_t i = 0; i < count; ++i) {
+    // Every ten images hold each class once, in an order of their own.
+    if (i % kClasses == 0) {
+      for (std::uint8_t digit = 0; digit < kClasses; ++digit) set.labels.push_back(digit);
+      for (std::size_t left = kClasses; left > 1; --left) {
+        std::swap(set.labels[i + left - 1], set.labels[i + random.below(left)]);
+      }
+    }
+    draw(set.labels[i], random, set.pixels);
+  }
+  set.labels.resize(count);
+  return set;
+}
+
+}  // namespace
+
+ImageSet draw_digits(std::size_t count, std::uint64_t seed) {
+  return draw_set({1, 28, 28, {}, {}, "drawn digits"}, count, seed, draw_grey);
+}
+
+ImageSet draw_colour_digits(std::size_t count, std::uint64_t seed) {
+  return draw_set({3, 32, 32, {}, {}, "drawn colour digits"}, count, seed, draw_colour);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,21 @@
+// Digit images drawn from strokes: training data that needs no download.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "workloads/data/image_set.h"
+
+namespace thinpipe {
+
+/// 28x28 grey images (MNIST's form): light ink on dark ground. Each digit is a few strokes that
+/// are wobbled, turned, sheared, stretched and shifted, drawn with a pen of random width and
+/// strength; then stray strokes and noise are added. The classes are equally frequent.
+/// The same seed gives the same bytes.
+ImageSet draw_digits(std::size_t count, std::uint64_t seed);
+
+/// The same on 32x32 pixels of three channels (CIFAR-10's form): ink and a shaded ground in random
+/// colours, stray strokes in colours of their own.
+ImageSet draw_colour_digits(std::size_t count, std::uint64_t seed);
+
+}  // namespace thinpipe

@@ -1,0 +1,41 @@
+// Labelled images in memory: drawn digits, MNIST or CIFAR-10.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace thinpipe {
+
+/// Ten classes; pixels are bytes in the order image, channel, row, column.
+struct ImageSet {
+  std::size_t channels = 1;
+  std::size_t height = 0;
+  std::size_t width = 0;
+  std::vector<std::uint8_t> labels;  ///< 0..9, one an image
+  std::vector<std::uint8_t> pixels;
+  std::string source;  ///< for trace.json: what these images are
+
+  std::size_t size() const { return labels.size(); }
+  std::size_t image_bytes() const { return channels * height * width; }
+  std::span<const std::uint8_t> image(std::size_t index) const {
+    return {pixels.data() + index * image_bytes(), image_bytes()};
+  }
+};
+
+/// MNIST's training set: `train-images-idx3-ubyte` and `train-labels-idx1-ubyte` in a folder
+/// (http://yann.lecun.com/exdb/mnist/, "file formats"). Images must be 28x28.
+/// @throws InputError naming the file and field that is wrong.
+ImageSet load_mnist(const std::filesystem::path& folder);
+
+/// CIFAR-10's binary version: every `data_batch_*.bin` in a folder, records of one label byte and
+/// 3072 pixel bytes (https://www.cs.toronto.edu/~kriz/cifar.html, "binary version").
+/// @throws InputError naming the file and record that is wrong.
+ImageSet load_cifar10(const std::filesystem::path& folder);
+
+}  // namespace thinpipe

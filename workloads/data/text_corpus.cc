@@ -1,0 +1,95 @@
+#include "workloads/data/text_corpus.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "workloads/trace/mapped_file.h"
+
+namespace thinpipe {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint8_t kNewline = 95;
+constexpr std::uint8_t kTabulator = 96;
+constexpr std::uint8_t kOther = 97;
+constexpr const char* kShippedName = "kjv.txt";
+
+bool continues_utf8(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
+
+void append_file(const fs::path& path, std::vector<std::uint8_t>& symbols) {
+  const MappedFile file(path);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
+                              file.bytes().size());
+  const std::size_t zero = text.find('\0');
+  if (zero != std::string_view::npos) {
+    throw InputError(fmt::format("{}: byte {} is zero; expected plain text", path.string(), zero));
+  }
+  const auto more = to_symbols(text);
+  symbols.insert(symbols.end(), more.begin(), more.end());
+}
+
+// The folder this program runs from; empty where /proc does not tell.
+fs::path program_folder() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> to_symbols(std::string_view text) {
+  std::vector<std::uint8_t> symbols;
+  symbols.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') {
+      symbols.push_back(kNewline);
+    } else if (c == '\t') {
+      symbols.push_back(kTabulator);
+    } else if (c >= ' ' && c <= '~') {
+      symbols.push_back(static_cast<std::uint8_t>(c - ' '));
+    } else if (!continues_utf8(c) && !(c == '\r' && i + 1 < text.size() && text[i + 1] == '\n')) {
+      symbols.push_back(kOther);
+    }
+  }
+  return symbols;
+}
+
+TextCorpus load_text(const fs::path& path) {
+  std::vector<fs::path> files;
+  if (fs::is_directory(path)) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(path, error)) {
+      if (entry.path().extension() == ".txt") files.push_back(entry.path());
+    }
+    if (error) throw InputError(path.string() + ": " + error.message());
+    if (files.empty()) throw InputError(path.string() + ": no *.txt file in this folder");
+    std::sort(files.begin(), files.end());
+  } else {
+    files.push_back(path);
+  }
+  TextCorpus corpus;
+  for (const fs::path& file : files) append_file(file, corpus.symbols);
+  corpus.source = fmt::format("plain text ({} file{})", files.size(), files.size() == 1 ? "" : "s");
+  return corpus;
+}
+
+TextCorpus load_shipped_text() {
+  // bin/ or libexec/thinpipe/ beside share/.
+  const fs::path prefix = program_folder().parent_path();
+  for (const fs::path& root : {prefix, prefix.parent_path()}) {
+    const fs::path path = root / "share" / "thinpipe" / kShippedName;
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) continue;
+    TextCorpus corpus = load_text(path);
+    corpus.source = "King James Bible: Genesis, Job, Proverbs, Ecclesiastes";
+    return corpus;
+  }
+  throw InputError(fmt::format(
+      "{}: missing (the build or the installation is incomplete); name a text with --data",
+      (prefix / "share" / "thinpipe" / kShippedName).string()));
+}
+
+}  // namespace thinpipe

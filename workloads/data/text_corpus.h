@@ -1,0 +1,37 @@
+// Text as a sequence of 98 symbols, for the character model.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace thinpipe {
+
+/// Symbols: 0..94 are the printable ASCII characters from space to '~', 95 is a line's end, 96 a
+/// tabulator, 97 everything else. SBC's corpus has 98 different characters (sec. IV-A).
+inline constexpr std::size_t kTextSymbols = 98;
+
+struct TextCorpus {
+  std::vector<std::uint8_t> symbols;  ///< each below kTextSymbols
+  std::string source;                 ///< for trace.json
+};
+
+/// UTF-8: one symbol a code point (a sequence beyond ASCII counts as one); "\r\n" is one line's
+/// end.
+std::vector<std::uint8_t> to_symbols(std::string_view text);
+
+/// A file, or every *.txt of a folder in the order of their names.
+/// @throws InputError when there is none, or it is no text (holds a zero byte).
+TextCorpus load_text(const std::filesystem::path& path);
+
+/// The corpus that ships with thinpipe, from share/thinpipe beside the folder of the running
+/// program (a build folder has the same form). workloads/data/README.md gives its origin.
+/// @throws InputError naming where it was looked for.
+TextCorpus load_shipped_text();
+
+}  // namespace thinpipe
