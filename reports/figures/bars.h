@@ -1,0 +1,32 @@
+// Horizontal stacked bars: the parts of a step, one bar a compressor.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace thinpipe {
+
+struct BarPart {
+  double length = 0;
+  std::string tooltip;  ///< plain text
+};
+
+struct Bar {
+  std::string label;  ///< plain text
+  std::string total;  ///< what stands at the bar's end
+  bool is_trusted = true;
+  std::vector<BarPart> parts;  ///< part i has the colour of part i in every bar; lengths >= 0
+};
+
+struct BarChart {
+  std::string id;
+  std::string alt;
+  std::string label;  ///< of the axis
+  std::string (*format)(double) = nullptr;
+  std::vector<Bar> bars;
+};
+
+/// The bars as an `<svg>` element, or "" when there is none of positive length.
+std::string draw_bars(const BarChart& chart);
+
+}  // namespace thinpipe

@@ -1,0 +1,143 @@
+// Points and lines over two axes, drawn by gnuplot from numbers alone: no text of a record reaches
+// it.
+#include "reports/figures/chart.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "reports/figures/canvas.h"
+#include "reports/figures/gnuplot.h"
+#include "reports/figures/style.h"
+#include "reports/figures/svg.h"
+#include "reports/figures/ticks.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr int kWidth = 480;
+constexpr int kHeight = 310;
+constexpr Margins kMargins = {68, 14, 30, 50};
+
+bool fits(double value, const Axis& axis) {
+  return std::isfinite(value) && (!axis.is_log || value > 0);
+}
+
+std::vector<Curve> drawable(const Chart& chart) {
+  std::vector<Curve> curves;
+  for (const Curve& curve : chart.curves) {
+    Curve kept = curve;
+    kept.points.clear();
+    for (ChartPoint point : curve.points) {
+      if (!fits(point.x, chart.x) || !fits(point.y, chart.y)) continue;
+      if (point.interval &&
+          (!fits(point.interval->low, chart.y) || !fits(point.interval->high, chart.y))) {
+        point.interval.reset();
+      }
+      kept.points.push_back(point);
+    }
+    if (!kept.points.empty()) curves.push_back(std::move(kept));
+  }
+  return curves;
+}
+
+Range range_of(const Axis& axis, const std::vector<Curve>& curves, bool is_x) {
+  std::vector<double> values = axis.include;
+  for (const Curve& curve : curves) {
+    for (const ChartPoint& point : curve.points) {
+      values.push_back(is_x ? point.x : point.y);
+      if (!is_x && point.interval) {
+        values.push_back(point.interval->low);
+        values.push_back(point.interval->high);
+      }
+    }
+  }
+  return padded_range(values, axis.is_log);
+}
+
+std::string axis_script(const Axis& axis, const Range& range, char name) {
+  std::vector<double> ticks = axis.ticks.empty()
+                                  ? (axis.is_log ? log_ticks(range) : linear_ticks(range, 5))
+                                  : thinned(axis.ticks, range, axis.is_log);
+  std::string labels;
+  for (const double tick : ticks) {
+    labels +=
+        fmt::format("{}{} {}", labels.empty() ? "" : ", ", gnuplot_quoted(axis.format(tick)), tick);
+  }
+  return fmt::format("set {0}range [{1}:{2}]\nset {0}tics ({3})\n{4}", name, range.low, range.high,
+                     labels, axis.is_log ? fmt::format("set logscale {}\n", name) : "");
+}
+
+// One block of data and its entry of the plot command for each way of drawing.
+struct Plot {
+  std::string blocks, commands;
+  int count = 0;
+
+  void add(const std::string& rows, const std::string& how) {
+    if (rows.empty()) return;
+    blocks += fmt::format("$d{} << EOD\n{}EOD\n", count, rows);
+    commands += fmt::format("{}$d{} {}", count == 0 ? "" : ", \\\n  ", count, how);
+    ++count;
+  }
+};
+
+void add_curve(const Curve& curve, Plot& plot) {
+  std::string joined, trusted, doubtful;
+  for (const ChartPoint& point : curve.points) {
+    const Interval interval = point.interval.value_or(Interval{point.y, point.y});
+    const std::string row =
+        fmt::format("{} {} {} {}\n", point.x, point.y, interval.low, interval.high);
+    if (point.is_trusted) joined += row;
+    (point.is_trusted ? trusted : doubtful) += row;
+  }
+  const std::string colour = stand_in(series_ink(curve.style));
+  const std::string grey = stand_in(static_cast<int>(Ink::kMuted));
+  if (curve.has_line) plot.add(joined, "using 1:2 with lines lw 1.6 lc " + colour);
+  if (!curve.has_markers) return;
+  const std::string bars = "using 1:2:3:4 with yerrorbars lw 1.4 ps 0.75 ";
+  plot.add(trusted, bars + fmt::format("pt {} lc {}", point_type(curve.style, true), colour));
+  plot.add(doubtful, bars + fmt::format("pt {} lc {}", point_type(curve.style, false), grey));
+}
+
+std::string overlay(const Chart& chart, const std::vector<Curve>& curves, const Canvas& canvas) {
+  std::string text = canvas.title_text(chart.y.label);
+  for (const Curve& curve : curves) {
+    for (const ChartPoint& point : curve.points) {
+      if (point.tooltip.empty()) continue;
+      text += tooltip_circle(canvas.x(point.x), canvas.y(point.y), point.tooltip);
+    }
+  }
+  for (const Mark& mark : chart.marks) {
+    text += tooltip_circle(canvas.x(mark.x), canvas.y(mark.y), mark.tooltip);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string draw_chart(const Chart& chart) {
+  const std::vector<Curve> curves = drawable(chart);
+  if (curves.empty()) return "";
+  const Range x = range_of(chart.x, curves, true);
+  const Range y = range_of(chart.y, curves, false);
+  const Canvas canvas(kWidth, kHeight, kMargins, {x, chart.x.is_log}, {y, chart.y.is_log});
+  std::string script = canvas.script() + axis_script(chart.x, x, 'x') +
+                       axis_script(chart.y, y, 'y') + "set xlabel " +
+                       gnuplot_quoted(chart.x.label) + " offset 0,0.3\n";
+  for (const double line : chart.reference_lines) {
+    script += fmt::format(
+        "set arrow from graph 0,first {0} to graph 1,first {0} nohead lw 1.2 dt 2 lc {1}\n", line,
+        stand_in(static_cast<int>(Ink::kMuted)));
+  }
+  Plot plot;
+  for (const Curve& curve : curves) add_curve(curve, plot);
+  for (const Mark& mark : chart.marks) {
+    plot.add(fmt::format("{} {}\n", mark.x, mark.y),
+             fmt::format("using 1:2 with points pt 12 ps 1.3 lw 1.8 lc {}",
+                         stand_in(series_ink(mark.style))));
+  }
+  const std::string svg = run_gnuplot(script + plot.blocks + "plot " + plot.commands + "\n");
+  return finish_svg(svg, {chart.id, kWidth, kHeight, chart.alt}, overlay(chart, curves, canvas));
+}
+
+}  // namespace thinpipe

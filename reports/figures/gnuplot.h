@@ -1,0 +1,17 @@
+// Runs gnuplot as a child process.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace thinpipe {
+
+/// Feeds `script` to gnuplot's standard input and returns what it wrote to its standard output. No
+/// shell is involved and the user's gnuplot start-up files are not read. Throws RunError when there
+/// is no gnuplot on PATH (saying what to install) or when it fails (with its first complaint).
+std::string run_gnuplot(const std::string& script);
+
+/// `text` as a gnuplot string literal; line ends become spaces.
+std::string gnuplot_quoted(std::string_view text);
+
+}  // namespace thinpipe

@@ -1,0 +1,56 @@
+// Colours and markers.
+#include "reports/figures/style.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace thinpipe {
+namespace {
+
+struct Marker {
+  int filled, hollow;  // gnuplot's point types
+  const char* shape;   // the same outline as in gnuplot's SVG terminal, radius 1
+};
+
+constexpr std::array<Marker, 6> kMarkers = {{
+    {7, 6, "<circle r='1'/>"},
+    {5, 4, "<rect x='-1' y='-1' width='2' height='2'/>"},
+    {9, 8, "<path d='M0,-1.33 L-1.33,0.67 L1.33,0.67 z'/>"},
+    {13, 12, "<rect x='-1' y='-1' width='2' height='2' transform='rotate(45)'/>"},
+    {11, 10, "<path d='M0,1.33 L-1.33,-0.67 L1.33,-0.67 z'/>"},
+    {15, 14, "<path d='M0,-1.33 L-1.265,-0.411 L-0.782,1.067 L0.782,1.067 L1.265,-0.411 z'/>"},
+}};
+
+}  // namespace
+
+int series_ink(std::size_t style) {
+  const std::size_t colour = style == 0 ? 0 : 1 + (style - 1) % kSeriesColours;
+  return static_cast<int>(Ink::kSeries) + static_cast<int>(colour);
+}
+
+int part_ink(std::size_t part) { return static_cast<int>(Ink::kPart) + static_cast<int>(part); }
+
+std::string stand_in(int ink) { return fmt::format("rgb '#0102{:02x}'", ink); }
+
+std::string css_variable(int ink) {
+  if (ink == static_cast<int>(Ink::kGrid)) return "--grid";
+  if (ink == static_cast<int>(Ink::kMuted)) return "--muted";
+  if (ink >= static_cast<int>(Ink::kPart))
+    return fmt::format("--p{}", ink - static_cast<int>(Ink::kPart));
+  return fmt::format("--s{}", ink);
+}
+
+int point_type(std::size_t style, bool filled) {
+  const Marker& marker = kMarkers[style % kMarkers.size()];
+  return filled ? marker.filled : marker.hollow;
+}
+
+std::string marker_svg(std::size_t style) {
+  return fmt::format(
+      "<svg class='marker' viewBox='-1.6 -1.6 3.2 3.2' width='14' height='14' aria-hidden='true' "
+      "style='fill:var({})'>{}</svg>",
+      css_variable(series_ink(style)), kMarkers[style % kMarkers.size()].shape);
+}
+
+}  // namespace thinpipe

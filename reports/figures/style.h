@@ -1,0 +1,35 @@
+// One colour and one marker a compressor, the same in every figure, legend and table.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace thinpipe {
+
+/// Colours are CSS variables (`var(--s1)`), so that one drawing serves light and dark pages.
+/// gnuplot draws them as stand-in colours, which finish_svg() exchanges.
+enum class Ink {
+  kSeries = 0,  ///< kSeries + 0 is `none`; 1…kSeriesColours are the compressors
+  kGrid = 16,
+  kMuted = 17,  ///< points that are not to be trusted, reference lines
+  kPart = 24,   ///< kPart + 0…4: the parts of a step
+};
+
+inline constexpr std::size_t kSeriesColours = 7;
+inline constexpr std::size_t kParts = 5;
+
+/// The number of the ink of a series' colour. Styles beyond the palette share colours and then
+/// differ by marker: 7 colours and 6 markers make 42 pairs.
+int series_ink(std::size_t style);
+int part_ink(std::size_t part);
+
+std::string stand_in(int ink);      ///< "rgb '#0102..'", for gnuplot's `linecolor`
+std::string css_variable(int ink);  ///< "--s1"
+
+/// gnuplot's point type of a style: filled for a trusted point, hollow for one that is not.
+int point_type(std::size_t style, bool filled);
+
+/// The same marker as inline SVG of 14 x 14 px, for legends and tables.
+std::string marker_svg(std::size_t style);
+
+}  // namespace thinpipe

@@ -1,0 +1,91 @@
+// From gnuplot's SVG to a drawing for a page.
+#include "reports/figures/svg.h"
+
+#include <fmt/format.h>
+
+#include <regex>
+
+#include "base/error.h"
+#include "reports/figures/style.h"
+#include "reports/text/escape.h"
+
+namespace thinpipe {
+namespace {
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t place = text.find(from); place != std::string::npos;
+       place = text.find(from, place + to.size())) {
+    text.replace(place, from.size(), to);
+  }
+}
+
+// What stands between the opening and the closing tag of the outer element.
+std::string inner_part(std::string_view svg) {
+  const std::size_t start = svg.find("<svg");
+  const std::size_t open_end = start == std::string_view::npos ? start : svg.find('>', start);
+  const std::size_t close = svg.rfind("</svg>");
+  if (open_end == std::string_view::npos || close == std::string_view::npos || close < open_end ||
+      svg.find("<script") != std::string_view::npos) {
+    throw RunError("gnuplot wrote something else than the SVG that was asked for");
+  }
+  return std::string(svg.substr(open_end + 1, close - open_end - 1));
+}
+
+void drop_element(std::string& text, const std::string& name) {
+  const std::string open = "<" + name;
+  const std::string close = "</" + name + ">";
+  for (std::size_t start = text.find(open); start != std::string::npos;
+       start = text.find(open, start)) {
+    const std::size_t end = text.find(close, start);
+    if (end == std::string::npos) throw RunError("gnuplot wrote an unclosed <" + name + ">");
+    text.erase(start, end + close.size() - start);
+  }
+}
+
+void name_colours(std::string& text) {
+  for (int ink = 0; ink < part_ink(kParts); ++ink) {
+    replace_all(text, fmt::format("rgb({:3d}, {:3d}, {:3d})", 1, 2, ink),
+                "var(" + css_variable(ink) + ")");
+  }
+  for (const char* quote : {"'", "\""}) {
+    replace_all(text, fmt::format("{0}black{0}", quote), fmt::format("{0}currentColor{0}", quote));
+  }
+}
+
+}  // namespace
+
+std::string finish_svg(std::string_view gnuplot_svg, const SvgFrame& frame,
+                       std::string_view overlay) {
+  std::string text = inner_part(gnuplot_svg);
+  drop_element(text, "title");
+  drop_element(text, "desc");
+  drop_element(text, "filter");
+  replace_all(text, "xlink:href", "href");
+  static const std::regex kId("\\bid=(['\"])([A-Za-z0-9_]+)['\"]");
+  static const std::regex kReference("href=(['\"])#([A-Za-z0-9_]+)['\"]");
+  static const std::regex kFont(" font-family=\"[^\"]*\"");
+  text = std::regex_replace(text, kId, "id=$1" + frame.id + "-$2$1");
+  text = std::regex_replace(text, kReference, "href=$1#" + frame.id + "-$2$1");
+  text = std::regex_replace(text, kFont, "");
+  name_colours(text);
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 {} {}\" "
+      "role=\"img\" "
+      "aria-label=\"{}\">{}<g class=\"overlay\">{}</g></svg>",
+      frame.width, frame.height, escape_html(frame.alt), text, overlay);
+}
+
+std::string tooltip_circle(double x, double y, std::string_view text) {
+  constexpr double kReach = 9;  // px; about a finger's or a pointer's precision
+  return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>{}</title></circle>\n", x,
+                     y, kReach, escape_html(text));
+}
+
+std::string tooltip_box(double x, double y, double width, double height, std::string_view text) {
+  return fmt::format(
+      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
+      "height=\"{:.1f}\"><title>{}</title></rect>\n",
+      x, y, width, height, escape_html(text));
+}
+
+}  // namespace thinpipe

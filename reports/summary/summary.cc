@@ -1,0 +1,150 @@
+// Groups the points, pools their repeats and sets every compressor against `none`.
+#include "reports/summary/summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "reports/statistics/quantile.h"
+#include "reports/summary/label.h"
+
+namespace thinpipe {
+namespace {
+
+using SeriesKey = std::pair<std::string, std::string>;  // compressor, pattern
+
+std::string link_without_rate(const std::string& link) {
+  std::string rest;
+  for (const std::string& part : split(link, ',')) {
+    if (part.empty() || part.compare(0, 5, "rate=") == 0) continue;
+    rest += (rest.empty() ? "" : ",") + part;
+  }
+  return rest;
+}
+
+bool is_positive(const Estimate& estimate) {
+  return estimate.value > 0 && (!estimate.interval || estimate.interval->low > 0);
+}
+
+void add_spread(Cell& cell, const Repeats& repeats) {
+  if (repeats.size() < 2) return;
+  double spread = 0;
+  for (const std::vector<double>& repeat : repeats) {
+    spread = std::max(spread, std::abs(median(repeat) / cell.step_time->value - 1));
+  }
+  cell.repeat_spread = spread;
+}
+
+Cell make_cell(double rate, const std::vector<const Point*>& points) {
+  Cell cell;
+  cell.rate = rate;
+  for (const Point* point : points) {
+    cell.ok += point->status == Status::kOk ? 1 : 0;
+    cell.invalid += point->status == Status::kInvalid ? 1 : 0;
+    cell.failed += point->status == Status::kFailed ? 1 : 0;
+  }
+  cell.status = cell.ok > 0 ? Status::kOk : cell.invalid > 0 ? Status::kInvalid : Status::kFailed;
+  if (cell.status == Status::kFailed) return cell;
+  for (const Point* point : points) {
+    if (point->status == cell.status) cell.used.push_back(point);
+  }
+  const Repeats repeats = cell.repeats("step_time");
+  if (repeats.empty()) return cell;
+  for (const std::vector<double>& repeat : repeats) cell.steps += repeat.size();
+  const Estimate step_time = median_of(repeats);
+  // A step that took no time was not measured; ratios and logarithms need better.
+  if (!is_positive(step_time)) return cell;
+  cell.step_time = step_time;
+  add_spread(cell, repeats);
+  return cell;
+}
+
+void compare_with_baseline(Group& group) {
+  for (Series& series : group.series) {
+    std::vector<SpeedupAtRate> curve;
+    for (Cell& cell : series.cells) {
+      const Cell* baseline = group.baseline(cell.rate);
+      if (baseline == nullptr || cell.status != Status::kOk || !cell.step_time) continue;
+      cell.speedup = ratio_of_medians(baseline->repeats("step_time"), cell.repeats("step_time"));
+      curve.push_back({cell.rate, *cell.speedup});
+    }
+    if (!series.is_baseline()) series.break_even = break_even(curve);
+  }
+}
+
+// Colours and markers must mean the same in every group, so they are dealt out over all records.
+std::map<SeriesKey, Series> make_styles(const Records& records) {
+  std::set<std::string> compressors;
+  std::map<std::string, std::set<std::string>> patterns;
+  std::map<SeriesKey, Series> styles;
+  for (const Point& point : records.points) {
+    compressors.insert(point.axes.compressor);
+    patterns[point.axes.compressor].insert(point.axes.pattern);
+    Series& series = styles[{point.axes.compressor, point.axes.pattern}];
+    series.compressor = point.axes.compressor;
+    series.method = point.axes.method;
+    series.pattern = point.axes.pattern;
+  }
+  const std::vector<std::string> specs(compressors.begin(), compressors.end());
+  const std::vector<std::string> labels = short_labels(specs);
+  std::map<std::string, std::string> label_of;
+  for (std::size_t i = 0; i < specs.size(); ++i) label_of[specs[i]] = labels[i];
+  std::vector<Series*> order;
+  for (auto& [key, series] : styles) {
+    series.label = label_of[series.compressor];
+    if (patterns[series.compressor].size() > 1) series.label += " (" + series.pattern + ")";
+    order.push_back(&series);
+  }
+  std::sort(order.begin(), order.end(), [](const Series* a, const Series* b) {
+    return std::make_tuple(!a->is_baseline(), a->label) <
+           std::make_tuple(!b->is_baseline(), b->label);
+  });
+  const bool has_baseline = !order.empty() && order.front()->is_baseline();
+  for (std::size_t i = 0; i < order.size(); ++i) order[i]->style = i + (has_baseline ? 0 : 1);
+  return styles;
+}
+
+Group make_group(const std::vector<const Point*>& points,
+                 const std::map<SeriesKey, Series>& styles) {
+  Group group;
+  group.ranks = points.front()->axes.ranks;
+  group.link = link_without_rate(points.front()->axes.link);
+  group.title = std::to_string(group.ranks) + (group.ranks == 1 ? " rank" : " ranks") +
+                (group.link.empty() ? "" : ", " + group.link);
+  std::map<SeriesKey, std::map<double, std::vector<const Point*>>> cells;
+  std::set<double> rates;
+  for (const Point* point : points) {
+    cells[{point->axes.compressor, point->axes.pattern}][point->axes.rate].push_back(point);
+    rates.insert(point->axes.rate);
+  }
+  group.rates.assign(rates.begin(), rates.end());
+  for (const auto& [key, by_rate] : cells) {
+    Series series = styles.at(key);
+    for (const auto& [rate, repeats] : by_rate) series.cells.push_back(make_cell(rate, repeats));
+    group.series.push_back(std::move(series));
+  }
+  std::sort(group.series.begin(), group.series.end(),
+            [](const Series& a, const Series& b) { return a.style < b.style; });
+  compare_with_baseline(group);
+  return group;
+}
+
+}  // namespace
+
+Summary summarize(const Records& records) {
+  Summary summary;
+  summary.records = &records;
+  const std::map<SeriesKey, Series> styles = make_styles(records);
+  std::map<std::tuple<int, double, std::string>, std::vector<const Point*>> groups;
+  for (const Point& point : records.points) {
+    const Axes& axes = point.axes;
+    groups[{axes.ranks, axes.delay, link_without_rate(axes.link)}].push_back(&point);
+  }
+  for (const auto& [key, points] : groups) summary.groups.push_back(make_group(points, styles));
+  return summary;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,66 @@
+// Records brought into the order in which they are read: groups, compressors, link rates.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/record/record.h"
+#include "reports/statistics/break_even.h"
+#include "reports/statistics/interval.h"
+
+namespace thinpipe {
+
+/// One compressor at one link rate: its repeats taken together. Only `ok` repeats count; where
+/// there are none, the `invalid` ones are shown as such and nothing is concluded from them.
+struct Cell {
+  double rate = 0;
+  Status status = Status::kFailed;
+  std::vector<const Point*> used;  ///< the repeats behind the figures; none when all failed
+  int ok = 0, invalid = 0, failed = 0;
+  std::size_t steps = 0;  ///< finite step times behind the median
+  std::optional<Estimate> step_time;
+  std::optional<Estimate> speedup;  ///< over the group's `none` at this rate; only between ok cells
+  /// Largest relative distance of a repeat's median from the median of all; with two repeats or
+  /// more.
+  std::optional<double> repeat_spread;
+
+  /// All finite samples of a metric over the used repeats; one inner vector a repeat.
+  Repeats repeats(const std::string& metric) const;
+  std::optional<double> median_of_metric(const std::string& metric) const;
+  std::optional<double> mean_of_metric(const std::string& metric) const;
+  /// Mean over the used repeats of a number in `fidelity`.
+  std::optional<double> fidelity(const std::string& name) const;
+};
+
+/// One compressor (with one exchange pattern) over all rates of its group.
+struct Series {
+  std::string compressor, method, pattern, label;
+  std::size_t style = 0;    ///< index of colour and marker; the same in every group; 0 is `none`
+  std::vector<Cell> cells;  ///< ascending in rate
+  BreakEven break_even;     ///< for compressors, from the ok cells
+  bool is_baseline() const { return method == "none"; }
+  const Cell* at(double rate) const;
+};
+
+/// What may be compared: the same number of ranks, links that differ in their rate only.
+struct Group {
+  int ranks = 1;
+  std::string link;            ///< the link spec without its rate; "" when the rate is all there is
+  std::string title;           ///< "4 ranks, delay=10ms"
+  std::vector<double> rates;   ///< ascending
+  std::vector<Series> series;  ///< `none` first, then by label
+  /// The fastest ok `none` at this rate; nothing when there is none.
+  const Cell* baseline(double rate) const;
+};
+
+/// Points into `records`, which must outlive it.
+struct Summary {
+  const Records* records = nullptr;
+  std::vector<Group> groups;  ///< ascending in ranks
+};
+
+Summary summarize(const Records& records);
+
+}  // namespace thinpipe

@@ -1,0 +1,90 @@
+// Escaping for HTML, Markdown and the shell.
+#include "reports/text/escape.h"
+
+#include <algorithm>
+
+namespace thinpipe {
+namespace {
+
+bool is_control(char byte) {
+  return (static_cast<unsigned char>(byte) < 0x20 && byte != '\t' && byte != '\n') || byte == 0x7f;
+}
+
+constexpr const char* kReplacement = "\xef\xbf\xbd";  // U+FFFD in UTF-8
+
+}  // namespace
+
+std::string escape_html(std::string_view text) {
+  std::string escaped;
+  for (const char byte : text) {
+    switch (byte) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        if (is_control(byte)) {
+          escaped += kReplacement;
+        } else {
+          escaped += byte;
+        }
+    }
+  }
+  return escaped;
+}
+
+std::string escape_markdown(std::string_view text) {
+  constexpr std::string_view kPunctuation = "\\`*_{}[]()#+!|~";
+  std::string escaped;
+  for (const char byte : text) {
+    if (byte == '\n' || byte == '\t') {
+      escaped += ' ';
+    } else if (kPunctuation.find(byte) != std::string_view::npos) {
+      escaped += '\\';
+      escaped += byte;
+    } else if (byte == '<' || byte == '>' || byte == '&') {
+      escaped += escape_html(std::string_view(&byte, 1));
+    } else if (is_control(byte)) {
+      escaped += kReplacement;
+    } else {
+      escaped += byte;
+    }
+  }
+  // Markdown readers turn a bare address into a link; a report loads and links nothing by itself.
+  for (std::size_t place = escaped.find("://"); place != std::string::npos;
+       place = escaped.find("://", place + 6)) {
+    escaped.replace(place, 1, "&#58;");
+  }
+  return escaped;
+}
+
+std::string shell_quoted(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%";
+  std::string line;
+  for (const std::string& argument : arguments) {
+    if (!line.empty()) line += ' ';
+    if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) {
+      line += argument;
+      continue;
+    }
+    line += '\'';
+    for (const char byte : argument)
+      line += byte == '\'' ? std::string("'\\''") : std::string(1, byte);
+    line += '\'';
+  }
+  return line;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,43 @@
+// What was found, in a few plain sentences.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/record/record.h"
+#include "reports/summary/summary.h"
+
+namespace thinpipe {
+
+/// For every group of comparable points (ranks and link beside the rate): which compressor wins at
+/// each rate and by how much with its 95 % interval; where compression stops paying; what the first
+/// winner gives up. Then one sentence on what cannot be trusted. One group gives three or four
+/// sentences. Points that are not `ok` decide nothing. Plain text: not escaped for any markup.
+std::vector<std::string> verdict(const Records& records);
+std::vector<std::string> verdict(const Summary& summary);
+
+/// The single sentences, for reports that give each its own place.
+std::string winners_sentence(const Group& group);
+std::string break_even_sentence(const Group& group);
+std::string price_sentence(const Group& group);  ///< "" when nothing was measured to tell it
+std::string trust_sentence(const Summary& summary);
+
+/// Who is fastest at one rate.
+struct Outcome {
+  enum class Kind {
+    kNothing,     ///< no trusted figure
+    kNoBaseline,  ///< fastest by step time; there is no trusted `none` to compare with
+    kWins,        ///< the whole interval of the best compressor's speed-up lies above 1
+    kEven,        ///< the interval holds 1
+    kLoses,       ///< the best compressor is slower than `none`
+  };
+  Kind kind = Kind::kNothing;
+  double rate = 0;
+  const Series* best = nullptr;  ///< the fastest compressor (not `none`)
+  const Cell* cell = nullptr;
+  std::vector<const Series*> ties;  ///< others whose speed-up interval overlaps the best one's
+};
+
+Outcome outcome_at(const Group& group, double rate);
+
+}  // namespace thinpipe
