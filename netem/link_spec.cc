@@ -35,7 +35,8 @@ double bounded(std::string_view key, std::string_view text, double value, double
 }  // namespace
 
 std::string LinkSpec::to_string() const {
-  std::string text = throttled() ? "rate=" + rate_text(rate) : "rate=unlimited";
+  if (!throttled()) return "unthrottled";
+  std::string text = "rate=" + rate_text(rate);
   if (burst != 0) text += fmt::format(",burst={}", burst);
   if (queue != 0) text += fmt::format(",queue={}", queue);
   return text;
@@ -78,8 +79,7 @@ LinkSpec parse_link_spec(std::string_view text) {
     if (!seen.insert(key).second)
       throw InputError(fmt::format("link '{}': {} is given twice", text, key));
     if (key == "rate") {
-      if (value != "unlimited")
-        link.rate = bounded(key, value, parse_rate(value), kLowestRate, kHighestRate);
+      link.rate = bounded(key, value, parse_rate(value), kLowestRate, kHighestRate);
     } else if (key == "burst") {
       link.burst = static_cast<std::uint32_t>(
           bounded(key, value, parse_size(value), kFrameBytes, kLargestBytes));

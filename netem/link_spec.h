@@ -10,11 +10,11 @@ namespace thinpipe {
 
 /// Both directions of one host's link. Units: bit/s and bytes.
 struct LinkSpec {
-  double rate = 0;          ///< bit/s, counted on Ethernet frames as TBF does; 0: not throttled
+  double rate = 0;          ///< bit/s, counted on Ethernet frames as TBF does; 0: not throttled, which has no text form
   std::uint32_t burst = 0;  ///< bytes of the token bucket; 0 until with_defaults()
   std::uint32_t queue = 0;  ///< bytes that may wait; 0 until with_defaults()
 
-  /// Canonical text of what the user gave: `rate=100mbit` or `rate=unlimited`.
+  /// Canonical text of what the user gave: `rate=100mbit`; `unthrottled` for a default LinkSpec.
   std::string to_string() const;
   /// Fills burst and queue where the user left them to us.
   LinkSpec with_defaults() const;

@@ -11,6 +11,8 @@ const std::vector<Verb>& verbs() {
       capture_verb(),
       trace_info_verb(),
       trace_verify_verb(),
+      net_verify_verb(),
+      run_verb(),
       // clang-format on
   };
   return kVerbs;
@@ -19,6 +21,7 @@ const std::vector<Verb>& verbs() {
 const std::vector<VerbGroup>& verb_groups() {
   static const std::vector<VerbGroup> kGroups{
       {.name = "trace", .summary = "Look at captured gradients"},
+      {.name = "net", .summary = "Look at emulated links"},
   };
   return kGroups;
 }

@@ -12,6 +12,8 @@ Verb doctor_verb();
 Verb capture_verb();
 Verb trace_info_verb();
 Verb trace_verify_verb();
+Verb net_verify_verb();
+Verb run_verb();
 
 /// In the order in which help lists them. Every name is unique; verbs of a group stand together.
 const std::vector<Verb>& verbs();

@@ -1,0 +1,106 @@
+// `thinpipe net verify`: does a link deliver what it is set to?
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "harness/commands/output.h"
+#include "harness/commands/verbs.h"
+#include "harness/options/arguments.h"
+#include "netem/sandbox.h"
+#include "netem/verify.h"
+
+namespace thinpipe {
+namespace {
+
+nlohmann::ordered_json to_json(const LinkCheck& check, double tolerance) {
+  return {{"link", check.link.to_string()},   {"goodput", check.goodput},
+          {"goodput_low", check.goodput_low}, {"goodput_high", check.goodput_high},
+          {"ceiling", check.ceiling},         {"deviation", check.deviation()},
+          {"round_trip", check.round_trip},   {"round_trip_p95", check.round_trip_p95},
+          {"wire_ratio", check.wire_ratio},   {"holds", std::fabs(check.deviation()) <= tolerance}};
+}
+
+std::string to_text(const LinkCheck& check, double tolerance) {
+  const bool holds = std::fabs(check.deviation()) <= tolerance;
+  return fmt::format(
+      "{}: {} within {:.2f} % of its ceiling\n"
+      "  goodput     {} (windows {} to {}); TCP's ceiling is {}\n"
+      "  round trip  {} (95 % within {}), idle link\n"
+      "  wire bytes  {:.2f} % of what the payload needs, by the qdisc's counter\n",
+      check.link.to_string(), holds ? "holds," : "DOES NOT HOLD, not",
+      100 * (holds ? std::fabs(check.deviation()) : tolerance), format_rate(check.goodput),
+      format_rate(check.goodput_low), format_rate(check.goodput_high), format_rate(check.ceiling),
+      format_time(check.round_trip), format_time(check.round_trip_p95), 100 * check.wire_ratio);
+}
+
+int verify(const Arguments& arguments) {
+  std::vector<LinkSpec> links;
+  for (const std::string& text : arguments.texts("link"))
+    for (const LinkSpec& link : expand_link_specs(text)) links.push_back(link);
+  VerifyOptions options;
+  options.seconds = arguments.real("seconds");
+  const double tolerance = arguments.real("tolerance") / 100;
+  return run_in_sandbox([&](const Sandbox&) {
+    Star star(2);
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    bool hold = true;
+    for (const LinkSpec& link : links) {
+      const LinkCheck check = verify_link(star, link, options);
+      hold = hold && std::fabs(check.deviation()) <= tolerance;
+      if (arguments.flag("json"))
+        all.push_back(to_json(check, tolerance));
+      else
+        write_stdout(to_text(check, tolerance));
+    }
+    if (arguments.flag("json")) write_stdout(all.dump(2) + "\n");
+    return static_cast<int>(hold ? kExitGood : kExitFailed);
+  });
+}
+
+}  // namespace
+
+Verb net_verify_verb() {
+  using Type = OptionInfo::Type;
+  return {
+      .name = "net verify",
+      .summary = "Measure whether an emulated link delivers its rate",
+      .description =
+          "Builds a pair of emulated hosts, sets both their links, sends TCP over them and UDP"
+          " datagrams back and forth, and compares the goodput with the most that TCP can deliver"
+          " at that rate: 1448 of every 1514 bytes on the wire are payload. Exit code 4 when a"
+          " link does not hold.",
+      .options =
+          {
+              {.name = "link",
+               .letter = 'l',
+               .value_name = "SPEC",
+               .type = Type::kText,
+               .default_value = "rate=100mbit",
+               .help = "as for `thinpipe run`",
+               .repeatable = true},
+              {.name = "seconds",
+               .value_name = "S",
+               .type = Type::kReal,
+               .default_value = "3",
+               .help = "how long to measure each link, in seconds",
+               .minimum = 0.5,
+               .maximum = 600},
+              {.name = "tolerance",
+               .value_name = "PERCENT",
+               .type = Type::kReal,
+               .default_value = "3",
+               .help = "deviation from the ceiling that still holds, in %",
+               .minimum = 0.01,
+               .maximum = 100},
+              {.name = "json", .help = "print JSON: rates in bit/s, times in seconds"},
+          },
+      .examples = {{.purpose = "Three rates",
+                    .command = "thinpipe net verify --link 'rate=10mbit|100mbit|1gbit'"}},
+      .run = verify,
+  };
+}
+
+}  // namespace thinpipe

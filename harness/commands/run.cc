@@ -1,0 +1,191 @@
+// `thinpipe run`: replays a trace through compressors over throttled links.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "compressors/registry.h"
+#include "harness/commands/verbs.h"
+#include "harness/options/arguments.h"
+#include "harness/sweep/sweep.h"
+
+namespace thinpipe {
+namespace {
+
+std::vector<Spec> compressors_of(const Arguments& arguments) {
+  std::vector<Spec> specs;
+  if (!arguments.flag("no-baseline")) specs.push_back(parse_spec("none"));
+  for (const std::string& text : arguments.texts("compressor"))
+    for (const Spec& spec : expand_specs(text)) {
+      check_spec(spec);
+      if (std::find(specs.begin(), specs.end(), spec) == specs.end()) specs.push_back(spec);
+    }
+  return specs;
+}
+
+std::vector<LinkSpec> links_of(const Arguments& arguments) {
+  std::vector<LinkSpec> links;
+  for (const std::string& text : arguments.texts("link"))
+    for (const LinkSpec& link : expand_link_specs(text))
+      if (std::find(links.begin(), links.end(), link) == links.end()) links.push_back(link);
+  return links;
+}
+
+std::vector<int> ranks_of(const std::string& text) {
+  std::vector<int> ranks;
+  for (const std::string& part : split(text, '|')) {
+    std::size_t used = 0;
+    int value = 0;
+    try {
+      value = std::stoi(part, &used);
+    } catch (const std::exception&) {
+      used = std::string::npos;
+    }
+    if (used != part.size() || value < 1 || value > 250)
+      throw InputError(fmt::format("--ranks: '{}' is not a number of ranks from 1 to 250", part));
+    if (std::find(ranks.begin(), ranks.end(), value) == ranks.end()) ranks.push_back(value);
+  }
+  return ranks;
+}
+
+int run(const Arguments& arguments) {
+  SweepOptions options;
+  options.trace = arguments.text("trace");
+  options.out = arguments.text("out");
+  options.compressors = compressors_of(arguments);
+  options.links = links_of(arguments);
+  options.ranks = ranks_of(arguments.text("ranks"));
+  options.repeats = static_cast<int>(arguments.integer("repeats"));
+  options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
+  options.steps = static_cast<std::uint64_t>(arguments.integer("steps"));
+  options.check_every = static_cast<std::uint64_t>(arguments.integer("check-every"));
+  options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
+  options.compute_scale = arguments.real("compute-scale");
+  options.zero_non_finite = arguments.text("non-finite") == "zero";
+  options.pattern = arguments.text("pattern");
+  options.resume = arguments.flag("resume");
+  options.command = arguments.command_line();
+  return run_sweep(options);
+}
+
+}  // namespace
+
+Verb run_verb() {
+  using Type = OptionInfo::Type;
+  return {
+      .name = "run",
+      .summary = "Replay a trace through compressors over throttled links",
+      .description =
+          "Starts one MPI rank on each emulated host, and for every combination of compressor, link"
+          " and number of ranks replays the trace: each rank waits the captured compute time,"
+          " compresses its gradients, exchanges the payloads over the throttled links and decodes"
+          " what arrived. Every point is checked against a reference and appended to"
+          " OUT/records.jsonl when it ends; `thinpipe report OUT` draws them.\n\n"
+          "The uncompressed baseline `none` is always measured too. A rank beyond those in the"
+          " trace replays one of them some steps later. Needs no root: the network lives in"
+          " namespaces that end with the command, however it ends.",
+      .options =
+          {
+              {.name = "trace",
+               .value_name = "DIR",
+               .type = Type::kFolder,
+               .help = "the captured gradients to replay",
+               .required = true},
+              {.name = "out",
+               .value_name = "DIR",
+               .type = Type::kFolder,
+               .help = "folder for records.jsonl; made if need be",
+               .required = true},
+              {.name = "compressor",
+               .letter = 'c',
+               .value_name = "SPEC",
+               .type = Type::kText,
+               .default_value = "topk:ratio=0.01",
+               .help =
+                   "name:key=value,...; `|` between values gives alternatives; see `thinpipe list`",
+               .repeatable = true},
+              {.name = "link",
+               .letter = 'l',
+               .value_name = "SPEC",
+               .type = Type::kText,
+               .default_value = "rate=10mbit|100mbit|1gbit",
+               .help = "both directions of each host's link: rate=100mbit (bit/s as tc reads them),"
+                       " burst=16kb and queue=256kb if the defaults will not do",
+               .repeatable = true},
+              {.name = "ranks",
+               .letter = 'n',
+               .value_name = "N",
+               .type = Type::kText,
+               .default_value = "4",
+               .help = "emulated hosts; 2|4|8 measures several"},
+              {.name = "steps",
+               .value_name = "N",
+               .type = Type::kInteger,
+               .default_value = "8",
+               .help = "measured steps a point",
+               .minimum = 1,
+               .maximum = 1e6},
+              {.name = "warmup",
+               .value_name = "N",
+               .type = Type::kInteger,
+               .default_value = "2",
+               .help = "steps before those, not measured",
+               .minimum = 0,
+               .maximum = 1e6},
+              {.name = "repeats",
+               .value_name = "N",
+               .type = Type::kInteger,
+               .default_value = "1",
+               .help = "how often each point is measured, in random order",
+               .minimum = 1,
+               .maximum = 1000},
+              {.name = "pattern",
+               .value_name = "NAME",
+               .type = Type::kChoice,
+               .default_value = "ring",
+               .help = "how payloads are exchanged: our pipelined rings, or Open MPI's collectives",
+               .choices = {"ring", "openmpi"}},
+              {.name = "compute-scale",
+               .value_name = "X",
+               .type = Type::kReal,
+               .default_value = "1",
+               .help = "times the captured compute time; 0 leaves it out",
+               .minimum = 0,
+               .maximum = 1000},
+              {.name = "check-every",
+               .value_name = "N",
+               .type = Type::kInteger,
+               .default_value = "1",
+               .help = "the aggregate is held against a reference in every N-th step; 0 never",
+               .minimum = 0,
+               .maximum = 1e6},
+              {.name = "non-finite",
+               .value_name = "POLICY",
+               .type = Type::kChoice,
+               .default_value = "error",
+               .help = "a NaN or infinity in a gradient fails the point, or is replaced by 0",
+               .choices = {"error", "zero"}},
+              {.name = "seed",
+               .value_name = "N",
+               .type = Type::kInteger,
+               .default_value = "1",
+               .help = "of the order of the points and of compressors that sample",
+               .minimum = 0,
+               .maximum = 9e15},
+              {.name = "no-baseline", .help = "do not add the compressor `none`"},
+              {.name = "resume", .help = "go on with the records in OUT, skipping what is there"},
+          },
+      .examples =
+          {
+              {.purpose = "Three compressors on three rates, 4 ranks",
+               .command = "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc"},
+              {.purpose = "Go on after an interruption",
+               .command = "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc"
+                          " --resume"},
+          },
+      .run = run,
+  };
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,195 @@
+#include "harness/launch/launch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "harness/programs.h"
+
+namespace thinpipe {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double kStartSeconds = 60;  // mpirun needs about 2 s here; a loaded CI machine more
+constexpr double kQuitSeconds = 10;
+constexpr int kPollMilliseconds = 200;  // how soon a stop or a dead mpirun is noticed
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::string log_path(const std::string& scratch) { return scratch + "/mpirun.log"; }
+
+std::string log_tail(const std::string& scratch) {
+  std::ifstream file(log_path(scratch));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty() && line.find_first_not_of("-") != std::string::npos) lines.push_back(line);
+  std::string tail;
+  constexpr std::size_t kLines = 6;
+  for (std::size_t i = lines.size() - std::min(lines.size(), kLines); i < lines.size(); ++i)
+    tail += (tail.empty() ? "" : " | ") + lines[i];
+  return tail;
+}
+
+std::vector<std::string> mpirun_command(const Star& star, const std::string& scratch, int ranks) {
+  std::string hosts;
+  for (int i = 0; i < ranks; ++i)
+    hosts += fmt::format("{}{}:1", i > 0 ? "," : "", star.control_address(i));
+  std::vector<std::string> command = {"mpirun", "-np", std::to_string(ranks), "--host", hosts,
+                                      "--allow-run-as-root",
+                                      // Else every one-slot host binds its rank to core 0.
+                                      "--bind-to", "none"};
+  const auto set = [&](const char* name, const std::string& value) {
+    command.insert(command.end(), {"--mca", name, value});
+  };
+  // The agent's path may hold blanks, which mpirun would split; this link's does not.
+  set("plm_rsh_agent", scratch + "/thinpipe-enter");
+  set("plm_rsh_no_tree_spawn", "1");
+  set("orte_tmpdir_base", scratch);
+  set("oob_tcp_if_include", Star::kControlNetwork);
+  set("btl_tcp_if_include", Star::kDataNetwork);
+  set("pml", "ob1");
+  set("btl", "tcp,self");  // no shared memory: it would go round the links
+  set("mpi_yield_when_idle", "1");
+  command.insert(command.end(),
+                 {find_program("thinpipe-worker").string(), scratch + "/control", scratch});
+  return command;
+}
+
+}  // namespace
+
+Launch::Launch(const Star& star, const Sandbox& sandbox, int ranks) : scratch_(sandbox.scratch) {
+  try {
+    start(star, ranks);
+    accept_workers(ranks);
+  } catch (...) {
+    end_all();
+    throw;
+  }
+}
+
+Launch::~Launch() { end_all(); }
+
+void Launch::start(const Star& star, int ranks) {
+  namespace fs = std::filesystem;
+  fs::remove(scratch_ + "/control");
+  fs::remove(scratch_ + "/thinpipe-enter");
+  fs::create_symlink(find_program("thinpipe-enter"), scratch_ + "/thinpipe-enter");
+  listener_ = MessageSocket::listen_at(scratch_ + "/control");
+  std::vector<std::string> command = mpirun_command(star, scratch_, ranks);
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  if (!find_in_path("mpirun"))
+    throw RunError("mpirun is not installed (Debian: openmpi-bin); without it no ranks can be run");
+  setenv("THINPIPE_HOSTS", star.enter_table().c_str(), 1);
+  mpirun_ = fork();
+  if (mpirun_ < 0) throw SystemError("fork");
+  if (mpirun_ == 0) {
+    const int nothing = open("/dev/null", O_RDONLY);
+    const int log = open(log_path(scratch_).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(nothing, STDIN_FILENO);
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    setpgid(0, 0);  // the terminal's Ctrl-C is the sweep's to handle
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
+}
+
+void Launch::accept_workers(int ranks) {
+  const auto begin = Clock::now();
+  workers_.resize(static_cast<std::size_t>(ranks));
+  for (int arrived = 0; arrived < ranks;) {
+    pollfd waiting = {listener_.descriptor(), POLLIN, 0};
+    if (poll(&waiting, 1, kPollMilliseconds) > 0) {
+      MessageSocket worker = listener_.accept();
+      const auto hello = worker.receive();
+      if (!hello) fail("a rank ended while it started");
+      mpi_version_ = hello->at("mpi");
+      const auto rank = hello->at("rank").get<std::size_t>();
+      workers_.at(rank) = std::move(worker);
+      ++arrived;
+    }
+    if (stop_requested()) throw RunError("interrupted");
+    if (mpirun_ended()) fail("mpirun ended before all ranks had started");
+    if (seconds_since(begin) > kStartSeconds)
+      fail(fmt::format("only {} of {} ranks started within {} s", arrived, ranks, kStartSeconds));
+  }
+}
+
+std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double seconds) {
+  const auto begin = Clock::now();
+  for (const MessageSocket& worker : workers_) worker.send(message);
+  std::vector<nlohmann::json> answers(workers_.size());
+  std::vector<pollfd> waiting;
+  for (const MessageSocket& worker : workers_) waiting.push_back({worker.descriptor(), POLLIN, 0});
+  for (std::size_t arrived = 0; arrived < workers_.size();) {
+    if (poll(waiting.data(), waiting.size(), kPollMilliseconds) > 0) {
+      for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
+        if (waiting[rank].revents == 0) continue;
+        auto answer = workers_[rank].receive();
+        if (!answer) fail(fmt::format("rank {} ended unexpectedly", rank));
+        answers[rank] = std::move(*answer);
+        waiting[rank].fd = -1;  // poll passes over it from now on
+        ++arrived;
+        // Its peers may wait for it in an exchange for ever: those that step cannot be asked again.
+        if (answers[rank].at("type") == "error" && message.at("do") == "step")
+          fail(fmt::format("rank {}: {}", rank, answers[rank].at("message").get<std::string>()));
+      }
+    }
+    if (stop_requested()) throw RunError("interrupted");
+    if (arrived < workers_.size() && seconds_since(begin) > seconds)
+      fail(fmt::format("{} of {} ranks did not answer within {:.0f} s", workers_.size() - arrived,
+                       workers_.size(), seconds));
+  }
+  for (std::size_t rank = 0; rank < answers.size(); ++rank)
+    if (answers[rank].at("type") == "error")
+      throw WorkerRefusal(
+          fmt::format("rank {}: {}", rank, answers[rank].at("message").get<std::string>()));
+  return answers;
+}
+
+void Launch::quit() {
+  try {
+    for (const MessageSocket& worker : workers_) worker.send({{"do", "quit"}});
+  } catch (const RunError&) {
+    // A rank that is gone already needs no farewell.
+  }
+  const auto begin = Clock::now();
+  while (!mpirun_ended() && seconds_since(begin) < kQuitSeconds && !stop_requested())
+    poll(nullptr, 0, 10);
+  end_all();
+}
+
+bool Launch::mpirun_ended() {
+  if (mpirun_ > 0 && waitpid(mpirun_, nullptr, WNOHANG) == mpirun_) mpirun_ = -1;
+  return mpirun_ <= 0;
+}
+
+void Launch::fail(const std::string& what) {
+  const std::string tail = log_tail(scratch_);
+  throw RunError(tail.empty() ? what : what + " (" + tail + ")");
+}
+
+void Launch::end_all() {
+  workers_.clear();
+  // This is the first process of its PID namespace: -1 is everyone else in it, and no one outside.
+  if (getpid() == 1) kill(-1, SIGKILL);
+  while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
+  }
+  mpirun_ = -1;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,31 @@
+#include "harness/sweep/fingerprint.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "harness/doctor/machine.h"
+
+namespace thinpipe {
+
+nlohmann::json fingerprint(const std::map<std::string, std::string>& sysctls,
+                           const std::string& mpi_version) {
+  const MachineState machine = read_machine(".");
+  utsname kernel = {};
+  uname(&kernel);
+  return {{"cpu", machine.cpu},
+          {"cores", machine.cores},
+          {"l2_bytes", sysconf(_SC_LEVEL2_CACHE_SIZE)},
+          {"l3_bytes", sysconf(_SC_LEVEL3_CACHE_SIZE)},
+          {"memory_available_bytes", machine.memory_available},
+          {"governor", machine.governor},
+          {"load", machine.load},
+          {"kernel", std::string(kernel.sysname) + " " + kernel.release},
+          {"architecture", kernel.machine},
+          {"compiler", "g++ " __VERSION__},
+          {"thinpipe", THINPIPE_VERSION},
+          {"git", THINPIPE_GIT},
+          {"mpi", mpi_version},
+          {"sysctls", sysctls}};
+}
+
+}  // namespace thinpipe

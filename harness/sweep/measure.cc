@@ -1,0 +1,180 @@
+#include "harness/sweep/measure.h"
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "compressors/registry.h"
+#include "harness/sweep/samples.h"
+#include "netem/verify.h"
+
+namespace thinpipe {
+
+namespace {
+
+using nlohmann::json;
+
+// Processor time of the whole machine so far, in clock ticks.
+struct ProcessorTime {
+  double idle = 0, all = 0;
+};
+
+ProcessorTime processor_time() {
+  std::ifstream file("/proc/stat");
+  std::string word;
+  file >> word;  // "cpu": user nice system idle iowait irq softirq steal (guests are in user)
+  ProcessorTime time;
+  double value = 0;
+  for (int column = 0; column < 8 && file >> value; ++column) {
+    time.all += value;
+    if (column == 3 || column == 4) time.idle += value;
+  }
+  return time;
+}
+
+struct WireCount {
+  std::uint64_t up = 0, down = 0, drops = 0;
+};
+
+WireCount count_wire(Star& star, int ranks) {
+  WireCount count;
+  for (int i = 0; i < ranks; ++i) {
+    const LinkCounters link = star.counters(i);
+    count.up += link.up.bytes;
+    count.down += link.down.bytes;
+    count.drops += link.up.drops + link.down.drops;
+  }
+  return count;
+}
+
+// Ten times what a dense exchange takes on this link, and half a minute for a machine in trouble.
+double step_patience(const SweepPoint& point, const Trace& trace, double compute_scale) {
+  double longest_compute = 0;
+  for (std::size_t rank = 0; rank < trace.ranks(); ++rank)
+    for (std::size_t step = 0; step < trace.steps(); ++step)
+      longest_compute = std::max(longest_compute, trace.times(rank, step).compute());
+  const double bits = 8.0 * sizeof(float) * static_cast<double>(trace.elements()) * point.ranks;
+  return 30 + 10 * (bits / tcp_ceiling(point.link.rate) + longest_compute * compute_scale);
+}
+
+void add_comparison(const std::vector<json>& compared, PointSamples& samples) {
+  ++samples.checked_steps;
+  for (const json& answer : compared) {
+    const double error = answer.at("error").is_number() ? answer.at("error").get<double>()
+                                                        : std::numeric_limits<double>::infinity();
+    samples.worst_error = std::max(samples.worst_error, error);
+    samples.identical_ranks =
+        samples.identical_ranks && answer.at("digest") == compared[0].at("digest");
+  }
+}
+
+}  // namespace
+
+json Meter::describe(const SweepPoint& point) const {
+  const Aggregation aggregation = find_method(point.compressor.name).aggregation;
+  const std::string exchange = aggregation == Aggregation::kAllReduce ? "allreduce" : "allgather";
+  return {{"record", "point"},
+          {"id", point.id(options_)},
+          {"axes",
+           {{"compressor", point.compressor.to_string()},
+            {"method", point.compressor.name},
+            {"link", point.link.to_string()},
+            {"rate", point.link.rate},
+            {"delay", 0},
+            {"ranks", point.ranks},
+            {"repeat", point.repeat},
+            {"pattern", exchange + "-" + options_.pattern}}},
+          {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
+}
+
+json Meter::failure(const SweepPoint& point, const std::string& reason) const {
+  json record = describe(point);
+  record["status"] = "failed";
+  record["reasons"] = {reason};
+  return record;
+}
+
+double Meter::goodput_ratio(const LinkSpec& link) {
+  const auto [found, inserted] = goodput_ratios_.try_emplace(link.to_string(), 0);
+  if (inserted) {
+    VerifyOptions quick;
+    quick.seconds = 1;
+    quick.settle = 0.3;
+    quick.windows = 5;
+    quick.pings = 20;
+    found->second = 1 + verify_link(star_, link, quick).deviation();
+  }
+  return found->second;
+}
+
+json Meter::measure(const SweepPoint& point, Launch& launch, const std::function<void()>& stepped) {
+  json record = describe(point);
+  PointSamples samples;
+  if (star_.size() > 1) samples.goodput_ratio = goodput_ratio(point.link);
+  star_.set_links(point.link);
+  const std::uint64_t steps = options_.warmup + options_.steps;
+  try {
+    launch.ask({{"do", "prepare"},
+                {"trace", std::filesystem::absolute(options_.trace).string()},
+                {"compressor", point.compressor.to_string()},
+                {"seed", options_.seed},
+                {"compute_scale", options_.compute_scale},
+                {"non_finite", options_.zero_non_finite ? "zero" : "error"},
+                {"pattern", options_.pattern},
+                {"steps", steps}},
+               300);
+  } catch (const WorkerRefusal& refusal) {
+    return failure(point, refusal.what());
+  }
+  const double patience = step_patience(point, trace_, options_.compute_scale);
+  WireCount wire_before;
+  ProcessorTime time_before;
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    if (step == options_.warmup) {
+      wire_before = count_wire(star_, point.ranks);
+      time_before = processor_time();
+    }
+    const bool measured = step >= options_.warmup;
+    const bool check = measured && options_.check_every > 0 &&
+                       (step - options_.warmup) % options_.check_every == 0;
+    auto answers = launch.ask({{"do", "step"}, {"index", step}, {"check", check}}, patience);
+    if (measured) samples.answers.push_back(std::move(answers));
+    if (check) add_comparison(launch.ask({{"do", "compare"}}, patience), samples);
+    stepped();
+  }
+  const ProcessorTime time_after = processor_time();
+  const WireCount wire_after = count_wire(star_, point.ranks);
+  samples.wire_up = wire_after.up - wire_before.up;
+  samples.wire_down = wire_after.down - wire_before.down;
+  samples.drops = wire_after.drops - wire_before.drops;
+  const double ticks = time_after.all - time_before.all;
+  samples.idle_cpu = ticks > 0 ? (time_after.idle - time_before.idle) / ticks : 1;
+
+  const std::vector<std::string> faults = faults_of(samples), doubts = doubts_about(samples);
+  if (!faults.empty()) return failure(point, fmt::format("{}", fmt::join(faults, "; ")));
+  const WireBounds bounds = wire_bounds(samples);
+  const LinkSpec filled = point.link.with_defaults();
+  const double host_steps = static_cast<double>(options_.steps) * static_cast<double>(point.ranks);
+  record["status"] = doubts.empty() ? "ok" : "invalid";
+  record["reasons"] = doubts;
+  record["metrics"] = metrics_of(samples, trace_.elements() * sizeof(float));
+  record["fidelity"] = {
+      {"goodput_ratio", samples.goodput_ratio},
+      {"wire_bytes_predicted", bounds.least / host_steps},
+      {"wire_bytes_most", bounds.most / host_steps},
+      {"wire_ratio", bounds.least > 0 ? json(static_cast<double>(samples.wire_up) / bounds.least)
+                                      : json(nullptr)},
+      {"drops", samples.drops},
+      {"idle_cpu", samples.idle_cpu},
+      {"burst_bytes", filled.burst},
+      {"burst_seconds", filled.burst * 8 / filled.rate}};
+  record["validation"] = {{"aggregate_max_error", samples.worst_error},
+                          {"checked_steps", samples.checked_steps},
+                          {"identical_ranks", samples.identical_ranks}};
+  return record;
+}
+
+}  // namespace thinpipe

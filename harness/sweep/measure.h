@@ -1,0 +1,41 @@
+// One point of the sweep, measured: from setting the links to a record.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "harness/launch/launch.h"
+#include "harness/sweep/options.h"
+#include "netem/star.h"
+#include "workloads/trace/trace.h"
+
+namespace thinpipe {
+
+/// Measures points on one star, whose links it calibrates when it first meets them.
+class Meter {
+ public:
+  Meter(Star& star, const Trace& trace, const SweepOptions& options)
+      : star_(star), trace_(trace), options_(options) {}
+
+  /// A record of the point with status ok, invalid or failed. `stepped` is told of every step.
+  /// A refusal of the workers (bad gradient, say) is a failed point.
+  /// @throws RunError when the launch is broken and must be made anew.
+  nlohmann::json measure(const SweepPoint& point, Launch& launch,
+                         const std::function<void()>& stepped);
+
+  /// A failed point's record.
+  nlohmann::json failure(const SweepPoint& point, const std::string& reason) const;
+
+ private:
+  nlohmann::json describe(const SweepPoint& point) const;
+  double goodput_ratio(const LinkSpec& link);
+
+  Star& star_;
+  const Trace& trace_;
+  const SweepOptions& options_;
+  std::map<std::string, double> goodput_ratios_;  ///< by link, measured once a sweep
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,29 @@
+#include "harness/sweep/options.h"
+
+#include <algorithm>
+#include <random>
+
+#include <fmt/format.h>
+
+namespace thinpipe {
+
+std::string SweepPoint::id(const SweepOptions& options) const {
+  return fmt::format("{}|{}|{}|{}|s{}+{}|c{}|r{}", compressor.to_string(), link.to_string(), ranks,
+                     options.pattern, options.warmup, options.steps, options.compute_scale, repeat);
+}
+
+std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
+  std::vector<SweepPoint> points;
+  std::mt19937_64 generator(options.seed);
+  for (const int ranks : options.ranks) {
+    const auto first = static_cast<std::ptrdiff_t>(points.size());
+    for (int repeat = 0; repeat < options.repeats; ++repeat)
+      for (const LinkSpec& link : options.links)
+        for (const Spec& compressor : options.compressors)
+          points.push_back({compressor, link, ranks, repeat});
+    std::shuffle(points.begin() + first, points.end(), generator);
+  }
+  return points;
+}
+
+}  // namespace thinpipe

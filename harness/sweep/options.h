@@ -1,0 +1,46 @@
+// What a run measures: the axes of its sweep and how each point is taken.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "compressors/spec.h"
+#include "netem/link_spec.h"
+
+namespace thinpipe {
+
+struct SweepOptions {
+  std::filesystem::path trace;
+  std::filesystem::path out;
+  std::vector<Spec> compressors;
+  std::vector<LinkSpec> links;
+  std::vector<int> ranks;
+  int repeats = 1;
+  std::uint64_t warmup = 2;       ///< steps before the measured ones: memories fill, windows open
+  std::uint64_t steps = 8;        ///< measured
+  std::uint64_t check_every = 1;  ///< the aggregate is checked in every so many steps; 0: never
+  std::uint64_t seed = 1;         ///< of the order of the points and of sampling compressors
+  double compute_scale = 1;       ///< times the captured compute time
+  bool zero_non_finite = false;
+  std::string pattern = "ring";
+  bool resume = false;
+  std::vector<std::string> command;  ///< argv, for the records
+};
+
+/// One point of the sweep.
+struct SweepPoint {
+  Spec compressor;
+  LinkSpec link;
+  int ranks = 0;
+  int repeat = 0;
+  /// Names the point in records: what is measured, and nothing of how the sweep was ordered.
+  std::string id(const SweepOptions& options) const;
+};
+
+/// All points, the ranks in the order given (each count is a launch of its own), the points of
+/// one launch in random order, so that slow drifts of the machine spread over all of them.
+std::vector<SweepPoint> plan_sweep(const SweepOptions& options);
+
+}  // namespace thinpipe

@@ -1,0 +1,156 @@
+#include "harness/sweep/samples.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "netem/link_spec.h"
+
+namespace thinpipe {
+
+namespace {
+
+using nlohmann::json;
+
+// A header of 22 bytes goes before each message in Open MPI 4.1 over TCP (match + BTL).
+constexpr double kMessageHeader = 22;
+// Ethernet, IP and TCP headers with timestamps: a frame's bytes that are not payload.
+constexpr double kFrameHeader = kFrameBytes - kPayloadBytes;
+// ARP, keep-alives and acknowledgements that straddle the readings, of one host in one step.
+constexpr double kSlackBytes = 2000;
+
+// Tolerances; docs/measuring.md gives their reasons.
+constexpr double kGoodputTolerance = 0.03;
+constexpr double kWireTolerance = 0.02;
+constexpr double kLeastIdle = 0.02;
+constexpr double kLateSeconds = 2e-3;
+constexpr double kErrorTolerance = 1e-5;
+
+std::vector<double> per_step(const PointSamples& samples,
+                             const std::function<double(const std::vector<json>&)>& value) {
+  std::vector<double> values;
+  for (const std::vector<json>& ranks : samples.answers) values.push_back(value(ranks));
+  return values;
+}
+
+const json& slowest(const std::vector<json>& ranks) {
+  return *std::max_element(ranks.begin(), ranks.end(), [](const json& a, const json& b) {
+    return a.at("total").get<double>() < b.at("total").get<double>();
+  });
+}
+
+double sum_over(const std::vector<json>& ranks, const char* field) {
+  double sum = 0;
+  for (const json& rank : ranks) sum += rank.at(field).get<double>();
+  return sum;
+}
+
+double total(const PointSamples& samples, const char* field) {
+  double sum = 0;
+  for (const std::vector<json>& ranks : samples.answers) sum += sum_over(ranks, field);
+  return sum;
+}
+
+json metric(const char* unit, const char* better, const char* kind, std::vector<double> values) {
+  return {{"unit", unit}, {"better", better}, {"kind", kind}, {"samples", std::move(values)}};
+}
+
+double lateness_p95(const PointSamples& samples) {
+  std::vector<double> late;
+  for (const std::vector<json>& ranks : samples.answers)
+    for (const json& rank : ranks) late.push_back(rank.at("late"));
+  std::sort(late.begin(), late.end());
+  return late.empty() ? 0 : late[late.size() * 95 / 100];
+}
+
+}  // namespace
+
+WireBounds wire_bounds(const PointSamples& samples) {
+  const double bytes =
+      total(samples, "sent_bytes") + kMessageHeader * total(samples, "sent_messages");
+  const double frames = total(samples, "sent_frames");
+  const double steps = static_cast<double>(samples.answers.size());
+  const double hosts = samples.answers.empty() ? 0 : static_cast<double>(samples.answers[0].size());
+  return {bytes * kFrameBytes / kPayloadBytes,
+          bytes + 2 * kFrameHeader * frames + kSlackBytes * steps * hosts};
+}
+
+json metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
+  json metrics;
+  const auto timed = [&](const char* name, const char* field) {
+    metrics[name] = metric("s", "lower", "timed", per_step(samples, [&](const auto& ranks) {
+                             return slowest(ranks).at(field).template get<double>();
+                           }));
+  };
+  timed("step_time", "total");
+  timed("compute_time", "compute");
+  timed("compress_time", "compress");
+  timed("compress_cpu_time", "compress_cpu");
+  timed("exchange_time", "exchange");
+  timed("decode_time", "decode");
+  const auto mean = [&](const char* field) {
+    return per_step(samples, [&](const auto& ranks) {
+      return sum_over(ranks, field) / static_cast<double>(ranks.size());
+    });
+  };
+  metrics["payload_bytes"] = metric("B", "lower", "exact", mean("payload_bytes"));
+  metrics["dense_bytes"] =
+      metric("B", "lower", "exact",
+             std::vector<double>(samples.answers.size(), static_cast<double>(dense_bytes)));
+  metrics["relative_error"] = metric("1", "lower", "quality", mean("relative_error"));
+  const double target = total(samples, "target");
+  if (target > 0)
+    metrics["quality"] =
+        metric("1", "target:1", "quality", per_step(samples, [](const auto& ranks) {
+                 const double wanted = sum_over(ranks, "target");
+                 return wanted > 0 ? sum_over(ranks, "selected") / wanted : 0;
+               }));
+  const double host_steps = static_cast<double>(samples.answers.size()) *
+                            static_cast<double>(samples.answers.at(0).size());
+  metrics["wire_bytes"] =
+      metric("B", "lower", "timed", {static_cast<double>(samples.wire_up) / host_steps});
+  return metrics;
+}
+
+std::vector<std::string> doubts_about(const PointSamples& samples) {
+  std::vector<std::string> doubts;
+  const double ratio = samples.goodput_ratio;
+  if (ratio > 0 && (ratio < 1 - kGoodputTolerance || ratio > 1 + kGoodputTolerance))
+    doubts.push_back(fmt::format(
+        "the link delivered {:.1f} % of its TCP ceiling in the calibration", 100 * ratio));
+  if (samples.idle_cpu < kLeastIdle)
+    doubts.push_back(fmt::format(
+        "the processors were idle only {:.1f} % of the time: the emulation itself may be what was"
+        " slow",
+        100 * samples.idle_cpu));
+  if (const double late = lateness_p95(samples); late > kLateSeconds)
+    doubts.push_back(fmt::format("5 % of the waits ended {} late or later", format_time(late)));
+  const double up = static_cast<double>(samples.wire_up);
+  const double down = static_cast<double>(samples.wire_down);
+  if (std::abs(up - down) > kWireTolerance * up + 10 * kSlackBytes)
+    doubts.push_back(
+        fmt::format("hosts sent {} but the switch delivered {}; {} frames were dropped",
+                    format_bytes(up), format_bytes(down), samples.drops));
+  const WireBounds bounds = wire_bounds(samples);
+  if (bounds.least > 0 &&
+      (up < bounds.least * (1 - kWireTolerance) || up > bounds.most * (1 + kWireTolerance)))
+    doubts.push_back(fmt::format(
+        "the links counted {} for messages that take {} to {}: bytes went astray or were sent twice"
+        " ({} frames dropped)",
+        format_bytes(up), format_bytes(bounds.least), format_bytes(bounds.most), samples.drops));
+  return doubts;
+}
+
+std::vector<std::string> faults_of(const PointSamples& samples) {
+  std::vector<std::string> faults;
+  if (!(samples.worst_error <= kErrorTolerance))
+    faults.push_back(fmt::format(
+        "the aggregate differs from the reference by {:.2g} of its largest element (allowed: {:g})",
+        samples.worst_error, kErrorTolerance));
+  if (!samples.identical_ranks) faults.push_back("ranks ended a step with different aggregates");
+  return faults;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,40 @@
+// What the ranks answered in the steps of one point, and what the links counted meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace thinpipe {
+
+/// The measured steps of one point: answers[step][rank] is a worker's `stepped` message.
+struct PointSamples {
+  std::vector<std::vector<nlohmann::json>> answers;
+  std::uint64_t wire_up = 0;    ///< bytes all hosts sent in them, by their qdiscs
+  std::uint64_t wire_down = 0;  ///< bytes the switch sent to all hosts
+  std::uint64_t drops = 0;      ///< frames dropped at full queues
+  double idle_cpu = 0;          ///< share of the processors' time nobody used
+  double goodput_ratio = 0;  ///< calibration of the link: goodput / TCP ceiling; 0: not throttled
+  double worst_error = 0;    ///< of the checked aggregates, relative to their largest element
+  std::uint64_t checked_steps = 0;
+  bool identical_ranks = true;  ///< all ranks ended every checked step with the same bits
+};
+
+/// The bytes that what the ranks sent may take on the wire.
+struct WireBounds {
+  double least = 0;  ///< every frame full
+  double most = 0;   ///< every message in frames of its own, each acknowledged by a frame
+};
+WireBounds wire_bounds(const PointSamples& samples);
+
+/// The `metrics` of docs/records.md.
+nlohmann::json metrics_of(const PointSamples& samples, std::size_t dense_bytes);
+
+/// Why these figures should not be trusted; empty when nothing speaks against them.
+std::vector<std::string> doubts_about(const PointSamples& samples);
+
+/// Why they are wrong; empty when all checks passed.
+std::vector<std::string> faults_of(const PointSamples& samples);
+
+}  // namespace thinpipe

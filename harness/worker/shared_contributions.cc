@@ -1,0 +1,62 @@
+#include "harness/worker/shared_contributions.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "netem/file_descriptor.h"
+
+namespace thinpipe {
+
+SharedContributions::SharedContributions(const std::string& folder, int rank, int ranks,
+                                         std::size_t elements)
+    : folder_(folder),
+      rank_(rank),
+      elements_(elements),
+      contributions_(static_cast<std::size_t>(ranks)) {
+  contributions_[static_cast<std::size_t>(rank)] = map(rank);
+}
+
+SharedContributions::~SharedContributions() {
+  for (const std::span<float> mapped : contributions_)
+    if (!mapped.empty()) munmap(mapped.data(), mapped.size_bytes());
+}
+
+std::span<float> SharedContributions::own() {
+  return contributions_[static_cast<std::size_t>(rank_)];
+}
+
+std::span<float> SharedContributions::map(int rank) {
+  if (elements_ == 0) return {};
+  const std::string path = fmt::format("{}/contribution-{}", folder_, rank);
+  const FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const std::size_t bytes = elements_ * sizeof(float);
+  if (!file.valid() || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
+    throw SystemError("make " + path);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED) throw SystemError("map " + path);
+  return {static_cast<float*>(memory), elements_};
+}
+
+double SharedContributions::error_of(std::span<const float> aggregate) {
+  const auto ranks = contributions_.size();
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    if (contributions_[rank].empty()) contributions_[rank] = map(static_cast<int>(rank));
+  double worst = 0, largest = 0;
+  for (std::size_t i = 0; i < elements_; ++i) {
+    double sum = 0;
+    for (const std::span<float> contribution : contributions_) sum += contribution[i];
+    const double mean = sum / static_cast<double>(ranks);
+    largest = std::max(largest, std::fabs(mean));
+    const double difference = std::fabs(static_cast<double>(aggregate[i]) - mean);
+    if (!(difference <= worst)) worst = difference;  // also when it is NaN
+  }
+  return largest > 0 ? worst / largest : worst;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,35 @@
+// What every rank sent, decoded by itself, side by side in memory: a reference for the aggregate
+// that did not cross the network.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace thinpipe {
+
+/// One file per rank in the sandbox's scratch folder, mapped by all ranks.
+class SharedContributions {
+ public:
+  SharedContributions(const std::string& folder, int rank, int ranks, std::size_t elements);
+  ~SharedContributions();
+  SharedContributions(const SharedContributions&) = delete;
+  SharedContributions& operator=(const SharedContributions&) = delete;
+
+  /// This rank's own: to be filled before any rank compares.
+  std::span<float> own();
+
+  /// max |aggregate - mean of all contributions| / max |mean|, the mean taken in double.
+  double error_of(std::span<const float> aggregate);
+
+ private:
+  std::span<float> map(int rank);
+
+  std::string folder_;
+  int rank_;
+  std::size_t elements_;
+  std::vector<std::span<float>> contributions_;
+};
+
+}  // namespace thinpipe

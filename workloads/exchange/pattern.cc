@@ -1,0 +1,88 @@
+#include "workloads/exchange/pattern.h"
+
+#include <cstdint>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "workloads/exchange/mpi_transport.h"
+#include "workloads/exchange/ring_all_gather.h"
+#include "workloads/exchange/ring_all_reduce.h"
+
+namespace thinpipe {
+
+namespace {
+
+class Ring : public Pattern {
+ public:
+  Ring(MPI_Comm communicator, std::size_t capacity)
+      : transport_(communicator), gather_(transport_.size(), capacity) {}
+
+  void all_reduce(std::span<float> data, float factor) override {
+    reduce_.run(transport_, data, factor);
+  }
+  const std::vector<std::span<const std::byte>>& all_gather(
+      std::span<const std::byte> own) override {
+    return gather_.run(transport_, own);
+  }
+  TransportCounters counters() const override { return transport_.counters(); }
+
+ private:
+  MpiTransport transport_;
+  RingAllReduce reduce_;
+  RingAllGather gather_;
+};
+
+class OpenMpi : public Pattern {
+ public:
+  OpenMpi(MPI_Comm communicator, std::size_t capacity) : communicator_(communicator) {
+    int size = 0;
+    MPI_Comm_size(communicator_, &size);
+    const auto ranks = static_cast<std::size_t>(size);
+    sizes_.resize(ranks);
+    offsets_.resize(ranks);
+    messages_.resize(ranks);
+    arena_.resize(ranks * capacity);
+  }
+
+  void all_reduce(std::span<float> data, float factor) override {
+    MPI_Allreduce(MPI_IN_PLACE, data.data(), static_cast<int>(data.size()), MPI_FLOAT, MPI_SUM,
+                  communicator_);
+    for (float& value : data) value *= factor;
+  }
+
+  const std::vector<std::span<const std::byte>>& all_gather(
+      std::span<const std::byte> own) override {
+    const int own_size = static_cast<int>(own.size());
+    MPI_Allgather(&own_size, 1, MPI_INT, sizes_.data(), 1, MPI_INT, communicator_);
+    std::exclusive_scan(sizes_.begin(), sizes_.end(), offsets_.begin(), 0);
+    MPI_Allgatherv(own.data(), own_size, MPI_BYTE, arena_.data(), sizes_.data(), offsets_.data(),
+                   MPI_BYTE, communicator_);
+    for (std::size_t rank = 0; rank < messages_.size(); ++rank)
+      messages_[rank] = std::span(arena_).subspan(static_cast<std::size_t>(offsets_[rank]),
+                                                  static_cast<std::size_t>(sizes_[rank]));
+    return messages_;
+  }
+
+  TransportCounters counters() const override { return {}; }
+
+ private:
+  MPI_Comm communicator_;
+  std::vector<int> sizes_, offsets_;
+  std::vector<std::byte> arena_;
+  std::vector<std::span<const std::byte>> messages_;
+};
+
+}  // namespace
+
+std::vector<std::string> pattern_names() { return {"ring", "openmpi"}; }
+
+std::unique_ptr<Pattern> make_pattern(const std::string& name, MPI_Comm communicator,
+                                      std::size_t capacity) {
+  if (name == "ring") return std::make_unique<Ring>(communicator, capacity);
+  if (name == "openmpi") return std::make_unique<OpenMpi>(communicator, capacity);
+  throw InputError("unknown exchange pattern '" + name + "' (known: ring, openmpi)" +
+                   did_you_mean(name, pattern_names()));
+}
+
+}  // namespace thinpipe

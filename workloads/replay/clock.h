@@ -1,0 +1,23 @@
+// Time as a step measures it.
+#pragma once
+
+#include <time.h>
+
+namespace thinpipe {
+
+/// Seconds of the monotonic clock, the same for all processes of the machine.
+inline double now_seconds(clockid_t clock = CLOCK_MONOTONIC) {
+  timespec time = {};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+/// Waits until that moment: the captured compute time passes while other ranks have the cores.
+inline void wait_until(double seconds) {
+  const auto whole = static_cast<time_t>(seconds);
+  const timespec until = {whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) != 0) {
+  }
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,187 @@
+#include "workloads/replay/replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "workloads/replay/clock.h"
+#include "workloads/replay/message.h"
+
+namespace thinpipe {
+
+struct Replay::Tensor {
+  std::unique_ptr<Compressor> compressor;
+  std::size_t offset = 0;  // of its first element in the aggregate
+};
+
+Replayed replayed(const Trace& trace, int rank, std::uint64_t step) {
+  const auto r = static_cast<std::size_t>(rank);
+  return {r % trace.ranks(), (step + r / trace.ranks()) % trace.steps()};
+}
+
+Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int ranks)
+    : trace_(trace),
+      options_(options),
+      rank_(rank),
+      ranks_(ranks),
+      aggregation_(find_method(options.compressor.name).aggregation),
+      aggregate_(trace.elements()),
+      payloads_(trace.tensors().size()) {
+  CompressorSettings settings;
+  settings.seed = options.seed;
+  settings.rank = rank;
+  std::size_t offset = 0, capacity = trace.tensors().size() * kMessageLengthBytes;
+  for (const TraceTensor& info : trace.tensors()) {
+    const TensorInfo tensor{info.name, info.shape, info.elements};
+    Tensor& added = tensors_.emplace_back();
+    added.compressor = make_compressor(options.compressor, tensor, settings);
+    added.offset = offset;
+    offset += info.elements;
+    capacity += added.compressor->max_encoded_size();
+    period_ = added.compressor->period();
+  }
+  message_.resize(capacity);
+}
+
+Replay::~Replay() = default;
+
+void Replay::prepare(std::uint64_t steps) {
+  const std::size_t count = tensors_.size();
+  repaired_.assign(std::min<std::uint64_t>(steps, trace_.steps()) * count, {});
+  for (std::size_t step = 0; step * count < repaired_.size(); ++step) {
+    const Replayed source = replayed(trace_, rank_, step);
+    for (std::size_t i = 0; i < count; ++i) {
+      // Reading every value also brings it into memory before the clock runs.
+      const std::span<const float> values = trace_.gradient(source.rank, source.step, i);
+      const auto bad = std::find_if(values.begin(), values.end(),
+                                    [](float value) { return !std::isfinite(value); });
+      if (bad == values.end()) continue;
+      if (options_.non_finite == NonFinite::kError)
+        throw InputError(fmt::format(
+            "{}: rank {}, recorded step {}, tensor '{}', element {} is {}; --non-finite zero"
+            " replaces such values by 0",
+            trace_.folder().string(), source.rank, source.step, trace_.tensors()[i].name,
+            bad - values.begin(), *bad));
+      std::vector<float>& repaired = repaired_[step * count + i];
+      repaired.assign(values.begin(), values.end());
+      for (float& value : repaired)
+        if (!std::isfinite(value)) value = 0;
+    }
+  }
+}
+
+GradientInput Replay::input(std::size_t tensor, std::uint64_t index) const {
+  const Replayed source = replayed(trace_, rank_, index);
+  const std::size_t slot = index % trace_.steps() * tensors_.size() + tensor;
+  GradientInput input;
+  input.values = slot < repaired_.size() && !repaired_[slot].empty()
+                     ? std::span<const float>(repaired_[slot])
+                     : trace_.gradient(source.rank, source.step, tensor);
+  input.squares = trace_.squares(source.rank, source.step, tensor);
+  input.step = index;
+  return input;
+}
+
+void Replay::compress(std::uint64_t index, StepReport& report) {
+  message_size_ = tensors_.size() * kMessageLengthBytes;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const std::span<std::byte> room = std::span(message_).subspan(message_size_);
+    const EncodeReport encoded = tensors_[i].compressor->encode(input(i, index), room);
+    const auto length = static_cast<std::uint32_t>(encoded.encoded_bytes);
+    std::memcpy(message_.data() + i * kMessageLengthBytes, &length, kMessageLengthBytes);
+    message_size_ += encoded.encoded_bytes;
+    report.payload_bytes += encoded.encoded_bytes;
+    report.target += encoded.target_elements;
+    report.selected += encoded.selected_elements;
+  }
+}
+
+void Replay::hold(std::uint64_t index) {
+  message_size_ = 0;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].compressor->hold(input(i, index));
+}
+
+void Replay::all_reduce(Pattern& pattern, StepReport& report) {
+  const double begin = now_seconds();
+  // A dense payload is an array of floats already: it is summed where it was written.
+  std::memcpy(aggregate_.data(), message_.data() + tensors_.size() * kMessageLengthBytes,
+              aggregate_.size() * sizeof(float));
+  pattern.all_reduce(aggregate_, 1.0F / static_cast<float>(ranks_));
+  report.exchange = now_seconds() - begin;
+}
+
+void Replay::all_gather(Pattern& pattern, StepReport& report) {
+  const double begin = now_seconds();
+  const auto& messages = pattern.all_gather(std::span(message_).first(message_size_));
+  const double exchanged = now_seconds();
+  report.exchange = exchanged - begin;
+  std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
+  const float factor = 1.0F / static_cast<float>(ranks_);
+  for (const std::span<const std::byte> message : messages) {
+    split_message(message, payloads_);
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+      tensors_[i].compressor->decode_add(
+          payloads_[i], factor,
+          std::span(aggregate_).subspan(tensors_[i].offset, tensors_[i].compressor->elements()));
+  }
+  report.decode = now_seconds() - exchanged;
+}
+
+StepReport Replay::step(std::uint64_t index, Pattern& pattern) {
+  StepReport report;
+  const Replayed source = replayed(trace_, rank_, index);
+  const double wanted = trace_.times(source.rank, source.step).compute() * options_.compute_scale;
+  const double begin = now_seconds();
+  if (wanted > 0) wait_until(begin + wanted);
+  const double computed = now_seconds();
+  const double cpu_before = now_seconds(CLOCK_THREAD_CPUTIME_ID);
+  report.exchanged = (index + 1) % period_ == 0;
+  if (report.exchanged)
+    compress(index, report);
+  else
+    hold(index);
+  const double compressed = now_seconds();
+  report.compress_cpu = now_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
+  report.compute = computed - begin;
+  report.late = report.compute - wanted;
+  report.compress = compressed - computed;
+  if (!report.exchanged)
+    std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
+  else if (aggregation_ == Aggregation::kAllReduce)
+    all_reduce(pattern, report);
+  else
+    all_gather(pattern, report);
+  report.total = now_seconds() - begin;
+  if (report.exchanged) measure_error(index, report);
+  return report;
+}
+
+void Replay::own_contribution(std::span<float> out) const {
+  std::fill(out.begin(), out.end(), 0.0F);
+  if (message_size_ == 0) return;  // held back in this step
+  split_message(std::span(message_).first(message_size_), payloads_);
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    tensors_[i].compressor->decode_add(
+        payloads_[i], 1.0F, out.subspan(tensors_[i].offset, tensors_[i].compressor->elements()));
+}
+
+// Tensors differ by orders of magnitude, so the error of the step is that of all of them together:
+// |error|^2 and |c|^2 are summed; a tensor's c is weighed by its gradient's norm where memory hides
+// it.
+void Replay::measure_error(std::uint64_t index, StepReport& report) const {
+  split_message(std::span(message_).first(message_size_), payloads_);
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const GradientInput gradient = input(i, index);
+    const double relative = tensors_[i].compressor->relative_error(gradient, payloads_[i]);
+    double square = 0;
+    for (const float value : gradient.values) square += static_cast<double>(value) * value;
+    error += relative * relative * square;
+    norm += square;
+  }
+  report.relative_error = norm > 0 ? std::sqrt(error / norm) : 0;
+}
+
+}  // namespace thinpipe

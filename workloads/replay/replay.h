@@ -1,0 +1,101 @@
+// One rank's part of a replayed training job: compute, compress, exchange, decode, step by step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compressors/compressor.h"
+#include "compressors/registry.h"
+#include "workloads/exchange/pattern.h"
+#include "workloads/trace/trace.h"
+
+namespace thinpipe {
+
+/// What to do when a gradient holds a NaN or an infinity.
+enum class NonFinite {
+  kError,  ///< refuse the steps before any is run, naming tensor and element
+  kZero,   ///< replace them by 0, as a mixed-precision trainer that skips bad values
+};
+
+struct ReplayOptions {
+  Spec compressor;
+  std::uint64_t seed = 1;
+  double compute_scale = 1;  ///< times the captured compute time; 0: as fast as the network allows
+  NonFinite non_finite = NonFinite::kError;
+};
+
+/// What one rank measured in one step. Times in seconds by the monotonic clock.
+struct StepReport {
+  double compute = 0;  ///< the captured time, waited for
+  double late = 0;     ///< how much later than that the wait ended: the machine's timers
+  double compress = 0;
+  double compress_cpu =
+      0;  ///< processor time of `compress`: less than it when others held the core
+  double exchange = 0;
+  double decode = 0;
+  double total = 0;               ///< from the step's begin to its end
+  std::size_t payload_bytes = 0;  ///< of this rank's own message without its table of lengths
+  std::size_t target = 0;         ///< sum of k over tensors; 0 where the method has none
+  std::size_t selected = 0;       ///< sum of k-hat over tensors
+  bool exchanged = true;          ///< false in a step that a delayed method holds back
+  double relative_error = 0;      ///< |decoded - c| / |c| over all tensors; not part of the times
+};
+
+/// Which recorded gradient a rank replays: rank r of more ranks than the trace has plays trace rank
+/// r mod R, r / R steps later, so that no two ranks send the same; steps wrap round at the end.
+struct Replayed {
+  std::size_t rank, step;
+};
+Replayed replayed(const Trace& trace, int rank, std::uint64_t step);
+
+class Replay {
+ public:
+  /// @throws InputError for a spec or a trace that does not fit.
+  Replay(const Trace& trace, const ReplayOptions& options, int rank, int ranks);
+  ~Replay();
+
+  Aggregation aggregation() const { return aggregation_; }
+  /// The longest message this rank may send: what a pattern must be able to carry.
+  std::size_t message_capacity() const { return message_.size(); }
+
+  /// Loads and checks the gradients of steps [0, steps): nothing is left to be read from disk when
+  /// the clock runs. @throws InputError naming tensor and element for a non-finite value (kError).
+  void prepare(std::uint64_t steps);
+
+  /// Runs one step with the other ranks. @throws PayloadError when a peer's payload is malformed.
+  StepReport step(std::uint64_t index, Pattern& pattern);
+
+  /// The last step's result: mean over ranks of what each sent, decoded; d elements, trace order.
+  std::span<const float> aggregate() const { return aggregate_; }
+
+  /// Decodes this rank's own last message into `out` (d elements): its part of the sum, for a
+  /// reference that does not cross the network.
+  void own_contribution(std::span<float> out) const;
+
+ private:
+  struct Tensor;
+
+  void compress(std::uint64_t index, StepReport& report);
+  void hold(std::uint64_t index);
+  void all_gather(Pattern& pattern, StepReport& report);
+  void all_reduce(Pattern& pattern, StepReport& report);
+  void measure_error(std::uint64_t index, StepReport& report) const;
+  GradientInput input(std::size_t tensor, std::uint64_t index) const;
+
+  const Trace& trace_;
+  ReplayOptions options_;
+  int rank_, ranks_;
+  Aggregation aggregation_;
+  std::uint64_t period_ = 1;  ///< every so many steps are exchanged
+  std::vector<Tensor> tensors_;
+  std::vector<std::byte> message_;  ///< lengths, then payloads
+  std::size_t message_size_ = 0;
+  std::vector<float> aggregate_;
+  mutable std::vector<std::span<const std::byte>> payloads_;
+  std::vector<std::vector<float>> repaired_;  ///< per (step, tensor): gradients rid of non-finites
+};
+
+}  // namespace thinpipe
