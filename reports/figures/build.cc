@@ -1,0 +1,68 @@
+// What the builders of single figures share.
+#include "reports/figures/build.h"
+
+#include <algorithm>
+
+#include "reports/figures/style.h"
+#include "reports/text/units.h"
+
+namespace thinpipe {
+namespace figures {
+
+std::string cell_title(const Series& series, const Cell& cell) {
+  std::string title = series.label + " at " + format_rate(cell.rate);
+  if (cell.status == Status::kInvalid) {
+    title += "\ninvalid";
+    if (!cell.used.empty() && !cell.used[0]->reasons.empty())
+      title += ": " + cell.used[0]->reasons[0];
+  }
+  return title;
+}
+
+std::string cell_basis(const Cell& cell) {
+  const std::size_t repeats = cell.used.size();
+  return std::to_string(cell.steps) + (cell.steps == 1 ? " step in " : " steps in ") +
+         std::to_string(repeats) + (repeats == 1 ? " repeat" : " repeats");
+}
+
+Axis rate_axis(const Group& group) {
+  Axis axis;
+  axis.label = "link rate";
+  axis.is_log = true;
+  axis.format = format_rate;
+  // Measured rates are better ticks than round ones, as long as there is room for them.
+  constexpr std::size_t kMostRateTicks = 7;
+  if (group.rates.size() <= kMostRateTicks) axis.ticks = group.rates;
+  return axis;
+}
+
+std::vector<LegendEntry> series_legend(const Group& group, const std::vector<Curve>& curves) {
+  std::vector<LegendEntry> legend;
+  for (const Series& series : group.series) {
+    const bool is_drawn = std::any_of(curves.begin(), curves.end(), [&](const Curve& curve) {
+      return curve.style == series.style && !curve.points.empty();
+    });
+    if (is_drawn) legend.push_back({marker_svg(series.style), series.label});
+  }
+  return legend;
+}
+
+void add_panel(Figure& figure, const std::string& title, const Chart& chart) {
+  std::string svg = draw_chart(chart);
+  if (!svg.empty()) figure.panels.push_back({title, std::move(svg)});
+}
+
+}  // namespace figures
+
+std::vector<Figure> group_figures(const Group& group, const std::string& id) {
+  using Builder = Figure (*)(const Group&, const std::string&);
+  std::vector<Figure> result;
+  for (const Builder build : {figures::step_time, figures::speedup, figures::parts,
+                              figures::error_and_bytes, figures::quality, figures::fidelity}) {
+    Figure figure = build(group, id);
+    if (!figure.panels.empty()) result.push_back(std::move(figure));
+  }
+  return result;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,92 @@
+// Whether the emulated links did what was asked of them.
+#include <cmath>
+#include <functional>
+
+#include "reports/figures/build.h"
+#include "reports/text/units.h"
+
+namespace thinpipe::figures {
+namespace {
+
+using Value = std::function<std::optional<double>(const Cell&)>;
+
+struct Check {
+  const char* id;
+  const char* title;
+  Axis axis;
+  std::vector<double> reference_lines;
+  Value value;
+};
+
+std::optional<double> burst_share(const Cell& cell) {
+  const std::optional<double> burst = cell.fidelity("burst_seconds");
+  if (!burst || !cell.step_time) return std::nullopt;
+  return *burst / cell.step_time->value;
+}
+
+std::vector<Check> checks() {
+  return {{"wire",
+           "Bytes on the wire",
+           {"measured / predicted", false, format_number, {1.0}, {}},
+           {1.0},
+           [](const Cell& cell) { return cell.fidelity("wire_ratio"); }},
+          {"burst",
+           "Resolution of the shaper",
+           {"time of one burst / step time", true, format_percent, {}, {}},
+           {},
+           burst_share},
+          {"idle",
+           "Idle processor",
+           {"idle share of the machine", false, format_percent, {0.0}, {}},
+           {},
+           [](const Cell& cell) { return cell.fidelity("idle_cpu"); }}};
+}
+
+// Compressors at one rate would cover each other: each is moved a little along the axis.
+double dodged(double rate, std::size_t index, std::size_t count) {
+  constexpr double kStep = 0.045;  // of the natural logarithm
+  return rate *
+         std::exp(kStep * (static_cast<double>(index) - 0.5 * static_cast<double>(count - 1)));
+}
+
+}  // namespace
+
+Figure fidelity(const Group& group, const std::string& id) {
+  Figure figure{id + "-fidelity", "Fidelity of the links", "", {}, {}};
+  figure.caption =
+      "Left: bytes the queueing disciplines counted over the bytes the messages should take. "
+      "Middle: "
+      "how long the shaper's largest burst lasts at the link's rate, against a step; what is "
+      "shorter "
+      "than a burst is not shaped. Right: processor time left over; where it nears zero the "
+      "machine, "
+      "not the link, sets the pace. Compressors are set side by side at each rate.";
+  std::vector<Curve> drawn;
+  for (const Check& check : checks()) {
+    Chart chart;
+    chart.id = figure.id + "-" + check.id;
+    chart.alt = std::string(check.title) + " against link rate, " + group.title;
+    chart.x = rate_axis(group);
+    chart.y = check.axis;
+    chart.reference_lines = check.reference_lines;
+    for (std::size_t i = 0; i < group.series.size(); ++i) {
+      const Series& series = group.series[i];
+      Curve curve{series.style, true, false, {}};
+      for (const Cell& cell : series.cells) {
+        const std::optional<double> value = check.value(cell);
+        if (!value) continue;
+        curve.points.push_back({dodged(cell.rate, i, group.series.size()), *value, std::nullopt,
+                                cell.status == Status::kOk,
+                                cell_title(series, cell) + "\n" + check.axis.label + ": " +
+                                    check.axis.format(*value)});
+      }
+      chart.curves.push_back(std::move(curve));
+    }
+    add_panel(figure, check.title, chart);
+    drawn.insert(drawn.end(), chart.curves.begin(), chart.curves.end());
+  }
+  figure.legend = series_legend(group, drawn);
+  return figure;
+}
+
+}  // namespace thinpipe::figures

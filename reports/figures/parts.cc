@@ -1,0 +1,81 @@
+// Where a step's time goes.
+#include <algorithm>
+#include <array>
+
+#include "reports/figures/bars.h"
+#include "reports/figures/build.h"
+#include "reports/figures/style.h"
+#include "reports/text/units.h"
+
+namespace thinpipe::figures {
+namespace {
+
+struct Part {
+  const char* name;
+  const char* metric;  // nullptr: what the others leave of the step
+};
+
+constexpr std::array<Part, kParts> kPartTable = {{{"compute", "compute_time"},
+                                                  {"compress", "compress_time"},
+                                                  {"exchange", "exchange_time"},
+                                                  {"decode", "decode_time"},
+                                                  {"other", nullptr}}};
+
+// Means, because means of parts add up to the mean of the step; medians would not.
+Bar make_bar(const Series& series, const Cell& cell) {
+  const double step = cell.mean_of_metric("step_time").value_or(0);
+  Bar bar;
+  bar.label = series.label;
+  bar.total = format_time(step);
+  bar.is_trusted = cell.status == Status::kOk;
+  double sum = 0;
+  for (const Part& part : kPartTable) {
+    const double rest = std::max(0.0, step - sum);
+    const double length =
+        part.metric == nullptr ? rest : std::max(0.0, cell.mean_of_metric(part.metric).value_or(0));
+    sum += length;
+    bar.parts.push_back(
+        {length, cell_title(series, cell) + "\n" + part.name + ": " + format_time(length) + " (" +
+                     format_percent(step > 0 ? length / step : 0) + " of the step)"});
+  }
+  return bar;
+}
+
+std::string swatch(std::size_t part) {
+  return "<span class='swatch' aria-hidden='true' style='background:var(" +
+         css_variable(part_ink(part)) + ")'></span>";
+}
+
+}  // namespace
+
+Figure parts(const Group& group, const std::string& id) {
+  Figure figure{id + "-parts", "Parts of a step", "", {}, {}};
+  figure.caption =
+      "Mean time of each part on the step's slowest rank. Means are drawn because they add up; "
+      "they "
+      "lie above the medians where single steps were slow. Each link rate has its own scale. Bars "
+      "in "
+      "outline are points that did not pass their checks.";
+  for (std::size_t part = 0; part < kParts; ++part) {
+    figure.legend.push_back({swatch(part), kPartTable[part].name});
+  }
+  for (std::size_t i = 0; i < group.rates.size(); ++i) {
+    BarChart chart;
+    chart.id = figure.id + "-" + std::to_string(i);
+    chart.alt = "Compute, compress, exchange and decode time of each compressor at " +
+                format_rate(group.rates[i]) + ", " + group.title;
+    chart.label = "mean time a step";
+    chart.format = format_time;
+    for (const Series& series : group.series) {
+      const Cell* cell = series.at(group.rates[i]);
+      if (cell != nullptr && cell->step_time && !cell->repeats("exchange_time").empty()) {
+        chart.bars.push_back(make_bar(series, *cell));
+      }
+    }
+    std::string svg = draw_bars(chart);
+    if (!svg.empty()) figure.panels.push_back({format_rate(group.rates[i]), std::move(svg)});
+  }
+  return figure;
+}
+
+}  // namespace thinpipe::figures

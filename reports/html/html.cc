@@ -1,0 +1,110 @@
+// The page: verdict first, then figures, tables and where it all comes from.
+#include "reports/html/html.h"
+
+#include "reports/html/parts.h"
+#include "reports/summary/summary.h"
+#include "reports/text/escape.h"
+#include "reports/text/provenance.h"
+#include "reports/verdict/verdict.h"
+
+namespace thinpipe {
+namespace {
+
+std::string page_title(const Records& records) {
+  std::string model;
+  if (!records.headers.empty()) {
+    const nlohmann::json& trace = records.headers.back().trace;
+    if (trace.contains("model") && trace["model"].is_string())
+      model = trace["model"].get<std::string>();
+  }
+  return model.empty() ? "thinpipe report" : model + " \xe2\x80\x93 thinpipe report";
+}
+
+std::string head(const Records& records) {
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+         "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>" +
+         escape_html(page_title(records)) + "</title>\n<style>\n" + html::style() +
+         "</style>\n</head>\n";
+}
+
+std::string masthead(const Records& records) {
+  std::string text = "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>";
+  text += "Which compressor pays on which link</h1>\n<p class=\"facts\">" +
+          escape_html(trace_line(records));
+  if (!records.headers.empty()) text += " &middot; " + escape_html(records.headers.back().created);
+  return text + "</p>\n</header>\n";
+}
+
+std::string overview(const Group& group, bool has_title) {
+  const std::string label = "Speed-up over none, " + group.title;
+  return (has_title ? "<h3>" + escape_html(group.title) + "</h3>\n" : "") +
+         html::table(overview_table(group), label, /*is_sortable=*/false);
+}
+
+std::string verdict_section(const Summary& summary) {
+  std::string text =
+      "<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 id=\"found\">What was "
+      "found</h2>\n";
+  text += html::list(verdict(summary));
+  for (const Group& group : summary.groups) text += overview(group, summary.groups.size() > 1);
+  return text +
+         "<p class=\"note\">Step time of none, and how many times as fast the others are; 95 % "
+         "intervals "
+         "beneath. The fastest compressor is set off where it beats none.</p>\n</section>\n";
+}
+
+std::string group_section(const Group& group, std::size_t index,
+                          const std::vector<std::string>& commands) {
+  const std::string id = "g" + std::to_string(index);
+  std::string text = "<section aria-labelledby=\"" + id + "\">\n<h2 id=\"" + id + "\">" +
+                     escape_html(group.title) + "</h2>\n<div class=\"figures\">\n";
+  for (const Figure& figure : group_figures(group, id)) text += html::figure(figure, commands);
+  text += "</div>\n<h3>All points</h3>\n";
+  return text +
+         html::table(points_table(group), "All points, " + group.title, /*is_sortable=*/true) +
+         "</section>\n";
+}
+
+std::string problems_section(const Records& records) {
+  const Table problems = problems_table(records);
+  std::string text =
+      "<section aria-labelledby=\"problems\">\n<h2 id=\"problems\">Invalid and failed "
+      "points</h2>\n";
+  if (problems.rows.empty()) {
+    text += "<p>None: every point passed its checks.</p>\n";
+  } else {
+    text += html::table(problems, "Invalid and failed points", /*is_sortable=*/true);
+  }
+  if (!records.notes.empty())
+    text += "<h3>Notes on the records file</h3>\n" + html::list(records.notes);
+  return text + "</section>\n";
+}
+
+std::string method_section(const Records& records) {
+  std::string text =
+      "<section aria-labelledby=\"method\">\n<h2 id=\"method\">How it was computed</h2>\n";
+  text += html::list(method_notes());
+  text +=
+      "</section>\n<section aria-labelledby=\"origin\">\n<h2 id=\"origin\">Where it was "
+      "measured</h2>\n";
+  return text + html::provenance(records) + "</section>\n";
+}
+
+}  // namespace
+
+std::string render_html(const Records& records) {
+  const Summary summary = summarize(records);
+  const std::vector<std::string> commands = reproduce_commands(records);
+  std::string page =
+      head(records) + "<body>\n<main>\n" + masthead(records) + verdict_section(summary);
+  for (std::size_t i = 0; i < summary.groups.size(); ++i) {
+    page += group_section(summary.groups[i], i, commands);
+  }
+  page += problems_section(records) + method_section(records);
+  return page + "</main>\n<script>\n" + html::script() + "</script>\n</body>\n</html>\n";
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,15 @@
+// The report as one self-contained HTML page.
+#pragma once
+
+#include <string>
+
+#include "reports/record/record.h"
+
+namespace thinpipe {
+
+/// HTML5 with inline SVG, style and one small script that sorts tables; it loads nothing from
+/// anywhere (a content security policy in the page forbids it) and reads well without the script.
+/// Everything from the records is escaped. Throws RunError without gnuplot.
+std::string render_html(const Records& records);
+
+}  // namespace thinpipe

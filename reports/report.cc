@@ -1,0 +1,69 @@
+// The report of a run.
+#include "reports/report.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iostream>
+
+#include "base/error.h"
+#include "reports/html/html.h"
+#include "reports/markdown/markdown.h"
+#include "reports/record/reader.h"
+
+namespace thinpipe {
+namespace {
+
+// Written beside its place and renamed, so that a reader never sees half a report.
+void write_whole(const std::filesystem::path& file, const std::string& text) {
+  const std::filesystem::path part = file.string() + ".part" + std::to_string(getpid());
+  errno = 0;
+  {
+    std::ofstream stream(part, std::ios::binary);
+    stream << text;
+    stream.close();
+    if (!stream) {
+      const int error = errno == 0 ? EIO : errno;
+      std::error_code ignored;
+      std::filesystem::remove(part, ignored);
+      throw SystemError("write the report " + file.string(), error);
+    }
+  }
+  std::error_code failure;
+  std::filesystem::rename(part, file, failure);
+  if (!failure) return;
+  std::error_code ignored;
+  std::filesystem::remove(part, ignored);
+  throw SystemError("write the report " + file.string(), failure.value());
+}
+
+}  // namespace
+
+ReportFormat parse_report_format(const std::string& name) {
+  if (name == "html") return ReportFormat::kHtml;
+  if (name == "md" || name == "markdown") return ReportFormat::kMarkdown;
+  throw InputError("report format '" + name + "': expected html or md");
+}
+
+std::filesystem::path write_report(const std::filesystem::path& records_folder,
+                                   const ReportOptions& options) {
+  const Records records = read_records(records_folder);
+  if (records.points.empty()) {
+    throw InputError(records.file.string() +
+                     ": no finished point in it yet; there is nothing to report");
+  }
+  const bool is_html = options.format == ReportFormat::kHtml;
+  const std::string text = is_html ? render_html(records) : render_markdown(records);
+  std::filesystem::path output = options.output;
+  if (output == "-") {
+    std::cout << text << std::flush;
+    if (!std::cout) throw SystemError("write the report to standard output", EIO);
+    return output;
+  }
+  if (output.empty()) output = records.file.parent_path() / (is_html ? "report.html" : "report.md");
+  write_whole(output, text);
+  return output;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,29 @@
+// The report of a run: from its records to one HTML or Markdown file.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace thinpipe {
+
+enum class ReportFormat {
+  kHtml,      ///< one self-contained file with figures; needs gnuplot
+  kMarkdown,  ///< text and tables; needs nothing
+};
+
+/// `html`, `md` or `markdown`; InputError for anything else.
+ReportFormat parse_report_format(const std::string& name);
+
+struct ReportOptions {
+  ReportFormat format = ReportFormat::kHtml;
+  /// Where to write; empty: `report.html` or `report.md` beside the records; `-`: standard output.
+  std::filesystem::path output;
+};
+
+/// Reads the records of a folder (or a records file) and writes the report. The file appears whole
+/// or not at all. Returns what was written. Throws InputError when there are no records or no point
+/// in them, RunError without gnuplot (HTML only) or when the output cannot be written.
+std::filesystem::path write_report(const std::filesystem::path& records_folder,
+                                   const ReportOptions& options);
+
+}  // namespace thinpipe

@@ -1,0 +1,41 @@
+// The report's tables before they become HTML or Markdown.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/summary/summary.h"
+
+namespace thinpipe {
+
+struct TableCell {
+  std::string text;                    ///< plain text
+  std::string detail{};                ///< set smaller beside it: an interval
+  std::optional<double> value{};       ///< what the column is sorted by; else by `text`
+  std::optional<std::size_t> style{};  ///< the compressor's marker goes before the text
+  bool is_best = false;
+  bool is_doubtful = false;  ///< not to be trusted: greyed
+};
+
+struct Table {
+  std::vector<std::string> columns;
+  std::size_t text_columns = 1;  ///< how many from the left hold words; the rest holds figures
+  std::vector<std::vector<TableCell>> rows;
+};
+
+/// Compressors by link rates: the step time of `none`, the others' speed-up over it, the break-even
+/// rate and the geometric mean of the speed-ups over the rates where all figures are there.
+Table overview_table(const Group& group);
+
+/// Every compressor at every rate with everything that was measured.
+Table points_table(const Group& group);
+
+/// The failed and invalid points with their reasons.
+Table problems_table(const Records& records);
+
+/// "pays up to 310 Mbit/s" and the like; "" for the baseline.
+std::string break_even_text(const Series& series);
+
+}  // namespace thinpipe

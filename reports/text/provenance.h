@@ -1,0 +1,26 @@
+// Where the figures come from: what was replayed, by which commands, on which machine.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/record/record.h"
+
+namespace thinpipe {
+
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
+
+/// A JSON object as dotted names and plain texts, in the object's order.
+NamedValues flattened(const nlohmann::json& object);
+
+/// "lenet5, 431080 elements in 8 tensors, 20 steps"; as much of it as the last header tells.
+std::string trace_line(const Records& records);
+
+/// The distinct command lines of the launches, then the report's own; each ready for a shell.
+std::vector<std::string> reproduce_commands(const Records& records);
+
+/// How intervals, ratios and break-even rates were computed, in sentences.
+std::vector<std::string> method_notes();
+
+}  // namespace thinpipe
