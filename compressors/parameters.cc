@@ -17,7 +17,8 @@ using Type = ParameterInfo::Type;
 
 std::string allowed(const ParameterInfo& info) {
   const std::string range =
-      fmt::format("{}{}, {}]", info.exclusive_minimum ? '(' : '[', info.minimum, info.maximum);
+      fmt::format("{}{}, {}{}", info.exclusive_minimum ? '(' : '[', info.minimum, info.maximum,
+                  info.exclusive_maximum ? ')' : ']');
   switch (info.type) {
     case Type::kReal:
       return "a number in " + range;
@@ -41,8 +42,9 @@ bool parse_number(const std::string& text, Number& number) {
 }
 
 bool in_range(const ParameterInfo& info, double number) {
-  if (!std::isfinite(number) || number > info.maximum) return false;
-  return info.exclusive_minimum ? number > info.minimum : number >= info.minimum;
+  if (!std::isfinite(number) || number < info.minimum || number > info.maximum) return false;
+  return !(info.exclusive_minimum && number == info.minimum) &&
+         !(info.exclusive_maximum && number == info.maximum);
 }
 
 /// Brings one value into its normal form; false when it is not allowed.

@@ -26,8 +26,9 @@ struct ParameterInfo {
   std::string default_value;         ///< as a user would write it
   std::string help;                  ///< one line, with the unit
   double minimum = 0;                ///< for numbers; see exclusive_minimum
-  double maximum = 0;                ///< inclusive
+  double maximum = 0;                ///< for numbers; see exclusive_maximum
   bool exclusive_minimum = false;    ///< true: value > minimum
+  bool exclusive_maximum = false;    ///< true: value < maximum
   std::vector<std::string> choices;  ///< for kChoice
 };
 

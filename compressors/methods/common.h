@@ -1,87 +1,53 @@
 // Parameters that many methods share, so that a key means the same everywhere.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "compressors/encode/position_codec.h"
 #include "compressors/encode/value_codec.h"
 #include "compressors/memory/memory.h"
 #include "compressors/pipeline_state.h"
 #include "compressors/registry.h"
+#include "compressors/select/ratio.h"
 
 namespace thinpipe {
 
-inline ParameterInfo ratio_parameter(const std::string& default_value) {
-  return {.name = "ratio",
-          .type = ParameterInfo::Type::kReal,
-          .default_value = default_value,
-          .help = "share of the elements to send, k / d",
-          .minimum = 0,
-          .maximum = 1,
-          .exclusive_minimum = true,
-          .choices = {}};
-}
+// One parameter of each type.
+ParameterInfo real_parameter(const std::string& name, const std::string& default_value,
+                             const std::string& help, double minimum, double maximum);
+ParameterInfo integer_parameter(const std::string& name, const std::string& default_value,
+                                const std::string& help, double minimum, double maximum);
+ParameterInfo choice_parameter(const std::string& name, const std::string& default_value,
+                               const std::string& help, std::vector<std::string> choices);
+ParameterInfo flag_parameter(const std::string& name, const std::string& default_value,
+                             const std::string& help);
+/// A share of the elements, in (0, 1].
+ParameterInfo share_parameter(const std::string& name, const std::string& default_value,
+                              const std::string& help);
 
-inline ParameterInfo positions_parameter(const std::string& default_value) {
-  return {.name = "positions",
-          .type = ParameterInfo::Type::kChoice,
-          .default_value = default_value,
-          .help = "how positions are written",
-          .choices = position_codec_names()};
-}
+/// Joins lists of parameters.
+std::vector<ParameterInfo> join(std::vector<std::vector<ParameterInfo>> lists);
 
-inline ParameterInfo values_parameter(const std::string& default_value) {
-  return {.name = "values",
-          .type = ParameterInfo::Type::kChoice,
-          .default_value = default_value,
-          .help = "how values are written",
-          .choices = value_codec_names()};
-}
+/// `ratio` (or another name for it) and `warmup`, read by ratio_of().
+std::vector<ParameterInfo> ratio_parameters(const std::string& default_value,
+                                            const std::string& name = "ratio");
+RatioSchedule ratio_of(const Parameters& parameters, const std::string& name = "ratio");
 
-/// memory=residual|none with its decay.
-inline ParameterInfo memory_parameter() {
-  return {.name = "memory",
-          .type = ParameterInfo::Type::kChoice,
-          .default_value = "residual",
-          .help = "what was not sent is kept for the next step, or lost",
-          .choices = {"residual", "none"}};
-}
+/// `memory` and what belongs to each kind of it, and `delay`; read by make_memory() and
+/// period_of().
+std::vector<ParameterInfo> memory_parameters(const std::string& default_memory);
+std::unique_ptr<Memory> make_memory(const Parameters& parameters, std::size_t elements);
+std::uint64_t period_of(const Parameters& parameters);
 
-inline ParameterInfo decay_parameter() {
-  return {.name = "decay",
-          .type = ParameterInfo::Type::kReal,
-          .default_value = "1",
-          .help = "factor on the residual in every step",
-          .minimum = 0,
-          .maximum = 1,
-          .choices = {}};
-}
+/// `values` and `positions`, read by make_value_codec() and make_position_codec().
+std::vector<ParameterInfo> encoding_parameters(const std::string& default_values,
+                                               const std::string& default_positions);
 
-inline ParameterInfo flag_parameter(const std::string& name, const std::string& default_value,
-                                    const std::string& help) {
-  return {.name = name,
-          .type = ParameterInfo::Type::kFlag,
-          .default_value = default_value,
-          .help = help,
-          .choices = {}};
-}
-
-/// The memory that memory_parameter() and decay_parameter() name.
-inline std::unique_ptr<Memory> make_memory(const Parameters& parameters, std::size_t elements) {
-  if (parameters.choice("memory") == "none") return make_no_memory(elements, false);
-  return make_residual_memory(elements, static_cast<float>(parameters.real("decay")));
-}
-
-inline StateIdentity identity_of(const Parameters& parameters, const TensorInfo& tensor) {
-  return {.spec = parameters.text(), .tensor = tensor.name, .elements = tensor.elements};
-}
+StateIdentity identity_of(const Parameters& parameters, const TensorInfo& tensor);
 
 /// Expected payload bits per element of a sparse method that sends the share `density`.
-inline double sparse_bits(const Parameters& parameters, double density) {
-  const double position =
-      make_position_codec(parameters.choice("positions"))->expected_bits(density);
-  const double value = make_value_codec(parameters.choice("values"))->expected_bits();
-  return density * (position + value);
-}
+double sparse_bits(const Parameters& parameters, double density);
 
 }  // namespace thinpipe

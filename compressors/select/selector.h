@@ -46,8 +46,4 @@ class Selector {
   virtual void load(ByteReader& /*in*/) {}
 };
 
-/// k = max(ceil(ratio * d), 1), at most d. `ratio` is meant as the decimal number that was
-/// written: 0.07 of 100 is 7, although 0.07 * 100 exceeds 7 in doubles.
-std::size_t target_count(double ratio, std::size_t elements);
-
 }  // namespace thinpipe

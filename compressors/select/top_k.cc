@@ -23,30 +23,24 @@ constexpr double kDeviations = 4;
 
 class TopKSelector : public Selector {
  public:
-  TopKSelector(std::size_t elements, double ratio)
-      : k_(target_count(ratio, elements)), top_k_(elements) {}
+  TopKSelector(std::size_t elements, RatioSchedule ratio)
+      : ratio_(std::move(ratio)), elements_(elements), top_k_(elements) {}
 
-  std::size_t max_selected() const override { return k_; }
-  void select(std::span<const float> c, const SelectContext& /*context*/,
+  std::size_t max_selected() const override { return target_count(ratio_.greatest(), elements_); }
+  void select(std::span<const float> c, const SelectContext& context,
               Selection& selection) override {
-    selection.target = k_;
-    const std::int32_t key = top_k_.select(c, KeyOrder::kMagnitude, k_, selection);
-    selection.threshold = k_ == 0 ? 0.0 : static_cast<double>(magnitude_of(key));
+    selection.target = target_count(ratio_.at(context.epoch), c.size());
+    const std::int32_t key = top_k_.select(c, KeyOrder::kMagnitude, selection.target, selection);
+    selection.threshold = c.empty() ? 0.0 : static_cast<double>(magnitude_of(key));
   }
 
  private:
-  std::size_t k_;
+  RatioSchedule ratio_;
+  std::size_t elements_;
   TopK top_k_;
 };
 
 }  // namespace
-
-std::size_t target_count(double ratio, std::size_t elements) {
-  if (elements == 0) return 0;
-  const double exact = ratio * static_cast<double>(elements);
-  const auto k = static_cast<std::size_t>(std::ceil(exact * (1 - 1e-12)));
-  return std::clamp<std::size_t>(k, 1, elements);
-}
 
 TopK::TopK(std::size_t elements) : keys_(std::max(elements, kMaxSample)) {}
 
@@ -152,7 +146,7 @@ std::int32_t TopK::refine(KeyOrder order, std::size_t k, std::int32_t certain,
   return kth;
 }
 
-std::unique_ptr<Selector> make_top_k_selector(std::size_t elements, double ratio) {
+std::unique_ptr<Selector> make_top_k_selector(std::size_t elements, const RatioSchedule& ratio) {
   return std::make_unique<TopKSelector>(elements, ratio);
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "compressors/kernels/keys.h"
+#include "compressors/select/ratio.h"
 #include "compressors/select/selector.h"
 
 namespace thinpipe {
@@ -23,7 +24,9 @@ class TopK {
   std::int32_t select(std::span<const float> x, KeyOrder order, std::size_t k,
                       Selection& selection);
 
-  /// Keeps the k that rank first of those `selection` already holds. @returns the key of the k-th.
+  /// Keeps the k that rank first of those `selection` already holds. `certain` is a key that fewer
+  /// than k are thought to reach (kMaxKey: unknown); it only saves work. @returns the key of the
+  /// k-th.
   std::int32_t refine(KeyOrder order, std::size_t k, std::int32_t certain, Selection& selection);
 
  private:
@@ -38,6 +41,6 @@ class TopK {
 };
 
 /// The k = target_count(ratio) largest magnitudes.
-std::unique_ptr<Selector> make_top_k_selector(std::size_t elements, double ratio);
+std::unique_ptr<Selector> make_top_k_selector(std::size_t elements, const RatioSchedule& ratio);
 
 }  // namespace thinpipe

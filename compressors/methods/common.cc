@@ -1,0 +1,130 @@
+// The shared parameters and what is made from them.
+#include "compressors/methods/common.h"
+
+#include <utility>
+
+namespace thinpipe {
+namespace {
+
+using Type = ParameterInfo::Type;
+
+ParameterInfo number(Type type, const std::string& name, const std::string& default_value,
+                     const std::string& help, double minimum, double maximum) {
+  ParameterInfo info;
+  info.name = name;
+  info.type = type;
+  info.default_value = default_value;
+  info.help = help;
+  info.minimum = minimum;
+  info.maximum = maximum;
+  return info;
+}
+
+}  // namespace
+
+ParameterInfo real_parameter(const std::string& name, const std::string& default_value,
+                             const std::string& help, double minimum, double maximum) {
+  return number(Type::kReal, name, default_value, help, minimum, maximum);
+}
+
+ParameterInfo integer_parameter(const std::string& name, const std::string& default_value,
+                                const std::string& help, double minimum, double maximum) {
+  return number(Type::kInteger, name, default_value, help, minimum, maximum);
+}
+
+ParameterInfo choice_parameter(const std::string& name, const std::string& default_value,
+                               const std::string& help, std::vector<std::string> choices) {
+  ParameterInfo info = number(Type::kChoice, name, default_value, help, 0, 0);
+  info.choices = std::move(choices);
+  return info;
+}
+
+ParameterInfo flag_parameter(const std::string& name, const std::string& default_value,
+                             const std::string& help) {
+  return number(Type::kFlag, name, default_value, help, 0, 0);
+}
+
+ParameterInfo share_parameter(const std::string& name, const std::string& default_value,
+                              const std::string& help) {
+  ParameterInfo info = real_parameter(name, default_value, help, 0, 1);
+  info.exclusive_minimum = true;
+  return info;
+}
+
+std::vector<ParameterInfo> join(std::vector<std::vector<ParameterInfo>> lists) {
+  std::vector<ParameterInfo> all;
+  for (auto& list : lists) {
+    for (ParameterInfo& info : list) all.push_back(std::move(info));
+  }
+  return all;
+}
+
+std::vector<ParameterInfo> ratio_parameters(const std::string& default_value,
+                                            const std::string& name) {
+  ParameterInfo warmup = share_parameter(
+      "warmup", "none", "shares of the first epochs; 0.25/0.0625/0.015625/0.004 is DGC's");
+  warmup.type = Type::kRealList;
+  return {share_parameter(name, default_value, "share of the elements to send, k / d"), warmup};
+}
+
+RatioSchedule ratio_of(const Parameters& parameters, const std::string& name) {
+  return {.ratio = parameters.real(name), .warmup = parameters.reals("warmup")};
+}
+
+std::vector<ParameterInfo> memory_parameters(const std::string& default_memory) {
+  ParameterInfo momentum =
+      real_parameter("momentum", "0.9", "factor on the velocity (memory=momentum)", 0, 1);
+  return {
+      choice_parameter("memory", default_memory, "what is kept of what was not sent",
+                       {"none", "residual", "momentum"}),
+      real_parameter("decay", "1", "factor on the residual in every step (memory=residual)", 0, 1),
+      momentum,
+      flag_parameter("nesterov", "false", "Nesterov's velocity (memory=momentum)"),
+      flag_parameter("masking", "true", "stop the velocity where sent (memory=momentum)"),
+      real_parameter("clip", "0", "limit of the gradient's L2 norm over all workers; 0: none", 0,
+                     1e30),
+      integer_parameter("workers", "1", "workers that share the limit of clip", 1, 1e6),
+      integer_parameter("delay", "1", "steps whose sum is exchanged at once", 1, 1e6)};
+}
+
+std::unique_ptr<Memory> make_memory(const Parameters& parameters, std::size_t elements) {
+  const std::string& kind = parameters.choice("memory");
+  const double clip = parameters.real("clip");
+  std::unique_ptr<Memory> memory;
+  if (kind == "none") {
+    memory = make_no_memory(elements, clip > 0 || period_of(parameters) > 1);
+  } else if (kind == "residual") {
+    memory = make_residual_memory(elements, static_cast<float>(parameters.real("decay")));
+  } else {
+    memory =
+        make_momentum_memory(elements, {.momentum = static_cast<float>(parameters.real("momentum")),
+                                        .nesterov = parameters.flag("nesterov"),
+                                        .masking = parameters.flag("masking")});
+  }
+  if (clip == 0) return memory;
+  return make_clipped_memory(std::move(memory), clip,
+                             static_cast<int>(parameters.integer("workers")));
+}
+
+std::uint64_t period_of(const Parameters& parameters) {
+  return static_cast<std::uint64_t>(parameters.integer("delay"));
+}
+
+std::vector<ParameterInfo> encoding_parameters(const std::string& default_values,
+                                               const std::string& default_positions) {
+  return {choice_parameter("values", default_values, "how values are written", value_codec_names()),
+          choice_parameter("positions", default_positions, "how positions are written",
+                           position_codec_names())};
+}
+
+StateIdentity identity_of(const Parameters& parameters, const TensorInfo& tensor) {
+  return {.spec = parameters.text(), .tensor = tensor.name, .elements = tensor.elements};
+}
+
+double sparse_bits(const Parameters& parameters, double density) {
+  const auto positions = make_position_codec(parameters.choice("positions"));
+  const auto values = make_value_codec(parameters.choice("values"));
+  return density * (positions->expected_bits(density) + values->expected_bits());
+}
+
+}  // namespace thinpipe
