@@ -124,12 +124,12 @@ const Verb& command_verb() {
           "Replays captured gradients through compressors while the links between real MPI ranks "
           "are throttled, and measures every step. Needs no root where the kernel lets an ordinary "
           "user make namespaces; `thinpipe doctor` says.",
-      .options = {{.name = "version", .help = "Print the version"},
-                  {.name = "man", .help = "Print the manual page (roff)"},
+      .options = {{.name = "version", .help = "print the version"},
+                  {.name = "man", .help = "print the manual page (roff)"},
                   {.name = "completion",
                    .value_name = "SHELL",
                    .type = OptionInfo::Type::kChoice,
-                   .help = "Print a completion script for a shell",
+                   .help = "print a completion script for a shell",
                    .choices = {"bash"}}},
       .examples = {
           {"Complete verbs and options in this shell", "source <(thinpipe --completion bash)"}}};

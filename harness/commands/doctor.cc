@@ -34,7 +34,7 @@ Verb doctor_verb() {
           "a sandbox that is gone afterwards, looks for the programs and optional parts, and "
           "for what makes timings shake. For everything absent it says what that costs and "
           "what to do.\n\nExits with 0 when `thinpipe run` can work here, else with 4.",
-      .options = {{.name = "json", .help = "Print JSON for programs"}},
+      .options = {{.name = "json", .help = "print JSON for programs"}},
       .examples = {{"Before the first run", "thinpipe doctor"}},
       .run = run};
 }

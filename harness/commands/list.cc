@@ -134,9 +134,9 @@ Verb list_verb() {
               "Prints for every compressor how its payloads are aggregated, the paper it comes "
               "from, and its parameters with defaults and allowed values. A compressor is written "
               "`name:key=value,key=value`; `key=a|b|c` stands for three of them.",
-          .options = {{.name = "json", .help = "Print JSON for programs"}},
+          .options = {{.name = "json", .help = "print JSON for programs"}},
           .positionals = {{.name = "COMPRESSOR",
-                           .help = "Only this one, and no models",
+                           .help = "only this one, and no models",
                            .required = false}},
           .examples = {{"All compressors and models", "thinpipe list"},
                        {"One of them, for a program to read", "thinpipe list topk --json"}},

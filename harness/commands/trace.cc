@@ -117,10 +117,10 @@ int run_verify(const Arguments& arguments) {
   return kExitGood;
 }
 
-const OptionInfo kJson{.name = "json", .help = "Print JSON for programs"};
+const OptionInfo kJson{.name = "json", .help = "print JSON for programs"};
 const PositionalInfo kFolder{.name = "DIR",
                              .type = OptionInfo::Type::kFolder,
-                             .help = "The trace's folder, which has a trace.json"};
+                             .help = "the trace's folder, which has a trace.json"};
 
 }  // namespace
 

@@ -11,8 +11,9 @@ const std::vector<Verb>& verbs() {
       capture_verb(),
       trace_info_verb(),
       trace_verify_verb(),
-      net_verify_verb(),
       run_verb(),
+      report_verb(),
+      net_verify_verb(),
       // clang-format on
   };
   return kVerbs;

@@ -10,7 +10,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kStateWidth = 9;
+constexpr std::size_t kStateWidth = 10;
 constexpr std::size_t kNameWidth = 14;
 constexpr std::size_t kTextColumn = kStateWidth + kNameWidth;
 

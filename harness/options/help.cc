@@ -8,7 +8,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kOptionColumn = 26;
+constexpr std::size_t kOptionColumn = 28;
 constexpr std::size_t kVerbColumn = 22;
 
 std::string joined(const std::vector<std::string>& words, const char* separator) {
@@ -22,14 +22,33 @@ std::string options_text(const Verb& verb) {
   for (const OptionInfo& option : verb.options) {
     text += two_columns(option_heading(option), option_text(option), kOptionColumn);
   }
-  return text + two_columns("-h, --help", "Print this help", kOptionColumn);
+  return text + two_columns("-h, --help", "print this help", kOptionColumn);
+}
+
+// A command line that is too long goes on after a backslash, so that it can be pasted as it stands.
+std::string command_text(const std::string& command, std::size_t indent) {
+  std::string text;
+  std::size_t start = 0, margin = indent;
+  while (margin + command.size() - start > kColumns) {
+    std::size_t end = start;
+    bool quoted = false;
+    for (std::size_t i = start; i + margin - start + 2 <= kColumns; ++i) {
+      if (command[i] == '\'') quoted = !quoted;
+      if (command[i] == ' ' && !quoted) end = i;
+    }
+    if (end == start) break;  // one word
+    text += std::string(margin, ' ') + command.substr(start, end - start) + " \\\n";
+    start = end + 1;
+    margin = indent + 2;
+  }
+  return text + std::string(margin, ' ') + command.substr(start) + "\n";
 }
 
 std::string examples_text(const std::vector<Example>& examples) {
   std::string text;
   for (const Example& example : examples) {
-    text += (text.empty() ? "" : "\n") + wrap(example.purpose + ":", 2) + "\n    " +
-            example.command + "\n";
+    text += (text.empty() ? "" : "\n") + wrap(example.purpose + ":", 2) + "\n" +
+            command_text(example.command, 4);
   }
   return text;
 }
@@ -94,10 +113,11 @@ std::string command_help(const Verb& command, const std::vector<Verb>& verbs,
                                     [&](const VerbGroup& each) { return each.name == word; });
     if (group == groups.end()) {
       text += two_columns(verb.name, verb.summary, kVerbColumn);
-    } else {
-      const std::string names = joined(verbs_of_group(word, verbs), "|");
-      text += two_columns(word + " " + names, group->summary, kVerbColumn);
+      continue;
     }
+    const std::vector<std::string> names = verbs_of_group(word, verbs);
+    text += two_columns(word + " " + joined(names, "|"),
+                        names.size() == 1 ? verb.summary : group->summary, kVerbColumn);
   }
   text += "\nOptions:\n" + options_text(command);
   if (!command.examples.empty()) text += "\nExamples:\n" + examples_text(command.examples);

@@ -70,7 +70,7 @@ std::string man_page(const Verb& command, const std::vector<Verb>& verbs,
   out += ".SH NAME\nthinpipe \\- " + escaped(command.summary) + "\n";
   out += ".SH SYNOPSIS\n.B thinpipe\n.I VERB\n[\\fIOPTIONS\\fR]\n";
   out += ".SH DESCRIPTION\n" + paragraphs(command.description);
-  out += ".SH OPTIONS\n" + options(command) + entry("-h, --help", "Print help; also after a verb");
+  out += ".SH OPTIONS\n" + options(command) + entry("-h, --help", "print help; also after a verb");
   out += ".SH VERBS\n";
   for (const Verb& verb : verbs) {
     out += ".SS " + escaped(usage_line(verb)) + "\n" + escaped(verb.summary) + ".\n.PP\n";

@@ -1,0 +1,87 @@
+// `thinpipe report`: from the records of a run to a file that people read.
+#include "reports/report.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "base/error.h"
+#include "harness/commands/output.h"
+#include "harness/commands/verbs.h"
+#include "harness/options/arguments.h"
+#include "harness/programs.h"
+
+namespace thinpipe {
+namespace {
+
+using Type = OptionInfo::Type;
+
+// Hands the file to the desktop and does not wait. A report that cannot be shown is still written.
+void show(const std::filesystem::path& file) {
+  const auto opener = find_in_path("xdg-open");
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, 2, 1);  // our output is the file's name alone
+  std::string program = opener ? opener->string() : "", argument = file.string();
+  char* words[] = {program.data(), argument.data(), nullptr};
+  pid_t child = 0;
+  if (!opener || ::posix_spawn(&child, words[0], &actions, nullptr, words, environ) != 0) {
+    std::fprintf(stderr, "thinpipe report: no xdg-open here; open %s yourself\n", argument.c_str());
+  }
+  ::posix_spawn_file_actions_destroy(&actions);
+}
+
+int run(const Arguments& arguments) {
+  ReportOptions options;
+  options.format = parse_report_format(arguments.text("format"));
+  options.output = arguments.text("output");
+  const std::filesystem::path written = write_report(arguments.positional("DIR"), options);
+  if (options.output == "-") return kExitGood;
+  write_stdout(written.string() + "\n");
+  if (arguments.text("open") == "yes") show(written);
+  return kExitGood;
+}
+
+}  // namespace
+
+Verb report_verb() {
+  return {.name = "report",
+          .summary = "Make a page of figures and tables from a run's records",
+          .description =
+              "Writes one file that needs no network: step time against link rate, speed-up over "
+              "no compression and the rate at which it stops to pay, what a step is made of, "
+              "errors, and how well the links held. Only points that can be trusted count. Prints "
+              "the file's name. HTML needs gnuplot, Markdown needs nothing.",
+          .options = {{.name = "format",
+                       .letter = 'f',
+                       .value_name = "FORMAT",
+                       .type = Type::kChoice,
+                       .default_value = "html",
+                       .help = "what to write",
+                       .choices = {"html", "md"}},
+                      {.name = "output",
+                       .letter = 'o',
+                       .value_name = "FILE",
+                       .type = Type::kFile,
+                       .help = "where to write, - for standard output; by default report.html or "
+                               "report.md beside the records"},
+                      {.name = "open",
+                       .value_name = "YES",
+                       .type = Type::kChoice,
+                       .default_value = "no",
+                       .help = "show it in the desktop's browser",
+                       .choices = {"yes", "no"}}},
+          .positionals = {{.name = "DIR",
+                           .type = Type::kFolder,
+                           .help = "the run's folder, which has a records.jsonl"}},
+          .examples = {{"A page to look at", "thinpipe report out"},
+                       {"Text for a merge request", "thinpipe report out --format md -o -"}},
+          .run = run};
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,5 @@
+# Nothing that people read is wider than a terminal of 80 columns.
+thinpipe-make-trace trace
+for words in list doctor "trace info trace"; do
+  thinpipe $words | awk -v words="$words" 'length > 80 {print words ": " $0}'
+done

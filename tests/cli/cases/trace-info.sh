@@ -1,0 +1,1 @@
+thinpipe-make-trace trace && thinpipe trace info trace

@@ -1,0 +1,141 @@
+#include "harness/options/arguments.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "base/error.h"
+
+namespace thinpipe {
+namespace {
+
+using Type = OptionInfo::Type;
+using Words = std::vector<std::string>;
+
+Verb sample() {
+  return {
+      .name = "sample verb",
+      .options = {{.name = "json"},
+                  {.name = "steps",
+                   .letter = 's',
+                   .value_name = "N",
+                   .type = Type::kInteger,
+                   .default_value = "8",
+                   .minimum = 1,
+                   .maximum = 64},
+                  {.name = "rate", .value_name = "X", .type = Type::kReal, .minimum = 0},
+                  {.name = "mode",
+                   .value_name = "MODE",
+                   .type = Type::kChoice,
+                   .default_value = "quick",
+                   .choices = {"quick", "thorough"}},
+                  {.name = "link",
+                   .value_name = "LINK",
+                   .type = Type::kText,
+                   .default_value = "any",
+                   .repeatable = true}},
+      .positionals = {{.name = "DIR"}, {.name = "FILE", .required = false, .repeatable = true}}};
+}
+
+std::string error_of(const Verb& verb, const Words& words) {
+  try {
+    const Arguments arguments(verb, words);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Arguments, DefaultsWhenNotGiven) {
+  const Verb verb = sample();
+  const Arguments arguments(verb, {"folder"});
+  EXPECT_FALSE(arguments.flag("json"));
+  EXPECT_FALSE(arguments.given("steps"));
+  EXPECT_EQ(arguments.integer("steps"), 8);
+  EXPECT_EQ(arguments.text("mode"), "quick");
+  EXPECT_EQ(arguments.texts("link"), Words{"any"});
+  EXPECT_EQ(arguments.positional("DIR"), "folder");
+  EXPECT_TRUE(arguments.positionals("FILE").empty());
+}
+
+TEST(Arguments, EveryWayOfWritingAValue) {
+  const Verb verb = sample();
+  for (const Words& words : {Words{"d", "--steps", "12"}, Words{"--steps=12", "d"},
+                             Words{"-s12", "d"}, Words{"-s", "12", "--", "d"}}) {
+    const Arguments arguments(verb, words);
+    EXPECT_TRUE(arguments.given("steps"));
+    EXPECT_EQ(arguments.integer("steps"), 12);
+    EXPECT_EQ(arguments.positional("DIR"), "d");
+  }
+}
+
+TEST(Arguments, RepeatedValuesReplaceTheDefaultAndKeepTheirOrder) {
+  const Verb verb = sample();
+  const Arguments arguments(verb, {"--link", "b", "d", "--link=a", "x", "y"});
+  EXPECT_EQ(arguments.texts("link"), (Words{"b", "a"}));
+  EXPECT_EQ(arguments.positionals("FILE"), (Words{"x", "y"}));
+}
+
+TEST(Arguments, AfterTwoDashesNothingIsAnOption) {
+  const Verb verb = sample();
+  const Arguments arguments(verb, {"--", "--json"});
+  EXPECT_EQ(arguments.positional("DIR"), "--json");
+  EXPECT_FALSE(arguments.flag("json"));
+}
+
+TEST(Arguments, HelpNeedsNothingElse) {
+  const Verb verb = sample();
+  EXPECT_TRUE(Arguments(verb, {"--help"}).help());
+  EXPECT_TRUE(Arguments(verb, {"--steps", "none", "-h"}).help());
+}
+
+TEST(Arguments, ErrorsNameWhatWasFoundAndExpected) {
+  const Verb verb = sample();
+  EXPECT_EQ(error_of(verb, {"d", "--step", "3"}),
+            "unknown option '--step'; did you mean '--steps'?");
+  EXPECT_EQ(error_of(verb, {"d", "--steps"}), "option '--steps' needs a value (N)");
+  EXPECT_EQ(error_of(verb, {"d", "--json=yes"}), "option '--json' takes no value");
+  EXPECT_EQ(error_of(verb, {"d", "-s", "3", "-s", "4"}),
+            "option '--steps' is given more than once");
+  EXPECT_EQ(error_of(verb, {}), "DIR is missing");
+  EXPECT_EQ(error_of(verb, {""}), "DIR is empty");
+  EXPECT_EQ(error_of(verb, {"d", "--mode", "quik"}),
+            "--mode: found 'quik', expected one of quick, thorough; did you mean 'quick'?");
+  for (const char* bad : {"0", "65", "3.5", "3x", "99999999999999999999"}) {
+    EXPECT_EQ(error_of(verb, {"d", "--steps", bad}),
+              "--steps: found '" + std::string(bad) + "', expected an integer from 1 to 64");
+  }
+  for (const char* bad : {"nan", "inf", "1e999", "-1", "1,5"}) {
+    EXPECT_EQ(error_of(verb, {"d", std::string("--rate=") + bad}),
+              "--rate: found '" + std::string(bad) + "', expected a number of at least 0");
+  }
+}
+
+TEST(Arguments, ExtraAndRequired) {
+  Verb verb = sample();
+  verb.positionals.pop_back();
+  verb.options.push_back(
+      {.name = "out", .value_name = "DIR", .type = Type::kFolder, .required = true});
+  EXPECT_EQ(error_of(verb, {"d"}), "option '--out DIR' is missing");
+  EXPECT_EQ(error_of(verb, {"d", "e", "--out", "o"}), "unexpected argument 'e'");
+  EXPECT_EQ(error_of(verb, {"d", "--out", "o"}), "");
+}
+
+TEST(Arguments, AskingForWhatTheTableLacksIsABug) {
+  const Verb verb = sample();
+  const Arguments arguments(verb, {"d"});
+  EXPECT_THROW(arguments.text("nothing"), std::logic_error);
+  EXPECT_THROW(arguments.integer("mode"), std::logic_error);
+  EXPECT_THROW(arguments.flag("steps"), std::logic_error);
+  EXPECT_THROW(arguments.text("link"), std::logic_error);
+  EXPECT_THROW(arguments.positional("steps"), std::logic_error);
+}
+
+TEST(Arguments, CommandLineAsGiven) {
+  const Verb verb = sample();
+  const Arguments arguments(verb, {"d", "-s", "3"});
+  EXPECT_EQ(arguments.command_line(), (Words{"thinpipe", "sample", "verb", "d", "-s", "3"}));
+}
+
+}  // namespace
+}  // namespace thinpipe
