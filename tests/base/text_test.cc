@@ -1,0 +1,31 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace thinpipe {
+namespace {
+
+TEST(Split, KeepsEmptyParts) {
+  EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
+  EXPECT_EQ(split("", ','), (std::vector<std::string>{""}));
+}
+
+TEST(EditDistance, CountsEdits) {
+  EXPECT_EQ(edit_distance("topk", "topk"), 0U);
+  EXPECT_EQ(edit_distance("tpok", "topk"), 2U);  // two substitutions
+  EXPECT_EQ(edit_distance("top", "topk"), 1U);   // one insertion
+  EXPECT_EQ(edit_distance("", "abc"), 3U);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);  // the textbook's example
+}
+
+TEST(Nearest, SuggestsOnlyWhatIsNear) {
+  const std::vector<std::string> names = {"topk", "sidco", "none"};
+  EXPECT_EQ(nearest("topkk", names), "topk");
+  EXPECT_EQ(nearest("sidko", names), "sidco");
+  EXPECT_EQ(nearest("gaussian", names), "");
+  EXPECT_EQ(did_you_mean("nome", names), "; did you mean 'none'?");
+  EXPECT_EQ(did_you_mean("zzzzzz", names), "");
+}
+
+}  // namespace
+}  // namespace thinpipe

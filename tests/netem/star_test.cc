@@ -1,0 +1,105 @@
+#include "netem/star.h"
+
+#include <gtest/gtest.h>
+#include <sys/utsname.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "base/error.h"
+#include "netem/probe.h"
+#include "netem/sandbox.h"
+#include "netem/verify.h"
+
+namespace thinpipe {
+namespace {
+
+// Expectations inside a sandbox are in another process: they are thrown, and the exit code tells.
+void require(bool condition, const char* what) {
+  if (!condition) throw RunError(what);
+}
+
+TEST(Probe, FindsWhatARunNeeds) {
+  const KernelFeatures features = probe_kernel();
+  EXPECT_TRUE(features.namespaces.available) << features.namespaces.detail;
+  EXPECT_TRUE(features.veth.available) << features.veth.detail;
+  EXPECT_TRUE(features.bridge.available) << features.bridge.detail;
+  EXPECT_TRUE(features.tbf.available) << features.tbf.detail;
+  // What a kernel may lack says why.
+  for (const KernelFeature& feature : {features.ifb, features.htb, features.netem})
+    EXPECT_FALSE(feature.detail.empty());
+}
+
+TEST(Star, SettingsAreInForceOnEveryHost) {
+  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
+              Star star(3);
+              require(star.sysctls().at("net.ipv4.tcp_slow_start_after_idle") == "0", "sysctl");
+              for (int i = 0; i < 3; ++i)
+                star.host(i).inside([] {
+                  std::ifstream file("/proc/sys/net/ipv4/tcp_slow_start_after_idle");
+                  std::string value;
+                  file >> value;
+                  require(value == "0", "the host's own sysctl");
+                });
+              require(star.data_address(2) == "198.18.0.3", "address");
+              return 0;
+            }),
+            0);
+}
+
+TEST(Star, DeliversItsRateWithinThreePercent) {
+  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
+              Star star(2);
+              VerifyOptions quick;
+              quick.seconds = 1;
+              // Changed twice on the same star: a later rate must not remember an earlier one.
+              for (const char* rate : {"rate=20mbit", "rate=80mbit"}) {
+                const LinkCheck check = verify_link(star, parse_link_spec(rate), quick);
+                require(std::fabs(check.deviation()) < 0.03, "goodput");
+                // Handshake, FIN and acknowledgement frames are all that comes on top.
+                require(check.wire_ratio > 0.999 && check.wire_ratio < 1.01, "qdisc counters");
+                require(check.round_trip < 5e-3, "round trip of an idle link without delay");
+              }
+              return 0;
+            }),
+            0);
+}
+
+TEST(Star, CountsFromZeroAfterEveryChange) {
+  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
+              Star star(2);
+              VerifyOptions quick;
+              quick.seconds = 0.2;
+              quick.settle = 0.1;
+              quick.windows = 2;
+              verify_link(star, parse_link_spec("rate=50mbit"), quick);
+              require(star.counters(0).up.bytes > 100000, "traffic was counted");
+              star.set_links(parse_link_spec("rate=50mbit"));
+              require(star.counters(0).up.bytes == 0, "counters start again");
+              return 0;
+            }),
+            0);
+}
+
+TEST(Star, RefusesAnImpossibleSize) {
+  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
+              Star star(0);
+              return 0;
+            }),
+            kExitUsage);
+}
+
+TEST(Netlink, NamesTheInterfaceThatIsMissing) {
+  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
+              try {
+                Netlink().set_tbf("nowhere0", 1e6, 2000, 5000);
+              } catch (const RunError& error) {
+                return std::string(error.what()).find("nowhere0") != std::string::npos ? 0 : 1;
+              }
+              return 2;
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace thinpipe
