@@ -43,5 +43,11 @@ function(thinpipe_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   thinpipe_compile_flags(${name})
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+  # Tests that hold a goodput against a ceiling want the cores for themselves.
+  set(serial OFF)
+  if(netem IN_LIST ARG_LABELS)
+    set(serial ON)
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300
+                                                               RUN_SERIAL ${serial})
 endfunction()
