@@ -15,9 +15,9 @@
 namespace thinpipe {
 namespace {
 
-constexpr int kWidth = 480;
+constexpr int kWidth = 400;
 constexpr int kRowHeight = 26;
-constexpr Margins kMargins = {138, 12, 10, 46};
+constexpr Margins kMargins = {134, 10, 8, 52};
 constexpr double kHalfBar = 0.34;       // of a row
 constexpr double kRoomForTotal = 1.24;  // the axis is so much longer than the longest bar
 constexpr std::size_t kLongestLabel = 20;
@@ -52,7 +52,9 @@ std::string plot_commands(const BarChart& chart) {
         const bool is_trusted = chart.bars[row].is_trusted;
         commands +=
             fmt::format("{}$d{} with boxxyerror fs {} lc {}", count == 0 ? "" : ", \\\n  ", count,
-                        is_trusted ? "solid 1 noborder" : "empty border", stand_in(part_ink(part)));
+                        is_trusted ? std::string("solid 1 noborder")
+                                   : "empty border lc " + stand_in(part_ink(part)),
+                        stand_in(part_ink(part)));
         ++count;
       }
       start = end;
@@ -92,17 +94,15 @@ std::string draw_bars(const BarChart& chart) {
   const int height =
       kMargins.top + kMargins.bottom + kRowHeight * static_cast<int>(chart.bars.size());
   const Canvas canvas(kWidth, height, kMargins, {x, false}, {{last, -0.5}, false});
-  std::string ticks;
-  for (const double tick : linear_ticks(x, 4)) {
-    ticks +=
-        fmt::format("{}{} {}", ticks.empty() ? "" : ", ", gnuplot_quoted(chart.format(tick)), tick);
-  }
   const std::string script =
-      canvas.script() + fmt::format(
-                            "unset ytics\nset grid noytics\nset xrange [{}:{}]\nset yrange "
-                            "[{}:-0.5]\nset xtics ({})\n"
-                            "set xlabel {} offset 0,0.3\n",
-                            x.low, x.high, last, ticks, gnuplot_quoted(chart.label));
+      canvas.script() +
+      fmt::format(
+          "unset ytics\nset grid noytics\nset xrange [{}:{}]\nset yrange "
+          "[{}:-0.5]\nset xtics {}\n"
+          "set xlabel {} offset 0,0.5\n",
+          x.low, x.high, last,
+          tick_list(readable_ticks({0, 0.94 * x.high}, 4, chart.format), chart.format),
+          gnuplot_quoted(chart.label));
   std::string overlay;
   for (std::size_t row = 0; row < chart.bars.size(); ++row) {
     overlay += row_overlay(chart.bars[row], static_cast<double>(row), canvas);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "reports/figures/gnuplot.h"
 #include "reports/figures/style.h"
 #include "reports/text/escape.h"
 
@@ -35,7 +36,7 @@ std::string Canvas::script() const {
   const double height = height_;
   return fmt::format(
       "set encoding utf8\n"
-      "set terminal svg size {},{} dynamic noenhanced font 'sans,13' background 'none'\n"
+      "set terminal svg size {},{} dynamic noenhanced font 'sans,13'\n"
       "set lmargin at screen {:.6f}\nset rmargin at screen {:.6f}\n"
       "set tmargin at screen {:.6f}\nset bmargin at screen {:.6f}\n"
       "unset key\nset border 3 lw 1\nset tics nomirror out scale 0.5\nset errorbars small\n"
@@ -46,6 +47,18 @@ std::string Canvas::script() const {
 
 std::string Canvas::title_text(std::string_view label) const {
   return fmt::format("<text x=\"4\" y=\"15\" font-size=\"13\">{}</text>\n", escape_html(label));
+}
+
+std::string tick_list(const std::vector<double>& ticks, std::string (*format)(double)) {
+  std::string list;
+  for (const double tick : ticks) {
+    std::string label;
+    // gnuplot takes a tick's label for a number format.
+    for (const char byte : format(tick))
+      label += byte == '%' ? std::string("%%") : std::string(1, byte);
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", gnuplot_quoted(label), tick);
+  }
+  return "(" + list + ")";
 }
 
 }  // namespace thinpipe

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "reports/figures/ticks.h"
 
@@ -39,5 +40,8 @@ class Canvas {
   Margins margins_;
   Scale x_, y_;
 };
+
+/// What follows `set xtics`: the ticks with their labels.
+std::string tick_list(const std::vector<double>& ticks, std::string (*format)(double));
 
 }  // namespace thinpipe

@@ -15,9 +15,8 @@
 namespace thinpipe {
 namespace {
 
-constexpr int kWidth = 480;
-constexpr int kHeight = 310;
-constexpr Margins kMargins = {68, 14, 30, 50};
+constexpr int kHeight = 296;
+constexpr Margins kMargins = {66, 22, 30, 52};
 
 bool fits(double value, const Axis& axis) {
   return std::isfinite(value) && (!axis.is_log || value > 0);
@@ -56,16 +55,12 @@ Range range_of(const Axis& axis, const std::vector<Curve>& curves, bool is_x) {
 }
 
 std::string axis_script(const Axis& axis, const Range& range, char name) {
-  std::vector<double> ticks = axis.ticks.empty()
-                                  ? (axis.is_log ? log_ticks(range) : linear_ticks(range, 5))
-                                  : thinned(axis.ticks, range, axis.is_log);
-  std::string labels;
-  for (const double tick : ticks) {
-    labels +=
-        fmt::format("{}{} {}", labels.empty() ? "" : ", ", gnuplot_quoted(axis.format(tick)), tick);
-  }
-  return fmt::format("set {0}range [{1}:{2}]\nset {0}tics ({3})\n{4}", name, range.low, range.high,
-                     labels, axis.is_log ? fmt::format("set logscale {}\n", name) : "");
+  std::vector<double> ticks =
+      axis.ticks.empty() ? (axis.is_log ? log_ticks(range) : readable_ticks(range, 5, axis.format))
+                         : thinned(axis.ticks, range, axis.is_log);
+  return fmt::format("set {0}range [{1}:{2}]\nset {0}tics {3}\n{4}", name, range.low, range.high,
+                     tick_list(ticks, axis.format),
+                     axis.is_log ? fmt::format("set logscale {}\n", name) : "");
 }
 
 // One block of data and its entry of the plot command for each way of drawing.
@@ -120,10 +115,10 @@ std::string draw_chart(const Chart& chart) {
   if (curves.empty()) return "";
   const Range x = range_of(chart.x, curves, true);
   const Range y = range_of(chart.y, curves, false);
-  const Canvas canvas(kWidth, kHeight, kMargins, {x, chart.x.is_log}, {y, chart.y.is_log});
+  const Canvas canvas(chart.width, kHeight, kMargins, {x, chart.x.is_log}, {y, chart.y.is_log});
   std::string script = canvas.script() + axis_script(chart.x, x, 'x') +
                        axis_script(chart.y, y, 'y') + "set xlabel " +
-                       gnuplot_quoted(chart.x.label) + " offset 0,0.3\n";
+                       gnuplot_quoted(chart.x.label) + " offset 0,0.5\n";
   for (const double line : chart.reference_lines) {
     script += fmt::format(
         "set arrow from graph 0,first {0} to graph 1,first {0} nohead lw 1.2 dt 2 lc {1}\n", line,
@@ -137,7 +132,8 @@ std::string draw_chart(const Chart& chart) {
                          stand_in(series_ink(mark.style))));
   }
   const std::string svg = run_gnuplot(script + plot.blocks + "plot " + plot.commands + "\n");
-  return finish_svg(svg, {chart.id, kWidth, kHeight, chart.alt}, overlay(chart, curves, canvas));
+  return finish_svg(svg, {chart.id, chart.width, kHeight, chart.alt},
+                    overlay(chart, curves, canvas));
 }
 
 }  // namespace thinpipe

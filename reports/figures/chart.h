@@ -44,6 +44,7 @@ struct Mark {
 struct Chart {
   std::string id;   ///< unique in the page
   std::string alt;  ///< what the drawing shows, in words
+  int width = 440;  ///< of the drawing's own coordinates; the smaller, the larger its text looks
   Axis x, y;
   std::vector<Curve> curves;
   std::vector<Mark> marks;

@@ -24,12 +24,17 @@ std::optional<double> burst_share(const Cell& cell) {
   return *burst / cell.step_time->value;
 }
 
+std::optional<double> wire_excess(const Cell& cell) {
+  const std::optional<double> ratio = cell.fidelity("wire_ratio");
+  return ratio ? std::optional<double>(*ratio - 1) : std::nullopt;
+}
+
 std::vector<Check> checks() {
   return {{"wire",
            "Bytes on the wire",
-           {"measured / predicted", false, format_number, {1.0}, {}},
-           {1.0},
-           [](const Cell& cell) { return cell.fidelity("wire_ratio"); }},
+           {"measured over predicted, less 1", false, format_percent, {0.0}, {}},
+           {0.0},
+           wire_excess},
           {"burst",
            "Resolution of the shaper",
            {"time of one burst / step time", true, format_percent, {}, {}},
@@ -66,6 +71,7 @@ Figure fidelity(const Group& group, const std::string& id) {
     Chart chart;
     chart.id = figure.id + "-" + check.id;
     chart.alt = std::string(check.title) + " against link rate, " + group.title;
+    chart.width = 400;  // three beside each other
     chart.x = rate_axis(group);
     chart.y = check.axis;
     chart.reference_lines = check.reference_lines;

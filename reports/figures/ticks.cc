@@ -47,6 +47,15 @@ std::vector<double> linear_ticks(const Range& range, int count) {
   return ticks;
 }
 
+std::vector<double> readable_ticks(const Range& range, int count, std::string (*format)(double)) {
+  for (;; --count) {
+    std::vector<double> ticks = linear_ticks(range, count);
+    const auto twin = std::adjacent_find(
+        ticks.begin(), ticks.end(), [&](double a, double b) { return format(a) == format(b); });
+    if (twin == ticks.end() || count == 1) return ticks;
+  }
+}
+
 std::vector<double> thinned(const std::vector<double>& values, const Range& range, bool is_log) {
   std::vector<double> kept;
   for (const double value : values) {
@@ -65,7 +74,7 @@ std::vector<double> log_ticks(const Range& range) {
   std::vector<double> ticks;
   for (double e = std::floor(std::log10(range.low)); e <= std::log10(range.high); ++e) {
     for (const double factor : {1.0, 2.0, 5.0}) {
-      if (factor == 1 || decades < 2) ticks.push_back(factor * std::pow(10.0, e));
+      if (factor == 1 || decades < 2.4) ticks.push_back(factor * std::pow(10.0, e));
     }
   }
   return thinned(ticks, range, true);

@@ -18,8 +18,11 @@ Range padded_range(const std::vector<double>& values, bool is_log);
 /// About `count` ticks at 1, 2 or 5 times a power of ten, all inside the range.
 std::vector<double> linear_ticks(const Range& range, int count);
 
-/// Powers of ten; with 2 and 5 between them where the range spans fewer than two decades.
-/// Thinned so that neighbours are at least a twelfth of the axis apart.
+/// The same, but fewer where two neighbours would get the same label from `format`.
+std::vector<double> readable_ticks(const Range& range, int count, std::string (*format)(double));
+
+/// Powers of ten; with 2 and 5 between them where the range spans fewer than 2.4 decades.
+/// Thinned so that neighbours are at least a ninth of the axis apart.
 std::vector<double> log_ticks(const Range& range);
 
 /// Those of `values` that lie inside the range and are far enough apart to be labelled.

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
+#include <iterator>
 #include <random>
+#include <utility>
 
 #include "reports/statistics/quantile.h"
 
@@ -13,14 +14,17 @@ namespace thinpipe {
 namespace {
 
 constexpr double kTail = 0.025;
-// Any fixed seed will do: a report made twice from the same records must be the same.
+// Any fixed seed will do; see bootstrap_median().
 constexpr std::uint64_t kSeed = 20240229;
 
 using Generator = std::mt19937_64;
 
-// Uniform in [0, n). The bias of a 64-bit remainder is below n / 2^64;
-// std::uniform_int_distribution would give other numbers with another standard library.
-std::size_t draw(Generator& generator, std::size_t n) { return generator() % n; }
+// Uniform in [0, n) by the high half of a product, biased by less than n / 2^64. (The standard
+// library's distribution would give other numbers on another platform, and a remainder is slow.)
+std::size_t draw(Generator& generator, std::size_t n) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::size_t>((static_cast<Wide>(generator()) * n) >> 64);
+}
 
 std::vector<double> pooled(const Repeats& repeats) {
   std::vector<double> all;
@@ -29,21 +33,48 @@ std::vector<double> pooled(const Repeats& repeats) {
   return all;
 }
 
-std::vector<double> resample(const Repeats& repeats, Generator& generator) {
-  std::vector<double> drawn;
-  for (std::size_t i = 0; i < repeats.size(); ++i) {
-    const std::vector<double>& repeat = repeats[draw(generator, repeats.size())];
-    for (std::size_t j = 0; j < repeat.size(); ++j) {
-      drawn.push_back(repeat[draw(generator, repeat.size())]);
+// Resamples by counting: every sample is its place in the sorted whole, so the median of a resample
+// is found by one pass over the counts instead of a selection among as many numbers.
+class Resampler {
+ public:
+  Resampler(const Repeats& repeats, std::vector<double> all)
+      : sorted_(std::move(all)), counts_(sorted_.size()) {
+    std::sort(sorted_.begin(), sorted_.end());
+    for (const std::vector<double>& repeat : repeats) {
+      std::vector<std::uint32_t> places;
+      for (const double sample : repeat) {
+        const auto place = std::lower_bound(sorted_.begin(), sorted_.end(), sample);
+        places.push_back(static_cast<std::uint32_t>(place - sorted_.begin()));
+      }
+      places_.push_back(std::move(places));
     }
   }
-  return drawn;
-}
 
-Interval percentile_interval(const std::function<double(Generator&)>& statistic) {
-  Generator generator(kSeed);
-  std::vector<double> values(kResamplings);
-  for (double& value : values) value = statistic(generator);
+  double next_median(Generator& generator) {
+    std::fill(counts_.begin(), counts_.end(), 0);
+    std::size_t drawn = 0;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const std::vector<std::uint32_t>& repeat = places_[draw(generator, places_.size())];
+      for (std::size_t j = 0; j < repeat.size(); ++j)
+        ++counts_[repeat[draw(generator, repeat.size())]];
+      drawn += repeat.size();
+    }
+    return 0.5 * (order_statistic((drawn - 1) / 2) + order_statistic(drawn / 2));
+  }
+
+ private:
+  double order_statistic(std::size_t index) const {
+    std::size_t place = 0;
+    for (std::size_t seen = counts_[0]; seen <= index; seen += counts_[place]) ++place;
+    return sorted_[place];
+  }
+
+  std::vector<double> sorted_;
+  std::vector<std::uint32_t> counts_;
+  std::vector<std::vector<std::uint32_t>> places_;
+};
+
+Interval percentile_interval(const std::vector<double>& values) {
   return {quantile(values, kTail), quantile(values, 1 - kTail)};
 }
 
@@ -74,31 +105,40 @@ std::optional<Interval> exact_median_interval(std::span<const double> samples) {
   return Interval{sorted[j - 1], sorted[n - j]};
 }
 
-Estimate median_of(const Repeats& repeats) {
+BootstrappedMedian bootstrap_median(const Repeats& repeats, std::uint64_t stream) {
   const Repeats kept = without_empty(repeats);
   const std::vector<double> all = pooled(kept);
-  Estimate estimate{median(all), std::nullopt};
+  BootstrappedMedian result{median(all), all.size(), {}};
+  if (all.size() < kFewestForInterval) return result;
+  Generator generator(kSeed + stream);
+  Resampler resampler(kept, all);
+  result.resampled.reserve(kResamplings);
+  for (int i = 0; i < kResamplings; ++i) {
+    result.resampled.push_back(resampler.next_median(generator));
+  }
+  return result;
+}
+
+Estimate median_of(const Repeats& repeats, const BootstrappedMedian& bootstrapped) {
+  const Repeats kept = without_empty(repeats);
+  Estimate estimate{bootstrapped.value, std::nullopt};
   if (kept.size() == 1) {
-    estimate.interval = exact_median_interval(all);
-  } else if (all.size() >= kFewestForInterval) {
-    estimate.interval = percentile_interval(
-        [&](Generator& generator) { return median(resample(kept, generator)); });
+    estimate.interval = exact_median_interval(kept[0]);
+  } else if (!bootstrapped.resampled.empty()) {
+    estimate.interval = percentile_interval(bootstrapped.resampled);
   }
   return estimate;
 }
 
-Estimate ratio_of_medians(const Repeats& numerator, const Repeats& denominator) {
-  const Repeats above = without_empty(numerator);
-  const Repeats below = without_empty(denominator);
-  const std::vector<double> all_above = pooled(above);
-  const std::vector<double> all_below = pooled(below);
-  Estimate estimate{median(all_above) / median(all_below), std::nullopt};
-  if (std::min(all_above.size(), all_below.size()) >= kFewestForInterval) {
-    estimate.interval = percentile_interval([&](Generator& generator) {
-      const double top = median(resample(above, generator));
-      return top / median(resample(below, generator));
-    });
+Estimate ratio_of_medians(const BootstrappedMedian& numerator,
+                          const BootstrappedMedian& denominator) {
+  Estimate estimate{numerator.value / denominator.value, std::nullopt};
+  if (numerator.resampled.empty() || denominator.resampled.empty()) return estimate;
+  std::vector<double> ratios(numerator.resampled.size());
+  for (std::size_t i = 0; i < ratios.size(); ++i) {
+    ratios[i] = numerator.resampled[i] / denominator.resampled[i];
   }
+  estimate.interval = percentile_interval(ratios);
   return estimate;
 }
 

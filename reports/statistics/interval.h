@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -35,14 +36,26 @@ inline constexpr int kResamplings = 2000;
 /// distribution. None below kFewestForInterval samples.
 std::optional<Interval> exact_median_interval(std::span<const double> samples);
 
-/// The median of all samples. One repeat: with the exact interval. Several: with a percentile
-/// bootstrap that draws repeats and then steps within them (seeded), because steps of one repeat
-/// share its conditions and so count for less than as many independent ones.
-/// At least one sample.
-Estimate median_of(const Repeats& repeats);
+/// A median and kResamplings medians of resampled data: draws repeats and then steps within them,
+/// because steps of one repeat share its conditions and so count for less than as many independent
+/// ones.
+struct BootstrappedMedian {
+  double value = 0;
+  std::size_t samples = 0;
+  std::vector<double> resampled;  ///< empty below kFewestForInterval samples
+};
 
-/// median(numerator) / median(denominator) with a percentile bootstrap of both (as above, seeded).
-/// At least one sample on both sides, positive ones; no interval when a side has too few samples.
-Estimate ratio_of_medians(const Repeats& numerator, const Repeats& denominator);
+/// Of at least one sample. `stream` numbers independent measurements: the same stream gives the
+/// same draws, so that a report made twice from the same records is the same.
+BootstrappedMedian bootstrap_median(const Repeats& repeats, std::uint64_t stream);
+
+/// The median of all samples, of at least one. One repeat: with the exact interval. Several: with
+/// the percentile interval of `bootstrapped`, which is made of the same repeats.
+Estimate median_of(const Repeats& repeats, const BootstrappedMedian& bootstrapped);
+
+/// numerator / denominator, both positive, with the percentile interval of the resampled ratios; no
+/// interval when a side has too few samples.
+Estimate ratio_of_medians(const BootstrappedMedian& numerator,
+                          const BootstrappedMedian& denominator);
 
 }  // namespace thinpipe

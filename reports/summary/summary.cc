@@ -38,7 +38,7 @@ void add_spread(Cell& cell, const Repeats& repeats) {
   cell.repeat_spread = spread;
 }
 
-Cell make_cell(double rate, const std::vector<const Point*>& points) {
+Cell make_cell(double rate, std::size_t style, const std::vector<const Point*>& points) {
   Cell cell;
   cell.rate = rate;
   for (const Point* point : points) {
@@ -54,7 +54,8 @@ Cell make_cell(double rate, const std::vector<const Point*>& points) {
   const Repeats repeats = cell.repeats("step_time");
   if (repeats.empty()) return cell;
   for (const std::vector<double>& repeat : repeats) cell.steps += repeat.size();
-  const Estimate step_time = median_of(repeats);
+  cell.bootstrapped = bootstrap_median(repeats, style);
+  const Estimate step_time = median_of(repeats, cell.bootstrapped);
   // A step that took no time was not measured; ratios and logarithms need better.
   if (!is_positive(step_time)) return cell;
   cell.step_time = step_time;
@@ -67,8 +68,9 @@ void compare_with_baseline(Group& group) {
     std::vector<SpeedupAtRate> curve;
     for (Cell& cell : series.cells) {
       const Cell* baseline = group.baseline(cell.rate);
-      if (baseline == nullptr || cell.status != Status::kOk || !cell.step_time) continue;
-      cell.speedup = ratio_of_medians(baseline->repeats("step_time"), cell.repeats("step_time"));
+      if (baseline == nullptr || baseline == &cell) continue;
+      if (cell.status != Status::kOk || !cell.step_time) continue;
+      cell.speedup = ratio_of_medians(baseline->bootstrapped, cell.bootstrapped);
       curve.push_back({cell.rate, *cell.speedup});
     }
     if (!series.is_baseline()) series.break_even = break_even(curve);
@@ -123,7 +125,8 @@ Group make_group(const std::vector<const Point*>& points,
   group.rates.assign(rates.begin(), rates.end());
   for (const auto& [key, by_rate] : cells) {
     Series series = styles.at(key);
-    for (const auto& [rate, repeats] : by_rate) series.cells.push_back(make_cell(rate, repeats));
+    for (const auto& [rate, repeats] : by_rate)
+      series.cells.push_back(make_cell(rate, series.style, repeats));
     group.series.push_back(std::move(series));
   }
   std::sort(group.series.begin(), group.series.end(),

@@ -21,6 +21,7 @@ struct Cell {
   int ok = 0, invalid = 0, failed = 0;
   std::size_t steps = 0;  ///< finite step times behind the median
   std::optional<Estimate> step_time;
+  BootstrappedMedian bootstrapped;  ///< of the step times
   std::optional<Estimate> speedup;  ///< over the group's `none` at this rate; only between ok cells
   /// Largest relative distance of a repeat's median from the median of all; with two repeats or
   /// more.

@@ -24,6 +24,17 @@ std::optional<double> over(const std::optional<double>& top, const std::optional
   return *top / *bottom;
 }
 
+// Repeats that the figures do not rest on.
+std::string left_out(const Cell& cell) {
+  if (cell.status == Status::kFailed) return "";
+  std::string text;
+  if (cell.status == Status::kOk && cell.invalid > 0) {
+    text = std::to_string(cell.invalid) + " invalid left out";
+  }
+  if (cell.failed > 0) text += (text.empty() ? "" : ", ") + std::to_string(cell.failed) + " failed";
+  return text;
+}
+
 std::string counts(const Cell& cell) {
   return std::to_string(cell.steps) + " / " + std::to_string(cell.used.size());
 }
@@ -32,7 +43,7 @@ std::vector<TableCell> row_of(const Series& series, const Cell& cell) {
   const std::optional<double> payload = cell.median_of_metric("payload_bytes");
   const std::optional<double> dense = cell.median_of_metric("dense_bytes");
   std::vector<TableCell> row = {{series.label, "", std::nullopt, series.style},
-                                {status_name(cell.status)},
+                                {status_name(cell.status), left_out(cell)},
                                 {format_rate(cell.rate), "", cell.rate},
                                 figure(cell.step_time, format_time),
                                 figure(cell.speedup, format_number),

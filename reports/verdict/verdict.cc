@@ -2,33 +2,12 @@
 #include "reports/verdict/verdict.h"
 
 #include <algorithm>
-#include <set>
 
+#include "reports/text/lists.h"
 #include "reports/text/units.h"
 
 namespace thinpipe {
 namespace {
-
-// More names than these would hide the sentence's point; the table has the rest.
-constexpr std::size_t kMostNames = 5;
-
-std::string joined(const std::vector<std::string>& parts, const std::string& separator) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
-  return text;
-}
-
-std::string listed(std::vector<std::string> names) {
-  if (names.size() > kMostNames) {
-    const std::size_t rest = names.size() - kMostNames + 1;
-    names.resize(kMostNames - 1);
-    names.push_back(std::to_string(rest) + " others");
-  }
-  if (names.size() < 2) return joined(names, "");
-  const std::string last = names.back();
-  names.pop_back();
-  return joined(names, ", ") + " and " + last;
-}
 
 std::string times(const Estimate& speedup) {
   const std::string interval =
@@ -84,6 +63,16 @@ std::vector<Outcome> worth_telling(const Group& group) {
   return told;
 }
 
+// " (nothing to be trusted at 1 Gbit/s)": a claim about every rate must name those it leaves out.
+std::string untrusted_rates(const Group& group, const Series& series) {
+  std::vector<std::string> rates;
+  for (const double rate : group.rates) {
+    const Cell* cell = series.at(rate);
+    if (cell == nullptr || !cell->speedup) rates.push_back(format_rate(rate));
+  }
+  return rates.empty() ? "" : " (nothing to be trusted at " + listed(rates) + ")";
+}
+
 }  // namespace
 
 std::string winners_sentence(const Group& group) {
@@ -106,8 +95,9 @@ std::string break_even_sentence(const Group& group) {
     const std::string at = series->label + " (" + format_rate(even.rate) + ")";
     if (even.kind == BreakEven::Kind::kPaysBelow) stops.push_back(at);
     if (even.kind == BreakEven::Kind::kPaysAbove) above.push_back(at);
-    if (even.kind == BreakEven::Kind::kPaysEverywhere) everywhere.push_back(series->label);
-    if (even.kind == BreakEven::Kind::kPaysNowhere) nowhere.push_back(series->label);
+    const std::string name = series->label + untrusted_rates(group, *series);
+    if (even.kind == BreakEven::Kind::kPaysEverywhere) everywhere.push_back(name);
+    if (even.kind == BreakEven::Kind::kPaysNowhere) nowhere.push_back(name);
   }
   const std::string from = format_rate(group.rates.front());
   const std::string to = format_rate(group.rates.back());
@@ -145,64 +135,6 @@ std::string price_sentence(const Group& group) {
            joined(facts, "; ") + "; speed alone does not say whether training still converges.";
   }
   return "";
-}
-
-namespace {
-
-std::string first_reason(const Records& records, Status status) {
-  for (const Point& point : records.points) {
-    if (point.status == status && !point.reasons.empty())
-      return " (first: " + point.reasons[0] + ")";
-  }
-  return "";
-}
-
-std::string counted(std::size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what;
-}
-
-// Repeats further apart than this make a figure of little use whatever its steps' spread.
-constexpr double kLargeSpread = 0.1;
-
-}  // namespace
-
-std::string trust_sentence(const Summary& summary) {
-  const Records& records = *summary.records;
-  std::size_t invalid = 0, failed = 0, spread = 0, without_interval = 0;
-  for (const Point& point : records.points) {
-    invalid += point.status == Status::kInvalid ? 1 : 0;
-    failed += point.status == Status::kFailed ? 1 : 0;
-  }
-  for (const Group& group : summary.groups) {
-    for (const Series& series : group.series) {
-      for (const Cell& cell : series.cells) {
-        if (cell.status != Status::kOk) continue;
-        spread += cell.repeat_spread.value_or(0) > kLargeSpread ? 1 : 0;
-        without_interval += cell.step_time && !cell.step_time->interval ? 1 : 0;
-      }
-    }
-  }
-  std::set<std::string> traces;
-  for (const Header& header : records.headers)
-    traces.insert(header.trace.value("identity", nlohmann::json()).dump());
-  std::vector<std::string> doubts;
-  if (invalid > 0)
-    doubts.push_back(counted(invalid, "points were measured under conditions that do not hold") +
-                     first_reason(records, Status::kInvalid));
-  if (failed > 0)
-    doubts.push_back(counted(failed, "points failed") + first_reason(records, Status::kFailed));
-  if (spread > 0)
-    doubts.push_back(counted(spread, "figures whose repeats differ by more than 10 %"));
-  if (without_interval > 0)
-    doubts.push_back(
-        counted(without_interval, "figures from fewer than 6 steps, without an interval"));
-  if (traces.size() > 1) doubts.push_back("launches that replayed different traces");
-  const std::string total = std::to_string(records.points.size());
-  if (doubts.empty())
-    return "All " + total +
-           " points passed the checks of links, clocks and aggregates that were made while "
-           "measuring.";
-  return "Not to be trusted, of " + total + " points: " + joined(doubts, "; ") + ".";
 }
 
 std::vector<std::string> verdict(const Summary& summary) {

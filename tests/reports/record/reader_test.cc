@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "tests/reports/record/sample.h"
+#include "tests/reports/sample.h"
 
 namespace thinpipe {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "reports/record/reader.h"
-#include "tests/reports/record/sample.h"
+#include "tests/reports/sample.h"
 
 namespace thinpipe {
 namespace {
