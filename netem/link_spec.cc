@@ -43,16 +43,9 @@ std::string LinkSpec::to_string() const {
 }
 
 std::uint32_t default_burst(double rate) {
-  constexpr double kSlow = 100e6, kFast = 1e9;
-  constexpr double kSlowBytes = 16000, kFastBytes = 131072;
-  double bytes = kSlowBytes;
-  if (rate >= kFast)
-    bytes = std::max(kFastBytes, rate / 8 * 1e-3);
-  else if (rate > kSlow)
-    bytes = kSlowBytes + (kFastBytes - kSlowBytes) * (rate - kSlow) / (kFast - kSlow);
+  constexpr double kMicros = 1000;
   const double bytes_per_us = rate / 8e6;
-  const double micros =
-      std::max(std::floor(bytes / bytes_per_us), std::ceil(2.0 * kFrameBytes / bytes_per_us));
+  const double micros = std::max(kMicros, std::ceil(2.0 * kFrameBytes / bytes_per_us));
   return static_cast<std::uint32_t>(std::ceil(micros * bytes_per_us));
 }
 

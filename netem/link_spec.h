@@ -10,7 +10,8 @@ namespace thinpipe {
 
 /// Both directions of one host's link. Units: bit/s and bytes.
 struct LinkSpec {
-  double rate = 0;          ///< bit/s, counted on Ethernet frames as TBF does; 0: not throttled, which has no text form
+  double rate = 0;  ///< bit/s, counted on Ethernet frames as TBF does; 0: not throttled, which has
+                    ///< no text form
   std::uint32_t burst = 0;  ///< bytes of the token bucket; 0 until with_defaults()
   std::uint32_t queue = 0;  ///< bytes that may wait; 0 until with_defaults()
 
@@ -30,9 +31,11 @@ inline constexpr int kPayloadBytes = 1448;
 /// The most TCP can deliver on a link of this rate, in bit/s of payload.
 inline double tcp_ceiling(double rate) { return rate * kPayloadBytes / kFrameBytes; }
 
-/// A bucket for a rate: 1 ms at 1 Gbit/s and above and never under 128 KiB there; 16 kB at
-/// 100 Mbit/s and below; in proportion between. Rounded down to whole microseconds of the rate
-/// but never under one frame, since libnl-route 3.7 truncates buckets to whole microseconds.
+/// A bucket for a rate: 1 ms of it, and never under two frames. What a link saves up while it idles
+/// crosses for free afterwards, so the bucket is the time resolution of everything measured on the
+/// link; smaller ones cost processor time (a GSO packet of 64 kB is then cut up in software) or,
+/// above 1 Gbit/s, rate. Whole microseconds of transmit time, since libnl-route 3.7 cuts off the
+/// rest.
 std::uint32_t default_burst(double rate);
 
 /// @throws InputError naming the key, what was found and what is allowed.

@@ -51,9 +51,9 @@ TEST(DefaultBurst, IsWholeMicrosecondsAndHoldsAFrame) {
 }
 
 TEST(DefaultBurst, FollowsTheRule) {
-  EXPECT_EQ(default_burst(10e6), 16000U);    // 12800 us of 1.25 B
-  EXPECT_EQ(default_burst(100e6), 16000U);   // 1280 us of 12.5 B
-  EXPECT_EQ(default_burst(1e9), 131000U);    // 1048 whole us of 125 B below 131072
+  EXPECT_EQ(default_burst(10e6), 3029U);     // 2423 us of 1.25 B hold two frames of 1514 B
+  EXPECT_EQ(default_burst(100e6), 12500U);   // 1 ms
+  EXPECT_EQ(default_burst(1e9), 125000U);    // 1 ms
   EXPECT_EQ(default_burst(10e9), 1250000U);  // 1 ms
 }
 
