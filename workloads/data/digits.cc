@@ -176,7 +176,8 @@ void draw_colour(std::size_t digit, SplitMix64& random, std::vector<std::uint8_t
   constexpr std::size_t kSide = 32;
   Light light(kSide, 3);
   const auto top = random_colour(random);
-  const auto bottom = random_colour(random);
+  auto bottom = top;
+  for (double& value : bottom) value = std::clamp(value + random.uniform(-0.3, 0.3), 0.0, 1.0);
   for (std::size_t c = 0; c < 3; ++c) {
     for (std::size_t row = 0; row < kSide; ++row) {
       const double down = static_cast<double>(row) / (kSide - 1);
@@ -189,15 +190,15 @@ void draw_colour(std::size_t digit, SplitMix64& random, std::vector<std::uint8_t
     return std::fabs(a[0] - b[0]) + std::fabs(a[1] - b[1]) + std::fabs(a[2] - b[2]);
   };
   auto ink = random_colour(random);
-  // Random colours differ by 1 in the mean over the three channels; 0.6 is met at once mostly.
-  for (int i = 0; i < 16 && std::min(contrast(ink, top), contrast(ink, bottom)) < 0.6; ++i) {
+  // Two random colours differ by 1 in the mean, summed over the channels; a few tries find more.
+  for (int i = 0; i < 16 && std::min(contrast(ink, top), contrast(ink, bottom)) < 1.1; ++i) {
     ink = random_colour(random);
   }
   for (std::uint64_t marks = random.below(4); marks > 0; --marks) {
-    light.paint(draw_clutter(kSide, random), random_colour(random), random.uniform(0.4, 0.9));
+    light.paint(draw_clutter(kSide, random), random_colour(random), random.uniform(0.3, 0.8));
   }
   light.paint(draw_digit(digit, kSide, random), ink, random.uniform(0.7, 1.0));
-  light.append_with_noise(random.uniform(0.02, 0.12), random, pixels);
+  light.append_with_noise(random.uniform(0.02, 0.08), random, pixels);
 }
 
 template <typename Draw>

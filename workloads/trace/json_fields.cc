@@ -118,15 +118,18 @@ bool JsonField::boolean() const {
 }
 
 std::uint64_t JsonField::unsigned_integer(std::uint64_t at_least, std::uint64_t at_most) const {
-  const bool fits = value_->is_number_unsigned() && value_->get<std::uint64_t>() >= at_least &&
-                    value_->get<std::uint64_t>() <= at_most;
+  // A value made in C++ may be of the signed kind; one that was parsed is signed only below zero.
+  const bool whole = value_->is_number_unsigned() ||
+                     (value_->is_number_integer() && value_->get<std::int64_t>() >= 0);
+  const auto number = whole ? value_->get<std::uint64_t>() : 0;
+  const bool fits = whole && number >= at_least && number <= at_most;
   if (!fits) {
     const std::string bounds = at_most == UINT64_MAX
                                    ? fmt::format("of at least {}", at_least)
                                    : fmt::format("from {} to {}", at_least, at_most);
     fail(fmt::format("expected an integer {}, found {}", bounds, describe_json(*value_)));
   }
-  return value_->get<std::uint64_t>();
+  return number;
 }
 
 double JsonField::number(double at_least, double at_most) const {

@@ -1,0 +1,192 @@
+#include "workloads/training/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "tests/trace/trace_files.h"
+#include "workloads/data/digits.h"
+
+namespace thinpipe {
+namespace {
+
+CaptureOptions options_for(const std::string& model, std::size_t workers) {
+  CaptureOptions options = parse_capture_options({{"out", "unused"}, {"model", model}});
+  options.workers = workers;
+  options.batch = 4;
+  return options;
+}
+
+std::unique_ptr<BatchSource> small_batches(const CaptureOptions& options) {
+  if (options.model == "charlstm") {
+    return make_text_batches(load_shipped_text(), options.workers, options.batch, 10);
+  }
+  ImageSet images = options.model == "lenet5" ? draw_digits(200, 1) : draw_colour_digits(200, 1);
+  return make_image_batches(std::move(images), options.workers, options.batch, options.seed);
+}
+
+std::vector<torch::Tensor> copy_of(const std::vector<torch::Tensor>& tensors) {
+  std::vector<torch::Tensor> copies;
+  for (const torch::Tensor& tensor : tensors) copies.push_back(tensor.detach().clone());
+  return copies;
+}
+
+class TrainerTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  static void SetUpTestSuite() { use_one_thread(); }
+};
+
+// Without momentum the update is w - lr * mean of the workers' gradients.
+TEST_P(TrainerTest, MeanOfRecordedGradientsIsTheUpdate) {
+  CaptureOptions options = options_for(GetParam(), 3);
+  options.momentum = 0;
+  options.learning_rate = 0.25;
+  Trainer trainer(options, small_batches(options));
+  trainer.step();
+  const auto before = copy_of(trainer.parameters());
+  std::vector<torch::Tensor> sums;
+  trainer.step([&](const WorkerStep& worker) {
+    ASSERT_EQ(worker.gradients.size(), before.size());
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (worker.worker == 0) {
+        sums.push_back(worker.gradients[i].to(torch::kDouble));
+      } else {
+        sums[i] += worker.gradients[i];
+      }
+    }
+  });
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const torch::Tensor expected = before[i].to(torch::kDouble) - 0.25 * sums[i] / 3;
+    const double error =
+        (trainer.parameters()[i].detach().to(torch::kDouble) - expected).abs().max().item<double>();
+    // Rounding of a sum of three floats, a division and an update: a few parts in 2^24 of values
+    // below 2.
+    EXPECT_LT(error, 8 * 2 * 0x1p-24) << trainer.names()[i];
+    EXPECT_GT(sums[i].abs().max().item<double>(), 0) << trainer.names()[i];
+  }
+}
+
+TEST_P(TrainerTest, ReadyTimesGrowInReadyOrderAndEndWithinTheBackwardPass) {
+  const CaptureOptions options = options_for(GetParam(), 2);
+  Trainer trainer(options, small_batches(options));
+  std::vector<std::size_t> first_order;
+  for (int step = 0; step < 3; ++step) {
+    trainer.step([&](const WorkerStep& worker) {
+      const std::vector<double>& ready = worker.times.ready;
+      ASSERT_EQ(ready.size(), trainer.names().size());
+      std::vector<std::size_t> order(ready.size());
+      std::iota(order.begin(), order.end(), 0U);
+      std::sort(order.begin(), order.end(),
+                [&](std::size_t a, std::size_t b) { return ready[a] < ready[b]; });
+      EXPECT_GT(ready[order.front()], 0);
+      EXPECT_LE(ready[order.back()], worker.times.backward);
+      EXPECT_GT(worker.times.forward, 0);
+      // The same graph on one thread runs in the same order each time.
+      if (first_order.empty()) first_order = order;
+      EXPECT_EQ(order, first_order);
+    });
+  }
+  // The last layer comes first in a backward pass, the first layer last.
+  const auto rank_of = [&](std::size_t tensor) {
+    return std::find(first_order.begin(), first_order.end(), tensor) - first_order.begin();
+  };
+  EXPECT_LT(rank_of(trainer.names().size() - 1), rank_of(0));
+}
+
+TEST_P(TrainerTest, SameSeedSameGradientsBitForBit) {
+  const CaptureOptions options = options_for(GetParam(), 2);
+  const auto run = [&] {
+    Trainer trainer(options, small_batches(options));
+    std::vector<std::vector<torch::Tensor>> gradients;
+    for (int step = 0; step < 3; ++step) {
+      trainer.step([&](const WorkerStep& worker) { gradients.push_back(worker.gradients); });
+    }
+    return gradients;
+  };
+  const auto first = run();
+  const auto second = run();
+  ASSERT_EQ(first.size(), second.size());
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    for (std::size_t j = 0; j < first[i].size(); ++j) {
+      EXPECT_TRUE(torch::equal(first[i][j], second[i][j])) << i << " " << j;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TrainerTest, ::testing::Values("lenet5", "charlstm", "resnet20"),
+                         [](const auto& instance) { return instance.param; });
+
+// The gradient handed out is that of the batch handed out, at the parameters before the step.
+TEST(Trainer, GradientsAreThoseAutogradComputesAnew) {
+  use_one_thread();
+  const CaptureOptions options = options_for("lenet5", 2);
+  Trainer trainer(options, small_batches(options));
+  for (int step = 0; step < 3; ++step) trainer.step();
+  const auto model = make_model("lenet5");
+  const auto parameters = model->parameters();
+  {
+    const torch::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      parameters[i].copy_(trainer.parameters()[i]);
+    }
+  }
+  trainer.step([&](const WorkerStep& worker) {
+    Carry carry;
+    const auto expected = torch::autograd::grad({model->loss(worker.batch, carry)}, parameters);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      EXPECT_TRUE(torch::equal(worker.gradients[i], expected[i])) << trainer.names()[i];
+    }
+  });
+}
+
+TEST(Trainer, WorkersSeeDifferentData) {
+  const CaptureOptions options = options_for("lenet5", 2);
+  const auto batches = small_batches(options);
+  EXPECT_FALSE(torch::equal(batches->next(0).inputs, batches->next(1).inputs));
+}
+
+TEST(Batches, TextTargetsAreTheSymbolsThatFollow) {
+  TextCorpus corpus;
+  for (std::uint8_t i = 0; i < 40; ++i) corpus.symbols.push_back(i);
+  // Two workers of two streams: ten symbols each, read four at a time.
+  const auto batches = make_text_batches(corpus, 2, 2, 4);
+  const Batch first = batches->next(1);
+  EXPECT_TRUE(torch::equal(first.inputs, torch::tensor({{20, 21, 22, 23}, {30, 31, 32, 33}})));
+  EXPECT_TRUE(torch::equal(first.targets, torch::tensor({{21, 22, 23, 24}, {31, 32, 33, 34}})));
+  EXPECT_EQ(batches->next(1).inputs[0][0].item<int>(), 24);
+  EXPECT_EQ(batches->next(1).inputs[0][0].item<int>(),
+            20);  // two symbols are too few: from the start
+  EXPECT_THAT(input_error([&] { make_text_batches(corpus, 2, 5, 4); }),
+              ::testing::HasSubstr("40 symbols of text, expected at least 50"));
+}
+
+TEST(Batches, AShareSmallerThanABatchIsRefused) {
+  EXPECT_THAT(input_error([] { make_image_batches(draw_digits(10, 1), 4, 3, 1); }),
+              ::testing::HasSubstr("3 images, but worker 2 of 4 has only 2"));
+}
+
+TEST(Batches, EachEpochShowsEveryImageOfTheShareOnce) {
+  ImageSet set{1, 1, 1, {}, {}, "numbers"};
+  for (std::uint8_t i = 0; i < 8; ++i) {
+    set.labels.push_back(i);
+    set.pixels.push_back(i);
+  }
+  const auto batches = make_image_batches(set, 2, 2, 1);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    std::vector<std::int64_t> seen;
+    for (int i = 0; i < 2; ++i) {
+      const torch::Tensor targets = batches->next(1).targets;
+      seen.push_back(targets[0].item<std::int64_t>());
+      seen.push_back(targets[1].item<std::int64_t>());
+    }
+    std::sort(seen.begin(), seen.end());
+    EXPECT_THAT(seen, ::testing::ElementsAre(1, 3, 5, 7));
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe

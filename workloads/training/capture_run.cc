@@ -1,0 +1,147 @@
+#include "workloads/training/capture_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <torch/version.h>
+
+#include "workloads/trace/trace_format.h"
+#include "workloads/trace/trace_writer.h"
+#include "workloads/training/interrupt.h"
+#include "workloads/training/trainer.h"
+
+namespace thinpipe {
+
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+// Fewer steps than this are too few to ask for a fall of the loss.
+constexpr std::uint64_t kStepsToFall = 20;
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+json provenance(const CaptureOptions& options, const BatchSource& batches) {
+  return {{"program", "thinpipe-capture"},
+          {"libtorch", TORCH_VERSION},
+          {"cpu", cpu_model()},
+          {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+          {"data", batches.description()},
+          {"workers", options.workers},
+          {"steps", options.steps},
+          {"batch", options.batch},
+          {"learning_rate", options.learning_rate},
+          {"momentum", options.momentum},
+          {"weight_decay", options.weight_decay},
+          {"seed", options.seed},
+          {"threads", 1},
+          {"timing", "raw; workers took turns in one process, so each is timed alone"},
+          {"warm_up_steps", kCaptureWarmUpSteps}};
+}
+
+TraceDescription describe(const CaptureOptions& options, const Trainer& trainer) {
+  TraceDescription description;
+  description.model = options.model;
+  description.origin = kOriginTraining;
+  description.ranks = options.workers;
+  description.provenance = provenance(options, trainer.batches());
+  for (std::size_t i = 0; i < trainer.names().size(); ++i) {
+    TraceTensor tensor;
+    tensor.name = trainer.names()[i];
+    tensor.shape = trainer.parameters()[i].sizes().vec();
+    tensor.elements = static_cast<std::size_t>(trainer.parameters()[i].numel());
+    description.tensors.push_back(std::move(tensor));
+  }
+  return description;
+}
+
+std::vector<std::span<const float>> spans_of(const std::vector<torch::Tensor>& tensors) {
+  std::vector<std::span<const float>> spans;
+  for (const torch::Tensor& tensor : tensors) {
+    spans.emplace_back(tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel()));
+  }
+  return spans;
+}
+
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void check_losses(const CaptureOptions& options, const CaptureSummary& summary) {
+  if (options.steps < kStepsToFall || summary.last_loss < summary.first_loss) return;
+  throw RunError(fmt::format(
+      "the loss did not fall: {:.4g} over the first tenth of {} steps, {:.4g} over the last; no "
+      "trace was kept (more steps, or another learning rate than {:g}, may help)",
+      summary.first_loss, options.steps, summary.last_loss, options.learning_rate));
+}
+
+}  // namespace
+
+CaptureSummary run_capture(const CaptureOptions& options, const StepCallback& after_step) {
+  use_one_thread();
+  Trainer trainer(options, make_batches(options));
+  const TraceDescription description = describe(options, trainer);
+  TraceWriter writer(options.out, description);
+  const std::vector<std::uint64_t> recorded = options.recorded_steps();
+
+  CaptureSummary summary;
+  std::vector<double> losses;
+  std::vector<double> forward;
+  std::vector<double> backward;
+  const Clock::time_point start = Clock::now();
+  for (std::uint64_t step = 0; step < options.steps; ++step) {
+    const bool record = std::binary_search(recorded.begin(), recorded.end(), step);
+    losses.push_back(trainer.step([&](const WorkerStep& worker) {
+      check_interrupt();
+      if (!record) return;
+      writer.add(step, worker.worker, worker.times, spans_of(worker.gradients));
+      forward.push_back(worker.times.forward);
+      backward.push_back(worker.times.backward);
+    }));
+    if (!std::isfinite(losses.back())) {
+      throw RunError(
+          fmt::format("the loss is not finite at step {}; no trace was kept (a smaller "
+                      "learning rate than {:g} may help)",
+                      step, options.learning_rate));
+    }
+    if (after_step) after_step(step, losses.back());
+  }
+  summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+
+  const std::size_t tenth = std::max<std::size_t>(1, losses.size() / 10);
+  summary.first_loss = mean(std::span(losses).first(tenth));
+  summary.last_loss = mean(std::span(losses).last(tenth));
+  check_losses(options, summary);
+  writer.finish();
+
+  summary.forward = median(forward);
+  summary.backward = median(backward);
+  summary.tensors = description.tensors.size();
+  for (const TraceTensor& tensor : description.tensors) summary.parameters += tensor.elements;
+  summary.trace_bytes = summary.parameters * sizeof(float) * options.workers * options.record;
+  return summary;
+}
+
+}  // namespace thinpipe
