@@ -120,7 +120,8 @@ constexpr std::array<int, 5> kPowers = {81, 27, 9, 3, 1};
 std::size_t ternary_pack(std::span<const float> c, float scale, std::span<float> remainder,
                          std::uint8_t* packed) {
   const std::size_t bytes = quartic_size(c.size());
-  const float limit = scale == 0 ? std::numeric_limits<float>::infinity() : scale;
+  // Nothing, not even an infinity, reaches a NaN.
+  const float limit = scale == 0 ? std::numeric_limits<float>::quiet_NaN() : scale;
   float* const left = remainder.empty() ? nullptr : remainder.data();
   std::size_t nonzero = 0;
   const std::size_t done = HWY_DYNAMIC_DISPATCH(Pack)(c.data(), bytes, full_bytes(c.size()), scale,

@@ -10,7 +10,7 @@
 namespace thinpipe {
 
 struct DgcOptions {
-  RatioSchedule ratio;
+  RatioSchedule ratio = {};
   double sample = 0.01;    ///< share of the elements that is sampled
   bool strided = false;    ///< every (1 / sample)-th element instead of random ones
   std::uint64_t seed = 1;  ///< of the sample; every step draws another

@@ -9,7 +9,7 @@
 namespace thinpipe {
 
 struct SidcoOptions {
-  RatioSchedule ratio;
+  RatioSchedule ratio = {};
   double first_ratio = 0.25;  ///< delta_1, what the first of several stages keeps
   int fixed_stages = 0;       ///< M; 0: adapted by the rule
   bool climb = false;         ///< reverse the rule's direction where it makes things worse

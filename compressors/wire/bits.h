@@ -56,7 +56,8 @@ class BitWriter {
 class BitReader {
  public:
   BitReader() = default;
-  explicit BitReader(std::span<const std::byte> in) : in_(in) {}
+  explicit BitReader(std::span<const std::byte> in)
+      : next_(in.data()), end_(in.data() + in.size()) {}
 
   std::uint64_t get(int bits) {
     if (filled_ < bits) refill(bits);
@@ -80,7 +81,7 @@ class BitReader {
   }
   /// Nothing but the zero bits that fill the last byte may be left.
   void expect_end() const {
-    if (at_ != in_.size() || filled_ >= 8 || pending_ != 0) {
+    if (next_ != end_ || filled_ >= 8 || pending_ != 0) {
       throw PayloadError("payload has bits after the last position");
     }
   }
@@ -92,22 +93,22 @@ class BitReader {
   }
   /// At least `needed` <= 32 bits into pending_.
   void refill(int needed) {
-    while (filled_ <= 24 && in_.size() - at_ >= 4) {
+    while (filled_ <= 24 && end_ - next_ >= 4) {
       std::uint32_t word = 0;
-      std::memcpy(&word, in_.data() + at_, sizeof word);
+      std::memcpy(&word, next_, sizeof word);
       pending_ |= static_cast<std::uint64_t>(word) << filled_;
       filled_ += 32;
-      at_ += 4;
+      next_ += 4;
     }
-    while (filled_ < needed && at_ < in_.size()) {
-      pending_ |= static_cast<std::uint64_t>(in_[at_++]) << filled_;
+    while (filled_ < needed && next_ != end_) {
+      pending_ |= static_cast<std::uint64_t>(*next_++) << filled_;
       filled_ += 8;
     }
     if (filled_ < needed) throw PayloadError("payload ends within its positions");
   }
 
-  std::span<const std::byte> in_;
-  std::size_t at_ = 0;
+  const std::byte* next_ = nullptr;
+  const std::byte* end_ = nullptr;
   std::uint64_t pending_ = 0;  ///< fewer than 64 bits, the rest zero
   int filled_ = 0;
 };

@@ -1,0 +1,94 @@
+#include "compressors/kernels/compact.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/compressors/support/bits.h"
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/targets.h"
+
+namespace thinpipe {
+namespace {
+
+using testing::bits;
+using testing::for_each_target;
+
+constexpr KeyOrder kOrders[] = {KeyOrder::kMagnitude, KeyOrder::kLargest, KeyOrder::kSmallest};
+
+void expect_plain(std::span<const float> x, KeyOrder order, std::int32_t limit) {
+  std::vector<std::uint32_t> plain_positions;
+  std::vector<float> plain_values;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (key_of(x[i], order) < limit) continue;
+    plain_positions.push_back(static_cast<std::uint32_t>(i));
+    plain_values.push_back(x[i]);
+  }
+  // Exactly the promised room, so that a sanitizer sees any store past it.
+  std::vector<std::uint32_t> positions(plain_positions.size() + kCompactSlack);
+  std::vector<float> values(plain_values.size() + kCompactSlack);
+  const std::size_t count = compact(x, order, limit, positions.data(), values.data());
+  ASSERT_EQ(count, plain_positions.size());
+  positions.resize(count);
+  values.resize(count);
+  EXPECT_EQ(positions, plain_positions);
+  EXPECT_EQ(bits(values), bits(plain_values));
+  EXPECT_EQ(count_at_least(x, order, limit), count);
+}
+
+TEST(Compact, SameAsAPlainLoop) {
+  auto inputs = testing::finite_inputs();
+  for (auto& input : testing::non_finite_inputs()) inputs.push_back(std::move(input));
+  for_each_target([&] {
+    for (const auto& [name, x] : inputs) {
+      SCOPED_TRACE(name);
+      for (KeyOrder order : kOrders) {
+        expect_plain(x, order, kMinKey);
+        expect_plain(x, order, kMaxKey);
+        for (std::size_t i = 0; i < std::min<std::size_t>(x.size(), 3); ++i) {
+          expect_plain(x, order, key_of(x[i * 31 % x.size()], order));
+        }
+      }
+    }
+  });
+}
+
+TEST(Keys, RankAsDocumented) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kTiny = std::numeric_limits<float>::denorm_min();
+  const auto rank = [](std::vector<float> values, KeyOrder order) {
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      EXPECT_GT(key_of(values[i - 1], order), key_of(values[i], order)) << i;
+    }
+  };
+  rank({-kNan, -kInfinity, 3, -2, kTiny, -0.0F}, KeyOrder::kMagnitude);
+  rank({kNan, kInfinity, 3, 2, kTiny, -0.0F, -kTiny, -2, -kInfinity, -kNan}, KeyOrder::kLargest);
+  rank({-kNan, -kInfinity, -3, -2, -kTiny, 0, kTiny, 2, kInfinity, kNan}, KeyOrder::kSmallest);
+  for (KeyOrder order : kOrders) {
+    EXPECT_EQ(key_of(-0.0F, order), key_of(0.0F, order));
+    for (std::uint32_t all_ones : {0x7fffffffU, 0xffffffffU}) {
+      EXPECT_GT(key_of(std::bit_cast<float>(all_ones), order), kMinKey);
+    }
+  }
+}
+
+TEST(Keys, AboveAThresholdComparesExactly) {
+  constexpr float kMax = std::numeric_limits<float>::max();
+  for (double threshold : {0.0, 1e-300, 1e-45, 0.1, 0.10000000149011612, 1.0, 3e38, 1e300}) {
+    const std::int32_t limit = key_above(threshold);
+    for (float near : {0.0F, 1e-45F, 0.1F, 1.0F, kMax}) {
+      for (float x : {std::nextafter(near, 0.0F), near, std::nextafter(near, 1e38F), -near}) {
+        EXPECT_EQ(key_of(x, KeyOrder::kMagnitude) >= limit,
+                  static_cast<double>(std::fabs(x)) > threshold)
+            << x << " > " << threshold;
+      }
+    }
+  }
+  EXPECT_EQ(key_above(-1), 0);
+  EXPECT_GT(key_above(std::numeric_limits<double>::quiet_NaN()),
+            key_of(std::numeric_limits<float>::infinity(), KeyOrder::kMagnitude));
+}
+
+}  // namespace
+}  // namespace thinpipe

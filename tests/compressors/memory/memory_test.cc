@@ -1,0 +1,124 @@
+#include "compressors/memory/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace thinpipe {
+namespace {
+
+using Floats = std::vector<float>;
+
+Floats copy(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+TEST(NoMemory, PassesTheGradientThrough) {
+  const auto memory = make_no_memory(3, false);
+  const Floats g = {1, 2, 3};
+  EXPECT_EQ(memory->add(g, 1.0F).data(), g.data());
+  EXPECT_TRUE(memory->remainder().empty());
+  EXPECT_EQ(memory->passes(), 0);
+  EXPECT_DOUBLE_EQ(memory->relative_error(g, Floats{1, 2, 0}), 3 / std::sqrt(14.0));
+}
+
+TEST(NoMemory, HoldsAndScales) {
+  const auto memory = make_no_memory(2, true);
+  memory->hold(Floats{1, 2}, 1.0F);
+  memory->hold(Floats{1, 2}, 0.5F);
+  EXPECT_EQ(copy(memory->add(Floats{1, 10}, 1.0F)), (Floats{2.5, 13}));
+  EXPECT_EQ(memory->relative_error(Floats{1, 10}, Floats{2.5, 13}), 0);
+  EXPECT_EQ(copy(memory->add(Floats{4, 8}, 0.5F)), (Floats{2, 4}));  // the sum started anew
+  memory->hold(Floats{1, 1}, 1.0F);
+  memory->reset();
+  EXPECT_EQ(copy(memory->add(Floats{4, 8}, 0.5F)), (Floats{2, 4}));
+}
+
+TEST(ResidualMemory, KeepsWhatWasNotSent) {
+  const auto memory = make_residual_memory(3, 1.0F);
+  EXPECT_EQ(copy(memory->add(Floats{1, 2, 3}, 1.0F)), (Floats{1, 2, 3}));
+  memory->sent(std::vector<std::uint32_t>{0, 2}, Floats{1, 2.5});
+  EXPECT_DOUBLE_EQ(memory->relative_error({}, Floats{1, 0, 2.5}),
+                   std::sqrt(4 + 0.25) / std::sqrt(14.0));
+  EXPECT_EQ(copy(memory->add(Floats{1, 1, 1}, 1.0F)), (Floats{1, 3, 1.5}));
+}
+
+TEST(ResidualMemory, DecaysOncePerPeriod) {
+  const auto memory = make_residual_memory(1, 0.5F);
+  memory->add(Floats{8}, 1.0F);
+  memory->sent({}, {});
+  memory->hold(Floats{1}, 1.0F);  // 0.5 * 8 + 1
+  memory->hold(Floats{1}, 1.0F);  // + 1
+  EXPECT_EQ(copy(memory->add(Floats{1}, 1.0F)), Floats{7});
+  EXPECT_EQ(copy(memory->add(Floats{1}, 1.0F)), Floats{4.5});
+}
+
+TEST(ResidualMemory, ForgetsWhatIsNotFinite) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto memory = make_residual_memory(3, 1.0F);
+  memory->add(Floats{kInfinity, std::nanf(""), 1}, 1.0F);
+  memory->sent(std::vector<std::uint32_t>{0, 1}, Floats{kInfinity, std::nanf("")});
+  EXPECT_EQ(copy(memory->add(Floats{1, 1, 1}, 1.0F)), (Floats{1, 1, 2}));
+}
+
+TEST(MomentumMemory, MomentumCorrection) {
+  // DGC eq. 7: u = 0.5 u + g, v = v + u, with g = 1 always: u = 1, 1.5, 1.75; v = 1, 2.5, 4.25.
+  const auto memory = make_momentum_memory(2, {.momentum = 0.5F, .masking = true});
+  const Floats g = {1, 1};
+  EXPECT_EQ(copy(memory->add(g, 1.0F)), (Floats{1, 1}));
+  EXPECT_EQ(copy(memory->add(g, 1.0F)), (Floats{2.5, 2.5}));
+  memory->sent(std::vector<std::uint32_t>{1}, Floats{2.5});
+  // Element 1 starts anew: u = 1, v = 1.
+  EXPECT_EQ(copy(memory->add(g, 1.0F)), (Floats{4.25, 1}));
+}
+
+TEST(MomentumMemory, WithoutMaskingTheVelocityRunsOn) {
+  const auto memory = make_momentum_memory(1, {.momentum = 0.5F, .masking = false});
+  memory->add(Floats{1}, 1.0F);
+  memory->sent(std::vector<std::uint32_t>{0}, Floats{1});
+  EXPECT_EQ(copy(memory->add(Floats{1}, 1.0F)), Floats{1.5});
+}
+
+TEST(MomentumMemory, Nesterov) {
+  // DGC eq. 10: u = 0.5 (u + 1): 0.5, 0.75; v = v + u + 1: 1.5, 3.25.
+  const auto memory = make_momentum_memory(1, {.momentum = 0.5F, .nesterov = true});
+  EXPECT_EQ(copy(memory->add(Floats{1}, 1.0F)), Floats{1.5});
+  EXPECT_EQ(copy(memory->add(Floats{1}, 1.0F)), Floats{3.25});
+}
+
+TEST(ClippedMemory, ScalesToTheLimitPerWorker) {
+  // Limit 10 for 4 workers: 10 / sqrt(4) = 5 each. |(6, 8)| = 10 is halved, |(3, 4)| = 5 stays.
+  const auto memory = make_clipped_memory(make_residual_memory(2, 1.0F), 10, 4);
+  EXPECT_EQ(copy(memory->add(Floats{6, 8}, 1.0F)), (Floats{3, 4}));
+  EXPECT_EQ(copy(memory->add(Floats{3, 4}, 1.0F)), (Floats{6, 8}));
+  EXPECT_EQ(memory->passes(), 2);
+}
+
+TEST(Memory, StateRoundTripsInTheMiddleOfAPeriod) {
+  const auto kinds = [] {
+    std::vector<std::unique_ptr<Memory>> memories;
+    memories.push_back(make_no_memory(2, true));
+    memories.push_back(make_residual_memory(2, 0.5F));
+    memories.push_back(make_momentum_memory(2, {}));
+    memories.push_back(make_clipped_memory(make_momentum_memory(2, {}), 1, 2));
+    return memories;
+  };
+  auto originals = kinds();
+  auto copies = kinds();
+  for (std::size_t i = 0; i < originals.size(); ++i) {
+    originals[i]->add(Floats{1, -2}, 1.0F);
+    originals[i]->sent(std::vector<std::uint32_t>{0}, Floats{1});
+    originals[i]->hold(Floats{3, 4}, 1.0F);
+    std::vector<std::byte> state(originals[i]->state_size());
+    ByteWriter out(state);
+    originals[i]->save(out);
+    EXPECT_EQ(out.size(), state.size());
+    ByteReader in(state);
+    copies[i]->load(in);
+    EXPECT_NO_THROW(in.expect_end());
+    EXPECT_EQ(copy(copies[i]->add(Floats{1, 1}, 1.0F)),
+              copy(originals[i]->add(Floats{1, 1}, 1.0F)));
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,93 @@
+#include "compressors/select/top_k.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/selection.h"
+#include "tests/compressors/support/targets.h"
+
+namespace thinpipe {
+namespace {
+
+using testing::for_each_target;
+using testing::make_selection;
+using testing::plain_top_k;
+using testing::positions_of;
+
+void expect_exact(const std::string& name, const std::vector<float>& x) {
+  SCOPED_TRACE(name);
+  TopK top_k(x.size());
+  Selection selection = make_selection(x.size());
+  for (KeyOrder order : {KeyOrder::kMagnitude, KeyOrder::kLargest, KeyOrder::kSmallest}) {
+    for (double ratio : {0.001, 0.01, 0.1, 0.7, 1.0}) {
+      const std::size_t k = target_count(ratio, x.size());
+      const std::int32_t kth = top_k.select(x, order, k, selection);
+      const auto expected = plain_top_k(x, order, k);
+      ASSERT_EQ(positions_of(selection), expected) << "ratio " << ratio;
+      for (std::size_t i = 0; i < k; ++i) {
+        ASSERT_EQ(key_of(selection.values[i], order), key_of(x[expected[i]], order));
+      }
+      if (k == 0) continue;
+      std::int32_t least = kMaxKey;
+      for (std::uint32_t position : expected) least = std::min(least, key_of(x[position], order));
+      ASSERT_EQ(kth, least);
+    }
+  }
+}
+
+TEST(TopK, ExactOnFiniteInputs) {
+  for_each_target([] {
+    for (const auto& [name, x] : testing::finite_inputs()) expect_exact(name, x);
+  });
+}
+
+TEST(TopK, ExactOnNonFiniteInputs) {
+  for (const auto& [name, x] : testing::non_finite_inputs()) expect_exact(name, x);
+}
+
+TEST(TopK, ExactWhereASampleMisleads) {
+  // Everything that counts lies in one short stretch, which a sample of 1 in 32 may miss or hit
+  // too often: the bracket fails on one side or the other and the histogram has to help.
+  for (std::size_t start : {0UL, 777UL, 15000UL}) {
+    for (std::size_t length : {1UL, 50UL, 400UL, 3000UL}) {
+      std::vector<float> x = testing::bell(20000, start);
+      for (std::size_t i = start; i < start + length; ++i) x[i] *= 1e6F;
+      expect_exact("stretch", x);
+    }
+  }
+}
+
+TEST(TopK, OnePassUnlessTheSampleMisleads) {
+  const auto x = testing::heavy(200000, 1);
+  TopK top_k(x.size());
+  Selection selection = make_selection(x.size());
+  for (std::size_t k : {20UL, 200UL, 2000UL, 20000UL, 190000UL}) {
+    top_k.select(x, KeyOrder::kMagnitude, k, selection);
+    EXPECT_EQ(selection.passes, 1) << k;
+  }
+}
+
+TEST(TargetCount, IsTheCeilingOfTheDecimalRatio) {
+  EXPECT_EQ(target_count(0.001, 1000), 1U);
+  EXPECT_EQ(target_count(0.001, 1001), 2U);
+  EXPECT_EQ(target_count(0.07, 100), 7U);  // 0.07 * 100 = 7.000000000000001 in doubles
+  EXPECT_EQ(target_count(0.001, 5), 1U);   // at least one
+  EXPECT_EQ(target_count(1, 12345), 12345U);
+  EXPECT_EQ(target_count(0.5, 0), 0U);  // nothing to choose from
+  EXPECT_EQ(target_count(0.001, 25559081), 25560U);
+}
+
+TEST(RatioSchedule, OneRatioPerEpochThenTheFinalOne) {
+  const RatioSchedule schedule{.ratio = 0.001, .warmup = {0.25, 0.0625}};
+  EXPECT_EQ(schedule.at(0), 0.25);
+  EXPECT_EQ(schedule.at(0.99), 0.25);
+  EXPECT_EQ(schedule.at(1), 0.0625);
+  EXPECT_EQ(schedule.at(2), 0.001);
+  EXPECT_EQ(schedule.at(1e300), 0.001);
+  EXPECT_EQ(schedule.at(-1), 0.25);
+  EXPECT_EQ(schedule.greatest(), 0.25);
+  EXPECT_EQ((RatioSchedule{.ratio = 0.3}).at(0), 0.3);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,65 @@
+// Specs that between them use every part, and short ways to run a compressor.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compressors/registry.h"
+
+namespace thinpipe::testing {
+
+inline const std::vector<std::string>& all_specs() {
+  static const std::vector<std::string> specs = {
+      "none",
+      "topk",
+      "topk:ratio=0.1,positions=golomb",
+      "topk:memory=none,ratio=0.001",
+      "topk:decay=0.5,positions=run16,ratio=1",
+      "topk:values=mean,memory=momentum,nesterov=true",
+      "topk:memory=none,delay=3,clip=0.5",
+      "dgc",
+      "dgc:ratio=0.1,sampling=strided,nesterov=true,masking=false",
+      "dgc:memory=residual,clip=1,workers=4,warmup=0.25/0.0625",
+      "sidco",
+      "sidco:ratio=0.01,stages=3,positions=golomb",
+      "sidco:adapt=climb,q=1,ratio=0.01",
+      "3lc",
+      "3lc:s=1.9,memory=none",
+      "3lc:zre=false,memory=momentum",
+      "sbc",
+      "sbc:p=0.01,delay=10",
+      "sbc:p=0.1,memory=momentum,positions=run16"};
+  return specs;
+}
+
+inline std::unique_ptr<Compressor> make(const std::string& spec, std::size_t elements,
+                                        const std::string& name = "layer.weight") {
+  return make_compressor(
+      parse_spec(spec),
+      {.name = name, .shape = {static_cast<std::int64_t>(elements)}, .elements = elements}, {});
+}
+
+struct Encoded {
+  EncodeReport report;
+  std::vector<std::byte> payload;
+};
+
+/// One encode() into a payload of its exact size.
+inline Encoded encode(Compressor& compressor, std::span<const float> gradient,
+                      std::uint64_t step = 0) {
+  const GradientInput input{.values = gradient, .squares = {}, .step = step, .epoch = 0};
+  Encoded result;
+  result.payload.resize(compressor.max_encoded_size());
+  result.report = compressor.encode(input, result.payload);
+  result.payload.resize(result.report.encoded_bytes);
+  return result;
+}
+
+inline std::vector<float> decode(const Compressor& compressor, std::span<const std::byte> payload) {
+  std::vector<float> out(compressor.elements(), 0.0F);
+  compressor.decode_add(payload, 1.0F, out);
+  return out;
+}
+
+}  // namespace thinpipe::testing

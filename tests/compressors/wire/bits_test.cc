@@ -1,0 +1,77 @@
+#include "compressors/wire/bits.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "compressors/random.h"
+
+namespace thinpipe {
+namespace {
+
+TEST(Bits, LowestBitFirst) {
+  std::vector<std::byte> bytes(2);
+  BitWriter out(bytes);
+  out.put(0b1, 1);
+  out.put(0b10, 2);  // bits 1 and 2: 0, 1
+  out.put_unary(3);  // 0001 in bits 3 to 6
+  out.put(0b11, 2);  // bits 7 and 8
+  EXPECT_EQ(out.finish(), 2U);
+  EXPECT_EQ(static_cast<int>(bytes[0]), 0b11000101);
+  EXPECT_EQ(static_cast<int>(bytes[1]), 0b00000001);
+}
+
+TEST(Bits, RoundTripAtEveryWidthInExactlyEnoughSpace) {
+  SplitMix64 random(3);
+  for (int round = 0; round < 200; ++round) {
+    struct Item {
+      bool unary;
+      std::uint64_t value;
+      int bits;
+    };
+    std::vector<Item> items;
+    std::size_t total = 0;
+    for (int i = 0; i < 40; ++i) {
+      const bool unary = random.below(2) == 0;
+      const int width = static_cast<int>(random.below(33));
+      const std::uint64_t value =
+          unary ? random.below(150) : random.next() & ((std::uint64_t{1} << width) - 1);
+      items.push_back({unary, value, width});
+      total += unary ? value + 1 : static_cast<std::size_t>(width);
+    }
+    std::vector<std::byte> bytes((total + 7) / 8);
+    BitWriter out(bytes);
+    for (const Item& item : items) {
+      if (item.unary) {
+        out.put_unary(item.value);
+      } else {
+        out.put(item.value, item.bits);
+      }
+    }
+    ASSERT_EQ(out.finish(), bytes.size());
+    BitReader in(bytes);
+    for (const Item& item : items) {
+      ASSERT_EQ(item.unary ? in.get_unary() : in.get(item.bits), item.value);
+    }
+    EXPECT_NO_THROW(in.expect_end());
+  }
+}
+
+TEST(Bits, ReaderRefusesToRunOverTheEnd) {
+  std::vector<std::byte> zeros(5);
+  BitReader unary(zeros);
+  EXPECT_THROW(unary.get_unary(), PayloadError);
+  BitReader bits(zeros);
+  bits.get(32);
+  EXPECT_THROW(bits.get(9), PayloadError);
+  EXPECT_THROW(BitReader(zeros).expect_end(), PayloadError);
+  std::vector<std::byte> padded = {std::byte{0b101}};
+  BitReader in(padded);
+  in.get(1);
+  EXPECT_THROW(in.expect_end(), PayloadError);  // the padding has a one
+  in.get(2);
+  EXPECT_NO_THROW(in.expect_end());
+}
+
+}  // namespace
+}  // namespace thinpipe
