@@ -76,22 +76,33 @@ struct Plot {
   }
 };
 
-void add_curve(const Curve& curve, Plot& plot) {
-  std::string joined, trusted, doubtful;
+std::string rows_of(const Curve& curve, bool is_trusted) {
+  std::string rows;
   for (const ChartPoint& point : curve.points) {
+    if (point.is_trusted != is_trusted) continue;
     const Interval interval = point.interval.value_or(Interval{point.y, point.y});
-    const std::string row =
-        fmt::format("{} {} {} {}\n", point.x, point.y, interval.low, interval.high);
-    if (point.is_trusted) joined += row;
-    (point.is_trusted ? trusted : doubtful) += row;
+    rows += fmt::format("{} {} {} {}\n", point.x, point.y, interval.low, interval.high);
   }
-  const std::string colour = stand_in(series_ink(curve.style));
-  const std::string grey = stand_in(static_cast<int>(Ink::kMuted));
-  if (curve.has_line) plot.add(joined, "using 1:2 with lines lw 1.6 lc " + colour);
-  if (!curve.has_markers) return;
+  return rows;
+}
+
+// Lines at the bottom, then what is not to be trusted, so that it hides nothing that is.
+void add_curves(const std::vector<Curve>& curves, Plot& plot) {
   const std::string bars = "using 1:2:3:4 with yerrorbars lw 1.4 ps 0.75 ";
-  plot.add(trusted, bars + fmt::format("pt {} lc {}", point_type(curve.style, true), colour));
-  plot.add(doubtful, bars + fmt::format("pt {} lc {}", point_type(curve.style, false), grey));
+  for (const Curve& curve : curves) {
+    if (!curve.has_line) continue;
+    plot.add(rows_of(curve, true),
+             "using 1:2 with lines lw 1.6 lc " + stand_in(series_ink(curve.style)));
+  }
+  for (const bool is_trusted : {false, true}) {
+    for (const Curve& curve : curves) {
+      if (!curve.has_markers) continue;
+      const int ink = is_trusted ? series_ink(curve.style) : static_cast<int>(Ink::kMuted);
+      plot.add(
+          rows_of(curve, is_trusted),
+          bars + fmt::format("pt {} lc {}", point_type(curve.style, is_trusted), stand_in(ink)));
+    }
+  }
 }
 
 std::string overlay(const Chart& chart, const std::vector<Curve>& curves, const Canvas& canvas) {
@@ -125,7 +136,7 @@ std::string draw_chart(const Chart& chart) {
         stand_in(static_cast<int>(Ink::kMuted)));
   }
   Plot plot;
-  for (const Curve& curve : curves) add_curve(curve, plot);
+  add_curves(curves, plot);
   for (const Mark& mark : chart.marks) {
     plot.add(fmt::format("{} {}\n", mark.x, mark.y),
              fmt::format("using 1:2 with points pt 12 ps 1.3 lw 1.8 lc {}",

@@ -59,13 +59,10 @@ double dodged(double rate, std::size_t index, std::size_t count) {
 Figure fidelity(const Group& group, const std::string& id) {
   Figure figure{id + "-fidelity", "Fidelity of the links", "", {}, {}};
   figure.caption =
-      "Left: bytes the queueing disciplines counted over the bytes the messages should take. "
-      "Middle: "
-      "how long the shaper's largest burst lasts at the link's rate, against a step; what is "
-      "shorter "
-      "than a burst is not shaped. Right: processor time left over; where it nears zero the "
-      "machine, "
-      "not the link, sets the pace. Compressors are set side by side at each rate.";
+      "Bytes on the wire: what the queueing disciplines counted against what the messages should "
+      "take. Resolution of the shaper: how long its largest burst lasts at the link's rate, as a "
+      "share of the step; shorter events are not shaped. Idle processor: where it nears zero, the "
+      "machine and not the link sets the pace. Compressors stand side by side at each rate.";
   std::vector<Curve> drawn;
   for (const Check& check : checks()) {
     Chart chart;

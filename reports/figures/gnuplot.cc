@@ -118,9 +118,13 @@ std::string run_gnuplot(const std::string& script) {
 std::string gnuplot_quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char byte : text) {
-    if (byte == '\'')
-      quoted += '\'';  // doubled inside single quotes, where nothing else is special
-    quoted += byte == '\n' || byte == '\r' ? ' ' : byte;
+    // Inside single quotes nothing is special but the quote itself; what could end the string or
+    // start a command elsewhere is exchanged rather than escaped.
+    if (byte == '\'' || byte == '`') {
+      quoted += "\xe2\x80\x99";  // U+2019, an apostrophe to the eye
+    } else {
+      quoted += byte == '\n' || byte == '\r' ? ' ' : byte;
+    }
   }
   return quoted + "'";
 }

@@ -11,7 +11,7 @@ namespace thinpipe {
 /// is no gnuplot on PATH (saying what to install) or when it fails (with its first complaint).
 std::string run_gnuplot(const std::string& script);
 
-/// `text` as a gnuplot string literal; line ends become spaces.
+/// `text` as a gnuplot string literal: line ends become spaces, quotes typographic apostrophes.
 std::string gnuplot_quoted(std::string_view text);
 
 }  // namespace thinpipe

@@ -49,6 +49,8 @@ void name_colours(std::string& text) {
   }
   for (const char* quote : {"'", "\""}) {
     replace_all(text, fmt::format("{0}black{0}", quote), fmt::format("{0}currentColor{0}", quote));
+    // The halo that sets a point off from its line is the page's colour, not paper.
+    replace_all(text, fmt::format("{0}white{0}", quote), fmt::format("{0}var(--panel){0}", quote));
   }
 }
 
@@ -69,7 +71,7 @@ std::string finish_svg(std::string_view gnuplot_svg, const SvgFrame& frame,
   text = std::regex_replace(text, kFont, "");
   name_colours(text);
   return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 {} {}\" "
+      "<svg class=\"chart\" viewBox=\"0 0 {} {}\" "
       "role=\"img\" "
       "aria-label=\"{}\">{}<g class=\"overlay\">{}</g></svg>",
       frame.width, frame.height, escape_html(frame.alt), text, overlay);

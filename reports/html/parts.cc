@@ -46,9 +46,10 @@ std::string named_values(const std::string& title, const NamedValues& values) {
 
 std::string table(const Table& table, const std::string& label, bool is_sortable) {
   std::string text = fmt::format(
-      "<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
-      "aria-label=\"{}\">\n<table{}>\n<thead><tr>",
-      escape_html(label), is_sortable ? " class=\"sortable\"" : "");
+      "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">\n"
+      "<table class=\"{}{}\">\n<thead><tr>",
+      escape_html(label), is_sortable ? "sortable" : "plain",
+      table.text_columns == table.columns.size() ? " words" : "");
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     text += fmt::format("<th scope=\"col\"{}>{}</th>",
                         i < table.text_columns ? "" : " class=\"figure\"",

@@ -68,10 +68,12 @@ tbody th{font-weight:600}
 .sortable tbody th,.verdict tbody th{position:sticky;left:0;background:var(--page)}
 .figure{text-align:right}
 td:not(.figure){white-space:normal;overflow-wrap:anywhere}
+.words th,.words td{white-space:normal;overflow-wrap:anywhere;min-width:7em}
+.words td:last-child{min-width:16em}
 .detail{display:block;color:var(--soft);font-size:.82em}
 .best{background:var(--best);font-weight:700}
 .best .detail{font-weight:400}
-.doubtful{color:var(--muted);font-style:italic}
+.doubtful,.doubtful .detail{color:var(--muted);font-style:italic}
 th button{all:unset;cursor:pointer;white-space:nowrap}
 th button::after{content:" \2195";opacity:.45}
 th[aria-sort=ascending] button::after{content:" \2191";opacity:1}
@@ -84,7 +86,8 @@ dl div{display:grid;grid-template-columns:minmax(9em,2fr) 3fr;gap:12px;padding:3
 dt{color:var(--soft);overflow-wrap:anywhere}
 dd{margin:0;overflow-wrap:anywhere}
 @media (max-width:820px){main{padding:20px 14px 40px}.figures,.columns{grid-template-columns:minmax(0,1fr)}
-figure{padding:12px 10px}h1{font-size:1.5rem}th,td{padding:6px 8px}}
+figure{padding:12px 10px}h1{font-size:1.5rem}th,td{padding:6px 8px}
+tbody th{max-width:40vw;white-space:normal;overflow-wrap:anywhere}}
 @media print{:root{--page:#fff;--panel:#fff;--ink:#000;--soft:#333;--line:#bbb;--grid:#ddd}
 body{font-size:11pt}main{max-width:none;padding:0}figure,tr{break-inside:avoid}
 h2,h3{break-after:avoid}.scroll{overflow:visible;border:0}.sortable{font-size:6.5pt}

@@ -1,6 +1,7 @@
 // Compressors by link rates.
 #include "reports/statistics/quantile.h"
 #include "reports/tables/table.h"
+#include "reports/text/lists.h"
 #include "reports/text/units.h"
 #include "reports/verdict/verdict.h"
 
@@ -9,10 +10,20 @@ namespace {
 
 const char* const kAbsent = "\xe2\x80\x93";  // an en dash
 
-std::string break_even_detail(const BreakEven& even) {
-  if (!even.low && !even.high) return "";
-  return (even.low ? format_rate(*even.low) : "open") + " to " +
-         (even.high ? format_rate(*even.high) : "open");
+// The interval of a break-even rate; or what a claim about all rates leaves out.
+std::string break_even_detail(const Group& group, const Series& series) {
+  const BreakEven& even = series.break_even;
+  if (even.low || even.high) {
+    return (even.low ? format_rate(*even.low) : "open") + " to " +
+           (even.high ? format_rate(*even.high) : "open");
+  }
+  std::vector<std::string> missing;
+  for (const double rate : group.rates) {
+    const Cell* cell = series.at(rate);
+    if (cell == nullptr || !cell->speedup) missing.push_back(format_rate(rate));
+  }
+  if (series.is_baseline() || missing.empty()) return "";
+  return "not told at " + listed(missing);
 }
 
 TableCell rate_cell(const Group& group, const Series& series, double rate) {
@@ -57,9 +68,9 @@ std::string break_even_text(const Series& series) {
     case BreakEven::Kind::kNothingMeasured:
       return kAbsent;
     case BreakEven::Kind::kPaysEverywhere:
-      return "all measured rates";
+      return "at every rate";
     case BreakEven::Kind::kPaysNowhere:
-      return "nowhere measured";
+      return "at no rate";
     case BreakEven::Kind::kPaysBelow:
       return "up to " + format_rate(series.break_even.rate);
     case BreakEven::Kind::kPaysAbove:
@@ -77,7 +88,7 @@ Table overview_table(const Group& group) {
     std::vector<TableCell> row = {{series.label, "", std::nullopt, series.style}};
     for (const double rate : group.rates) row.push_back(rate_cell(group, series, rate));
     row.push_back(
-        {break_even_text(series), break_even_detail(series.break_even), series.break_even.rate});
+        {break_even_text(series), break_even_detail(group, series), series.break_even.rate});
     row.push_back(mean_cell(group, series));
     table.rows.push_back(std::move(row));
   }

@@ -1,0 +1,174 @@
+// Whole reports: self-contained, safe against hostile records, readable without gnuplot as
+// Markdown.
+#include "reports/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+#include "base/error.h"
+#include "reports/html/html.h"
+#include "reports/markdown/markdown.h"
+#include "tests/reports/sample.h"
+#include "tests/reports/synthetic_run.h"
+
+namespace thinpipe {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kHostile =
+    "</title></style><script>alert('x')</script><img src=x onerror=alert(1)>\"' --> | `a` ";
+
+// Every string of the records that an attacker could choose.
+Records hostile_records() {
+  Records records = sample::synthetic_run({{4}, {1e7, 1e9}, 1, 8, true});
+  Header& header = records.headers[0];
+  header.created = kHostile;
+  header.command = {kHostile, "http://evil.example/x.js"};
+  header.trace = {{"model", kHostile}, {"elements", kHostile}, {kHostile, {{kHostile, kHostile}}}};
+  header.fingerprint = {{"cpu", kHostile}, {kHostile, 1}};
+  records.notes = {kHostile};
+  records.file = kHostile + "/records.jsonl";
+  for (Point& point : records.points) {
+    point.id += kHostile;
+    point.axes.compressor += kHostile;
+    point.axes.pattern += kHostile;
+    point.axes.link += "," + kHostile;
+    for (std::string& reason : point.reasons) reason += kHostile;
+  }
+  return records;
+}
+
+std::string contents(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+TEST(Html, IsSelfContained) {
+  const std::string page = render_html(sample::synthetic_run());
+  EXPECT_LT(page.size(), 3u << 20);
+  EXPECT_THAT(page, Not(HasSubstr("http://")));
+  EXPECT_THAT(page, Not(HasSubstr("https://")));
+  EXPECT_THAT(page, Not(HasSubstr("url(")));
+  EXPECT_THAT(page, Not(HasSubstr("@import")));
+  EXPECT_THAT(page, Not(HasSubstr("src=")));
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
+  EXPECT_LT(page.find("What was found"), page.find("Step time against link rate"));
+}
+
+TEST(Html, HostileRecordsStayText) {
+  const std::string page = render_html(hostile_records());
+  EXPECT_EQ(count(page, "<script"), 1u);  // the report's own
+  EXPECT_EQ(count(page, "<title>\n"), 0u);
+  EXPECT_EQ(count(page, "<img"), 0u);
+  EXPECT_EQ(count(page, "</style>"), 1u);
+  EXPECT_EQ(count(page, "-->"), 0u);
+  static const std::regex kLoads("<[^>]*(src|href|action|data)=[\"']?(https?:|//|javascript:)");
+  EXPECT_FALSE(std::regex_search(page.substr(0, 20000), kLoads));
+  EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;"));
+}
+
+TEST(Markdown, HostileRecordsStayText) {
+  const std::string text = render_markdown(hostile_records());
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("    ", 0) == 0) continue;  // code blocks take any text
+    EXPECT_THAT(line, Not(HasSubstr("<script")));
+    EXPECT_THAT(line, Not(HasSubstr("<img")));
+  }
+}
+
+// Every row of a table must have as many cells as its head, whatever the records say.
+TEST(Markdown, TablesKeepTheirShape) {
+  for (const Records& records : {sample::synthetic_run(), hostile_records()}) {
+    std::istringstream lines(render_markdown(records));
+    std::size_t columns = 0, rows = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.rfind("|", 0) != 0) {
+        columns = 0;
+        continue;
+      }
+      const std::size_t bars = count(line, "|") - count(line, "\\|");
+      if (columns == 0) columns = bars;
+      EXPECT_EQ(bars, columns) << line;
+      ++rows;
+    }
+    EXPECT_GT(rows, 30u);
+  }
+}
+
+TEST(Report, WritesBothFormatsBesideTheRecords) {
+  const sample::TemporaryFolder folder;
+  std::ofstream(folder.path() / "records.jsonl") << sample::records_text(sample::synthetic_run());
+  EXPECT_EQ(write_report(folder.path(), {ReportFormat::kHtml, ""}), folder.path() / "report.html");
+  EXPECT_EQ(write_report(folder.path(), {ReportFormat::kMarkdown, ""}),
+            folder.path() / "report.md");
+  EXPECT_THAT(contents(folder.path() / "report.html"), HasSubstr("</html>"));
+  EXPECT_THAT(contents(folder.path() / "report.md"), HasSubstr("# thinpipe report"));
+  const std::filesystem::path elsewhere = folder.path() / "other.html";
+  write_report(folder.path() / "records.jsonl", {ReportFormat::kHtml, elsewhere});
+  EXPECT_EQ(contents(elsewhere),
+            contents(folder.path() / "report.html"));  // same records, same report
+}
+
+TEST(Report, WithoutGnuplotMarkdownStillWorks) {
+  const sample::TemporaryFolder folder;
+  std::ofstream(folder.path() / "records.jsonl") << sample::records_text(sample::synthetic_run());
+  const std::string path = getenv("PATH");
+  setenv("PATH", folder.path().c_str(), 1);
+  EXPECT_THROW(write_report(folder.path(), {ReportFormat::kHtml, ""}), RunError);
+  EXPECT_NO_THROW(write_report(folder.path(), {ReportFormat::kMarkdown, ""}));
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "report.html"));  // nothing half-made
+}
+
+TEST(Report, RefusesWhatHasNothingToReport) {
+  const sample::TemporaryFolder folder;
+  EXPECT_THROW(write_report(folder.path(), {}), InputError);
+  std::ofstream(folder.path() / "records.jsonl") << header_json(sample::header()).dump() << "\n";
+  EXPECT_THROW(write_report(folder.path(), {}), InputError);
+  EXPECT_THROW(parse_report_format("pdf"), InputError);
+  EXPECT_EQ(parse_report_format("md"), ReportFormat::kMarkdown);
+}
+
+TEST(Report, AnOutputThatCannotBeWrittenIsNamed) {
+  const sample::TemporaryFolder folder;
+  std::ofstream(folder.path() / "records.jsonl") << sample::records_text(sample::synthetic_run());
+  try {
+    write_report(folder.path(), {ReportFormat::kMarkdown, folder.path() / "no" / "report.md"});
+    FAIL();
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no/report.md"));
+  }
+}
+
+// Whatever byte a killed run stopped at, its report renders or says that there is nothing yet.
+TEST(Report, OfATruncatedFileNeverCrashes) {
+  const std::string text = sample::records_text(sample::synthetic_run({{4}, {1e7}, 1, 8, true}));
+  const sample::TemporaryFolder folder;
+  for (std::size_t length = 0; length <= text.size(); length += 997) {
+    std::ofstream(folder.path() / "records.jsonl") << text.substr(0, length);
+    try {
+      write_report(folder.path(), {ReportFormat::kMarkdown, ""});
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("no finished point"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe

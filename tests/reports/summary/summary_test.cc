@@ -1,0 +1,108 @@
+#include "reports/summary/summary.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/reports/sample.h"
+
+namespace thinpipe {
+namespace {
+
+Records records_of(std::vector<Point> points) {
+  Records records;
+  records.headers = {sample::header()};
+  records.points = std::move(points);
+  return records;
+}
+
+std::vector<double> constant(double value) { return std::vector<double>(8, value); }
+
+Point with_status(Point point, Status status, const std::string& reason) {
+  point.status = status;
+  point.reasons = {reason};
+  return point;
+}
+
+TEST(Summary, GroupsByRanksAndLinkButNotByRate) {
+  Point slow = sample::point("none", 1e7, 0, {1});
+  slow.axes.link = "rate=10mbit,delay=10ms";
+  slow.axes.delay = 0.01;
+  Point eight = sample::point("none", 1e7, 0, {1});
+  eight.axes.ranks = 8;
+  const Records records = records_of(
+      {eight, slow, sample::point("none", 1e7, 0, {1}), sample::point("none", 1e8, 0, {1})});
+  const Summary summary = summarize(records);
+  ASSERT_EQ(summary.groups.size(), 3u);
+  EXPECT_EQ(summary.groups[0].title, "4 ranks");
+  EXPECT_EQ(summary.groups[0].rates, (std::vector<double>{1e7, 1e8}));
+  EXPECT_EQ(summary.groups[1].title, "4 ranks, delay=10ms");
+  EXPECT_EQ(summary.groups[2].title, "8 ranks");
+}
+
+// none takes 2 s, topk 0.5 s at 10 Mbit/s: 4 times as fast; 2 s against 4 s at 1 Gbit/s: 0.5 times.
+// ln 4 to -ln 2 over ln 100: zero after 2/3: 10^(7 + 4/3).
+TEST(Summary, SpeedupAndBreakEven) {
+  const Records records = records_of(
+      {sample::point("none", 1e7, 0, constant(2)), sample::point("none", 1e9, 0, constant(2)),
+       sample::point("topk", 1e7, 0, constant(0.5)), sample::point("topk", 1e9, 0, constant(4))});
+  const Summary summary = summarize(records);
+  const Series& none = summary.groups[0].series[0];
+  const Series& topk = summary.groups[0].series[1];
+  EXPECT_TRUE(none.is_baseline());
+  EXPECT_EQ(none.style, 0u);
+  EXPECT_FALSE(none.cells[0].speedup.has_value());
+  EXPECT_DOUBLE_EQ(topk.cells[0].speedup->value, 4);
+  EXPECT_DOUBLE_EQ(topk.cells[1].speedup->value, 0.5);
+  EXPECT_EQ(topk.break_even.kind, BreakEven::Kind::kPaysBelow);
+  EXPECT_NEAR(topk.break_even.rate / 2.1544346900318843e8, 1, 1e-12);
+}
+
+TEST(Summary, InvalidRepeatsCountOnlyWhereThereIsNoGoodOne) {
+  const Records records = records_of(
+      {sample::point("none", 1e7, 0, constant(2)),
+       with_status(sample::point("none", 1e7, 1, constant(9)), Status::kInvalid, "clock"),
+       with_status(sample::point("topk", 1e7, 0, constant(1)), Status::kInvalid, "clock"),
+       with_status(sample::point("sbc", 1e7, 0, {}), Status::kFailed, "died")});
+  const Summary summary = summarize(records);
+  const std::vector<Series>& series = summary.groups[0].series;  // none, sbc, topk
+  EXPECT_DOUBLE_EQ(series[0].cells[0].step_time->value, 2);
+  EXPECT_EQ(series[0].cells[0].invalid, 1);
+  EXPECT_EQ(series[1].cells[0].status, Status::kFailed);
+  EXPECT_FALSE(series[1].cells[0].step_time.has_value());
+  EXPECT_EQ(series[2].cells[0].status, Status::kInvalid);
+  EXPECT_TRUE(series[2].cells[0].step_time.has_value());
+  EXPECT_FALSE(series[2].cells[0].speedup.has_value());
+  EXPECT_EQ(series[2].break_even.kind, BreakEven::Kind::kNothingMeasured);
+}
+
+// Medians of the repeats 1 and 3, of all 2: both are 50 % off.
+TEST(Summary, RepeatsThatDisagreeAreMeasured) {
+  const Records records = records_of(
+      {sample::point("none", 1e7, 0, constant(1)), sample::point("none", 1e7, 1, constant(3))});
+  EXPECT_DOUBLE_EQ(*summarize(records).groups[0].series[0].cells[0].repeat_spread, 0.5);
+}
+
+TEST(Summary, TheFastestPatternOfNoneIsTheBaseline) {
+  Point library = sample::point("none", 1e7, 0, constant(3));
+  library.id += "|mpi";
+  library.axes.pattern = "allreduce-mpi";
+  const Records records = records_of({library, sample::point("none", 1e7, 0, constant(2)),
+                                      sample::point("topk", 1e7, 0, constant(1))});
+  const Summary summary = summarize(records);
+  const Group& group = summary.groups[0];
+  ASSERT_EQ(group.series.size(), 3u);
+  EXPECT_EQ(group.series[0].label, "none (allreduce-mpi)");
+  EXPECT_DOUBLE_EQ(group.series[2].cells[0].speedup->value, 2);
+  EXPECT_NEAR(group.series[0].cells[0].speedup->value, 2.0 / 3, 1e-15);
+}
+
+TEST(Summary, StepsWithoutATimeAreNotCompared) {
+  const Records records =
+      records_of({sample::point("none", 1e7, 0, constant(2)),
+                  sample::point("topk", 1e7, 0, constant(0)), sample::point("sbc", 1e7, 0, {})});
+  const Summary summary = summarize(records);
+  EXPECT_FALSE(summary.groups[0].series[1].cells[0].step_time.has_value());
+  EXPECT_FALSE(summary.groups[0].series[2].cells[0].speedup.has_value());
+}
+
+}  // namespace
+}  // namespace thinpipe

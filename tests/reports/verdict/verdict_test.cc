@@ -1,0 +1,112 @@
+#include "reports/verdict/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/reports/sample.h"
+#include "tests/reports/synthetic_run.h"
+
+namespace thinpipe {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<double> around(double value) {
+  std::vector<double> samples;
+  for (int i = -4; i <= 4; ++i) samples.push_back(value * (1 + 0.001 * i));
+  return samples;
+}
+
+Records records_of(std::vector<Point> points) {
+  Records records;
+  records.headers = {sample::header()};
+  records.points = std::move(points);
+  return records;
+}
+
+TEST(Verdict, SaysWhoWinsByHowMuchAndWhereItStops) {
+  const Records records = records_of(
+      {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),
+       sample::point("topk", 1e7, 0, around(0.5)), sample::point("topk", 1e9, 0, around(4)),
+       sample::point("sbc", 1e7, 0, around(1)), sample::point("sbc", 1e9, 0, around(8))});
+  const std::vector<std::string> sentences = verdict(records);
+  ASSERT_EQ(sentences.size(), 3u);
+  EXPECT_THAT(sentences[0], HasSubstr("At 10 Mbit/s topk wins, 4 times as fast as none (3."));
+  EXPECT_THAT(sentences[0],
+              HasSubstr("at 1 Gbit/s none wins: the fastest compressor, topk, is only 0.5 times"));
+  // topk: 10^(7 + 4/3) = 215 Mbit/s. sbc: ln 2 to -ln 4: after 1/3, 10^(7 + 2/3) = 46.4 Mbit/s.
+  EXPECT_EQ(
+      sentences[1],
+      "Compression stops paying above these link rates: topk (215 Mbit/s) and sbc (46.4 Mbit/s).");
+  EXPECT_THAT(sentences[2], HasSubstr("6 points passed the checks"));
+}
+
+TEST(Verdict, DoesNotNameAWinnerThatTheIntervalsCannotTell) {
+  const Records records = records_of(
+      {sample::point("none", 1e7, 0, around(1)), sample::point("topk", 1e7, 0, around(0.9995))});
+  EXPECT_THAT(verdict(records)[0], HasSubstr("none is as good as any"));
+  const Records tie = records_of({sample::point("none", 1e7, 0, around(1)),
+                                  sample::point("sbc", 1e7, 0, around(0.5)),
+                                  sample::point("topk", 1e7, 0, around(0.5001))});
+  EXPECT_THAT(verdict(tie)[0], HasSubstr("not told apart from topk"));
+}
+
+TEST(Verdict, InvalidPointsDecideNothing) {
+  Point invalid = sample::point("topk", 1e7, 0, around(0.1));
+  invalid.status = Status::kInvalid;
+  invalid.reasons = {"clock drifted"};
+  const Records records = records_of({sample::point("none", 1e7, 0, around(1)), invalid,
+                                      sample::point("sbc", 1e7, 0, around(0.5))});
+  const std::vector<std::string> sentences = verdict(records);
+  EXPECT_THAT(sentences[0], HasSubstr("sbc wins"));
+  EXPECT_THAT(sentences[1], Not(HasSubstr("topk")));
+  EXPECT_THAT(sentences.back(),
+              HasSubstr("1 point failed a check (topk at 10 Mbit/s; first reason: clock drifted)"));
+}
+
+TEST(Verdict, WithoutABaselineItStillRanks) {
+  const Records records = records_of(
+      {sample::point("sbc", 1e7, 0, around(0.5)), sample::point("topk", 1e7, 0, around(0.25))});
+  const std::vector<std::string> sentences = verdict(records);
+  EXPECT_THAT(sentences[0], HasSubstr("topk is fastest with 250 ms a step"));
+  EXPECT_THAT(sentences[1], HasSubstr("cannot be told"));
+}
+
+TEST(Verdict, NothingMeasuredIsSaid) {
+  Point failed = sample::point("topk", 1e7, 0, {});
+  failed.status = Status::kFailed;
+  failed.reasons = {"no namespaces"};
+  const std::vector<std::string> sentences = verdict(records_of({failed}));
+  EXPECT_THAT(sentences[0], HasSubstr("no compressor was measured that can be trusted"));
+  EXPECT_THAT(sentences.back(), HasSubstr("first reason: no namespaces"));
+  EXPECT_TRUE(verdict(Records{}).empty());
+}
+
+TEST(Verdict, NamesTheGroupWhenThereAreSeveral) {
+  sample::SyntheticRun run;
+  run.ranks = {2, 4};
+  for (const std::string& sentence : verdict(sample::synthetic_run(run))) {
+    EXPECT_TRUE(sentence.rfind("[2 ranks] ", 0) == 0 || sentence.rfind("[4 ranks] ", 0) == 0 ||
+                sentence.rfind("With care", 0) == 0)
+        << sentence;
+  }
+}
+
+TEST(Verdict, FewStepsHaveNoIntervalAndThatIsSaid) {
+  const Records records =
+      records_of({sample::point("none", 1e7, 0, {1, 1}), sample::point("topk", 1e7, 0, {0.5})});
+  const std::vector<std::string> sentences = verdict(records);
+  EXPECT_THAT(sentences[0], HasSubstr("too few steps for an interval"));
+  EXPECT_THAT(sentences.back(), HasSubstr("fewer than 6 steps"));
+}
+
+TEST(Verdict, DifferentTracesAreACaution) {
+  Records records = records_of({sample::point("none", 1e7, 0, around(1))});
+  records.headers.push_back(sample::header());
+  records.headers[1].trace["identity"] = "sha256:11";
+  EXPECT_THAT(verdict(records).back(), HasSubstr("different traces"));
+}
+
+}  // namespace
+}  // namespace thinpipe
