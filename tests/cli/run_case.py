@@ -18,7 +18,8 @@ def run(script, binaries, folder):
     environment = {name: os.environ[name] for name in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS",
                                                        "TSAN_OPTIONS") if name in os.environ}
     environment |= {"PATH": f"{binaries}:{os.environ.get('PATH', '/usr/bin:/bin')}",
-                    "BIN": str(binaries), "LC_ALL": "C.UTF-8", "TMPDIR": str(folder)}
+                    "BIN": str(binaries), "ROOT": str(script.parents[3]),
+                    "LC_ALL": "C.UTF-8", "TMPDIR": str(folder)}
     return subprocess.run(["bash", "-u", script], cwd=folder, env=environment,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
