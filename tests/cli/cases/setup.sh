@@ -1,6 +1,6 @@
 # ./setup with stand-ins for apt-get and dpkg-query: nothing is installed.
 mkdir stubs
-for tool in bash env readlink dirname cat chmod touch true; do ln -s "$(command -v $tool)" stubs/; done
+for tool in bash env readlink dirname cat chmod touch true; do ln -s "$(type -P $tool)" stubs/; done
 stub() { printf '#!/bin/bash\n%s\n' "$2" > "stubs/$1"; chmod +x "stubs/$1"; }
 stub dpkg-query 'for last; do :; done; [[ " $HAVE " == *" $last "* || $HAVE == all || -e installed ]] && echo -n installed'
 stub apt-cache 'echo "  Candidate: 1.0"'
