@@ -41,6 +41,7 @@ double DensePipeline::relative_error(const GradientInput& gradient,
 }
 
 void DensePipeline::hold(const GradientInput& gradient) {
+  if (parts_.period == 1) Compressor::hold(gradient);  // refuses
   check_size(identity_, "the gradient", gradient.values.size());
   parts_.memory->hold(gradient.values, 1.0F);
 }

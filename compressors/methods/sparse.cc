@@ -13,11 +13,14 @@ MethodInfo sparse_method(const SparseMethod& method) {
   info.summary = method.summary;
   info.source = method.source;
   info.aggregation = Aggregation::kAllGather;
-  info.parameters = join({ratio_parameters(method.ratio, method.ratio_name), method.parameters,
-                          memory_parameters(method.memory),
-                          encoding_parameters(method.values, method.positions)});
-  info.expected_bits = [ratio_name = method.ratio_name](const Parameters& parameters) {
-    return sparse_bits(parameters, parameters.real(ratio_name));
+  const bool has_ratio = !method.ratio_name.empty();
+  info.parameters = join(
+      {has_ratio ? ratio_parameters(method.ratio, method.ratio_name) : std::vector<ParameterInfo>{},
+       method.parameters, memory_parameters(method.memory),
+       encoding_parameters(method.values, method.positions)});
+  info.expected_bits = [has_ratio, ratio_name = method.ratio_name,
+                        density = method.density](const Parameters& parameters) {
+    return sparse_bits(parameters, has_ratio ? parameters.real(ratio_name) : density(parameters));
   };
   info.make = [make_selector = method.selector](const Parameters& parameters,
                                                 const TensorInfo& tensor,

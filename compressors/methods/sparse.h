@@ -15,7 +15,7 @@ struct SparseMethod {
   std::string name;
   std::string summary;
   std::string source;
-  // Defaults of the shared parameters.
+  // Defaults of the shared parameters. An empty ratio_name: the method aims at no ratio.
   std::string ratio_name = "ratio";
   std::string ratio = "0.001";
   std::string memory = "residual";
@@ -25,6 +25,8 @@ struct SparseMethod {
   std::function<std::unique_ptr<Selector>(const Parameters&, const TensorInfo&,
                                           const CompressorSettings&)>
       selector;
+  /// Share of the elements it is expected to send, for listings; needed without a ratio only.
+  std::function<double(const Parameters&)> density = {};
 };
 
 /// The method that puts the selector into a SparsePipeline.

@@ -1,0 +1,155 @@
+// What the memories promise over many steps (SBC Theorem II.1).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/methods.h"
+
+namespace thinpipe {
+namespace {
+
+using testing::decode;
+using testing::encode;
+using testing::make;
+
+constexpr std::size_t kElements = 3001;
+constexpr std::uint64_t kSteps = 60;
+
+/// The floats of a state, `from` bytes after its envelope (docs/wire-format.md).
+std::vector<float> floats_of_state(const Compressor& compressor, std::size_t from) {
+  std::vector<std::byte> state;
+  compressor.save_state(state);
+  std::uint32_t spec = 0;
+  std::uint32_t tensor = 0;
+  std::memcpy(&spec, state.data() + 8, 4);
+  std::memcpy(&tensor, state.data() + 12 + spec, 4);
+  std::vector<float> values(compressor.elements());
+  const std::size_t body = 8 + 4 + spec + 4 + tensor + 8;
+  std::memcpy(values.data(), state.data() + body + from, values.size() * sizeof(float));
+  return values;
+}
+
+std::vector<float> gradient_of(std::uint64_t step) { return testing::heavy(kElements, 100 + step); }
+
+TEST(Invariant, InputsAreDecodedOrStillInTheResidual) {
+  for (const char* spec :
+       {"topk:ratio=0.01", "topk:ratio=0.05,values=mean", "dgc:memory=residual,ratio=0.01",
+        "sidco:ratio=0.01", "sidco:ratio=0.01,adapt=climb", "3lc", "3lc:s=1.75", "3lc:zre=false",
+        "sbc:p=0.01", "sbc:p=0.01,delay=4"}) {
+    SCOPED_TRACE(spec);
+    const auto compressor = make(spec, kElements);
+    std::vector<double> inputs(kElements, 0.0);
+    std::vector<double> decoded(kElements, 0.0);
+    std::vector<double> scale(kElements, 0.0);
+    for (std::uint64_t step = 0; step < kSteps; ++step) {
+      const auto gradient = gradient_of(step);
+      for (std::size_t i = 0; i < kElements; ++i) {
+        inputs[i] += static_cast<double>(gradient[i]);
+        scale[i] += std::fabs(static_cast<double>(gradient[i]));
+      }
+      if ((step + 1) % compressor->period() != 0) {
+        compressor->hold({.values = gradient, .squares = {}, .step = step});
+        continue;
+      }
+      const auto values = decode(*compressor, encode(*compressor, gradient, step).payload);
+      for (std::size_t i = 0; i < kElements; ++i) {
+        decoded[i] += static_cast<double>(values[i]);
+        scale[i] += std::fabs(static_cast<double>(values[i]));
+      }
+    }
+    const auto residual = floats_of_state(*compressor, 1);
+    double sent = 0;
+    for (std::size_t i = 0; i < kElements; ++i) {
+      // Two roundings a step, each at most 2^-24 of what the residual holds, which is never more
+      // than everything that came in and went out.
+      ASSERT_NEAR(inputs[i], decoded[i] + static_cast<double>(residual[i]),
+                  2 * static_cast<double>(kSteps) * 0x1p-24 * scale[i])
+          << i;
+      sent += std::fabs(decoded[i]);
+    }
+    EXPECT_GT(sent, 0);
+  }
+}
+
+TEST(Invariant, MomentumWithoutMaskingLosesNothing) {
+  // Sum of the velocities u_t of plain momentum = decoded + v.
+  for (bool nesterov : {false, true}) {
+    const auto compressor =
+        make(std::string("dgc:ratio=0.01,masking=false,nesterov=") + (nesterov ? "true" : "false"),
+             kElements);
+    std::vector<double> velocity(kElements, 0.0);
+    std::vector<double> inputs(kElements, 0.0);
+    std::vector<double> decoded(kElements, 0.0);
+    std::vector<double> scale(kElements, 0.0);
+    for (std::uint64_t step = 0; step < kSteps; ++step) {
+      const auto gradient = gradient_of(step);
+      const auto values = decode(*compressor, encode(*compressor, gradient, step).payload);
+      for (std::size_t i = 0; i < kElements; ++i) {
+        const auto g = static_cast<double>(gradient[i]);
+        velocity[i] = nesterov ? 0.9F * (velocity[i] + g) : 0.9F * velocity[i] + g;
+        inputs[i] += nesterov ? velocity[i] + g : velocity[i];
+        decoded[i] += static_cast<double>(values[i]);
+        scale[i] += 10 * std::fabs(g) + std::fabs(static_cast<double>(values[i]));
+      }
+    }
+    const auto left = floats_of_state(*compressor, kElements * sizeof(float));
+    for (std::size_t i = 0; i < kElements; ++i) {
+      ASSERT_NEAR(inputs[i], decoded[i] + static_cast<double>(left[i]),
+                  8 * static_cast<double>(kSteps) * 0x1p-24 * scale[i]);
+    }
+  }
+}
+
+TEST(Invariant, DgcIsTheAlgorithmOfThePaper) {
+  // u = m u + g; v = v + u; what is sent is v there, exactly; then u and v are 0 there.
+  for (bool masking : {false, true}) {
+    const auto compressor =
+        make(std::string("dgc:ratio=0.02,masking=") + (masking ? "true" : "false"), kElements);
+    std::vector<float> u(kElements, 0.0F);
+    std::vector<float> v(kElements, 0.0F);
+    for (std::uint64_t step = 0; step < kSteps; ++step) {
+      const auto gradient = gradient_of(step);
+      const auto encoded = encode(*compressor, gradient, step);
+      const auto values = decode(*compressor, encoded.payload);
+      std::size_t sent = 0;
+      for (std::size_t i = 0; i < kElements; ++i) {
+        const float kept = 0.9F * u[i];
+        u[i] = kept + gradient[i];
+        v[i] = v[i] + u[i];
+        if (values[i] == 0) {
+          ASSERT_LE(static_cast<double>(std::fabs(v[i])), encoded.report.threshold * (1 + 1e-6));
+          continue;
+        }
+        ASSERT_EQ(values[i], v[i]);
+        ++sent;
+        v[i] = 0;
+        if (masking) u[i] = 0;
+      }
+      ASSERT_EQ(sent, encoded.report.selected_elements);
+    }
+  }
+}
+
+TEST(Invariant, DelayedExchangeIsOfTheSum) {
+  // Where everything is sent, a period of 3 decodes to the sum of 3 gradients, again and again.
+  for (const char* spec : {"topk:ratio=1,delay=3", "topk:ratio=1,delay=3,memory=none",
+                           "3lc:delay=3", "sbc:delay=3,p=1"}) {
+    const auto compressor = make(spec, 4);
+    EXPECT_EQ(compressor->period(), 3U);
+    const std::vector<float> gradient = {4, 4, 4, 4};
+    for (int period = 0; period < 2; ++period) {
+      compressor->hold({.values = gradient, .squares = {}});
+      compressor->hold({.values = gradient, .squares = {}});
+      EXPECT_EQ(decode(*compressor, encode(*compressor, gradient).payload),
+                (std::vector<float>{12, 12, 12, 12}))
+          << spec;
+    }
+  }
+  const std::vector<float> gradient(4);
+  EXPECT_THROW(make("none", 4)->hold({.values = gradient, .squares = {}}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace thinpipe

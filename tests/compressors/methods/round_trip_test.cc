@@ -1,0 +1,136 @@
+// What holds for every method, whatever it computes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/compressors/support/bits.h"
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/methods.h"
+#include "tests/compressors/support/targets.h"
+
+namespace thinpipe {
+namespace {
+
+using testing::all_specs;
+using testing::bits;
+using testing::decode;
+using testing::encode;
+using testing::make;
+
+TEST(Methods, AnotherWorkersCompressorDecodesTheSame) {
+  for (const std::string& spec : all_specs()) {
+    for (const auto& [name, gradient] : testing::finite_inputs()) {
+      SCOPED_TRACE(spec + ", " + name);
+      const auto sender = make(spec, gradient.size());
+      const auto receiver = make(spec, gradient.size());
+      for (std::uint64_t step = 0; step < 3; ++step) {
+        const auto encoded = encode(*sender, gradient, step);
+        ASSERT_LE(encoded.report.encoded_bytes, sender->max_encoded_size());
+        ASSERT_LE(encoded.report.selected_elements, gradient.size());
+        ASSERT_GE(encoded.report.passes, gradient.empty() ? 0 : 1);
+        const auto decoded = decode(*receiver, encoded.payload);
+        ASSERT_EQ(bits(decoded), bits(decode(*sender, encoded.payload)));
+        std::size_t nonzero = 0;
+        for (float value : decoded) nonzero += value != 0 ? 1 : 0;
+        ASSERT_LE(nonzero, encoded.report.selected_elements);
+        const double error = sender->relative_error(
+            {.values = gradient, .squares = {}, .step = step, .epoch = 0}, encoded.payload);
+        // Huge values overflow in the residual.
+        ASSERT_TRUE(name.starts_with("huge") || (std::isfinite(error) && error >= 0)) << error;
+      }
+    }
+  }
+}
+
+TEST(Methods, NonFiniteInputNeverCrashesAndAlwaysDecodes) {
+  for (const std::string& spec : all_specs()) {
+    for (const auto& [name, gradient] : testing::non_finite_inputs()) {
+      SCOPED_TRACE(spec + ", " + name);
+      const auto compressor = make(spec, gradient.size());
+      for (std::uint64_t step = 0; step < 3; ++step) {
+        const auto encoded = encode(*compressor, gradient, step);
+        ASSERT_NO_THROW(decode(*compressor, encoded.payload));
+      }
+      compressor->reset();
+      const std::vector<float> sound = testing::bell(gradient.size(), 1);
+      for (float value : decode(*compressor, encode(*compressor, sound).payload)) {
+        ASSERT_TRUE(std::isfinite(value));
+      }
+    }
+  }
+}
+
+TEST(Methods, DecodeAddsTimesFactorFromAnyAddress) {
+  const auto gradient = testing::heavy(1003, 1);
+  for (const std::string& spec : all_specs()) {
+    SCOPED_TRACE(spec);
+    const auto compressor = make(spec, gradient.size());
+    const auto encoded = encode(*compressor, gradient);
+    const auto once = decode(*compressor, encoded.payload);
+    std::vector<std::byte> shifted(encoded.payload.size() + 1);
+    std::copy(encoded.payload.begin(), encoded.payload.end(), shifted.begin() + 1);
+    std::vector<float> out(gradient.size(), 1.0F);
+    compressor->decode_add(std::span(shifted).subspan(1), 0.25F, out);
+    for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], 1.0F + 0.25F * once[i]);
+  }
+}
+
+TEST(Methods, SamePayloadOnEveryTarget) {
+  const auto gradient = testing::heavy(20003, 1);
+  for (const std::string& spec : all_specs()) {
+    SCOPED_TRACE(spec);
+    std::vector<std::vector<std::byte>> payloads;
+    testing::for_each_target([&] {
+      const auto compressor = make(spec, gradient.size());
+      for (std::uint64_t step = 0; step < 3; ++step) encode(*compressor, gradient, step);
+      payloads.push_back(encode(*compressor, gradient, 3).payload);
+    });
+    for (const auto& payload : payloads) EXPECT_EQ(payload, payloads[0]);
+  }
+}
+
+TEST(Methods, RelativeErrorIsOfWhatWasCompressed) {
+  // memory=none: c is the gradient, so the error can be computed from outside.
+  const auto gradient = testing::heavy(5000, 2);
+  for (const char* spec : {"topk:memory=none", "3lc:memory=none", "sbc:memory=none,p=0.1"}) {
+    const auto compressor = make(spec, gradient.size());
+    const auto encoded = encode(*compressor, gradient);
+    const auto decoded = decode(*compressor, encoded.payload);
+    double error = 0;
+    double norm = 0;
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      error += std::pow(static_cast<double>(decoded[i]) - static_cast<double>(gradient[i]), 2);
+      norm += std::pow(static_cast<double>(gradient[i]), 2);
+    }
+    EXPECT_NEAR(compressor->relative_error({.values = gradient, .squares = {}}, encoded.payload),
+                std::sqrt(error / norm), 1e-12)
+        << spec;
+    // In the first step a residual memory compresses the gradient alone: the same error.
+    std::string with_memory = spec;
+    with_memory.replace(with_memory.find("none"), 4, "residual");
+    const auto other = make(with_memory, gradient.size());
+    const auto again = encode(*other, gradient);
+    EXPECT_NEAR(other->relative_error({.values = gradient, .squares = {}}, again.payload),
+                std::sqrt(error / norm), 1e-6);
+  }
+}
+
+TEST(Methods, RefuseArraysOfTheWrongSize) {
+  for (const std::string& spec : all_specs()) {
+    const auto compressor = make(spec, 100);
+    std::vector<std::byte> payload(compressor->max_encoded_size());
+    const std::vector<float> short_one(99);
+    const std::vector<float> right(100);
+    std::vector<float> out(101);
+    EXPECT_THROW(compressor->encode({.values = short_one, .squares = {}}, payload), InputError);
+    EXPECT_THROW(compressor->encode({.values = right, .squares = {}},
+                                    std::span(payload).first(payload.size() - 1)),
+                 InputError);
+    EXPECT_THROW(compressor->decode_add(payload, 1, out), InputError);
+    EXPECT_THROW(compressor->relative_error({.values = short_one, .squares = {}}, payload),
+                 InputError);
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,77 @@
+// Checkpoints of compressors.
+#include <gtest/gtest.h>
+
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/methods.h"
+
+namespace thinpipe {
+namespace {
+
+using testing::all_specs;
+using testing::encode;
+using testing::make;
+
+TEST(State, ARestoredCompressorGoesOnAlike) {
+  for (const std::string& spec : all_specs()) {
+    SCOPED_TRACE(spec);
+    const auto original = make(spec, 1003);
+    for (std::uint64_t step = 0; step < 7; ++step) {
+      encode(*original, testing::heavy(1003, step), step);
+    }
+    std::vector<std::byte> state;
+    original->save_state(state);
+    const auto restored = make(spec, 1003);
+    encode(*restored, testing::heavy(1003, 50));  // whatever it did before is replaced
+    restored->load_state(state);
+    for (std::uint64_t step = 7; step < 14; ++step) {
+      const auto gradient = testing::heavy(1003, step);
+      ASSERT_EQ(encode(*restored, gradient, step).payload,
+                encode(*original, gradient, step).payload);
+    }
+  }
+}
+
+TEST(State, ResetForgetsEverything) {
+  for (const std::string& spec : all_specs()) {
+    SCOPED_TRACE(spec);
+    const auto used = make(spec, 1003);
+    for (std::uint64_t step = 0; step < 12; ++step) encode(*used, testing::heavy(1003, step), step);
+    used->reset();
+    const auto fresh = make(spec, 1003);
+    for (std::uint64_t step = 0; step < 6; ++step) {
+      const auto gradient = testing::heavy(1003, step);
+      ASSERT_EQ(encode(*used, gradient, step).payload, encode(*fresh, gradient, step).payload);
+    }
+  }
+}
+
+TEST(State, RefusesWhatIsNotItsOwn) {
+  std::vector<std::byte> state;
+  make("topk", 100)->save_state(state);
+  const auto refused = [](const std::string& spec, std::size_t elements, const std::string& name,
+                          std::span<const std::byte> bytes) {
+    const auto compressor = make(spec, elements, name);
+    EXPECT_THROW(compressor->load_state(bytes), InputError);
+  };
+  EXPECT_NO_THROW(make("topk", 100)->load_state(state));
+  EXPECT_NO_THROW(make("topk:ratio=0.01", 100)->load_state(state));  // the default, spelt out
+  refused("topk:ratio=0.02", 100, "layer.weight", state);
+  refused("dgc", 100, "layer.weight", state);
+  refused("topk", 101, "layer.weight", state);
+  refused("topk", 100, "layer.bias", state);
+  for (std::size_t size = 0; size < state.size(); size += size < 140 ? 1 : 37) {
+    refused("topk", 100, "layer.weight", std::span(state).first(size));
+  }
+  auto other = state;
+  other.push_back(std::byte{0});
+  refused("topk", 100, "layer.weight", other);
+  other = state;
+  other[4] = std::byte{2};  // the version
+  refused("topk", 100, "layer.weight", other);
+  other = state;
+  other[0] = std::byte{0};
+  refused("topk", 100, "layer.weight", other);
+}
+
+}  // namespace
+}  // namespace thinpipe
