@@ -113,6 +113,7 @@ double Meter::goodput_ratio(const LinkSpec& link) {
 json Meter::measure(const SweepPoint& point, Launch& launch, const std::function<void()>& stepped) {
   json record = describe(point);
   PointSamples samples;
+  samples.aggregation = find_method(point.compressor.name).aggregation;
   if (star_.size() > 1) samples.goodput_ratio = goodput_ratio(point.link);
   star_.set_links(point.link);
   const std::uint64_t steps = options_.warmup + options_.steps;

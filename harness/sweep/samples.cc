@@ -77,6 +77,16 @@ WireBounds wire_bounds(const PointSamples& samples) {
           bytes + 2 * kFrameHeader * frames + kSlackBytes * steps * hosts};
 }
 
+double bus_bandwidth(Aggregation aggregation, const std::vector<json>& ranks) {
+  const double seconds = slowest(ranks).at("exchange");
+  const double n = static_cast<double>(ranks.size());
+  // Every rank's array in an all-reduce, all ranks' messages in an all-gather.
+  const double all = sum_over(ranks, "payload_bytes");
+  const double bytes =
+      aggregation == Aggregation::kAllReduce ? 2 * (n - 1) / n * all / n : (n - 1) / n * all;
+  return seconds > 0 ? bytes * 8 / seconds : 0;
+}
+
 json metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
   json metrics;
   const auto timed = [&](const char* name, const char* field) {
@@ -107,6 +117,10 @@ json metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
                  const double wanted = sum_over(ranks, "target");
                  return wanted > 0 ? sum_over(ranks, "selected") / wanted : 0;
                }));
+  metrics["bus_bandwidth"] =
+      metric("bit/s", "higher", "timed", per_step(samples, [&](const auto& ranks) {
+               return bus_bandwidth(samples.aggregation, ranks);
+             }));
   const double host_steps = static_cast<double>(samples.answers.size()) *
                             static_cast<double>(samples.answers.at(0).size());
   metrics["wire_bytes"] =

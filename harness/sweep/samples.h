@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "compressors/compressor.h"
+
 namespace thinpipe {
 
 /// The measured steps of one point: answers[step][rank] is a worker's `stepped` message.
 struct PointSamples {
+  Aggregation aggregation = Aggregation::kAllGather;
   std::vector<std::vector<nlohmann::json>> answers;
   std::uint64_t wire_up = 0;    ///< bytes all hosts sent in them, by their qdiscs
   std::uint64_t wire_down = 0;  ///< bytes the switch sent to all hosts
@@ -27,6 +30,11 @@ struct WireBounds {
   double most = 0;   ///< every message in frames of its own, each acknowledged by a frame
 };
 WireBounds wire_bounds(const PointSamples& samples);
+
+/// Bus bandwidth of one step as nccl-tests defines it, in bit/s of payload: what each rank must
+/// send over its link, over the time the exchange took on the slowest rank. All-reduce of S bytes:
+/// 2(n-1)/n S; all-gather of S bytes in all: (n-1)/n S.
+double bus_bandwidth(Aggregation aggregation, const std::vector<nlohmann::json>& ranks);
 
 /// The `metrics` of docs/records.md.
 nlohmann::json metrics_of(const PointSamples& samples, std::size_t dense_bytes);
