@@ -74,7 +74,6 @@ std::string bash_completion(const Verb& command, const std::vector<Verb>& verbs)
   }
   std::string cases;
   for (const Verb& verb : verbs) cases += verb_function(verb.name, verb);
-  Verb top = command;
   std::string text =
       "# bash completion for thinpipe; made by `thinpipe --completion bash`.\n"
       "_thinpipe() {\n"
@@ -89,7 +88,7 @@ std::string bash_completion(const Verb& command, const std::vector<Verb>& verbs)
   text += "      ";
   for (std::size_t i = 0; i < verbs.size(); ++i) text += (i ? "|" : "") + quoted(verbs[i].name);
   text += ") break ;;\n    esac\n  done\n  case \"$verb\" in\n";
-  text += verb_function("", top);
+  text += verb_function("", command);
   text += groups + cases;
   text +=
       "  esac\n"
