@@ -38,18 +38,20 @@ std::string masthead(const Records& records) {
   return text + "</p>\n</header>\n";
 }
 
-std::string overview(const Group& group, bool has_title) {
-  const std::string label = "Speed-up over none, " + group.title;
-  return (has_title ? "<h3>" + escape_html(group.title) + "</h3>\n" : "") +
-         html::table(overview_table(group), label, /*is_sortable=*/false);
-}
-
 std::string verdict_section(const Summary& summary) {
+  const bool has_titles = summary.groups.size() > 1;
   std::string text =
       "<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 id=\"found\">What was "
       "found</h2>\n";
-  text += html::list(verdict(summary));
-  for (const Group& group : summary.groups) text += overview(group, summary.groups.size() > 1);
+  for (const Group& group : summary.groups) {
+    std::vector<std::string> sentences = group_verdict(group);
+    if (!has_titles) sentences.push_back(trust_sentence(summary));
+    if (has_titles) text += "<h3>" + escape_html(group.title) + "</h3>\n";
+    text += html::list(sentences);
+    text += html::table(overview_table(group), "Speed-up over none, " + group.title,
+                        /*is_sortable=*/false);
+  }
+  if (has_titles) text += html::list({trust_sentence(summary)});
   return text +
          "<p class=\"note\">Step time of none, and how many times as fast the others are; 95 % "
          "intervals "

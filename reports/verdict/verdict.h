@@ -16,6 +16,9 @@ namespace thinpipe {
 std::vector<std::string> verdict(const Records& records);
 std::vector<std::string> verdict(const Summary& summary);
 
+/// The sentences of one group, without its title.
+std::vector<std::string> group_verdict(const Group& group);
+
 /// The single sentences, for reports that give each its own place.
 std::string winners_sentence(const Group& group);
 std::string break_even_sentence(const Group& group);

@@ -83,6 +83,19 @@ TEST(Verdict, NothingMeasuredIsSaid) {
   EXPECT_TRUE(verdict(Records{}).empty());
 }
 
+TEST(Verdict, OfManyRatesNeighboursAreToldTogether) {
+  std::vector<Point> points;
+  for (const double rate : {1e7, 2e7, 5e7, 1e8, 1e9}) {
+    points.push_back(sample::point("none", rate, 0, around(8e7 / rate)));
+    points.push_back(sample::point("topk", rate, 0, around(rate < 1e9 ? 2e7 / rate : 1)));
+  }
+  EXPECT_THAT(
+      verdict(records_of(points))[0],
+      ::testing::MatchesRegex("From 10 Mbit/s to 100 Mbit/s topk wins, 4 times as fast as none "
+                              "\\(.*\\) at 10 Mbit/s and 4 times \\(.*\\) at 100 Mbit/s; "
+                              "at 1 Gbit/s none wins: .*"));
+}
+
 TEST(Verdict, NamesTheGroupWhenThereAreSeveral) {
   sample::SyntheticRun run;
   run.ranks = {2, 4};
