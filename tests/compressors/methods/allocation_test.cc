@@ -1,30 +1,15 @@
 // After the first step nothing is allocated: no page fault of a fresh buffer enters a measurement.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
+#include "tests/compressors/support/allocations.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
-
-namespace {
-std::atomic<std::size_t> allocations = 0;
-}  // namespace
-
-// Replaces the allocation functions of the whole program, the libraries' included.
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
 
 namespace thinpipe {
 namespace {
 
 TEST(Allocation, NoneAfterTheFirstStep) {
+  if (!testing::counts_allocations()) GTEST_SKIP() << "the sanitizer's operator new is in use";
   constexpr std::size_t kElements = 50000;
   std::vector<std::vector<float>> gradients;
   for (std::uint64_t step = 0; step < 8; ++step) {
@@ -37,17 +22,17 @@ TEST(Allocation, NoneAfterTheFirstStep) {
     std::vector<float> out(kElements);
     std::size_t before = 0;
     for (std::size_t step = 0; step < gradients.size(); ++step) {
-      if (step == 1) before = allocations;
+      if (step == 1) before = testing::allocations();
       const auto report = compressor->encode(
           {.values = gradients[step], .squares = {}, .step = step, .epoch = 0}, payload);
       compressor->decode_add(std::span(payload).first(report.encoded_bytes), 1.0F, out);
     }
-    EXPECT_EQ(allocations - before, 0U) << spec;
+    EXPECT_EQ(testing::allocations() - before, 0U) << spec;
   }
   // The counter counts the library's allocations too.
-  const std::size_t before = allocations;
+  const std::size_t before = testing::allocations();
   testing::make("topk", 10);
-  EXPECT_GT(allocations, before);
+  EXPECT_GT(testing::allocations(), before);
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+// Replaces the allocation functions of the whole program, the libraries' included. In a file of its
+// own, so that no compiler sees both halves of a pair and takes them for a mismatch.
+#include "tests/compressors/support/allocations.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define THINPIPE_COUNTS_ALLOCATIONS 0
+#else
+#define THINPIPE_COUNTS_ALLOCATIONS 1
+#endif
+
+namespace {
+std::atomic<std::size_t> count = 0;
+}  // namespace
+
+#if THINPIPE_COUNTS_ALLOCATIONS
+void* operator new(std::size_t size) {
+  ++count;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
+#endif
+
+namespace thinpipe::testing {
+
+bool counts_allocations() { return THINPIPE_COUNTS_ALLOCATIONS != 0; }
+
+std::size_t allocations() { return count; }
+
+}  // namespace thinpipe::testing
