@@ -1,0 +1,46 @@
+// A progress bar on a terminal, a plain line now and then elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace thinpipe {
+
+/// "0:07", "12:34" or "1:02:03".
+std::string format_left(double seconds);
+
+/// Shows how far a run of known length has come. On a terminal one line of at most 79 columns is
+/// redrawn ten times a second at most; elsewhere a line without control characters is written
+/// every ten seconds and at the end.
+class Progress {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// @param stream where to write; @param terminal whether it is one (see is_terminal)
+  Progress(std::string title, std::uint64_t total, std::FILE* stream, bool terminal);
+  ~Progress();  ///< ends the line, so that what follows starts on a fresh one
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// @param note a few words beside the bar, e.g. "loss 1.234"
+  void update(std::uint64_t done, const std::string& note);
+
+  /// The line for a state, without any control character; at most 79 columns.
+  static std::string line(const std::string& title, std::uint64_t done, std::uint64_t total,
+                          const std::string& note, double seconds_so_far);
+
+  static bool is_terminal(std::FILE* stream);
+
+ private:
+  std::string title_;
+  std::uint64_t total_;
+  std::FILE* stream_;
+  bool terminal_;
+  bool line_open_ = false;
+  Clock::time_point start_;
+  Clock::time_point last_;
+};
+
+}  // namespace thinpipe
