@@ -42,7 +42,7 @@ TEST(Safetensors, HeaderLengthIsHeldAgainstTheFile) {
   EXPECT_THAT(parse_error(std::string("\x03\0\0\0\0\0\0\0{}", 10)),
               HasSubstr("expected at most 2"));
   EXPECT_EQ(parse_error(std::string("\x02\0\0\0\0\0\0\0{}", 10)), "");
-  EXPECT_THAT(parse_error(std::string(8, '\0')), HasSubstr("not JSON"));
+  EXPECT_THAT(parse_error(std::string(8, '\0')), HasSubstr("expected an object"));
 }
 
 TEST(Safetensors, OffsetsTileTheBuffer) {
@@ -67,6 +67,9 @@ TEST(Safetensors, OffsetsTileTheBuffer) {
 
 TEST(Safetensors, HostileHeaders) {
   EXPECT_THAT(error_of("[]", 0), HasSubstr("expected an object"));
+  EXPECT_THAT(error_of(" {}", 0), HasSubstr("expected an object"));
+  EXPECT_THAT(error_of("{} x", 0), HasSubstr("not JSON"));
+  EXPECT_EQ(error_of("{}   ", 0), "");
   EXPECT_THAT(error_of(R"({"a":1})", 0), HasSubstr("tensor 'a'"));
   EXPECT_THAT(error_of(R"({"a":{"dtype":"F32","shape":[1]}})", 4),
               HasSubstr("data_offsets: missing"));

@@ -99,7 +99,7 @@ ImageSet load_mnist(const fs::path& folder) {
 }
 
 ImageSet load_cifar10(const fs::path& folder) {
-  constexpr std::size_t kPixels = 3 * 32 * 32;
+  constexpr std::size_t kPixels = std::size_t{3} * 32 * 32;
   constexpr std::size_t kRecord = 1 + kPixels;
   std::vector<fs::path> files;
   std::error_code error;

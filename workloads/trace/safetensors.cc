@@ -133,11 +133,10 @@ std::map<std::string, SafetensorsEntry> parse_safetensors(std::span<const std::b
                                                           const std::string& name) {
   const std::string_view text = header_text(file, name);
   const std::string header_name = name + ": header";
-  const json header = parse_json_strictly(text, header_name);
-  if (!header.is_object()) {
-    throw InputError(
-        fmt::format("{}: expected an object, found {}", header_name, describe_json(header)));
+  if (!text.starts_with('{')) {
+    throw InputError(header_name + ": expected an object, which begins with {");
   }
+  const json header = parse_json_strictly(text, header_name);
   const std::span<const std::byte> buffer = file.subspan(kLengthBytes + text.size());
   std::map<std::string, SafetensorsEntry> entries;
   for (const auto& [key, value] : header.items()) {
