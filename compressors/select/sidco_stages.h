@@ -28,7 +28,7 @@ class SidcoStages {
   void note(std::size_t count, std::size_t k, int most);
 
   void reset();
-  static constexpr std::size_t kStateSize = 4 * 8;
+  static constexpr std::size_t kStateSize = 4 * sizeof(std::int32_t) + 2 * sizeof(double);
   void save(ByteWriter& out) const;
   void load(ByteReader& in);
 
