@@ -72,7 +72,8 @@ std::vector<double> log_ticks(const Range& range) {
   const double decades = std::log10(range.high / range.low);
   if (decades < 0.5) return linear_ticks(range, 4);
   std::vector<double> ticks;
-  for (double e = std::floor(std::log10(range.low)); e <= std::log10(range.high); ++e) {
+  const int last = static_cast<int>(std::floor(std::log10(range.high)));
+  for (int e = static_cast<int>(std::floor(std::log10(range.low))); e <= last; ++e) {
     for (const double factor : {1.0, 2.0, 5.0}) {
       if (factor == 1 || decades < 2.4) ticks.push_back(factor * std::pow(10.0, e));
     }
