@@ -1,4 +1,5 @@
 // thinpipe-capture: one argument, the JSON object that workloads/capture/options.h describes.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -49,6 +50,8 @@ void capture(const std::string& argument) {
   const CaptureOptions options =
       parse_capture_options(parse_json_strictly(argument, "capture: argument"));
   note_interrupts();
+  // A limit on file size is then an error of write() like a full disk, and is cleaned up after.
+  std::signal(SIGXFSZ, SIG_IGN);
   CaptureSummary summary;
   {
     Progress progress("capture " + options.model, options.steps, stderr,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,6 +116,10 @@ class CaptureProgram : public ::testing::Test {
       if (!std::freopen(out.c_str(), "w", stdout) || !std::freopen(err.c_str(), "w", stderr)) {
         _exit(99);
       }
+      if (file_limit_ > 0) {
+        const rlimit limit{file_limit_, file_limit_};
+        setrlimit(RLIMIT_FSIZE, &limit);
+      }
       execl(THINPIPE_CAPTURE_PROGRAM, THINPIPE_CAPTURE_PROGRAM, argument.c_str(), nullptr);
       _exit(98);
     }
@@ -132,7 +137,15 @@ class CaptureProgram : public ::testing::Test {
   std::string text(const char* stream) const { return read_bytes(folder_ / stream); }
   std::string out() const { return (folder_ / "trace").string(); }
   TemporaryFolder folder_;
+  rlim_t file_limit_ = 0;  ///< bytes a file may have; 0: no limit
 };
+
+TEST_F(CaptureProgram, AFileThatCannotBeWrittenExitsWithFourAndLeavesNothing) {
+  file_limit_ = 1'000'000;  // a step of lenet5 takes 1.7 MB
+  EXPECT_EQ(run({{"out", out()}, {"steps", 5}, {"batch", 1}, {"record", 1}}), 4);
+  EXPECT_THAT(text("stderr"), HasSubstr("step-00000004.safetensors.partial: File too large"));
+  EXPECT_FALSE(fs::exists(out()));
+}
 
 TEST_F(CaptureProgram, PrintsASummary) {
   const json options = {{"out", out()}, {"workers", 2}, {"steps", 6},
