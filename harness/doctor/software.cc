@@ -121,7 +121,7 @@ std::vector<Finding> software_findings() {
           own_program("enter", "thinpipe-enter", State::kFatal, "`run` does not work"),
           own_program("capture", "thinpipe-capture", State::kAbsent,
                       "`capture` cannot train; traces from elsewhere can be used"),
-          tool("gnuplot", "gnuplot", "--version", "`report` cannot draw its figures",
+          tool("gnuplot", "gnuplot", "--version", "no figures: only `report --format md` works",
                "install gnuplot (Debian: gnuplot-nox)"),
           tool("SimGrid", "smpirun", "--version", "none: no verb of this version simulates", ""),
           cuda()};

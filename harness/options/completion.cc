@@ -58,22 +58,38 @@ std::string verb_function(const std::string& label, const Verb& verb) {
   return out + "          fi ;;\n      esac ;;\n";
 }
 
+// After `thinpipe trace`: the group's verbs.
+std::string group_cases(const std::vector<std::string>& first, const std::vector<Verb>& verbs) {
+  std::string out;
+  for (const std::string& word : first) {
+    const std::vector<std::string> seconds = verbs_of_group(word, verbs);
+    if (!seconds.empty()) {
+      out += "    " + quoted(word) + ") generate=(-W " + word_list(seconds) + ") ;;\n";
+    }
+  }
+  return out;
+}
+
+// 'list'|'trace info'|...
+std::string any_verb(const std::vector<Verb>& verbs) {
+  std::string out;
+  for (const Verb& verb : verbs) out += (out.empty() ? "" : "|") + quoted(verb.name);
+  return out;
+}
+
+std::vector<std::string> first_words(const std::vector<Verb>& verbs) {
+  std::vector<std::string> words;
+  for (const Verb& verb : verbs) {
+    const std::string word = split(verb.name, ' ')[0];
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string bash_completion(const Verb& command, const std::vector<Verb>& verbs) {
-  std::vector<std::string> first;
-  std::string groups;
-  for (const Verb& verb : verbs) {
-    const std::vector<std::string> words = split(verb.name, ' ');
-    if (std::find(first.begin(), first.end(), words[0]) != first.end()) continue;
-    first.push_back(words[0]);
-    if (words.size() == 2) {
-      groups += "    " + quoted(words[0]) + ") generate=(-W " +
-                word_list(verbs_of_group(words[0], verbs)) + ") ;;\n";
-    }
-  }
-  std::string cases;
-  for (const Verb& verb : verbs) cases += verb_function(verb.name, verb);
+  const std::vector<std::string> first = first_words(verbs);
   std::string text =
       "# bash completion for thinpipe; made by `thinpipe --completion bash`.\n"
       "_thinpipe() {\n"
@@ -84,21 +100,17 @@ std::string bash_completion(const Verb& command, const std::vector<Verb>& verbs)
       "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
       "    [[ $word == -* ]] && break\n"
       "    verb+=${verb:+ }$word\n"
-      "    case \"$verb\" in\n";
-  text += "      ";
-  for (std::size_t i = 0; i < verbs.size(); ++i) text += (i ? "|" : "") + quoted(verbs[i].name);
-  text += ") break ;;\n    esac\n  done\n  case \"$verb\" in\n";
-  text += verb_function("", command);
-  text += groups + cases;
-  text +=
-      "  esac\n"
-      "  if [[ -z $verb && $current != -* && $previous != --* ]]; then generate=(-W " +
-      word_list(first) +
-      "); fi\n"
-      "  mapfile -t COMPREPLY < <(compgen \"${generate[@]}\" -- \"$current\")\n"
-      "}\n"
-      "complete -o filenames -o bashdefault -F _thinpipe thinpipe\n";
-  return text;
+      "    case \"$verb\" in\n"
+      "      " +
+      any_verb(verbs) + ") break ;;\n    esac\n  done\n  case \"$verb\" in\n";
+  text += verb_function("", command) + group_cases(first, verbs);
+  for (const Verb& verb : verbs) text += verb_function(verb.name, verb);
+  text += "  esac\n  if [[ -z $verb && $current != -* && $previous != --* ]]; then\n";
+  text += "    generate=(-W " + word_list(first) + ")\n  fi\n";
+  return text +
+         "  mapfile -t COMPREPLY < <(compgen \"${generate[@]}\" -- \"$current\")\n"
+         "}\n"
+         "complete -o filenames -o bashdefault -F _thinpipe thinpipe\n";
 }
 
 }  // namespace thinpipe
