@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "compressors/distortion.h"
 
 namespace thinpipe {
 
@@ -82,10 +83,9 @@ class Compressor {
   virtual void decode_add(std::span<const std::byte> payload, float factor,
                           std::span<float> out) const = 0;
 
-  /// |decoded - c| / |c| (L2) of the last encode, c being what was compressed: the gradient plus
-  /// what memory held. Call right after encode with the same gradient and the payload it wrote.
-  /// 0 when c is all zeros. Not part of a step's time.
-  virtual double relative_error(const GradientInput& gradient,
+  /// Of the last encode, with c the gradient plus what memory held. Call right after encode with
+  /// the same gradient and the payload it wrote. Not part of a step's time.
+  virtual Distortion distortion(const GradientInput& gradient,
                                 std::span<const std::byte> payload) const = 0;
 
   /// Exchange every `period()`-th step (SBC fig. 2a "delay"); 1 for all but delayed methods.

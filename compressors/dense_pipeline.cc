@@ -32,12 +32,12 @@ void DensePipeline::decode_add(std::span<const std::byte> payload, float factor,
   parts_.quantizer->decode_add(ByteReader(payload), factor, out);
 }
 
-double DensePipeline::relative_error(const GradientInput& gradient,
+Distortion DensePipeline::distortion(const GradientInput& gradient,
                                      std::span<const std::byte> payload) const {
   check_size(identity_, "the gradient", gradient.values.size());
   std::vector<float> decoded(elements(), 0.0F);
   decode_add(payload, 1.0F, decoded);
-  return parts_.memory->relative_error(gradient.values, decoded);
+  return parts_.memory->distortion(gradient.values, decoded);
 }
 
 void DensePipeline::hold(const GradientInput& gradient) {

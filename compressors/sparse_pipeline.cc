@@ -62,12 +62,12 @@ void SparsePipeline::decode_add(std::span<const std::byte> payload, float factor
   parts_.positions->finish(cursor);
 }
 
-double SparsePipeline::relative_error(const GradientInput& gradient,
+Distortion SparsePipeline::distortion(const GradientInput& gradient,
                                       std::span<const std::byte> payload) const {
   check_size(identity_, "the gradient", gradient.values.size());
   std::vector<float> decoded(elements(), 0.0F);
   decode_add(payload, 1.0F, decoded);
-  return parts_.memory->relative_error(gradient.values, decoded);
+  return parts_.memory->distortion(gradient.values, decoded);
 }
 
 void SparsePipeline::hold(const GradientInput& gradient) {

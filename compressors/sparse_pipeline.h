@@ -31,7 +31,7 @@ class SparsePipeline : public Compressor {
   EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) override;
   void decode_add(std::span<const std::byte> payload, float factor,
                   std::span<float> out) const override;
-  double relative_error(const GradientInput& gradient,
+  Distortion distortion(const GradientInput& gradient,
                         std::span<const std::byte> payload) const override;
   std::uint64_t period() const override { return parts_.period; }
   void hold(const GradientInput& gradient) override;

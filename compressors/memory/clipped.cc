@@ -22,9 +22,9 @@ class ClippedMemory : public Memory {
     inner_->sent(positions, decoded);
   }
   std::span<float> remainder() override { return inner_->remainder(); }
-  double relative_error(std::span<const float> gradient,
+  Distortion distortion(std::span<const float> gradient,
                         std::span<const float> decoded) const override {
-    return inner_->relative_error(gradient, decoded);
+    return inner_->distortion(gradient, decoded);
   }
   int passes() const override { return inner_->passes() + 1; }
   void reset() override { inner_->reset(); }

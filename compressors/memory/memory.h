@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "compressors/distortion.h"
 #include "compressors/wire/bytes.h"
 
 namespace thinpipe {
@@ -32,8 +33,8 @@ class Memory {
   /// kept.
   virtual std::span<float> remainder() = 0;
 
-  /// |decoded - c| / |c| (L2) of the last exchange; `gradient` as it was given to add().
-  virtual double relative_error(std::span<const float> gradient,
+  /// Of the last exchange; `gradient` as it was given to add().
+  virtual Distortion distortion(std::span<const float> gradient,
                                 std::span<const float> decoded) const = 0;
 
   /// Passes over the d elements that one add() makes.

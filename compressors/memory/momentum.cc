@@ -32,9 +32,9 @@ class MomentumMemory : public Memory {
   }
   /// Dense compressors send something everywhere: no mask is meant for them.
   std::span<float> remainder() override { return sum_; }
-  double relative_error(std::span<const float> /*gradient*/,
+  Distortion distortion(std::span<const float> /*gradient*/,
                         std::span<const float> decoded) const override {
-    return error_of_remainder(sum_, decoded);
+    return distortion_of_remainder(sum_, decoded);
   }
   int passes() const override { return 1; }
 

@@ -30,9 +30,9 @@ class NoMemory : public Memory {
   void sent(std::span<const std::uint32_t> /*positions*/,
             std::span<const float> /*decoded*/) override {}
   std::span<float> remainder() override { return {}; }
-  double relative_error(std::span<const float> gradient,
+  Distortion distortion(std::span<const float> gradient,
                         std::span<const float> decoded) const override {
-    return error_against(in_sum_ ? std::span<const float>(sum_) : gradient, decoded);
+    return distortion_against(in_sum_ ? std::span<const float>(sum_) : gradient, decoded);
   }
   int passes() const override { return sum_.empty() ? 0 : 1; }
 

@@ -27,9 +27,9 @@ class ResidualMemory : public Memory {
     subtract_sent(residual_, positions, decoded);
   }
   std::span<float> remainder() override { return residual_; }
-  double relative_error(std::span<const float> /*gradient*/,
+  Distortion distortion(std::span<const float> /*gradient*/,
                         std::span<const float> decoded) const override {
-    return error_of_remainder(residual_, decoded);
+    return distortion_of_remainder(residual_, decoded);
   }
   int passes() const override { return 1; }
 

@@ -19,8 +19,9 @@ inline void load_floats(ByteReader& in, std::span<float> values, const char* wha
   if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
 }
 
-/// |left| / |left + decoded|, for memories that keep left = c - decoded.
-inline double error_of_remainder(std::span<const float> left, std::span<const float> decoded) {
+/// For memories that keep left = c - decoded.
+inline Distortion distortion_of_remainder(std::span<const float> left,
+                                          std::span<const float> decoded) {
   double error = 0;
   double norm = 0;
   for (std::size_t i = 0; i < left.size(); ++i) {
@@ -29,11 +30,10 @@ inline double error_of_remainder(std::span<const float> left, std::span<const fl
     error += kept * kept;
     norm += input * input;
   }
-  return norm == 0 ? 0 : std::sqrt(error / norm);
+  return {error, norm};
 }
 
-/// |decoded - c| / |c|.
-inline double error_against(std::span<const float> c, std::span<const float> decoded) {
+inline Distortion distortion_against(std::span<const float> c, std::span<const float> decoded) {
   double error = 0;
   double norm = 0;
   for (std::size_t i = 0; i < c.size(); ++i) {
@@ -42,7 +42,7 @@ inline double error_against(std::span<const float> c, std::span<const float> dec
     error += difference * difference;
     norm += input * input;
   }
-  return norm == 0 ? 0 : std::sqrt(error / norm);
+  return {error, norm};
 }
 
 /// c - decoded at the positions sent; what is not finite is forgotten.

@@ -167,21 +167,12 @@ void Replay::own_contribution(std::span<float> out) const {
         payloads_[i], 1.0F, out.subspan(tensors_[i].offset, tensors_[i].compressor->elements()));
 }
 
-// Tensors differ by orders of magnitude, so the error of the step is that of all of them together:
-// |error|^2 and |c|^2 are summed; a tensor's c is weighed by its gradient's norm where memory hides
-// it.
 void Replay::measure_error(std::uint64_t index, StepReport& report) const {
   split_message(std::span(message_).first(message_size_), payloads_);
-  double error = 0, norm = 0;
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    const GradientInput gradient = input(i, index);
-    const double relative = tensors_[i].compressor->relative_error(gradient, payloads_[i]);
-    double square = 0;
-    for (const float value : gradient.values) square += static_cast<double>(value) * value;
-    error += relative * relative * square;
-    norm += square;
-  }
-  report.relative_error = norm > 0 ? std::sqrt(error / norm) : 0;
+  Distortion all;
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    all += tensors_[i].compressor->distortion(input(i, index), payloads_[i]);
+  report.relative_error = all.relative();
 }
 
 }  // namespace thinpipe

@@ -18,7 +18,7 @@ TEST(NoMemory, PassesTheGradientThrough) {
   EXPECT_EQ(memory->add(g, 1.0F).data(), g.data());
   EXPECT_TRUE(memory->remainder().empty());
   EXPECT_EQ(memory->passes(), 0);
-  EXPECT_DOUBLE_EQ(memory->relative_error(g, Floats{1, 2, 0}), 3 / std::sqrt(14.0));
+  EXPECT_DOUBLE_EQ(memory->distortion(g, Floats{1, 2, 0}).relative(), 3 / std::sqrt(14.0));
 }
 
 TEST(NoMemory, HoldsAndScales) {
@@ -26,7 +26,7 @@ TEST(NoMemory, HoldsAndScales) {
   memory->hold(Floats{1, 2}, 1.0F);
   memory->hold(Floats{1, 2}, 0.5F);
   EXPECT_EQ(copy(memory->add(Floats{1, 10}, 1.0F)), (Floats{2.5, 13}));
-  EXPECT_EQ(memory->relative_error(Floats{1, 10}, Floats{2.5, 13}), 0);
+  EXPECT_EQ(memory->distortion(Floats{1, 10}, Floats{2.5, 13}).relative(), 0);
   EXPECT_EQ(copy(memory->add(Floats{4, 8}, 0.5F)), (Floats{2, 4}));  // the sum started anew
   memory->hold(Floats{1, 1}, 1.0F);
   memory->reset();
@@ -37,7 +37,7 @@ TEST(ResidualMemory, KeepsWhatWasNotSent) {
   const auto memory = make_residual_memory(3, 1.0F);
   EXPECT_EQ(copy(memory->add(Floats{1, 2, 3}, 1.0F)), (Floats{1, 2, 3}));
   memory->sent(std::vector<std::uint32_t>{0, 2}, Floats{1, 2.5});
-  EXPECT_DOUBLE_EQ(memory->relative_error({}, Floats{1, 0, 2.5}),
+  EXPECT_DOUBLE_EQ(memory->distortion({}, Floats{1, 0, 2.5}).relative(),
                    std::sqrt(4 + 0.25) / std::sqrt(14.0));
   EXPECT_EQ(copy(memory->add(Floats{1, 1, 1}, 1.0F)), (Floats{1, 3, 1.5}));
 }

@@ -33,8 +33,11 @@ TEST(Methods, AnotherWorkersCompressorDecodesTheSame) {
         std::size_t nonzero = 0;
         for (float value : decoded) nonzero += value != 0 ? 1 : 0;
         ASSERT_LE(nonzero, encoded.report.selected_elements);
-        const double error = sender->relative_error(
-            {.values = gradient, .squares = {}, .step = step, .epoch = 0}, encoded.payload);
+        const double error =
+            sender
+                ->distortion({.values = gradient, .squares = {}, .step = step, .epoch = 0},
+                             encoded.payload)
+                .relative();
         // Huge values overflow in the residual.
         ASSERT_TRUE(name.starts_with("huge") || (std::isfinite(error) && error >= 0)) << error;
       }
@@ -102,15 +105,16 @@ TEST(Methods, RelativeErrorIsOfWhatWasCompressed) {
       error += std::pow(static_cast<double>(decoded[i]) - static_cast<double>(gradient[i]), 2);
       norm += std::pow(static_cast<double>(gradient[i]), 2);
     }
-    EXPECT_NEAR(compressor->relative_error({.values = gradient, .squares = {}}, encoded.payload),
-                std::sqrt(error / norm), 1e-12)
+    EXPECT_NEAR(
+        compressor->distortion({.values = gradient, .squares = {}}, encoded.payload).relative(),
+        std::sqrt(error / norm), 1e-12)
         << spec;
     // In the first step a residual memory compresses the gradient alone: the same error.
     std::string with_memory = spec;
     with_memory.replace(with_memory.find("none"), 4, "residual");
     const auto other = make(with_memory, gradient.size());
     const auto again = encode(*other, gradient);
-    EXPECT_NEAR(other->relative_error({.values = gradient, .squares = {}}, again.payload),
+    EXPECT_NEAR(other->distortion({.values = gradient, .squares = {}}, again.payload).relative(),
                 std::sqrt(error / norm), 1e-6);
   }
 }
@@ -127,8 +131,7 @@ TEST(Methods, RefuseArraysOfTheWrongSize) {
                                     std::span(payload).first(payload.size() - 1)),
                  InputError);
     EXPECT_THROW(compressor->decode_add(payload, 1, out), InputError);
-    EXPECT_THROW(compressor->relative_error({.values = short_one, .squares = {}}, payload),
-                 InputError);
+    EXPECT_THROW(compressor->distortion({.values = short_one, .squares = {}}, payload), InputError);
   }
 }
 
