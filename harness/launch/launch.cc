@@ -118,6 +118,7 @@ void Launch::accept_workers(int ranks) {
       const auto hello = worker.receive();
       if (!hello) fail("a rank ended while it started");
       mpi_version_ = hello->at("mpi");
+      congestion_control_ = hello->at("congestion_control");
       const auto rank = hello->at("rank").get<std::size_t>();
       workers_.at(rank) = std::move(worker);
       ++arrived;

@@ -19,9 +19,10 @@ namespace thinpipe {
 ///
 /// Messages to a worker have a field `do`, answers a field `type`:
 ///   prepare {trace, compressor, seed, compute_scale, non_finite, pattern, steps} -> prepared
-///   step {index, check}  -> stepped {times, bytes, ...}
-///   compare              -> compared {error, digest}; after all ranks have stepped
-///   quit                 -> the worker ends
+///   step {index}            -> stepped {times, bytes, ...}
+///   account {index, check}  -> accounted {relative_error}; after all ranks have stepped
+///   compare                 -> compared {error, digest}; after all ranks have accounted with check
+///   quit                    -> the worker ends
 /// Any of them may be answered by error {message} instead.
 class Launch {
  public:
@@ -34,6 +35,8 @@ class Launch {
 
   int ranks() const { return static_cast<int>(workers_.size()); }
   const std::string& mpi_version() const { return mpi_version_; }
+  /// In force on the ranks' sockets, as the first rank found.
+  const std::string& congestion_control() const { return congestion_control_; }
 
   /// Sends a message to every rank and waits for one answer of each, by rank.
   /// @throws WorkerRefusal when all answered but some with an error (the ranks live on);
@@ -54,7 +57,7 @@ class Launch {
   std::string scratch_;
   MessageSocket listener_;
   std::vector<MessageSocket> workers_;
-  std::string mpi_version_;
+  std::string mpi_version_, congestion_control_;
   pid_t mpirun_ = -1;
 };
 

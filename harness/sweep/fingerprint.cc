@@ -8,7 +8,7 @@
 namespace thinpipe {
 
 nlohmann::json fingerprint(const std::map<std::string, std::string>& sysctls,
-                           const std::string& mpi_version) {
+                           const std::string& mpi_version, const std::string& congestion_control) {
   const MachineState machine = read_machine(".");
   utsname kernel = {};
   uname(&kernel);
@@ -25,6 +25,7 @@ nlohmann::json fingerprint(const std::map<std::string, std::string>& sysctls,
           {"thinpipe", THINPIPE_VERSION},
           {"git", THINPIPE_GIT},
           {"mpi", mpi_version},
+          {"congestion_control", congestion_control},
           {"sysctls", sysctls}};
 }
 

@@ -10,6 +10,6 @@ namespace thinpipe {
 /// CPU, cores, caches, memory, governor, load, kernel, compiler, thinpipe's version and the sysctls
 /// in force on the emulated hosts. Nothing of the environment, no names of users or machines.
 nlohmann::json fingerprint(const std::map<std::string, std::string>& sysctls,
-                           const std::string& mpi_version);
+                           const std::string& mpi_version, const std::string& congestion_control);
 
 }  // namespace thinpipe

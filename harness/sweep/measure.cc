@@ -132,27 +132,30 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   }
   const double patience = step_patience(point, trace_, options_.compute_scale);
   WireCount wire_before;
-  ProcessorTime time_before;
+  ProcessorTime used;  // while ranks were in their steps, not while they check
   for (std::uint64_t step = 0; step < steps; ++step) {
-    if (step == options_.warmup) {
-      wire_before = count_wire(star_, point.ranks);
-      time_before = processor_time();
-    }
-    const bool measured = step >= options_.warmup;
-    const bool check = measured && options_.check_every > 0 &&
-                       (step - options_.warmup) % options_.check_every == 0;
-    auto answers = launch.ask({{"do", "step"}, {"index", step}, {"check", check}}, patience);
-    if (measured) samples.answers.push_back(std::move(answers));
-    if (check) add_comparison(launch.ask({{"do", "compare"}}, patience), samples);
+    if (step == options_.warmup) wire_before = count_wire(star_, point.ranks);
+    const ProcessorTime before = processor_time();
+    auto answers = launch.ask({{"do", "step"}, {"index", step}}, patience);
+    const ProcessorTime after = processor_time();
     stepped();
+    if (step < options_.warmup) continue;
+    used.idle += after.idle - before.idle;
+    used.all += after.all - before.all;
+    const bool check =
+        options_.check_every > 0 && (step - options_.warmup) % options_.check_every == 0;
+    const auto accounts =
+        launch.ask({{"do", "account"}, {"index", step}, {"check", check}}, patience);
+    for (std::size_t rank = 0; rank < answers.size(); ++rank)
+      answers[rank]["relative_error"] = accounts[rank].at("relative_error");
+    samples.answers.push_back(std::move(answers));
+    if (check) add_comparison(launch.ask({{"do", "compare"}}, patience), samples);
   }
-  const ProcessorTime time_after = processor_time();
   const WireCount wire_after = count_wire(star_, point.ranks);
   samples.wire_up = wire_after.up - wire_before.up;
   samples.wire_down = wire_after.down - wire_before.down;
   samples.drops = wire_after.drops - wire_before.drops;
-  const double ticks = time_after.all - time_before.all;
-  samples.idle_cpu = ticks > 0 ? (time_after.idle - time_before.idle) / ticks : 1;
+  samples.idle_cpu = used.all > 0 ? used.idle / used.all : 1;
 
   const std::vector<std::string> faults = faults_of(samples), doubts = doubts_about(samples);
   if (!faults.empty()) return failure(point, fmt::format("{}", fmt::join(faults, "; ")));

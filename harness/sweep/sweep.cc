@@ -46,22 +46,24 @@ double expected_seconds(const SweepPoint& point, const Trace& trace, const Sweep
 }
 
 json header_of(const SweepOptions& options, const Trace& trace, const Star& star,
-               const std::string& mpi_version) {
-  return {{"record", "header"},
-          {"version", kRecordVersion},
-          {"kind", "run"},
-          {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-          {"command", options.command},
-          {"seed", options.seed},
-          {"trace",
-           {{"path", options.trace.string()},
-            {"model", trace.model()},
-            {"identity", trace.identity()},
-            {"elements", trace.elements()},
-            {"tensors", trace.tensors().size()},
-            {"ranks", trace.ranks()},
-            {"steps", trace.steps()}}},
-          {"fingerprint", fingerprint(star.sysctls(), mpi_version)}};
+               const Launch* launch) {
+  return {
+      {"record", "header"},
+      {"version", kRecordVersion},
+      {"kind", "run"},
+      {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+      {"command", options.command},
+      {"seed", options.seed},
+      {"trace",
+       {{"path", options.trace.string()},
+        {"model", trace.model()},
+        {"identity", trace.identity()},
+        {"elements", trace.elements()},
+        {"tensors", trace.tensors().size()},
+        {"ranks", trace.ranks()},
+        {"steps", trace.steps()}}},
+      {"fingerprint", fingerprint(star.sysctls(), launch != nullptr ? launch->mpi_version() : "",
+                                  launch != nullptr ? launch->congestion_control() : "")}};
 }
 
 std::string outcome_line(const SweepPoint& point, const json& record) {
@@ -101,7 +103,7 @@ class Sweep {
       const json record = measure(point, star, sandbox, meter, launch);
       if (stop_requested()) break;
       if (!header_written) {
-        writer_.append(header_of(options_, trace_, star, launch ? launch->mpi_version() : ""));
+        writer_.append(header_of(options_, trace_, star, launch.get()));
         header_written = true;
       }
       writer_.append(record);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "harness/launch/message_socket.h"
 #include "harness/worker/shared_contributions.h"
+#include "harness/worker/sockets.h"
 #include "workloads/exchange/pattern.h"
 #include "workloads/replay/replay.h"
 
@@ -20,6 +21,10 @@ namespace thinpipe {
 namespace {
 
 using nlohmann::json;
+
+// What most training clusters run, and what keeps a steady rate: bbr, the default of some kernels,
+// drains its window every 10 s to measure round trips.
+constexpr const char* kCongestionControl = "cubic";
 
 // FNV-1a over the bits of the aggregate: equal on all ranks when their results are.
 std::string digest(std::span<const float> values) {
@@ -41,7 +46,12 @@ class Worker {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
     MPI_Get_library_version(version, &length);
-    socket_.send({{"type", "hello"}, {"rank", rank_}, {"ranks", ranks_}, {"mpi", version}});
+    connect_all(MPI_COMM_WORLD);
+    socket_.send({{"type", "hello"},
+                  {"rank", rank_},
+                  {"ranks", ranks_},
+                  {"mpi", version},
+                  {"congestion_control", set_congestion_control(kCongestionControl)}});
   }
 
   void serve() {
@@ -51,6 +61,7 @@ class Worker {
       try {
         if (what == "prepare") prepare(*message);
         if (what == "step") step(*message);
+        if (what == "account") account(*message);
         if (what == "compare") compare();
       } catch (const std::exception& error) {
         socket_.send({{"type", "error"}, {"message", error.what()}});
@@ -80,7 +91,6 @@ class Worker {
     const TransportCounters before = pattern_->counters();
     const StepReport report = replay_->step(message.at("index"), *pattern_);
     const TransportCounters after = pattern_->counters();
-    if (message.at("check")) replay_->own_contribution(contributions_->own());
     socket_.send({{"type", "stepped"},
                   {"compute", report.compute},
                   {"late", report.late},
@@ -93,10 +103,15 @@ class Worker {
                   {"target", report.target},
                   {"selected", report.selected},
                   {"exchanged", report.exchanged},
-                  {"relative_error", report.relative_error},
                   {"sent_messages", after.messages - before.messages},
                   {"sent_bytes", after.bytes - before.bytes},
                   {"sent_frames", after.frames - before.frames}});
+  }
+
+  void account(const json& message) {
+    if (message.at("check")) replay_->own_contribution(contributions_->own());
+    socket_.send(
+        {{"type", "accounted"}, {"relative_error", replay_->relative_error(message.at("index"))}});
   }
 
   void compare() {

@@ -19,7 +19,7 @@ class MpiTransport : public Transport {
   void receive(Request slot, int peer, std::span<std::byte> data) override;
   bool done(Request slot, std::size_t* received = nullptr) override;
   void pause() override;
-  void progressed() override { idle_rounds_ = 0; }
+  void progressed() override;
   TransportCounters counters() const override { return counters_; }
 
   MPI_Comm communicator() const { return communicator_; }
@@ -31,7 +31,7 @@ class MpiTransport : public Transport {
   int rank_ = 0, size_ = 1;
   std::vector<MPI_Request> requests_;
   TransportCounters counters_;
-  int idle_rounds_ = 0;
+  long sleep_nanoseconds_ = 10'000;
 };
 
 }  // namespace thinpipe

@@ -41,7 +41,6 @@ struct StepReport {
   std::size_t target = 0;         ///< sum of k over tensors; 0 where the method has none
   std::size_t selected = 0;       ///< sum of k-hat over tensors
   bool exchanged = true;          ///< false in a step that a delayed method holds back
-  double relative_error = 0;      ///< |decoded - c| / |c| over all tensors; not part of the times
 };
 
 /// Which recorded gradient a rank replays: rank r of more ranks than the trace has plays trace rank
@@ -71,6 +70,10 @@ class Replay {
   /// The last step's result: mean over ranks of what each sent, decoded; d elements, trace order.
   std::span<const float> aggregate() const { return aggregate_; }
 
+  /// |decoded - c| / |c| over all tensors of the step just run, `index`. Takes processor time that
+  /// ranks still in their exchange would miss: call it when all ranks have ended the step.
+  double relative_error(std::uint64_t index) const;
+
   /// Decodes this rank's own last message into `out` (d elements): its part of the sum, for a
   /// reference that does not cross the network.
   void own_contribution(std::span<float> out) const;
@@ -82,7 +85,6 @@ class Replay {
   void hold(std::uint64_t index);
   void all_gather(Pattern& pattern, StepReport& report);
   void all_reduce(Pattern& pattern, StepReport& report);
-  void measure_error(std::uint64_t index, StepReport& report) const;
   GradientInput input(std::size_t tensor, std::uint64_t index) const;
 
   const Trace& trace_;

@@ -1,0 +1,56 @@
+#include "harness/worker/sockets.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+namespace thinpipe {
+
+namespace {
+
+constexpr std::uint32_t kDataNetwork = 198U << 24 | 18U << 16;
+constexpr std::uint32_t kDataMask = 0xffff0000U;
+
+bool on_data_network(int descriptor) {
+  sockaddr_in address = {};
+  socklen_t size = sizeof(address);
+  return getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+         address.sin_family == AF_INET &&
+         (ntohl(address.sin_addr.s_addr) & kDataMask) == kDataNetwork;
+}
+
+}  // namespace
+
+void connect_all(MPI_Comm communicator) {
+  int rank = 0, size = 1;
+  MPI_Comm_rank(communicator, &rank);
+  MPI_Comm_size(communicator, &size);
+  char out = 0, in = 0;
+  for (int distance = 1; distance < size; ++distance)
+    MPI_Sendrecv(&out, 1, MPI_CHAR, (rank + distance) % size, 0, &in, 1, MPI_CHAR,
+                 (rank + size - distance) % size, 0, communicator, MPI_STATUS_IGNORE);
+  MPI_Barrier(communicator);
+}
+
+std::string set_congestion_control(const std::string& name) {
+  std::set<std::string> in_force;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::atoi(entry.path().filename().c_str());
+    if (!on_data_network(descriptor)) continue;
+    setsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, name.c_str(),
+               static_cast<socklen_t>(name.size()));
+    char now[16] = {};  // TCP_CA_NAME_MAX
+    socklen_t size = sizeof(now) - 1;
+    if (getsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, now, &size) == 0) in_force.insert(now);
+  }
+  std::string names;
+  for (const std::string& one : in_force) names += (names.empty() ? "" : "+") + one;
+  return names;
+}
+
+}  // namespace thinpipe

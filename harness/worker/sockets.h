@@ -1,0 +1,20 @@
+// The TCP connections between the ranks: made before anything is measured, and set to one
+// congestion control.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+
+namespace thinpipe {
+
+/// Exchanges a byte with every other rank, so that Open MPI, which connects at the first message,
+/// has all its connections.
+void connect_all(MPI_Comm communicator);
+
+/// Sets the congestion control of this process's TCP sockets on the data network (198.18.0.0/16).
+/// The namespace's default cannot be set without root on the whole machine, a socket's own can.
+/// @returns what is in force on them afterwards: one name, or several joined by '+'; "" for none.
+std::string set_congestion_control(const std::string& name);
+
+}  // namespace thinpipe
