@@ -32,7 +32,7 @@ struct WireBounds {
 WireBounds wire_bounds(const PointSamples& samples);
 
 /// Bus bandwidth of one step as nccl-tests defines it, in bit/s of payload: what each rank must
-/// send over its link, over the time the exchange took on the slowest rank. All-reduce of S bytes:
+/// send over its link, over the time the exchange took on the rank that entered it last. All-reduce of S bytes:
 /// 2(n-1)/n S; all-gather of S bytes in all: (n-1)/n S.
 double bus_bandwidth(Aggregation aggregation, const std::vector<nlohmann::json>& ranks);
 

@@ -51,11 +51,12 @@ std::string swatch(std::size_t part) {
 Figure parts(const Group& group, const std::string& id) {
   Figure figure{id + "-parts", "Parts of a step", "", {}, {}};
   figure.caption =
-      "Mean time of each part on the step's slowest rank. Means are drawn because they add up; "
-      "they "
-      "lie above the medians where single steps were slow. Each link rate has its own scale. Bars "
-      "in "
-      "outline are points that did not pass their checks.";
+      "Mean time of each part on the rank that entered the exchange last, the one the others "
+      "waited "
+      "for. Means are drawn because they add up; they lie above the medians where single steps "
+      "were "
+      "slow. Each link rate has its own scale. Bars in outline are points that did not pass their "
+      "checks.";
   for (std::size_t part = 0; part < kParts; ++part) {
     figure.legend.push_back({swatch(part), kPartTable[part].name});
   }

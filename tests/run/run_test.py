@@ -115,7 +115,8 @@ class SweepTest(RunCase):
                 parts = sum(metrics[f"{part}_time"]["samples"][step]
                             for part in ("compute", "compress", "exchange", "decode"))
                 total = metrics["step_time"]["samples"][step]
-                self.assertLess(abs(total - parts), 1e-3 + 0.02 * total)
+                # Ranks leave the exchange within a segment or two of each other.
+                self.assertLess(abs(total - parts), 5e-3 + 0.05 * total)
             payload = metrics["payload_bytes"]["samples"][0]
             wire = metrics["wire_bytes"]["samples"][0]
             if point["axes"]["method"] == "none":

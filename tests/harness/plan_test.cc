@@ -1,0 +1,55 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "harness/sweep/options.h"
+
+namespace thinpipe {
+namespace {
+
+SweepOptions two_by_two_by_two() {
+  SweepOptions options;
+  options.compressors = {parse_spec("none"), parse_spec("topk:ratio=0.1")};
+  options.links = expand_link_specs("rate=10mbit|100mbit");
+  options.ranks = {2, 4};
+  options.repeats = 3;
+  return options;
+}
+
+std::vector<std::string> ids(const SweepOptions& options) {
+  std::vector<std::string> result;
+  for (const SweepPoint& point : plan_sweep(options)) result.push_back(point.id(options));
+  return result;
+}
+
+TEST(Plan, HasEveryPointOnce) {
+  const auto all = ids(two_by_two_by_two());
+  EXPECT_EQ(all.size(), 24U);
+  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 24U);
+}
+
+TEST(Plan, KeepsEachLaunchTogetherAndShufflesWithinIt) {
+  const SweepOptions options = two_by_two_by_two();
+  const auto points = plan_sweep(options);
+  for (std::size_t i = 0; i < points.size(); ++i) EXPECT_EQ(points[i].ranks, i < 12 ? 2 : 4);
+  SweepOptions other = options;
+  other.seed = 2;
+  EXPECT_EQ(ids(options), ids(options));
+  EXPECT_NE(ids(options), ids(other));
+}
+
+TEST(Plan, IdsTellApartWhatIsMeasuredDifferently) {
+  const SweepOptions options = two_by_two_by_two();
+  SweepOptions longer = options, still = options, theirs = options;
+  longer.steps = 100;
+  still.compute_scale = 0;
+  theirs.pattern = "openmpi";
+  const SweepPoint point = plan_sweep(options)[0];
+  EXPECT_EQ(std::set<std::string>(
+                {point.id(options), point.id(longer), point.id(still), point.id(theirs)})
+                .size(),
+            4U);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,108 @@
+#include "harness/sweep/samples.h"
+
+#include <gtest/gtest.h>
+
+namespace thinpipe {
+namespace {
+
+using nlohmann::json;
+
+json stepped(double compute, double exchange, double payload) {
+  return {{"compute", compute},
+          {"late", 0},
+          {"compress", 0.001},
+          {"compress_cpu", 0.001},
+          {"exchange", exchange},
+          {"decode", 0.001},
+          {"total", compute + 0.001 + exchange + 0.001},
+          {"payload_bytes", payload},
+          {"target", 10},
+          {"selected", 12},
+          {"relative_error", 0.5},
+          {"sent_messages", 1},
+          {"sent_bytes", payload},
+          {"sent_frames", 1}};
+}
+
+PointSamples good_point() {
+  PointSamples samples;
+  samples.aggregation = Aggregation::kAllGather;
+  samples.goodput_ratio = 1;
+  samples.idle_cpu = 0.5;
+  samples.checked_steps = 1;
+  // Two ranks with messages of 1000 bytes; rank 1 computes longer, rank 0 waits for it.
+  samples.answers = {{stepped(0.010, 0.021, 1000), stepped(0.030, 0.0008, 1000)}};
+  samples.wire_up = samples.wire_down = 2250;  // 1022 bytes and 66 of headers each, and some acks
+  return samples;
+}
+
+TEST(WireBounds, AreFullFramesAndSingleMessages) {
+  const WireBounds bounds = wire_bounds(good_point());
+  // Two messages of 1000 bytes and 22 of header: at best 1514 / 1448 of 2044 bytes.
+  EXPECT_NEAR(bounds.least, 2044 * 1514.0 / 1448, 1e-9);
+  // At worst a frame each and an acknowledgement frame for it (4 * 66), and the slack of 2 hosts.
+  EXPECT_NEAR(bounds.most, 2044 + 4 * 66 + 2 * 2000, 1e-9);
+}
+
+TEST(Metrics, StepIsTheSlowestRanksPartsAreTheLastToArrives) {
+  const json metrics = metrics_of(good_point(), 4000);
+  EXPECT_DOUBLE_EQ(metrics["step_time"]["samples"][0], 0.033);     // rank 0
+  EXPECT_DOUBLE_EQ(metrics["compute_time"]["samples"][0], 0.030);  // rank 1
+  EXPECT_DOUBLE_EQ(metrics["exchange_time"]["samples"][0], 0.0008);
+  EXPECT_DOUBLE_EQ(metrics["payload_bytes"]["samples"][0], 1000);
+  EXPECT_DOUBLE_EQ(metrics["quality"]["samples"][0], 1.2);
+  EXPECT_DOUBLE_EQ(metrics["wire_bytes"]["samples"][0], 1125);  // of two hosts in one step
+  // (n-1)/n of 2000 bytes in 0.8 ms: 1000 * 8 / 0.0008.
+  EXPECT_DOUBLE_EQ(metrics["bus_bandwidth"]["samples"][0], 1e7);
+}
+
+TEST(BusBandwidth, OfAnAllReduceCountsBothPhases) {
+  // 2 (n-1)/n S = 1 * 1000 bytes for two ranks.
+  EXPECT_DOUBLE_EQ(bus_bandwidth(Aggregation::kAllReduce, good_point().answers[0]), 1e7);
+}
+
+TEST(Doubts, NoneAboutAGoodPoint) {
+  EXPECT_TRUE(doubts_about(good_point()).empty());
+  EXPECT_TRUE(faults_of(good_point()).empty());
+}
+
+TEST(Doubts, EachSignIsNamed) {
+  const auto doubt = [](auto spoil) {
+    PointSamples samples = good_point();
+    spoil(samples);
+    const auto doubts = doubts_about(samples);
+    return doubts.size() == 1 ? doubts[0] : std::to_string(doubts.size()) + " doubts";
+  };
+  EXPECT_NE(doubt([](auto& s) { s.goodput_ratio = 0.96; }).find("TCP ceiling"), std::string::npos);
+  EXPECT_NE(doubt([](auto& s) { s.goodput_ratio = 1.04; }).find("TCP ceiling"), std::string::npos);
+  EXPECT_NE(doubt([](auto& s) { s.idle_cpu = 0.01; }).find("idle only"), std::string::npos);
+  EXPECT_NE(doubt([](auto& s) { s.answers[0][0]["late"] = 0.003; }).find("late"),
+            std::string::npos);
+  // Bytes that never crossed the links, as with a shared-memory shortcut.
+  EXPECT_NE(doubt([](auto& s) { s.wire_up = s.wire_down = 1000; }).find("astray"),
+            std::string::npos);
+  // Bytes that crossed them twice.
+  EXPECT_NE(doubt([](auto& s) { s.wire_up = s.wire_down = 20000; }).find("twice"),
+            std::string::npos);
+  EXPECT_NE(doubt([](auto& s) {
+              s.answers[0][0]["sent_bytes"] = 1e6;
+              s.answers[0][0]["sent_frames"] = 700;
+              s.wire_up = 1060000;
+              s.wire_down = 900000;
+            }).find("dropped"),
+            std::string::npos);
+}
+
+TEST(Faults, AreAWrongAggregateAndRanksThatDiffer) {
+  PointSamples wrong = good_point();
+  wrong.worst_error = 1e-3;
+  EXPECT_EQ(faults_of(wrong).size(), 1U);
+  wrong.worst_error = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(faults_of(wrong).size(), 1U);
+  PointSamples differing = good_point();
+  differing.identical_ranks = false;
+  EXPECT_EQ(faults_of(differing).size(), 1U);
+}
+
+}  // namespace
+}  // namespace thinpipe
