@@ -1,0 +1,143 @@
+#include "workloads/replay/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "tests/exchange/thread_transport.h"
+#include "workloads/exchange/ring_all_gather.h"
+#include "workloads/exchange/ring_all_reduce.h"
+#include "workloads/trace/synthetic.h"
+
+namespace thinpipe {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Our rings over threads: what the worker does over MPI.
+class ThreadRing : public Pattern {
+ public:
+  ThreadRing(Mailboxes& boxes, int rank, int ranks, std::size_t capacity)
+      : transport_(boxes, rank, ranks), gather_(ranks, capacity) {}
+  void all_reduce(std::span<float> data, float factor) override {
+    reduce_.run(transport_, data, factor);
+  }
+  const std::vector<std::span<const std::byte>>& all_gather(
+      std::span<const std::byte> own) override {
+    return gather_.run(transport_, own);
+  }
+  TransportCounters counters() const override { return transport_.counters(); }
+
+ private:
+  ThreadTransport transport_;
+  RingAllReduce reduce_;
+  RingAllGather gather_;
+};
+
+class ReplayTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "thinpipe-replay-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    SyntheticTrace what;
+    what.ranks = 2;
+    what.steps = 3;
+    what.compute_seconds = 0;
+    make_synthetic_trace(folder_ / "trace", what);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // Runs `steps` steps on `ranks` ranks and checks every aggregate against the mean of what each
+  // rank says it sent, and the k-hat, bytes and error that it reports.
+  void run(const std::string& spec, int ranks, std::uint64_t steps) {
+    const Trace trace(folder_ / "trace");
+    Mailboxes boxes;
+    std::vector<std::vector<std::vector<float>>> sent(static_cast<std::size_t>(ranks)),
+        aggregates(static_cast<std::size_t>(ranks));
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        ReplayOptions options;
+        options.compressor = parse_spec(spec);
+        Replay replay(trace, options, rank, ranks);
+        replay.prepare(steps);
+        ThreadRing ring(boxes, rank, ranks, replay.message_capacity());
+        for (std::uint64_t step = 0; step < steps; ++step) {
+          const StepReport report = replay.step(step, ring);
+          EXPECT_GE(report.total, report.compress + report.exchange + report.decode);
+          EXPECT_GE(replay.relative_error(step), 0);
+          std::vector<float> own(trace.elements());
+          replay.own_contribution(own);
+          sent[static_cast<std::size_t>(rank)].push_back(own);
+          const auto aggregate = replay.aggregate();
+          aggregates[static_cast<std::size_t>(rank)].emplace_back(aggregate.begin(),
+                                                                  aggregate.end());
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (std::uint64_t step = 0; step < steps; ++step) {
+      for (int rank = 1; rank < ranks; ++rank)
+        ASSERT_EQ(aggregates[static_cast<std::size_t>(rank)][step], aggregates[0][step]);
+      for (std::size_t i = 0; i < trace.elements(); ++i) {
+        double mean = 0;
+        for (const auto& of_rank : sent) mean += static_cast<double>(of_rank[step][i]) / ranks;
+        ASSERT_NEAR(aggregates[0][step][i], mean, 1e-6 * (1 + std::fabs(mean)));
+      }
+    }
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(ReplayTest, AggregatesAreTheMeanOfWhatWasSent) {
+  for (const char* spec : {"none", "topk:ratio=0.01", "dgc:ratio=0.01", "sidco:ratio=0.01", "3lc",
+                           "sbc:p=0.01", "topk:ratio=0.01,positions=golomb"}) {
+    SCOPED_TRACE(spec);
+    run(spec, 3, 4);
+  }
+}
+
+TEST_F(ReplayTest, ADelayedMethodExchangesEveryNthStep) {
+  run("sbc:p=0.01,delay=2", 2, 4);
+  const Trace trace(folder_ / "trace");
+  ReplayOptions options;
+  options.compressor = parse_spec("sbc:p=0.01,delay=2");
+  Replay replay(trace, options, 0, 1);
+  Mailboxes boxes;
+  ThreadRing alone(boxes, 0, 1, replay.message_capacity());
+  EXPECT_FALSE(replay.step(0, alone).exchanged);
+  EXPECT_TRUE(replay.step(1, alone).exchanged);
+}
+
+TEST_F(ReplayTest, NoneSendsTheGradientItself) {
+  const Trace trace(folder_ / "trace");
+  ReplayOptions options;
+  options.compressor = parse_spec("none");
+  Replay replay(trace, options, 1, 1);
+  Mailboxes boxes;
+  ThreadRing alone(boxes, 0, 1, replay.message_capacity());
+  const StepReport report = replay.step(0, alone);
+  EXPECT_EQ(report.payload_bytes, trace.elements() * sizeof(float));
+  EXPECT_EQ(replay.relative_error(0), 0);
+  EXPECT_EQ(replay.aggregate()[0], trace.gradient(1, 0, 0)[0]);
+}
+
+TEST_F(ReplayTest, RanksBeyondTheTraceReplayItLater) {
+  const Trace trace(folder_ / "trace");  // 2 ranks, 3 steps
+  const auto is = [&](int rank, std::uint64_t step, std::size_t r, std::size_t s) {
+    const Replayed got = replayed(trace, rank, step);
+    return got.rank == r && got.step == s;
+  };
+  EXPECT_TRUE(is(0, 0, 0, 0));
+  EXPECT_TRUE(is(1, 2, 1, 2));
+  EXPECT_TRUE(is(0, 3, 0, 0));  // steps wrap round
+  EXPECT_TRUE(is(2, 0, 0, 1));  // rank 2 is rank 0, one step later
+  EXPECT_TRUE(is(5, 1, 1, 0));  // rank 5 is rank 1, two steps later
+}
+
+}  // namespace
+}  // namespace thinpipe
