@@ -1,4 +1,4 @@
-// `thinpipe report`: from the records of a run to a file that people read.
+// `thinpipe report`: from the records of a run to what people read.
 #include "reports/report.h"
 
 #include <fcntl.h>
@@ -13,7 +13,10 @@
 #include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
+#include "harness/options/layout.h"
 #include "harness/programs.h"
+#include "reports/record/reader.h"
+#include "reports/verdict/verdict.h"
 
 namespace thinpipe {
 namespace {
@@ -36,7 +39,22 @@ void show(const std::filesystem::path& file) {
   ::posix_spawn_file_actions_destroy(&actions);
 }
 
+// The findings alone, a paragraph each, for the end of a terminal session.
+std::string findings(const std::filesystem::path& folder) {
+  std::string text;
+  for (const std::string& sentence : verdict(read_records(folder))) {
+    text += wrap(sentence, 0) + "\n";
+  }
+  return text;
+}
+
 int run(const Arguments& arguments) {
+  if (arguments.text("format") == "text") {
+    if (arguments.given("output"))
+      throw InputError("--output goes with html and md; text goes to standard output");
+    write_stdout(findings(arguments.positional("DIR")));
+    return kExitGood;
+  }
   ReportOptions options;
   options.format = parse_report_format(arguments.text("format"));
   options.output = arguments.text("output");
@@ -62,8 +80,8 @@ Verb report_verb() {
                        .value_name = "FORMAT",
                        .type = Type::kChoice,
                        .default_value = "html",
-                       .help = "what to write",
-                       .choices = {"html", "md"}},
+                       .help = "what to write; text is the findings alone, on standard output",
+                       .choices = {"html", "md", "text"}},
                       {.name = "output",
                        .letter = 'o',
                        .value_name = "FILE",

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Bus bandwidth of the dense all-reduce as a share of the TCP ceiling: our ring and Open MPI's own.
+
+usage: ring_bandwidth.py BIN WORK    BIN holds thinpipe and make_trace (build/release/bin), WORK is
+a new folder. Prints a Markdown table; the records stay in WORK.
+"""
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+bin_folder, work = sys.argv[1:]
+# MiB of floats: rates that take a sensible time, steps.
+SIZES = {1: (["10mbit", "100mbit", "1gbit"], 15), 4: (["100mbit", "1gbit"], 15),
+         16: (["1gbit"], 15)}
+cells = {}
+for mebibytes, (rates, steps) in SIZES.items():
+    trace = os.path.join(work, f"trace-{mebibytes}")
+    subprocess.run([os.path.join(bin_folder, "make_trace"), trace, "2", "2",
+                    str(mebibytes * 262144), "0"], check=True)
+    for pattern in ("ring", "openmpi"):
+        out = os.path.join(work, f"{pattern}-{mebibytes}")
+        subprocess.run([os.path.join(bin_folder, "thinpipe"), "run", "--trace", trace, "--out", out,
+                        "--ranks", "2|4|8", "--link", "rate=" + "|".join(rates), "-c", "none",
+                        "--compute-scale", "0", "--pattern", pattern, "--steps", str(steps)])
+        for line in open(os.path.join(out, "records.jsonl")):
+            point = json.loads(line)
+            if point["record"] != "point" or point["status"] == "failed":
+                continue
+            axes = point["axes"]
+            ceiling = axes["rate"] * 1448 / 1514
+            shares = sorted(b / ceiling for b in point["metrics"]["bus_bandwidth"]["samples"])
+            # Order statistics 4 and 12 of 15 bound the median with 96.5 % confidence.
+            text = f"{statistics.median(shares):.3f} ({shares[3]:.3f}–{shares[11]:.3f})"
+            cells[mebibytes, axes["rate"], axes["ranks"], pattern] = (
+                text if point["status"] == "ok" else text + " *")
+
+print("| MiB | link | ranks | ring | Open MPI |\n|---|---|---|---|---|")
+for size, rate, ranks in sorted({key[:3] for key in cells}):
+    row = [cells.get((size, rate, ranks, pattern), "failed") for pattern in ("ring", "openmpi")]
+    print(f"| {size} | {rate / 1e6:g} Mbit/s | {ranks} | {row[0]} | {row[1]} |")
