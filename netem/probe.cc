@@ -28,13 +28,13 @@ struct Verdicts {
 };
 
 template <typename Attempt>
-void try_feature(Verdict& verdict, const char* success, Attempt attempt) {
+void try_feature(Verdict& verdict, const char* success, const char* module, Attempt attempt) {
   std::string detail = success;
   try {
     attempt();
     verdict.available = true;
   } catch (const std::exception& error) {
-    detail = error.what();
+    detail = fmt::format("not in this kernel, nor as a module {} ({})", module, error.what());
   }
   detail.resize(std::min(detail.size(), sizeof(verdict.detail) - 1));
   std::memcpy(verdict.detail, detail.c_str(), detail.size() + 1);
@@ -43,16 +43,16 @@ void try_feature(Verdict& verdict, const char* success, Attempt attempt) {
 void probe_inside(Verdicts& found) {
   Netlink netlink;
   const int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-  try_feature(found.veth, "a pair was made", [&] { netlink.add_veth("a0", "a1", here); });
-  try_feature(found.bridge, "one was made", [&] { netlink.add_bridge("b0"); });
-  try_feature(found.ifb, "one was made", [&] { netlink.add_link("i0", "ifb"); });
+  try_feature(found.veth, "a pair was made", "veth", [&] { netlink.add_veth("a0", "a1", here); });
+  try_feature(found.bridge, "one was made", "bridge", [&] { netlink.add_bridge("b0"); });
+  try_feature(found.ifb, "one was made", "ifb", [&] { netlink.add_link("i0", "ifb"); });
   const std::string device = found.veth.available ? "a0" : "lo";
-  try_feature(found.tbf, "one was set and read back",
+  try_feature(found.tbf, "one was set and read back", "sch_tbf",
               [&] { netlink.set_tbf(device, 100e6, 16000, 262144); });
   netlink.delete_root_qdisc(device);
-  try_feature(found.htb, "one was set", [&] { netlink.add_htb(device); });
+  try_feature(found.htb, "one was set", "sch_htb", [&] { netlink.add_htb(device); });
   netlink.delete_root_qdisc(device);
-  try_feature(found.netem, "one was set", [&] { netlink.add_netem(device); });
+  try_feature(found.netem, "one was set", "sch_netem", [&] { netlink.add_netem(device); });
 }
 
 KernelFeature to_feature(const Verdict& verdict) { return {verdict.available, verdict.detail}; }

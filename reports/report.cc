@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <fstream>
-#include <iostream>
 
 #include "base/error.h"
 #include "reports/html/html.h"
@@ -46,22 +45,23 @@ ReportFormat parse_report_format(const std::string& name) {
   throw InputError("report format '" + name + "': expected html or md");
 }
 
-std::filesystem::path write_report(const std::filesystem::path& records_folder,
-                                   const ReportOptions& options) {
-  const Records records = read_records(records_folder);
+std::string render_report(const Records& records, ReportFormat format) {
   if (records.points.empty()) {
     throw InputError(records.file.string() +
                      ": no finished point in it yet; there is nothing to report");
   }
-  const bool is_html = options.format == ReportFormat::kHtml;
-  const std::string text = is_html ? render_html(records) : render_markdown(records);
+  return format == ReportFormat::kHtml ? render_html(records) : render_markdown(records);
+}
+
+std::filesystem::path write_report(const std::filesystem::path& records_folder,
+                                   const ReportOptions& options) {
+  const Records records = read_records(records_folder);
+  const std::string text = render_report(records, options.format);
   std::filesystem::path output = options.output;
-  if (output == "-") {
-    std::cout << text << std::flush;
-    if (!std::cout) throw SystemError("write the report to standard output", EIO);
-    return output;
+  if (output.empty()) {
+    output = records.file.parent_path() /
+             (options.format == ReportFormat::kHtml ? "report.html" : "report.md");
   }
-  if (output.empty()) output = records.file.parent_path() / (is_html ? "report.html" : "report.md");
   write_whole(output, text);
   return output;
 }

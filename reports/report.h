@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "reports/record/record.h"
+
 namespace thinpipe {
 
 enum class ReportFormat {
@@ -16,9 +18,12 @@ ReportFormat parse_report_format(const std::string& name);
 
 struct ReportOptions {
   ReportFormat format = ReportFormat::kHtml;
-  /// Where to write; empty: `report.html` or `report.md` beside the records; `-`: standard output.
+  /// Where to write; empty: `report.html` or `report.md` beside the records.
   std::filesystem::path output;
 };
+
+/// The report as text. Throws InputError when there is no point, RunError without gnuplot (HTML).
+std::string render_report(const Records& records, ReportFormat format);
 
 /// Reads the records of a folder (or a records file) and writes the report. The file appears whole
 /// or not at all. Returns what was written. Throws InputError when there are no records or no point

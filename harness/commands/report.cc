@@ -58,8 +58,12 @@ int run(const Arguments& arguments) {
   ReportOptions options;
   options.format = parse_report_format(arguments.text("format"));
   options.output = arguments.text("output");
-  const std::filesystem::path written = write_report(arguments.positional("DIR"), options);
-  if (options.output == "-") return kExitGood;
+  const std::string& folder = arguments.positional("DIR");
+  if (options.output == "-") {
+    write_stdout(render_report(read_records(folder), options.format));
+    return kExitGood;
+  }
+  const std::filesystem::path written = write_report(folder, options);
   write_stdout(written.string() + "\n");
   if (arguments.text("open") == "yes") show(written);
   return kExitGood;

@@ -24,6 +24,12 @@ std::vector<Spec> compressors_of(const Arguments& arguments) {
   return specs;
 }
 
+std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const MethodInfo& method : methods()) names.push_back(method.name);
+  return names;
+}
+
 std::vector<LinkSpec> links_of(const Arguments& arguments) {
   std::vector<LinkSpec> links;
   for (const std::string& text : arguments.texts("link"))
@@ -104,6 +110,7 @@ Verb run_verb() {
                .default_value = "topk:ratio=0.01",
                .help =
                    "name:key=value,...; `|` between values gives alternatives; see `thinpipe list`",
+               .suggestions = method_names(),
                .repeatable = true},
               {.name = "link",
                .letter = 'l',

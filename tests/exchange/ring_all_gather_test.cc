@@ -18,8 +18,7 @@ std::vector<std::byte> message_of(int rank, std::size_t size) {
 }
 
 // Lengths around the edges of a segment (its first 8 bytes are the length), and none at all.
-const std::vector<std::size_t> kLengths = {0,     1,     32760, 32761, 32759,
-                                           32768, 65528, 65529, 700001};
+const std::vector<std::size_t> kLengths = {0, 1, 32760, 32761, 32759, 32768, 65528, 65529, 700001};
 
 class RingAllGatherTest : public testing::TestWithParam<int> {};
 

@@ -35,9 +35,10 @@ TEST_P(RingAllReduceTest, GivesTheMeanAndTheSameBitsEverywhere) {
   const std::vector<double> expected = reference_mean(ranks, elements);
   std::vector<std::vector<float>> results(static_cast<std::size_t>(ranks));
   on_all_ranks(ranks, [&, ranks = ranks, elements = elements](ThreadTransport& transport) {
-    std::vector<float> data = input_of(transport.rank(), elements);
+    const std::vector<float> own = input_of(transport.rank(), elements);
+    std::vector<float> data(elements);
     RingAllReduce ring;
-    ring.run(transport, data, 1.0F / static_cast<float>(ranks));
+    ring.run(transport, own, data, 1.0F / static_cast<float>(ranks));
     EXPECT_EQ(transport.counters().bytes,
               RingAllReduce::bytes_sent(elements, ranks, transport.rank()));
     results[static_cast<std::size_t>(transport.rank())] = data;

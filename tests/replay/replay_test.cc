@@ -22,8 +22,8 @@ class ThreadRing : public Pattern {
  public:
   ThreadRing(Mailboxes& boxes, int rank, int ranks, std::size_t capacity)
       : transport_(boxes, rank, ranks), gather_(ranks, capacity) {}
-  void all_reduce(std::span<float> data, float factor) override {
-    reduce_.run(transport_, data, factor);
+  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
+    reduce_.run(transport_, own, result, factor);
   }
   const std::vector<std::span<const std::byte>>& all_gather(
       std::span<const std::byte> own) override {

@@ -18,8 +18,8 @@ class Ring : public Pattern {
   Ring(MPI_Comm communicator, std::size_t capacity)
       : transport_(communicator), gather_(transport_.size(), capacity) {}
 
-  void all_reduce(std::span<float> data, float factor) override {
-    reduce_.run(transport_, data, factor);
+  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
+    reduce_.run(transport_, own, result, factor);
   }
   const std::vector<std::span<const std::byte>>& all_gather(
       std::span<const std::byte> own) override {
@@ -45,10 +45,10 @@ class OpenMpi : public Pattern {
     arena_.resize(ranks * capacity);
   }
 
-  void all_reduce(std::span<float> data, float factor) override {
-    MPI_Allreduce(MPI_IN_PLACE, data.data(), static_cast<int>(data.size()), MPI_FLOAT, MPI_SUM,
+  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
+    MPI_Allreduce(own.data(), result.data(), static_cast<int>(own.size()), MPI_FLOAT, MPI_SUM,
                   communicator_);
-    for (float& value : data) value *= factor;
+    for (float& value : result) value *= factor;
   }
 
   const std::vector<std::span<const std::byte>>& all_gather(

@@ -18,8 +18,8 @@ class Pattern {
  public:
   virtual ~Pattern() = default;
 
-  /// In place: data becomes factor * sum over ranks, the same bits on every rank.
-  virtual void all_reduce(std::span<float> data, float factor) = 0;
+  /// result becomes factor * sum of own over ranks, the same bits on every rank.
+  virtual void all_reduce(std::span<const float> own, std::span<float> result, float factor) = 0;
 
   /// Every rank's message, by rank; valid until the next call.
   virtual const std::vector<std::span<const std::byte>>& all_gather(

@@ -28,7 +28,8 @@ class SegmentWalk {
   }
   bool finished() const { return steps_left_ == 0; }
   std::size_t steps_left() const { return steps_left_; }
-  std::span<float> segment(std::span<float> data) const {
+  template <typename Float>
+  std::span<Float> segment(std::span<Float> data) const {
     return data.subspan(chunks_.begin(chunk_) + offset_,
                         std::min(kSegment, chunks_.size(chunk_) - offset_));
   }
@@ -70,15 +71,17 @@ std::size_t RingAllReduce::bytes_sent(std::size_t elements, int ranks, int rank)
   return sent * sizeof(float);
 }
 
-void RingAllReduce::run(Transport& transport, std::span<float> data, float factor) {
+void RingAllReduce::run(Transport& transport, std::span<const float> own, std::span<float> result,
+                        float factor) {
   const auto n = static_cast<std::size_t>(transport.size());
   const auto rank = static_cast<std::size_t>(transport.rank());
   if (n == 1) {
-    for (float& value : data) value *= factor;
+    std::transform(own.begin(), own.end(), result.begin(),
+                   [factor](float value) { return value * factor; });
     return;
   }
   const int right = static_cast<int>((rank + 1) % n), left = static_cast<int>((rank + n - 1) % n);
-  const Chunks chunks{data.size(), n};
+  const Chunks chunks{own.size(), n};
   const std::size_t steps = 2 * (n - 1);
   // Step s sends chunk rank-s and receives chunk rank-1-s: what is received in one step is sent in
   // the next, so a segment may be sent as soon as it has arrived (and been added).
@@ -98,7 +101,7 @@ void RingAllReduce::run(Transport& transport, std::span<float> data, float facto
   while (!arrivals.finished() || send_done < sent || !sends.finished()) {
     bool moved = false;
     while (!posts.finished() && posted - arrived < kWindow) {
-      const std::span<float> target = posts.segment(data);
+      const std::span<float> target = posts.segment(result);
       transport.receive(
           static_cast<int>(posted % kWindow), left,
           std::as_writable_bytes(reduces(posts) ? staged(posted, target.size()) : target));
@@ -107,17 +110,21 @@ void RingAllReduce::run(Transport& transport, std::span<float> data, float facto
     }
     while (sent < sendable && !sends.finished() && sent - send_done < kWindow) {
       transport.send(static_cast<int>(kWindow + sent % kWindow), right,
-                     std::as_bytes(sends.segment(data)));
+                     // What a rank sends first is its own; later, what it has received.
+                     sends.steps_left() == steps
+                         ? std::as_bytes(sends.segment(own))
+                         : std::as_bytes(std::span<const float>(sends.segment(result))));
       sends.next();
       ++sent;
       moved = true;
     }
     while (arrived < posted && transport.done(static_cast<int>(arrived % kWindow))) {
       if (reduces(arrivals)) {
-        const std::span<float> target = arrivals.segment(data);
-        const std::span<const float> source = staged(arrived, target.size());
+        const std::span<float> target = arrivals.segment(result);
+        const std::span<const float> mine = arrivals.segment(own);
+        const std::span<const float> theirs = staged(arrived, target.size());
         const float scale = completes(arrivals) ? factor : 1.0F;
-        for (std::size_t i = 0; i < target.size(); ++i) target[i] = (target[i] + source[i]) * scale;
+        for (std::size_t i = 0; i < target.size(); ++i) target[i] = (mine[i] + theirs[i]) * scale;
       }
       arrivals.next();
       ++arrived;

@@ -24,8 +24,9 @@ class RingAllReduce {
   /// Buffers for the segments under way are made once.
   RingAllReduce();
 
-  /// In place: `data` (the same size on every rank) becomes factor * sum over ranks.
-  void run(Transport& transport, std::span<float> data, float factor);
+  /// `result` becomes factor * sum of `own` over ranks; all of the same size on every rank, and
+  /// apart in memory: `own` is read where it lies, so that no pass goes into copying it.
+  void run(Transport& transport, std::span<const float> own, std::span<float> result, float factor);
 
   /// Bytes one rank sends, without framing.
   static std::size_t bytes_sent(std::size_t elements, int ranks, int rank);

@@ -105,10 +105,12 @@ void Replay::hold(std::uint64_t index) {
 
 void Replay::all_reduce(Pattern& pattern, StepReport& report) {
   const double begin = now_seconds();
-  // A dense payload is an array of floats already: it is summed where it was written.
-  std::memcpy(aggregate_.data(), message_.data() + tensors_.size() * kMessageLengthBytes,
-              aggregate_.size() * sizeof(float));
-  pattern.all_reduce(aggregate_, 1.0F / static_cast<float>(ranks_));
+  // A dense payload is an array of floats already: it is summed from where it was written.
+  const std::span<const std::byte> payloads =
+      std::span(message_).first(message_size_).subspan(tensors_.size() * kMessageLengthBytes);
+  const std::span<const float> own(reinterpret_cast<const float*>(payloads.data()),
+                                   payloads.size() / sizeof(float));
+  pattern.all_reduce(own, aggregate_, 1.0F / static_cast<float>(ranks_));
   report.exchange = now_seconds() - begin;
 }
 
