@@ -165,6 +165,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   record["status"] = doubts.empty() ? "ok" : "invalid";
   record["reasons"] = doubts;
   record["metrics"] = metrics_of(samples, trace_.elements() * sizeof(float));
+  record["per_rank"] = per_rank(samples);
   record["fidelity"] = {
       {"goodput_ratio", samples.goodput_ratio},
       {"wire_bytes_predicted", bounds.least / host_steps},

@@ -140,6 +140,20 @@ json metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
   return metrics;
 }
 
+json per_rank(const PointSamples& samples) {
+  json ranks = json::array();
+  for (std::size_t rank = 0; rank < samples.answers.at(0).size(); ++rank) {
+    json columns;
+    for (const char* field :
+         {"compute", "compress", "exchange", "decode", "total", "payload_bytes"}) {
+      json& column = columns[field] = json::array();
+      for (const std::vector<json>& step : samples.answers) column.push_back(step[rank].at(field));
+    }
+    ranks.push_back(std::move(columns));
+  }
+  return ranks;
+}
+
 std::vector<std::string> doubts_about(const PointSamples& samples) {
   std::vector<std::string> doubts;
   const double ratio = samples.goodput_ratio;

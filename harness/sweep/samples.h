@@ -39,6 +39,9 @@ double bus_bandwidth(Aggregation aggregation, const std::vector<nlohmann::json>&
 /// The `metrics` of docs/records.md.
 nlohmann::json metrics_of(const PointSamples& samples, std::size_t dense_bytes);
 
+/// The `per_rank` of docs/records.md: every rank's own times and bytes, step by step.
+nlohmann::json per_rank(const PointSamples& samples);
+
 /// Why these figures should not be trusted; empty when nothing speaks against them.
 std::vector<std::string> doubts_about(const PointSamples& samples);
 

@@ -56,6 +56,14 @@ TEST(Metrics, StepIsTheSlowestRanksPartsAreTheLastToArrives) {
   EXPECT_DOUBLE_EQ(metrics["bus_bandwidth"]["samples"][0], 1e7);
 }
 
+TEST(PerRank, HasEveryRanksOwnSteps) {
+  const json ranks = per_rank(good_point());
+  ASSERT_EQ(ranks.size(), 2U);
+  EXPECT_EQ(ranks[0]["compute"], json({0.010}));
+  EXPECT_EQ(ranks[1]["compute"], json({0.030}));
+  EXPECT_EQ(ranks[1]["payload_bytes"], json({1000.0}));
+}
+
 TEST(BusBandwidth, OfAnAllReduceCountsBothPhases) {
   // 2 (n-1)/n S = 1 * 1000 bytes for two ranks.
   EXPECT_DOUBLE_EQ(bus_bandwidth(Aggregation::kAllReduce, good_point().answers[0]), 1e7);
