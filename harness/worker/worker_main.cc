@@ -14,7 +14,7 @@
 #include "harness/launch/message_socket.h"
 #include "harness/worker/shared_contributions.h"
 #include "harness/worker/sockets.h"
-#include "workloads/exchange/pattern.h"
+#include "workloads/exchange/patterns.h"
 #include "workloads/replay/replay.h"
 
 namespace thinpipe {

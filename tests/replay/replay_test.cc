@@ -8,8 +8,7 @@
 #include <thread>
 
 #include "tests/exchange/thread_transport.h"
-#include "workloads/exchange/ring_all_gather.h"
-#include "workloads/exchange/ring_all_reduce.h"
+#include "workloads/exchange/ring_pattern.h"
 #include "workloads/trace/synthetic.h"
 
 namespace thinpipe {
@@ -18,24 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // Our rings over threads: what the worker does over MPI.
-class ThreadRing : public Pattern {
- public:
-  ThreadRing(Mailboxes& boxes, int rank, int ranks, std::size_t capacity)
-      : transport_(boxes, rank, ranks), gather_(ranks, capacity) {}
-  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
-    reduce_.run(transport_, own, result, factor);
-  }
-  const std::vector<std::span<const std::byte>>& all_gather(
-      std::span<const std::byte> own) override {
-    return gather_.run(transport_, own);
-  }
-  TransportCounters counters() const override { return transport_.counters(); }
-
- private:
-  ThreadTransport transport_;
-  RingAllReduce reduce_;
-  RingAllGather gather_;
-};
+RingPattern thread_ring(Mailboxes& boxes, int rank, int ranks, const Replay& replay) {
+  return {std::make_unique<ThreadTransport>(boxes, rank, ranks), replay.message_capacity()};
+}
 
 class ReplayTest : public testing::Test {
  protected:
@@ -65,7 +49,7 @@ class ReplayTest : public testing::Test {
         options.compressor = parse_spec(spec);
         Replay replay(trace, options, rank, ranks);
         replay.prepare(steps);
-        ThreadRing ring(boxes, rank, ranks, replay.message_capacity());
+        RingPattern ring = thread_ring(boxes, rank, ranks, replay);
         for (std::uint64_t step = 0; step < steps; ++step) {
           const StepReport report = replay.step(step, ring);
           EXPECT_GE(report.total, report.compress + report.exchange + report.decode);
@@ -108,7 +92,7 @@ TEST_F(ReplayTest, ADelayedMethodExchangesEveryNthStep) {
   options.compressor = parse_spec("sbc:p=0.01,delay=2");
   Replay replay(trace, options, 0, 1);
   Mailboxes boxes;
-  ThreadRing alone(boxes, 0, 1, replay.message_capacity());
+  RingPattern alone = thread_ring(boxes, 0, 1, replay);
   EXPECT_FALSE(replay.step(0, alone).exchanged);
   EXPECT_TRUE(replay.step(1, alone).exchanged);
 }
@@ -119,7 +103,7 @@ TEST_F(ReplayTest, NoneSendsTheGradientItself) {
   options.compressor = parse_spec("none");
   Replay replay(trace, options, 1, 1);
   Mailboxes boxes;
-  ThreadRing alone(boxes, 0, 1, replay.message_capacity());
+  RingPattern alone = thread_ring(boxes, 0, 1, replay);
   const StepReport report = replay.step(0, alone);
   EXPECT_EQ(report.payload_bytes, trace.elements() * sizeof(float));
   EXPECT_EQ(replay.relative_error(0), 0);

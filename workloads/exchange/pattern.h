@@ -1,12 +1,8 @@
-// How the payloads of all ranks meet: the exchange patterns a run may choose from.
+// How the payloads of all ranks meet.
 #pragma once
 
-#include <mpi.h>
-
 #include <cstddef>
-#include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "workloads/exchange/transport.h"
@@ -25,16 +21,8 @@ class Pattern {
   virtual const std::vector<std::span<const std::byte>>& all_gather(
       std::span<const std::byte> own) = 0;
 
-  /// What was sent so far. Open MPI's own algorithms do not tell: counters stay 0 there.
+  /// What was sent so far; zeros where the pattern cannot tell.
   virtual TransportCounters counters() const = 0;
 };
-
-/// `ring`: our pipelined rings. `openmpi`: MPI_Allreduce and MPI_Allgatherv as the library decides.
-std::vector<std::string> pattern_names();
-
-/// @param capacity  the longest message all_gather may carry, in bytes
-/// @throws InputError for an unknown name.
-std::unique_ptr<Pattern> make_pattern(const std::string& name, MPI_Comm communicator,
-                                      std::size_t capacity);
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-#include "workloads/exchange/pattern.h"
+#include "workloads/exchange/patterns.h"
 
 #include <cstdint>
 #include <numeric>
@@ -6,32 +6,11 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "workloads/exchange/mpi_transport.h"
-#include "workloads/exchange/ring_all_gather.h"
-#include "workloads/exchange/ring_all_reduce.h"
+#include "workloads/exchange/ring_pattern.h"
 
 namespace thinpipe {
 
 namespace {
-
-class Ring : public Pattern {
- public:
-  Ring(MPI_Comm communicator, std::size_t capacity)
-      : transport_(communicator), gather_(transport_.size(), capacity) {}
-
-  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
-    reduce_.run(transport_, own, result, factor);
-  }
-  const std::vector<std::span<const std::byte>>& all_gather(
-      std::span<const std::byte> own) override {
-    return gather_.run(transport_, own);
-  }
-  TransportCounters counters() const override { return transport_.counters(); }
-
- private:
-  MpiTransport transport_;
-  RingAllReduce reduce_;
-  RingAllGather gather_;
-};
 
 class OpenMpi : public Pattern {
  public:
@@ -79,7 +58,8 @@ std::vector<std::string> pattern_names() { return {"ring", "openmpi"}; }
 
 std::unique_ptr<Pattern> make_pattern(const std::string& name, MPI_Comm communicator,
                                       std::size_t capacity) {
-  if (name == "ring") return std::make_unique<Ring>(communicator, capacity);
+  if (name == "ring")
+    return std::make_unique<RingPattern>(std::make_unique<MpiTransport>(communicator), capacity);
   if (name == "openmpi") return std::make_unique<OpenMpi>(communicator, capacity);
   throw InputError("unknown exchange pattern '" + name + "' (known: ring, openmpi)" +
                    did_you_mean(name, pattern_names()));
