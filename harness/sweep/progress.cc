@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -21,7 +22,7 @@ int terminal_columns() {
 }
 
 std::string minutes(double seconds) {
-  const int whole = static_cast<int>(seconds + 0.5);
+  const long whole = std::lround(seconds);
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
