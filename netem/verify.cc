@@ -126,7 +126,7 @@ struct Transfer {
 Transfer transfer(const Pair& pair, const VerifyOptions& options) {
   std::atomic<bool> done{false};
   std::thread sender([&] {
-    const std::vector<char> block(64 * 1024);
+    const std::vector<char> block(std::size_t{64} * 1024);
     while (!done && send(pair.sender.get(), block.data(), block.size(), MSG_NOSIGNAL) > 0) {
     }
     shutdown(pair.sender.get(), SHUT_WR);
