@@ -15,6 +15,10 @@ const char* to_string(Aggregation aggregation) {
   return "unknown";
 }
 
+float Compressor::prepare(const GradientInput& /*gradient*/) {
+  throw std::logic_error("prepare() of a compressor that shares no scale");
+}
+
 // A driver only calls hold() between the exchanges of a period longer than 1.
 void Compressor::hold(const GradientInput& /*gradient*/) {
   throw std::logic_error("hold() of a compressor that exchanges in every step");

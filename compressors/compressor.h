@@ -47,6 +47,8 @@ struct GradientInput {
   std::span<const float> squares;  ///< d second moments q, or empty (Tsuzuku et al. need them)
   std::uint64_t step = 0;          ///< counts from 0
   double epoch = 0;                ///< for warm-up schedules
+  /// Greatest prepare() over all workers, where a method shares its scale; 0: this worker's own.
+  float shared_scale = 0;
 };
 
 /// What one encode did. Times are the caller's business.
@@ -76,6 +78,16 @@ class Compressor {
   /// (at least max_encoded_size() bytes) and keeps what was not sent.
   /// @throws InputError when sizes do not fit or a required input (squares) is missing.
   virtual EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) = 0;
+
+  /// Where workers share a scale (TernGrad section 4.3): takes the gradient into the memory and
+  /// returns this worker's scale. The next encode(), with the same gradient and the workers'
+  /// greatest scale in it, does not add it again. Optional: encode() alone uses the own scale.
+  virtual float prepare(const GradientInput& gradient);
+  virtual bool shares_scale() const { return false; }
+
+  /// True: what is decoded is a change of what was decoded before, and the gradient estimate is
+  /// the sum over all steps (EF21).
+  virtual bool incremental() const { return false; }
 
   /// out += factor * decoded. Needs only the payload and the shared configuration, so any
   /// worker's compressor of the same spec and tensor decodes any other worker's payload.

@@ -12,13 +12,26 @@ DensePipeline::DensePipeline(StateIdentity identity, DenseParts parts)
       parts_(std::move(parts)),
       max_encoded_size_(parts_.quantizer->max_encoded_size(identity_.elements)) {}
 
+float DensePipeline::prepare(const GradientInput& gradient) {
+  if (!shares_scale()) return Compressor::prepare(gradient);  // refuses
+  check_size(identity_, "the gradient", gradient.values.size());
+  prepared_ = parts_.memory->add(gradient.values, 1.0F);
+  is_prepared_ = true;
+  return parts_.quantizer->scale_of(prepared_);
+}
+
 EncodeReport DensePipeline::encode(const GradientInput& gradient, std::span<std::byte> payload) {
   check_size(identity_, "the gradient", gradient.values.size());
   check_room(identity_, payload.size(), max_encoded_size_);
-  const auto c = parts_.memory->add(gradient.values, 1.0F);
+  const auto c = is_prepared_ ? prepared_ : parts_.memory->add(gradient.values, 1.0F);
+  is_prepared_ = false;
   ByteWriter out(payload);
   const QuantizeReport report =
-      parts_.quantizer->encode(c, {.step = gradient.step}, parts_.memory->remainder(), out);
+      parts_.quantizer->encode(c, {.step = gradient.step, .shared_scale = gradient.shared_scale},
+                               parts_.memory->remainder(), out);
+  if (const auto mirror = parts_.memory->mirror(); !mirror.empty()) {
+    decode_add(payload.first(out.size()), 1.0F, mirror);
+  }
   return {.encoded_bytes = out.size(),
           .target_elements = 0,
           .selected_elements = report.nonzero,
@@ -46,14 +59,25 @@ void DensePipeline::hold(const GradientInput& gradient) {
   parts_.memory->hold(gradient.values, 1.0F);
 }
 
+void DensePipeline::reset() {
+  parts_.memory->reset();
+  parts_.quantizer->reset();
+  is_prepared_ = false;
+}
+
 void DensePipeline::save_state(std::vector<std::byte>& state) const {
-  ByteWriter out = begin_state(identity_, parts_.memory->state_size(), state);
+  const std::size_t body = parts_.memory->state_size() + parts_.quantizer->state_size();
+  ByteWriter out = begin_state(identity_, body, state);
   parts_.memory->save(out);
+  parts_.quantizer->save(out);
 }
 
 void DensePipeline::load_state(std::span<const std::byte> state) {
-  ByteReader in = open_state(identity_, parts_.memory->state_size(), state);
+  const std::size_t body = parts_.memory->state_size() + parts_.quantizer->state_size();
+  ByteReader in = open_state(identity_, body, state);
   parts_.memory->load(in);
+  parts_.quantizer->load(in);
+  is_prepared_ = false;
 }
 
 }  // namespace thinpipe

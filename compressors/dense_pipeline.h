@@ -15,6 +15,8 @@ struct DenseParts {
   std::unique_ptr<Memory> memory;
   std::unique_ptr<Quantizer> quantizer;
   std::uint64_t period = 1;  ///< exchange every n-th step
+  int threads = 1;           ///< of one encode or decode
+  bool incremental = false;  ///< the memory is EF21's
 };
 
 /// c = memory + gradient; quantise, which leaves c - decoded in the memory.
@@ -30,8 +32,11 @@ class DensePipeline : public Compressor {
   Distortion distortion(const GradientInput& gradient,
                         std::span<const std::byte> payload) const override;
   std::uint64_t period() const override { return parts_.period; }
+  bool incremental() const override { return parts_.incremental; }
+  bool shares_scale() const override { return parts_.quantizer->shares_scale(); }
+  float prepare(const GradientInput& gradient) override;
   void hold(const GradientInput& gradient) override;
-  void reset() override { parts_.memory->reset(); }
+  void reset() override;
   void save_state(std::vector<std::byte>& state) const override;
   void load_state(std::span<const std::byte> state) override;
 
@@ -39,6 +44,8 @@ class DensePipeline : public Compressor {
   StateIdentity identity_;
   DenseParts parts_;
   std::size_t max_encoded_size_;
+  std::span<const float> prepared_;  ///< c, between prepare() and encode()
+  bool is_prepared_ = false;
 };
 
 }  // namespace thinpipe

@@ -66,6 +66,7 @@ struct MethodInfo {
   std::string summary;  ///< one line
   std::string source;   ///< paper, section or equation
   Aggregation aggregation = Aggregation::kAllGather;
+  bool needs_squares = false;  ///< GradientInput::squares must be there
   std::vector<ParameterInfo> parameters;
   /// Expected payload bits per element of a large tensor, for listings; not a measurement.
   std::function<double(const Parameters&)> expected_bits;

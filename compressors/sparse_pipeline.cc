@@ -28,7 +28,10 @@ EncodeReport SparsePipeline::encode(const GradientInput& gradient, std::span<std
   check_size(identity_, "the gradient", gradient.values.size());
   check_room(identity_, payload.size(), max_encoded_size_);
   const auto c = parts_.memory->add(gradient.values, 1.0F);
-  parts_.selector->select(c, {.step = gradient.step, .epoch = gradient.epoch}, selection_);
+  parts_.selector->select(
+      c, {.step = gradient.step, .epoch = gradient.epoch, .squares = gradient.squares}, selection_);
+  selection_.count = parts_.values->admit(selection_.positions.first(selection_.count),
+                                          selection_.values.first(selection_.count));
   const auto positions = selection_.positions.first(selection_.count);
   const auto values = selection_.values.first(selection_.count);
 
@@ -36,7 +39,11 @@ EncodeReport SparsePipeline::encode(const GradientInput& gradient, std::span<std
   out.put_varint(selection_.count);
   parts_.values->encode(values, out);
   parts_.positions->encode(positions, elements(), out);
+  parts_.selector->sent(positions);
   parts_.memory->sent(positions, values);
+  if (const auto mirror = parts_.memory->mirror(); !mirror.empty()) {
+    decode_add(payload.first(out.size()), 1.0F, mirror);
+  }
   return {.encoded_bytes = out.size(),
           .target_elements = selection_.target,
           .selected_elements = selection_.count,

@@ -19,6 +19,8 @@ struct SparseParts {
   std::unique_ptr<ValueCodec> values;
   std::unique_ptr<PositionCodec> positions;
   std::uint64_t period = 1;  ///< exchange every n-th step
+  int threads = 1;           ///< of one encode or decode
+  bool incremental = false;  ///< the memory is EF21's
 };
 
 /// c = memory + gradient; select; write count, values, positions; the memory keeps the rest.
@@ -34,6 +36,7 @@ class SparsePipeline : public Compressor {
   Distortion distortion(const GradientInput& gradient,
                         std::span<const std::byte> payload) const override;
   std::uint64_t period() const override { return parts_.period; }
+  bool incremental() const override { return parts_.incremental; }
   void hold(const GradientInput& gradient) override;
   void reset() override;
   void save_state(std::vector<std::byte>& state) const override;

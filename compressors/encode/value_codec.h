@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +18,11 @@ class ValueCodec {
  public:
   virtual ~ValueCodec() = default;
 
+  /// Drops elements whose values this codec does not send (exp4), keeping the order; both arrays
+  /// have the same length. @returns how many stay. Called before encode().
+  virtual std::size_t admit(std::span<std::uint32_t> /*positions*/, std::span<float> values) const {
+    return values.size();
+  }
   /// Exact bytes of `count` values.
   virtual std::size_t size(std::size_t count) const = 0;
   /// Writes size(values.size()) bytes and replaces each value by what receivers will decode.

@@ -33,6 +33,9 @@ class Memory {
   /// kept.
   virtual std::span<float> remainder() = 0;
 
+  /// Where the pipeline adds what receivers decode from its payload; empty for all but EF21.
+  virtual std::span<float> mirror() { return {}; }
+
   /// Of the last exchange; `gradient` as it was given to add().
   virtual Distortion distortion(std::span<const float> gradient,
                                 std::span<const float> decoded) const = 0;
@@ -52,6 +55,14 @@ std::unique_ptr<Memory> make_no_memory(std::size_t elements, bool buffered);
 /// Error feedback: c = decay * r + gradient; r = c - decoded (SBC eq. 2, 3LC fig. 3). Over a delay
 /// the decay applies once.
 std::unique_ptr<Memory> make_residual_memory(std::size_t elements, float decay);
+
+/// The same, but an element that was sent is 0 afterwards even where its decoded value is rounded
+/// (Tsuzuku et al., alg. 1).
+std::unique_ptr<Memory> make_clear_memory(std::size_t elements, float decay);
+
+/// EF21 (Richtarik et al., 2021, alg. 2): c = gradient - h, h += decoded; receivers keep the same h
+/// by summing what they decode.
+std::unique_ptr<Memory> make_ef21_memory(std::size_t elements);
 
 struct MomentumOptions {
   float momentum = 0.9F;

@@ -12,7 +12,8 @@ namespace {
 
 class ResidualMemory : public Memory {
  public:
-  ResidualMemory(std::size_t elements, float decay) : residual_(elements, 0.0F), decay_(decay) {}
+  ResidualMemory(std::size_t elements, float decay, bool clear)
+      : residual_(elements, 0.0F), decay_(decay), clear_(clear) {}
 
   std::span<const float> add(std::span<const float> gradient, float scale) override {
     hold(gradient, scale);
@@ -24,7 +25,8 @@ class ResidualMemory : public Memory {
     held_ = true;
   }
   void sent(std::span<const std::uint32_t> positions, std::span<const float> decoded) override {
-    subtract_sent(residual_, positions, decoded);
+    if (!clear_) return subtract_sent(residual_, positions, decoded);
+    for (std::uint32_t position : positions) residual_[position] = 0.0F;
   }
   std::span<float> remainder() override { return residual_; }
   Distortion distortion(std::span<const float> /*gradient*/,
@@ -50,13 +52,18 @@ class ResidualMemory : public Memory {
  private:
   std::vector<float> residual_;
   float decay_;
+  bool clear_;         ///< sent elements become 0, whatever was decoded
   bool held_ = false;  ///< within a period: the decay has been applied
 };
 
 }  // namespace
 
 std::unique_ptr<Memory> make_residual_memory(std::size_t elements, float decay) {
-  return std::make_unique<ResidualMemory>(elements, decay);
+  return std::make_unique<ResidualMemory>(elements, decay, false);
+}
+
+std::unique_ptr<Memory> make_clear_memory(std::size_t elements, float decay) {
+  return std::make_unique<ResidualMemory>(elements, decay, true);
 }
 
 }  // namespace thinpipe

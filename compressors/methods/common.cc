@@ -1,6 +1,7 @@
 // The shared parameters and what is made from them.
 #include "compressors/methods/common.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace thinpipe {
@@ -71,20 +72,22 @@ RatioSchedule ratio_of(const Parameters& parameters, const std::string& name) {
   return {.ratio = parameters.real(name), .warmup = parameters.reals("warmup")};
 }
 
-std::vector<ParameterInfo> memory_parameters(const std::string& default_memory) {
+std::vector<ParameterInfo> memory_parameters(const std::string& default_memory,
+                                             const std::string& default_delay) {
   ParameterInfo momentum =
       real_parameter("momentum", "0.9", "factor on the velocity (memory=momentum)", 0, 1);
   return {
       choice_parameter("memory", default_memory, "what is kept of what was not sent",
-                       {"none", "residual", "momentum"}),
-      real_parameter("decay", "1", "factor on the residual in every step (memory=residual)", 0, 1),
+                       {"none", "residual", "clear", "momentum", "ef21"}),
+      real_parameter("decay", "1", "factor on the residual in every step (memory=residual|clear)",
+                     0, 1),
       momentum,
       flag_parameter("nesterov", "false", "Nesterov's velocity (memory=momentum)"),
       flag_parameter("masking", "true", "stop the velocity where sent (memory=momentum)"),
       real_parameter("clip", "0", "limit of the gradient's L2 norm over all workers; 0: none", 0,
                      1e30),
       integer_parameter("workers", "1", "workers that share the limit of clip", 1, 1e6),
-      integer_parameter("delay", "1", "steps whose sum is exchanged at once", 1, 1e6)};
+      integer_parameter("delay", default_delay, "steps whose sum is exchanged at once", 1, 1e6)};
 }
 
 std::unique_ptr<Memory> make_memory(const Parameters& parameters, std::size_t elements) {
@@ -93,8 +96,11 @@ std::unique_ptr<Memory> make_memory(const Parameters& parameters, std::size_t el
   std::unique_ptr<Memory> memory;
   if (kind == "none") {
     memory = make_no_memory(elements, clip > 0 || period_of(parameters) > 1);
-  } else if (kind == "residual") {
-    memory = make_residual_memory(elements, static_cast<float>(parameters.real("decay")));
+  } else if (kind == "residual" || kind == "clear") {
+    const auto make = kind == "clear" ? make_clear_memory : make_residual_memory;
+    memory = make(elements, static_cast<float>(parameters.real("decay")));
+  } else if (kind == "ef21") {
+    memory = make_ef21_memory(elements);
   } else {
     memory =
         make_momentum_memory(elements, {.momentum = static_cast<float>(parameters.real("momentum")),
@@ -112,19 +118,19 @@ std::uint64_t period_of(const Parameters& parameters) {
 
 std::vector<ParameterInfo> encoding_parameters(const std::string& default_values,
                                                const std::string& default_positions) {
-  return {choice_parameter("values", default_values, "how values are written", value_codec_names()),
+  // A default that is not in the list is the method's own codec.
+  const auto choices = [](const std::string& own, std::vector<std::string> names) {
+    if (std::find(names.begin(), names.end(), own) == names.end()) names.push_back(own);
+    return names;
+  };
+  return {choice_parameter("values", default_values, "how values are written",
+                           choices(default_values, value_codec_names())),
           choice_parameter("positions", default_positions, "how positions are written",
-                           position_codec_names())};
+                           choices(default_positions, position_codec_names()))};
 }
 
 StateIdentity identity_of(const Parameters& parameters, const TensorInfo& tensor) {
   return {.spec = parameters.text(), .tensor = tensor.name, .elements = tensor.elements};
-}
-
-double sparse_bits(const Parameters& parameters, double density) {
-  const auto positions = make_position_codec(parameters.choice("positions"));
-  const auto values = make_value_codec(parameters.choice("values"));
-  return density * (positions->expected_bits(density) + values->expected_bits());
 }
 
 }  // namespace thinpipe

@@ -37,7 +37,8 @@ RatioSchedule ratio_of(const Parameters& parameters, const std::string& name = "
 
 /// `memory` and what belongs to each kind of it, and `delay`; read by make_memory() and
 /// period_of().
-std::vector<ParameterInfo> memory_parameters(const std::string& default_memory);
+std::vector<ParameterInfo> memory_parameters(const std::string& default_memory,
+                                             const std::string& default_delay = "1");
 std::unique_ptr<Memory> make_memory(const Parameters& parameters, std::size_t elements);
 std::uint64_t period_of(const Parameters& parameters);
 
@@ -46,8 +47,5 @@ std::vector<ParameterInfo> encoding_parameters(const std::string& default_values
                                                const std::string& default_positions);
 
 StateIdentity identity_of(const Parameters& parameters, const TensorInfo& tensor);
-
-/// Expected payload bits per element of a sparse method that sends the share `density`.
-double sparse_bits(const Parameters& parameters, double density);
 
 }  // namespace thinpipe

@@ -11,6 +11,13 @@
 
 namespace thinpipe {
 
+/// Parts of one compressor of a method that brings its own selector or codecs.
+struct OwnParts {
+  std::unique_ptr<Selector> selector;
+  std::unique_ptr<ValueCodec> values = nullptr;        ///< for the default of `values`, if own
+  std::unique_ptr<PositionCodec> positions = nullptr;  ///< for the default of `positions`, if own
+};
+
 struct SparseMethod {
   std::string name;
   std::string summary;
@@ -19,12 +26,17 @@ struct SparseMethod {
   std::string ratio_name = "ratio";
   std::string ratio = "0.001";
   std::string memory = "residual";
+  std::string delay = "1";
   std::string values = "fp32";
   std::string positions = "raw32";
   std::vector<ParameterInfo> parameters = {};  ///< its own
+  bool needs_squares = false;                  ///< GradientInput::squares must be there
   std::function<std::unique_ptr<Selector>(const Parameters&, const TensorInfo&,
                                           const CompressorSettings&)>
-      selector;
+      selector = {};
+  /// Instead of `selector`, where the default values or positions are in no list: codecs of its own
+  /// that know its parameters or share something with its selector.
+  std::function<OwnParts(const Parameters&, const TensorInfo&, const CompressorSettings&)> own = {};
   /// Share of the elements it is expected to send, for listings; needed without a ratio only.
   std::function<double(const Parameters&)> density = {};
 };

@@ -17,9 +17,10 @@ struct QuantizeReport {
 
 struct QuantizeContext {
   std::uint64_t step = 0;
+  float shared_scale = 0;  ///< greatest scale_of() over all workers; 0: use the own
 };
 
-/// Has no state between steps; workspaces only.
+/// One tensor's quantiser with what it carries between steps, if anything (PowerSGD's Q).
 class Quantizer {
  public:
   virtual ~Quantizer() = default;
@@ -33,6 +34,17 @@ class Quantizer {
 
   /// out += factor * decoded. @throws PayloadError
   virtual void decode_add(ByteReader in, float factor, std::span<float> out) const = 0;
+
+  /// Quantisers whose scale all workers may share (TernGrad): this worker's scale for c, > 0 unless
+  /// c is all zeros.
+  virtual bool shares_scale() const { return false; }
+  virtual float scale_of(std::span<const float> /*c*/) const { return 0; }
+
+  // State carried between steps; most quantisers have none.
+  virtual void reset() {}
+  virtual std::size_t state_size() const { return 0; }
+  virtual void save(ByteWriter& /*out*/) const {}
+  virtual void load(ByteReader& /*in*/) {}
 };
 
 }  // namespace thinpipe

@@ -15,6 +15,7 @@ namespace thinpipe {
 struct SelectContext {
   std::uint64_t step = 0;
   double epoch = 0;
+  std::span<const float> squares = {};  ///< GradientInput::squares; checked by who needs them
 };
 
 /// The elements chosen, by ascending position. Owned by the pipeline, reused in every step.
@@ -38,6 +39,9 @@ class Selector {
   /// Fills `selection`, whose buffers have room for all elements and kCompactSlack more.
   virtual void select(std::span<const float> c, const SelectContext& context,
                       Selection& selection) = 0;
+
+  /// What of the selection was really sent: a value codec may have dropped some (exp4).
+  virtual void sent(std::span<const std::uint32_t> /*positions*/) {}
 
   // State carried between steps; most selectors have none.
   virtual void reset() {}

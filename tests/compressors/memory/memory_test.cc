@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/methods.h"
 
 namespace thinpipe {
 namespace {
@@ -118,6 +122,44 @@ TEST(Memory, StateRoundTripsInTheMiddleOfAPeriod) {
     EXPECT_EQ(copy(copies[i]->add(Floats{1, 1}, 1.0F)),
               copy(originals[i]->add(Floats{1, 1}, 1.0F)));
   }
+}
+
+TEST(Ef21, ReceiversSumIsTheEstimateAndComesToAConstantGradient) {
+  // h += C(g - h): with exact top-k values the error shrinks by what was sent, to exactly 0 once
+  // every element had its turn. A receiver sums what it decodes.
+  const auto gradient = testing::heavy(1000, 3);
+  for (const char* spec : {"topk:ratio=0.1,memory=ef21", "3lc:memory=ef21"}) {
+    const auto compressor = testing::make(spec, gradient.size());
+    EXPECT_TRUE(compressor->incremental());
+    std::vector<float> estimate(gradient.size(), 0.0F);
+    double before = std::numeric_limits<double>::infinity();
+    for (std::uint64_t step = 0; step < 40; ++step) {
+      const auto encoded = testing::encode(*compressor, gradient, step);
+      compressor->decode_add(encoded.payload, 1.0F, estimate);
+      double error = 0;
+      for (std::size_t i = 0; i < gradient.size(); ++i) {
+        error += std::fabs(static_cast<double>(gradient[i]) - static_cast<double>(estimate[i]));
+      }
+      EXPECT_LE(error, before * (1 + 1e-6) + 1e-9) << spec << " step " << step;
+      before = error;
+    }
+    double norm = 0;
+    for (float value : gradient) norm += std::fabs(static_cast<double>(value));
+    EXPECT_LT(before, 1e-3 * norm) << spec;
+    std::vector<std::byte> state;
+    compressor->save_state(state);
+    const std::size_t floats = gradient.size() * sizeof(float);
+    EXPECT_EQ(std::memcmp(state.data() + state.size() - 2 * floats, estimate.data(), floats), 0);
+  }
+  EXPECT_FALSE(testing::make("topk", 1)->incremental());
+}
+
+TEST(ClearMemory, SentElementsAreZeroHoweverTheyWereRounded) {
+  // Two sent, decoded to their mean 3.5; `residual` would keep -0.5 and 0.5.
+  const auto compressor = testing::make("topk:ratio=0.5,values=mean,memory=clear", 4);
+  testing::encode(*compressor, std::vector<float>{3, 1, 4, 2});
+  const auto next = testing::encode(*compressor, std::vector<float>(4, 0.0F));
+  EXPECT_EQ(testing::decode(*compressor, next.payload), (std::vector<float>{0, 1.5, 0, 1.5}));
 }
 
 }  // namespace

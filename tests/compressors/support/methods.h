@@ -18,6 +18,8 @@ inline const std::vector<std::string>& all_specs() {
       "topk:decay=0.5,positions=run16,ratio=1",
       "topk:values=mean,memory=momentum,nesterov=true",
       "topk:memory=none,delay=3,clip=0.5",
+      "topk:memory=ef21,ratio=0.05,delay=2",
+      "topk:memory=clear,values=mean",
       "dgc",
       "dgc:ratio=0.1,sampling=strided,nesterov=true,masking=false",
       "dgc:memory=residual,clip=1,workers=4,warmup=0.25/0.0625",
@@ -27,6 +29,8 @@ inline const std::vector<std::string>& all_specs() {
       "3lc",
       "3lc:s=1.9,memory=none",
       "3lc:zre=false,memory=momentum",
+      "3lc:memory=ef21",
+      "fedavg:delay=3",
       "sbc",
       "sbc:p=0.01,delay=10",
       "sbc:p=0.1,memory=momentum,positions=run16"};

@@ -1,0 +1,72 @@
+// EF21: workers send the compressed change of an estimate that both ends hold.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "compressors/kernels/accumulate.h"
+#include "compressors/memory/memory.h"
+#include "compressors/memory/state.h"
+
+namespace thinpipe {
+namespace {
+
+class Ef21Memory : public Memory {
+ public:
+  explicit Ef21Memory(std::size_t elements) : estimate_(elements, 0.0F), change_(elements, 0.0F) {}
+
+  std::span<const float> add(std::span<const float> gradient, float scale) override {
+    hold(gradient, scale);
+    held_ = false;
+    // A value that is not finite was decoded by all receivers as well: there is no way back to a
+    // common estimate but from 0.
+    for (std::size_t i = 0; i < change_.size(); ++i) {
+      if (!std::isfinite(estimate_[i])) estimate_[i] = 0.0F;
+      change_[i] -= estimate_[i];
+    }
+    return change_;
+  }
+  void hold(std::span<const float> gradient, float scale) override {
+    if (!held_) std::fill(change_.begin(), change_.end(), 0.0F);
+    accumulate(gradient, 1.0F, scale, change_);
+    held_ = true;
+  }
+  void sent(std::span<const std::uint32_t> /*positions*/,
+            std::span<const float> /*decoded*/) override {}
+  std::span<float> remainder() override { return {}; }
+  std::span<float> mirror() override { return estimate_; }
+  Distortion distortion(std::span<const float> /*gradient*/,
+                        std::span<const float> decoded) const override {
+    return distortion_against(change_, decoded);
+  }
+  int passes() const override { return 2; }
+
+  void reset() override {
+    std::fill(estimate_.begin(), estimate_.end(), 0.0F);
+    std::fill(change_.begin(), change_.end(), 0.0F);
+    held_ = false;
+  }
+  std::size_t state_size() const override { return 1 + 2 * estimate_.size() * sizeof(float); }
+  void save(ByteWriter& out) const override {
+    out.put<std::uint8_t>(held_ ? 1 : 0);
+    save_floats(out, estimate_);
+    save_floats(out, change_);
+  }
+  void load(ByteReader& in) override {
+    held_ = in.get<std::uint8_t>("memory") != 0;
+    load_floats(in, estimate_, "estimate");
+    load_floats(in, change_, "held gradient");
+  }
+
+ private:
+  std::vector<float> estimate_;  ///< h
+  std::vector<float> change_;    ///< the gradients of a period, then c
+  bool held_ = false;            ///< change_ holds gradients that no exchange has seen yet
+};
+
+}  // namespace
+
+std::unique_ptr<Memory> make_ef21_memory(std::size_t elements) {
+  return std::make_unique<Ef21Memory>(elements);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,32 @@
+// Declares a dense method: a quantiser with the shared memories around it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compressors/methods/common.h"
+#include "compressors/quantize/quantizer.h"
+
+namespace thinpipe {
+
+struct DenseMethod {
+  std::string name;
+  std::string summary;
+  std::string source;
+  Aggregation aggregation = Aggregation::kAllGather;
+  std::string memory = "none";                 ///< default of the shared parameter
+  std::string delay = "1";                     ///< default of the shared parameter
+  std::vector<ParameterInfo> parameters = {};  ///< its own
+  std::function<std::unique_ptr<Quantizer>(const Parameters&, const TensorInfo&,
+                                           const CompressorSettings&)>
+      quantizer;
+  /// Expected payload bits per element of a large tensor.
+  std::function<double(const Parameters&)> expected_bits;
+};
+
+/// The method that puts the quantiser into a DensePipeline.
+MethodInfo dense_method(const DenseMethod& method);
+
+}  // namespace thinpipe
