@@ -6,6 +6,11 @@
 namespace thinpipe {
 namespace {
 
+Sampling sampling_of(const std::string& name) {
+  if (name == "lines") return Sampling::kLines;
+  return name == "strided" ? Sampling::kStrided : Sampling::kUniform;
+}
+
 const Registration kDgc{sparse_method({
     .name = "dgc",
     .summary = "largest magnitudes by a sampled threshold, with momentum correction",
@@ -15,14 +20,14 @@ const Registration kDgc{sparse_method({
     .positions = "run16",
     .parameters = {share_parameter("sample", "0.01", "share of the elements sampled"),
                    choice_parameter("sampling", "uniform", "how elements are sampled",
-                                    {"uniform", "strided"})},
+                                    {"uniform", "strided", "lines"})},
     .selector =
         [](const Parameters& parameters, const TensorInfo& tensor,
            const CompressorSettings& settings) {
           return make_dgc_selector(tensor.elements,
                                    {.ratio = ratio_of(parameters),
                                     .sample = parameters.real("sample"),
-                                    .strided = parameters.choice("sampling") == "strided",
+                                    .sampling = sampling_of(parameters.choice("sampling")),
                                     .seed = settings.seed ^ hash_name(tensor.name)});
         },
 })};

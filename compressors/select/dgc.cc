@@ -5,7 +5,6 @@
 #include <functional>
 
 #include "compressors/kernels/compact.h"
-#include "compressors/random.h"
 #include "compressors/select/top_k.h"
 
 namespace thinpipe {
@@ -57,13 +56,7 @@ class DgcSelector : public Selector {
  private:
   double sampled_threshold(std::span<const float> c, double ratio, std::uint64_t step) {
     const std::size_t n = sample_.size();
-    SplitMix64 random(SplitMix64::mix(options_.seed ^ SplitMix64::mix(step)));
-    for (std::size_t i = 0; i < n; ++i) {
-      // Strided: the middle of the i-th of n equal stretches.
-      const std::size_t at =
-          options_.strided ? (2 * i + 1) * c.size() / (2 * n) : random.below(c.size());
-      sample_[i] = key_of(c[at], KeyOrder::kMagnitude);
-    }
+    sample_keys(c, KeyOrder::kMagnitude, options_.sampling, options_.seed, step, sample_.first(n));
     const std::size_t top = std::min(n, target_count(options_.sample * ratio, c.size()));
     std::nth_element(sample_.data(), sample_.data() + (top - 1), sample_.data() + n,
                      std::greater<>());

@@ -5,14 +5,15 @@
 #include <memory>
 
 #include "compressors/select/ratio.h"
+#include "compressors/select/sample.h"
 #include "compressors/select/selector.h"
 
 namespace thinpipe {
 
 struct DgcOptions {
   RatioSchedule ratio = {};
-  double sample = 0.01;    ///< share of the elements that is sampled
-  bool strided = false;    ///< every (1 / sample)-th element instead of random ones
+  double sample = 0.01;  ///< share of the elements that is sampled
+  Sampling sampling = Sampling::kUniform;
   std::uint64_t seed = 1;  ///< of the sample; every step draws another
 };
 

@@ -28,8 +28,19 @@ Plain plain_dgc(const std::vector<float>& c, const DgcOptions& options, std::uin
   const std::size_t k = target_count(options.ratio.ratio, d);
   SplitMix64 random(SplitMix64::mix(options.seed ^ SplitMix64::mix(step)));
   std::vector<float> sample;
+  std::size_t line = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t at = options.strided ? (2 * i + 1) * d / (2 * n) : random.below(d);
+    if (options.sampling == Sampling::kLines && d >= 16 && i % 16 == 0) {
+      line = 16 * random.below(d / 16);
+    }
+    std::size_t at = 0;
+    if (options.sampling == Sampling::kStrided) {
+      at = (2 * i + 1) * d / (2 * n);
+    } else if (options.sampling == Sampling::kLines && d >= 16) {
+      at = line + i % 16;
+    } else {
+      at = random.below(d);
+    }
     sample.push_back(std::fabs(c[at]));
   }
   std::sort(sample.begin(), sample.end(), std::greater<>());
@@ -59,10 +70,10 @@ TEST(Dgc, SameAsItsDescription) {
   for (const auto& [name, c] : testing::finite_inputs()) {
     if (c.empty()) continue;
     SCOPED_TRACE(name);
-    for (bool strided : {false, true}) {
+    for (Sampling sampling : {Sampling::kUniform, Sampling::kStrided, Sampling::kLines}) {
       for (double ratio : {0.001, 0.03, 0.5}) {
         const DgcOptions options{
-            .ratio = {.ratio = ratio}, .sample = 0.02, .strided = strided, .seed = 7};
+            .ratio = {.ratio = ratio}, .sample = 0.02, .sampling = sampling, .seed = 7};
         const auto selector = make_dgc_selector(c.size(), options);
         Selection selection = make_selection(c.size());
         for (std::uint64_t step : {0UL, 1UL, 12UL}) {
@@ -80,12 +91,15 @@ TEST(Dgc, SameAsItsDescription) {
 
 TEST(Dgc, CountStaysNearTheTarget) {
   const auto c = testing::heavy(200000, 1);
-  const auto selector = make_dgc_selector(c.size(), {.ratio = {.ratio = 0.01}});
-  Selection selection = make_selection(c.size());
-  for (std::uint64_t step = 0; step < 20; ++step) {
-    selector->select(c, {.step = step}, selection);
-    EXPECT_GE(selection.count, 1600U);  // 0.8 k, k = 2000
-    EXPECT_LE(selection.count, 2600U);  // 1.3 k
+  for (Sampling sampling : {Sampling::kUniform, Sampling::kStrided, Sampling::kLines}) {
+    const auto selector =
+        make_dgc_selector(c.size(), {.ratio = {.ratio = 0.01}, .sampling = sampling});
+    Selection selection = make_selection(c.size());
+    for (std::uint64_t step = 0; step < 20; ++step) {
+      selector->select(c, {.step = step}, selection);
+      EXPECT_GE(selection.count, 1600U);  // 0.8 k, k = 2000
+      EXPECT_LE(selection.count, 2600U);  // 1.3 k
+    }
   }
 }
 

@@ -21,6 +21,7 @@ inline const std::vector<std::string>& all_specs() {
       "topk:memory=ef21,ratio=0.05,delay=2",
       "topk:memory=clear,values=mean",
       "dgc",
+      "dgc:ratio=0.05,sampling=lines",
       "dgc:ratio=0.1,sampling=strided,nesterov=true,masking=false",
       "dgc:memory=residual,clip=1,workers=4,warmup=0.25/0.0625",
       "sidco",
