@@ -36,6 +36,19 @@ class ValueCodec {
 
 /// 32-bit floats, exact.
 std::unique_ptr<ValueCodec> make_fp32_codec();
+/// 16-bit floats, rounded to the nearest (half.h).
+std::unique_ptr<ValueCodec> make_fp16_codec();
+std::unique_ptr<ValueCodec> make_bf16_codec();
+/// 255 levels, scaled by the greatest magnitude (the "8-bit int" of 3LC section 5.1).
+std::unique_ptr<ValueCodec> make_int8_codec();
+/// A sign and one of two magnitudes for each group of 512: the means of those below the group's
+/// mean magnitude and of the others.
+std::unique_ptr<ValueCodec> make_int2_codec();
+/// A sign and an exponent of 3 bits below the greatest; smaller values are not sent (Tsuzuku et
+/// al., section 4.2).
+std::unique_ptr<ValueCodec> make_exp4_codec();
+/// A sign, and one mean magnitude for all.
+std::unique_ptr<ValueCodec> make_sign_codec();
 /// One 32-bit float, the mean of all (SBC alg. 2).
 std::unique_ptr<ValueCodec> make_mean_codec();
 

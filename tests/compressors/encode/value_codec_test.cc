@@ -1,45 +1,195 @@
+// What all value codecs promise, and what each one writes.
 #include "compressors/encode/value_codec.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
+#include "compressors/encode/scale.h"
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"
 
 namespace thinpipe {
 namespace {
 
+std::vector<std::byte> encoded(const ValueCodec& codec, std::vector<float>& values) {
+  std::vector<std::byte> bytes(codec.size(values.size()));
+  ByteWriter out(bytes);
+  codec.encode(values, out);
+  EXPECT_EQ(out.size(), bytes.size());
+  return bytes;
+}
+
+std::vector<float> decoded(const ValueCodec& codec, std::span<const std::byte> bytes,
+                           std::size_t count) {
+  std::vector<float> values(count);
+  codec.decode(bytes, 0, values);
+  return values;
+}
+
 TEST(ValueCodec, DecodesWhatEncodeSaysItWill) {
+  auto inputs = testing::finite_inputs();
+  for (auto& input : testing::non_finite_inputs()) inputs.push_back(std::move(input));
   for (const std::string& name : value_codec_names()) {
-    SCOPED_TRACE(name);
     const auto codec = make_value_codec(name);
-    for (std::size_t n : {0UL, 1UL, 2UL, 1000UL}) {
-      auto values = testing::heavy(n, n);
-      if (n > 1) values[1] = std::numeric_limits<float>::quiet_NaN();
-      std::vector<std::byte> bytes(codec->size(n));
-      ByteWriter out(bytes);
-      codec->encode(values, out);
-      EXPECT_EQ(out.size(), codec->size(n));
-      std::vector<float> decoded(n);
-      codec->decode(bytes, 0, std::span(decoded).first(n / 3));
-      codec->decode(bytes, n / 3, std::span(decoded).subspan(n / 3));
-      EXPECT_EQ(testing::bits(decoded), testing::bits(values));
+    for (auto [input, values] : inputs) {
+      SCOPED_TRACE(name + " of " + input);
+      const std::size_t n = values.size();
+      const auto bytes = encoded(*codec, values);
+      std::vector<float> parts(n);
+      codec->decode(bytes, 0, std::span(parts).first(n / 3));
+      codec->decode(bytes, n / 3, std::span(parts).subspan(n / 3));
+      ASSERT_EQ(testing::bits(parts), testing::bits(values));
+      for (float value : values) {
+        ASSERT_TRUE(name == "fp32" || name == "mean" || std::isfinite(value));
+      }
     }
   }
 }
 
 TEST(ValueCodec, SizesAndValues) {
-  std::vector<float> values = {1, 2, 6};
   const auto mean = make_mean_codec();
   EXPECT_EQ(mean->size(1000), 4U);
   EXPECT_EQ(mean->size(0), 0U);
-  std::vector<std::byte> bytes(4);
-  ByteWriter out(bytes);
-  mean->encode(values, out);
+  std::vector<float> values = {1, 2, 6};
+  encoded(*mean, values);
   EXPECT_EQ(values, (std::vector<float>{3, 3, 3}));
   EXPECT_EQ(make_fp32_codec()->size(1000), 4000U);
+  EXPECT_EQ(make_fp16_codec()->size(1000), 2000U);
+  EXPECT_EQ(make_bf16_codec()->size(1000), 2000U);
+  EXPECT_EQ(make_int8_codec()->size(1000), 1004U);
+  EXPECT_EQ(make_int2_codec()->size(1000), 2 * 8 + 128 + 122U);
+  EXPECT_EQ(make_exp4_codec()->size(1001), 2 + 501U);
+  EXPECT_EQ(make_sign_codec()->size(1001), 4 + 126U);
+  for (const std::string& name : value_codec_names()) {
+    EXPECT_EQ(make_value_codec(name)->size(0), 0U);
+    // Many values: what a listing says.
+    const auto codec = make_value_codec(name);
+    EXPECT_NEAR(static_cast<double>(codec->size(1 << 20)) * 8 / (1 << 20), codec->expected_bits(),
+                1e-3);
+  }
   EXPECT_THROW(make_value_codec("fp31"), InputError);
+}
+
+TEST(ValueCodec, Int8IsTheNearestOf255Levels) {
+  for (auto [name, values] : testing::finite_inputs()) {
+    if (values.empty() || name.starts_with("denormals") || name.starts_with("huge")) continue;
+    SCOPED_TRACE(name);
+    double most = 0;
+    for (float value : values) most = std::max(most, std::fabs(static_cast<double>(value)));
+    const auto before = values;
+    encoded(*make_int8_codec(), values);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      // Half a level, and what three float roundings of a quotient up to 127 may add.
+      ASSERT_NEAR(values[i], before[i], most / 127 * (0.5 + 3 * 127 * 0x1p-24));
+    }
+  }
+  std::vector<float> values = {-127, 1.5F, 2.5F, 0.4F};  // ties to even
+  encoded(*make_int8_codec(), values);
+  EXPECT_EQ(values, (std::vector<float>{-127, 2, 2, 0}));
+}
+
+TEST(ValueCodec, SignIsTheMeanMagnitude) {
+  std::vector<float> values = {1, -2, 6, -0.0F};
+  encoded(*make_sign_codec(), values);
+  EXPECT_EQ(values, (std::vector<float>{2.25F, -2.25F, 2.25F, 2.25F}));
+}
+
+TEST(ValueCodec, Int2IsTheMeanOfEachHalfOfAGroup) {
+  // The mean magnitude is 3: below it 1 and 2, else 3 and 6.
+  std::vector<float> values = {1, -2, 6, -3};
+  encoded(*make_int2_codec(), values);
+  EXPECT_EQ(values, (std::vector<float>{1.5F, -1.5F, 4.5F, -4.5F}));
+  // The next group has levels of its own; all of one magnitude are exact.
+  values.assign(513, -7);
+  values[512] = 0.5F;
+  const auto before = values;
+  encoded(*make_int2_codec(), values);
+  EXPECT_EQ(values, before);
+}
+
+TEST(ValueCodec, Exp4WorkedExample) {
+  // Tsuzuku et al., appendix B: exponents dropped, 7, 2, 1, 0 below 2^5.
+  std::vector<float> values = {0.04F, 0.31F, -6.25F, 22.25F, -35.75F};
+  std::vector<std::uint32_t> positions = {3, 5, 8, 13, 21};
+  const auto codec = make_exp4_codec();
+  ASSERT_EQ(codec->admit(positions, values), 4U);
+  values.resize(4);
+  EXPECT_EQ(values, (std::vector<float>{0.31F, -6.25F, 22.25F, -35.75F}));
+  EXPECT_EQ(std::vector<std::uint32_t>(positions.begin(), positions.begin() + 4),
+            (std::vector<std::uint32_t>{5, 8, 13, 21}));
+  const auto bytes = encoded(*codec, values);
+  const std::vector<std::byte> expected = {std::byte{5}, std::byte{0}, std::byte{0xa7},
+                                           std::byte{0x81}};
+  EXPECT_EQ(bytes, expected);
+  EXPECT_EQ(values, (std::vector<float>{0.25F, -8, 16, -32}));
+}
+
+TEST(ValueCodec, Exp4IsTheNearerPowerOfTwo) {
+  for (auto [name, values] : testing::finite_inputs()) {
+    SCOPED_TRACE(name);
+    double most = 0;
+    for (float value : values) most = std::max(most, std::fabs(static_cast<double>(value)));
+    const double top = most == 0 ? 0 : std::exp2(std::floor(std::log2(most)));
+    std::vector<float> kept;
+    std::vector<float> rounded;
+    for (float value : values) {
+      const double magnitude = std::fabs(static_cast<double>(value));
+      if (magnitude == 0) continue;
+      const double lower = std::exp2(std::floor(std::log2(magnitude)));
+      const double nearer = magnitude - lower < 2 * lower - magnitude ? lower : 2 * lower;
+      const double power = magnitude > top ? top : nearer;
+      if (top / power > 128) continue;
+      kept.push_back(value);
+      rounded.push_back(static_cast<float>(value < 0 ? -power : power));
+    }
+    std::vector<std::uint32_t> positions(values.size());
+    const auto codec = make_exp4_codec();
+    values.resize(codec->admit(positions, values));
+    ASSERT_EQ(values, kept);
+    encoded(*codec, values);
+    ASSERT_EQ(values, rounded);
+  }
+}
+
+TEST(ValueCodec, RefuseScalesThatNoWriterMakes) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const char* name : {"int8", "sign", "int2"}) {
+    for (float scale : {kNan, kInfinity, -1.0F, -0.0F}) {
+      std::vector<float> values = {1, 2, 3};
+      auto bytes = encoded(*make_value_codec(name), values);
+      std::memcpy(bytes.data(), &scale, sizeof scale);
+      EXPECT_THROW(decoded(*make_value_codec(name), bytes, 3), PayloadError) << name << scale;
+    }
+  }
+  for (int exponent : {-150, 128, 1000}) {
+    std::vector<float> values = {1, 2, 3};
+    auto bytes = encoded(*make_exp4_codec(), values);
+    const auto damaged = static_cast<std::int16_t>(exponent);
+    std::memcpy(bytes.data(), &damaged, sizeof damaged);
+    EXPECT_THROW(decoded(*make_exp4_codec(), bytes, 3), PayloadError);
+  }
+  const std::vector<std::byte> fp16 = {std::byte{0x00}, std::byte{0x7c}};  // infinity
+  EXPECT_THROW(decoded(*make_fp16_codec(), fp16, 1), PayloadError);
+  const std::vector<std::byte> bf16 = {std::byte{0x81}, std::byte{0xff}};  // a NaN
+  EXPECT_THROW(decoded(*make_bf16_codec(), bf16, 1), PayloadError);
+}
+
+TEST(ValueCodec, StepsOfLevelsNeverOverflow) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  for (float levels : {1.0F, 7.0F, 127.0F}) {
+    for (float largest :
+         {kMost, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
+          std::numeric_limits<float>::denorm_min(), 1.0F}) {
+      const float step = level_step(largest, levels);
+      EXPECT_GT(step, 0);
+      EXPECT_TRUE(std::isfinite(levels * step));
+      EXPECT_TRUE(std::isfinite(1 / step));
+    }
+    EXPECT_EQ(level_step(0, levels), 0);
+  }
 }
 
 }  // namespace

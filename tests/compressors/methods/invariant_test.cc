@@ -35,9 +35,11 @@ std::vector<float> gradient_of(std::uint64_t step) { return testing::heavy(kElem
 
 TEST(Invariant, InputsAreDecodedOrStillInTheResidual) {
   for (const char* spec :
-       {"topk:ratio=0.01", "topk:ratio=0.05,values=mean", "dgc:memory=residual,ratio=0.01",
-        "sidco:ratio=0.01", "sidco:ratio=0.01,adapt=climb", "3lc", "3lc:s=1.75", "3lc:zre=false",
-        "sbc:p=0.01", "sbc:p=0.01,delay=4"}) {
+       {"topk:ratio=0.01", "topk:ratio=0.05,values=mean", "topk:ratio=0.05,values=bf16",
+        "topk:ratio=0.05,values=int8", "topk:ratio=0.05,values=int2", "topk:ratio=0.05,values=exp4",
+        "topk:ratio=0.05,values=sign", "dgc:memory=residual,ratio=0.01", "sidco:ratio=0.01",
+        "sidco:ratio=0.01,adapt=climb", "3lc", "3lc:s=1.75", "3lc:zre=false", "sbc:p=0.01",
+        "sbc:p=0.01,delay=4"}) {
     SCOPED_TRACE(spec);
     const auto compressor = make(spec, kElements);
     std::vector<double> inputs(kElements, 0.0);

@@ -1,0 +1,58 @@
+// 16-bit floats, by integer operations so that every machine and every vector width agrees.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace thinpipe {
+
+enum class HalfFormat {
+  kFp16,  ///< IEEE 754 binary16: 5 bits of exponent, 10 of mantissa
+  kBf16,  ///< the upper half of a binary32: 8 bits of exponent, 7 of mantissa
+};
+
+/// Bits of |x|: the greatest finite fp16 and bf16, NaN's first, fp16's least normal number.
+constexpr std::uint32_t kMaxFp16Bits = 0x477fe000;
+constexpr std::uint32_t kMaxBf16Bits = 0x7f7f0000;
+constexpr std::uint32_t kInfinityBits = 0x7f800000;
+constexpr std::uint32_t kMinNormalFp16Bits = 0x38800000;
+
+/// Nearest, ties to even. What is too great, infinity too, becomes the greatest finite number; a
+/// NaN becomes 0: whatever is written decodes to something finite.
+inline std::uint16_t to_half(float x, HalfFormat format) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t sign = (bits >> 16) & 0x8000;
+  std::uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > kInfinityBits) return 0;
+  if (format == HalfFormat::kBf16) {
+    magnitude = std::min(magnitude, kMaxBf16Bits);
+    return static_cast<std::uint16_t>(sign |
+                                      ((magnitude + 0x7fff + ((magnitude >> 16) & 1)) >> 16));
+  }
+  magnitude = std::min(magnitude, kMaxFp16Bits);
+  // A unit in the last place of 0.5 is fp16's least denormal: the addition rounds to it.
+  const std::uint32_t half =
+      magnitude < kMinNormalFp16Bits
+          ? std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3f000000
+          : (magnitude - 0x38000000 + 0xfff + ((magnitude >> 13) & 1)) >> 13;
+  return static_cast<std::uint16_t>(sign | half);
+}
+
+/// Exact. Only for halves that are finite.
+inline float from_half(std::uint16_t half, HalfFormat format) {
+  const std::uint32_t bits = half;
+  if (format == HalfFormat::kBf16) return std::bit_cast<float>(bits << 16);
+  const std::uint32_t magnitude = bits & 0x7fff;
+  const float value = magnitude < 0x400 ? static_cast<float>(magnitude) * 0x1p-24F
+                                        : std::bit_cast<float>((magnitude << 13) + 0x38000000);
+  return (bits & 0x8000) != 0 ? -value : value;
+}
+
+/// Neither infinite nor NaN.
+inline bool is_finite_half(std::uint16_t half, HalfFormat format) {
+  const std::uint16_t exponent = format == HalfFormat::kFp16 ? 0x7c00 : 0x7f80;
+  return (half & exponent) != exponent;
+}
+
+}  // namespace thinpipe
