@@ -12,6 +12,7 @@ const std::vector<Verb>& verbs() {
       trace_info_verb(),
       trace_verify_verb(),
       run_verb(),
+      bench_verb(),
       report_verb(),
       net_verify_verb(),
       // clang-format on

@@ -14,6 +14,7 @@ Verb trace_info_verb();
 Verb trace_verify_verb();
 Verb net_verify_verb();
 Verb run_verb();
+Verb bench_verb();
 Verb report_verb();
 
 /// In the order in which help lists them. Every name is unique; verbs of a group stand together.

@@ -1,4 +1,4 @@
 thinpipe lst; echo "exit $?"
 thinpipe trace inof; echo "exit $?"
 thinpipe trace; echo "exit $?"
-thinpipe bench
+thinpipe tune

@@ -1,0 +1,63 @@
+// Highway's bit masks as names.
+#include "compressors/simd.h"
+
+#include <cctype>
+#include <cstdint>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "hwy/highway.h"
+
+namespace thinpipe {
+namespace {
+
+std::string name_of(std::int64_t target) {
+  std::string name = hwy::TargetName(target);
+  for (char& letter : name) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return name;
+}
+
+// What the CPU has, whatever was chosen before. Lower bits are better targets.
+const std::vector<std::int64_t>& supported() {
+  static const std::vector<std::int64_t> kSupported = [] {
+    hwy::SetSupportedTargetsForTest(0);
+    return hwy::SupportedAndGeneratedTargets();
+  }();
+  return kSupported;
+}
+
+}  // namespace
+
+std::vector<std::string> simd_targets() {
+  std::vector<std::string> names;
+  for (const std::int64_t target : supported()) names.push_back(name_of(target));
+  return names;
+}
+
+std::string simd_target() {
+  supported();  // before the mask is looked at: it resets the mask the first time
+  return name_of(hwy::SupportedAndGeneratedTargets().front());
+}
+
+void set_simd_target(const std::string& name) {
+  std::string known;
+  for (const std::int64_t target : supported()) {
+    if (name == name_of(target)) {
+      hwy::SetSupportedTargetsForTest(target);
+      return;
+    }
+    known += " " + name_of(target);
+  }
+  if (name == "best") {
+    hwy::SetSupportedTargetsForTest(0);
+    return;
+  }
+  std::vector<std::string> names = simd_targets();
+  names.emplace_back("best");
+  throw InputError("unknown SIMD target '" + name + "'; this CPU has best" + known +
+                   did_you_mean(name, names));
+}
+
+}  // namespace thinpipe

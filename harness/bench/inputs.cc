@@ -1,0 +1,163 @@
+#include "harness/bench/inputs.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "workloads/trace/splitmix64.h"
+#include "workloads/trace/trace.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr std::size_t kLine = 64 / sizeof(float);  // elements of a cache line
+
+// P(|x| > t) = (1 + 0.4 t)^(-1 / 0.4): the shape at which PERFORMANCE's exponential fit of one
+// stage selects 13 times too many at a ratio of 0.001, as captured gradients make it do.
+constexpr double kParetoShape = 0.4;
+
+template <class Draw>
+void fill(std::span<float> out, Draw draw_one) {
+  for (float& value : out) value = static_cast<float>(draw_one());
+}
+
+/// out = values, begun `shift` elements later.
+void rotate_into(std::span<const float> values, std::size_t shift, std::span<float> out) {
+  shift %= values.size();
+  std::copy(values.begin() + static_cast<std::ptrdiff_t>(shift), values.end(), out.begin());
+  std::copy(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(shift),
+            out.end() - static_cast<std::ptrdiff_t>(shift));
+}
+
+void draw_squares(std::span<const float> gradient, std::span<float> out) {
+  constexpr double kBatch = 32;
+  double mean = 0;
+  for (const float g : gradient) mean += static_cast<double>(g) * static_cast<double>(g);
+  mean /= static_cast<double>(gradient.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const double g = static_cast<double>(gradient[i]);
+    out[i] = static_cast<float>(g * g / kBatch + mean);
+  }
+}
+
+void copy_finite(std::span<const float> values, const std::string& what, std::span<float> out) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) {
+      throw InputError(
+          fmt::format("{}: element {} is {}; a bench takes finite values", what, i, values[i]));
+    }
+    out[i] = values[i];
+  }
+}
+
+}  // namespace
+
+const std::vector<std::string>& distribution_names() {
+  static const std::vector<std::string> kNames{"laplace", "normal", "normal_product", "gpareto"};
+  return kNames;
+}
+
+void draw(const std::string& distribution, std::uint64_t seed, std::span<float> out) {
+  SplitMix64 random(seed);
+  if (distribution == "laplace") {
+    fill(out, [&] {
+      const double centred = random.uniform() - 0.5;
+      return std::copysign(std::log1p(-2 * std::fabs(centred)), centred);
+    });
+  } else if (distribution == "normal") {
+    fill(out, [&] { return random.normal(); });
+  } else if (distribution == "normal_product") {
+    fill(out, [&] { return random.normal() * random.normal(); });
+  } else if (distribution == "gpareto") {
+    fill(out, [&] {
+      const double centred = random.uniform() - 0.5;
+      const double tail = std::pow(1 - 2 * std::fabs(centred), -kParetoShape);
+      return std::copysign((tail - 1) / kParetoShape, centred);
+    });
+  } else {
+    throw InputError("unknown distribution '" + distribution + "'" +
+                     did_you_mean(distribution, distribution_names()));
+  }
+}
+
+std::size_t last_level_cache() {
+  for (const int name : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
+    const long bytes = ::sysconf(name);
+    if (bytes > 0) return static_cast<std::size_t>(bytes);
+  }
+  return std::size_t{32} << 20;
+}
+
+Arrays::Arrays(std::size_t count, std::size_t elements)
+    : count_(count), elements_(elements), stride_((elements + kLine - 1) / kLine * kLine) {
+  memory_ = Buffer<float>(count * stride_ + kLine);
+  const auto address = reinterpret_cast<std::uintptr_t>(memory_.data()) / sizeof(float);
+  first_ = memory_.data() + (kLine - address % kLine) % kLine;
+  std::fill_n(first_, count * stride_, 0.0F);  // pages are there before anything is timed
+}
+
+std::vector<std::int64_t> nearly_square(std::size_t elements) {
+  const auto d = static_cast<std::int64_t>(elements);
+  auto rows = static_cast<std::int64_t>(std::sqrt(static_cast<double>(d)));
+  while (rows > 1 && d % rows != 0) --rows;
+  if (rows <= 1) return {d};
+  return {rows, d / rows};
+}
+
+void Inputs::allocate(bool squares) {
+  const std::size_t bytes = elements() * sizeof(float);
+  // Twice the cache: what comes again is then gone, whatever the replacement does. Two at least,
+  // for the triad.
+  std::size_t count = 2;
+  if (residency_ == Residency::kMemory) {
+    count = std::max(count, (2 * last_level_cache() + bytes - 1) / bytes);
+  }
+  gradients_ = Arrays(count, elements());
+  outputs_ = Arrays(count, elements());
+  if (squares) squares_ = Arrays(count, elements());
+}
+
+Inputs::Inputs(const BenchOptions& options, std::size_t elements, bool squares)
+    : tensor_{.name = options.distribution, .shape = nearly_square(elements), .elements = elements},
+      residency_(options.residency) {
+  allocate(squares);
+  draw(options.distribution, options.seed, gradients_[0]);
+  if (squares) draw_squares(gradients_[0], squares_[0]);
+  // Steps of the golden section spread the starts evenly, whatever their number.
+  const auto step = static_cast<std::size_t>(0.6180339887 * static_cast<double>(elements));
+  for (std::size_t i = 1; i < gradients_.count(); ++i) {
+    rotate_into(gradients_[0], i * step, gradients_[i]);
+    if (squares) rotate_into(squares_[0], i * step, squares_[i]);
+  }
+}
+
+Inputs::Inputs(const BenchOptions& options, const Trace& trace, std::size_t tensor, bool squares)
+    : tensor_{.name = trace.tensors().at(tensor).name,
+              .shape = trace.tensors().at(tensor).shape,
+              .elements = trace.tensors().at(tensor).elements},
+      residency_(options.residency) {
+  allocate(squares);
+  for (std::size_t i = 0; i < gradients_.count(); ++i) {
+    const std::size_t step = i % trace.steps();
+    const std::size_t rank = i / trace.steps() % trace.ranks();
+    const std::string what = fmt::format("{}: tensor '{}', rank {}, step {}",
+                                         trace.folder().string(), tensor_.name, rank, step);
+    copy_finite(trace.gradient(rank, step, tensor), what, gradients_[i]);
+    if (!squares) continue;
+    const std::span<const float> q = trace.squares(rank, step, tensor);
+    if (q.size() != elements()) {
+      throw InputError(what + ": no second moments, which a compressor of this bench needs");
+    }
+    copy_finite(q, what + ", second moments", squares_[i]);
+  }
+}
+
+std::span<const float> Inputs::squares(std::size_t step) const {
+  if (squares_.count() == 0) return {};
+  return squares_[at(step)];
+}
+
+}  // namespace thinpipe

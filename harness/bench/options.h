@@ -1,0 +1,43 @@
+// What `thinpipe bench` measures: its axes and how each point is taken.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "compressors/spec.h"
+
+namespace thinpipe {
+
+/// Where the gradients lie when they are read.
+enum class Residency {
+  kMemory,  ///< inputs and outputs rotate through more than the last-level cache holds
+  kCache,   ///< one input and one output, over and over
+};
+
+const char* to_string(Residency residency);
+
+struct BenchOptions {
+  std::vector<Spec> compressors;     ///< empty: every method with its defaults
+  std::vector<std::size_t> sizes;    ///< elements; not used with a trace
+  std::filesystem::path trace;       ///< empty: synthetic gradients
+  std::vector<std::string> tensors;  ///< of the trace; empty: its largest
+  std::string distribution = "laplace";
+  std::vector<int> threads = {1};
+  std::vector<std::string> simd;  ///< names of set_simd_target()
+  Residency residency = Residency::kMemory;
+  int warmup = 20;         ///< steps before the timed ones; quality is taken over their second half
+  int repetitions = 7;     ///< the medians of which are reported
+  double min_time = 0.05;  ///< seconds of one repetition, at least
+  std::uint64_t seed = 1;  ///< of inputs and of compressors that sample
+};
+
+/// "26m", "260k", "65537", "1.5m": elements, decimal.
+/// @throws InputError for anything else, for 0 and for over 10^9.
+std::size_t parse_elements(const std::string& text);
+
+/// Values and lists of values joined by '|', each once, in the order given.
+std::vector<std::string> alternatives(const std::vector<std::string>& texts);
+
+}  // namespace thinpipe

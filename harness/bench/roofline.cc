@@ -1,0 +1,146 @@
+#include "harness/bench/roofline.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "harness/bench/roofline.cc"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace thinpipe {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::size_t kVectors = 8;  // loads and independent sums a turn, however many streams
+
+/// Reads `n` elements from each of the kStreams places, `stride` apart.
+template <std::size_t kStreams>
+double SumStreams(const float* HWY_RESTRICT x, std::size_t stride, std::size_t n) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t kEach = kVectors / kStreams;  // vectors of a stream a turn
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
+  std::size_t i = 0;
+  for (; i + kEach * lanes <= n; i += kEach * lanes) {
+    const auto load = [&](std::size_t k) HWY_ATTR {
+      return hn::LoadU(d, x + (k / kEach) * stride + i + (k % kEach) * lanes);
+    };
+    s0 = hn::Add(s0, load(0));
+    s1 = hn::Add(s1, load(1));
+    s2 = hn::Add(s2, load(2));
+    s3 = hn::Add(s3, load(3));
+    s4 = hn::Add(s4, load(4));
+    s5 = hn::Add(s5, load(5));
+    s6 = hn::Add(s6, load(6));
+    s7 = hn::Add(s7, load(7));
+  }
+  const auto sum =
+      hn::Add(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)), hn::Add(hn::Add(s4, s5), hn::Add(s6, s7)));
+  double total = static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
+  for (std::size_t stream = 0; stream < kStreams; ++stream) {
+    for (std::size_t j = i; j < n; ++j) total += static_cast<double>(x[stream * stride + j]);
+  }
+  return total;
+}
+
+double Read(const float* x, std::size_t n, int streams) {
+  const std::size_t count = static_cast<std::size_t>(streams);
+  const std::size_t stride = n / count / 16 * 16;  // whole cache lines
+  double total = streams == 1   ? SumStreams<1>(x, stride, stride)
+                 : streams == 2 ? SumStreams<2>(x, stride, stride)
+                 : streams == 4 ? SumStreams<4>(x, stride, stride)
+                                : SumStreams<8>(x, stride, stride);
+  for (std::size_t i = count * stride; i < n; ++i) total += static_cast<double>(x[i]);
+  return total;
+}
+
+void Copy(const float* HWY_RESTRICT from, std::size_t n, float* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    const auto v0 = hn::LoadU(d, from + i), v1 = hn::LoadU(d, from + i + lanes);
+    const auto v2 = hn::LoadU(d, from + i + 2 * lanes), v3 = hn::LoadU(d, from + i + 3 * lanes);
+    hn::StoreU(v0, d, to + i);
+    hn::StoreU(v1, d, to + i + lanes);
+    hn::StoreU(v2, d, to + i + 2 * lanes);
+    hn::StoreU(v3, d, to + i + 3 * lanes);
+  }
+  for (; i < n; ++i) to[i] = from[i];
+}
+
+void Triad(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float factor, std::size_t n,
+           float* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto f = hn::Set(d, factor);
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    const auto v0 = hn::MulAdd(f, hn::LoadU(d, b + i), hn::LoadU(d, a + i));
+    const auto v1 = hn::MulAdd(f, hn::LoadU(d, b + i + lanes), hn::LoadU(d, a + i + lanes));
+    hn::StoreU(v0, d, to + i);
+    hn::StoreU(v1, d, to + i + lanes);
+  }
+  for (; i < n; ++i) to[i] = a[i] + factor * b[i];
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace thinpipe
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace thinpipe {
+namespace {
+HWY_EXPORT(Read);
+HWY_EXPORT(Copy);
+HWY_EXPORT(Triad);
+
+/// The part of an array of n elements that thread `index` has: begin and length, whole cache lines.
+std::pair<std::size_t, std::size_t> share(std::size_t n, int index, const Team& team) {
+  const auto parts = static_cast<std::size_t>(team.size());
+  const auto part = static_cast<std::size_t>(index);
+  const auto edge = [&](std::size_t i) { return i == parts ? n : n / parts * i / 16 * 16; };
+  return {edge(part), edge(part + 1) - edge(part)};
+}
+
+}  // namespace
+
+double read_streams(std::span<const float> x, int streams, Team& team) {
+  if (std::find(std::begin(kStreamCounts), std::end(kStreamCounts), streams) ==
+      std::end(kStreamCounts)) {
+    throw std::logic_error("read_streams: 1, 2, 4 or 8 streams");
+  }
+  std::atomic<double> total = 0;
+  team.run([&](int index) {
+    const auto [begin, length] = share(x.size(), index, team);
+    total += HWY_DYNAMIC_DISPATCH(Read)(x.data() + begin, length, streams);
+  });
+  return total;
+}
+
+void copy_array(std::span<const float> from, std::span<float> to, Team& team) {
+  team.run([&](int index) {
+    const auto [begin, length] = share(from.size(), index, team);
+    HWY_DYNAMIC_DISPATCH(Copy)(from.data() + begin, length, to.data() + begin);
+  });
+}
+
+void triad(std::span<const float> a, std::span<const float> b, float factor, std::span<float> to,
+           Team& team) {
+  team.run([&](int index) {
+    const auto [begin, length] = share(a.size(), index, team);
+    HWY_DYNAMIC_DISPATCH(Triad)
+    (a.data() + begin, b.data() + begin, factor, length, to.data() + begin);
+  });
+}
+
+}  // namespace thinpipe
+#endif  // HWY_ONCE

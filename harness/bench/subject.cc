@@ -1,0 +1,103 @@
+#include "harness/bench/subject.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "compressors/simd.h"
+
+namespace thinpipe {
+namespace {
+
+// Bytes after the payload that nobody may write.
+constexpr std::size_t kGuard = 64;
+constexpr std::byte kGuardByte{0xa5};
+
+// The plainest kernels are slow: their comparison uses so many elements of a large tensor at most.
+constexpr std::size_t kPlainElements = 1 << 20;
+
+}  // namespace
+
+Subject::Subject(SubjectOptions options, const Inputs& inputs)
+    : options_(std::move(options)),
+      inputs_(&inputs),
+      compressor_(options_.make(inputs.tensor(), options_.settings)),
+      payload_(compressor_->max_encoded_size() + kGuard) {
+  std::fill_n(payload_.data() + compressor_->max_encoded_size(), kGuard, kGuardByte);
+}
+
+GradientInput Subject::input() const {
+  return {.values = inputs_->gradient(step_),
+          .squares = inputs_->squares(step_),
+          .step = step_ * compressor_->period()};
+}
+
+void Subject::begin() const { set_simd_target(options_.simd); }
+
+void Subject::encode() {
+  last_ = compressor_->encode(input(), payload_.first(compressor_->max_encoded_size()));
+  ++step_;
+}
+
+void Subject::decode() {
+  compressor_->decode_add(kept_, 1.0F, inputs_->output(decoded_));
+  ++decoded_;
+}
+
+Quality Subject::warm_up(int steps) {
+  begin();
+  const int settled = steps / 2;
+  Quality sum;
+  for (int i = 0; i < steps; ++i) {
+    encode();
+    if (last_.encoded_bytes > compressor_->max_encoded_size()) validate();
+    if (i < settled) continue;
+    sum.selected_share += last_.target_elements == 0
+                              ? std::numeric_limits<double>::quiet_NaN()
+                              : static_cast<double>(last_.selected_elements) /
+                                    static_cast<double>(last_.target_elements);
+    sum.bits_per_element +=
+        8 * static_cast<double>(last_.encoded_bytes) / static_cast<double>(inputs_->elements());
+    sum.passes += last_.passes;
+    --step_;  // distortion() wants the gradient that was encoded
+    sum.relative_error +=
+        compressor_->distortion(input(), payload_.first(last_.encoded_bytes)).relative();
+    ++step_;
+  }
+  kept_.assign(payload_.data(), payload_.data() + last_.encoded_bytes);
+  const double counted = steps - settled;
+  return {sum.selected_share / counted, sum.bits_per_element / counted,
+          sum.relative_error / counted, sum.passes / counted};
+}
+
+void Subject::validate() const {
+  begin();
+  const std::span<const std::byte> room = payload_.first(payload_.size());
+  const std::size_t most = compressor_->max_encoded_size();
+  for (const std::byte byte : room.subspan(most)) {
+    if (byte != kGuardByte) throw ValidationError("writes past the end of its payload");
+  }
+  if (last_.encoded_bytes > most) {
+    throw ValidationError(
+        fmt::format("a payload of {} bytes; at most {} were announced", last_.encoded_bytes, most));
+  }
+  const std::span<const std::byte> payload = room.first(last_.encoded_bytes);
+  std::vector<float> here(inputs_->elements(), 0.0F), elsewhere(inputs_->elements(), 0.0F);
+  compressor_->decode_add(payload, 1.0F, here);
+  options_.make(inputs_->tensor(), options_.settings)->decode_add(payload, 1.0F, elsewhere);
+  validate_result(*compressor_, last_, here, elsewhere, options_.spreads);
+
+  TensorInfo tensor = inputs_->tensor();
+  if (tensor.elements > kPlainElements) {
+    tensor.elements = kPlainElements;
+    tensor.shape = nearly_square(kPlainElements);
+  }
+  const auto part = [&](std::span<const float> whole) {
+    return whole.first(std::min(whole.size(), tensor.elements));
+  };
+  validate_against_plain(options_.make, tensor, options_.settings, part(inputs_->gradient(0)),
+                         part(inputs_->squares(0)));
+}
+
+}  // namespace thinpipe

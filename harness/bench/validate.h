@@ -1,0 +1,47 @@
+// What must hold of a compressor's output before its time may be told.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/error.h"
+#include "compressors/compressor.h"
+
+namespace thinpipe {
+
+/// A timed result is wrong. The message says in what.
+class ValidationError : public RunError {
+ public:
+  using RunError::RunError;
+};
+
+/// A fresh compressor of the spec that is measured.
+using CompressorFactory =
+    std::function<std::unique_ptr<Compressor>(const TensorInfo&, const CompressorSettings&)>;
+
+/// The report of one encode against the payload and what it decodes to.
+/// @param payload   as long as the report says
+/// @param decoded   by the compressor that encoded
+/// @param elsewhere by a second one of the same spec
+/// @param spreads   the method sends coefficients of a transform: an element that was sent may
+///                  touch many of the decoded ones
+/// @throws ValidationError unless the payload has at most max_encoded_size() bytes, at most k-hat
+/// <= d elements are not zero, both decode to the same bits, and all of them are finite.
+void validate_result(const Compressor& compressor, const EncodeReport& report,
+                     std::span<const float> decoded, std::span<const float> elsewhere,
+                     bool spreads);
+
+/// First steps of a small tensor: the instruction set and the threads in use now give the payload
+/// that the plainest instruction set gives on one thread, byte for byte; and the error that the
+/// compressor reports is the distance of what is decoded from what was given, where its memory left
+/// that as it was.
+/// @param gradient  of tensor.elements elements; `squares` as many or none
+/// @throws ValidationError when either does not hold.
+void validate_against_plain(const CompressorFactory& make, const TensorInfo& tensor,
+                            const CompressorSettings& settings, std::span<const float> gradient,
+                            std::span<const float> squares);
+
+}  // namespace thinpipe

@@ -1,0 +1,231 @@
+// `thinpipe bench`: how fast the compressors are, against what the memory allows.
+#include "harness/bench/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/error.h"
+#include "compressors/registry.h"
+#include "compressors/simd.h"
+#include "harness/bench/inputs.h"
+#include "harness/commands/output.h"
+#include "harness/commands/verbs.h"
+#include "harness/options/arguments.h"
+
+namespace thinpipe {
+namespace {
+
+using Type = OptionInfo::Type;
+
+constexpr int kMostThreads = 256;
+
+std::vector<Spec> compressors_of(const Arguments& arguments) {
+  std::vector<Spec> specs;
+  for (const std::string& text : arguments.texts("compressor")) {
+    for (const Spec& spec : expand_specs(text)) {
+      check_spec(spec);
+      if (std::find(specs.begin(), specs.end(), spec) == specs.end()) specs.push_back(spec);
+    }
+  }
+  return specs;
+}
+
+std::vector<int> threads_of(const Arguments& arguments) {
+  std::vector<int> threads;
+  for (const std::string& text : alternatives(arguments.texts("threads"))) {
+    std::size_t used = 0;
+    int value = 0;
+    try {
+      value = std::stoi(text, &used);
+    } catch (const std::exception&) {
+      used = std::string::npos;
+    }
+    if (used != text.size() || value < 1 || value > kMostThreads) {
+      throw InputError(fmt::format("--threads: '{}' is not a number of threads from 1 to {}", text,
+                                   kMostThreads));
+    }
+    threads.push_back(value);
+  }
+  return threads;
+}
+
+BenchOptions options_of(const Arguments& arguments) {
+  BenchOptions options;
+  options.compressors = compressors_of(arguments);
+  if (arguments.given("trace")) {
+    for (const char* other : {"size", "distribution"}) {
+      if (arguments.given(other)) {
+        throw InputError(
+            fmt::format("--{} is of synthetic gradients; it does not go with --trace", other));
+      }
+    }
+    options.trace = arguments.text("trace");
+  } else if (arguments.given("tensor")) {
+    throw InputError("--tensor names a tensor of a trace; it needs --trace");
+  }
+  options.tensors = arguments.texts("tensor");
+  for (const std::string& text : alternatives(arguments.texts("size"))) {
+    options.sizes.push_back(parse_elements(text));
+  }
+  options.distribution = arguments.text("distribution");
+  options.threads = threads_of(arguments);
+  options.simd = alternatives(arguments.texts("simd"));
+  options.residency =
+      arguments.text("residency") == "cache" ? Residency::kCache : Residency::kMemory;
+  options.warmup = static_cast<int>(arguments.integer("warmup"));
+  options.repetitions = static_cast<int>(arguments.integer("repetitions"));
+  options.min_time = arguments.real("min-time");
+  options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
+  return options;
+}
+
+// Opened before anything is measured: a wrong name must not cost minutes.
+std::ofstream open_json(const std::string& file) {
+  if (file.empty() || file == "-") return {};
+  std::ofstream stream(file, std::ios::binary);
+  if (!stream) throw SystemError("writing " + file);
+  return stream;
+}
+
+std::string tables(const BenchOptions& options, const BenchResult& result) {
+  std::string text = bench_heading(options);
+  for (const BenchGroup& group : result.groups) {
+    if (!group.rows.empty()) text += bench_table(group) + "\n";
+  }
+  return text;
+}
+
+int run(const Arguments& arguments) {
+  const BenchOptions options = options_of(arguments);
+  const std::string& file = arguments.text("json");
+  std::ofstream stream = open_json(file);
+  const BenchResult result = run_bench(options);
+  if (stream.is_open() && !(stream << result.json).flush()) throw SystemError("writing " + file);
+  write_stdout(file == "-" ? result.json : tables(options, result));
+  if (result.failures.empty()) return kExitGood;
+  std::string message = fmt::format("{} point{} failed", result.failures.size(),
+                                    result.failures.size() == 1 ? "" : "s");
+  for (const std::string& failure : result.failures) message += "\n  " + failure;
+  throw RunError(message);
+}
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const MethodInfo& method : methods()) names.push_back(method.name);
+  return names;
+}
+
+std::vector<OptionInfo> bench_options() {
+  return {{.name = "compressor",
+           .letter = 'c',
+           .value_name = "SPEC",
+           .type = Type::kText,
+           .help = "name:key=value,...; `|` between values gives alternatives; all methods with "
+                   "their defaults when not given",
+           .suggestions = method_names(),
+           .repeatable = true},
+          {.name = "size",
+           .value_name = "N",
+           .type = Type::kText,
+           .default_value = "26m",
+           .help = "elements of a synthetic gradient: 26m, 260k|2.6m (decimal)",
+           .repeatable = true},
+          {.name = "distribution",
+           .value_name = "NAME",
+           .type = Type::kChoice,
+           .default_value = "laplace",
+           .help = "of the synthetic values",
+           .choices = distribution_names()},
+          {.name = "trace",
+           .value_name = "DIR",
+           .type = Type::kFolder,
+           .help = "captured gradients instead of synthetic ones"},
+          {.name = "tensor",
+           .value_name = "NAME",
+           .type = Type::kText,
+           .help = "of the trace; its largest when not given",
+           .repeatable = true},
+          {.name = "threads",
+           .letter = 't',
+           .value_name = "N",
+           .type = Type::kText,
+           .default_value = "1",
+           .help = "threads one encode may use; 1|2 measures both",
+           .repeatable = true},
+          {.name = "simd",
+           .value_name = "NAME",
+           .type = Type::kText,
+           .default_value = "best",
+           .help = "instruction set of the kernels: avx3, avx2, ssse3, neon, emu128 ... where the "
+                   "CPU has it; all for each of them",
+           .suggestions = {"best", "all"},
+           .repeatable = true},
+          {.name = "residency",
+           .value_name = "PLACE",
+           .type = Type::kChoice,
+           .default_value = "memory",
+           .help = "inputs and outputs rotate through twice the last-level cache, or stay in cache",
+           .choices = {"memory", "cache"}},
+          {.name = "warmup",
+           .value_name = "N",
+           .type = Type::kInteger,
+           .default_value = "20",
+           .help = "steps before the timed ones; quality is the mean over their second half",
+           .minimum = 1,
+           .maximum = 1e6},
+          {.name = "repetitions",
+           .value_name = "N",
+           .type = Type::kInteger,
+           .default_value = "7",
+           .help = "of every time; medians are printed",
+           .minimum = 1,
+           .maximum = 1000},
+          {.name = "min-time",
+           .value_name = "SECONDS",
+           .type = Type::kReal,
+           .default_value = "0.05",
+           .help = "of one repetition, at least",
+           .minimum = 1e-6,
+           .maximum = 1000},
+          {.name = "seed",
+           .value_name = "N",
+           .type = Type::kInteger,
+           .default_value = "1",
+           .help = "of the values and of compressors that sample",
+           .minimum = 0,
+           .maximum = 9e15},
+          {.name = "json",
+           .value_name = "FILE",
+           .type = Type::kFile,
+           .help = "write Google Benchmark's JSON, which its compare.py reads; - for standard "
+                   "output, instead of the table"}};
+}
+
+}  // namespace
+
+Verb bench_verb() {
+  return {
+      .name = "bench",
+      .summary = "Time the compressors against what the memory allows",
+      .description =
+          "Times encode and decode of every compressor apart, on one tensor, repetitions of all "
+          "of them in random order. In the same run it times reading the tensor in 1, 2, 4 and "
+          "8 streams; t_R is the best of these, and the fourth column is the encode's multiple "
+          "of it. Every result is decoded by a second compressor and held against the plainest "
+          "kernels before its time is told; one that is wrong is an error (exit 4) and no "
+          "row.\n\n"
+          "Encode carries its memory along: with error feedback, that is part of the time. "
+          "`memory=none` in the spec measures the selection alone.",
+      .options = bench_options(),
+      .examples = {{"Exact top-k alone, without memory",
+                    "thinpipe bench -c 'topk:memory=none,ratio=0.1|0.01|0.001'"},
+                   {"Everything, on two numbers of threads",
+                    "thinpipe bench --threads '1|2' --json bench.json"},
+                   {"Small tensors that stay in the cache",
+                    "thinpipe bench --size '27k|270k' --residency cache"}},
+      .run = run};
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,1 @@
+thinpipe bench --help
