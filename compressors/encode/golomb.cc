@@ -6,13 +6,26 @@
 #include <numbers>
 
 #include "compressors/encode/position_codec.h"
+#include "compressors/kernels/rice.h"
 
 namespace thinpipe {
 namespace {
 
+/// Positions read between two looks at their range.
+constexpr std::size_t kBlock = 4096;
+
 /// The density from which golomb_bits() gives less than `bits`.
 double density_limit(int bits) {
   return -std::expm1(std::log(std::numbers::phi - 1) / std::ldexp(1.0, bits - 1));
+}
+
+/// One code, however long. @throws PayloadError
+std::uint32_t take_code(PositionCursor& cursor) {
+  const std::uint64_t quotient = cursor.bits.get_unary();
+  const std::uint64_t remainder = cursor.bits.get(cursor.parameter);
+  // No multiple of a quotient above d can be in range; below it nothing overflows.
+  const std::uint64_t multiple = std::min(quotient, cursor.elements) << cursor.parameter;
+  return cursor.take(cursor.next + multiple + remainder);
 }
 
 class GolombCodec : public PositionCodec {
@@ -40,19 +53,10 @@ class GolombCodec : public PositionCodec {
     const int bits =
         golomb_bits(static_cast<double>(positions.size()) / static_cast<double>(elements));
     out.put(static_cast<std::uint8_t>(bits));
-    BitWriter writer(out.free());
-    const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
-    std::uint64_t next = 0;
-    for (std::uint32_t position : positions) {
-      const std::uint64_t zeros = position - next;  // gap - 1
-      writer.put_unary(zeros >> bits);
-      writer.put(zeros & mask, bits);
-      next = std::uint64_t{position} + 1;
-    }
-    out.advance(writer.finish());
+    out.advance(rice_encode(positions, bits, out.free()));
   }
   PositionCursor start(ByteReader bytes, std::size_t count, std::size_t elements) const override {
-    PositionCursor cursor{.bytes = bytes, .bits = {}, .elements = elements};
+    PositionCursor cursor{.bytes = bytes, .elements = elements};
     if (count == 0) return cursor;
     cursor.parameter = cursor.bytes.get<std::uint8_t>("the Golomb parameter");
     if (cursor.parameter > kMaxGolombBits) {
@@ -63,11 +67,16 @@ class GolombCodec : public PositionCodec {
     return cursor;
   }
   void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
-    for (std::uint32_t& position : positions) {
-      const std::uint64_t quotient = cursor.bits.get_unary();
-      const std::uint64_t remainder = cursor.bits.get(cursor.parameter);
-      // A quotient is at most the payload's bits, under 2^35 or so: no overflow.
-      position = cursor.take(cursor.next + (quotient << cursor.parameter) + remainder);
+    while (!positions.empty()) {
+      const auto block = positions.first(std::min(kBlock, positions.size()));
+      RiceCursor rice{.bit = cursor.bits.at(), .next = cursor.next};
+      const std::size_t read = rice_decode(cursor.bits.bytes(), cursor.parameter, rice, block);
+      cursor.bits.skip(rice.bit - cursor.bits.at());
+      cursor.accept_up_to(rice.next);
+      // The kernel stops at a code that is long or near the end, of which it read none.
+      const std::size_t careful = std::min(block.size(), read + kCareful);
+      for (std::size_t i = read; i < careful; ++i) block[i] = take_code(cursor);
+      positions = positions.subspan(careful);
     }
   }
   void finish(const PositionCursor& cursor) const override {
@@ -77,6 +86,10 @@ class GolombCodec : public PositionCodec {
   double expected_bits(double density) const override {
     return golomb_mean_bits(density, golomb_bits(density));
   }
+
+ private:
+  /// Codes read one by one where the kernel stopped: the four that it looked at.
+  static constexpr std::size_t kCareful = 4;
 };
 
 }  // namespace

@@ -8,8 +8,14 @@ namespace thinpipe {
 namespace {
 
 using Make = std::unique_ptr<PositionCodec> (*)();
-constexpr std::pair<const char*, Make> kCodecs[] = {
-    {"raw32", make_raw32_codec}, {"golomb", make_golomb_codec}, {"run16", make_run16_codec}};
+constexpr std::pair<const char*, Make> kCodecs[] = {{"raw32", make_raw32_codec},
+                                                    {"index28", make_index28_codec},
+                                                    {"bitmap", make_bitmap_codec},
+                                                    {"golomb", make_golomb_codec},
+                                                    {"elias_gamma", make_elias_gamma_codec},
+                                                    {"elias_delta", make_elias_delta_codec},
+                                                    {"packed", make_packed_codec},
+                                                    {"run16", make_run16_codec}};
 
 }  // namespace
 

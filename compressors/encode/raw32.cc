@@ -15,12 +15,12 @@ class Raw32Codec : public PositionCodec {
   }
   PositionCursor start(ByteReader bytes, std::size_t /*count*/,
                        std::size_t elements) const override {
-    return {.bytes = bytes, .bits = {}, .elements = elements};
+    return {.bytes = bytes, .elements = elements};
   }
   void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
-    for (std::uint32_t& position : positions) {
-      position = cursor.take(cursor.bytes.get<std::uint32_t>("positions"));
-    }
+    const auto bytes = cursor.bytes.get_bytes(positions.size_bytes(), "positions");
+    if (!bytes.empty()) std::memcpy(positions.data(), bytes.data(), bytes.size());
+    cursor.take_all(positions);
   }
   void finish(const PositionCursor& cursor) const override { cursor.bytes.expect_end(); }
   double expected_bits(double /*density*/) const override { return 32; }

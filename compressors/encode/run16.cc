@@ -26,18 +26,25 @@ class Run16Codec : public PositionCodec {
   }
   PositionCursor start(ByteReader bytes, std::size_t /*count*/,
                        std::size_t elements) const override {
-    return {.bytes = bytes, .bits = {}, .elements = elements};
+    return {.bytes = bytes, .elements = elements};
   }
   void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
-    for (std::uint32_t& position : positions) {
-      std::uint64_t run = 0;
-      std::uint64_t word = 0;
-      do {
-        word = cursor.bytes.get<std::uint16_t>("run lengths");
-        run += word;
-      } while (word == kSplit);
-      position = cursor.take(cursor.next + run);
+    std::uint64_t next = cursor.next;
+    for (std::size_t i = 0; i < positions.size();) {
+      // As many words as positions are wanted at least; each gives one, or none when it is kSplit.
+      const auto words =
+          cursor.bytes.get_bytes((positions.size() - i) * sizeof(std::uint16_t), "run lengths");
+      for (std::size_t at = 0; at < words.size(); at += sizeof(std::uint16_t)) {
+        std::uint16_t word;
+        std::memcpy(&word, words.data() + at, sizeof word);
+        next += word;  // no payload is long enough for 2^64 zeros
+        positions[i] = static_cast<std::uint32_t>(next);
+        const bool selected = word != kSplit;
+        next += selected ? 1 : 0;
+        i += selected ? 1 : 0;
+      }
     }
+    if (!positions.empty()) cursor.accept_up_to(next);
   }
   void finish(const PositionCursor& cursor) const override { cursor.bytes.expect_end(); }
   double expected_bits(double density) const override {

@@ -1,6 +1,7 @@
 // A stream of bits in bytes, lowest bit of each byte first.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstddef>
@@ -12,105 +13,126 @@
 
 namespace thinpipe {
 
-/// Writes to the front of a span that is known to suffice; never touches a byte past the last bit.
+/// The eight bytes from byte `at` on as one number, zeros where `bytes` has ended.
+inline std::uint64_t load_word(std::span<const std::byte> bytes, std::size_t at) {
+  if (at + sizeof(std::uint64_t) <= bytes.size()) [[likely]] {
+    std::uint64_t word;
+    std::memcpy(&word, bytes.data() + at, sizeof word);
+    return word;
+  }
+  std::uint64_t word = 0;
+  for (int shift = 0; at < bytes.size(); ++at, shift += 8) {
+    word |= static_cast<std::uint64_t>(bytes[at]) << shift;
+  }
+  return word;
+}
+
+/// Writes to the front of a span that is known to suffice. Bytes of the span after the last bit
+/// may be set to zero; nothing outside the span is touched.
 class BitWriter {
  public:
+  /// The most bits that put() takes at once: seven may be pending, and 64 fit a word.
+  static constexpr int kMostBits = 56;
+
   explicit BitWriter(std::span<std::byte> out) : out_(out) {}
 
-  /// The low `bits` <= 32 bits of `value`; its higher bits must be zero.
+  /// The low `bits` <= kMostBits bits of `value`; its higher bits must be zero.
   void put(std::uint64_t value, int bits) {
-    assert(bits <= 32 && (value >> bits) == 0);
+    assert(bits <= kMostBits && (value >> bits) == 0);
     pending_ |= value << filled_;
     filled_ += bits;
-    if (filled_ < 32) return;
-    assert(size_ + 4 <= out_.size());
-    const auto word = static_cast<std::uint32_t>(pending_);
-    std::memcpy(out_.data() + size_, &word, sizeof word);
-    size_ += sizeof word;
-    pending_ >>= 32;
-    filled_ -= 32;
+    const auto whole = static_cast<std::size_t>(filled_) / 8;
+    if (size_ + sizeof pending_ <= out_.size()) [[likely]] {
+      // A whole word every time: the bytes that are not full yet are written again by the next.
+      std::memcpy(out_.data() + size_, &pending_, sizeof pending_);
+    } else {
+      assert(size_ + whole <= out_.size());
+      for (std::size_t i = 0; i < whole; ++i) {
+        out_[size_ + i] = static_cast<std::byte>(pending_ >> (8 * i));
+      }
+    }
+    size_ += whole;
+    pending_ >>= 8 * whole;
+    filled_ %= 8;
   }
   /// `zeros` zero bits, then a one.
   void put_unary(std::uint64_t zeros) {
-    for (; zeros >= 32; zeros -= 32) put(0, 32);
+    for (; zeros >= kMostBits; zeros -= kMostBits) put(0, kMostBits);
     put(std::uint64_t{1} << zeros, static_cast<int>(zeros) + 1);
   }
   /// Fills the last byte with zero bits. @returns bytes written in all.
   std::size_t finish() {
-    for (; filled_ > 0; filled_ -= 8, pending_ >>= 8) {
+    if (filled_ > 0) {
       assert(size_ < out_.size());
-      out_[size_++] = static_cast<std::byte>(pending_ & 0xff);
+      out_[size_++] = static_cast<std::byte>(pending_);
     }
+    pending_ = 0;
     filled_ = 0;
     return size_;
   }
 
  private:
   std::span<std::byte> out_;
-  std::size_t size_ = 0;
-  std::uint64_t pending_ = 0;  ///< fewer than 32 bits, the rest zero
-  int filled_ = 0;
+  std::size_t size_ = 0;       ///< full bytes written
+  std::uint64_t pending_ = 0;  ///< the bits after them, the rest zero
+  int filled_ = 0;             ///< their number, fewer than 8
 };
 
 /// Reads what BitWriter wrote. @throws PayloadError when the bits end before what is asked for.
 class BitReader {
  public:
-  BitReader() = default;
-  explicit BitReader(std::span<const std::byte> in)
-      : next_(in.data()), end_(in.data() + in.size()) {}
+  /// The most bits that get() gives at once: a word less the bits before the first one wanted.
+  static constexpr int kMostBits = 57;
 
+  BitReader() = default;
+  explicit BitReader(std::span<const std::byte> in) : in_(in) {}
+
+  /// The next `bits` <= kMostBits bits.
   std::uint64_t get(int bits) {
-    if (filled_ < bits) refill(bits);
-    const std::uint64_t value = pending_ & ((std::uint64_t{1} << bits) - 1);
-    drop(bits);
+    const std::uint64_t value = window() & ((std::uint64_t{1} << bits) - 1);
+    skip(static_cast<std::uint64_t>(bits));
     return value;
   }
   /// Counts zeros up to the next one and takes both.
   std::uint64_t get_unary() {
     std::uint64_t zeros = 0;
     for (;;) {
-      if (filled_ == 0) refill(1);
-      const int run = std::countr_zero(pending_);
-      if (run < filled_) {
-        drop(run + 1);
-        return zeros + static_cast<std::uint64_t>(run);
+      const std::uint64_t bits = window();
+      if (bits != 0) {
+        const auto run = static_cast<std::uint64_t>(std::countr_zero(bits));
+        skip(run + 1);
+        return zeros + run;
       }
-      zeros += static_cast<std::uint64_t>(filled_);
-      drop(filled_);
+      // The bits that are certainly in the window, or the end.
+      const std::uint64_t seen = std::min<std::uint64_t>(kMostBits, remaining());
+      if (seen == 0) throw_end();
+      zeros += seen;
+      at_ += seen;
     }
+  }
+  /// Leaves out `bits` bits.
+  void skip(std::uint64_t bits) {
+    if (bits > remaining()) throw_end();
+    at_ += bits;
   }
   /// Nothing but the zero bits that fill the last byte may be left.
   void expect_end() const {
-    if (next_ != end_ || filled_ >= 8 || pending_ != 0) {
+    if (remaining() >= 8 || window() != 0) {
       throw PayloadError("payload has bits after the last position");
     }
   }
 
- private:
-  void drop(int bits) {
-    pending_ >>= bits;
-    filled_ -= bits;
-  }
-  /// At least `needed` <= 32 bits into pending_.
-  void refill(int needed) {
-    while (filled_ <= 24 && end_ - next_ >= 4) {
-      std::uint32_t word = 0;
-      std::memcpy(&word, next_, sizeof word);
-      pending_ |= static_cast<std::uint64_t>(word) << filled_;
-      filled_ += 32;
-      next_ += 4;
-    }
-    while (filled_ < needed && next_ != end_) {
-      pending_ |= static_cast<std::uint64_t>(*next_++) << filled_;
-      filled_ += 8;
-    }
-    if (filled_ < needed) throw PayloadError("payload ends within its positions");
-  }
+  std::span<const std::byte> bytes() const { return in_; }
+  std::uint64_t at() const { return at_; }  ///< bits read so far
+  std::uint64_t remaining() const { return std::uint64_t{8} * in_.size() - at_; }
 
-  const std::byte* next_ = nullptr;
-  const std::byte* end_ = nullptr;
-  std::uint64_t pending_ = 0;  ///< fewer than 64 bits, the rest zero
-  int filled_ = 0;
+ private:
+  /// The next kMostBits bits or more, zeros where the stream has ended.
+  std::uint64_t window() const { return load_word(in_, at_ / 8) >> (at_ % 8); }
+  [[noreturn]] static void throw_end() { throw PayloadError("payload ends within its positions"); }
+
+  std::span<const std::byte> in_;
+  std::uint64_t at_ = 0;
 };
 
 }  // namespace thinpipe

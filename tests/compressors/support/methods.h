@@ -40,7 +40,12 @@ inline const std::vector<std::string>& all_specs() {
       "fedavg:delay=3",
       "sbc",
       "sbc:p=0.01,delay=10",
-      "sbc:p=0.1,memory=momentum,positions=run16"};
+      "sbc:p=0.1,memory=momentum,positions=run16",
+      "topk:ratio=0.1,positions=bitmap",
+      "topk:ratio=0.01,positions=elias_gamma",
+      "topk:ratio=0.01,positions=elias_delta",
+      "sidco:ratio=0.05,positions=packed",
+      "topk:ratio=0.01,positions=index28"};
   return specs;
 }
 

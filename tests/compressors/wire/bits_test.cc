@@ -33,9 +33,9 @@ TEST(Bits, RoundTripAtEveryWidthInExactlyEnoughSpace) {
     std::size_t total = 0;
     for (int i = 0; i < 40; ++i) {
       const bool unary = random.below(2) == 0;
-      const int width = static_cast<int>(random.below(33));
+      const int width = static_cast<int>(random.below(BitWriter::kMostBits + 1));
       const std::uint64_t value =
-          unary ? random.below(150) : random.next() & ((std::uint64_t{1} << width) - 1);
+          unary ? random.below(200) : random.next() & ((std::uint64_t{1} << width) - 1);
       items.push_back({unary, value, width});
       total += unary ? value + 1 : static_cast<std::size_t>(width);
     }
@@ -55,6 +55,30 @@ TEST(Bits, RoundTripAtEveryWidthInExactlyEnoughSpace) {
     }
     EXPECT_NO_THROW(in.expect_end());
   }
+}
+
+TEST(Bits, SkipsAndKnowsWhereItIs) {
+  const std::vector<std::byte> bytes = {std::byte{0}, std::byte{0b10000}, std::byte{0xff}};
+  BitReader in(bytes);
+  in.skip(12);
+  EXPECT_EQ(in.at(), 12U);
+  EXPECT_EQ(in.remaining(), 12U);
+  EXPECT_EQ(in.get(1), 1U);
+  EXPECT_THROW(in.skip(12), PayloadError);
+  in.skip(11);
+  EXPECT_NO_THROW(in.expect_end());
+}
+
+TEST(Bits, WordsEndInZeros) {
+  std::vector<std::byte> bytes;
+  for (int i = 1; i <= 9; ++i) bytes.push_back(static_cast<std::byte>(i));
+  EXPECT_EQ(load_word(bytes, 0), 0x0807060504030201U);
+  EXPECT_EQ(load_word(bytes, 1), 0x0908070605040302U);
+  EXPECT_EQ(load_word(bytes, 2), 0x0009080706050403U);
+  EXPECT_EQ(load_word(bytes, 8), 9U);
+  EXPECT_EQ(load_word(bytes, 9), 0U);
+  EXPECT_EQ(load_word(bytes, 1000), 0U);
+  EXPECT_EQ(load_word({}, 0), 0U);
 }
 
 TEST(Bits, ReaderRefusesToRunOverTheEnd) {

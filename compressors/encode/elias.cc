@@ -1,0 +1,156 @@
+// Gaps n >= 1 (the distance to the position before) in Elias's universal codes. Gamma: the number N
+// of binary digits after n's leading one in unary, then those digits. Delta: N + 1 in gamma, then
+// the digits. (Elias, "Universal codeword sets and representations of the integers", 1975.)
+#include <cmath>
+
+#include "compressors/encode/position_codec.h"
+
+namespace thinpipe {
+namespace {
+
+/// A gap has at most 32 digits, so that N and the digits of N + 1 after its leading one are:
+constexpr std::uint64_t kMostDigits = 31;
+constexpr std::uint64_t kMostDeltaDigits = 5;
+
+int digits_of(std::uint64_t n) { return static_cast<int>(std::bit_width(n)) - 1; }
+
+void put_gamma(BitWriter& out, std::uint64_t n) {
+  const int digits = digits_of(n);
+  const std::uint64_t low = n - (std::uint64_t{1} << digits);
+  if (2 * digits < BitWriter::kMostBits) {
+    out.put((std::uint64_t{1} | low << 1) << digits, 2 * digits + 1);
+  } else {
+    out.put_unary(static_cast<std::uint64_t>(digits));
+    out.put(low, digits);
+  }
+}
+
+std::uint64_t get_gamma(BitReader& in, std::uint64_t most_digits) {
+  const std::uint64_t digits = in.get_unary();
+  if (digits > most_digits) {
+    throw PayloadError("an Elias code of " + std::to_string(digits) +
+                       " digits in the payload; expected at most " + std::to_string(most_digits));
+  }
+  return std::uint64_t{1} << digits | in.get(static_cast<int>(digits));
+}
+
+/// What the two codes share. `Code` gives put, get and the two figures of its lengths.
+template <class Code>
+class EliasCodec : public PositionCodec {
+ public:
+  std::size_t max_size(std::size_t max_count, std::size_t elements) const override {
+    return (Code::most_bits(max_count, elements) + 7) / 8;
+  }
+  void encode(std::span<const std::uint32_t> positions, std::size_t /*elements*/,
+              ByteWriter& out) const override {
+    BitWriter writer(out.free());
+    std::uint64_t next = 0;
+    for (std::uint32_t position : positions) {
+      Code::put(writer, position - next + 1);
+      next = std::uint64_t{position} + 1;
+    }
+    out.advance(writer.finish());
+  }
+  PositionCursor start(ByteReader bytes, std::size_t /*count*/,
+                       std::size_t elements) const override {
+    PositionCursor cursor{.bytes = bytes, .elements = elements};
+    cursor.bits = BitReader(cursor.bytes.rest());
+    return cursor;
+  }
+  void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
+    BitReader bits = cursor.bits;
+    for (std::uint32_t& position : positions) {
+      position = cursor.take(cursor.next + Code::get(bits) - 1);
+    }
+    cursor.bits = bits;
+  }
+  void finish(const PositionCursor& cursor) const override { cursor.bits.expect_end(); }
+  double expected_bits(double density) const override { return Code::mean_bits(density); }
+};
+
+/// P(n >= 2^j) of the gap n at density p: (1 - p)^(2^j - 1).
+double reaches(double density, double power) {
+  if (density >= 1) return power <= 1 ? 1 : 0;
+  return std::exp((power - 1) * std::log1p(-density));
+}
+
+/// Mean of N, the sum of P(N >= j) over j >= 1.
+double mean_digits(double density) {
+  double mean = 0;
+  for (int j = 1; j <= static_cast<int>(kMostDigits); ++j) {
+    mean += reaches(density, std::ldexp(1.0, j));
+  }
+  return mean;
+}
+
+/// The most that N sums to over `count` gaps that sum to `elements` at most, given j: floor(log2 n)
+/// <= j - 1 + n / 2^j for every j >= 0 and n >= 1. (The right side is the line through (2^j, j) and
+/// (2^(j+1), j + 1); these lines are the sides of log2's concave polygon, which lies above the
+/// floor.) For j >= 1 it grows with the count, so it holds for fewer gaps too.
+std::uint64_t most_digits_in_all(std::uint64_t count, std::uint64_t elements, int j) {
+  return count * static_cast<std::uint64_t>(j - 1) + (elements >> j);
+}
+
+struct Gamma {
+  static void put(BitWriter& out, std::uint64_t n) { put_gamma(out, n); }
+  static std::uint64_t get(BitReader& in) { return get_gamma(in, kMostDigits); }
+  /// 2N + 1 bits each.
+  static std::uint64_t most_bits(std::uint64_t count, std::uint64_t elements) {
+    std::uint64_t least = UINT64_MAX;  // every j gives a bound
+    for (int j = 1; j <= 32; ++j) {
+      least = std::min(least, count + 2 * most_digits_in_all(count, elements, j));
+    }
+    return least;
+  }
+  static double mean_bits(double density) { return 1 + 2 * mean_digits(density); }
+};
+
+struct Delta {
+  static void put(BitWriter& out, std::uint64_t n) {
+    const int digits = digits_of(n);
+    put_gamma(out, static_cast<std::uint64_t>(digits) + 1);
+    out.put(n - (std::uint64_t{1} << digits), digits);
+  }
+  static std::uint64_t get(BitReader& in) {
+    const std::uint64_t digits = get_gamma(in, kMostDeltaDigits) - 1;
+    if (digits > kMostDigits) {
+      throw PayloadError("an Elias code of " + std::to_string(digits) +
+                         " digits in the payload; expected at most " + std::to_string(kMostDigits));
+    }
+    return std::uint64_t{1} << digits | in.get(static_cast<int>(digits));
+  }
+  /// N + 2 floor(log2(N + 1)) + 1 bits each. By the line of most_digits_in_all for i >= 0, applied
+  /// to N + 1: at most (1 + 2 / 2^i) N + 2 (i - 1) + 2 / 2^i + 1, here times 2^i to stay exact.
+  static std::uint64_t most_bits(std::uint64_t count, std::uint64_t elements) {
+    std::uint64_t least = UINT64_MAX;
+    for (int j = 1; j <= 32; ++j) {
+      const std::uint64_t digits = most_digits_in_all(count, elements, j);
+      least = std::min(least, 3 * digits + count);  // i = 0: 2 (i - 1) + 2 + 1 = 1
+      for (int i = 1; i <= 5; ++i) {
+        const std::uint64_t power = std::uint64_t{1} << i;
+        const std::uint64_t each = power * (2 * static_cast<std::uint64_t>(i) - 1) + 2;
+        least = std::min(least, ((power + 2) * digits + each * count) / power);
+      }
+    }
+    return least;
+  }
+  static double mean_bits(double density) {
+    // floor(log2(N + 1)) >= i where N >= 2^i - 1, that is n >= 2^(2^i - 1).
+    double mean = mean_digits(density) + 1;
+    for (int i = 1; i <= static_cast<int>(kMostDeltaDigits); ++i) {
+      mean += 2 * reaches(density, std::ldexp(1.0, (1 << i) - 1));
+    }
+    return mean;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PositionCodec> make_elias_gamma_codec() {
+  return std::make_unique<EliasCodec<Gamma>>();
+}
+std::unique_ptr<PositionCodec> make_elias_delta_codec() {
+  return std::make_unique<EliasCodec<Delta>>();
+}
+
+}  // namespace thinpipe
