@@ -39,7 +39,8 @@ TEST(Invariant, InputsAreDecodedOrStillInTheResidual) {
         "topk:ratio=0.05,values=int8", "topk:ratio=0.05,values=int2", "topk:ratio=0.05,values=exp4",
         "topk:ratio=0.05,values=sign", "dgc:memory=residual,ratio=0.01", "sidco:ratio=0.01",
         "sidco:ratio=0.01,adapt=climb", "3lc", "3lc:s=1.75", "3lc:zre=false", "sbc:p=0.01",
-        "sbc:p=0.01,delay=4"}) {
+        "sbc:p=0.01,delay=4", "blockint4:memory=residual", "sdp4bit:memory=residual",
+        "mxfp4:memory=residual,rounding=stochastic"}) {
     SCOPED_TRACE(spec);
     const auto compressor = make(spec, kElements);
     std::vector<double> inputs(kElements, 0.0);
