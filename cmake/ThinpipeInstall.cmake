@@ -14,6 +14,9 @@ install(TARGETS ${public_targets} EXPORT thinpipeTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS thinpipe_harness LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
                                          NAMELINK_SKIP)
+# In a file of its own: who writes a plug-in needs none of the others' dependencies.
+install(TARGETS thinpipe_plugin EXPORT thinpipePluginTargets)
+install(EXPORT thinpipePluginTargets NAMESPACE thinpipe:: DESTINATION ${THINPIPE_PACKAGE_DIR})
 install(EXPORT thinpipeTargets NAMESPACE thinpipe:: DESTINATION ${THINPIPE_PACKAGE_DIR})
 
 set(THINPIPE_PUBLIC_HEADERS)

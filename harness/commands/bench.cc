@@ -11,6 +11,7 @@
 #include "compressors/simd.h"
 #include "harness/bench/inputs.h"
 #include "harness/commands/output.h"
+#include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 
@@ -98,6 +99,7 @@ std::string tables(const BenchOptions& options, const BenchResult& result) {
 }
 
 int run(const Arguments& arguments) {
+  load_plugins(arguments);
   const BenchOptions options = options_of(arguments);
   const std::string& file = arguments.text("json");
   std::ofstream stream = open_json(file);
@@ -126,6 +128,7 @@ std::vector<OptionInfo> bench_options() {
                    "their defaults when not given",
            .suggestions = method_names(),
            .repeatable = true},
+          plugin_option(),
           {.name = "size",
            .value_name = "N",
            .type = Type::kText,

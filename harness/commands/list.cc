@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "compressors/registry.h"
 #include "harness/commands/output.h"
+#include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/options/layout.h"
@@ -107,6 +108,7 @@ Json to_json(const ModelInfo& model) {
 }
 
 int run(const Arguments& arguments) {
+  load_plugins(arguments);
   const bool all = !arguments.given("COMPRESSOR");
   Json json{{"compressors", Json::array()}};
   std::string text = all ? "COMPRESSORS\n\n" : "";
@@ -134,7 +136,7 @@ Verb list_verb() {
               "Prints for every compressor how its payloads are aggregated, the paper it comes "
               "from, and its parameters with defaults and allowed values. A compressor is written "
               "`name:key=value,key=value`; `key=a|b|c` stands for three of them.",
-          .options = {{.name = "json", .help = "print JSON for programs"}},
+          .options = {plugin_option(), {.name = "json", .help = "print JSON for programs"}},
           .positionals = {{.name = "COMPRESSOR",
                            .help = "only this one, and no models",
                            .required = false}},

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compressors/registry.h"
+#include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/sweep/sweep.h"
@@ -57,6 +58,7 @@ std::vector<int> ranks_of(const std::string& text) {
 
 int run(const Arguments& arguments) {
   SweepOptions options;
+  options.plugins = load_plugins(arguments);
   options.trace = arguments.text("trace");
   options.out = arguments.text("out");
   options.compressors = compressors_of(arguments);
@@ -112,6 +114,7 @@ Verb run_verb() {
                    "name:key=value,...; `|` between values gives alternatives; see `thinpipe list`",
                .suggestions = method_names(),
                .repeatable = true},
+              plugin_option(),
               {.name = "link",
                .letter = 'l',
                .value_name = "SPEC",

@@ -117,9 +117,12 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   if (star_.size() > 1) samples.goodput_ratio = goodput_ratio(point.link);
   star_.set_links(point.link);
   const std::uint64_t steps = options_.warmup + options_.steps;
+  json plugins = json::array();
+  for (const std::filesystem::path& plugin : options_.plugins) plugins.push_back(plugin.string());
   try {
     launch.ask({{"do", "prepare"},
                 {"trace", std::filesystem::absolute(options_.trace).string()},
+                {"plugins", plugins},
                 {"compressor", point.compressor.to_string()},
                 {"seed", options_.seed},
                 {"compute_scale", options_.compute_scale},

@@ -15,6 +15,7 @@ struct SweepOptions {
   std::filesystem::path trace;
   std::filesystem::path out;
   std::vector<Spec> compressors;
+  std::vector<std::filesystem::path> plugins;  ///< absolute; every rank loads them
   std::vector<LinkSpec> links;
   std::vector<int> ranks;
   int repeats = 1;

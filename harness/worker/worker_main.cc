@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "compressors/plugin/loader.h"
 #include "harness/launch/message_socket.h"
 #include "harness/worker/shared_contributions.h"
 #include "harness/worker/sockets.h"
@@ -73,6 +74,7 @@ class Worker {
   void prepare(const json& message) {
     const std::string folder = message.at("trace");
     if (!trace_ || trace_->folder() != folder) trace_ = std::make_unique<Trace>(folder);
+    for (const std::string plugin : message.at("plugins")) load_plugin(plugin);
     ReplayOptions options;
     options.compressor = parse_spec(message.at("compressor").get<std::string>());
     options.seed = message.at("seed");

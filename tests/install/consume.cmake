@@ -19,6 +19,16 @@ if(NOT output MATCHES "topk kept 2 of 8")
   message(FATAL_ERROR "the consumer printed: ${output}")
 endif()
 
+# The example plug-ins, against the installed header alone: no other package is looked for.
+run(${CMAKE_COMMAND} -S ${PLUGINS} -B ${WORK}/plugins -G Ninja -DCMAKE_PREFIX_PATH=${prefix}
+    -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_C_COMPILER=${C_COMPILER}
+    -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)
+run(${CMAKE_COMMAND} --build ${WORK}/plugins)
+run(${prefix}/bin/thinpipe list example-sign --plugin ${WORK}/plugins/plugins/example_sign.so)
+if(NOT output MATCHES "signs and their mean magnitude")
+  message(FATAL_ERROR "the installed command printed: ${output}")
+endif()
+
 # The installed command finds its libraries, and its helpers in libexec.
 run(${prefix}/bin/thinpipe --version)
 if(NOT output STREQUAL "thinpipe ${VERSION}\n")

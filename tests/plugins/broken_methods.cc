@@ -1,0 +1,188 @@
+// Methods that each break the contract in one way, as their names say. What is not broken sends one
+// byte and decodes to nothing.
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+#include "thinpipe_plugin.h"
+
+namespace {
+
+using Error = thinpipe_plugin_error;
+using Input = thinpipe_plugin_input;
+using Report = thinpipe_plugin_report;
+using Setup = thinpipe_plugin_setup;
+
+int good_create(const Setup*, void** instance, Error*) {
+  *instance = new char;
+  return THINPIPE_PLUGIN_OK;
+}
+void good_destroy(void* instance) { delete static_cast<char*>(instance); }
+size_t good_size(const void*, size_t) { return 16; }
+int good_encode(void*, const Input*, void* payload, size_t, Report* report, Error*) {
+  std::memset(payload, 1, 1);
+  report->encoded_bytes = 1;
+  return THINPIPE_PLUGIN_OK;
+}
+int good_decode(const void*, const void*, size_t, float, float*, size_t, Error*) {
+  return THINPIPE_PLUGIN_OK;
+}
+void good_reset(void*) {}
+size_t good_state_size(const void*) { return 8; }
+int good_save(const void*, void* state, size_t size, Error*) {
+  std::memset(state, 7, size);
+  return THINPIPE_PLUGIN_OK;
+}
+int good_load(void*, const void*, size_t, Error*) { return THINPIPE_PLUGIN_OK; }
+
+int fail(Error* error, int status, const char* message) {
+  std::snprintf(error->message, sizeof error->message, "%s", message);
+  return status;
+}
+
+constexpr thinpipe_plugin_method good(const char* name) {
+  return {.name = name,
+          .summary = "a broken method",
+          .source = "a test",
+          .aggregation = THINPIPE_PLUGIN_ALL_GATHER,
+          .memory = "none",
+          .expected_bits = 1,
+          .create = good_create,
+          .destroy = good_destroy,
+          .max_encoded_size = good_size,
+          .encode = good_encode,
+          .decode_add = good_decode,
+          .reset = good_reset,
+          .state_size = good_state_size,
+          .save = good_save,
+          .load = good_load};
+}
+
+using Encode = decltype(thinpipe_plugin_method::encode);
+using Decode = decltype(thinpipe_plugin_method::decode_add);
+using Create = decltype(thinpipe_plugin_method::create);
+
+thinpipe_plugin_method encoding(const char* name, Encode encode) {
+  thinpipe_plugin_method method = good(name);
+  method.encode = encode;
+  return method;
+}
+thinpipe_plugin_method decoding(const char* name, Decode decode) {
+  thinpipe_plugin_method method = good(name);
+  method.decode_add = decode;
+  return method;
+}
+thinpipe_plugin_method creating(const char* name, Create create) {
+  thinpipe_plugin_method method = good(name);
+  method.create = create;
+  return method;
+}
+thinpipe_plugin_method dense(const char* name) {
+  thinpipe_plugin_method method = good(name);
+  method.aggregation = THINPIPE_PLUGIN_ALL_REDUCE;
+  return method;
+}
+thinpipe_plugin_method sized(const char* name, size_t (*size)(const void*, size_t)) {
+  thinpipe_plugin_method method = good(name);
+  method.max_encoded_size = size;
+  return method;
+}
+thinpipe_plugin_method saving(const char* name, int (*save)(const void*, void*, size_t, Error*)) {
+  thinpipe_plugin_method method = good(name);
+  method.save = save;
+  return method;
+}
+
+const thinpipe_plugin_method kMethods[] = {
+    encoding("throws",
+             [](void*, const Input*, void*, size_t, Report*, Error*) -> int {
+               throw std::runtime_error("out of ideas");
+             }),
+    encoding("throws-anything",
+             [](void*, const Input*, void*, size_t, Report*, Error*) -> int { throw 5; }),
+    encoding("writes-after",
+             [](void* instance, const Input* input, void* payload, size_t size, Report* report,
+                Error* error) {
+               std::memset(payload, 0, size + 1);
+               return good_encode(instance, input, payload, size, report, error);
+             }),
+    encoding("writes-before",
+             [](void* instance, const Input* input, void* payload, size_t size, Report* report,
+                Error* error) {
+               static_cast<char*>(payload)[-1] = 0;
+               return good_encode(instance, input, payload, size, report, error);
+             }),
+    encoding("says-too-much",
+             [](void*, const Input*, void*, size_t size, Report* report, Error*) {
+               report->encoded_bytes = size + 1;
+               return 0;
+             }),
+    encoding("says-nothing", [](void*, const Input*, void*, size_t, Report*, Error*) { return 0; }),
+    encoding("selects-too-many",
+             [](void*, const Input* input, void*, size_t, Report* report, Error*) {
+               report->encoded_bytes = 0;
+               report->selected_elements = input->elements + 1;
+               return 0;
+             }),
+    encoding("fails",
+             [](void*, const Input*, void*, size_t, Report*, Error* error) {
+               return fail(error, THINPIPE_PLUGIN_FAILED, "too tired");
+             }),
+    encoding("fails-silently",
+             [](void*, const Input*, void*, size_t, Report*, Error*) -> int {
+               return THINPIPE_PLUGIN_FAILED;
+             }),
+    encoding("fails-endlessly",
+             [](void*, const Input*, void*, size_t, Report*, Error* error) -> int {
+               std::memset(error->message, 'x', sizeof error->message);
+               return THINPIPE_PLUGIN_FAILED;
+             }),
+    encoding("invents-a-status",
+             [](void*, const Input*, void*, size_t, Report*, Error*) { return -3; }),
+    decoding("cannot-decode",
+             [](const void*, const void*, size_t, float, float*, size_t, Error* error) {
+               return fail(error, THINPIPE_PLUGIN_BAD_INPUT, "never seen such a payload");
+             }),
+    decoding("decode-throws",
+             [](const void*, const void*, size_t, float, float*, size_t, Error*) -> int {
+               throw std::out_of_range("index");
+             }),
+    decoding("decodes-too-much",
+             [](const void*, const void*, size_t, float, float* out, size_t elements, Error*) {
+               out[elements] = 1;
+               return 0;
+             }),
+    creating("create-throws",
+             [](const Setup*, void**, Error*) -> int { throw std::runtime_error("not today"); }),
+    creating("refuses",
+             [](const Setup*, void**, Error* error) {
+               return fail(error, THINPIPE_PLUGIN_BAD_INPUT, "matrices only");
+             }),
+    creating("makes-nothing", [](const Setup*, void**, Error*) { return 0; }),
+    creating("asks-wrongly",
+             [](const Setup* setup, void** instance, Error* error) {
+               setup->real(setup, "ratio");
+               return good_create(setup, instance, error);
+             }),
+    creating("asks-for-null",
+             [](const Setup* setup, void** instance, Error* error) {
+               setup->choice(setup, nullptr);
+               return good_create(setup, instance, error);
+             }),
+    dense("sums-no-floats"),
+    sized("wants-everything", [](const void*, size_t) { return ~size_t{0}; }),
+    sized("size-throws", [](const void*, size_t) -> size_t { throw 1; }),
+    saving("saves-too-much",
+           [](const void*, void* state, size_t size, Error*) {
+             std::memset(state, 1, size + 4);
+             return 0;
+           }),
+};
+
+}  // namespace
+
+const thinpipe_plugin* thinpipe_plugin_get(uint32_t) {
+  static const thinpipe_plugin plugin = {THINPIPE_PLUGIN_HEAD, sizeof kMethods / sizeof kMethods[0],
+                                         kMethods};
+  return &plugin;
+}
