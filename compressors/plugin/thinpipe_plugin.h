@@ -128,8 +128,8 @@ typedef struct thinpipe_plugin_method {
   /* Required. An upper bound for any input, the same in every step; at most 64 bytes an element and
      64 KiB. */
   size_t (*max_encoded_size)(const void* instance, size_t elements);
-  /* Required. `capacity` is max_encoded_size. Whatever the input, NaN too, what is written must
-     decode. */
+  /* Required. `payload` has max_encoded_size bytes of room, `capacity`, aligned as by malloc.
+     Whatever the input, NaN too, what is written must decode. */
   int (*encode)(void* instance, const thinpipe_plugin_input* input, void* payload, size_t capacity,
                 thinpipe_plugin_report* report, thinpipe_plugin_error* error);
   /* Required. out[i] += factor * decoded[i]. The payload comes from the network, at any address:
