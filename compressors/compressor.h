@@ -100,6 +100,10 @@ class Compressor {
   virtual Distortion distortion(const GradientInput& gradient,
                                 std::span<const std::byte> payload) const = 0;
 
+  /// What is carried over to the next step as not sent yet: d elements, or empty without such a
+  /// memory. Valid after encode() or hold(), until the next call that changes the compressor.
+  virtual std::span<const float> residual() const { return {}; }
+
   /// Exchange every `period()`-th step (SBC fig. 2a "delay"); 1 for all but delayed methods.
   /// In the steps between, the driver calls hold() instead of encode().
   virtual std::uint64_t period() const { return 1; }

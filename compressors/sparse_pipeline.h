@@ -35,6 +35,7 @@ class SparsePipeline : public Compressor {
                   std::span<float> out) const override;
   Distortion distortion(const GradientInput& gradient,
                         std::span<const std::byte> payload) const override;
+  std::span<const float> residual() const override { return parts_.memory->remainder(); }
   std::uint64_t period() const override { return parts_.period; }
   bool incremental() const override { return parts_.incremental; }
   void hold(const GradientInput& gradient) override;

@@ -15,6 +15,9 @@ const std::vector<Verb>& verbs() {
       bench_verb(),
       report_verb(),
       net_verify_verb(),
+      compress_verb(),
+      decompress_verb(),
+      quality_verb(),
       // clang-format on
   };
   return kVerbs;

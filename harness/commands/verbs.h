@@ -16,6 +16,9 @@ Verb net_verify_verb();
 Verb run_verb();
 Verb bench_verb();
 Verb report_verb();
+Verb compress_verb();
+Verb decompress_verb();
+Verb quality_verb();
 
 /// In the order in which help lists them. Every name is unique; verbs of a group stand together.
 const std::vector<Verb>& verbs();

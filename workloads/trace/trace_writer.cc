@@ -1,8 +1,5 @@
 #include "workloads/trace/trace_writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "workloads/trace/partial_file.h"
 #include "workloads/trace/safetensors.h"
 #include "workloads/trace/sha256.h"
 #include "workloads/trace/trace_format.h"
@@ -23,48 +21,21 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-/// A file under a temporary name that takes its own on commit() and otherwise disappears.
-class PartialFile {
+/// A file of the trace and its hash.
+class HashedFile {
  public:
-  explicit PartialFile(fs::path path)
-      : path_(std::move(path)), partial_(path_.string() + ".partial") {
-    fd_ = open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd_ < 0) throw SystemError("create " + partial_.string());
-  }
-  ~PartialFile() {
-    if (fd_ >= 0) close(fd_);
-    if (!committed_) unlink(partial_.c_str());
-  }
-  PartialFile(const PartialFile&) = delete;
-  PartialFile& operator=(const PartialFile&) = delete;
+  explicit HashedFile(fs::path path) : file_(std::move(path)) {}
 
   void write(std::span<const std::byte> bytes) {
     hash_.update(bytes);
-    size_ += bytes.size();
-    while (!bytes.empty()) {
-      const ssize_t count = ::write(fd_, bytes.data(), bytes.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) throw SystemError("write " + partial_.string());
-      bytes = bytes.subspan(static_cast<std::size_t>(count));
-    }
+    file_.write(bytes);
   }
-  void commit() {
-    // close() is where some file systems (NFS, quotas) first report a full disk.
-    if (close(std::exchange(fd_, -1)) != 0) throw SystemError("close " + partial_.string());
-    if (rename(partial_.c_str(), path_.c_str()) != 0) {
-      throw SystemError("rename " + partial_.string());
-    }
-    committed_ = true;
-  }
-  std::uint64_t size() const { return size_; }
+  void commit() { file_.commit(); }
+  std::uint64_t size() const { return file_.size(); }
   std::string sha256() { return hash_.finish(); }
 
  private:
-  fs::path path_;
-  fs::path partial_;
-  int fd_ = -1;
-  bool committed_ = false;
-  std::uint64_t size_ = 0;
+  PartialFile file_;
   Sha256 hash_;
 };
 
@@ -241,7 +212,7 @@ void TraceWriter::add(std::uint64_t training_step, std::size_t rank, const Trace
   fs::create_directory(state.folder / fmt::format("rank-{:03d}", rank), error);
   if (error)
     throw SystemError("create " + (state.folder / name).parent_path().string(), error.value());
-  PartialFile file(state.folder / name);
+  HashedFile file(state.folder / name);
   file.write(as_bytes(safetensors_prologue(tensors, {{"format", kTraceFormat}})));
   for (const auto& values : gradients) file.write(std::as_bytes(values));
   for (const auto& values : squares) file.write(std::as_bytes(values));
@@ -288,7 +259,7 @@ void TraceWriter::finish() {
   text += fmt::format("\"tensors\": {},\n", lines(tensors));
   text += fmt::format("\"steps\": {}\n}}\n", lines(state.steps));
   PartialFile file(state.folder / kTraceFile);
-  file.write(as_bytes(text));
+  file.write(text);
   file.commit();
   state.finished = true;
 }

@@ -1,0 +1,72 @@
+// States of all tensors: a header, each state with its length, a checksum.
+#include "compressors/wire/states.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "compressors/wire/bytes.h"
+#include "compressors/wire/crc32c.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr char kMagic[] = {'T', 'P', 'S', 'F'};
+constexpr std::uint32_t kVersion = 1;
+
+}  // namespace
+
+std::vector<std::byte> write_states(const StateBundle& bundle) {
+  std::size_t size = sizeof kMagic + 4 + 4 + 8 + 8 + 4;
+  for (const auto& state : bundle.states) size += 8 + state.size();
+  std::vector<std::byte> file(size);
+  ByteWriter out(file);
+  out.put_bytes(std::as_bytes(std::span(kMagic)));
+  out.put(kVersion);
+  out.put(static_cast<std::uint32_t>(bundle.states.size()));
+  out.put(bundle.seed);
+  out.put(bundle.next_step);
+  for (const auto& state : bundle.states) {
+    out.put(static_cast<std::uint64_t>(state.size()));
+    out.put_bytes(state);
+  }
+  out.put(crc32c(std::span(file).first(out.size())));
+  return file;
+}
+
+StateBundle read_states(std::span<const std::byte> file) {
+  // The checksum first: whatever else is wrong then was written that way.
+  if (file.size() < sizeof kMagic || std::memcmp(file.data(), kMagic, sizeof kMagic) != 0) {
+    throw InputError("magic at byte 0: not a file of compressor states, which begins with TPSF");
+  }
+  ByteReader in(file);
+  in.get_bytes(sizeof kMagic, "magic");
+  const auto version = in.get<std::uint32_t>("version");
+  if (version != kVersion) {
+    throw InputError(fmt::format("version at byte 4: found {}, expected {}", version, kVersion));
+  }
+  if (in.remaining() < sizeof(std::uint32_t)) throw InputError("the file ends within its header");
+  const std::size_t body = file.size() - sizeof(std::uint32_t);
+  std::uint32_t found = 0;
+  std::memcpy(&found, file.data() + body, sizeof found);
+  const std::uint32_t expected = crc32c(file.first(body));
+  if (found != expected) {
+    throw InputError(
+        fmt::format("checksum at byte {}: found {:08x}, expected {:08x}: the file is "
+                    "cut off or damaged",
+                    body, found, expected));
+  }
+  StateBundle bundle;
+  const auto count = in.get<std::uint32_t>("number of states");
+  bundle.seed = in.get<std::uint64_t>("seed");
+  bundle.next_step = in.get<std::uint64_t>("next step");
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto size = in.get<std::uint64_t>("state length");
+    bundle.states.push_back(in.get_bytes(size, "a state"));
+  }
+  in.get_bytes(sizeof(std::uint32_t), "checksum");
+  in.expect_end();
+  return bundle;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,32 @@
+// Texts in files from outside: are their bytes UTF-8?
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace thinpipe {
+
+/// True for well-formed UTF-8 (RFC 3629): no overlong form, no surrogate, nothing above U+10FFFF.
+inline bool is_utf8(std::string_view text) {
+  constexpr std::uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};  // by bytes that follow
+  for (std::size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i++]);
+    if (first < 0x80) continue;
+    if (first < 0xc0 || first >= 0xf8) return false;
+    const std::size_t more = first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
+    std::uint32_t code = first & (0x3fU >> more);
+    if (text.size() - i < more) return false;
+    for (std::size_t k = 0; k < more; ++k) {
+      const auto next = static_cast<unsigned char>(text[i++]);
+      if ((next & 0xc0) != 0x80) return false;
+      code = code << 6 | (next & 0x3fU);
+    }
+    if (code < kSmallest[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,198 @@
+// `thinpipe compress`: every tensor of a file through a compressor, into a file of frames.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "harness/commands/file_tables.h"
+#include "harness/commands/output.h"
+#include "harness/commands/verbs.h"
+#include "harness/files/compress_file.h"
+#include "workloads/trace/json_fields.h"
+
+namespace thinpipe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Type = OptionInfo::Type;
+
+constexpr std::size_t kNameColumns = 20;
+
+/// Sums over tensors, and one tensor's own.
+struct Sums {
+  std::size_t elements = 0, encoded = 0, target = 0, selected = 0;
+  Distortion distortion;
+  double seconds = 0;
+
+  void add(const CompressedTensor& tensor) {
+    elements += tensor.info.elements;
+    encoded += tensor.report.encoded_bytes;
+    target += tensor.report.target_elements;
+    selected += tensor.report.selected_elements;
+    distortion += tensor.distortion;
+    seconds += tensor.seconds;
+  }
+  double estimation() const {
+    return ratio_of(static_cast<double>(selected), static_cast<double>(target));
+  }
+};
+
+Sums sums_of(const CompressedTensor& tensor) {
+  Sums sums;
+  sums.add(tensor);
+  return sums;
+}
+
+Sums sums_of(const CompressOutcome& outcome) {
+  Sums sums;
+  for (const CompressedTensor& tensor : outcome.tensors) sums.add(tensor);
+  return sums;
+}
+
+Json to_json(const Sums& sums, bool held) {
+  Json json = sizes_json(sums.elements, sums.encoded);
+  json["k"] = sums.target == 0 ? Json(nullptr) : Json(sums.target);
+  json["k_hat"] = sums.selected;
+  json["k_hat_over_k"] = number_or_null(sums.estimation());
+  json["relative_error"] = held ? Json(nullptr) : number_or_null(sums.distortion.relative());
+  json["seconds"] = sums.seconds;
+  return json;
+}
+
+std::string to_json(const CompressOutcome& outcome, const Arguments& arguments) {
+  Json tensors = Json::array();
+  for (const CompressedTensor& tensor : outcome.tensors) {
+    Json json{{"name", tensor.info.name}, {"shape", tensor.info.shape}};
+    json.update(to_json(sums_of(tensor), outcome.held));
+    json["threshold"] = outcome.held ? Json(nullptr) : number_or_null(tensor.report.threshold);
+    json["passes"] = tensor.report.passes;
+    tensors.push_back(json);
+  }
+  Json total{{"tensors", outcome.tensors.size()}};
+  total.update(to_json(sums_of(outcome), outcome.held));
+  return Json{{"compressor", outcome.compressor},
+              {"in", arguments.text("in")},
+              {"out", arguments.text("out")},
+              {"state", arguments.given("state") ? Json(arguments.text("state")) : Json(nullptr)},
+              {"resumed", outcome.resumed},
+              {"seed", outcome.seed},
+              {"step", outcome.step},
+              {"exchanged", !outcome.held},
+              {"file_bytes", outcome.file_bytes},
+              {"total", total},
+              {"tensors", tensors}}
+             .dump(2) +
+         "\n";
+}
+
+std::string row(const std::string& name, const Sums& sums) {
+  const auto elements = static_cast<double>(sums.elements);
+  const auto encoded = static_cast<double>(sums.encoded);
+  return fmt::format("{:<20}{:>11}{:>9}{:>8}{:>9}{:>7}{:>8}{:>8}\n", shortened(name, kNameColumns),
+                     sums.elements, format_bytes(encoded), digits(ratio_of(4 * elements, encoded)),
+                     digits(ratio_of(8 * encoded, elements)), digits(sums.estimation()),
+                     percent(sums.distortion.relative()), format_time(sums.seconds));
+}
+
+std::string to_text(const CompressOutcome& outcome, const Arguments& arguments) {
+  if (outcome.held) {
+    return fmt::format("step {}: held back in {}; nothing is sent before the period ends\n",
+                       outcome.step, arguments.text("state"));
+  }
+  std::string text =
+      fmt::format("{:<20}{:>11}{:>9}{:>8}{:>9}{}{:>8}{:>8}\n", "tensor", "elements", "encoded",
+                  "ratio", "bits/el", right("k\xcc\x82/k", 7), "error", "time");
+  for (const CompressedTensor& tensor : outcome.tensors) {
+    text += row(printable(tensor.info.name), sums_of(tensor));
+  }
+  text += row(fmt::format("all {}", outcome.tensors.size()), sums_of(outcome));
+  return text + fmt::format("step {}: {} in {} with all frames\n", outcome.step,
+                            format_bytes(static_cast<double>(outcome.file_bytes)),
+                            arguments.text("out"));
+}
+
+int run(const Arguments& arguments) {
+  CompressOptions options;
+  options.compressor = one_compressor(arguments);
+  options.in = arguments.text("in");
+  options.out = arguments.text("out");
+  options.state = arguments.text("state");
+  if (options.out == options.in || options.out == options.state || options.in == options.state) {
+    throw InputError("--in, --out and --state must be different files");
+  }
+  if (arguments.given("seed")) options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
+  if (arguments.given("step")) options.step = static_cast<std::uint64_t>(arguments.integer("step"));
+  options.epoch = arguments.real("epoch");
+  options.bad_values = bad_values_of(arguments);
+  const CompressOutcome outcome = compress_file(options);
+  write_stdout(arguments.flag("json") ? to_json(outcome, arguments) : to_text(outcome, arguments));
+  return kExitGood;
+}
+
+}  // namespace
+
+Verb compress_verb() {
+  return {
+      .name = "compress",
+      .summary = "Compress the tensors of a safetensors file",
+      .description =
+          "Puts every FP32 tensor of the file through its own compressor and writes the payloads, "
+          "each in a frame that says how to decode it (docs/wire-format.md); `thinpipe decompress` "
+          "reads them. An entry `q:NAME` holds the second moments of NAME, as in a trace.\n\n"
+          "With --state, what the compressors carry between steps is read from the file where it "
+          "exists and written back, so that one call after the other is one training step after "
+          "the other. Files appear whole or not at all.\n\n"
+          "The table says what was encoded: ratio is dense over encoded bytes, k\xcc\x82/k the "
+          "elements "
+          "sent over those asked for, error the distance between decoded and input over the "
+          "input's norm (L2; the input being gradient and memory). Times are those of a first "
+          "call, with its page faults.",
+      .options = {compressor_option(false),
+                  {.name = "in",
+                   .letter = 'i',
+                   .value_name = "FILE",
+                   .type = Type::kFile,
+                   .help = "safetensors file with FP32 tensors",
+                   .required = true},
+                  {.name = "out",
+                   .letter = 'o',
+                   .value_name = "FILE",
+                   .type = Type::kFile,
+                   .help = "file of frames to write",
+                   .required = true},
+                  {.name = "state",
+                   .value_name = "FILE",
+                   .type = Type::kFile,
+                   .help = "what the compressors carry from step to step; made if need be"},
+                  {.name = "seed",
+                   .value_name = "N",
+                   .type = Type::kInteger,
+                   .help =
+                       "of compressors that sample or round at random; else the state's, else 1",
+                   .minimum = 0,
+                   .maximum = 9e15},
+                  {.name = "step",
+                   .value_name = "N",
+                   .type = Type::kInteger,
+                   .help = "number of this step; else the one after the state's last, else 0",
+                   .minimum = 0,
+                   .maximum = 9e15},
+                  {.name = "epoch",
+                   .value_name = "X",
+                   .type = Type::kReal,
+                   .default_value = "0",
+                   .help = "of this step, for compressors with a warm-up",
+                   .minimum = 0,
+                   .maximum = 1e9},
+                  non_finite_option(),
+                  {.name = "json", .help = "print JSON for programs"}},
+      .examples = {{"Compress one step of a trace",
+                    "thinpipe compress -c topk:ratio=0.01 -o step.tpp"
+                    " -i trace/rank-000/step-00000000.safetensors"},
+                   {"Carry the residual on to the next step",
+                    "thinpipe compress -c sbc -i gradient.safetensors -o payload.tpp"
+                    " --state worker0.state"}},
+      .run = run};
+}
+
+}  // namespace thinpipe

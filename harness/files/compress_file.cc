@@ -1,0 +1,152 @@
+#include "harness/files/compress_file.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "compressors/kernels/buffer.h"
+#include "compressors/registry.h"
+#include "compressors/wire/frame.h"
+#include "compressors/wire/states.h"
+#include "harness/files/tensor_file.h"
+#include "workloads/trace/json_fields.h"
+#include "workloads/trace/mapped_file.h"
+#include "workloads/trace/partial_file.h"
+
+namespace thinpipe {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// The states of an earlier call, if there are any.
+class EarlierStates {
+ public:
+  EarlierStates(const std::filesystem::path& path, std::size_t tensors) : path_(path) {
+    if (path.empty() || !std::filesystem::exists(path)) return;
+    file_.emplace(path);
+    try {
+      bundle_ = read_states(file_->bytes());
+    } catch (const InputError& error) {
+      throw InputError(path.string() + ": " + error.what());
+    }
+    if (bundle_.states.size() != tensors) {
+      throw InputError(fmt::format("{}: number of states: found {}, expected {}, one a tensor",
+                                   path.string(), bundle_.states.size(), tensors));
+    }
+  }
+
+  bool present() const { return file_.has_value(); }
+  const StateBundle& bundle() const { return bundle_; }
+  void load(std::size_t tensor, const std::string& name, Compressor& compressor) const {
+    if (!present()) return;
+    try {
+      compressor.load_state(bundle_.states[tensor]);
+    } catch (const InputError& error) {
+      throw InputError(
+          fmt::format("{}: tensor '{}': {}", path_.string(), printable(name), error.what()));
+    }
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::optional<MappedFile> file_;
+  StateBundle bundle_;
+};
+
+void choose_seed_and_step(const CompressOptions& options, const EarlierStates& earlier,
+                          CompressOutcome& outcome) {
+  outcome.resumed = earlier.present();
+  outcome.seed = options.seed.value_or(earlier.bundle().seed);
+  outcome.step = options.step.value_or(earlier.bundle().next_step);
+  if (earlier.present() && outcome.seed != earlier.bundle().seed) {
+    throw InputError(fmt::format("{}: seed: found {}, expected {} as --seed says",
+                                 options.state.string(), earlier.bundle().seed, outcome.seed));
+  }
+}
+
+}  // namespace
+
+CompressOutcome compress_file(const CompressOptions& options) {
+  const MethodInfo& method = find_method(options.compressor.name);
+  CompressOutcome outcome;
+  outcome.compressor = Parameters(method.parameters, options.compressor).text();
+  const TensorFile input(options.in);
+  const EarlierStates earlier(options.state, input.tensors().size());
+  choose_seed_and_step(options, earlier, outcome);
+
+  PartialFile out(options.out);
+  Buffer<std::byte> payload;
+  std::vector<std::byte> frame;
+  std::vector<std::vector<std::byte>> states;
+  for (std::size_t i = 0; i < input.tensors().size(); ++i) {
+    const FileTensor& tensor = input.tensors()[i];
+    const std::string where =
+        fmt::format("{}: tensor '{}'", options.in.string(), printable(tensor.info.name));
+    if (method.needs_squares && tensor.squares.empty() && tensor.info.elements > 0) {
+      throw InputError(fmt::format("{}: {} needs second moments, expected an entry 'q:{}'", where,
+                                   method.name, printable(tensor.info.name)));
+    }
+    std::vector<float> repaired;
+    const GradientInput gradient{
+        .values = finite_values(tensor.values, options.bad_values, where, repaired),
+        .squares = tensor.squares,
+        .step = outcome.step,
+        .epoch = options.epoch};
+    const auto compressor =
+        make_compressor(options.compressor, tensor.info, {.seed = outcome.seed});
+    earlier.load(i, tensor.info.name, *compressor);
+    if (compressor->period() > 1 && options.state.empty()) {
+      throw InputError(
+          fmt::format("{} exchanges every {} steps; --state must name the file that "
+                      "carries the steps between",
+                      options.compressor.to_string(), compressor->period()));
+    }
+    outcome.held = (outcome.step + 1) % compressor->period() != 0;
+    CompressedTensor done{.info = tensor.info, .report = {}, .distortion = {}, .seconds = 0};
+    if (payload.size() < compressor->max_encoded_size()) {
+      payload = Buffer<std::byte>(compressor->max_encoded_size());
+    }
+    const auto begin = Clock::now();
+    if (outcome.held) {
+      compressor->hold(gradient);
+    } else {
+      done.report = compressor->encode(gradient, payload.first(payload.size()));
+    }
+    done.seconds = seconds_since(begin);
+    const auto encoded =
+        std::span<const std::byte>(payload.first(payload.size())).first(done.report.encoded_bytes);
+    if (!outcome.held) done.distortion = compressor->distortion(gradient, encoded);
+    frame.clear();
+    append_frame({.spec = outcome.compressor,
+                  .tensor = tensor.info,
+                  .seed = outcome.seed,
+                  .step = outcome.step,
+                  .index = static_cast<std::uint32_t>(i),
+                  .count = static_cast<std::uint32_t>(input.tensors().size()),
+                  .held = outcome.held,
+                  .payload = encoded},
+                 frame);
+    out.write(frame);
+    if (!options.state.empty()) compressor->save_state(states.emplace_back());
+    outcome.tensors.push_back(std::move(done));
+  }
+  outcome.file_bytes = out.size();
+
+  std::optional<PartialFile> state;
+  if (!options.state.empty()) {
+    state.emplace(options.state);
+    state->write(write_states({.seed = outcome.seed,
+                               .next_step = outcome.step + 1,
+                               .states = {states.begin(), states.end()}}));
+  }
+  // The state last: if it fails, the same call gives the same payloads again.
+  out.commit();
+  if (state) state->commit();
+  return outcome;
+}
+
+}  // namespace thinpipe

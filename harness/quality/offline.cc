@@ -1,0 +1,273 @@
+#include "harness/quality/offline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+#include "compressors/kernels/buffer.h"
+#include "compressors/registry.h"
+#include "harness/quality/dump.h"
+
+namespace thinpipe {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// One tensor of one rank with what is summed up over the steps.
+struct Lane {
+  std::unique_ptr<Compressor> compressor;
+  std::vector<float> decoded;
+  std::vector<double> inputs;      ///< sum of all inputs
+  std::vector<double> difference;  ///< sum of all inputs less the sum of all that was decoded
+  std::vector<float> period_sum;   ///< of the inputs of this period
+};
+
+class Offline {
+ public:
+  Offline(const Trace& trace, const Spec& spec, const OfflineOptions& options);
+
+  CompressorQuality run(const std::function<void(std::size_t)>& advance);
+
+ private:
+  void replay(std::size_t first_rank, std::size_t end_rank,
+              const std::function<void(std::size_t)>& advance);
+  void start(std::size_t rank, std::vector<Lane>& lanes) const;
+  GradientInput input(std::size_t rank, std::size_t step, std::size_t tensor,
+                      std::vector<float>& repaired) const;
+  QualitySample exchange(std::size_t tensor, const GradientInput& gradient, double before,
+                         Lane& lane);
+  void dump(std::size_t rank, std::size_t step, const std::vector<Lane>& lanes) const;
+  void add_drift(const std::vector<Lane>& lanes);
+
+  const Trace& trace_;
+  const OfflineOptions& options_;
+  CompressorQuality result_;
+  std::size_t ranks_, steps_;
+  bool shares_scale_ = false;
+  std::vector<TensorInfo> infos_;
+  std::vector<Tally> tallies_;
+  Tally total_;
+  Buffer<std::byte> payload_;
+  std::vector<float> work_;
+};
+
+Offline::Offline(const Trace& trace, const Spec& spec, const OfflineOptions& options)
+    : trace_(trace),
+      options_(options),
+      ranks_(options.ranks == 0 ? trace.ranks() : options.ranks),
+      steps_(options.steps == 0 ? trace.steps() : options.steps),
+      tallies_(trace.tensors().size()) {
+  if (ranks_ > trace.ranks()) {
+    throw InputError(fmt::format("{}: {} ranks asked for, but the trace has {}",
+                                 trace.folder().string(), ranks_, trace.ranks()));
+  }
+  const MethodInfo& method = find_method(spec.name);
+  result_.spec = spec;
+  result_.compressor = Parameters(method.parameters, spec).text();
+  if (method.needs_squares && trace.squares(0, 0, 0).empty()) {
+    throw InputError(fmt::format("{}: {} needs second moments, and the trace has none",
+                                 trace.folder().string(), spec.to_string()));
+  }
+  std::size_t largest = 0;
+  for (const TraceTensor& tensor : trace.tensors()) {
+    const TensorInfo info{tensor.name, tensor.shape, tensor.elements};
+    infos_.push_back(info);
+    const auto compressor = make_compressor(spec, info, {.seed = options.seed});
+    largest = std::max(largest, compressor->max_encoded_size());
+    result_.period = compressor->period();
+    result_.incremental = compressor->incremental();
+    shares_scale_ = compressor->shares_scale();
+  }
+  payload_ = Buffer<std::byte>(largest);
+}
+
+void Offline::start(std::size_t rank, std::vector<Lane>& lanes) const {
+  for (const TensorInfo& info : infos_) {
+    Lane& lane = lanes.emplace_back();
+    lane.compressor = make_compressor(result_.spec, info,
+                                      {.seed = options_.seed, .rank = static_cast<int>(rank)});
+    lane.decoded.resize(info.elements);
+    lane.inputs.resize(info.elements);
+    lane.difference.resize(info.elements);
+    lane.period_sum.resize(info.elements);
+  }
+}
+
+GradientInput Offline::input(std::size_t rank, std::size_t step, std::size_t tensor,
+                             std::vector<float>& repaired) const {
+  const std::size_t recorded = step % trace_.steps();
+  GradientInput gradient;
+  gradient.values =
+      finite_values(trace_.gradient(rank, recorded, tensor), options_.bad_values,
+                    fmt::format("{}: rank {}, recorded step {}, tensor '{}'",
+                                trace_.folder().string(), rank, recorded, infos_[tensor].name),
+                    repaired);
+  gradient.squares = trace_.squares(rank, recorded, tensor);
+  gradient.step = step;
+  if (options_.steps_per_epoch > 0) {
+    gradient.epoch = static_cast<double>(step) / static_cast<double>(options_.steps_per_epoch);
+  }
+  return gradient;
+}
+
+// `before`: seconds that prepare() took.
+QualitySample Offline::exchange(std::size_t tensor, const GradientInput& gradient, double before,
+                                Lane& lane) {
+  const auto begin = Clock::now();
+  const EncodeReport report = lane.compressor->encode(gradient, payload_.first(payload_.size()));
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  const std::span<const std::byte> payload = payload_.first(report.encoded_bytes);
+  std::fill(lane.decoded.begin(), lane.decoded.end(), 0.0F);
+  lane.compressor->decode_add(payload, 1.0F, lane.decoded);
+  if (report.target_elements > 0) {
+    const double ratio =
+        static_cast<double>(report.selected_elements) / static_cast<double>(report.target_elements);
+    tallies_[tensor].add_estimation(ratio);
+    total_.add_estimation(ratio);
+  }
+  QualitySample sample;
+  sample.elements = lane.decoded.size();
+  sample.encoded_bytes = report.encoded_bytes;
+  sample.distortion = lane.compressor->distortion(gradient, payload);
+  for (const float value : lane.decoded) {
+    sample.decoded_squares += static_cast<double>(value) * static_cast<double>(value);
+  }
+  sample.passes_by_elements = report.passes * static_cast<double>(sample.elements);
+  sample.seconds = before + seconds;
+  const auto zeros =
+      static_cast<std::size_t>(std::count(lane.decoded.begin(), lane.decoded.end(), 0.0F));
+  if (zeros > 0 && zeros < lane.decoded.size() && !result_.incremental) {
+    // c = decoded + what stays behind; without memory, all that came in since the last exchange.
+    const auto residual = lane.compressor->residual();
+    std::vector<float>& c = lane.period_sum;
+    for (std::size_t i = 0; i < residual.size(); ++i) c[i] = lane.decoded[i] + residual[i];
+    sample.overlap_of = lane.decoded.size() - zeros;
+    sample.overlap = overlap_with_top_k(c, lane.decoded, work_);
+  }
+  return sample;
+}
+
+void Offline::replay(std::size_t first_rank, std::size_t end_rank,
+                     const std::function<void(std::size_t)>& advance) {
+  const std::size_t ranks = end_rank - first_rank;
+  std::vector<std::vector<Lane>> lanes(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) start(first_rank + r, lanes[r]);
+  std::vector<std::vector<float>> repaired(ranks);
+  std::vector<GradientInput> gradients(ranks);
+  std::vector<double> prepared(ranks, 0.0);
+  for (std::size_t step = 0; step < steps_; ++step) {
+    const bool exchanged = (step + 1) % result_.period == 0;
+    std::vector<QualitySample> sums(ranks);
+    for (std::size_t tensor = 0; tensor < infos_.size(); ++tensor) {
+      float scale = 0;
+      for (std::size_t r = 0; r < ranks; ++r) {
+        gradients[r] = input(first_rank + r, step, tensor, repaired[r]);
+        if (!shares_scale_ || !exchanged) continue;
+        const auto begin = Clock::now();
+        scale = std::max(scale, lanes[r][tensor].compressor->prepare(gradients[r]));
+        prepared[r] = std::chrono::duration<double>(Clock::now() - begin).count();
+      }
+      for (std::size_t r = 0; r < ranks; ++r) {
+        Lane& lane = lanes[r][tensor];
+        const auto values = gradients[r].values;
+        for (std::size_t i = 0; i < values.size(); ++i) lane.period_sum[i] += values[i];
+        QualitySample sample;
+        if (exchanged) {
+          gradients[r].shared_scale = scale;
+          sample = exchange(tensor, gradients[r], prepared[r], lane);
+          std::fill(lane.period_sum.begin(), lane.period_sum.end(), 0.0F);
+        } else {
+          lane.compressor->hold(gradients[r]);
+          std::fill(lane.decoded.begin(), lane.decoded.end(), 0.0F);
+        }
+        sample.rank = first_rank + r;
+        sample.exchanged = exchanged;
+        sample.elements = values.size();
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          const auto value = static_cast<double>(values[i]);
+          lane.inputs[i] += value;
+          lane.difference[i] += value - static_cast<double>(lane.decoded[i]);
+        }
+        tallies_[tensor].add(sample);
+        sums[r].rank = sample.rank;
+        sums[r].exchanged = exchanged;
+        sums[r] += sample;
+        if (advance) advance(values.size());
+      }
+    }
+    for (std::size_t r = 0; r < ranks; ++r) {
+      total_.add(sums[r]);
+      if (!options_.dump.empty()) dump(first_rank + r, step, lanes[r]);
+    }
+  }
+  for (const auto& rank : lanes) add_drift(rank);
+}
+
+void Offline::dump(std::size_t rank, std::size_t step, const std::vector<Lane>& lanes) const {
+  std::vector<DumpedTensor> tensors;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    tensors.push_back({infos_[i], lanes[i].decoded, lanes[i].compressor->residual()});
+  }
+  dump_step(options_.dump, result_.compressor, rank, step, tensors);
+}
+
+void Offline::add_drift(const std::vector<Lane>& lanes) {
+  if (result_.incremental) return;
+  const auto squares = [](const std::vector<double>& values) {
+    double sum = 0;
+    for (const double value : values) sum += value * value;
+    return sum;
+  };
+  double all_differences = 0, all_inputs = 0;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const double difference = squares(lanes[i].difference), inputs = squares(lanes[i].inputs);
+    tallies_[i].add_drift(difference, inputs);
+    all_differences += difference;
+    all_inputs += inputs;
+  }
+  total_.add_drift(all_differences, all_inputs);
+}
+
+CompressorQuality Offline::run(const std::function<void(std::size_t)>& advance) {
+  if (!options_.dump.empty()) make_dump_folder(options_.dump);
+  // Ranks that share a scale go step by step together; others one after the other, which takes the
+  // memory of one.
+  const std::size_t together = shares_scale_ ? ranks_ : 1;
+  for (std::size_t rank = 0; rank < ranks_; rank += together)
+    replay(rank, rank + together, advance);
+  for (std::size_t i = 0; i < infos_.size(); ++i) {
+    result_.tensors.push_back({infos_[i], tallies_[i].summary()});
+  }
+  result_.total = total_.summary();
+  return std::move(result_);
+}
+
+}  // namespace
+
+std::size_t overlap_with_top_k(std::span<const float> c, std::span<const float> decoded,
+                               std::vector<float>& work) {
+  work.resize(c.size());
+  std::transform(c.begin(), c.end(), work.begin(), [](float value) { return std::fabs(value); });
+  const std::size_t sent =
+      decoded.size() - static_cast<std::size_t>(std::count(decoded.begin(), decoded.end(), 0.0F));
+  if (sent == 0) return 0;
+  const auto last = work.begin() + static_cast<std::ptrdiff_t>(sent - 1);
+  std::nth_element(work.begin(), last, work.end(), std::greater<>());
+  const float smallest = *last;
+  std::size_t hits = 0;
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    hits += decoded[i] != 0 && std::fabs(c[i]) >= smallest ? 1 : 0;
+  }
+  return hits;
+}
+
+CompressorQuality replay_offline(const Trace& trace, const Spec& spec,
+                                 const OfflineOptions& options,
+                                 const std::function<void(std::size_t)>& advance) {
+  return Offline(trace, spec, options).run(advance);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,68 @@
+// What a compressor did to a tensor, or to all tensors, over many steps and ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compressors/compressor.h"
+
+namespace thinpipe {
+
+/// One rank's step: of one tensor, or added up over tensors.
+struct QualitySample {
+  std::size_t rank = 0;
+  bool exchanged = true;  ///< false: held back within a longer period; then all below is 0
+  std::size_t elements = 0;
+  std::size_t encoded_bytes = 0;
+  Distortion distortion;
+  double decoded_squares = 0;     ///< |decoded|^2
+  std::size_t overlap_of = 0;     ///< elements whose rank was looked at; 0: not looked at
+  std::size_t overlap = 0;        ///< those of them that are among the so many largest |c|
+  double passes_by_elements = 0;  ///< passes times elements
+  double seconds = 0;             ///< of encode
+
+  QualitySample& operator+=(const QualitySample& other);
+};
+
+struct Distribution {
+  std::size_t samples = 0;
+  double mean = 0, p5 = 0, p50 = 0, p95 = 0, max = 0;
+};
+
+struct QualitySummary {
+  std::size_t elements = 0;                ///< of one step of one rank
+  std::uint64_t encoded_bytes = 0;         ///< in all steps of all ranks
+  double bits_per_element = 0;             ///< mean over all steps, those without exchange included
+  double compression_ratio = 0;            ///< 32 / bits_per_element
+  std::optional<Distribution> estimation;  ///< k-hat / k; none where the method has no target
+  std::optional<double> error_mean, error_last;    ///< |decoded - c| / |c|
+  std::optional<double> cosine_mean, cosine_last;  ///< of decoded and c
+  std::optional<double> drift;    ///< |sum inputs - sum decoded| / |sum inputs|, mean over ranks
+  std::optional<double> overlap;  ///< share of what was sent that is among the true top-k
+  double passes = 0;              ///< over the d elements, mean
+  double nanoseconds_per_element = 0;  ///< of encode, median over steps and ranks
+};
+
+class Tally {
+ public:
+  void add(const QualitySample& sample);
+  /// k-hat / k of one tensor in one step.
+  void add_estimation(double ratio) { estimations_.push_back(ratio); }
+  /// Of one rank, at the end: |sum inputs - sum decoded|^2 and |sum inputs|^2.
+  void add_drift(double difference_squares, double input_squares);
+  QualitySummary summary() const;
+
+ private:
+  std::size_t elements_ = 0;
+  std::size_t steps_ = 0;  ///< times ranks
+  std::uint64_t bytes_ = 0;
+  std::size_t overlap_of_ = 0, overlap_ = 0;
+  double passes_by_elements_ = 0;
+  std::size_t exchanged_elements_ = 0;
+  std::vector<double> estimations_, errors_, cosines_, nanoseconds_, drifts_;
+  std::vector<double> last_errors_, last_cosines_;  ///< by rank
+};
+
+}  // namespace thinpipe

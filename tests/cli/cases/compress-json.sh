@@ -1,0 +1,3 @@
+thinpipe-make-trace trace
+thinpipe compress -c sidco:ratio=0.01 -i trace/rank-000/step-00000000.safetensors -o step.tpp --json |
+  grep -v -E '"(seconds|passes)"' | sed 's/sidco:[^"]*/SPEC/' | head -48

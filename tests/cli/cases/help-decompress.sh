@@ -1,0 +1,1 @@
+thinpipe decompress --help

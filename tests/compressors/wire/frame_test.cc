@@ -1,0 +1,252 @@
+#include "compressors/wire/frame.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "compressors/random.h"
+#include "compressors/wire/crc32c.h"
+#include "tests/compressors/support/bits.h"
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/methods.h"
+
+namespace thinpipe {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+const Bytes kPayload = bytes_of("payload");
+
+Frame sample(std::uint32_t index = 0, std::uint32_t count = 1) {
+  return {.spec = "topk:ratio=0.01",
+          .tensor = {.name = "conv1.weight", .shape = {2, 3}, .elements = 6},
+          .seed = 77,
+          .step = 1234567890123,
+          .index = index,
+          .count = count,
+          .payload = kPayload};
+}
+
+Bytes written(const Frame& frame) {
+  Bytes bytes;
+  append_frame(frame, bytes);
+  return bytes;
+}
+
+/// Reads all frames of a file. @returns the error, or "".
+std::string error_of(std::span<const std::byte> file, std::vector<Frame>* frames = nullptr) {
+  // A copy of exactly this size lets a sanitizer see any read past its end.
+  const Bytes exact(file.begin(), file.end());
+  try {
+    FrameReader reader(exact);
+    while (!reader.done()) {
+      const Frame frame = reader.next();
+      if (frames) frames->push_back(frame);
+    }
+    reader.expect_end();
+  } catch (const PayloadError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void expect_same(const Frame& a, const Frame& b) {
+  EXPECT_EQ(a.spec, b.spec);
+  EXPECT_EQ(a.tensor.name, b.tensor.name);
+  EXPECT_EQ(a.tensor.shape, b.tensor.shape);
+  EXPECT_EQ(a.tensor.elements, b.tensor.elements);
+  EXPECT_EQ(a.seed, b.seed);
+  EXPECT_EQ(a.step, b.step);
+  EXPECT_EQ(a.index, b.index);
+  EXPECT_EQ(a.count, b.count);
+  EXPECT_EQ(a.held, b.held);
+  EXPECT_EQ(a.checksum, b.checksum);
+  EXPECT_EQ(Bytes(a.payload.begin(), a.payload.end()), Bytes(b.payload.begin(), b.payload.end()));
+}
+
+TEST(Frame, TheBytesAreThoseOfTheDocument) {
+  // docs/wire-format.md, section 4.
+  Frame frame = sample();
+  frame.spec = "none";
+  frame.tensor = {.name = "b", .shape = {1}, .elements = 1};
+  frame.seed = 1;
+  frame.step = 2;
+  const Bytes payload(4, std::byte{0});
+  frame.payload = payload;
+  Bytes expected =
+      bytes_of(std::string("TPPF"
+                           "\x01\x00\x01\x00"
+                           "\x00\x00\x00\x00\x01\x00\x00\x00"
+                           "\x01\x00\x00\x00\x00\x00\x00\x00"
+                           "\x02\x00\x00\x00\x00\x00\x00\x00"
+                           "\x01\x00\x00\x00\x00\x00\x00\x00"
+                           "\x04\x00\x00\x00\x00\x00\x00\x00"
+                           "\x04\x00\x01\x00\x01\x00"
+                           "noneb"
+                           "\x01\x00\x00\x00\x00\x00\x00\x00",
+                           67));
+  const auto append_crc = [&](std::uint32_t crc) {
+    for (int i = 0; i < 4; ++i) expected.push_back(static_cast<std::byte>(crc >> (8 * i) & 0xff));
+  };
+  append_crc(crc32c(expected));
+  expected.insert(expected.end(), payload.begin(), payload.end());
+  append_crc(0x48674bc7);  // CRC-32C of four zero bytes
+  EXPECT_EQ(written(frame), expected);
+}
+
+TEST(Frame, RoundTrip) {
+  Frame scalar = sample(0, 3);
+  scalar.tensor = {.name = "", .shape = {}, .elements = 1};
+  scalar.checksum = false;
+  Frame empty = sample(1, 3);
+  empty.tensor = {.name = "\xc3\xbc", .shape = {0, std::int64_t{1} << 40}, .elements = 0};
+  empty.payload = {};
+  Frame held = sample(2, 3);
+  held.held = true;
+  held.checksum = false;
+  held.payload = {};
+  Bytes file;
+  for (const Frame& frame : {scalar, empty, held}) append_frame(frame, file);
+  std::vector<Frame> frames;
+  FrameReader reader(file);
+  while (!reader.done()) frames.push_back(reader.next());
+  EXPECT_NO_THROW(reader.expect_end());
+  ASSERT_EQ(frames.size(), 3U);
+  expect_same(frames[0], scalar);
+  expect_same(frames[1], empty);
+  expect_same(frames[2], held);
+}
+
+TEST(Frame, AnotherProcessDecodesEveryMethodFromTheFrameAlone) {
+  for (const std::string& spec : testing::all_specs()) {
+    SCOPED_TRACE(spec);
+    const auto compressor = testing::make(spec, 1003);
+    const auto encoded = testing::encode(*compressor, testing::heavy(1003, 1));
+    const MethodInfo& method = find_method(parse_spec(spec).name);
+    const Bytes file = written({.spec = Parameters(method.parameters, parse_spec(spec)).text(),
+                                .tensor = {"layer.weight", {1003}, 1003},
+                                .payload = encoded.payload});
+    FrameReader reader(file);
+    const Frame frame = reader.next();
+    const auto other = make_compressor(parse_spec(frame.spec), frame.tensor, {.seed = frame.seed});
+    EXPECT_EQ(testing::bits(testing::decode(*other, frame.payload)),
+              testing::bits(testing::decode(*compressor, encoded.payload)));
+  }
+}
+
+TEST(Frame, EveryTruncationAndExtensionIsRefused) {
+  Bytes file;
+  for (std::uint32_t i = 0; i < 3; ++i) append_frame(sample(i, 3), file);
+  EXPECT_EQ(error_of(file), "");
+  for (std::size_t size = 0; size < file.size(); ++size) {
+    EXPECT_NE(error_of(std::span(file).first(size)), "") << size;
+  }
+  file.push_back(std::byte{0});
+  EXPECT_NE(error_of(file).find("1 bytes follow the last frame"), std::string::npos);
+}
+
+TEST(Frame, EveryFlippedBitIsFound) {
+  const Bytes file = written(sample());
+  for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
+    Bytes damaged = file;
+    damaged[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
+    EXPECT_NE(error_of(damaged), "") << "bit " << bit;
+  }
+}
+
+TEST(Frame, WithoutChecksumAFlippedBitOfThePayloadIsThePayloads) {
+  Frame frame = sample();
+  frame.checksum = false;
+  const Bytes file = written(frame);
+  const std::size_t header = file.size() - kPayload.size();
+  for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
+    Bytes damaged = file;
+    damaged[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
+    EXPECT_EQ(error_of(damaged).empty(), bit / 8 >= header) << "bit " << bit;
+  }
+}
+
+TEST(Frame, RandomBytesEndInAnError) {
+  SplitMix64 random(3);
+  const Bytes good = written(sample());
+  for (int round = 0; round < 20000; ++round) {
+    Bytes bytes(random.below(120));
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.below(256));
+    // Half of them with a good beginning of some length, so that later fields are reached too.
+    const std::size_t good_bytes = random.below(2) == 0 ? 0 : random.below(bytes.size() + 1);
+    std::memcpy(bytes.data(), good.data(), std::min<std::size_t>(good_bytes, 100));
+    EXPECT_NE(error_of(bytes), "");
+  }
+}
+
+/// A header changed on purpose, its checksum made right again.
+std::string error_after(std::size_t at, std::uint64_t value, std::size_t size) {
+  Bytes file = written(sample());
+  std::memcpy(file.data() + at, &value, size);
+  const std::size_t header = file.size() - 4 - kPayload.size() - 4;
+  const std::uint32_t crc = crc32c(std::span(file).first(header));
+  std::memcpy(file.data() + header, &crc, sizeof crc);
+  return error_of(file);
+}
+
+TEST(Frame, ErrorsNameFieldAndByte) {
+  EXPECT_EQ(error_after(0, 0, 4),
+            "frame 0: field 'magic' at byte 0: found other bytes, expected the letters TPPF");
+  EXPECT_EQ(error_after(4, 2, 2), "frame 0: field 'version' at byte 4: found 2, expected 1");
+  EXPECT_EQ(error_after(6, 4, 2), "frame 0: field 'flags' at byte 6: found 4, expected 0 to 3");
+  EXPECT_EQ(error_after(6, 3, 2),
+            "frame 0: field 'flags' at byte 6: found both flags, expected no checksum where "
+            "nothing is sent");
+  EXPECT_EQ(error_after(8, 1, 4), "frame 0: field 'frame number' at byte 8: found 1, expected 0");
+  EXPECT_EQ(error_after(12, 0, 4),
+            "frame 0: field 'number of frames' at byte 12: found 0, expected 1 to 4294967295");
+  EXPECT_EQ(error_after(32, std::uint64_t{1} << 32, 8),
+            "frame 0: field 'element count' at byte 32: found 4294967296, expected 0 to "
+            "4294967295");
+  EXPECT_EQ(error_after(40, std::uint64_t{1} << 60, 8),
+            "frame 0: field 'payload' at byte 101: needs 1152921504606846976 bytes, but the file "
+            "ends at byte 112");
+  EXPECT_EQ(error_after(48, 0, 2),
+            "frame 0: field 'spec length' at byte 48: found 0, expected 1 to 4096");
+  EXPECT_EQ(error_after(50, 4097, 2),
+            "frame 0: field 'tensor name length' at byte 50: found 4097, expected 0 to 4096");
+  EXPECT_EQ(error_after(52, 65, 2),
+            "frame 0: field 'number of dimensions' at byte 52: found 65, expected 0 to 64");
+  EXPECT_EQ(error_after(54, 0xff, 1),
+            "frame 0: field 'spec' at byte 54: found bytes that are not UTF-8");
+  EXPECT_EQ(error_after(81, std::uint64_t{1} << 63, 8),
+            "frame 0: field 'tensor shape' at byte 81: found 9223372036854775808, expected 0 to "
+            "9223372036854775807");
+  EXPECT_EQ(error_after(81, std::uint64_t{1} << 62, 8),
+            "frame 0: field 'tensor shape' at byte 89: found 4294967296 elements, expected 6 as "
+            "the element count says");
+}
+
+TEST(Frame, TheWriterRefusesWhatNoReaderTakes) {
+  const auto refused = [](auto change) {
+    Frame frame = sample();
+    change(frame);
+    Bytes out;
+    EXPECT_THROW(append_frame(frame, out), InputError);
+    EXPECT_TRUE(out.empty());
+  };
+  refused([](Frame& f) { f.spec = ""; });
+  refused([](Frame& f) { f.spec = std::string(kMaxFrameText + 1, 'a'); });
+  refused([](Frame& f) { f.tensor.name = std::string(kMaxFrameText + 1, 'a'); });
+  refused([](Frame& f) { f.tensor.name = "\xff"; });
+  refused([](Frame& f) { f.tensor.shape = {-2, -3}; });
+  refused([](Frame& f) { f.tensor.elements = 7; });
+  refused([](Frame& f) {
+    f.tensor.shape.assign(kMaxFrameDimensions + 1, 1);
+    f.tensor.elements = 1;
+  });
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,167 @@
+#include "harness/quality/offline.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/compressors/support/bits.h"
+#include "tests/compressors/support/methods.h"
+#include "tests/harness/files/files.h"
+#include "tests/trace/temporary_folder.h"
+#include "tests/trace/trace_files.h"
+#include "workloads/trace/synthetic.h"
+
+namespace thinpipe {
+namespace {
+
+/// A small trace and a folder for what is dumped.
+class OfflineTest : public ::testing::Test {
+ protected:
+  OfflineTest() {
+    make_synthetic_trace(folder_ / "trace",
+                         {.shapes = {{30, 20}, {7}}, .ranks = 2, .steps = 4, .seed = 3});
+    trace_.emplace(folder_ / "trace");
+  }
+  CompressorQuality replay(const std::string& spec, const OfflineOptions& options = {}) {
+    return replay_offline(*trace_, parse_spec(spec), options);
+  }
+
+  TemporaryFolder folder_;
+  std::optional<Trace> trace_;
+};
+
+TEST_F(OfflineTest, NoCompressionLosesNothing) {
+  const CompressorQuality quality = replay("none");
+  EXPECT_DOUBLE_EQ(quality.total.bits_per_element, 32);
+  EXPECT_EQ(*quality.total.error_mean, 0);
+  EXPECT_DOUBLE_EQ(*quality.total.cosine_mean, 1);
+  EXPECT_EQ(*quality.total.drift, 0);
+  EXPECT_EQ(quality.total.encoded_bytes, 607U * 4 * 2 * 4);  // elements, bytes, ranks, steps
+  EXPECT_FALSE(quality.total.estimation.has_value());
+  ASSERT_EQ(quality.tensors.size(), 2U);
+  EXPECT_EQ(quality.tensors[1].summary.elements, 7U);
+}
+
+TEST_F(OfflineTest, FiguresOfTopKAgainstAPlainReplay) {
+  // Every figure again, from compressors run by hand.
+  const CompressorQuality quality = replay("topk:ratio=0.1");
+  double errors = 0, cosines = 0, drifts = 0;
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    const auto compressor = testing::make("topk:ratio=0.1", 600, "tensor-0");
+    std::vector<double> carried(600), inputs(600), decoded_sum(600);
+    for (std::size_t step = 0; step < 4; ++step) {
+      const auto gradient = trace_->gradient(rank, step, 0);
+      const auto encoded = testing::encode(*compressor, gradient, step);
+      const auto decoded = testing::decode(*compressor, encoded.payload);
+      double error = 0, c_norm = 0, decoded_norm = 0, product = 0;
+      for (std::size_t i = 0; i < 600; ++i) {
+        const double c = carried[i] + static_cast<double>(gradient[i]);
+        const auto d = static_cast<double>(decoded[i]);
+        error += (d - c) * (d - c);
+        c_norm += c * c;
+        decoded_norm += d * d;
+        product += c * d;
+        carried[i] = c - d;
+        inputs[i] += static_cast<double>(gradient[i]);
+        decoded_sum[i] += d;
+      }
+      errors += std::sqrt(error / c_norm) / 8;
+      cosines += product / std::sqrt(c_norm * decoded_norm) / 8;
+    }
+    double difference = 0, input = 0;
+    for (std::size_t i = 0; i < 600; ++i) {
+      difference += (inputs[i] - decoded_sum[i]) * (inputs[i] - decoded_sum[i]);
+      input += inputs[i] * inputs[i];
+    }
+    drifts += std::sqrt(difference / input) / 2;
+  }
+  const QualitySummary& summary = quality.tensors[0].summary;
+  EXPECT_NEAR(*summary.error_mean, errors, 1e-6);
+  EXPECT_NEAR(*summary.cosine_mean, cosines, 1e-6);
+  EXPECT_NEAR(*summary.drift, drifts, 1e-6);
+  EXPECT_DOUBLE_EQ(*summary.overlap, 1);
+  EXPECT_DOUBLE_EQ(summary.estimation->mean, 1);
+  EXPECT_EQ(quality.total.estimation->samples, 2U * 4 * 2);  // tensors, steps, ranks
+}
+
+TEST_F(OfflineTest, ThePeriodIsHeldAndTheBitsAreOfAllSteps) {
+  const double every = replay("topk:ratio=0.1").total.bits_per_element;
+  const CompressorQuality delayed = replay("topk:ratio=0.1,delay=2");
+  EXPECT_EQ(delayed.period, 2U);
+  EXPECT_DOUBLE_EQ(delayed.total.bits_per_element, every / 2);
+  EXPECT_DOUBLE_EQ(*delayed.total.overlap, 1);
+  // Without memory as well: what is ranked is the sum of the period's gradients.
+  EXPECT_DOUBLE_EQ(*replay("topk:ratio=0.1,delay=2,memory=none").total.overlap, 1);
+}
+
+TEST_F(OfflineTest, TheDumpIsWhatReceiversDecodeAndWhatStaysBehind) {
+  for (const std::string& spec : testing::all_specs()) {
+    SCOPED_TRACE(spec);
+    if (find_method(parse_spec(spec).name).needs_squares) continue;
+    OfflineOptions options;
+    options.ranks = 1;  // the compressors by hand are of rank 0
+    options.dump = folder_ / "dump";
+    std::filesystem::remove_all(options.dump);
+    const CompressorQuality quality = replay(spec, options);
+    const auto compressor = testing::make(spec, 600, "tensor-0");
+    for (std::size_t step = 0; step < 4; ++step) {
+      const auto tensors = testing::read_tensors(
+          options.dump / "rank-000" / ("step-0000000" + std::to_string(step) + ".safetensors"));
+      const auto gradient = trace_->gradient(0, step, 0);
+      std::vector<float> decoded(600);
+      if ((step + 1) % quality.period == 0) {
+        const auto encoded = testing::encode(*compressor, gradient, step);
+        // Another process's compressor decodes: one that never encoded.
+        decoded = testing::decode(*testing::make(spec, 600, "tensor-0"), encoded.payload);
+      } else {
+        compressor->hold({.values = gradient, .squares = {}, .step = step});
+      }
+      ASSERT_EQ(tensors[0].first, "decoded/tensor-0");
+      ASSERT_EQ(testing::bits(tensors[0].second), testing::bits(decoded));
+      const auto residual = compressor->residual();
+      ASSERT_EQ(tensors.size(), residual.empty() ? 2U : 4U);
+      if (residual.empty()) continue;
+      EXPECT_EQ(tensors[2].first, "residual/tensor-0");
+      EXPECT_EQ(testing::bits(tensors[2].second), testing::bits(residual));
+    }
+  }
+}
+
+TEST_F(OfflineTest, MoreStepsThanRecordedBeginAgain) {
+  OfflineOptions options;
+  options.steps = 6;
+  options.ranks = 1;
+  std::size_t advanced = 0;
+  const CompressorQuality quality = replay_offline(
+      *trace_, parse_spec("none"), options, [&](std::size_t elements) { advanced += elements; });
+  EXPECT_EQ(advanced, 6U * 607);
+  EXPECT_EQ(quality.total.encoded_bytes, 6U * 607 * 4);
+}
+
+TEST_F(OfflineTest, RefusesWhatCannotBe) {
+  OfflineOptions options;
+  options.ranks = 3;
+  EXPECT_NE(input_error([&] { replay("none", options); }).find("3 ranks asked for"),
+            std::string::npos);
+  EXPECT_THROW(replay("nosuch"), InputError);
+  options.ranks = 0;
+  options.dump = folder_ / "trace";
+  EXPECT_NE(input_error([&] { replay("none", options); }).find("is not empty"), std::string::npos);
+}
+
+TEST(OverlapWithTopK, CountsWhatIsAmongTheLargest) {
+  std::vector<float> work;
+  const std::vector<float> c = {1, -5, 3, -2, 0.5F};
+  const auto overlap = [&](const std::vector<float>& decoded) {
+    return overlap_with_top_k(c, decoded, work);
+  };
+  EXPECT_EQ(overlap({0, -5, 3, 0, 0}), 2U);  // the two largest
+  EXPECT_EQ(overlap({1, -5, 0, 0, 0}), 1U);
+  EXPECT_EQ(overlap({0, 0, 0, 0, 0.5F}), 0U);
+  EXPECT_EQ(overlap({0, 0, 0, 0, 0}), 0U);
+  const std::vector<float> ties = {2, 2, 2, 1};
+  EXPECT_EQ(overlap_with_top_k(ties, std::vector<float>{0, 0, 2, 0}, work), 1U);
+}
+
+}  // namespace
+}  // namespace thinpipe
