@@ -1,5 +1,5 @@
 # A period of two steps: the first is held back in the state file, the second sends the sum.
-strip() { sed -E 's/ +[0-9.]+ (ns|us|ms|s)$/ TIME/'; }
+strip() { sed -E 's/ +[0-9.]+ (ns|us|ms|s)$/ TIME/; s/: .* in step/: SIZE in step/'; }
 thinpipe-make-trace trace
 for step in 0 1; do
   thinpipe compress -c topk:delay=2,ratio=0.1 -i trace/rank-000/step-0000000$step.safetensors \
