@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "compressors/kernels/buffer.h"
 #include "harness/bench/inputs.h"
 #include "harness/bench/validate.h"
 
@@ -44,9 +43,12 @@ class Subject {
   /// Adds the payload that warm_up() left to the next output.
   void decode();
 
-  /// Holds the last encode against a second compressor and against the plainest kernels.
+  /// Holds the first steps against the plainest kernels; see validate_against_plain().
   /// @throws ValidationError
-  void validate() const;
+  void validate_start() const;
+  /// Holds the last encode against a second compressor; see validate_result().
+  /// @throws ValidationError
+  void validate_last() const;
 
  private:
   GradientInput input() const;
@@ -54,7 +56,7 @@ class Subject {
   SubjectOptions options_;
   const Inputs* inputs_;
   std::unique_ptr<Compressor> compressor_;
-  Buffer<std::byte> payload_;
+  GuardedPayload payload_;
   std::vector<std::byte> kept_;  ///< what decode() decodes
   EncodeReport last_;
   std::size_t step_ = 0, decoded_ = 0;

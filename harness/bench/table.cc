@@ -10,7 +10,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kSpecColumns = 31;
+constexpr std::size_t kSpecColumns = 30;
 constexpr double kDenseBits = 32;  // of a float: what does not go below it compresses nothing
 
 // Three significant digits without an exponent; "-" for what there is not.
@@ -25,7 +25,7 @@ std::string three(double value) {
 
 // Small shares of a bit are the point of some methods.
 std::string bits(double value) {
-  return value != 0 && value < 0.0995 ? fmt::format("{:.2g}", value) : three(value);
+  return value != 0 && value < 0.0995 ? fmt::format("{:#.2g}", value) : three(value);
 }
 
 std::string numbers(const BenchRow& row) {
@@ -82,14 +82,6 @@ std::string roofline_lines(const RooflineFigures& roofline) {
 
 }  // namespace
 
-int RooflineFigures::best_streams() const {
-  const auto best = std::min_element(
-      read.begin(), read.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return best == read.end() ? 0 : best->first;
-}
-
-double RooflineFigures::t_r() const { return read.at(best_streams()); }
-
 std::string short_spec(const Spec& spec) {
   const std::vector<ParameterInfo>& infos = find_method(spec.name).parameters;
   const std::string meaning = Parameters(infos, spec).text();
@@ -108,13 +100,18 @@ std::string bench_table(BenchGroup group) {
   const auto winner = std::find_if(group.rows.begin(), group.rows.end(), [](const BenchRow& row) {
     return row.quality.bits_per_element < kDenseBits;
   });
-  const double t_r = group.roofline.t_r();
-  std::string text =
-      fmt::format("{}, {} elements, {} thread{}: t_R = {} ns/element\n", group.tensor,
-                  group.elements, group.threads, group.threads == 1 ? "" : "s", three(t_r));
+  std::string text = fmt::format("{}, {} elements, {} thread{}: t_R = {} ns/element\n",
+                                 group.tensor, group.elements, group.threads,
+                                 group.threads == 1 ? "" : "s", three(group.roofline.t_r));
   text += roofline_lines(group.roofline) + heading();
   for (auto row = group.rows.begin(); row != group.rows.end(); ++row) {
     text += line(*row, row == winner);
+  }
+  for (const BenchRow& row : group.rows) {
+    if (row.allocations > 0) {
+      text += fmt::format("  note: {} allocations an encode: {} ({})\n", three(row.allocations),
+                          row.compressor, row.simd);
+    }
   }
   return text;
 }

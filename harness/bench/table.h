@@ -1,6 +1,7 @@
 // What a bench found, for people.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,10 +16,10 @@ inline constexpr std::size_t kBenchColumns = 100;
 
 /// Memory and arithmetic of this machine in the same run; ns/element, medians.
 struct RooflineFigures {
-  std::map<int, double> read;  ///< by number of streams
+  std::map<int, double> read = {};  ///< by number of streams
   double copy = 0, triad = 0;
-  int best_streams() const;
-  double t_r() const;  ///< the best read: PERFORMANCE's t_R
+  /// The best read with at most the group's number of threads.
+  double t_r = std::numeric_limits<double>::infinity();
 };
 
 struct BenchRow {

@@ -26,7 +26,9 @@ void Team::run(const std::function<void(int)>& work) {
   ++round_;
   round_.notify_all();
   work(0);
-  while (running_ != 0) std::this_thread::yield();
+  for (int spin = 0; running_ != 0; ++spin) {
+    if (spin >= kSpins) std::this_thread::yield();
+  }
 }
 
 void Team::serve(int index) {

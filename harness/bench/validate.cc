@@ -12,6 +12,8 @@
 namespace thinpipe {
 namespace {
 
+constexpr std::size_t kGuard = 64;  // bytes
+constexpr std::byte kGuardByte{0xa5};
 constexpr int kPlainSteps = 3;  // the memory of the first is in the second, and so on
 
 struct Step {
@@ -25,18 +27,14 @@ std::vector<Step> first_steps(const CompressorFactory& make, const TensorInfo& t
                               const CompressorSettings& settings, std::span<const float> gradient,
                               std::span<const float> squares) {
   const std::unique_ptr<Compressor> compressor = make(tensor, settings);
-  std::vector<std::byte> room(compressor->max_encoded_size());
+  GuardedPayload room(compressor->max_encoded_size());
   std::vector<Step> steps(kPlainSteps);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const GradientInput input{.values = gradient, .squares = squares, .step = i};
     Step& step = steps[i];
-    step.report = compressor->encode(input, room);
-    if (step.report.encoded_bytes > room.size()) {
-      throw ValidationError(fmt::format("a payload of {} bytes; at most {} were announced",
-                                        step.report.encoded_bytes, room.size()));
-    }
-    step.payload.assign(room.begin(),
-                        room.begin() + static_cast<std::ptrdiff_t>(step.report.encoded_bytes));
+    step.report = compressor->encode(input, room.room());
+    const std::span<const std::byte> payload = room.payload(step.report.encoded_bytes);
+    step.payload.assign(payload.begin(), payload.end());
     step.distortion = compressor->distortion(input, step.payload);
     step.decoded.assign(tensor.elements, 0.0F);
     compressor->decode_add(step.payload, 1.0F, step.decoded);
@@ -79,13 +77,24 @@ void check_error(const Step& step, std::span<const float> gradient) {
 
 }  // namespace
 
+GuardedPayload::GuardedPayload(std::size_t size) : bytes_(size + kGuard), size_(size) {
+  std::fill_n(bytes_.data() + size, kGuard, kGuardByte);
+}
+
+std::span<const std::byte> GuardedPayload::payload(std::size_t encoded_bytes) const {
+  if (encoded_bytes > size_) {
+    throw ValidationError(
+        fmt::format("a payload of {} bytes; at most {} were announced", encoded_bytes, size_));
+  }
+  for (const std::byte byte : bytes_.first(size_ + kGuard).subspan(size_)) {
+    if (byte != kGuardByte) throw ValidationError("writes past the end of its payload");
+  }
+  return bytes_.first(encoded_bytes);
+}
+
 void validate_result(const Compressor& compressor, const EncodeReport& report,
                      std::span<const float> decoded, std::span<const float> elsewhere,
                      bool spreads) {
-  if (report.encoded_bytes > compressor.max_encoded_size()) {
-    throw ValidationError(fmt::format("a payload of {} bytes; at most {} were announced",
-                                      report.encoded_bytes, compressor.max_encoded_size()));
-  }
   if (report.selected_elements > compressor.elements()) {
     throw ValidationError(fmt::format("reports {} selected elements of {}",
                                       report.selected_elements, compressor.elements()));

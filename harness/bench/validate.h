@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "compressors/compressor.h"
+#include "compressors/kernels/buffer.h"
 
 namespace thinpipe {
 
@@ -18,18 +19,32 @@ class ValidationError : public RunError {
   using RunError::RunError;
 };
 
+/// Room for a payload with bytes behind it that nobody may write.
+class GuardedPayload {
+ public:
+  GuardedPayload() = default;
+  explicit GuardedPayload(std::size_t size);
+  std::span<std::byte> room() { return bytes_.first(size_); }
+  /// The first bytes, as many as were encoded. @throws ValidationError when they are more than
+  /// there is room, or when something was written behind the room.
+  std::span<const std::byte> payload(std::size_t encoded_bytes) const;
+
+ private:
+  Buffer<std::byte> bytes_;
+  std::size_t size_ = 0;
+};
+
 /// A fresh compressor of the spec that is measured.
 using CompressorFactory =
     std::function<std::unique_ptr<Compressor>(const TensorInfo&, const CompressorSettings&)>;
 
-/// The report of one encode against the payload and what it decodes to.
-/// @param payload   as long as the report says
+/// The report of one encode against what its payload decodes to.
 /// @param decoded   by the compressor that encoded
 /// @param elsewhere by a second one of the same spec
 /// @param spreads   the method sends coefficients of a transform: an element that was sent may
 ///                  touch many of the decoded ones
-/// @throws ValidationError unless the payload has at most max_encoded_size() bytes, at most k-hat
-/// <= d elements are not zero, both decode to the same bits, and all of them are finite.
+/// @throws ValidationError unless at most k-hat <= d elements are not zero, both decode to the same
+/// bits, and all of them are finite.
 void validate_result(const Compressor& compressor, const EncodeReport& report,
                      std::span<const float> decoded, std::span<const float> elsewhere,
                      bool spreads);

@@ -1,0 +1,78 @@
+#include "harness/bench/timed_roofline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compressors/simd.h"
+#include "harness/bench/roofline.h"
+
+namespace thinpipe {
+namespace {
+
+std::string read_name(int streams) { return fmt::format("read/streams:{}", streams); }
+
+}  // namespace
+
+std::string place_name(const Inputs& inputs, int threads) {
+  return fmt::format("{}:{}/{}/threads:{}", inputs.tensor().name, inputs.elements(),
+                     to_string(inputs.residency()), threads);
+}
+
+TimedRoofline::TimedRoofline(const Inputs& inputs, const std::vector<int>& threads)
+    : inputs_(inputs) {
+  for (const int count : threads) teams_.push_back(std::make_unique<Team>(count));
+}
+
+Timed TimedRoofline::timed_one(const std::string& what, int threads,
+                               std::function<void()> call) const {
+  const auto d = static_cast<double>(inputs_.elements());
+  return {.name = what + "/" + place_name(inputs_, threads),
+          .elements = d,
+          .bytes = d * sizeof(float),
+          .prepare = [] { set_simd_target("best"); },
+          .call = std::move(call)};
+}
+
+std::vector<Timed> TimedRoofline::timed() {
+  std::vector<Timed> what;
+  for (const std::unique_ptr<Team>& each : teams_) {
+    Team& team = *each;
+    for (const int streams : kStreamCounts) {
+      what.push_back(timed_one(read_name(streams), team.size(), [this, streams, &team] {
+        benchmark::DoNotOptimize(read_streams(inputs_.gradient(step_++), streams, team));
+      }));
+    }
+    what.push_back(timed_one("copy", team.size(), [this, &team] {
+      copy_array(inputs_.gradient(step_), inputs_.output(step_), team);
+      ++step_;
+    }));
+    what.push_back(timed_one("triad", team.size(), [this, &team] {
+      triad(inputs_.gradient(step_), inputs_.neighbour(step_), 0.5F, inputs_.output(step_), team);
+      ++step_;
+    }));
+  }
+  return what;
+}
+
+double TimedRoofline::nanoseconds(const Measurement& measured, const std::string& what,
+                                  int threads) const {
+  return 1e9 * measured.timings.at(what + "/" + place_name(inputs_, threads)).median() /
+         static_cast<double>(inputs_.elements());
+}
+
+RooflineFigures TimedRoofline::figures(const Measurement& measured, int threads) const {
+  RooflineFigures figures;
+  for (const int streams : kStreamCounts) {
+    figures.read[streams] = nanoseconds(measured, read_name(streams), threads);
+    for (const std::unique_ptr<Team>& team : teams_) {
+      if (team->size() > threads) continue;
+      figures.t_r = std::min(figures.t_r, nanoseconds(measured, read_name(streams), team->size()));
+    }
+  }
+  figures.copy = nanoseconds(measured, "copy", threads);
+  figures.triad = nanoseconds(measured, "triad", threads);
+  return figures;
+}
+
+}  // namespace thinpipe

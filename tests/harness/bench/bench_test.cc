@@ -1,0 +1,142 @@
+#include "harness/bench/bench.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "tests/trace/temporary_folder.h"
+#include "workloads/trace/synthetic.h"
+
+namespace thinpipe {
+namespace {
+
+BenchOptions small() {
+  BenchOptions options;
+  options.sizes = {3000};
+  options.residency = Residency::kCache;
+  options.warmup = 4;
+  options.repetitions = 3;
+  options.min_time = 1e-5;
+  options.compressors = {parse_spec("topk:memory=none"), parse_spec("none")};
+  return options;
+}
+
+TEST(Bench, RowsAreThereForEveryPoint) {
+  BenchOptions options = small();
+  options.sizes = {3000, 70};
+  options.threads = {1, 2};
+  options.simd = {"all"};
+  const BenchResult result = run_bench(options);
+  EXPECT_TRUE(result.failures.empty()) << result.failures.front();
+  ASSERT_EQ(result.groups.size(), 4u);  // 2 sizes x 2 numbers of threads
+  for (const BenchGroup& group : result.groups) {
+    std::set<std::string> targets;
+    for (const BenchRow& row : group.rows) {
+      targets.insert(row.simd);
+      EXPECT_GT(row.encode, 0) << row.compressor;
+      EXPECT_GT(row.decode, 0) << row.compressor;
+      EXPECT_EQ(row.t_r, group.roofline.t_r);
+    }
+    EXPECT_EQ(group.rows.size(), 2 * targets.size());
+    EXPECT_EQ(group.roofline.read.size(), 4u);
+    EXPECT_GT(group.roofline.copy, 0);
+    EXPECT_GT(group.roofline.triad, 0);
+    for (const auto& [streams, time] : group.roofline.read) EXPECT_GE(time, group.roofline.t_r);
+  }
+  EXPECT_LE(result.groups[1].roofline.t_r, result.groups[0].roofline.t_r)
+      << "two threads may read as one does";
+}
+
+TEST(Bench, JsonIsGoogleBenchmarks) {
+  const auto json = nlohmann::json::parse(run_bench(small()).json);
+  EXPECT_FALSE(json.at("context").contains("host_name"));
+  EXPECT_EQ(json.at("context").at("seed"), 1);
+  EXPECT_EQ(json.at("context").at("residency"), "cache");
+  std::map<std::string, int> rows;
+  for (const auto& row : json.at("benchmarks")) {
+    ASSERT_TRUE(row.at("real_time").is_number());
+    const std::string name = row.at("run_name");
+    if (row.at("run_type") != "iteration") continue;
+    ++rows[name];
+    EXPECT_GT(row.at("ns_per_element"), 0) << name;
+    EXPECT_GT(row.at("GB_per_s"), 0) << name;
+    // The row's own time: ns of one call over 3000 elements.
+    ASSERT_EQ(row.at("time_unit"), "ns");
+    EXPECT_NEAR(row.at("ns_per_element").get<double>(), row.at("real_time").get<double>() / 3000,
+                1e-6 * row.at("real_time").get<double>());
+    if (name.find("code/") == std::string::npos) continue;
+    for (const char* counter : {"times_t_r", "bits_per_element", "relative_error", "passes"}) {
+      EXPECT_TRUE(row.contains(counter)) << name << " " << counter;
+    }
+    EXPECT_EQ(row.contains("selected_share"), name.find("topk") != std::string::npos) << name;
+  }
+  for (const char* name :
+       {"encode/topk:memory=none/laplace:3000/cache/threads:1",
+        "encode/none/laplace:3000/cache/threads:1", "decode/none/laplace:3000/cache/threads:1",
+        "read/streams:8/laplace:3000/cache/threads:1", "triad/laplace:3000/cache/threads:1"}) {
+    const auto found = rows.lower_bound(name);
+    ASSERT_NE(found, rows.end()) << name;
+    EXPECT_EQ(found->first.substr(0, std::string(name).size()), name);
+    EXPECT_EQ(found->second, 3) << name;
+  }
+}
+
+TEST(Bench, WrongResultsAreNoRows) {
+  BenchOptions options = small();
+  for (const char* how : {"nothing", "count", "private", "throws"}) {
+    options.compressors.push_back(parse_spec(std::string("test-wrong:how=") + how));
+  }
+  const BenchResult result = run_bench(options);
+  ASSERT_EQ(result.failures.size(), 3u);
+  for (const std::string& failure : result.failures) {
+    EXPECT_NE(failure.find("test-wrong:how="), std::string::npos) << failure;
+  }
+  ASSERT_EQ(result.groups.size(), 1u);
+  EXPECT_EQ(result.groups[0].rows.size(), 3u);  // topk, none and the one that is right
+  EXPECT_EQ(result.json.find("how="), std::string::npos);
+}
+
+TEST(Bench, FailureAfterTheWarmUpIsFoundToo) {
+  BenchOptions options = small();
+  options.compressors = {parse_spec("test-wrong:how=throws")};  // in its sixth step
+  options.warmup = 4;
+  const BenchResult result = run_bench(options);
+  ASSERT_EQ(result.failures.size(), 1u);
+  EXPECT_NE(result.failures[0].find("the sixth step"), std::string::npos) << result.failures[0];
+  EXPECT_TRUE(result.groups[0].rows.empty());
+}
+
+TEST(Bench, TracesAreMeasuredTensorByTensor) {
+  TemporaryFolder folder;
+  const auto where = folder.path() / "trace";
+  make_synthetic_trace(where);
+  BenchOptions options = small();
+  options.trace = where;
+  BenchResult result = run_bench(options);
+  ASSERT_EQ(result.groups.size(), 1u);
+  EXPECT_EQ(result.groups[0].tensor, "tensor-2");  // 300 x 40, the largest
+  EXPECT_EQ(result.groups[0].elements, 12000u);
+  options.tensors = {"tensor-0", "tensor-3"};
+  result = run_bench(options);
+  ASSERT_EQ(result.groups.size(), 2u);
+  EXPECT_EQ(result.groups[1].elements, 300u);
+  options.tensors = {"tensor-9"};
+  EXPECT_THROW(run_bench(options), InputError);
+}
+
+TEST(Bench, QualityIsTheSameInEveryRun) {
+  const BenchResult first = run_bench(small());
+  const BenchResult second = run_bench(small());
+  for (std::size_t i = 0; i < first.groups[0].rows.size(); ++i) {
+    const Quality& a = first.groups[0].rows[i].quality;
+    const Quality& b = second.groups[0].rows[i].quality;
+    EXPECT_EQ(a.bits_per_element, b.bits_per_element);
+    EXPECT_EQ(a.relative_error, b.relative_error);
+    EXPECT_EQ(a.passes, b.passes);
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe

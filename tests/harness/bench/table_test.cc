@@ -1,0 +1,81 @@
+#include "harness/bench/table.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/text.h"
+
+namespace thinpipe {
+namespace {
+
+BenchRow row(const std::string& compressor, double encode, double bits) {
+  return {.compressor = compressor,
+          .simd = "avx3_dl",
+          .encode = encode,
+          .decode = 0.01234,
+          .t_r = 0.2,
+          .allocations = 0,
+          .quality = {.selected_share = 1.004,
+                      .bits_per_element = bits,
+                      .relative_error = 0.9123,
+                      .passes = 2.5}};
+}
+
+BenchGroup group() {
+  BenchGroup group{.tensor = "laplace", .elements = 26000000, .threads = 2};
+  group.roofline = {
+      .read = {{1, 0.25}, {2, 0.21}, {4, 0.2}, {8, 0.22}}, .copy = 0.5, .triad = 0.7, .t_r = 0.2};
+  return group;
+}
+
+std::vector<std::string> lines_of(const std::string& text) { return split(text, '\n'); }
+
+TEST(BenchTable, SortsByEncodeAndMarksTheFastestThatCompresses) {
+  BenchGroup with = group();
+  with.rows = {row("slow", 3.456, 0.05), row("fast", 0.4, 0.64), row("none", 0.3, 32)};
+  const std::vector<std::string> lines = lines_of(bench_table(with));
+  EXPECT_EQ(lines[0], "laplace, 26000000 elements, 2 threads: t_R = 0.200 ns/element");
+  EXPECT_EQ(lines[1],
+            "  read 0.250 (1 stream), 0.210 (2 streams), 0.200 (4 streams), 0.220 (8 streams)");
+  EXPECT_EQ(lines[2], "  copy 0.500, triad 0.700");
+  ASSERT_GE(lines.size(), 8u);
+  EXPECT_EQ(lines[5].substr(0, 6), "  none");
+  EXPECT_EQ(lines[6].substr(0, 6), "* fast");
+  EXPECT_EQ(lines[7].substr(0, 6), "  slow");
+  // 3.456 / 0.2 = 17.28.
+  EXPECT_NE(lines[7].find("3.46    17.3    0.012    1.00     0.050    0.912    2.5"),
+            std::string::npos)
+      << lines[7];
+}
+
+TEST(BenchTable, FitsItsColumnsWhateverTheFiguresAndSpecs) {
+  BenchGroup with = group();
+  std::string spec = "method:a=1";
+  for (int i = 0; i < 30; ++i) spec += ",parameter" + std::to_string(i) + "=value";
+  with.rows = {row(spec, 123456.7, 31.2345), row("short", 1e-9, 1e-9), row(spec, 1, 1)};
+  with.rows[1].quality.selected_share = std::numeric_limits<double>::quiet_NaN();
+  const std::string text = bench_table(with);
+  for (const std::string& line : lines_of(text)) {
+    EXPECT_LE(line.size(), kBenchColumns) << line;
+    EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
+  }
+  EXPECT_NE(text.find("parameter29=value"), std::string::npos) << "nothing of a spec is lost";
+}
+
+TEST(BenchTable, TellsOfAllocations) {
+  BenchGroup with = group();
+  with.rows = {row("topk", 1, 1)};
+  EXPECT_EQ(bench_table(with).find("allocations"), std::string::npos);
+  with.rows[0].allocations = 3;
+  EXPECT_NE(bench_table(with).find("note: 3.00 allocations an encode: topk"), std::string::npos);
+}
+
+TEST(ShortSpec, LeavesOutWhatIsDefault) {
+  EXPECT_EQ(short_spec(parse_spec("topk:memory=residual,ratio=0.02")), "topk:ratio=0.02");
+  EXPECT_EQ(short_spec(parse_spec("topk")), "topk");
+  EXPECT_EQ(short_spec(parse_spec("topk:memory=none,decay=1.0")), "topk:memory=none");
+}
+
+}  // namespace
+}  // namespace thinpipe
