@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "compressors/kernels/parallel.h"
 #include "compressors/pipeline_checks.h"
 
 namespace thinpipe {
@@ -23,6 +24,7 @@ float DensePipeline::prepare(const GradientInput& gradient) {
 EncodeReport DensePipeline::encode(const GradientInput& gradient, std::span<std::byte> payload) {
   check_size(identity_, "the gradient", gradient.values.size());
   check_room(identity_, payload.size(), max_encoded_size_);
+  const UseThreads threads(parts_.threads);
   const auto c = is_prepared_ ? prepared_ : parts_.memory->add(gradient.values, 1.0F);
   is_prepared_ = false;
   ByteWriter out(payload);

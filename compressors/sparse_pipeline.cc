@@ -5,6 +5,7 @@
 #include <array>
 
 #include "compressors/kernels/compact.h"
+#include "compressors/kernels/parallel.h"
 #include "compressors/pipeline_checks.h"
 
 namespace thinpipe {
@@ -27,9 +28,11 @@ SparsePipeline::SparsePipeline(StateIdentity identity, SparseParts parts)
 EncodeReport SparsePipeline::encode(const GradientInput& gradient, std::span<std::byte> payload) {
   check_size(identity_, "the gradient", gradient.values.size());
   check_room(identity_, payload.size(), max_encoded_size_);
-  const auto c = parts_.memory->add(gradient.values, 1.0F);
-  parts_.selector->select(
+  const UseThreads threads(parts_.threads);
+  Signal c = parts_.memory->add_later(gradient.values, 1.0F);
+  parts_.selector->select_signal(
       c, {.step = gradient.step, .epoch = gradient.epoch, .squares = gradient.squares}, selection_);
+  c.values();  // done now, should no pass have been made
   selection_.count = parts_.values->admit(selection_.positions.first(selection_.count),
                                           selection_.values.first(selection_.count));
   const auto positions = selection_.positions.first(selection_.count);
@@ -48,7 +51,7 @@ EncodeReport SparsePipeline::encode(const GradientInput& gradient, std::span<std
           .target_elements = selection_.target,
           .selected_elements = selection_.count,
           .threshold = selection_.threshold,
-          .passes = parts_.memory->passes() + selection_.passes};
+          .passes = parts_.memory->passes() + selection_.passes - (c.fused() ? 1 : 0)};
 }
 
 void SparsePipeline::decode_add(std::span<const std::byte> payload, float factor,

@@ -6,16 +6,24 @@
 #include <span>
 
 #include "compressors/kernels/keys.h"
+#include "compressors/kernels/sum.h"
 
 namespace thinpipe {
 
-/// Elements past the count that compact() may scribble on: two of the widest vectors.
-constexpr std::size_t kCompactSlack = 64;
+/// Elements past the end of a tensor that compact() may scribble on, in both of its outputs: some
+/// of the widest vectors for each of the streams it reads, on every one of kMaxCompactThreads.
+constexpr std::size_t kCompactSlack = 1024;
+constexpr int kMaxCompactThreads = 4;
 
-/// Writes position and value of every x with key_of(x, order) >= limit, in order of position.
-/// Both outputs need room for the count and kCompactSlack more. @returns the count.
+/// Writes position and value of every x with key_of(x, order) >= limit, in order of position. Both
+/// outputs need room for x.size() + kCompactSlack. Runs on up to kMaxCompactThreads threads
+/// (kernels/parallel.h). @returns the count.
 std::size_t compact(std::span<const float> x, KeyOrder order, std::int32_t limit,
                     std::uint32_t* positions, float* values);
+
+/// The same by magnitude of the sum, which is computed and stored in the same pass.
+std::size_t compact_sum(const PendingSum& sum, std::int32_t limit, std::uint32_t* positions,
+                        float* values);
 
 /// How many x have key_of(x, order) >= limit.
 std::size_t count_at_least(std::span<const float> x, KeyOrder order, std::int32_t limit);

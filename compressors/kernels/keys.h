@@ -29,6 +29,11 @@ inline std::int32_t key_of(float x, KeyOrder order) {
   return std::max(order == KeyOrder::kLargest ? ascending : ~ascending, kMinKey + 1);
 }
 
+/// The number that exactly the keys >= limit are greater than.
+constexpr std::int32_t just_below(std::int32_t limit) {
+  return limit == kMinKey ? kMinKey : limit - 1;  // no key is kMinKey
+}
+
 /// The smallest magnitude key that exceeds `threshold` >= 0: key >= limit if and only if
 /// |x| > threshold, compared exactly. A NaN threshold is exceeded by nothing but a NaN.
 inline std::int32_t key_above(double threshold) {

@@ -1,4 +1,5 @@
-// Reads the tensor as four interleaved streams, which uses more of the memory's bandwidth than one.
+// Reads blocks of the tensor as four interleaved streams, which uses more of the memory's bandwidth
+// than one.
 #include "compressors/kernels/moments.h"
 
 #include <algorithm>
@@ -6,10 +7,13 @@
 #include <cstdint>
 
 #include "compressors/kernels/keys.h"
+#include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/moments.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
+// after it
+#include "compressors/kernels/source-inl.h"
 #include "hwy/highway.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_MOMENTS_ONCE
@@ -21,6 +25,19 @@ constexpr std::size_t kLanes = 16;  // per stream: one vector of AVX-512, two of
 /// Rows of kLanes between two flushes into doubles: 128 float additions keep the relative error
 /// of a partial sum under 128 * 2^-24 = 8e-6, and far under it in practice.
 constexpr std::size_t kRows = 128;
+/// Rows of a stream in one block: 32 KiB, as in compact.cc.
+constexpr std::size_t kBlockRows = 512;
+constexpr std::size_t kBlock = kStreams * kBlockRows * kLanes;
+/// Parts with a sum of their own; any number of threads shares them.
+constexpr std::size_t kParts = 64;
+
+/// What the kernels add up.
+struct PartMoments {
+  double sum = 0;
+  double squares = 0;
+  std::size_t count = 0;
+  std::int32_t max_key = 0;
+};
 }  // namespace
 }  // namespace thinpipe
 #endif
@@ -32,39 +49,115 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Adds `rows` rows of the four streams, which start `stride` elements apart, to the sums.
-void AddRows(const float* HWY_RESTRICT x, std::size_t stride, std::size_t rows,
-             double* HWY_RESTRICT sums, std::int32_t* HWY_RESTRICT max_key) {
+/// One block of four streams of `rows` rows each, from `begin` on.
+template <class Source>
+HWY_INLINE void AddBlock(const Source& source, std::size_t begin, std::size_t rows,
+                         PartMoments& moments) {
   const hn::CappedTag<float, kLanes> d;
   const hn::RebindToSigned<decltype(d)> di;
   const std::size_t lanes = hn::Lanes(d);
+  const std::size_t stride = rows * kLanes;
   HWY_ALIGN float partial[kStreams * kLanes];
-  HWY_ALIGN std::int32_t keys[kLanes];
-  for (std::size_t lane = 0; lane < kLanes; lane += lanes) {
-    const float* p = x + lane;
-    auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
-    auto m0 = hn::Zero(di), m1 = hn::Zero(di);
-    for (std::size_t row = 0; row < rows; ++row, p += kLanes) {
-      const auto a0 = hn::Abs(hn::LoadU(d, p));
-      const auto a1 = hn::Abs(hn::LoadU(d, p + stride));
-      const auto a2 = hn::Abs(hn::LoadU(d, p + 2 * stride));
-      const auto a3 = hn::Abs(hn::LoadU(d, p + 3 * stride));
-      s0 = hn::Add(s0, a0);
-      s1 = hn::Add(s1, a1);
-      s2 = hn::Add(s2, a2);
-      s3 = hn::Add(s3, a3);
-      // As integers, so that a NaN is not lost as it is in floating-point maxima.
-      m0 = hn::Max(m0, hn::Max(hn::BitCast(di, a0), hn::BitCast(di, a1)));
-      m1 = hn::Max(m1, hn::Max(hn::BitCast(di, a2), hn::BitCast(di, a3)));
+  HWY_ALIGN double sums[kStreams * kLanes] = {};
+  HWY_ALIGN std::int32_t keys[kLanes] = {};
+  for (std::size_t row = 0; row < rows; row += kRows) {
+    const std::size_t some = std::min(kRows, rows - row);
+    for (std::size_t lane = 0; lane < kLanes; lane += lanes) {
+      std::size_t at = begin + row * kLanes + lane;
+      auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+      auto m0 = hn::Load(di, keys + lane), m1 = hn::Zero(di);
+      for (std::size_t i = 0; i < some; ++i, at += kLanes) {
+        const auto a0 = hn::Abs(source.load(d, at));
+        const auto a1 = hn::Abs(source.load(d, at + stride));
+        const auto a2 = hn::Abs(source.load(d, at + 2 * stride));
+        const auto a3 = hn::Abs(source.load(d, at + 3 * stride));
+        s0 = hn::Add(s0, a0);
+        s1 = hn::Add(s1, a1);
+        s2 = hn::Add(s2, a2);
+        s3 = hn::Add(s3, a3);
+        // As integers, so that a NaN is not lost as it is in floating-point maxima.
+        m0 = hn::Max(m0, hn::Max(hn::BitCast(di, a0), hn::BitCast(di, a1)));
+        m1 = hn::Max(m1, hn::Max(hn::BitCast(di, a2), hn::BitCast(di, a3)));
+      }
+      hn::Store(s0, d, partial + lane);
+      hn::Store(s1, d, partial + kLanes + lane);
+      hn::Store(s2, d, partial + 2 * kLanes + lane);
+      hn::Store(s3, d, partial + 3 * kLanes + lane);
+      hn::Store(hn::Max(m0, m1), di, keys + lane);
     }
-    hn::Store(s0, d, partial + lane);
-    hn::Store(s1, d, partial + kLanes + lane);
-    hn::Store(s2, d, partial + 2 * kLanes + lane);
-    hn::Store(s3, d, partial + 3 * kLanes + lane);
-    hn::Store(hn::Max(m0, m1), di, keys + lane);
+    for (std::size_t i = 0; i < kStreams * kLanes; ++i) sums[i] += static_cast<double>(partial[i]);
   }
-  for (std::size_t i = 0; i < kStreams * kLanes; ++i) sums[i] += partial[i];
-  for (std::int32_t key : keys) *max_key = std::max(*max_key, key);
+  for (double sum : sums) moments.sum += sum;
+  for (std::int32_t key : keys) moments.max_key = std::max(moments.max_key, key);
+}
+
+void AddBlocks(const float* x, std::size_t begin, std::size_t blocks, std::size_t rows,
+               PartMoments& moments) {
+  for (; blocks > 0; --blocks, begin += kBlock) AddBlock(ArraySource{x}, begin, rows, moments);
+}
+
+void AddSumBlocks(const PendingSum& sum, std::size_t begin, std::size_t blocks, std::size_t rows,
+                  PartMoments& moments) {
+  with_source(sum, [&](const auto& source) {
+    for (; blocks > 0; --blocks, begin += kBlock) AddBlock(source, begin, rows, moments);
+    return 0;
+  });
+}
+
+/// The tail of one block of four streams of `rows` rows each.
+HWY_INLINE void AddTailBlock(const float* HWY_RESTRICT x, std::size_t rows, std::int32_t limit,
+                             PartMoments& moments) {
+  const hn::CappedTag<float, kLanes> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t stride = rows * kLanes;
+  const auto below = hn::Set(di, just_below(limit));
+  HWY_ALIGN float partial[2 * kStreams * kLanes];
+  HWY_ALIGN double sums[2 * kStreams * kLanes] = {};
+  for (std::size_t row = 0; row < rows; row += kRows) {
+    const std::size_t some = std::min(kRows, rows - row);
+    for (std::size_t lane = 0; lane < kLanes; lane += lanes) {
+      const float* p = x + row * kLanes + lane;
+      auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+      auto q0 = hn::Zero(d), q1 = hn::Zero(d), q2 = hn::Zero(d), q3 = hn::Zero(d);
+      auto n = hn::Zero(di);
+      const auto add = [&](auto& sum, auto& squares, const float* at) {
+        const auto a = hn::Abs(hn::LoadU(d, at));
+        const auto mask = hn::Gt(hn::BitCast(di, a), below);
+        const auto kept = hn::IfThenElseZero(hn::RebindMask(d, mask), a);
+        sum = hn::Add(sum, kept);
+        squares = hn::Add(squares, hn::Mul(kept, kept));
+        n = hn::Sub(n, hn::VecFromMask(di, mask));
+      };
+      for (std::size_t i = 0; i < some; ++i, p += kLanes) {
+        add(s0, q0, p);
+        add(s1, q1, p + stride);
+        add(s2, q2, p + 2 * stride);
+        add(s3, q3, p + 3 * stride);
+      }
+      hn::Store(s0, d, partial + lane);
+      hn::Store(s1, d, partial + kLanes + lane);
+      hn::Store(s2, d, partial + 2 * kLanes + lane);
+      hn::Store(s3, d, partial + 3 * kLanes + lane);
+      hn::Store(q0, d, partial + 4 * kLanes + lane);
+      hn::Store(q1, d, partial + 5 * kLanes + lane);
+      hn::Store(q2, d, partial + 6 * kLanes + lane);
+      hn::Store(q3, d, partial + 7 * kLanes + lane);
+      moments.count += static_cast<std::size_t>(hn::GetLane(hn::SumOfLanes(di, n)));
+    }
+    for (std::size_t i = 0; i < 2 * kStreams * kLanes; ++i) {
+      sums[i] += static_cast<double>(partial[i]);
+    }
+  }
+  for (std::size_t i = 0; i < kStreams * kLanes; ++i) {
+    moments.sum += sums[i];
+    moments.squares += sums[kStreams * kLanes + i];
+  }
+}
+
+void AddTailBlocks(const float* x, std::size_t begin, std::size_t blocks, std::size_t rows,
+                   std::int32_t limit, PartMoments& moments) {
+  for (; blocks > 0; --blocks, begin += kBlock) AddTailBlock(x + begin, rows, limit, moments);
 }
 
 void AddSquares(const float* HWY_RESTRICT x, std::size_t rows, double* HWY_RESTRICT sums) {
@@ -89,27 +182,80 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace thinpipe {
 namespace {
-HWY_EXPORT(AddRows);
+HWY_EXPORT(AddBlocks);
+HWY_EXPORT(AddSumBlocks);
+HWY_EXPORT(AddTailBlocks);
 HWY_EXPORT(AddSquares);
+
+/// Adds up n elements by blocks(begin, count, rows, moments) and one(i, moments) for the last few.
+template <class Blocks, class One>
+PartMoments add_parts(std::size_t n, Blocks blocks, One one) {
+  const std::size_t count = n / kBlock;
+  std::array<PartMoments, kParts> parts;
+  parallel_parts(kParts, threads_for(n), [&](std::size_t part) {
+    const std::size_t from = count * part / kParts;
+    blocks(from * kBlock, count * (part + 1) / kParts - from, kBlockRows, parts[part]);
+  });
+  // A block of as many whole rows as are left, then less than a row of each stream.
+  const std::size_t begin = count * kBlock;
+  const std::size_t rows = (n - begin) / (kStreams * kLanes);
+  PartMoments total;
+  blocks(begin, rows > 0 ? 1 : 0, rows, total);
+  for (const PartMoments& part : parts) {
+    total.sum += part.sum;
+    total.squares += part.squares;
+    total.count += part.count;
+    total.max_key = std::max(total.max_key, part.max_key);
+  }
+  for (std::size_t i = begin + rows * kStreams * kLanes; i < n; ++i) one(i, total);
+  return total;
+}
+
+/// Adds one element's magnitude.
+void add_one(float x, PartMoments& moments) {
+  moments.sum += static_cast<double>(std::fabs(x));
+  moments.max_key = std::max(moments.max_key, key_of(x, KeyOrder::kMagnitude));
+}
+
 }  // namespace
 
 Moments magnitude_moments(std::span<const float> x) {
-  alignas(64) std::array<double, kStreams * kLanes> sums{};
-  std::int32_t max_key = 0;
-  const std::size_t rows = x.size() / (kStreams * kLanes);  // per stream
-  const std::size_t stride = rows * kLanes;
-  for (std::size_t row = 0; row < rows; row += kRows) {
-    HWY_DYNAMIC_DISPATCH(AddRows)
-    (x.data() + row * kLanes, stride, std::min(kRows, rows - row), sums.data(), &max_key);
-  }
-  Moments moments{.sum_magnitude = 0, .max_magnitude = 0, .count = x.size()};
-  for (double sum : sums) moments.sum_magnitude += sum;
-  for (std::size_t i = kStreams * stride; i < x.size(); ++i) {
-    moments.sum_magnitude += static_cast<double>(std::fabs(x[i]));
-    max_key = std::max(max_key, key_of(x[i], KeyOrder::kMagnitude));
-  }
-  moments.max_magnitude = magnitude_of(max_key);
-  return moments;
+  const PartMoments total = add_parts(
+      x.size(),
+      [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
+        HWY_DYNAMIC_DISPATCH(AddBlocks)(x.data(), begin, blocks, rows, moments);
+      },
+      [&](std::size_t i, PartMoments& moments) { add_one(x[i], moments); });
+  return {total.sum, magnitude_of(total.max_key), x.size()};
+}
+
+Moments moments_of_sum(const PendingSum& sum) {
+  const PartMoments total = add_parts(
+      sum.n,
+      [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
+        HWY_DYNAMIC_DISPATCH(AddSumBlocks)(sum, begin, blocks, rows, moments);
+      },
+      [&](std::size_t i, PartMoments& moments) {
+        sum.r[i] = sum.at(i);
+        add_one(sum.r[i], moments);
+      });
+  return {total.sum, magnitude_of(total.max_key), sum.n};
+}
+
+TailMoments tail_moments(std::span<const float> x, std::int32_t limit) {
+  const PartMoments total = add_parts(
+      x.size(),
+      [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
+        HWY_DYNAMIC_DISPATCH(AddTailBlocks)(x.data(), begin, blocks, rows, limit, moments);
+      },
+      [&](std::size_t i, PartMoments& moments) {
+        if (key_of(x[i], KeyOrder::kMagnitude) < limit) return;
+        const auto value = static_cast<double>(std::fabs(x[i]));
+        moments.sum += value;
+        moments.squares += value * value;
+        ++moments.count;
+      });
+  return {total.sum, total.squares, total.count};
 }
 
 double sum_of_squares(std::span<const float> x) {

@@ -15,6 +15,9 @@ class ClippedMemory : public Memory {
   std::span<const float> add(std::span<const float> gradient, float scale) override {
     return inner_->add(gradient, scale * factor(gradient));
   }
+  Signal add_later(std::span<const float> gradient, float scale) override {
+    return inner_->add_later(gradient, scale * factor(gradient));
+  }
   void hold(std::span<const float> gradient, float scale) override {
     inner_->hold(gradient, scale * factor(gradient));
   }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "compressors/distortion.h"
+#include "compressors/select/signal.h"
 #include "compressors/wire/bytes.h"
 
 namespace thinpipe {
@@ -21,6 +22,10 @@ class Memory {
   /// c, what is to be compressed now; valid until the next call. `scale` multiplies the gradient
   /// (local clipping).
   virtual std::span<const float> add(std::span<const float> gradient, float scale) = 0;
+  /// The same, but a memory may leave the sum to the first pass over it.
+  virtual Signal add_later(std::span<const float> gradient, float scale) {
+    return Signal(add(gradient, scale));
+  }
 
   /// Takes in the gradient of a step without exchange (SBC fig. 2a "delay").
   virtual void hold(std::span<const float> gradient, float scale) = 0;

@@ -20,6 +20,15 @@ class ResidualMemory : public Memory {
     held_ = false;
     return residual_;
   }
+  Signal add_later(std::span<const float> gradient, float scale) override {
+    const float decay = held_ ? 1.0F : decay_;
+    held_ = false;
+    return Signal(PendingSum{.g = gradient.data(),
+                             .r = residual_.data(),
+                             .n = residual_.size(),
+                             .decay = decay,
+                             .scale = scale});
+  }
   void hold(std::span<const float> gradient, float scale) override {
     accumulate(gradient, held_ ? 1.0F : decay_, scale, residual_);
     held_ = true;

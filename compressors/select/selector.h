@@ -7,6 +7,7 @@
 #include <span>
 
 #include "compressors/kernels/buffer.h"
+#include "compressors/select/signal.h"
 #include "compressors/wire/bytes.h"
 
 namespace thinpipe {
@@ -39,6 +40,11 @@ class Selector {
   /// Fills `selection`, whose buffers have room for all elements and kCompactSlack more.
   virtual void select(std::span<const float> c, const SelectContext& context,
                       Selection& selection) = 0;
+
+  /// The same; a selector that reads c only through Signal's passes saves one.
+  virtual void select_signal(Signal& signal, const SelectContext& context, Selection& selection) {
+    select(signal.values(), context, selection);
+  }
 
   /// What of the selection was really sent: a value codec may have dropped some (exp4).
   virtual void sent(std::span<const std::uint32_t> /*positions*/) {}

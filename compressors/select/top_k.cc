@@ -4,22 +4,21 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <cmath>
-#include <functional>
 
 #include "compressors/kernels/compact.h"
+#include "compressors/kernels/filter.h"
 #include "compressors/random.h"
+#include "compressors/select/kth.h"
 
 namespace thinpipe {
 namespace {
 
 /// Below this a sample is not worth its cost: all keys are looked at.
 constexpr std::size_t kMinSampled = 8192;
-/// One in 32 elements, at most 16384: at 26 million elements and a ratio of 0.001, 16 sampled
-/// elements are expected above the k-th, and 4 standard deviations make the bracket 2 k wide.
-constexpr std::size_t kSampleShare = 32;
+/// One in 64 elements, at most 16384: at 26 million elements and a ratio of 0.001, 16 sampled
+/// elements are expected above the k-th, and 4 standard deviations let 2 k of all elements through.
+constexpr std::size_t kSampleShare = 64;
 constexpr std::size_t kMaxSample = 16384;
-constexpr double kDeviations = 4;
 
 class TopKSelector : public Selector {
  public:
@@ -29,9 +28,13 @@ class TopKSelector : public Selector {
   std::size_t max_selected() const override { return target_count(ratio_.greatest(), elements_); }
   void select(std::span<const float> c, const SelectContext& context,
               Selection& selection) override {
-    selection.target = target_count(ratio_.at(context.epoch), c.size());
-    const std::int32_t key = top_k_.select(c, KeyOrder::kMagnitude, selection.target, selection);
-    selection.threshold = c.empty() ? 0.0 : static_cast<double>(magnitude_of(key));
+    Signal signal(c);
+    select_signal(signal, context, selection);
+  }
+  void select_signal(Signal& signal, const SelectContext& context, Selection& selection) override {
+    selection.target = target_count(ratio_.at(context.epoch), signal.size());
+    const std::int32_t key = top_k_.select(signal, selection.target, selection);
+    selection.threshold = signal.size() == 0 ? 0.0 : static_cast<double>(magnitude_of(key));
   }
 
  private:
@@ -44,27 +47,13 @@ class TopKSelector : public Selector {
 
 TopK::TopK(std::size_t elements) : keys_(std::max(elements, kMaxSample)) {}
 
-TopK::Bracket TopK::sample(std::span<const float> x, KeyOrder order, std::size_t k) {
-  if (x.size() < kMinSampled) return {.low = kMinKey, .certain = kMaxKey};
-  const std::size_t n = std::min(x.size() / kSampleShare, kMaxSample);
-  SplitMix64 random(x.size());
-  for (std::size_t i = 0; i < n; ++i) keys_[i] = key_of(x[random.below(x.size())], order);
-  const double expected =
-      static_cast<double>(n) * static_cast<double>(k) / static_cast<double>(x.size());
-  const double margin = kDeviations * std::sqrt(expected) + 1;
-  const auto low = static_cast<std::size_t>(expected + margin);
-  Bracket bracket{.low = kMinKey, .certain = kMaxKey};
-  auto* const begin = keys_.data();
-  if (low < n) {
-    std::nth_element(begin, begin + low, begin + n, std::greater<>());
-    bracket.low = keys_[low];
-    if (expected > margin) {
-      const auto high = static_cast<std::size_t>(expected - margin);
-      std::nth_element(begin, begin + high, begin + low, std::greater<>());
-      bracket.certain = keys_[high];
-    }
-  }
-  return bracket;
+template <class KeyAt>
+std::int32_t TopK::low_by_sample(std::size_t n, std::size_t k, KeyAt key_at) {
+  if (n < kMinSampled) return kMinKey;
+  const std::size_t sampled = std::min(n / kSampleShare, kMaxSample);
+  SplitMix64 random(n);
+  for (std::size_t i = 0; i < sampled; ++i) keys_[i] = key_at(random.below(n));
+  return bracket_of_sample(keys_.first(sampled), k, n).low;
 }
 
 std::int32_t TopK::low_by_histogram(std::span<const float> x, KeyOrder order, std::size_t k) {
@@ -91,58 +80,59 @@ std::int32_t TopK::select(std::span<const float> x, KeyOrder order, std::size_t 
   selection.count = 0;
   selection.passes = 0;
   if (k == 0) return kMaxKey;
-  Bracket bracket = sample(x, order, k);
+  std::int32_t low = low_by_sample(x.size(), k, [&](std::size_t i) { return key_of(x[i], order); });
   const auto compact_all = [&] {
-    selection.count =
-        compact(x, order, bracket.low, selection.positions.data(), selection.values.data());
+    selection.count = compact(x, order, low, selection.positions.data(), selection.values.data());
     ++selection.passes;
   };
   compact_all();
   if (selection.count < k) {
-    bracket.low = low_by_histogram(x, order, k);
+    low = low_by_histogram(x, order, k);
     ++selection.passes;
     compact_all();
   }
-  return refine(order, k, bracket.certain, selection);
+  return refine(order, k, selection);
 }
 
-std::int32_t TopK::refine(KeyOrder order, std::size_t k, std::int32_t certain,
-                          Selection& selection) {
+std::int32_t TopK::select(Signal& signal, std::size_t k, Selection& selection) {
+  assert(k <= signal.size());
+  selection.count = 0;
+  selection.passes = 0;
+  if (k == 0) return kMaxKey;
+  constexpr KeyOrder kOrder = KeyOrder::kMagnitude;
+  const std::int32_t low =
+      low_by_sample(signal.size(), k, [&](std::size_t i) { return key_of(signal.at(i), kOrder); });
+  selection.count = signal.compact(low, selection.positions.data(), selection.values.data());
+  selection.passes = 1;
+  if (selection.count >= k) return refine(kOrder, k, selection);
+  const std::int32_t key = select(signal.values(), kOrder, k, selection);
+  ++selection.passes;
+  return key;
+}
+
+std::int32_t TopK::refine(KeyOrder order, std::size_t k, Selection& selection) {
   assert(k > 0 && k <= selection.count);
-  // Only keys under `certain` are in question, as long as fewer than k reach it.
-  std::size_t unsure = 0;
-  for (std::size_t i = 0; i < selection.count; ++i) {
-    const std::int32_t key = key_of(selection.values[i], order);
-    keys_[unsure] = key;
-    unsure += key < certain ? 1 : 0;
-  }
-  std::size_t sure = selection.count - unsure;
-  if (sure >= k) {
-    for (std::size_t i = 0; i < selection.count; ++i) {
-      keys_[i] = key_of(selection.values[i], order);
-    }
-    unsure = selection.count;
-    sure = 0;
-  }
-  auto* const begin = keys_.data();
-  auto* const nth = begin + (k - sure - 1);
-  std::nth_element(begin, nth, begin + unsure, std::greater<>());
-  const std::int32_t kth = *nth;
-  // Among the first k - sure - 1 of the unsure ones, those above the k-th; the rest are ties.
-  const auto above = static_cast<std::size_t>(
-      std::count_if(begin, nth, [kth](std::int32_t key) { return key > kth; }));
-  std::size_t ties = k - sure - above;
+  std::uint32_t* const positions = selection.positions.data();
+  float* const values = selection.values.data();
+  const std::size_t count = selection.count;
+  keys_of({values, count}, order, keys_.data());
+  const std::int32_t kth = kth_greatest(keys_.first(count), k);
+  const std::size_t reached = filter(order, kth, count, positions, values);
+  selection.count = k;
+  if (reached == k) return kth;
+  // The last of those that tie with the k-th are too many: all others, and the first ties, stay.
+  std::size_t ties = 0;
+  for (std::size_t i = 0; i < reached; ++i) ties += key_of(values[i], order) == kth ? 1 : 0;
+  ties -= reached - k;
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < selection.count; ++i) {
-    const std::int32_t key = key_of(selection.values[i], order);
-    const bool tie = key == kth && ties > 0;
-    selection.positions[kept] = selection.positions[i];
-    selection.values[kept] = selection.values[i];
-    kept += key > kth || tie ? 1 : 0;
-    ties -= tie ? 1 : 0;
+  for (std::size_t i = 0; i < reached; ++i) {
+    const bool tie = key_of(values[i], order) == kth;
+    positions[kept] = positions[i];
+    values[kept] = values[i];
+    kept += !tie || ties > 0 ? 1 : 0;
+    ties -= tie && ties > 0 ? 1 : 0;
   }
   assert(kept == k);
-  selection.count = kept;
   return kth;
 }
 

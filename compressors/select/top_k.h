@@ -12,9 +12,9 @@
 namespace thinpipe {
 
 /// Exact top-k with one pass over the elements in almost all cases: a small random sample gives a
-/// limit that about k elements reach (never mind which sample: the result is the same), these are
-/// compacted, and the k-th is found among them. Should fewer than k reach it, a histogram of keys
-/// gives a limit that enough are sure to reach. Ties go to the lowest positions.
+/// limit that k elements and some more reach (never mind which sample: the result is the same),
+/// these are compacted, and the k-th is found among them. Should fewer than k reach it, a histogram
+/// of keys gives a limit that enough are sure to reach. Ties go to the lowest positions.
 class TopK {
  public:
   explicit TopK(std::size_t elements);
@@ -23,18 +23,16 @@ class TopK {
   /// @returns the key of the k-th.
   std::int32_t select(std::span<const float> x, KeyOrder order, std::size_t k,
                       Selection& selection);
+  /// The same by magnitude.
+  std::int32_t select(Signal& signal, std::size_t k, Selection& selection);
 
-  /// Keeps the k that rank first of those `selection` already holds. `certain` is a key that fewer
-  /// than k are thought to reach (kMaxKey: unknown); it only saves work. @returns the key of the
-  /// k-th.
-  std::int32_t refine(KeyOrder order, std::size_t k, std::int32_t certain, Selection& selection);
+  /// Keeps the k that rank first of those `selection` already holds. @returns the key of the k-th.
+  std::int32_t refine(KeyOrder order, std::size_t k, Selection& selection);
 
  private:
-  struct Bracket {
-    std::int32_t low;      ///< about k and a bit more reach it
-    std::int32_t certain;  ///< fewer than k reach it, most likely
-  };
-  Bracket sample(std::span<const float> x, KeyOrder order, std::size_t k);
+  /// A key that k of the n elements reach, most likely; kMinKey where a sample is not worth it.
+  template <class KeyAt>
+  std::int32_t low_by_sample(std::size_t n, std::size_t k, KeyAt key_at);
   static std::int32_t low_by_histogram(std::span<const float> x, KeyOrder order, std::size_t k);
 
   Buffer<std::int32_t> keys_;

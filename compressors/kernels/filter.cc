@@ -1,0 +1,134 @@
+// In place: a vector's results are stored no further than where it was read.
+#include "compressors/kernels/filter.h"
+
+#include <type_traits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "compressors/kernels/filter.cc"
+#include "hwy/foreach_target.h"  // must come before highway.h
+// after it
+#include "compressors/kernels/keys-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace thinpipe {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using DI = hn::ScalableTag<std::int32_t>;
+using DF = hn::RebindToFloat<DI>;
+using DU = hn::RebindToUnsigned<DI>;
+
+template <KeyOrder order>
+HWY_INLINE std::size_t FilterOrder(std::int32_t limit, std::size_t count, std::uint32_t* positions,
+                                   float* values) {
+  const DI d;
+  const DF df;
+  const DU du;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto below = hn::Set(d, just_below(limit));
+  std::size_t kept = 0;
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto value = hn::LoadU(df, values + i);
+    const auto position = hn::LoadU(du, positions + i);
+    const auto mask = hn::Gt(Keys<order>(d, value), below);
+    hn::StoreU(hn::Compress(position, hn::RebindMask(du, mask)), du, positions + kept);
+    hn::StoreU(hn::Compress(value, hn::RebindMask(df, mask)), df, values + kept);
+    kept += hn::CountTrue(d, mask);
+  }
+  for (; i < count; ++i) {
+    const float value = values[i];
+    positions[kept] = positions[i];
+    values[kept] = value;
+    kept += key_of(value, order) >= limit ? 1 : 0;
+  }
+  return kept;
+}
+
+std::size_t Filter(KeyOrder order, std::int32_t limit, std::size_t count, std::uint32_t* positions,
+                   float* values) {
+  return with_order(order, [&](auto o) {
+    return FilterOrder<decltype(o)::value>(limit, count, positions, values);
+  });
+}
+
+void KeysOf(const float* values, std::size_t n, KeyOrder order, std::int32_t* keys) {
+  const DI d;
+  const DF df;
+  with_order(order, [&](auto o) {
+    std::size_t i = 0;
+    for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+      hn::StoreU(Keys<decltype(o)::value>(d, hn::LoadU(df, values + i)), d, keys + i);
+    }
+    for (; i < n; ++i) keys[i] = key_of(values[i], decltype(o)::value);
+    return 0;
+  });
+}
+
+std::size_t CountKeys(const std::int32_t* keys, std::size_t n, std::int32_t limit) {
+  const DI d;
+  const auto below = hn::Set(d, just_below(limit));
+  std::size_t count = 0;
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+    count += hn::CountTrue(d, hn::Gt(hn::LoadU(d, keys + i), below));
+  }
+  for (; i < n; ++i) count += keys[i] >= limit ? 1 : 0;
+  return count;
+}
+
+std::size_t KeepKeys(std::int32_t* keys, std::size_t n, std::int32_t low, std::int32_t high) {
+  const DI d;
+  const auto below = hn::Set(d, just_below(low));
+  const auto most = hn::Set(d, high);
+  std::size_t kept = 0;
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+    const auto key = hn::LoadU(d, keys + i);
+    const auto mask = hn::AndNot(hn::Gt(key, most), hn::Gt(key, below));
+    hn::StoreU(hn::Compress(key, mask), d, keys + kept);
+    kept += hn::CountTrue(d, mask);
+  }
+  for (; i < n; ++i) {
+    const std::int32_t key = keys[i];
+    keys[kept] = key;
+    kept += key >= low && key <= high ? 1 : 0;
+  }
+  return kept;
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace thinpipe
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace thinpipe {
+namespace {
+HWY_EXPORT(Filter);
+HWY_EXPORT(KeysOf);
+HWY_EXPORT(CountKeys);
+HWY_EXPORT(KeepKeys);
+}  // namespace
+
+std::size_t filter(KeyOrder order, std::int32_t limit, std::size_t count, std::uint32_t* positions,
+                   float* values) {
+  return HWY_DYNAMIC_DISPATCH(Filter)(order, limit, count, positions, values);
+}
+
+void keys_of(std::span<const float> values, KeyOrder order, std::int32_t* keys) {
+  HWY_DYNAMIC_DISPATCH(KeysOf)(values.data(), values.size(), order, keys);
+}
+
+std::size_t count_keys(std::span<const std::int32_t> keys, std::int32_t limit) {
+  return HWY_DYNAMIC_DISPATCH(CountKeys)(keys.data(), keys.size(), limit);
+}
+
+std::size_t keep_keys(std::span<std::int32_t> keys, std::int32_t low, std::int32_t high) {
+  return HWY_DYNAMIC_DISPATCH(KeepKeys)(keys.data(), keys.size(), low, high);
+}
+
+}  // namespace thinpipe
+#endif  // HWY_ONCE

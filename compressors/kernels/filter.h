@@ -1,0 +1,25 @@
+// Passes over what has been compacted already: fewer elements, in the caches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "compressors/kernels/keys.h"
+
+namespace thinpipe {
+
+/// Keeps the pairs with key_of(value, order) >= limit, in their order, in place. @returns how many.
+std::size_t filter(KeyOrder order, std::int32_t limit, std::size_t count, std::uint32_t* positions,
+                   float* values);
+
+/// keys[i] = key_of(values[i], order).
+void keys_of(std::span<const float> values, KeyOrder order, std::int32_t* keys);
+
+/// How many keys are >= limit.
+std::size_t count_keys(std::span<const std::int32_t> keys, std::int32_t limit);
+
+/// Keeps the keys in [low, high], in place. @returns how many.
+std::size_t keep_keys(std::span<std::int32_t> keys, std::int32_t low, std::int32_t high);
+
+}  // namespace thinpipe

@@ -1,0 +1,75 @@
+// Where a pass reads its vectors from: an array, or a sum that it computes and stores on the way.
+// Compiled once for every instruction set, as the kernels that include it.
+#if defined(THINPIPE_COMPRESSORS_KERNELS_SOURCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef THINPIPE_COMPRESSORS_KERNELS_SOURCE_INL_H_
+#undef THINPIPE_COMPRESSORS_KERNELS_SOURCE_INL_H_
+#else
+#define THINPIPE_COMPRESSORS_KERNELS_SOURCE_INL_H_
+#endif
+
+#include <cstddef>
+
+#include "compressors/kernels/sum.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace thinpipe {
+namespace HWY_NAMESPACE {
+
+/// Floats that lie in memory.
+struct ArraySource {
+  const float* x;
+
+  template <class D>
+  HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load(D d, std::size_t i) const {
+    return hwy::HWY_NAMESPACE::LoadU(d, x + i);
+  }
+  HWY_INLINE float again(std::size_t i) const { return x[i]; }  ///< once loaded
+};
+
+/// r + g, left in r.
+struct SumSource {
+  const float* HWY_RESTRICT g;
+  float* HWY_RESTRICT r;
+
+  template <class D>
+  HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load(D d, std::size_t i) const {
+    namespace hn = hwy::HWY_NAMESPACE;
+    const auto sum = hn::Add(hn::LoadU(d, r + i), hn::LoadU(d, g + i));
+    hn::StoreU(sum, d, r + i);
+    return sum;
+  }
+  HWY_INLINE float again(std::size_t i) const { return r[i]; }
+};
+
+/// decay * r + scale * g, left in r.
+struct ScaledSumSource {
+  const float* HWY_RESTRICT g;
+  float* HWY_RESTRICT r;
+  float decay, scale;
+
+  template <class D>
+  HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load(D d, std::size_t i) const {
+    namespace hn = hwy::HWY_NAMESPACE;
+    const auto kept = hn::Mul(hn::Set(d, decay), hn::LoadU(d, r + i));
+    const auto fresh = hn::Mul(hn::Set(d, scale), hn::LoadU(d, g + i));
+    const auto sum = hn::Add(kept, fresh);
+    hn::StoreU(sum, d, r + i);
+    return sum;
+  }
+  HWY_INLINE float again(std::size_t i) const { return r[i]; }
+};
+
+/// Calls body with the source that a PendingSum stands for.
+template <class Body>
+HWY_INLINE auto with_source(const PendingSum& sum, Body body) {
+  if (sum.decay == 1.0F && sum.scale == 1.0F) return body(SumSource{sum.g, sum.r});
+  return body(ScaledSumSource{sum.g, sum.r, sum.decay, sum.scale});
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace thinpipe
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
