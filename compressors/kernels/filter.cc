@@ -67,6 +67,39 @@ void KeysOf(const float* values, std::size_t n, KeyOrder order, std::int32_t* ke
   });
 }
 
+template <KeyOrder order>
+HWY_INLINE KeysBetween BetweenOrder(const float* HWY_RESTRICT values, std::size_t n,
+                                    std::int32_t low, std::int32_t high,
+                                    std::int32_t* HWY_RESTRICT keys) {
+  const DI d;
+  const DF df;
+  const auto below = hn::Set(d, just_below(low));
+  const auto most = hn::Set(d, high);
+  KeysBetween found;
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+    const auto key = Keys<order>(d, hn::LoadU(df, values + i));
+    const auto above = hn::Gt(key, most);
+    const auto mask = hn::AndNot(above, hn::Gt(key, below));
+    hn::StoreU(hn::Compress(key, mask), d, keys + found.kept);
+    found.kept += hn::CountTrue(d, mask);
+    found.above += hn::CountTrue(d, above);
+  }
+  for (; i < n; ++i) {
+    const std::int32_t key = key_of(values[i], order);
+    keys[found.kept] = key;
+    found.kept += key >= low && key <= high ? 1 : 0;
+    found.above += key > high ? 1 : 0;
+  }
+  return found;
+}
+
+KeysBetween Between(const float* values, std::size_t n, KeyOrder order, std::int32_t low,
+                    std::int32_t high, std::int32_t* keys) {
+  return with_order(
+      order, [&](auto o) { return BetweenOrder<decltype(o)::value>(values, n, low, high, keys); });
+}
+
 std::size_t CountKeys(const std::int32_t* keys, std::size_t n, std::int32_t limit) {
   const DI d;
   const auto below = hn::Set(d, just_below(limit));
@@ -109,6 +142,7 @@ namespace thinpipe {
 namespace {
 HWY_EXPORT(Filter);
 HWY_EXPORT(KeysOf);
+HWY_EXPORT(Between);
 HWY_EXPORT(CountKeys);
 HWY_EXPORT(KeepKeys);
 }  // namespace
@@ -120,6 +154,11 @@ std::size_t filter(KeyOrder order, std::int32_t limit, std::size_t count, std::u
 
 void keys_of(std::span<const float> values, KeyOrder order, std::int32_t* keys) {
   HWY_DYNAMIC_DISPATCH(KeysOf)(values.data(), values.size(), order, keys);
+}
+
+KeysBetween keys_between(std::span<const float> values, KeyOrder order, std::int32_t low,
+                         std::int32_t high, std::int32_t* keys) {
+  return HWY_DYNAMIC_DISPATCH(Between)(values.data(), values.size(), order, low, high, keys);
 }
 
 std::size_t count_keys(std::span<const std::int32_t> keys, std::int32_t limit) {

@@ -2,9 +2,9 @@
 #include "compressors/select/dgc.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "compressors/kernels/compact.h"
+#include "compressors/select/kth.h"
 #include "compressors/select/top_k.h"
 
 namespace thinpipe {
@@ -31,36 +31,39 @@ class DgcSelector : public Selector {
 
   void select(std::span<const float> c, const SelectContext& context,
               Selection& selection) override {
+    Signal signal(c);
+    select_signal(signal, context, selection);
+  }
+  void select_signal(Signal& signal, const SelectContext& context, Selection& selection) override {
     const double ratio = options_.ratio.at(context.epoch);
-    const std::size_t k = target_count(ratio, c.size());
+    const std::size_t k = target_count(ratio, signal.size());
     selection.target = k;
     selection.count = 0;
     selection.passes = 0;
     selection.threshold = 0;
     if (k == 0) return;
-    double threshold = sampled_threshold(c, ratio, context.step);
+    double threshold = sampled_threshold(signal, ratio, context.step);
     for (int lowered = 0;; ++lowered) {
-      selection.count = compact(c, KeyOrder::kMagnitude, key_above(threshold),
-                                selection.positions.data(), selection.values.data());
+      selection.count =
+          signal.compact(key_above(threshold), selection.positions.data(), selection.values.data());
       ++selection.passes;
       if (!too_few(selection.count, k) || lowered == kMaxLowered) break;
       threshold *= kLower;
     }
     if (too_many(selection.count, k)) {
-      threshold = static_cast<double>(
-          magnitude_of(top_k_.refine(KeyOrder::kMagnitude, k, kMaxKey, selection)));
+      threshold =
+          static_cast<double>(magnitude_of(top_k_.refine(KeyOrder::kMagnitude, k, selection)));
     }
     selection.threshold = threshold;
   }
 
  private:
-  double sampled_threshold(std::span<const float> c, double ratio, std::uint64_t step) {
-    const std::size_t n = sample_.size();
-    sample_keys(c, KeyOrder::kMagnitude, options_.sampling, options_.seed, step, sample_.first(n));
-    const std::size_t top = std::min(n, target_count(options_.sample * ratio, c.size()));
-    std::nth_element(sample_.data(), sample_.data() + (top - 1), sample_.data() + n,
-                     std::greater<>());
-    return static_cast<double>(magnitude_of(sample_[top - 1]));
+  double sampled_threshold(const Signal& signal, double ratio, std::uint64_t step) {
+    const auto keys = sample_.first(sample_.size());
+    sample_keys(signal, KeyOrder::kMagnitude, options_.sampling, options_.seed, step, keys);
+    const std::size_t top =
+        std::min(keys.size(), target_count(options_.sample * ratio, signal.size()));
+    return static_cast<double>(magnitude_of(kth_greatest(keys, top)));
   }
 
   DgcOptions options_;

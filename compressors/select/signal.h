@@ -17,13 +17,19 @@ namespace thinpipe {
 class Signal {
  public:
   /// c lies there.
-  explicit Signal(std::span<const float> c) : c_(c) {}
+  Signal(std::span<const float> c) : c_(c) {}  // NOLINT(google-explicit-constructor)
   /// c = decay * r + scale * g, to be left in r.
   explicit Signal(const PendingSum& sum) : c_(sum.r, sum.n), sum_(sum), pending_(true) {}
 
   std::size_t size() const { return c_.size(); }
   /// One element, before or after the first pass.
   float at(std::size_t i) const { return pending_ ? sum_.at(i) : c_[i]; }
+
+  /// Asks for the element's cache lines, for at().
+  void prefetch(std::size_t i) const {
+    __builtin_prefetch(c_.data() + i);
+    if (pending_) __builtin_prefetch(sum_.g + i);
+  }
 
   /// All elements, in memory.
   std::span<const float> values() {

@@ -19,6 +19,8 @@ constexpr std::size_t kMinSampled = 8192;
 /// elements are expected above the k-th, and 4 standard deviations let 2 k of all elements through.
 constexpr std::size_t kSampleShare = 64;
 constexpr std::size_t kMaxSample = 16384;
+/// Of the elements compacted, which lie in the caches.
+constexpr std::size_t kRefineSample = 2048;
 
 class TopKSelector : public Selector {
  public:
@@ -45,7 +47,8 @@ class TopKSelector : public Selector {
 
 }  // namespace
 
-TopK::TopK(std::size_t elements) : keys_(std::max(elements, kMaxSample)) {}
+// A vector may be stored past the last key kept.
+TopK::TopK(std::size_t elements) : keys_(std::max(elements, kMaxSample) + kCompactSlack) {}
 
 template <class KeyAt>
 std::int32_t TopK::low_by_sample(std::size_t n, std::size_t k, KeyAt key_at) {
@@ -110,13 +113,31 @@ std::int32_t TopK::select(Signal& signal, std::size_t k, Selection& selection) {
   return key;
 }
 
+std::int32_t TopK::kth_of(std::span<const float> values, KeyOrder order, std::size_t k) {
+  if (values.size() > kMinSampled) {
+    // A sample tells most of the values from the k-th; their keys are not even written.
+    std::array<std::int32_t, kRefineSample> sample;
+    SplitMix64 random(values.size());
+    for (std::int32_t& key : sample) key = key_of(values[random.below(values.size())], order);
+    const KeyBracket bracket = bracket_of_sample(sample, k, values.size());
+    const std::int32_t most = bracket.certain == kMaxKey ? kMaxKey : bracket.certain - 1;
+    if (bracket.low <= most) {
+      const KeysBetween found = keys_between(values, order, bracket.low, most, keys_.data());
+      if (found.above < k && k <= found.above + found.kept) {
+        return kth_greatest(keys_.first(found.kept), k - found.above);
+      }
+    }
+  }
+  keys_of(values, order, keys_.data());
+  return kth_greatest(keys_.first(values.size()), k);
+}
+
 std::int32_t TopK::refine(KeyOrder order, std::size_t k, Selection& selection) {
   assert(k > 0 && k <= selection.count);
   std::uint32_t* const positions = selection.positions.data();
   float* const values = selection.values.data();
   const std::size_t count = selection.count;
-  keys_of({values, count}, order, keys_.data());
-  const std::int32_t kth = kth_greatest(keys_.first(count), k);
+  const std::int32_t kth = kth_of({values, count}, order, k);
   const std::size_t reached = filter(order, kth, count, positions, values);
   selection.count = k;
   if (reached == k) return kth;

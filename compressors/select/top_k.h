@@ -30,6 +30,8 @@ class TopK {
   std::int32_t refine(KeyOrder order, std::size_t k, Selection& selection);
 
  private:
+  /// The key of the k-th of `values`.
+  std::int32_t kth_of(std::span<const float> values, KeyOrder order, std::size_t k);
   /// A key that k of the n elements reach, most likely; kMinKey where a sample is not worth it.
   template <class KeyAt>
   std::int32_t low_by_sample(std::size_t n, std::size_t k, KeyAt key_at);

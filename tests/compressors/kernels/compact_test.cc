@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "compressors/kernels/parallel.h"
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/targets.h"
@@ -25,8 +26,8 @@ void expect_plain(std::span<const float> x, KeyOrder order, std::int32_t limit) 
     plain_values.push_back(x[i]);
   }
   // Exactly the promised room, so that a sanitizer sees any store past it.
-  std::vector<std::uint32_t> positions(plain_positions.size() + kCompactSlack);
-  std::vector<float> values(plain_values.size() + kCompactSlack);
+  std::vector<std::uint32_t> positions(x.size() + kCompactSlack);
+  std::vector<float> values(x.size() + kCompactSlack);
   const std::size_t count = compact(x, order, limit, positions.data(), values.data());
   ASSERT_EQ(count, plain_positions.size());
   positions.resize(count);
@@ -51,6 +52,30 @@ TEST(Compact, SameAsAPlainLoop) {
       }
     }
   });
+}
+
+TEST(Compact, SameOnAnyNumberOfThreadsAndAtAnyDensity) {
+  // Large enough for blocks of both kinds and for several threads.
+  const auto x = testing::heavy(600011, 5);
+  for (double threshold : {0.0, 0.001, 0.004, 0.02, 0.2, 3.0}) {
+    std::vector<std::uint32_t> plain;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (static_cast<double>(std::fabs(x[i])) > threshold) {
+        plain.push_back(static_cast<std::uint32_t>(i));
+      }
+    }
+    for_each_target([&] {
+      for (int threads : {1, 2, 3, 4, 9}) {
+        const UseThreads use(threads);
+        std::vector<std::uint32_t> positions(x.size() + kCompactSlack);
+        std::vector<float> values(x.size() + kCompactSlack);
+        positions.resize(compact(x, KeyOrder::kMagnitude, key_above(threshold), positions.data(),
+                                 values.data()));
+        ASSERT_EQ(positions, plain) << threshold << " on " << threads << " threads";
+        for (std::size_t i = 0; i < plain.size(); ++i) ASSERT_EQ(values[i], x[plain[i]]);
+      }
+    });
+  }
 }
 
 TEST(Keys, RankAsDocumented) {

@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "compressors/kernels/keys.h"
+#include "compressors/kernels/parallel.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/targets.h"
 
@@ -49,6 +51,48 @@ TEST(Moments, SameBitsOnEveryTarget) {
     });
     EXPECT_EQ(sums, std::vector<std::uint64_t>(sums.size(), sums[0]));
     EXPECT_EQ(squares, std::vector<std::uint64_t>(squares.size(), squares[0]));
+  }
+}
+
+TEST(Moments, TailsAgreeWithAPlainLoopAndOnEveryTarget) {
+  for (const auto& [name, x] : testing::finite_inputs()) {
+    if (name.starts_with("huge")) continue;
+    SCOPED_TRACE(name);
+    for (double threshold : {0.0, 0.001, 0.1, 1.0}) {
+      double sum = 0;
+      double squares = 0;
+      std::size_t count = 0;
+      for (float value : x) {
+        const double a = std::fabs(static_cast<double>(value));
+        if (!(a > threshold)) continue;
+        sum += a;
+        squares += a * a;
+        ++count;
+      }
+      std::vector<std::uint64_t> seen;
+      for_each_target([&] {
+        const TailMoments tail = tail_moments(x, key_above(threshold));
+        EXPECT_EQ(tail.count, count);
+        EXPECT_NEAR(tail.sum_magnitude, sum, 1e-6 * sum);
+        // Squares of denormals are 0 in floats.
+        EXPECT_NEAR(tail.sum_squares, squares, 1e-6 * squares + 1e-40);
+        seen.push_back(std::bit_cast<std::uint64_t>(tail.sum_magnitude));
+      });
+      EXPECT_EQ(seen, std::vector<std::uint64_t>(seen.size(), seen[0]));
+    }
+  }
+}
+
+TEST(Moments, SameBitsOnAnyNumberOfThreads) {
+  const auto x = testing::heavy(700001, 4);
+  const Moments one = magnitude_moments(x);
+  const TailMoments tail = tail_moments(x, key_above(0.01));
+  for (int threads : {2, 3, 4, 7}) {
+    const UseThreads use(threads);
+    EXPECT_EQ(magnitude_moments(x).sum_magnitude, one.sum_magnitude);
+    EXPECT_EQ(magnitude_moments(x).max_magnitude, one.max_magnitude);
+    EXPECT_EQ(tail_moments(x, key_above(0.01)).sum_magnitude, tail.sum_magnitude);
+    EXPECT_EQ(tail_moments(x, key_above(0.01)).count, tail.count);
   }
 }
 

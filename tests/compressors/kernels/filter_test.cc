@@ -1,0 +1,90 @@
+#include "compressors/kernels/filter.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/compressors/support/bits.h"
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/targets.h"
+
+namespace thinpipe {
+namespace {
+
+using testing::bits;
+using testing::for_each_target;
+
+constexpr KeyOrder kOrders[] = {KeyOrder::kMagnitude, KeyOrder::kLargest, KeyOrder::kSmallest};
+constexpr std::size_t kSlack = 64;  // one of the widest vectors
+
+std::vector<testing::NamedInput> inputs() {
+  auto all = testing::finite_inputs();
+  for (auto& input : testing::non_finite_inputs()) all.push_back(std::move(input));
+  return all;
+}
+
+TEST(Filter, SameAsAPlainLoop) {
+  const auto all = inputs();
+  for_each_target([&] {
+    for (const auto& [name, x] : all) {
+      SCOPED_TRACE(name);
+      for (KeyOrder order : kOrders) {
+        const std::int32_t limit = x.empty() ? 0 : key_of(x[x.size() / 3], order);
+        std::vector<std::uint32_t> plain_positions;
+        std::vector<float> plain_values;
+        std::vector<std::uint32_t> positions(x.size());
+        std::vector<float> values = x;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          positions[i] = static_cast<std::uint32_t>(7 * i);
+          if (key_of(x[i], order) < limit) continue;
+          plain_positions.push_back(positions[i]);
+          plain_values.push_back(x[i]);
+        }
+        const std::size_t kept = filter(order, limit, x.size(), positions.data(), values.data());
+        ASSERT_EQ(kept, plain_values.size());
+        positions.resize(kept);
+        values.resize(kept);
+        EXPECT_EQ(positions, plain_positions);
+        EXPECT_EQ(bits(values), bits(plain_values));
+      }
+    }
+  });
+}
+
+TEST(Filter, KeysAgreeWithAPlainLoop) {
+  const auto all = inputs();
+  for_each_target([&] {
+    for (const auto& [name, x] : all) {
+      SCOPED_TRACE(name);
+      for (KeyOrder order : kOrders) {
+        std::vector<std::int32_t> plain;
+        for (float value : x) plain.push_back(key_of(value, order));
+        std::vector<std::int32_t> keys(x.size());
+        keys_of(x, order, keys.data());
+        EXPECT_EQ(keys, plain);
+        std::int32_t low = x.empty() ? 0 : plain[x.size() / 3];
+        std::int32_t high = x.empty() ? 0 : plain[x.size() / 2];
+        if (low > high) std::swap(low, high);
+        std::vector<std::int32_t> between;
+        std::size_t above = 0;
+        std::size_t reached = 0;
+        for (std::int32_t key : plain) {
+          if (key >= low && key <= high) between.push_back(key);
+          above += key > high ? 1 : 0;
+          reached += key >= low ? 1 : 0;
+        }
+        EXPECT_EQ(count_keys(keys, low), reached);
+        std::vector<std::int32_t> found(x.size() + kSlack);
+        const KeysBetween counts = keys_between(x, order, low, high, found.data());
+        EXPECT_EQ(counts.above, above);
+        found.resize(counts.kept);
+        EXPECT_EQ(found, between);
+        keys.resize(keep_keys(keys, low, high));
+        EXPECT_EQ(keys, between);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace thinpipe
