@@ -56,7 +56,7 @@ class GolombCodec : public PositionCodec {
     out.advance(rice_encode(positions, bits, out.free()));
   }
   PositionCursor start(ByteReader bytes, std::size_t count, std::size_t elements) const override {
-    PositionCursor cursor{.bytes = bytes, .elements = elements};
+    PositionCursor cursor{.bytes = bytes, .count = count, .elements = elements};
     if (count == 0) return cursor;
     cursor.parameter = cursor.bytes.get<std::uint8_t>("the Golomb parameter");
     if (cursor.parameter > kMaxGolombBits) {
@@ -70,13 +70,17 @@ class GolombCodec : public PositionCodec {
     while (!positions.empty()) {
       const auto block = positions.first(std::min(kBlock, positions.size()));
       RiceCursor rice{.bit = cursor.bits.at(), .next = cursor.next};
-      const std::size_t read = rice_decode(cursor.bits.bytes(), cursor.parameter, rice, block);
+      const double mean_bits =
+          static_cast<double>(cursor.bits.remaining()) / static_cast<double>(cursor.count);
+      const std::size_t read =
+          rice_decode(cursor.bits.bytes(), cursor.parameter, mean_bits, rice, block);
       cursor.bits.skip(rice.bit - cursor.bits.at());
       cursor.accept_up_to(rice.next);
       // The kernel stops at a code that is long or near the end, of which it read none.
       const std::size_t careful = std::min(block.size(), read + kCareful);
       for (std::size_t i = read; i < careful; ++i) block[i] = take_code(cursor);
       positions = positions.subspan(careful);
+      cursor.count -= careful;
     }
   }
   void finish(const PositionCursor& cursor) const override {

@@ -1,6 +1,7 @@
 // Codes are made a vector at a time and joined four at a time before they are written: what one
 // code depends on of the one before is then a quarter of the work. Reading cannot know where a code
-// begins before the one before it was read; it keeps that chain to a count of zeros and a shift.
+// begins before the one before it was read; it keeps that chain to a count of zeros and a shift,
+// and runs two chains side by side, the second from a guess (see ReadTwo).
 #include "compressors/kernels/rice.h"
 
 #include <algorithm>
@@ -24,6 +25,12 @@ constexpr std::size_t kBlock = 256;
 constexpr std::size_t kGroup = 4;
 /// Stands for the length of a code of more than 31 bits; no group with it fits a word.
 constexpr std::uint32_t kLong = BitWriter::kMostBits + 1;
+
+/// From so many positions on, two chains pay; room for the codes by which the first falls short.
+constexpr std::size_t kTwoLeast = 256;
+constexpr std::size_t kSpare = 32;
+/// Bits between the chains over which it is worth reading single codes to make them meet.
+constexpr std::uint64_t kFar = 1024;
 
 void put_code(BitWriter& out, std::uint64_t zeros, int bits) {
   out.put_unary(zeros >> bits);
@@ -92,64 +99,160 @@ std::size_t RiceEncode(const std::uint32_t* positions, std::size_t n, int bits, 
   return writer.finish();
 }
 
-/// One code off the front of `window`; adds its length to `length`.
-struct Code {
-  std::uint64_t quotient;
-  std::uint64_t remainder;
+/// What is read in one go from one place on.
+struct Chain {
+  std::size_t at;            ///< byte that the first bit not held is in
+  std::uint64_t window = 0;  ///< the next bits; above those held are the bits that follow, or zeros
+  std::uint64_t held = 0;    ///< at most 63
+  std::uint64_t next;        ///< the lowest position that may follow
+
+  std::uint64_t bit() const { return std::uint64_t{8} * at - held; }
 };
-HWY_INLINE Code TakeCode(std::uint64_t& window, int bits, std::uint64_t mask,
-                         std::uint64_t& length) {
-  const auto zeros = static_cast<std::uint64_t>(std::countr_zero(window));
-  // A window that is used up gives 64; the shifts then do no matter.
-  const std::uint64_t shift = zeros & 63;
-  const std::uint64_t remainder = ((window >> 1) >> shift) & mask;
-  window = ((window >> 1) >> bits) >> shift;  // only the last shift waits for the count
-  length += zeros + static_cast<std::uint64_t>(bits) + 1;
-  return {zeros, remainder};
+
+HWY_INLINE std::uint64_t LoadWord(const std::byte* in) {
+  std::uint64_t word;
+  std::memcpy(&word, in, sizeof word);
+  return word;
 }
 
-std::size_t RiceDecode(const std::byte* in, std::size_t size, int bits, RiceCursor& cursor,
-                       std::uint32_t* HWY_RESTRICT positions, std::size_t n) {
-  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
-  std::uint64_t bit = cursor.bit;
-  std::uint64_t next = cursor.next;
-  std::size_t i = 0;
-  // The lowest `held` <= 63 bits of `window` are the stream's next; above them are the bits that
-  // follow, or zeros. `at` is the byte that the first bit not held is in.
-  std::uint64_t window = 0;
-  std::size_t at = bit / 8;
-  if (at + sizeof window > size) return 0;
-  std::memcpy(&window, in + at, sizeof window);
-  window >>= bit % 8;
-  std::uint64_t held = 56 - bit % 8;
-  at += 7;
-  for (; i + kGroup <= n && at + sizeof window <= size; i += kGroup) {
-    // Fill up to 56 bits or more without waiting for the bits before: after Giesen, "Reading bits
-    // in far too many ways", part 2, variant 4.
-    std::uint64_t word;
-    std::memcpy(&word, in + at, sizeof word);
-    window |= word << held;
-    at += (63 - held) >> 3;
-    held |= 56;
-    std::uint64_t length = 0;
-    std::uint64_t rest = window;
-    const Code a = TakeCode(rest, bits, mask, length);
-    const Code b = TakeCode(rest, bits, mask, length);
-    const Code c = TakeCode(rest, bits, mask, length);
-    const Code d = TakeCode(rest, bits, mask, length);
-    if (HWY_UNLIKELY(length > held)) break;
-    window = rest;
-    held -= length;
-    bit += length;
-    positions[i] = static_cast<std::uint32_t>(next += (a.quotient << bits) + a.remainder);
-    positions[i + 1] = static_cast<std::uint32_t>(next += (b.quotient << bits) + b.remainder + 1);
-    positions[i + 2] = static_cast<std::uint32_t>(next += (c.quotient << bits) + c.remainder + 1);
-    positions[i + 3] = static_cast<std::uint32_t>(next += (d.quotient << bits) + d.remainder + 1);
-    ++next;
+/// There must be eight bytes from there on.
+HWY_INLINE Chain StartChain(const std::byte* in, std::uint64_t bit, std::uint64_t next) {
+  return {.at = bit / 8 + 7,
+          .window = LoadWord(in + bit / 8) >> (bit % 8),
+          .held = 56 - bit % 8,
+          .next = next};
+}
+
+/// Reads `group` codes, for which eight bytes must be there from `at` on. @returns false, with the
+/// chain where it was, when they have more bits than are held.
+template <int group>
+HWY_INLINE bool TakeCodes(const std::byte* in, int bits, std::uint64_t mask, Chain& chain,
+                          std::uint32_t* HWY_RESTRICT positions) {
+  // Fill up to 56 bits or more without waiting for the bits before: after Giesen, "Reading bits in
+  // far too many ways", part 2, variant 4.
+  chain.window |= LoadWord(in + chain.at) << chain.held;
+  chain.at += (63 - chain.held) >> 3;
+  chain.held |= 56;
+  std::uint64_t window = chain.window;
+  std::uint64_t next = chain.next;
+  std::uint64_t length = static_cast<std::uint64_t>(group) * static_cast<std::uint64_t>(bits + 1);
+  for (int i = 0; i < group; ++i) {
+    const auto zeros = static_cast<std::uint64_t>(std::countr_zero(window));
+    const std::uint64_t shift = zeros & 63;  // a window that is used up gives 64: too long anyway
+    const std::uint64_t rest = window >> 1;
+    next += (zeros << bits) + ((rest >> shift) & mask);
+    positions[i] = static_cast<std::uint32_t>(next++);
+    window = (rest >> bits) >> shift;  // only this shift waits for the count
+    length += zeros;
   }
-  cursor.bit = bit;
-  cursor.next = next;
+  if (HWY_UNLIKELY(length > chain.held)) return false;
+  chain.window = window;
+  chain.held -= length;
+  chain.next = next;
+  return true;
+}
+
+/// Reads one code at `bit`. @returns false when it has more bits than one look shows.
+HWY_INLINE bool TakeCode(std::span<const std::byte> in, int bits, std::uint64_t& bit,
+                         std::uint64_t& next) {
+  const std::uint64_t window = load_word(in, bit / 8) >> (bit % 8);
+  const auto zeros = static_cast<std::uint64_t>(std::countr_zero(window));
+  const std::uint64_t length = zeros + 1 + static_cast<std::uint64_t>(bits);
+  if (length > BitReader::kMostBits || bit + length > 8 * in.size()) return false;
+  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+  next += (zeros << bits) + ((window >> zeros >> 1) & mask) + 1;
+  bit += length;
+  return true;
+}
+
+/// Reads about n codes as two chains, which share nothing, so that one works while the other waits.
+/// The second starts where the middle should be, as a rule within a code. Codes of this kind fall
+/// into step after a few: at the first bit where both chains see a code begin, the second has been
+/// right from there on, and its positions lack only what was before. Where they do not meet, what
+/// the first chain read stands and the rest is forgotten.
+template <int group>
+std::size_t ReadTwo(std::span<const std::byte> in, int bits, double mean_bits, RiceCursor& cursor,
+                    std::uint32_t* HWY_RESTRICT positions, std::size_t n) {
+  const std::size_t half = (n - kSpare) / 2 / group * group;
+  const double distance =
+      std::min(mean_bits * static_cast<double>(half), 8 * static_cast<double>(in.size()));
+  const std::uint64_t guess = cursor.bit + static_cast<std::uint64_t>(distance);
+  if (guess / 8 + 16 > in.size()) return 0;
+  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+  std::uint32_t* const ahead = positions + half + kSpare;  // counted from 0
+  Chain first = StartChain(in.data(), cursor.bit, cursor.next);
+  Chain second = StartChain(in.data(), guess, 0);
+  std::size_t read = 0;
+  // The second is ahead at first; where it is not any more, its end may be the nearer one.
+  while (read < half && std::max(first.at, second.at) + 8 <= in.size()) {
+    const Chain before = first;
+    if (!TakeCodes<group>(in.data(), bits, mask, first, positions + read)) break;
+    if (!TakeCodes<group>(in.data(), bits, mask, second, ahead + read)) {
+      first = before;  // so that both have read as many
+      break;
+    }
+    read += group;
+  }
+  std::uint64_t bit = first.bit();
+  std::uint64_t next = first.next;
+  std::uint64_t bit_ahead = guess;
+  std::uint64_t next_ahead = 0;
+  std::size_t count = read;
+  std::size_t skip = 0;  // codes of the second chain that are none
+  bool meet = bit + kFar > bit_ahead;
+  while (meet && bit != bit_ahead) {
+    if (bit < bit_ahead) {
+      meet = count < half + kSpare && TakeCode(in, bits, bit, next);
+      if (meet) positions[count++] = static_cast<std::uint32_t>(next - 1);
+    } else {
+      meet = skip < read && TakeCode(in, bits, bit_ahead, next_ahead);
+      ++skip;
+    }
+  }
+  if (!meet || skip > read) {
+    cursor = {.bit = bit, .next = next};
+    return count;
+  }
+  const hn::ScalableTag<std::uint32_t> d;
+  const std::uint64_t before = next - next_ahead;
+  const auto offset = hn::Set(d, static_cast<std::uint32_t>(before));
+  std::size_t i = skip;
+  // Downwards in memory, so that nothing is overwritten before it is read.
+  for (; i + hn::Lanes(d) <= read; i += hn::Lanes(d), count += hn::Lanes(d)) {
+    hn::StoreU(hn::Add(hn::LoadU(d, ahead + i), offset), d, positions + count);
+  }
+  for (; i < read; ++i) positions[count++] = ahead[i] + static_cast<std::uint32_t>(before);
+  cursor = {.bit = second.bit(), .next = before + second.next};
+  return count;
+}
+
+template <int group>
+std::size_t ReadAll(std::span<const std::byte> in, int bits, double mean_bits, RiceCursor& cursor,
+                    std::uint32_t* HWY_RESTRICT positions, std::size_t n) {
+  std::size_t i = 0;
+  if (n >= kTwoLeast) i = ReadTwo<group>(in, bits, mean_bits, cursor, positions, n);
+  if (cursor.bit / 8 + 8 > in.size()) return i;
+  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+  Chain chain = StartChain(in.data(), cursor.bit, cursor.next);
+  while (i + group <= n && chain.at + 8 <= in.size() &&
+         TakeCodes<group>(in.data(), bits, mask, chain, positions + i)) {
+    i += group;
+  }
+  cursor = {.bit = chain.bit(), .next = chain.next};
+  for (; i < n && n - i < group && TakeCode(in, bits, cursor.bit, cursor.next); ++i) {
+    positions[i] = static_cast<std::uint32_t>(cursor.next - 1);
+  }
   return i;
+}
+
+/// As many codes at a time as nearly always have 56 bits at most: of b bits and the unary part,
+/// whose mean is 1.6 to 2.6 bits where the writer chose b.
+std::size_t RiceDecode(std::span<const std::byte> in, int bits, double mean_bits,
+                       RiceCursor& cursor, std::uint32_t* positions, std::size_t n) {
+  if (bits <= 7) return ReadAll<4>(in, bits, mean_bits, cursor, positions, n);
+  if (bits <= 11) return ReadAll<3>(in, bits, mean_bits, cursor, positions, n);
+  if (bits <= 20) return ReadAll<2>(in, bits, mean_bits, cursor, positions, n);
+  return ReadAll<1>(in, bits, mean_bits, cursor, positions, n);
 }
 
 }  // namespace
@@ -170,10 +273,10 @@ std::size_t rice_encode(std::span<const std::uint32_t> positions, int bits,
                                           out.size());
 }
 
-std::size_t rice_decode(std::span<const std::byte> payload, int bits, RiceCursor& cursor,
-                        std::span<std::uint32_t> positions) {
-  return HWY_DYNAMIC_DISPATCH(RiceDecode)(payload.data(), payload.size(), bits, cursor,
-                                          positions.data(), positions.size());
+std::size_t rice_decode(std::span<const std::byte> payload, int bits, double mean_bits,
+                        RiceCursor& cursor, std::span<std::uint32_t> positions) {
+  return HWY_DYNAMIC_DISPATCH(RiceDecode)(payload, bits, mean_bits, cursor, positions.data(),
+                                          positions.size());
 }
 
 }  // namespace thinpipe

@@ -24,10 +24,11 @@ struct RiceCursor {
 
 /// Reads codes for as long as they are short and well before the payload's end: the common case.
 /// Reads no byte outside the payload; says nothing about what follows where it stops.
+/// @param mean_bits  about how long a code is; a wrong one costs time only
 /// @param positions  filled from the front, at most 2^20; ascending, truncated to 32 bits: in range
 ///                   if and only if cursor.next is afterwards
 /// @returns how many were read: fewer than positions.size() where the next code needs care
-std::size_t rice_decode(std::span<const std::byte> payload, int bits, RiceCursor& cursor,
-                        std::span<std::uint32_t> positions);
+std::size_t rice_decode(std::span<const std::byte> payload, int bits, double mean_bits,
+                        RiceCursor& cursor, std::span<std::uint32_t> positions);
 
 }  // namespace thinpipe

@@ -54,8 +54,12 @@ TEST(Rice, ReadsAPrefixOfThem) {
         RiceCursor start;
         for (std::size_t first = 0; first < std::min<std::size_t>(20, gaps.size()); ++first) {
           RiceCursor cursor = start;
+          // The true mean, and wrong ones.
+          const double mean = 8.0 * static_cast<double>(bytes.size()) /
+                              static_cast<double>(gaps.size()) *
+                              (first % 3 == 0 ? 1 : 0.3 * static_cast<double>(first));
           Positions read(gaps.size() - first);
-          const std::size_t count = rice_decode(bytes, bits, cursor, read);
+          const std::size_t count = rice_decode(bytes, bits, mean, cursor, read);
           ASSERT_LE(count, read.size());
           std::uint64_t bit = start.bit;
           for (std::size_t i = 0; i < count; ++i) {
@@ -79,12 +83,14 @@ TEST(Rice, ReadsNearlyAllWhereCodesAreShort) {
     for (const auto& [density, bits] : {std::pair{0.1, 3}, {0.01, 6}, {0.001, 9}}) {
       const Positions positions = testing::positions_at(density, 4000000, 2);
       const auto bytes = slowly(positions, bits);
+      const double mean =
+          8.0 * static_cast<double>(bytes.size()) / static_cast<double>(positions.size());
       RiceCursor cursor;
       std::size_t calls = 0;
       std::size_t read = 0;
       Positions out(positions.size());
       for (; read < positions.size(); ++calls) {
-        read += rice_decode(bytes, bits, cursor, std::span(out).subspan(read));
+        read += rice_decode(bytes, bits, mean, cursor, std::span(out).subspan(read));
         if (positions.size() - read < 64) break;
         const std::uint64_t zeros = positions[read] - cursor.next;  // one over the obstacle
         cursor.bit += (zeros >> bits) + 1 + static_cast<std::uint64_t>(bits);

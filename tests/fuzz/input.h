@@ -1,0 +1,45 @@
+// What the fuzz targets share: taking apart the bytes they are given, and failing.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string>
+
+/// What libFuzzer calls, and replay.cc. Returns 0; whatever is wrong ends the program.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace thinpipe::fuzz {
+
+/// Ends the program unless `good`: libFuzzer then keeps the input.
+inline void require(bool good, const std::string& what) {
+  if (good) return;
+  std::fprintf(stderr, "failed: %s\n", what.c_str());
+  std::abort();
+}
+
+/// Gives numbers off the front of an input, zeros once it has ended.
+class Input {
+ public:
+  Input(const std::uint8_t* data, std::size_t size)
+      : bytes_(std::as_bytes(std::span(data, size))) {}
+
+  template <class T>
+  T get() {
+    T value = 0;
+    const std::size_t size = std::min(sizeof value, bytes_.size());
+    if (size > 0) std::memcpy(&value, bytes_.data(), size);
+    bytes_ = bytes_.subspan(size);
+    return value;
+  }
+  std::span<const std::byte> rest() const { return bytes_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace thinpipe::fuzz

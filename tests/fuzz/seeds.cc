@@ -1,0 +1,139 @@
+// Writes small seeds into the folders of a corpus: well-formed inputs of each target, from which a
+// fuzzer finds its way to what is not. Deterministic: what is there already stays as it is.
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "compressors/encode/position_codec.h"
+#include "compressors/random.h"
+#include "compressors/registry.h"
+#include "tests/fuzz/specs.h"
+#include "tests/trace/temporary_folder.h"
+#include "workloads/trace/synthetic.h"
+
+namespace thinpipe::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+using Bytes = std::string;
+
+void write(const fs::path& folder, const std::string& name, const Bytes& bytes) {
+  fs::create_directories(folder);
+  std::ofstream(folder / name, std::ios::binary) << bytes;
+}
+
+template <class T>
+void put(Bytes& bytes, T value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::string file_name(const std::string& spec) {
+  std::string name = spec;
+  for (char& letter : name) {
+    if (letter == ':' || letter == '=') letter = '-';
+  }
+  return name;
+}
+
+/// The first bytes of the inputs of decode and round_trip: see take_subject().
+Bytes subject(const std::string& spec, std::uint8_t rows, std::uint8_t columns) {
+  Bytes bytes;
+  put(bytes, key_of(spec));
+  put(bytes, rows);
+  put(bytes, columns);
+  return bytes;
+}
+
+void write_decode_seed(const fs::path& corpus, const std::string& spec, bool needs_squares) {
+  constexpr std::uint8_t kRows = 6;
+  constexpr std::uint8_t kColumns = 7;
+  const auto compressor =
+      make_compressor(parse_spec(spec),
+                      {.name = "t", .shape = {kRows, kColumns}, .elements = kRows * kColumns}, {});
+  SplitMix64 random(1);
+  std::vector<float> gradient;
+  for (int i = 0; i < kRows * kColumns; ++i) {
+    gradient.push_back(static_cast<float>(random.below(1000)) - 500);
+  }
+  std::vector<float> squares;
+  if (needs_squares) {
+    for (float value : gradient) squares.push_back(value * value / 1e6F);
+  }
+  std::vector<std::byte> payload(compressor->max_encoded_size());
+  const auto report = compressor->encode({.values = gradient, .squares = squares}, payload);
+  Bytes bytes = subject(spec, kRows, kColumns);
+  bytes.append(reinterpret_cast<const char*>(payload.data()), report.encoded_bytes);
+  write(corpus / "decode", file_name(spec), bytes);
+}
+
+void write_round_trip_seed(const fs::path& corpus, const std::string& spec) {
+  Bytes bytes = subject(spec, 5, 9);
+  put(bytes, std::uint8_t{1});  // the second target
+  for (std::uint32_t value : {0x3f800000U, 0x80000000U, 1U, 0x7f7fffffU, 0xc0000000U}) {
+    put(bytes, value);  // 1, -0, the least denormal, the greatest number, -2
+  }
+  write(corpus / "round_trip", file_name(spec), bytes);
+}
+
+void write_position_seeds(const fs::path& corpus) {
+  for (std::uint32_t elements : {100U, 70000U, 0xffffffffU}) {
+    Bytes bytes("\0\x07", 2);  // gaps; blocks of changing sizes
+    put(bytes, elements);
+    for (int gap : {0, 3, 0, 9, 20, 0, 0, 1}) bytes.push_back(static_cast<char>(gap));
+    bytes.push_back('\xff');
+    put(bytes, std::uint32_t{66000});
+    write(corpus / "positions", "gaps-of-" + std::to_string(elements), bytes);
+  }
+  const auto& names = position_codec_names();
+  for (std::size_t codec = 0; codec < names.size(); ++codec) {
+    const std::vector<std::uint32_t> positions = {2, 3, 7, 30, 31, 79};
+    std::vector<std::byte> encoded(make_position_codec(names[codec])->max_size(6, 80));
+    ByteWriter out(encoded);
+    make_position_codec(names[codec])->encode(positions, 80, out);
+    Bytes bytes("\x01\x07", 2);
+    put(bytes, std::uint32_t{80});
+    put(bytes, static_cast<std::uint8_t>(codec));
+    put(bytes, std::uint16_t{6});
+    bytes.append(reinterpret_cast<const char*>(encoded.data()), out.size());
+    write(corpus / "positions", "bytes-" + names[codec], bytes);
+  }
+}
+
+void write_trace_seeds(const fs::path& corpus) {
+  const TemporaryFolder temporary;
+  make_synthetic_trace(temporary / "trace",
+                       {.shapes = {{3, 2}, {5}}, .ranks = 1, .steps = 1, .squares = true});
+  fs::create_directories(corpus / "trace");
+  fs::create_directories(corpus / "safetensors");
+  const auto replace = fs::copy_options::overwrite_existing;
+  fs::copy_file(temporary / "trace/trace.json", corpus / "trace/synthetic", replace);
+  fs::copy_file(temporary / "trace/rank-000/step-00000000.safetensors",
+                corpus / "safetensors/synthetic", replace);
+}
+
+void write_all(const fs::path& corpus) {
+  for (const MethodInfo& method : methods()) {
+    write_decode_seed(corpus, method.name, method.needs_squares);
+    write_round_trip_seed(corpus, method.name);
+    write(corpus / "spec", method.name, Parameters(method.parameters, {method.name, {}}).text());
+  }
+  for (const std::string& positions : position_codec_names()) {
+    const std::string spec = "topk:positions=" + positions;
+    if (positions != "raw32") write_decode_seed(corpus, spec, false);
+  }
+  write(corpus / "spec", "alternatives", "topk|dgc:ratio=0.1|0.01,delay=2");
+  write_position_seeds(corpus);
+  write_trace_seeds(corpus);
+}
+
+}  // namespace
+}  // namespace thinpipe::fuzz
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: fuzz_seeds FOLDER\n";
+    return 2;
+  }
+  thinpipe::fuzz::write_all(argv[1]);
+  return 0;
+}
