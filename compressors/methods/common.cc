@@ -73,14 +73,15 @@ RatioSchedule ratio_of(const Parameters& parameters, const std::string& name) {
 }
 
 std::vector<ParameterInfo> memory_parameters(const std::string& default_memory,
-                                             const std::string& default_delay) {
+                                             const std::string& default_delay,
+                                             const std::string& default_decay) {
   ParameterInfo momentum =
       real_parameter("momentum", "0.9", "factor on the velocity (memory=momentum)", 0, 1);
   return {
       choice_parameter("memory", default_memory, "what is kept of what was not sent",
                        {"none", "residual", "clear", "momentum", "ef21"}),
-      real_parameter("decay", "1", "factor on the residual in every step (memory=residual|clear)",
-                     0, 1),
+      real_parameter("decay", default_decay,
+                     "factor on the residual in every step (memory=residual|clear)", 0, 1),
       momentum,
       flag_parameter("nesterov", "false", "Nesterov's velocity (memory=momentum)"),
       flag_parameter("masking", "true", "stop the velocity where sent (memory=momentum)"),

@@ -38,7 +38,8 @@ RatioSchedule ratio_of(const Parameters& parameters, const std::string& name = "
 /// `memory` and what belongs to each kind of it, and `delay`; read by make_memory() and
 /// period_of().
 std::vector<ParameterInfo> memory_parameters(const std::string& default_memory,
-                                             const std::string& default_delay = "1");
+                                             const std::string& default_delay = "1",
+                                             const std::string& default_decay = "1");
 std::unique_ptr<Memory> make_memory(const Parameters& parameters, std::size_t elements);
 std::uint64_t period_of(const Parameters& parameters);
 

@@ -13,7 +13,8 @@ MethodInfo dense_method(const DenseMethod& method) {
   info.summary = method.summary;
   info.source = method.source;
   info.aggregation = method.aggregation;
-  info.parameters = join({method.parameters, memory_parameters(method.memory, method.delay)});
+  info.parameters =
+      join({method.parameters, memory_parameters(method.memory, method.delay, method.decay)});
   // A delay of n steps sends one payload for n gradients.
   info.expected_bits = [bits = method.expected_bits](const Parameters& parameters) {
     return bits(parameters) / static_cast<double>(period_of(parameters));

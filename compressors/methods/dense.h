@@ -18,6 +18,7 @@ struct DenseMethod {
   Aggregation aggregation = Aggregation::kAllGather;
   std::string memory = "none";                 ///< default of the shared parameter
   std::string delay = "1";                     ///< default of the shared parameter
+  std::string decay = "1";                     ///< of the residual
   std::vector<ParameterInfo> parameters = {};  ///< its own
   std::function<std::unique_ptr<Quantizer>(const Parameters&, const TensorInfo&,
                                            const CompressorSettings&)>

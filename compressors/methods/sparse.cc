@@ -41,7 +41,7 @@ MethodInfo sparse_method(const SparseMethod& method) {
   const bool has_ratio = !method.ratio_name.empty();
   info.parameters = join(
       {has_ratio ? ratio_parameters(method.ratio, method.ratio_name) : std::vector<ParameterInfo>{},
-       method.parameters, memory_parameters(method.memory, method.delay),
+       method.parameters, memory_parameters(method.memory, method.delay, method.decay),
        encoding_parameters(method.values, method.positions)});
   info.expected_bits = [method, has_ratio](const Parameters& parameters) {
     const double density =

@@ -27,6 +27,7 @@ struct SparseMethod {
   std::string ratio = "0.001";
   std::string memory = "residual";
   std::string delay = "1";
+  std::string decay = "1";
   std::string values = "fp32";
   std::string positions = "raw32";
   std::vector<ParameterInfo> parameters = {};  ///< its own

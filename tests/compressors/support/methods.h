@@ -47,6 +47,12 @@ inline const std::vector<std::string>& all_specs() {
       "fp8:block=32,format=e5m2,rounding=stochastic,scale=e8m0",
       "mxfp4",
       "mxfp4:hadamard=true,memory=ef21",
+      "powersgd",
+      "powersgd:memory=none,rank=1",
+      "powersgd:memory=ef21,rank=6,warm=false",
+      "sparseloco",
+      "sparseloco:chunk=64,k=6,values=exp4,delay=2",
+      "ef21",
       "sbc",
       "sbc:p=0.01,delay=10",
       "sbc:p=0.1,memory=momentum,positions=run16",
@@ -58,11 +64,20 @@ inline const std::vector<std::string>& all_specs() {
   return specs;
 }
 
+/// A matrix as square as the elements allow: methods that look at the shape then see one.
+inline std::vector<std::int64_t> matrix_shape(std::size_t elements) {
+  std::int64_t rows = 1;
+  const auto n = static_cast<std::int64_t>(elements);
+  for (std::int64_t side = 1; side * side <= n; ++side) {
+    if (n % side == 0) rows = side;
+  }
+  return {rows, n / rows};
+}
+
 inline std::unique_ptr<Compressor> make(const std::string& spec, std::size_t elements,
                                         const std::string& name = "layer.weight") {
-  return make_compressor(
-      parse_spec(spec),
-      {.name = name, .shape = {static_cast<std::int64_t>(elements)}, .elements = elements}, {});
+  return make_compressor(parse_spec(spec),
+                         {.name = name, .shape = matrix_shape(elements), .elements = elements}, {});
 }
 
 struct Encoded {

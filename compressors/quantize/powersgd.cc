@@ -1,0 +1,151 @@
+// One step of subspace iteration a time: p = orthogonalised c q, q = c^T p (alg. 1 of the paper).
+#include "compressors/quantize/powersgd.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compressors/kernels/low_rank.h"
+#include "compressors/kernels/nonfinite.h"
+#include "compressors/quantize/fp32.h"
+#include "compressors/random.h"
+
+namespace thinpipe {
+namespace {
+
+double dot(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  }
+  return sum;
+}
+
+bool all_finite(std::span<const float> x) { return first_non_finite(x) == kAllFinite; }
+
+class PowerSgdQuantizer : public Quantizer {
+ public:
+  PowerSgdQuantizer(const LowRankShape& shape, const PowerSgdOptions& options)
+      : shape_(shape),
+        warm_start_(options.warm_start),
+        seed_(options.seed),
+        p_(shape.rows * shape.rank),
+        q_(shape.columns * shape.rank),
+        decoded_p_(p_.size()),
+        decoded_q_(q_.size()) {
+    PowerSgdQuantizer::reset();
+  }
+
+  std::size_t max_encoded_size(std::size_t /*elements*/) const override {
+    return (p_.size() + q_.size()) * sizeof(float);
+  }
+
+  QuantizeReport encode(std::span<const float> c, const QuantizeContext& /*context*/,
+                        std::span<float> remainder, ByteWriter& out) override {
+    if (!warm_start_) reset();
+    renew_empty_columns();
+    low_rank_left(shape_, c.data(), q_.data(), p_.data());
+    if (all_finite(p_)) orthogonalize(p_, shape_.rows);
+    low_rank_right(shape_, c.data(), p_.data(), q_.data());
+    if (!all_finite(p_) || !all_finite(q_)) {
+      // A NaN or an overflow anywhere would reach every element: nothing is sent.
+      std::fill(p_.begin(), p_.end(), 0.0F);
+      std::fill(q_.begin(), q_.end(), 0.0F);
+    }
+    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
+    out.put_bytes(std::as_bytes(std::span<const float>(q_)));
+    if (!remainder.empty()) {
+      low_rank_subtract(shape_, p_.data(), q_.data(), c.data(), remainder.data());
+    }
+    return {.nonzero = c.size(), .passes = remainder.empty() ? 2 : 3};
+  }
+
+  void decode_add(ByteReader in, float factor, std::span<float> out) const override {
+    get_floats(in, decoded_p_, "p");
+    get_floats(in, decoded_q_, "q");
+    in.expect_end();
+    low_rank_add(shape_, decoded_p_.data(), decoded_q_.data(), factor, out.data());
+  }
+
+  void reset() override {
+    std::fill(q_.begin(), q_.end(), 0.0F);
+    renew_empty_columns();
+  }
+  std::size_t state_size() const override { return q_.size() * sizeof(float); }
+  void save(ByteWriter& out) const override {
+    out.put_bytes(std::as_bytes(std::span<const float>(q_)));
+  }
+  void load(ByteReader& in) override { get_floats(in, q_, "q"); }
+
+ private:
+  /// @throws PayloadError unless all are finite.
+  static void get_floats(ByteReader& in, std::vector<float>& values, const char* what) {
+    const auto bytes = in.get_bytes(values.size() * sizeof(float), what);
+    if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    if (all_finite(values)) return;
+    throw PayloadError(std::string("a number of ") + what + " in the payload is not finite");
+  }
+
+  /// A column of zeros would stay one for ever; it begins anew with random numbers, sums of four
+  /// uniform ones (the paper draws from a normal distribution).
+  void renew_empty_columns() {
+    for (std::size_t k = 0; k < shape_.rank; ++k) {
+      const auto column = std::span(q_).subspan(k * shape_.columns, shape_.columns);
+      if (std::any_of(column.begin(), column.end(), [](float x) { return x != 0; })) continue;
+      SplitMix64 random(seed_ + k);
+      for (float& value : column) {
+        const std::uint64_t word = random.next();
+        std::int64_t sum = -2 * 65535;
+        for (int part = 0; part < 4; ++part) sum += (word >> (16 * part)) & 0xffff;
+        value = static_cast<float>(sum) * 0x1p-16F;
+      }
+    }
+  }
+
+  LowRankShape shape_;
+  bool warm_start_;
+  std::uint64_t seed_;
+  std::vector<float> p_;
+  std::vector<float> q_;
+  mutable std::vector<float> decoded_p_;  ///< workspace of decode_add
+  mutable std::vector<float> decoded_q_;
+};
+
+}  // namespace
+
+void orthogonalize(std::span<float> columns, std::size_t rows) {
+  // What is left of a column after the others' share is taken out is rounding noise below this.
+  constexpr double kDependent = 1e-12;
+  const std::size_t count = rows == 0 ? 0 : columns.size() / rows;
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto column = columns.subspan(k * rows, rows);
+    const double before = dot(column, column);
+    // Twice: the first pass leaves errors where columns are nearly dependent.
+    for (int pass = 0; pass < 2; ++pass) {
+      for (std::size_t other = 0; other < k; ++other) {
+        const auto direction = columns.subspan(other * rows, rows);
+        const double share = dot(direction, column);
+        for (std::size_t i = 0; i < rows; ++i) {
+          column[i] = static_cast<float>(static_cast<double>(column[i]) -
+                                         share * static_cast<double>(direction[i]));
+        }
+      }
+    }
+    const double left = dot(column, column);
+    const double scale = left > kDependent * before ? 1 / std::sqrt(left) : 0;
+    for (float& value : column) value = static_cast<float>(static_cast<double>(value) * scale);
+  }
+}
+
+std::unique_ptr<Quantizer> make_powersgd_quantizer(const PowerSgdOptions& options) {
+  LowRankShape shape;
+  if (options.shape.size() >= 2 && options.elements > 0) {
+    shape.rows = static_cast<std::size_t>(options.shape[0]);
+    shape.columns = options.elements / shape.rows;
+    shape.rank = std::min({options.rank, shape.rows, shape.columns});
+  }
+  const std::size_t factors = (shape.rows + shape.columns) * shape.rank;
+  if (shape.rank == 0 || factors >= options.elements) return make_fp32_quantizer();
+  return std::make_unique<PowerSgdQuantizer>(shape, options);
+}
+
+}  // namespace thinpipe

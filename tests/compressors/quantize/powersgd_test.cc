@@ -1,0 +1,172 @@
+#include "compressors/quantize/powersgd.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "compressors/registry.h"
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/methods.h"
+
+namespace thinpipe {
+namespace {
+
+using testing::decode;
+using testing::encode;
+
+std::unique_ptr<Compressor> make(const std::string& spec, std::vector<std::int64_t> shape,
+                                 int rank = 0) {
+  std::size_t elements = 1;
+  for (std::int64_t side : shape) elements *= static_cast<std::size_t>(side);
+  return make_compressor(parse_spec(spec),
+                         {.name = "w", .shape = std::move(shape), .elements = elements},
+                         {.seed = 4, .rank = rank});
+}
+
+double norm(std::span<const float> x) {
+  double sum = 0;
+  for (float value : x) sum += static_cast<double>(value) * static_cast<double>(value);
+  return std::sqrt(sum);
+}
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  std::vector<float> difference(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) difference[i] = a[i] - b[i];
+  return norm(difference);
+}
+
+/// A matrix of that rank.
+std::vector<float> matrix(std::size_t rows, std::size_t columns, std::size_t rank) {
+  const auto a = testing::bell(rows * rank, 1);
+  const auto b = testing::bell(columns * rank, 2);
+  std::vector<float> m(rows * columns, 0.0F);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      for (std::size_t k = 0; k < rank; ++k) {
+        m[i * columns + j] += a[i * rank + k] * b[j * rank + k];
+      }
+    }
+  }
+  return m;
+}
+
+TEST(Orthogonalize, ColumnsAreOrthonormalOrZero) {
+  constexpr std::size_t kRows = 50;
+  auto columns = testing::heavy(4 * kRows, 1);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    columns[2 * kRows + i] = 2 * columns[i] - columns[kRows + i];  // the third depends on them
+  }
+  orthogonalize(columns, kRows);
+  for (std::size_t a = 0; a < 4; ++a) {
+    for (std::size_t b = 0; b <= a; ++b) {
+      double sum = 0;
+      for (std::size_t i = 0; i < kRows; ++i) {
+        sum += static_cast<double>(columns[a * kRows + i]) *
+               static_cast<double>(columns[b * kRows + i]);
+      }
+      EXPECT_NEAR(sum, a == b && a != 2 ? 1 : 0, 1e-6) << a << ' ' << b;
+    }
+  }
+}
+
+TEST(PowerSgd, PayloadIsBothFactors) {
+  EXPECT_EQ(make("powersgd", {30, 5, 4})->max_encoded_size(), 4U * (30 + 20) * 4);
+  EXPECT_EQ(make("powersgd:rank=1", {30, 20})->max_encoded_size(), 50U * 4);
+  // Fewer than two dimensions, or no gain: the array itself.
+  EXPECT_EQ(make("powersgd", {30})->max_encoded_size(), 30U * 4);
+  EXPECT_EQ(make("powersgd", {8, 8})->max_encoded_size(), 64U * 4);
+  EXPECT_EQ(make("powersgd", {})->max_encoded_size(), 4U);
+  EXPECT_EQ(make("powersgd", {0, 8})->max_encoded_size(), 0U);
+  const std::vector<float> small = {1, 2, 3};
+  const auto dense = make("powersgd", {3});
+  EXPECT_EQ(decode(*dense, encode(*dense, small).payload), small);
+}
+
+TEST(PowerSgd, IsExactForMatricesOfItsRank) {
+  for (std::size_t rank : {1UL, 2UL, 4UL}) {
+    const auto m = matrix(60, 40, rank);
+    const auto compressor = make("powersgd:memory=none", {60, 40});
+    const auto decoded = decode(*compressor, encode(*compressor, m).payload);
+    EXPECT_LT(distance(decoded, m), 1e-5 * norm(m)) << rank;
+  }
+}
+
+TEST(PowerSgd, WarmStartComesToTheBestApproximation) {
+  // A matrix of rank 2 with a little of another: the best rank-2 error is at most what was added.
+  auto m = matrix(60, 40, 2);
+  const auto noise = testing::bell(m.size(), 9);
+  for (std::size_t i = 0; i < m.size(); ++i) m[i] += 0.05F * noise[i];
+  const auto warm = make("powersgd:memory=none,rank=2", {60, 40});
+  const auto cold = make("powersgd:memory=none,rank=2,warm=false", {60, 40});
+  double first = 0;
+  double last = 0;
+  for (std::uint64_t step = 0; step < 10; ++step) {
+    last = distance(decode(*warm, encode(*warm, m, step).payload), m);
+    if (step == 0) first = last;
+    EXPECT_DOUBLE_EQ(distance(decode(*cold, encode(*cold, m, step).payload), m), first);
+  }
+  EXPECT_LT(last, first);
+  EXPECT_LE(last, 0.05 * norm(noise));
+}
+
+TEST(PowerSgd, InputsAreDecodedOrStillInTheResidual) {
+  constexpr std::size_t kElements = 60UL * 40UL;
+  const auto compressor = make("powersgd:rank=2", {60, 40});
+  std::vector<double> inputs(kElements, 0.0);
+  std::vector<double> decoded(kElements, 0.0);
+  std::vector<double> scale(kElements, 0.0);
+  for (std::uint64_t step = 0; step < 100; ++step) {
+    const auto gradient = testing::heavy(kElements, step);
+    const auto values = decode(*compressor, encode(*compressor, gradient, step).payload);
+    for (std::size_t i = 0; i < kElements; ++i) {
+      inputs[i] += static_cast<double>(gradient[i]);
+      decoded[i] += static_cast<double>(values[i]);
+      scale[i] +=
+          std::fabs(static_cast<double>(gradient[i])) + std::fabs(static_cast<double>(values[i]));
+    }
+  }
+  // The residual is the state's floats before those of q, at its end.
+  std::vector<std::byte> state;
+  compressor->save_state(state);
+  std::vector<float> residual(kElements);
+  std::memcpy(residual.data(), state.data() + state.size() - (kElements + 2UL * 40) * sizeof(float),
+              kElements * sizeof(float));
+  for (std::size_t i = 0; i < kElements; ++i) {
+    ASSERT_NEAR(inputs[i], decoded[i] + static_cast<double>(residual[i]), 200 * 0x1p-24 * scale[i]);
+  }
+}
+
+TEST(PowerSgd, FirstFactorIsTheSameForAllWorkers) {
+  const auto m = matrix(30, 40, 6);
+  const auto a = make("powersgd", {30, 40}, 0);
+  const auto b = make("powersgd", {30, 40}, 1);
+  EXPECT_EQ(encode(*a, m).payload, encode(*b, m).payload);
+}
+
+TEST(PowerSgd, ComesBackFromZerosAndFromNumbersThatAreNone) {
+  const auto m = matrix(30, 40, 3);
+  for (float bad : {0.0F, std::nanf(""), std::numeric_limits<float>::infinity(), 3e38F}) {
+    const auto compressor = make("powersgd:memory=none", {30, 40});
+    std::vector<float> nothing(m.size(), 0.0F);
+    nothing[17] = bad;
+    nothing[18] = bad;
+    const auto decoded = decode(*compressor, encode(*compressor, nothing).payload);
+    for (float value : decoded) ASSERT_TRUE(std::isfinite(value));
+    EXPECT_LT(distance(decode(*compressor, encode(*compressor, m).payload), m), 1e-5 * norm(m));
+  }
+}
+
+TEST(PowerSgd, RefusesNumbersThatAreNone) {
+  const auto compressor = make("powersgd", {30, 40});
+  const auto payload = encode(*compressor, matrix(30, 40, 4)).payload;
+  for (std::size_t at : {0UL, 30UL * 4, payload.size() / 4 - 1}) {
+    auto damaged = payload;
+    const float infinity = std::numeric_limits<float>::infinity();
+    std::memcpy(damaged.data() + at * 4, &infinity, 4);
+    EXPECT_THROW(decode(*compressor, damaged), PayloadError) << at;
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe
