@@ -37,7 +37,7 @@ class ChunkedTopK : public Selector {
       limit = k == chunk.size() ? 0 : limit_for(chunk, k, limit);
       candidates_.count = compact(chunk, KeyOrder::kMagnitude, limit, candidates_.positions.data(),
                                   candidates_.values.data());
-      lowest = std::min(lowest, top_k_.refine(KeyOrder::kMagnitude, k, kMaxKey, candidates_));
+      lowest = std::min(lowest, top_k_.refine(KeyOrder::kMagnitude, k, candidates_));
       for (std::size_t i = 0; i < k; ++i) {
         selection.positions[selection.count + i] =
             candidates_.positions[i] + static_cast<std::uint32_t>(at);
