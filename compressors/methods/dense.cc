@@ -7,6 +7,27 @@
 
 namespace thinpipe {
 
+ParameterInfo bucket_parameter(const std::string& default_value) {
+  return integer_parameter("bucket", default_value,
+                           "elements that share a scale; 0: the whole tensor", 0, 1 << 24);
+}
+
+BucketOptions whole_tensor(const TensorInfo& tensor, const CompressorSettings& settings) {
+  return {.bucket = 0, .stream = random_stream(settings.seed, settings.rank, tensor.name)};
+}
+
+BucketOptions bucket_of(const Parameters& parameters, const TensorInfo& tensor,
+                        const CompressorSettings& settings) {
+  BucketOptions options = whole_tensor(tensor, settings);
+  options.bucket = static_cast<std::size_t>(parameters.integer("bucket"));
+  return options;
+}
+
+double bits_per_bucket(const Parameters& parameters, double bits) {
+  const auto bucket = static_cast<double>(parameters.integer("bucket"));
+  return bucket == 0 ? 0 : bits / bucket;
+}
+
 MethodInfo dense_method(const DenseMethod& method) {
   MethodInfo info;
   info.name = method.name;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compressors/methods/common.h"
+#include "compressors/quantize/bucketed.h"
 #include "compressors/quantize/quantizer.h"
 
 namespace thinpipe {
@@ -26,6 +27,15 @@ struct DenseMethod {
   /// Expected payload bits per element of a large tensor.
   std::function<double(const Parameters&)> expected_bits;
 };
+
+/// `bucket`, for quantisers that may have a scale for every so many elements; 0: one for all.
+ParameterInfo bucket_parameter(const std::string& default_value);
+/// BucketOptions of the parameter `bucket`, and the tensor's random stream.
+BucketOptions bucket_of(const Parameters& parameters, const TensorInfo& tensor,
+                        const CompressorSettings& settings);
+BucketOptions whole_tensor(const TensorInfo& tensor, const CompressorSettings& settings);
+/// Bits an element that `bits` for every bucket make.
+double bits_per_bucket(const Parameters& parameters, double bits);
 
 /// The method that puts the quantiser into a DensePipeline.
 MethodInfo dense_method(const DenseMethod& method);

@@ -6,7 +6,8 @@
 
 #include "compressors/encode/zero_run.h"
 #include "compressors/kernels/buffer.h"
-#include "compressors/kernels/moments.h"
+#include "compressors/kernels/int8.h"
+#include "compressors/kernels/stochastic_ternary.h"
 #include "compressors/kernels/ternary.h"
 
 namespace thinpipe {
@@ -21,16 +22,20 @@ class TernaryQuantizer : public Quantizer {
     return sizeof(float) + quartic_size(elements);
   }
 
-  QuantizeReport encode(std::span<const float> c, const QuantizeContext& /*context*/,
+  QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
                         std::span<float> remainder, ByteWriter& out) override {
     // A product that overflows, an infinity or a NaN would make every decoded value infinite or
     // NaN: the scale is at most the greatest float.
-    float scale = options_.sparsity * magnitude_moments(c).max_magnitude;
+    float scale = options_.sparsity * max_magnitude(c);
     if (!std::isfinite(scale)) scale = std::numeric_limits<float>::max();
     out.put(scale);
     auto* const bytes = reinterpret_cast<std::uint8_t*>(out.free().data());
     std::uint8_t* const packed = options_.zero_run ? packed_.data() : bytes;
-    const std::size_t nonzero = ternary_pack(c, scale, remainder, packed);
+    const std::size_t nonzero =
+        options_.stochastic
+            ? stochastic_ternary_pack(c, scale, random_key(options_.stream, context.step),
+                                      remainder, packed)
+            : ternary_pack(c, scale, remainder, packed);
     const std::size_t count = quartic_size(c.size());
     out.advance(options_.zero_run ? zero_run_encode(packed, count, bytes) : count);
     return {.nonzero = nonzero, .passes = 2};

@@ -1,7 +1,8 @@
-// 3LC's quantiser: three values scaled by the greatest magnitude.
+// Quantisers of three values scaled by the greatest magnitude: 3LC's and a stochastic one.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "compressors/quantize/quantizer.h"
@@ -11,6 +12,9 @@ namespace thinpipe {
 struct TernaryOptions {
   float sparsity = 1;    ///< s in [1, 2): the scale is s * max |c|
   bool zero_run = true;  ///< zero-run encoding after the quartic one
+  /// +-1 with probability |c| / scale, instead of by rounding (3LC section 5.1, "Stoch 3-value").
+  bool stochastic = false;
+  std::uint64_t stream = 0;  ///< random_stream() of the tensor, for stochastic
 };
 
 /// Payload: the scale as a 32-bit float, then quartic bytes, zero-run encoded if asked for.

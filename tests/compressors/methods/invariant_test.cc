@@ -34,13 +34,35 @@ std::vector<float> floats_of_state(const Compressor& compressor, std::size_t fro
 std::vector<float> gradient_of(std::uint64_t step) { return testing::heavy(kElements, 100 + step); }
 
 TEST(Invariant, InputsAreDecodedOrStillInTheResidual) {
-  for (const char* spec :
-       {"topk:ratio=0.01", "topk:ratio=0.05,values=mean", "topk:ratio=0.05,values=bf16",
-        "topk:ratio=0.05,values=int8", "topk:ratio=0.05,values=int2", "topk:ratio=0.05,values=exp4",
-        "topk:ratio=0.05,values=sign", "dgc:memory=residual,ratio=0.01", "sidco:ratio=0.01",
-        "sidco:ratio=0.01,adapt=climb", "3lc", "3lc:s=1.75", "3lc:zre=false", "sbc:p=0.01",
-        "sbc:p=0.01,delay=4", "blockint4:memory=residual", "sdp4bit:memory=residual",
-        "mxfp4:memory=residual,rounding=stochastic"}) {
+  for (const char* spec : {"topk:ratio=0.01",
+                           "topk:ratio=0.05,values=mean",
+                           "topk:ratio=0.05,values=bf16",
+                           "topk:ratio=0.05,values=int8",
+                           "topk:ratio=0.05,values=int2",
+                           "topk:ratio=0.05,values=exp4",
+                           "topk:ratio=0.05,values=sign",
+                           "dgc:memory=residual,ratio=0.01",
+                           "sidco:ratio=0.01",
+                           "sidco:ratio=0.01,adapt=climb",
+                           "3lc",
+                           "3lc:s=1.75",
+                           "3lc:zre=false",
+                           "mqe1bit",
+                           "mqe1bit:bucket=512",
+                           "onebit",
+                           "efsignsgd",
+                           "int8:memory=residual",
+                           "bf16:memory=residual",
+                           "signsgd:memory=residual,scale=0.01",
+                           "terngrad:memory=residual",
+                           "qsgd:memory=residual",
+                           "natural:memory=residual",
+                           "stoch3:memory=residual",
+                           "sbc:p=0.01",
+                           "sbc:p=0.01,delay=4",
+                           "blockint4:memory=residual",
+                           "sdp4bit:memory=residual",
+                           "mxfp4:memory=residual,rounding=stochastic"}) {
     SCOPED_TRACE(spec);
     const auto compressor = make(spec, kElements);
     std::vector<double> inputs(kElements, 0.0);

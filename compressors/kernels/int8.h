@@ -1,0 +1,23 @@
+// Rounding to 255 equal levels, and back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace thinpipe {
+
+/// The greatest |x| by bits (NaN > infinity > finite); 0 when empty.
+float max_magnitude(std::span<const float> x);
+
+/// codes[i] = c[i] * (1 / step) rounded, ties to even, limited to +-127; what is not finite becomes
+/// 0, and so does everything where step is 0. Where `remainder` is not empty it becomes
+/// c - step * code, 0 where that is not finite; it may be the same array as c. `step` is one of
+/// level_step(). @returns the number of codes that are not 0.
+std::size_t int8_quantize(std::span<const float> c, float step, std::span<float> remainder,
+                          std::int8_t* codes);
+
+/// out += step * code
+void int8_add(const std::int8_t* codes, float step, std::span<float> out);
+
+}  // namespace thinpipe

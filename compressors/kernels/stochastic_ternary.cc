@@ -1,0 +1,92 @@
+// The five partitions are five streams, as in ternary.cc; each element has its own threshold.
+#include "compressors/kernels/stochastic_ternary.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "compressors/kernels/ternary.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "compressors/kernels/stochastic_ternary.cc"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+
+#include "compressors/kernels/counter_random-inl.h"
+#include "compressors/kernels/vector_loop-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace thinpipe {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Packs bytes 0 ... bytes - 1, whose five elements all exist. c and left may be the same array.
+std::size_t Pack(const float* c, std::size_t partition, std::size_t bytes, float scale,
+                 RandomKey key, float* left, std::uint8_t* HWY_RESTRICT packed) {
+  std::size_t zeros = 0;
+  ForEachVector(bytes, [&](auto d, std::size_t i) {
+    const hn::RebindToSigned<decltype(d)> di;
+    const hn::Rebind<std::uint8_t, decltype(d)> d8;
+    constexpr std::array<float, 5> kWeights = {81, 27, 9, 3, 1};
+    const auto step = hn::Set(d, scale);
+    auto code = hn::Set(d, static_cast<float>(kQuarticZero));
+    for (std::size_t part = 0; part < kWeights.size(); ++part) {
+      const std::size_t at = part * partition + i;
+      const auto x = hn::LoadU(d, c + at);
+      const auto threshold = hn::Mul(CounterUniform(d, key, at), step);
+      const auto sent = hn::Lt(threshold, hn::Abs(x));
+      code = hn::Add(code, hn::IfThenElseZero(sent, hn::CopySign(hn::Set(d, kWeights[part]), x)));
+      zeros += hn::CountTrue(d, hn::Not(sent));
+      StoreLeft(d, x, hn::IfThenElseZero(sent, hn::CopySign(step, x)), left, at);
+    }
+    hn::StoreU(hn::DemoteTo(d8, hn::ConvertTo(di, code)), d8, packed + i);
+  });
+  return 5 * bytes - zeros;
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace thinpipe
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace thinpipe {
+namespace {
+HWY_EXPORT(Pack);
+}  // namespace
+
+std::size_t stochastic_ternary_pack(std::span<const float> c, float scale, RandomKey key,
+                                    std::span<float> remainder, std::uint8_t* packed) {
+  const std::size_t bytes = quartic_size(c.size());
+  const std::size_t before_last = 4 * bytes;
+  const std::size_t full = c.size() > before_last ? c.size() - before_last : 0;
+  float* const left = remainder.empty() ? nullptr : remainder.data();
+  std::size_t nonzero = HWY_DYNAMIC_DISPATCH(Pack)(c.data(), bytes, full, scale, key, left, packed);
+  // At most four bytes lack elements at the end of the last partitions.
+  for (std::size_t i = full; i < bytes; ++i) {
+    unsigned code = 0;
+    for (std::size_t part = 0; part < 5; ++part) {
+      const std::size_t at = part * bytes + i;
+      unsigned digit = 0;
+      if (at < c.size()) {
+        const float x = c[at];
+        const bool sent =
+            counter_uniform(key, static_cast<std::uint32_t>(at)) * scale < std::fabs(x);
+        digit = !sent ? 1 : std::signbit(x) ? 0 : 2;
+        nonzero += sent ? 1 : 0;
+        if (left != nullptr) {
+          const float difference = x - (sent ? std::copysign(scale, x) : 0.0F);
+          left[at] = std::isfinite(difference) ? difference : 0.0F;
+        }
+      }
+      code = code * 3 + digit;
+    }
+    packed[i] = static_cast<std::uint8_t>(code);
+  }
+  return nonzero;
+}
+
+}  // namespace thinpipe
+#endif  // HWY_ONCE

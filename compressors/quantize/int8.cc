@@ -1,0 +1,35 @@
+// One pass for the step, one that rounds and leaves the error.
+#include "compressors/quantize/int8.h"
+
+#include "compressors/encode/scale.h"
+#include "compressors/kernels/int8.h"
+
+namespace thinpipe {
+namespace {
+
+class Int8Bucket : public BucketCodec {
+ public:
+  std::size_t max_size(std::size_t n) const override { return sizeof(float) + n; }
+  std::size_t encode(std::span<const float> c, const BucketContext& /*context*/,
+                     std::span<float> remainder, ByteWriter& out) override {
+    const float step = level_step(max_magnitude(c), 127);
+    out.put(step);
+    const std::size_t nonzero =
+        int8_quantize(c, step, remainder, reinterpret_cast<std::int8_t*>(out.free().data()));
+    out.advance(c.size());
+    return nonzero;
+  }
+  void decode_add(ByteReader& in, float factor, std::span<float> out) const override {
+    const auto step = in.get<float>("the step");
+    check_scale(step, "the step");
+    const auto codes = in.get_bytes(out.size(), "codes");
+    int8_add(reinterpret_cast<const std::int8_t*>(codes.data()), factor * step, out);
+  }
+  int passes() const override { return 2; }
+};
+
+}  // namespace
+
+std::unique_ptr<BucketCodec> make_int8_bucket() { return std::make_unique<Int8Bucket>(); }
+
+}  // namespace thinpipe

@@ -1,0 +1,66 @@
+// A pass for the scale (two where magnitudes are clipped) and one that rounds.
+#include "compressors/quantize/terngrad.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compressors/encode/scale.h"
+#include "compressors/kernels/int8.h"
+#include "compressors/kernels/levels.h"
+#include "compressors/kernels/spread.h"
+#include "compressors/quantize/packed_levels.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr int kBits = 2;
+/// A variance under this share of the mean square is the rounding of equal values.
+constexpr double kNoSpread = 1e-12;
+
+class TernGradBucket : public BucketCodec {
+ public:
+  explicit TernGradBucket(const TernGradOptions& options) : options_(options) {}
+
+  std::size_t max_size(std::size_t n) const override {
+    return sizeof(float) + packed_size(n, kBits);
+  }
+  std::size_t encode(std::span<const float> c, const BucketContext& context,
+                     std::span<float> remainder, ByteWriter& out) override {
+    const float scale =
+        context.shared_scale > 0 ? level_step(context.shared_scale, 1) : scale_of(c);
+    out.put(scale);
+    return put_levels(c, scale, kBits, context, remainder, out);
+  }
+  void decode_add(ByteReader& in, float factor, std::span<float> out) const override {
+    const auto scale = in.get<float>("the scale");
+    check_scale(scale, "the scale");
+    add_packed_levels(in, factor * scale, kBits, out);
+  }
+  int passes() const override { return options_.sigmas > 0 ? 3 : 2; }
+
+  bool shares_scale() const override { return options_.shares_scale; }
+  float scale_of(std::span<const float> c) const override {
+    const float most = max_magnitude(c);
+    if (options_.sigmas == 0 || c.empty()) return level_step(most, 1);
+    const Spread sums = spread(c);
+    const auto n = static_cast<double>(c.size());
+    const double mean = sums.sum / n;
+    const double square = sums.sum_squares / n;
+    const double variance = square - mean * mean;
+    if (!(variance > kNoSpread * square)) return level_step(most, 1);
+    const double limit = options_.sigmas * std::sqrt(variance);
+    // The limit of a tensor with a NaN is none.
+    return level_step(static_cast<double>(most) > limit ? finite(limit) : most, 1);
+  }
+
+ private:
+  TernGradOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<BucketCodec> make_terngrad_bucket(const TernGradOptions& options) {
+  return std::make_unique<TernGradBucket>(options);
+}
+
+}  // namespace thinpipe
