@@ -79,7 +79,8 @@ class ReplayTest : public testing::Test {
 
 TEST_F(ReplayTest, AggregatesAreTheMeanOfWhatWasSent) {
   for (const char* spec : {"none", "topk:ratio=0.01", "dgc:ratio=0.01", "sidco:ratio=0.01", "3lc",
-                           "sbc:p=0.01", "topk:ratio=0.01,positions=golomb"}) {
+                           "sbc:p=0.01", "topk:ratio=0.01,positions=golomb", "terngrad",
+                           "terngrad:memory=residual,delay=2", "qsgd", "onebit"}) {
     SCOPED_TRACE(spec);
     run(spec, 3, 4);
   }
@@ -95,6 +96,45 @@ TEST_F(ReplayTest, ADelayedMethodExchangesEveryNthStep) {
   RingPattern alone = thread_ring(boxes, 0, 1, replay);
   EXPECT_FALSE(replay.step(0, alone).exchanged);
   EXPECT_TRUE(replay.step(1, alone).exchanged);
+}
+
+TEST_F(ReplayTest, TernGradsScaleIsTheGreatestOfAllRanks) {
+  const Trace trace(folder_ / "trace");
+  constexpr int kRanks = 2;
+  Mailboxes boxes;
+  std::vector<std::vector<float>> sent(kRanks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank)
+    threads.emplace_back([&, rank] {
+      ReplayOptions options;
+      options.compressor = parse_spec("terngrad:sigma=0");
+      Replay replay(trace, options, rank, kRanks);
+      RingPattern ring = thread_ring(boxes, rank, kRanks, replay);
+      const StepReport report = replay.step(0, ring);
+      EXPECT_GT(report.exchange, 0);
+      EXPECT_GE(report.compress, 0);
+      sent[static_cast<std::size_t>(rank)].resize(trace.elements());
+      replay.own_contribution(sent[static_cast<std::size_t>(rank)]);
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::size_t offset = 0;
+  std::size_t differing = 0;
+  for (std::size_t i = 0; i < trace.tensors().size(); ++i) {
+    // Unclipped, a rank's scale is its greatest magnitude; the shared one is the greater.
+    float greatest[kRanks] = {0, 0};
+    for (std::size_t rank = 0; rank < kRanks; ++rank)
+      for (float value : trace.gradient(rank, 0, i))
+        greatest[rank] = std::max(greatest[rank], std::fabs(value));
+    const float shared = std::max(greatest[0], greatest[1]);
+    differing += greatest[0] != greatest[1] ? 1 : 0;
+    for (const auto& of_rank : sent)
+      for (std::size_t j = 0; j < trace.tensors()[i].elements; ++j) {
+        const float magnitude = std::fabs(of_rank[offset + j]);
+        ASSERT_TRUE(magnitude == 0 || magnitude == shared) << magnitude << " of " << shared;
+      }
+    offset += trace.tensors()[i].elements;
+  }
+  EXPECT_GT(differing, 0U);
 }
 
 TEST_F(ReplayTest, NoneSendsTheGradientItself) {

@@ -43,6 +43,7 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
     period_ = added.compressor->period();
   }
   message_.resize(capacity);
+  if (!tensors_.empty() && tensors_[0].compressor->shares_scale()) scales_.resize(tensors_.size());
 }
 
 Replay::~Replay() = default;
@@ -84,11 +85,39 @@ GradientInput Replay::input(std::size_t tensor, std::uint64_t index) const {
   return input;
 }
 
+/// Every tensor's greatest scale over all ranks (TernGrad section 4.3), by one gathering of all.
+void Replay::share_scales(std::uint64_t index, Pattern& pattern, StepReport& report) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    scales_[i] = tensors_[i].compressor->prepare(input(i, index));
+  const double begin = now_seconds();
+  const double cpu_begin = now_seconds(CLOCK_THREAD_CPUTIME_ID);
+  for (const auto message : pattern.all_gather(std::as_bytes(std::span(scales_)))) {
+    if (message.size() != scales_.size() * sizeof(float))
+      throw PayloadError(fmt::format("scales of a rank: {} bytes; expected {} for {} tensors",
+                                     message.size(), scales_.size() * sizeof(float),
+                                     scales_.size()));
+    for (std::size_t i = 0; i < scales_.size(); ++i) {
+      float scale = 0;
+      std::memcpy(&scale, message.data() + i * sizeof scale, sizeof scale);
+      if (!std::isfinite(scale) || scale < 0)
+        throw PayloadError(
+            fmt::format("scale of tensor '{}' from a rank is {}; expected a finite number of at"
+                        " least 0",
+                        trace_.tensors()[i].name, scale));
+      scales_[i] = std::max(scales_[i], scale);
+    }
+  }
+  report.exchange += now_seconds() - begin;
+  report.compress_cpu -= now_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_begin;
+}
+
 void Replay::compress(std::uint64_t index, StepReport& report) {
   message_size_ = tensors_.size() * kMessageLengthBytes;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const std::span<std::byte> room = std::span(message_).subspan(message_size_);
-    const EncodeReport encoded = tensors_[i].compressor->encode(input(i, index), room);
+    GradientInput gradient = input(i, index);
+    if (!scales_.empty()) gradient.shared_scale = scales_[i];
+    const EncodeReport encoded = tensors_[i].compressor->encode(gradient, room);
     const auto length = static_cast<std::uint32_t>(encoded.encoded_bytes);
     std::memcpy(message_.data() + i * kMessageLengthBytes, &length, kMessageLengthBytes);
     message_size_ += encoded.encoded_bytes;
@@ -111,14 +140,14 @@ void Replay::all_reduce(Pattern& pattern, StepReport& report) {
   const std::span<const float> own(reinterpret_cast<const float*>(payloads.data()),
                                    payloads.size() / sizeof(float));
   pattern.all_reduce(own, aggregate_, 1.0F / static_cast<float>(ranks_));
-  report.exchange = now_seconds() - begin;
+  report.exchange += now_seconds() - begin;
 }
 
 void Replay::all_gather(Pattern& pattern, StepReport& report) {
   const double begin = now_seconds();
   const auto& messages = pattern.all_gather(std::span(message_).first(message_size_));
   const double exchanged = now_seconds();
-  report.exchange = exchanged - begin;
+  report.exchange += exchanged - begin;
   std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
   const float factor = 1.0F / static_cast<float>(ranks_);
   for (const std::span<const std::byte> message : messages) {
@@ -140,15 +169,16 @@ StepReport Replay::step(std::uint64_t index, Pattern& pattern) {
   const double computed = now_seconds();
   const double cpu_before = now_seconds(CLOCK_THREAD_CPUTIME_ID);
   report.exchanged = (index + 1) % period_ == 0;
+  if (report.exchanged && !scales_.empty()) share_scales(index, pattern, report);
   if (report.exchanged)
     compress(index, report);
   else
     hold(index);
   const double compressed = now_seconds();
-  report.compress_cpu = now_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
+  report.compress_cpu += now_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
   report.compute = computed - begin;
   report.late = report.compute - wanted;
-  report.compress = compressed - computed;
+  report.compress = compressed - computed - report.exchange;  // so far of scales alone
   if (!report.exchanged)
     std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
   else if (aggregation_ == Aggregation::kAllReduce)

@@ -34,7 +34,7 @@ struct StepReport {
   double compress = 0;
   double compress_cpu =
       0;  ///< processor time of `compress`: less than it when others held the core
-  double exchange = 0;
+  double exchange = 0;  ///< of scales, where the method shares them, and of payloads
   double decode = 0;
   double total = 0;               ///< from the step's begin to its end
   std::size_t payload_bytes = 0;  ///< of this rank's own message without its table of lengths
@@ -81,6 +81,7 @@ class Replay {
  private:
   struct Tensor;
 
+  void share_scales(std::uint64_t index, Pattern& pattern, StepReport& report);
   void compress(std::uint64_t index, StepReport& report);
   void hold(std::uint64_t index);
   void all_gather(Pattern& pattern, StepReport& report);
@@ -95,6 +96,7 @@ class Replay {
   std::vector<Tensor> tensors_;
   std::vector<std::byte> message_;  ///< lengths, then payloads
   std::size_t message_size_ = 0;
+  std::vector<float> scales_;  ///< by tensor, where workers share them; else empty
   std::vector<float> aggregate_;
   mutable std::vector<std::span<const std::byte>> payloads_;
   std::vector<std::vector<float>> repaired_;  ///< per (step, tensor): gradients rid of non-finites
