@@ -130,7 +130,7 @@ TEST(Frame, AnotherProcessDecodesEveryMethodFromTheFrameAlone) {
     const auto encoded = testing::encode(*compressor, testing::heavy(1003, 1));
     const MethodInfo& method = find_method(parse_spec(spec).name);
     const Bytes file = written({.spec = Parameters(method.parameters, parse_spec(spec)).text(),
-                                .tensor = {"layer.weight", {1003}, 1003},
+                                .tensor = {"layer.weight", testing::matrix_shape(1003), 1003},
                                 .payload = encoded.payload});
     FrameReader reader(file);
     const Frame frame = reader.next();
