@@ -12,7 +12,8 @@ namespace {
 constexpr std::uint64_t kMostDigits = 31;
 constexpr std::uint64_t kMostDeltaDigits = 5;
 
-int digits_of(std::uint64_t n) { return static_cast<int>(std::bit_width(n)) - 1; }
+/// Of n >= 1; the lowest bit stands in for a leading one that static analysis cannot see.
+int digits_of(std::uint64_t n) { return 63 - std::countl_zero(n | 1); }
 
 void put_gamma(BitWriter& out, std::uint64_t n) {
   const int digits = digits_of(n);

@@ -21,7 +21,7 @@ Positions decode(const PositionCodec& codec, std::span<const std::byte> bytes, s
   PositionCursor cursor = codec.start(ByteReader(bytes), count, elements);
   Positions positions(count);
   for (std::size_t first = 0; first < count;) {
-    const std::size_t n = std::min<std::size_t>(count - first, blocks % 300);
+    const std::size_t n = std::min<std::size_t>(count - first, blocks % 1024);
     codec.decode(cursor, std::span(positions).subspan(first, n));
     first += n;
     blocks = blocks * 1664525 + 1013904223;
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace thinpipe;
   fuzz::Input input(data, size);
   const bool bytes = input.get<std::uint8_t>() % 2 == 1;
-  const std::uint32_t blocks = input.get<std::uint8_t>();
+  const std::uint32_t blocks = input.get<std::uint8_t>() * 4U;
   const std::size_t elements = input.get<std::uint32_t>();
   if (bytes) {
     fuzz::check_bytes(input, elements, blocks);

@@ -84,6 +84,12 @@ void write_position_seeds(const fs::path& corpus) {
     put(bytes, std::uint32_t{66000});
     write(corpus / "positions", "gaps-of-" + std::to_string(elements), bytes);
   }
+  // Enough of them in one block that the fast readers get into their stride.
+  Bytes many("\0\xff", 2);
+  put(many, std::uint32_t{100000});
+  SplitMix64 random(2);
+  for (int i = 0; i < 900; ++i) many.push_back(static_cast<char>(random.below(200)));
+  write(corpus / "positions", "many-gaps", many);
   const auto& names = position_codec_names();
   for (std::size_t codec = 0; codec < names.size(); ++codec) {
     const std::vector<std::uint32_t> positions = {2, 3, 7, 30, 31, 79};
