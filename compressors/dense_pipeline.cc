@@ -25,12 +25,12 @@ EncodeReport DensePipeline::encode(const GradientInput& gradient, std::span<std:
   check_size(identity_, "the gradient", gradient.values.size());
   check_room(identity_, payload.size(), max_encoded_size_);
   const UseThreads threads(parts_.threads);
-  const auto c = is_prepared_ ? prepared_ : parts_.memory->add(gradient.values, 1.0F);
+  Signal c = is_prepared_ ? Signal(prepared_) : parts_.memory->add_later(gradient.values, 1.0F);
   is_prepared_ = false;
   ByteWriter out(payload);
-  const QuantizeReport report =
-      parts_.quantizer->encode(c, {.step = gradient.step, .shared_scale = gradient.shared_scale},
-                               parts_.memory->remainder(), out);
+  const QuantizeReport report = parts_.quantizer->encode_signal(
+      c, {.step = gradient.step, .shared_scale = gradient.shared_scale}, parts_.memory->remainder(),
+      out);
   if (const auto mirror = parts_.memory->mirror(); !mirror.empty()) {
     decode_add(payload.first(out.size()), 1.0F, mirror);
   }
@@ -38,7 +38,7 @@ EncodeReport DensePipeline::encode(const GradientInput& gradient, std::span<std:
           .target_elements = 0,
           .selected_elements = report.nonzero,
           .threshold = std::numeric_limits<double>::quiet_NaN(),
-          .passes = parts_.memory->passes() + report.passes};
+          .passes = parts_.memory->passes() + report.passes - (c.fused() ? 1 : 0)};
 }
 
 void DensePipeline::decode_add(std::span<const std::byte> payload, float factor,

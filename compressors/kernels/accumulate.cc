@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cstddef>
 
+#include "compressors/kernels/parallel.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/accumulate.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -81,30 +83,42 @@ HWY_EXPORT(Accumulate);
 HWY_EXPORT(AccumulateMomentum);
 HWY_EXPORT(AccumulateNesterov);
 HWY_EXPORT(AddScaled);
+
+/// Elements of a cache line: no two threads write to one.
+constexpr std::size_t kGrain = 16;
 }  // namespace
 
 void accumulate(std::span<const float> g, float decay, float scale, std::span<float> r) {
   assert(g.size() == r.size());
-  HWY_DYNAMIC_DISPATCH(Accumulate)(g.data(), g.size(), decay, scale, r.data());
+  parallel_stretches(g.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    HWY_DYNAMIC_DISPATCH(Accumulate)
+    (g.data() + begin, end - begin, decay, scale, r.data() + begin);
+  });
 }
 
 void accumulate_momentum(std::span<const float> g, float momentum, float scale, std::span<float> u,
                          std::span<float> v) {
   assert(g.size() == u.size() && g.size() == v.size());
-  HWY_DYNAMIC_DISPATCH(AccumulateMomentum)
-  (g.data(), g.size(), momentum, scale, u.data(), v.data());
+  parallel_stretches(g.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    HWY_DYNAMIC_DISPATCH(AccumulateMomentum)
+    (g.data() + begin, end - begin, momentum, scale, u.data() + begin, v.data() + begin);
+  });
 }
 
 void accumulate_nesterov(std::span<const float> g, float momentum, float scale, std::span<float> u,
                          std::span<float> v) {
   assert(g.size() == u.size() && g.size() == v.size());
-  HWY_DYNAMIC_DISPATCH(AccumulateNesterov)
-  (g.data(), g.size(), momentum, scale, u.data(), v.data());
+  parallel_stretches(g.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    HWY_DYNAMIC_DISPATCH(AccumulateNesterov)
+    (g.data() + begin, end - begin, momentum, scale, u.data() + begin, v.data() + begin);
+  });
 }
 
 void add_scaled(std::span<const float> x, float factor, std::span<float> out) {
   assert(x.size() == out.size());
-  HWY_DYNAMIC_DISPATCH(AddScaled)(x.data(), x.size(), factor, out.data());
+  parallel_stretches(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    HWY_DYNAMIC_DISPATCH(AddScaled)(x.data() + begin, end - begin, factor, out.data() + begin);
+  });
 }
 
 }  // namespace thinpipe

@@ -1,7 +1,14 @@
 // In place: a vector's results are stored no further than where it was read.
 #include "compressors/kernels/filter.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
 #include <type_traits>
+
+#include "compressors/kernels/compact.h"
+#include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/filter.cc"
@@ -145,11 +152,48 @@ HWY_EXPORT(KeysOf);
 HWY_EXPORT(Between);
 HWY_EXPORT(CountKeys);
 HWY_EXPORT(KeepKeys);
+
+/// The stretches of a pass that each leave fewer elements at their beginning than they had: one a
+/// thread. No kernel above stores a vector past the end of what it read.
+class Stretches {
+ public:
+  explicit Stretches(std::size_t n)
+      : n_(n), parts_(static_cast<std::size_t>(std::min(threads_for(n), kMaxCompactThreads))) {}
+
+  /// kept = body(begin, size) for each.
+  template <class Body>
+  void run(Body body) {
+    parallel_parts(parts_, static_cast<int>(parts_), [&](std::size_t part) {
+      kept_[part] = body(begin(part), begin(part + 1) - begin(part));
+    });
+  }
+  /// Moves what they left together. @returns how many.
+  template <class T>
+  std::size_t join(T* data) const {
+    std::size_t count = kept_[0];
+    for (std::size_t part = 1; part < parts_; ++part) {
+      std::memmove(data + count, data + begin(part), kept_[part] * sizeof(T));
+      count += kept_[part];
+    }
+    return count;
+  }
+
+ private:
+  std::size_t begin(std::size_t part) const { return n_ * part / parts_; }
+
+  std::size_t n_, parts_;
+  std::array<std::size_t, kMaxCompactThreads> kept_{};
+};
 }  // namespace
 
 std::size_t filter(KeyOrder order, std::int32_t limit, std::size_t count, std::uint32_t* positions,
                    float* values) {
-  return HWY_DYNAMIC_DISPATCH(Filter)(order, limit, count, positions, values);
+  Stretches stretches(count);
+  stretches.run([&](std::size_t begin, std::size_t n) {
+    return HWY_DYNAMIC_DISPATCH(Filter)(order, limit, n, positions + begin, values + begin);
+  });
+  stretches.join(positions);
+  return stretches.join(values);
 }
 
 void keys_of(std::span<const float> values, KeyOrder order, std::int32_t* keys) {
@@ -158,7 +202,15 @@ void keys_of(std::span<const float> values, KeyOrder order, std::int32_t* keys) 
 
 KeysBetween keys_between(std::span<const float> values, KeyOrder order, std::int32_t low,
                          std::int32_t high, std::int32_t* keys) {
-  return HWY_DYNAMIC_DISPATCH(Between)(values.data(), values.size(), order, low, high, keys);
+  Stretches stretches(values.size());
+  std::atomic<std::size_t> above = 0;
+  stretches.run([&](std::size_t begin, std::size_t n) {
+    const KeysBetween found =
+        HWY_DYNAMIC_DISPATCH(Between)(values.data() + begin, n, order, low, high, keys + begin);
+    above += found.above;
+    return found.kept;
+  });
+  return {.kept = stretches.join(keys), .above = above};
 }
 
 std::size_t count_keys(std::span<const std::int32_t> keys, std::int32_t limit) {

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
+
+#include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/ternary.cc"
@@ -20,10 +23,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Weights = std::array<float, 5>;
 
-/// Packs whole vectors of bytes from 0 on. @returns the bytes done; adds to `nonzero`.
-/// c and remainder may be the same array.
-std::size_t Pack(const float* c, std::size_t partition, std::size_t bytes, float scale, float limit,
-                 float* remainder, std::uint8_t* HWY_RESTRICT packed, std::size_t* nonzero) {
+/// Packs whole vectors of bytes from `begin` on. @returns the end of the bytes done; adds to
+/// `nonzero`. c and remainder may be the same array.
+std::size_t Pack(const float* c, std::size_t partition, std::size_t begin, std::size_t bytes,
+                 float scale, float limit, float* remainder, std::uint8_t* HWY_RESTRICT packed,
+                 std::size_t* nonzero) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;
   const hn::Rebind<std::uint8_t, decltype(d)> d8;
@@ -33,7 +37,7 @@ std::size_t Pack(const float* c, std::size_t partition, std::size_t bytes, float
   const auto step = hn::Set(d, scale);
   const auto infinity = hn::Set(d, std::numeric_limits<float>::infinity());
   auto counts = hn::Zero(di);
-  std::size_t i = 0;
+  std::size_t i = begin;
   for (; i + lanes <= bytes; i += lanes) {
     auto code = hn::Set(d, static_cast<float>(kQuarticZero));
     for (std::size_t part = 0; part < kWeights.size(); ++part) {
@@ -114,6 +118,27 @@ std::size_t full_bytes(std::size_t elements) {
 }
 
 constexpr std::array<int, 5> kPowers = {81, 27, 9, 3, 1};
+constexpr std::size_t kLine = 64;  // bytes: no two threads write to one cache line of `packed`
+
+/// One byte, the slow way; adds to `nonzero`.
+std::uint8_t pack_byte(std::span<const float> c, std::size_t bytes, std::size_t i, float scale,
+                       float limit, float* left, std::size_t& nonzero) {
+  int code = 0;
+  for (std::size_t part = 0; part < kPowers.size(); ++part) {
+    const std::size_t at = part * bytes + i;
+    if (at >= c.size()) break;
+    const float magnitude = std::fabs(c[at]);
+    const bool sent = magnitude + magnitude >= limit;
+    const int q = !sent ? 0 : std::signbit(c[at]) ? -1 : 1;
+    code += kPowers[part] * (q + 1);
+    nonzero += sent ? 1 : 0;
+    if (left != nullptr) {
+      const float difference = c[at] - scale * static_cast<float>(q);
+      left[at] = std::isfinite(difference) ? difference : 0.0F;
+    }
+  }
+  return static_cast<std::uint8_t>(code);
+}
 
 }  // namespace
 
@@ -123,26 +148,20 @@ std::size_t ternary_pack(std::span<const float> c, float scale, std::span<float>
   // Nothing, not even an infinity, reaches a NaN.
   const float limit = scale == 0 ? std::numeric_limits<float>::quiet_NaN() : scale;
   float* const left = remainder.empty() ? nullptr : remainder.data();
-  std::size_t nonzero = 0;
-  const std::size_t done = HWY_DYNAMIC_DISPATCH(Pack)(c.data(), bytes, full_bytes(c.size()), scale,
-                                                      limit, left, packed, &nonzero);
-  for (std::size_t i = done; i < bytes; ++i) {
-    int code = 0;
-    for (std::size_t part = 0; part < kPowers.size(); ++part) {
-      const std::size_t at = part * bytes + i;
-      if (at >= c.size()) break;
-      const float magnitude = std::fabs(c[at]);
-      const bool sent = magnitude + magnitude >= limit;
-      const int q = !sent ? 0 : std::signbit(c[at]) ? -1 : 1;
-      code += kPowers[part] * (q + 1);
-      nonzero += sent ? 1 : 0;
-      if (left != nullptr) {
-        const float difference = c[at] - scale * static_cast<float>(q);
-        left[at] = std::isfinite(difference) ? difference : 0.0F;
-      }
+  const auto pack = [&](std::size_t begin, std::size_t end) {
+    std::size_t sent = 0;
+    std::size_t i = std::min(end, full_bytes(c.size()));
+    if (begin < i) {
+      i = HWY_DYNAMIC_DISPATCH(Pack)(c.data(), bytes, begin, i, scale, limit, left, packed, &sent);
+    } else {
+      i = begin;
     }
-    packed[i] = static_cast<std::uint8_t>(code);
-  }
+    for (; i < end; ++i) packed[i] = pack_byte(c, bytes, i, scale, limit, left, sent);
+    return sent;
+  };
+  std::atomic<std::size_t> nonzero = 0;
+  parallel_stretches(bytes, kLine,
+                     [&](std::size_t begin, std::size_t end) { nonzero += pack(begin, end); });
   return nonzero;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "compressors/select/signal.h"
 #include "compressors/wire/bytes.h"
 
 namespace thinpipe {
@@ -31,6 +32,13 @@ class Quantizer {
   /// same array as c.
   virtual QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
                                 std::span<float> remainder, ByteWriter& out) = 0;
+
+  /// The same of a memory's sum that need not be done yet: a quantiser that begins with
+  /// Signal::moments() saves a pass.
+  virtual QuantizeReport encode_signal(Signal& c, const QuantizeContext& context,
+                                       std::span<float> remainder, ByteWriter& out) {
+    return encode(c.values(), context, remainder, out);
+  }
 
   /// out += factor * decoded. @throws PayloadError
   virtual void decode_add(ByteReader in, float factor, std::span<float> out) const = 0;

@@ -24,11 +24,18 @@ class TernaryQuantizer : public Quantizer {
 
   QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
                         std::span<float> remainder, ByteWriter& out) override {
+    Signal signal(c);
+    return encode_signal(signal, context, remainder, out);
+  }
+
+  QuantizeReport encode_signal(Signal& signal, const QuantizeContext& context,
+                               std::span<float> remainder, ByteWriter& out) override {
     // A product that overflows, an infinity or a NaN would make every decoded value infinite or
     // NaN: the scale is at most the greatest float.
-    float scale = options_.sparsity * max_magnitude(c);
+    float scale = options_.sparsity * signal.moments().max_magnitude;
     if (!std::isfinite(scale)) scale = std::numeric_limits<float>::max();
     out.put(scale);
+    const auto c = signal.values();
     auto* const bytes = reinterpret_cast<std::uint8_t*>(out.free().data());
     std::uint8_t* const packed = options_.zero_run ? packed_.data() : bytes;
     const std::size_t nonzero =

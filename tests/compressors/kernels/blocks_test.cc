@@ -134,8 +134,7 @@ TEST(Blocks, DecodedIsANearestValueOfTheFormat) {
           }
           const double found = static_cast<double>(coded.decoded[i]);
           // Scale, product and quotient are rounded to floats; denormals have an absolute error.
-          const double tolerance =
-              4e-7 * std::max(std::fabs(target), std::fabs(found)) + 0x1p-148;
+          const double tolerance = 4e-7 * std::max(std::fabs(target), std::fabs(found)) + 0x1p-148;
           ASSERT_LE(std::fabs(found - target), nearest + tolerance) << i;
           const float left = c[i] - coded.decoded[i];
           ASSERT_EQ(coded.remainder[i], std::isfinite(left) ? left : 0.0F);

@@ -56,7 +56,7 @@ TEST(Compact, SameAsAPlainLoop) {
 
 TEST(Compact, SameOnAnyNumberOfThreadsAndAtAnyDensity) {
   // Large enough for blocks of both kinds and for several threads.
-  const auto x = testing::heavy(600011, 5);
+  const auto x = testing::heavy(1100011, 5);
   for (double threshold : {0.0, 0.001, 0.004, 0.02, 0.2, 3.0}) {
     std::vector<std::uint32_t> plain;
     for (std::size_t i = 0; i < x.size(); ++i) {

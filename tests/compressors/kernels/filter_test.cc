@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <vector>
 
+#include "compressors/kernels/parallel.h"
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/targets.h"
@@ -84,6 +86,30 @@ TEST(Filter, KeysAgreeWithAPlainLoop) {
       }
     }
   });
+}
+
+TEST(Filter, SameOnAnyNumberOfThreads) {
+  const auto x = testing::heavy(1200001, 6);
+  const std::int32_t low = key_of(0.002F, KeyOrder::kMagnitude);
+  const std::int32_t high = key_of(0.01F, KeyOrder::kMagnitude);
+  std::vector<std::vector<std::uint32_t>> positions_of;
+  std::vector<std::vector<std::int32_t>> keys_of_all;
+  for (int threads : {1, 2, 4, 9}) {
+    const UseThreads use(threads);
+    std::vector<float> values = x;
+    std::vector<std::uint32_t> positions(x.size());
+    std::iota(positions.begin(), positions.end(), 0U);
+    positions.resize(filter(KeyOrder::kMagnitude, low, x.size(), positions.data(), values.data()));
+    for (std::size_t i = 0; i < positions.size(); ++i) ASSERT_EQ(values[i], x[positions[i]]);
+    positions_of.push_back(std::move(positions));
+    std::vector<std::int32_t> keys(x.size());
+    const KeysBetween found = keys_between(x, KeyOrder::kMagnitude, low, high, keys.data());
+    keys.resize(found.kept);
+    keys.push_back(static_cast<std::int32_t>(found.above));
+    keys_of_all.push_back(std::move(keys));
+  }
+  for (const auto& positions : positions_of) EXPECT_EQ(positions, positions_of[0]);
+  for (const auto& keys : keys_of_all) EXPECT_EQ(keys, keys_of_all[0]);
 }
 
 }  // namespace

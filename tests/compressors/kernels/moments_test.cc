@@ -84,7 +84,7 @@ TEST(Moments, TailsAgreeWithAPlainLoopAndOnEveryTarget) {
 }
 
 TEST(Moments, SameBitsOnAnyNumberOfThreads) {
-  const auto x = testing::heavy(700001, 4);
+  const auto x = testing::heavy(1200001, 4);
   const Moments one = magnitude_moments(x);
   const TailMoments tail = tail_moments(x, key_above(0.01));
   for (int threads : {2, 3, 4, 7}) {
