@@ -44,6 +44,13 @@ inline std::int32_t key_above(double threshold) {
   return std::bit_cast<std::int32_t>(nearest) + 1;
 }
 
+/// The smallest magnitude key that reaches `threshold`: key >= limit if and only if |x| >=
+/// threshold.
+inline std::int32_t key_reaching(double threshold) {
+  // Floats are doubles: what exceeds the double before `threshold` reaches it.
+  return key_above(std::nextafter(threshold, -std::numeric_limits<double>::infinity()));
+}
+
 /// |x| of a magnitude key.
 inline float magnitude_of(std::int32_t key) { return std::bit_cast<float>(key); }
 

@@ -1,40 +1,24 @@
-// SIDCo with exponential tails: one pass for the mean, one that compacts the elements above the
-// first threshold; later stages look at these only.
+// SIDCo: one pass for the moments, one that compacts the elements above the first threshold; later
+// stages look at these only.
 #include "compressors/select/sidco.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compressors/kernels/compact.h"
+#include "compressors/kernels/dispersion.h"
+#include "compressors/kernels/filter.h"
+#include "compressors/kernels/logs.h"
 #include "compressors/kernels/moments.h"
+#include "compressors/select/sidco_fit.h"
 #include "compressors/select/sidco_stages.h"
 
 namespace thinpipe {
 namespace {
 
-/// Drops what does not exceed the threshold.
-void filter(double threshold, Selection& selection) {
-  const std::int32_t limit = key_above(threshold);
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < selection.count; ++i) {
-    const float value = selection.values[i];
-    selection.positions[kept] = selection.positions[i];
-    selection.values[kept] = value;
-    kept += key_of(value, KeyOrder::kMagnitude) >= limit ? 1 : 0;
-  }
-  selection.count = kept;
-}
-
-double mean_excess(const Selection& selection, double location) {
-  double sum = 0;
-  for (float value : selection.values.first(selection.count)) {
-    sum += static_cast<double>(std::fabs(value));
-  }
-  return sum / static_cast<double>(selection.count) - location;
-}
-
-class SidcoExpSelector : public Selector {
+class SidcoSelector : public Selector {
  public:
-  SidcoExpSelector(std::size_t elements, const SidcoOptions& options)
+  SidcoSelector(std::size_t elements, const SidcoOptions& options)
       : options_(options),
         elements_(elements),
         adaptation_(
@@ -64,18 +48,54 @@ class SidcoExpSelector : public Selector {
 
  private:
   void fit(std::span<const float> c, double ratio, int stages, Selection& selection) const {
-    const double mean = magnitude_moments(c).sum_magnitude / static_cast<double>(c.size());
-    double threshold = mean * -std::log(stages == 1 ? ratio : options_.first_ratio);
+    double threshold = first_threshold(c, stages == 1 ? ratio : options_.first_ratio);
     selection.count = compact(c, KeyOrder::kMagnitude, key_above(threshold),
                               selection.positions.data(), selection.values.data());
     selection.passes = 2;
     // Every later stage keeps the same share of the one before.
-    const double stage_log = -std::log(ratio / options_.first_ratio) / (stages - 1);
+    const double share = std::pow(ratio / options_.first_ratio, 1.0 / (stages - 1));
     for (int stage = 2; stage <= stages && selection.count > 0; ++stage) {
-      threshold += mean_excess(selection, threshold) * stage_log;
-      filter(threshold, selection);
+      const auto tail = selection.values.first(selection.count);
+      const double location = options_.location_min ? least(tail) : threshold;
+      threshold = location + tail_excess(tail, location, share);
+      selection.count = filter(KeyOrder::kMagnitude, key_above(threshold), selection.count,
+                               selection.positions.data(), selection.values.data());
     }
     selection.threshold = threshold;
+  }
+
+  double first_threshold(std::span<const float> c, double share) const {
+    const auto count = static_cast<double>(c.size());
+    switch (options_.distribution) {
+      case SidcoDistribution::kExponential:
+        return exponential_excess(magnitude_moments(c).sum_magnitude / count, share);
+      case SidcoDistribution::kPareto: {
+        const Dispersion spread = magnitude_dispersion(c);
+        return pareto_excess(spread.mean(), spread.variance(), share);
+      }
+      case SidcoDistribution::kGamma: {
+        const LogMoments moments = log_moments(c);
+        return gamma_excess(moments.sum_magnitude / count,
+                            moments.sum_log / static_cast<double>(moments.nonzero), share,
+                            options_.exact_gamma);
+      }
+    }
+    return 0;
+  }
+
+  double tail_excess(std::span<const float> tail, double location, double share) const {
+    if (options_.distribution == SidcoDistribution::kExponential) {
+      const double mean = magnitude_moments(tail).sum_magnitude / static_cast<double>(tail.size());
+      return exponential_excess(mean - location, share);
+    }
+    const Dispersion spread = magnitude_dispersion(tail);
+    return pareto_excess(spread.mean() - location, spread.variance(), share);
+  }
+
+  static double least(std::span<const float> tail) {
+    std::int32_t key = kMaxKey;
+    for (float value : tail) key = std::min(key, key_of(value, KeyOrder::kMagnitude));
+    return static_cast<double>(magnitude_of(key));
   }
 
   SidcoOptions options_;
@@ -85,9 +105,8 @@ class SidcoExpSelector : public Selector {
 
 }  // namespace
 
-std::unique_ptr<Selector> make_sidco_exp_selector(std::size_t elements,
-                                                  const SidcoOptions& options) {
-  return std::make_unique<SidcoExpSelector>(elements, options);
+std::unique_ptr<Selector> make_sidco_selector(std::size_t elements, const SidcoOptions& options) {
+  return std::make_unique<SidcoSelector>(elements, options);
 }
 
 }  // namespace thinpipe

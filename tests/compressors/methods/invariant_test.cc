@@ -15,7 +15,7 @@ using testing::encode;
 using testing::make;
 
 constexpr std::size_t kElements = 3001;
-constexpr std::uint64_t kSteps = 60;
+constexpr std::uint64_t kSteps = 100;
 
 /// The floats of a state, `from` bytes after its envelope (docs/wire-format.md).
 std::vector<float> floats_of_state(const Compressor& compressor, std::size_t from) {
@@ -59,6 +59,25 @@ TEST(Invariant, InputsAreDecodedOrStillInTheResidual) {
                            "natural:memory=residual",
                            "stoch3:memory=residual",
                            "sbc:p=0.01",
+                           "threshold:tau=0.05",
+                           "gradientdropping",
+                           "gradientdropping:sample=0.1",
+                           "randomk",
+                           "randomk:ratio=0.6",
+                           "redsync:ratio=0.01",
+                           "redsync:variant=trim",
+                           "gaussiank:ratio=0.01",
+                           "gaussiank:variant=oktopk",
+                           "mstopk:ratio=0.01",
+                           "variance:values=fp32",
+                           "variance:memory=residual",
+                           "hybrid",
+                           "hybrid:alpha=0.5,tau=0.1",
+                           "strom",
+                           "strom:tau=0.1",
+                           "sidco:dist=gamma,ratio=0.01",
+                           "sidco:dist=gpareto,stages=2,ratio=0.01",
+                           "sbc:p=0.01,sample=0.1",
                            "sbc:p=0.01,delay=4",
                            "blockint4:memory=residual",
                            "sdp4bit:memory=residual",
@@ -95,6 +114,29 @@ TEST(Invariant, InputsAreDecodedOrStillInTheResidual) {
       sent += std::fabs(decoded[i]);
     }
     EXPECT_GT(sent, 0);
+  }
+}
+
+TEST(Invariant, TopKContracts) {
+  // |topk(x) - x|^2 <= (1 - k / d) |x|^2: no element that is left out is greater than one that is
+  // sent.
+  for (const auto& [name, x] : testing::finite_inputs()) {
+    if (x.empty()) continue;
+    SCOPED_TRACE(name);
+    for (const char* ratio : {"0.001", "0.1", "0.7", "1"}) {
+      const auto compressor = make(std::string("topk:memory=none,ratio=") + ratio, x.size());
+      const auto encoded = encode(*compressor, x);
+      const auto values = decode(*compressor, encoded.payload);
+      double error = 0;
+      double norm = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        error += std::pow(static_cast<double>(values[i]) - static_cast<double>(x[i]), 2);
+        norm += std::pow(static_cast<double>(x[i]), 2);
+      }
+      const double share =
+          static_cast<double>(encoded.report.selected_elements) / static_cast<double>(x.size());
+      EXPECT_LE(error, (1 - share) * norm * (1 + 1e-12));
+    }
   }
 }
 

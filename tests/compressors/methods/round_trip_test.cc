@@ -27,7 +27,9 @@ TEST(Methods, AnotherWorkersCompressorDecodesTheSame) {
         const auto encoded = encode(*sender, gradient, step);
         ASSERT_LE(encoded.report.encoded_bytes, sender->max_encoded_size());
         ASSERT_LE(encoded.report.selected_elements, gradient.size());
-        ASSERT_GE(encoded.report.passes, gradient.empty() ? 0 : 1);
+        // Without a memory, random-k reads only what it sends.
+        ASSERT_GE(encoded.report.passes,
+                  gradient.empty() || spec.starts_with("randomk:memory=none") ? 0 : 1);
         const auto decoded = decode(*receiver, encoded.payload);
         ASSERT_EQ(bits(decoded), bits(decode(*sender, encoded.payload)));
         std::size_t nonzero = 0;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compressors/random.h"
 #include "compressors/registry.h"
 
 namespace thinpipe::testing {
@@ -33,6 +34,27 @@ inline const std::vector<std::string>& all_specs() {
       "sidco",
       "sidco:ratio=0.01,stages=3,positions=golomb",
       "sidco:adapt=climb,q=1,ratio=0.01",
+      "threshold:tau=0.05",
+      "gradientdropping",
+      "gradientdropping:sample=0.1,ratio=0.05",
+      "randomk",
+      "randomk:memory=none,scale=true,ratio=0.7,values=bf16",
+      "randomk:memory=ef21,positions=golomb",
+      "redsync:ratio=0.05",
+      "redsync:variant=trim",
+      "gaussiank:ratio=0.05",
+      "gaussiank:variant=oktopk,ratio=0.02",
+      "mstopk:ratio=0.02",
+      "mstopk:rounds=2,memory=none",
+      "variance",
+      "variance:alpha=2,zeta=0.9,values=fp32,positions=golomb",
+      "hybrid",
+      "hybrid:tau=0.1,alpha=0.5,values=exp4",
+      "strom",
+      "strom:tau=0.1,positions=run16",
+      "sidco:dist=gamma",
+      "sidco:dist=gamma,inverse=exact,stages=2,ratio=0.02",
+      "sidco:dist=gpareto,stages=3,location=min,ratio=0.02",
       "3lc",
       "3lc:s=1.9,memory=none",
       "3lc:zre=false,memory=momentum",
@@ -73,6 +95,7 @@ inline const std::vector<std::string>& all_specs() {
       "ef21",
       "sbc",
       "sbc:p=0.01,delay=10",
+      "sbc:p=0.05,sample=0.1",
       "sbc:p=0.1,memory=momentum,positions=run16",
       "topk:ratio=0.1,positions=bitmap",
       "topk:ratio=0.01,positions=elias_gamma",
@@ -103,10 +126,20 @@ struct Encoded {
   std::vector<std::byte> payload;
 };
 
+/// Second moments that fit a gradient; methods without use for them ignore them. q / g^2 lies in
+/// [0, 2): about half of the elements are unambiguous.
+inline std::vector<float> squares_of(std::span<const float> gradient) {
+  SplitMix64 random(gradient.size());
+  std::vector<float> squares(gradient.begin(), gradient.end());
+  for (float& value : squares) value *= value * static_cast<float>(random.below(1024)) / 512;
+  return squares;
+}
+
 /// One encode() into a payload of its exact size.
 inline Encoded encode(Compressor& compressor, std::span<const float> gradient,
                       std::uint64_t step = 0) {
-  const GradientInput input{.values = gradient, .squares = {}, .step = step, .epoch = 0};
+  const std::vector<float> squares = squares_of(gradient);
+  const GradientInput input{.values = gradient, .squares = squares, .step = step, .epoch = 0};
   Encoded result;
   result.payload.resize(compressor.max_encoded_size());
   result.report = compressor.encode(input, result.payload);

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <vector>
 
 #include "compressors/kernels/compact.h"
 #include "compressors/select/selector.h"
+#include "tests/compressors/support/inputs.h"
 
 namespace thinpipe::testing {
 
@@ -21,6 +23,26 @@ inline Selection make_selection(std::size_t elements) {
 inline std::vector<std::uint32_t> positions_of(const Selection& selection) {
   const auto positions = selection.positions.first(selection.count);
   return {positions.begin(), positions.end()};
+}
+
+/// finite_inputs() and heavy tails of more sizes around multiples of vectors and of 65536.
+inline std::vector<NamedInput> selection_inputs() {
+  std::vector<NamedInput> inputs = finite_inputs();
+  for (std::size_t n : {4, 6, 69, 71, 65535, 65537}) {
+    inputs.push_back({"heavy " + std::to_string(n), heavy(n, n + 2)});
+  }
+  return inputs;
+}
+
+/// Where |x| > threshold.
+inline std::vector<std::uint32_t> positions_above(const std::vector<float>& x, double threshold) {
+  std::vector<std::uint32_t> positions;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (static_cast<double>(std::fabs(x[i])) > threshold) {
+      positions.push_back(static_cast<std::uint32_t>(i));
+    }
+  }
+  return positions;
 }
 
 /// The k of `candidates` that rank first, the lowest positions among equals: a full stable sort.

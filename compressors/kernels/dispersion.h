@@ -1,0 +1,27 @@
+// Mean and variance of a tensor in one pass, the same bits on every machine.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace thinpipe {
+
+struct Dispersion {
+  double sum = 0;
+  double squares = 0;  ///< sum of x^2
+  std::size_t count = 0;
+
+  double mean() const { return sum / static_cast<double>(count); }
+  /// Of the whole tensor (divided by the count); never negative.
+  double variance() const {
+    const double difference = squares / static_cast<double>(count) - mean() * mean();
+    return difference < 0 ? 0 : difference;
+  }
+};
+
+/// Of the values as they are and of their magnitudes. Sums go through 64 fixed partial sums in
+/// double, so that neither huge nor denormal values overflow or vanish when squared.
+Dispersion signed_dispersion(std::span<const float> x);
+Dispersion magnitude_dispersion(std::span<const float> x);
+
+}  // namespace thinpipe

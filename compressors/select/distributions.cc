@@ -1,0 +1,32 @@
+// By Boost.Math, which computes them to a few units in the last place of a double.
+#include "compressors/select/distributions.h"
+
+#include <boost/math/special_functions/erf.hpp>
+#include <boost/math/special_functions/gamma.hpp>
+#include <numbers>
+
+namespace thinpipe {
+namespace {
+
+/// Out of range gives NaN or infinity, as in the C library: what follows is then decided by the
+/// selection and not by an exception in the middle of a step.
+using Quiet = boost::math::policies::policy<
+    boost::math::policies::domain_error<boost::math::policies::ignore_error>,
+    boost::math::policies::pole_error<boost::math::policies::ignore_error>,
+    boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
+    boost::math::policies::underflow_error<boost::math::policies::ignore_error>,
+    boost::math::policies::evaluation_error<boost::math::policies::ignore_error>>;
+
+}  // namespace
+
+double normal_quantile(double p) {
+  return -std::numbers::sqrt2 * boost::math::erfc_inv(2 * p, Quiet());
+}
+
+double log_gamma(double shape) { return boost::math::lgamma(shape, Quiet()); }
+
+double gamma_exceeded(double shape, double p) {
+  return boost::math::gamma_q_inv(shape, p, Quiet());
+}
+
+}  // namespace thinpipe

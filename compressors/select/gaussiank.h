@@ -1,0 +1,24 @@
+// GaussianK: the threshold of a normal distribution, corrected by a few counts.
+#pragma once
+
+#include <memory>
+
+#include "compressors/select/ratio.h"
+#include "compressors/select/selector.h"
+
+namespace thinpipe {
+
+struct GaussianKOptions {
+  RatioSchedule ratio = {};
+  bool oktopk = false;  ///< small steps, as Ok-Topk takes them
+};
+
+/// t = mean + |quantile(ratio / 2)| * deviation of the signed elements; z magnitudes exceed it.
+/// * Shi et al., 2019: z < 2k/3 halves t, z > 4k/3 makes it 1.5 t; at most 3 counts;
+/// * `oktopk` (Li and Hoefler, 2022): z < 3k/4 divides t by 1.02, z > 5k/4 multiplies it; at most
+///   20 counts.
+/// What exceeds the last threshold that was counted is sent, however many that is.
+std::unique_ptr<Selector> make_gaussiank_selector(std::size_t elements,
+                                                  const GaussianKOptions& options);
+
+}  // namespace thinpipe

@@ -1,0 +1,92 @@
+// The bitmap and the codec that shares it.
+#include "compressors/select/seeded_positions.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "compressors/random.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr std::size_t kWord = 64;
+
+class SeededCodec : public PositionCodec {
+ public:
+  explicit SeededCodec(std::shared_ptr<SeededPositions> positions)
+      : positions_(std::move(positions)) {}
+
+  std::size_t max_size(std::size_t /*max_count*/, std::size_t /*elements*/) const override {
+    return sizeof(std::uint32_t);
+  }
+  void encode(std::span<const std::uint32_t> positions, std::size_t /*elements*/,
+              ByteWriter& out) const override {
+    if (positions.size() != positions_->count()) {
+      throw InputError("positions=seeded must send all " + std::to_string(positions_->count()) +
+                       " elements drawn, but the value codec sends " +
+                       std::to_string(positions.size()) + "; expected one that drops none");
+    }
+    out.put(positions_->tag());
+  }
+  PositionCursor start(ByteReader bytes, std::size_t count, std::size_t elements) const override {
+    PositionCursor cursor{.bytes = bytes, .bits = {}, .elements = elements};
+    positions_->draw(cursor.bytes.get<std::uint32_t>("the step tag"), count);
+    return cursor;
+  }
+  void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
+    if (positions.empty()) return;
+    positions_->read(cursor.next, positions);
+    cursor.next = std::uint64_t{positions.back()} + 1;
+  }
+  void finish(const PositionCursor& cursor) const override { cursor.bytes.expect_end(); }
+  double expected_bits(double /*density*/) const override { return 0; }
+
+ private:
+  std::shared_ptr<SeededPositions> positions_;
+};
+
+}  // namespace
+
+SeededPositions::SeededPositions(std::size_t elements, std::uint64_t seed)
+    : seed_(seed), elements_(elements), bitmap_((elements + kWord - 1) / kWord) {}
+
+void SeededPositions::draw(std::uint32_t tag, std::size_t count) {
+  if (count == count_ && tag == tag_) return;
+  tag_ = tag;
+  count_ = count;
+  const bool others = count > elements_ / 2;
+  const std::size_t draws = others ? elements_ - count : count;
+  const auto words = bitmap_.first(bitmap_.size());
+  std::fill(words.begin(), words.end(), 0);
+  SplitMix64 random(SplitMix64::mix(seed_ ^ SplitMix64::mix(tag)));
+  for (std::size_t drawn = 0; drawn < draws;) {
+    const std::uint64_t at = random.below(elements_);
+    std::uint64_t& word = words[at / kWord];
+    const std::uint64_t bit = std::uint64_t{1} << (at % kWord);
+    drawn += (word & bit) == 0 ? 1 : 0;
+    word |= bit;
+  }
+  if (!others) return;
+  for (std::uint64_t& word : words) word = ~word;
+  if (elements_ % kWord != 0) words.back() &= (std::uint64_t{1} << (elements_ % kWord)) - 1;
+}
+
+void SeededPositions::read(std::uint64_t first, std::span<std::uint32_t> positions) const {
+  std::size_t filled = 0;
+  std::uint64_t skipped = ~std::uint64_t{0} << (first % kWord);
+  for (std::size_t at = first / kWord; filled < positions.size();
+       ++at, skipped = ~std::uint64_t{0}) {
+    for (std::uint64_t word = bitmap_[at] & skipped; word != 0 && filled < positions.size();
+         word &= word - 1) {
+      positions[filled++] =
+          static_cast<std::uint32_t>(at * kWord + static_cast<std::size_t>(std::countr_zero(word)));
+    }
+  }
+}
+
+std::unique_ptr<PositionCodec> make_seeded_codec(std::shared_ptr<SeededPositions> positions) {
+  return std::make_unique<SeededCodec>(std::move(positions));
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,66 @@
+#include "compressors/kernels/dispersion.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/targets.h"
+
+namespace thinpipe {
+namespace {
+
+TEST(Dispersion, AgreesWithSumsInLongDouble) {
+  testing::for_each_target([] {
+    for (const auto& [name, x] : testing::finite_inputs()) {
+      SCOPED_TRACE(name);
+      long double sum = 0;
+      long double magnitudes = 0;
+      long double squares = 0;
+      for (float value : x) {
+        sum += static_cast<long double>(value);
+        magnitudes += std::fabs(static_cast<long double>(value));
+        squares += static_cast<long double>(value) * static_cast<long double>(value);
+      }
+      const Dispersion with_signs = signed_dispersion(x);
+      const Dispersion without = magnitude_dispersion(x);
+      // 64 partial sums of n / 64 doubles each.
+      const double tolerance = 1e-13 * static_cast<double>(magnitudes);
+      EXPECT_NEAR(with_signs.sum, static_cast<double>(sum), tolerance);
+      EXPECT_NEAR(without.sum, static_cast<double>(magnitudes), tolerance);
+      EXPECT_NEAR(with_signs.squares, static_cast<double>(squares),
+                  1e-13 * static_cast<double>(squares));
+      EXPECT_EQ(without.squares, with_signs.squares);
+      EXPECT_EQ(without.count, x.size());
+    }
+  });
+}
+
+TEST(Dispersion, MeanAndVariance) {
+  // 1, 3, 3, 5: mean 3, squared distances 4, 0, 0, 4.
+  const Dispersion spread = signed_dispersion(std::vector<float>{1, 3, 3, 5});
+  EXPECT_EQ(spread.mean(), 3);
+  EXPECT_EQ(spread.variance(), 2);
+  const Dispersion equal = magnitude_dispersion(std::vector<float>(1000, -0.1F));
+  EXPECT_GE(equal.variance(), 0);
+  EXPECT_LT(equal.variance(), 1e-15);
+}
+
+TEST(Dispersion, SameBitsOnEveryTarget) {
+  for (std::size_t n : {64UL, 1000UL, 100003UL}) {
+    const auto x = testing::heavy(n, 4);
+    std::vector<std::uint64_t> sums;
+    std::vector<std::uint64_t> squares;
+    testing::for_each_target([&] {
+      sums.push_back(std::bit_cast<std::uint64_t>(signed_dispersion(x).sum));
+      squares.push_back(std::bit_cast<std::uint64_t>(magnitude_dispersion(x).squares));
+    });
+    EXPECT_EQ(sums, std::vector<std::uint64_t>(sums.size(), sums[0]));
+    EXPECT_EQ(squares, std::vector<std::uint64_t>(squares.size(), squares[0]));
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe
