@@ -18,7 +18,9 @@ namespace HWY_NAMESPACE {
 template <class DU>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<DU> CounterRandom(DU du, RandomKey key, std::size_t index) {
   namespace hn = hwy::HWY_NAMESPACE;
-  auto x = hn::Xor(hn::Iota(du, static_cast<std::uint32_t>(index)), hn::Set(du, key.first));
+  // Iota of a constant is one; that of a variable would be written to memory lane by lane.
+  const auto indices = hn::Add(hn::Set(du, static_cast<std::uint32_t>(index)), hn::Iota(du, 0));
+  auto x = hn::Xor(indices, hn::Set(du, key.first));
   x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), hn::Set(du, kHashFirst));
   x = hn::Xor(hn::Xor(x, hn::ShiftRight<15>(x)), hn::Set(du, key.second));
   x = hn::Mul(x, hn::Set(du, kHashSecond));

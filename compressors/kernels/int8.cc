@@ -50,10 +50,13 @@ std::size_t Quantize(const float* c, std::size_t n, float inverse, float step, f
     const auto sound = hn::Lt(hn::Abs(x), hn::Set(d, std::numeric_limits<float>::infinity()));
     const auto scaled = hn::Mul(hn::IfThenElseZero(sound, x), hn::Set(d, inverse));
     const auto limited = hn::Max(hn::Min(scaled, hn::Set(d, 127.0F)), hn::Set(d, -127.0F));
-    const auto q = hn::NearestInt(limited);
+    // 1.5 * 2^23 added, the sum's unit in the last place is 1: the nearest integer, ties to even.
+    const auto shift = hn::Set(d, 12582912.0F);
+    const auto shifted = hn::Add(limited, shift);
+    const auto q = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, shift));
     hn::StoreU(hn::DemoteTo(d8, q), d8, codes + i);
     zeros += hn::CountTrue(di, hn::Eq(q, hn::Zero(di)));
-    StoreLeft(d, x, hn::Mul(hn::ConvertTo(d, q), hn::Set(d, step)), left, i);
+    StoreLeft(d, x, hn::Mul(hn::Sub(shifted, shift), hn::Set(d, step)), left, i);
   });
   return n - zeros;
 }
