@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "harness/commands/file_tables.h"
 #include "harness/commands/output.h"
+#include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/compress_file.h"
 #include "workloads/trace/json_fields.h"
@@ -112,6 +113,7 @@ std::string to_text(const CompressOutcome& outcome, const Arguments& arguments) 
 }
 
 int run(const Arguments& arguments) {
+  load_plugins(arguments);
   CompressOptions options;
   options.compressor = one_compressor(arguments);
   options.in = arguments.text("in");
@@ -142,7 +144,7 @@ Verb compress_verb() {
           "With --state, what the compressors carry between steps is read from the file where it "
           "exists and written back, so that one call after the other is one training step after "
           "the other. Files appear whole or not at all.\n\n"
-          "The table says what was encoded: ratio is dense over encoded bytes, k\xcc\x82/k the "
+          "The table says what was encoded: ratio is dense over encoded bytes, k-hat/k the "
           "elements "
           "sent over those asked for, error the distance between decoded and input over the "
           "input's norm (L2; the input being gradient and memory). Times are those of a first "
@@ -185,6 +187,7 @@ Verb compress_verb() {
                    .minimum = 0,
                    .maximum = 1e9},
                   non_finite_option(),
+                  plugin_option(),
                   {.name = "json", .help = "print JSON for programs"}},
       .examples = {{"Compress one step of a trace",
                     "thinpipe compress -c topk:ratio=0.01 -o step.tpp"

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "harness/commands/file_tables.h"
 #include "harness/commands/output.h"
+#include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/decompress_file.h"
 #include "workloads/trace/json_fields.h"
@@ -76,6 +77,7 @@ std::string to_text(const DecompressOutcome& outcome) {
 }
 
 int run(const Arguments& arguments) {
+  load_plugins(arguments);
   DecompressOptions options;
   options.in = arguments.text("in");
   options.out = arguments.text("out");
@@ -117,6 +119,7 @@ Verb decompress_verb() {
                    .help = "a file that claims more elements is refused before memory is taken",
                    .minimum = 1,
                    .maximum = 9e15},
+                  plugin_option(),
                   {.name = "json", .help = "print JSON for programs"}},
       .examples = {{"Decode a file of frames",
                     "thinpipe decompress -i step.tpp -o decoded.safetensors"}},

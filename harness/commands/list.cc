@@ -51,7 +51,11 @@ std::string allowed(const ParameterInfo& parameter) {
   if (parameter.type == ParameterInfo::Type::kRealList) return range + "/..., or none";
   if (is_number(parameter)) return range;
   if (parameter.type == ParameterInfo::Type::kFlag) return "true|false";
-  return fmt::format("{}", fmt::join(parameter.choices, "|"));
+  const std::string choices = fmt::format("{}", fmt::join(parameter.choices, "|"));
+  // A long list must be able to break at a blank.
+  constexpr std::size_t kUnbroken = kColumns - kParameterColumn;
+  if (choices.size() < kUnbroken) return choices;
+  return fmt::format("{}", fmt::join(parameter.choices, " | "));
 }
 
 Json to_json(const ParameterInfo& parameter) {

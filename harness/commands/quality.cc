@@ -8,6 +8,7 @@
 
 #include "harness/commands/file_tables.h"
 #include "harness/commands/output.h"
+#include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
 #include "harness/quality/dump.h"
 #include "harness/quality/offline.h"
@@ -108,6 +109,7 @@ std::filesystem::path dump_folder(const Arguments& arguments, const Spec& spec, 
 }
 
 int run(const Arguments& arguments) {
+  load_plugins(arguments);
   const std::vector<Spec> specs = all_compressors(arguments);
   const Trace trace(arguments.text("trace"));
   OfflineOptions options;
@@ -200,6 +202,7 @@ Verb quality_verb() {
                    .help = "new folder for decoded/NAME and residual/NAME of every rank and step; "
                            "with several compressors, a folder in it for each"},
                   non_finite_option(),
+                  plugin_option(),
                   {.name = "json", .help = "print JSON for programs"}},
       .examples = {{"Three compressors side by side",
                     "thinpipe quality --trace trace -c 'topk:ratio=0.01' -c sidco -c 3lc"},

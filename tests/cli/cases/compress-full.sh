@@ -1,0 +1,10 @@
+# A disk that is full, played by a limit on a file's size: an error, and nothing half-written stays.
+thinpipe-make-trace trace
+gradient=trace/rank-000/step-00000000.safetensors
+trap '' XFSZ
+(ulimit -f 8; thinpipe compress -c none -i $gradient -o step.tpp --state worker.state); echo "exit $?"
+thinpipe compress -c none -i $gradient -o step.tpp > /dev/null
+(ulimit -f 8; thinpipe decompress -i step.tpp -o decoded.safetensors); echo "exit $?"
+(ulimit -f 8; thinpipe quality --trace trace -c none --dump-decoded dump); echo "exit $?"
+find dump step.tpp | sort
+ls
