@@ -68,7 +68,7 @@ TEST(CompressFile, DecompressedIsWhatADecodeGives) {
         return item.first == tensor.info.name;
       });
       ASSERT_NE(input, tensors.end());
-      const auto compressor = testing::make(spec, input->second.size(), input->first);
+      const auto compressor = make_compressor(parse_spec(spec), tensor.info, {});
       const auto encoded = testing::encode(*compressor, input->second);
       EXPECT_EQ(bits(files.decoded(input->first)),
                 bits(testing::decode(*compressor, encoded.payload)));
@@ -86,7 +86,7 @@ TEST(CompressFile, TheStateFileCarriesOverWhatOneProcessWouldCarry) {
     SCOPED_TRACE(spec);
     if (find_method(parse_spec(spec).name).needs_squares) continue;
     Files files(spec, true);
-    const auto compressor = testing::make(spec, 3000, "w2");
+    const auto compressor = make_compressor(parse_spec(spec), {"w2", {3000}, 3000}, {});
     for (std::uint64_t step = 0; step < 4; ++step) {
       const auto gradient = step_tensors(step)[0].second;
       const auto outcome = files.compress(step_tensors(step));

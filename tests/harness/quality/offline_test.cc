@@ -103,7 +103,8 @@ TEST_F(OfflineTest, TheDumpIsWhatReceiversDecodeAndWhatStaysBehind) {
     options.dump = folder_ / "dump";
     std::filesystem::remove_all(options.dump);
     const CompressorQuality quality = replay(spec, options);
-    const auto compressor = testing::make(spec, 600, "tensor-0");
+    const TensorInfo info{"tensor-0", {30, 20}, 600};
+    const auto compressor = make_compressor(parse_spec(spec), info, {});
     for (std::size_t step = 0; step < 4; ++step) {
       const auto tensors = testing::read_tensors(
           options.dump / "rank-000" / ("step-0000000" + std::to_string(step) + ".safetensors"));
@@ -112,7 +113,7 @@ TEST_F(OfflineTest, TheDumpIsWhatReceiversDecodeAndWhatStaysBehind) {
       if ((step + 1) % quality.period == 0) {
         const auto encoded = testing::encode(*compressor, gradient, step);
         // Another process's compressor decodes: one that never encoded.
-        decoded = testing::decode(*testing::make(spec, 600, "tensor-0"), encoded.payload);
+        decoded = testing::decode(*make_compressor(parse_spec(spec), info, {}), encoded.payload);
       } else {
         compressor->hold({.values = gradient, .squares = {}, .step = step});
       }
