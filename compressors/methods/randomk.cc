@@ -14,6 +14,11 @@ OwnParts make_parts(const Parameters& parameters, const TensorInfo& tensor,
                      parameters.choice("memory") +
                      "; what a memory adds again must not be multiplied as well");
   }
+  if (parameters.choice("values") == "exp4" && parameters.choice("positions") == "seeded") {
+    throw InputError(
+        "compressor randomk: values=exp4 leaves out small values, so that receivers cannot know "
+        "what was sent from positions=seeded; expected other values or positions");
+  }
   auto drawn =
       std::make_shared<SeededPositions>(tensor.elements, settings.seed ^ hash_name(tensor.name));
   return {

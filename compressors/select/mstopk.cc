@@ -86,18 +86,23 @@ class MsTopKSelector : public Selector {
 
   void select(std::span<const float> c, const SelectContext& context,
               Selection& selection) override {
-    const std::size_t k = target_count(options_.ratio.at(context.epoch), c.size());
+    Signal signal(c);
+    select_signal(signal, context, selection);
+  }
+  void select_signal(Signal& signal, const SelectContext& context, Selection& selection) override {
+    const std::size_t k = target_count(options_.ratio.at(context.epoch), signal.size());
     selection.target = k;
     selection.count = 0;
     selection.passes = 0;
     selection.threshold = 0;
     if (k == 0) return;
+    const Moments moments = signal.moments();
+    const auto c = signal.values();
     const auto keep = [&](std::int32_t limit) {
       selection.count = compact(c, KeyOrder::kMagnitude, limit, selection.positions.data(),
                                 selection.values.data());
       ++selection.passes;
     };
-    const Moments moments = magnitude_moments(c);
     const double mean = moments.sum_magnitude / static_cast<double>(c.size());
     Bisection bisection(k, mean, static_cast<double>(moments.max_magnitude));
     bisection.refine(c, std::min(kLevels, options_.rounds));

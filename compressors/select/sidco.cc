@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compressors/kernels/compact.h"
 #include "compressors/kernels/dispersion.h"
 #include "compressors/kernels/filter.h"
 #include "compressors/kernels/logs.h"
@@ -28,8 +27,12 @@ class SidcoSelector : public Selector {
 
   void select(std::span<const float> c, const SelectContext& context,
               Selection& selection) override {
+    Signal signal(c);
+    select_signal(signal, context, selection);
+  }
+  void select_signal(Signal& signal, const SelectContext& context, Selection& selection) override {
     const double ratio = options_.ratio.at(context.epoch);
-    const std::size_t k = target_count(ratio, c.size());
+    const std::size_t k = target_count(ratio, signal.size());
     selection.target = k;
     selection.count = 0;
     selection.passes = 0;
@@ -37,7 +40,7 @@ class SidcoSelector : public Selector {
     if (k == 0) return;
     const int most = std::max(1, static_cast<int>(std::ceil(-std::log2(ratio))));
     const int stages = options_.fixed_stages > 0 ? options_.fixed_stages : adaptation_.stages(most);
-    fit(c, ratio, ratio >= options_.first_ratio ? 1 : stages, selection);
+    fit(signal, ratio, ratio >= options_.first_ratio ? 1 : stages, selection);
     if (options_.fixed_stages == 0) adaptation_.note(selection.count, k, most);
   }
 
@@ -47,10 +50,10 @@ class SidcoSelector : public Selector {
   void load(ByteReader& in) override { adaptation_.load(in); }
 
  private:
-  void fit(std::span<const float> c, double ratio, int stages, Selection& selection) const {
-    double threshold = first_threshold(c, stages == 1 ? ratio : options_.first_ratio);
-    selection.count = compact(c, KeyOrder::kMagnitude, key_above(threshold),
-                              selection.positions.data(), selection.values.data());
+  void fit(Signal& signal, double ratio, int stages, Selection& selection) const {
+    double threshold = first_threshold(signal, stages == 1 ? ratio : options_.first_ratio);
+    selection.count =
+        signal.compact(key_above(threshold), selection.positions.data(), selection.values.data());
     selection.passes = 2;
     // Every later stage keeps the same share of the one before.
     const double share = std::pow(ratio / options_.first_ratio, 1.0 / (stages - 1));
@@ -64,17 +67,17 @@ class SidcoSelector : public Selector {
     selection.threshold = threshold;
   }
 
-  double first_threshold(std::span<const float> c, double share) const {
-    const auto count = static_cast<double>(c.size());
+  double first_threshold(Signal& signal, double share) const {
+    const auto count = static_cast<double>(signal.size());
     switch (options_.distribution) {
       case SidcoDistribution::kExponential:
-        return exponential_excess(magnitude_moments(c).sum_magnitude / count, share);
+        return exponential_excess(signal.moments().sum_magnitude / count, share);
       case SidcoDistribution::kPareto: {
-        const Dispersion spread = magnitude_dispersion(c);
+        const Dispersion spread = magnitude_dispersion(signal.values());
         return pareto_excess(spread.mean(), spread.variance(), share);
       }
       case SidcoDistribution::kGamma: {
-        const LogMoments moments = log_moments(c);
+        const LogMoments moments = log_moments(signal.values());
         return gamma_excess(moments.sum_magnitude / count,
                             moments.sum_log / static_cast<double>(moments.nonzero), share,
                             options_.exact_gamma);

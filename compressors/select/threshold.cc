@@ -4,16 +4,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "compressors/kernels/compact.h"
 #include "compressors/select/kth.h"
 #include "compressors/select/sample.h"
 
 namespace thinpipe {
 namespace {
 
-void select_above(std::span<const float> c, double threshold, Selection& selection) {
-  selection.count = compact(c, KeyOrder::kMagnitude, key_above(threshold),
-                            selection.positions.data(), selection.values.data());
+void select_above(Signal& signal, double threshold, Selection& selection) {
+  selection.count =
+      signal.compact(key_above(threshold), selection.positions.data(), selection.values.data());
   selection.threshold = threshold;
   selection.passes = 1;
 }
@@ -23,10 +22,15 @@ class ThresholdSelector : public Selector {
   ThresholdSelector(std::size_t elements, double tau) : elements_(elements), tau_(tau) {}
 
   std::size_t max_selected() const override { return elements_; }
-  void select(std::span<const float> c, const SelectContext& /*context*/,
+  void select(std::span<const float> c, const SelectContext& context,
               Selection& selection) override {
+    Signal signal(c);
+    select_signal(signal, context, selection);
+  }
+  void select_signal(Signal& signal, const SelectContext& /*context*/,
+                     Selection& selection) override {
     selection.target = 0;
-    select_above(c, tau_, selection);
+    select_above(signal, tau_, selection);
   }
 
  private:
@@ -44,17 +48,22 @@ class SampledThresholdSelector : public Selector {
   std::size_t max_selected() const override { return elements_; }
   void select(std::span<const float> c, const SelectContext& context,
               Selection& selection) override {
+    Signal signal(c);
+    select_signal(signal, context, selection);
+  }
+  void select_signal(Signal& signal, const SelectContext& context, Selection& selection) override {
     const double ratio = options_.ratio.at(context.epoch);
-    selection.target = target_count(ratio, c.size());
+    selection.target = target_count(ratio, signal.size());
     selection.count = 0;
     selection.passes = 0;
-    if (c.empty()) return;
+    if (signal.size() == 0) return;
     const auto sample = sample_.first(sample_.size());
-    sample_keys(c, KeyOrder::kMagnitude, Sampling::kUniform, options_.seed, context.step, sample);
+    sample_keys(signal, KeyOrder::kMagnitude, Sampling::kUniform, options_.seed, context.step,
+                sample);
     const std::size_t rank =
-        std::min(sample.size(), target_count(options_.sample * ratio, c.size()));
+        std::min(sample.size(), target_count(options_.sample * ratio, signal.size()));
     const std::int32_t key = kth_greatest(sample, rank);
-    select_above(c, static_cast<double>(magnitude_of(key)), selection);
+    select_above(signal, static_cast<double>(magnitude_of(key)), selection);
   }
 
  private:
