@@ -19,7 +19,7 @@ struct AmbiguityOptions {
 /// limit; then v = zeta v (Tsuzuku et al., fig. 1). Writes position, r and v as it was before the
 /// decay of the chosen ones, in order of position, to outputs with room for r.size(). All products
 /// and sums in float, each rounded once. An element whose r or v is not finite is never too
-/// ambiguous: it is chosen, so that it can be forgotten. @returns how many were chosen.
+/// ambiguous: the limit alone decides, so that it can be forgotten. @returns how many were chosen.
 std::size_t choose_unambiguous(std::span<const float> r, std::span<const float> q,
                                const AmbiguityOptions& options, std::span<float> v,
                                std::uint32_t* positions, float* values, float* variances);
