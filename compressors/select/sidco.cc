@@ -1,10 +1,13 @@
-// SIDCo: one pass for the moments, one that compacts the elements above the first threshold; later
-// stages look at these only.
+// SIDCo: one pass for the moments, one that compacts the elements above the threshold. Of several
+// stages the second, which a quarter of the elements reach, adds up what exceeds the first
+// threshold without writing it down (exponential distribution); later ones look at what was
+// compacted only.
 #include "compressors/select/sidco.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "compressors/kernels/compact.h"
 #include "compressors/kernels/dispersion.h"
 #include "compressors/kernels/filter.h"
 #include "compressors/kernels/logs.h"
@@ -30,9 +33,9 @@ class SidcoSelector : public Selector {
     Signal signal(c);
     select_signal(signal, context, selection);
   }
-  void select_signal(Signal& signal, const SelectContext& context, Selection& selection) override {
+  void select_signal(Signal& c, const SelectContext& context, Selection& selection) override {
     const double ratio = options_.ratio.at(context.epoch);
-    const std::size_t k = target_count(ratio, signal.size());
+    const std::size_t k = target_count(ratio, c.size());
     selection.target = k;
     selection.count = 0;
     selection.passes = 0;
@@ -40,7 +43,7 @@ class SidcoSelector : public Selector {
     if (k == 0) return;
     const int most = std::max(1, static_cast<int>(std::ceil(-std::log2(ratio))));
     const int stages = options_.fixed_stages > 0 ? options_.fixed_stages : adaptation_.stages(most);
-    fit(signal, ratio, ratio >= options_.first_ratio ? 1 : stages, selection);
+    fit(c, ratio, ratio >= options_.first_ratio ? 1 : stages, selection);
     if (options_.fixed_stages == 0) adaptation_.note(selection.count, k, most);
   }
 
@@ -50,14 +53,26 @@ class SidcoSelector : public Selector {
   void load(ByteReader& in) override { adaptation_.load(in); }
 
  private:
-  void fit(Signal& signal, double ratio, int stages, Selection& selection) const {
-    double threshold = first_threshold(signal, stages == 1 ? ratio : options_.first_ratio);
-    selection.count =
-        signal.compact(key_above(threshold), selection.positions.data(), selection.values.data());
+  void fit(Signal& c, double ratio, int stages, Selection& selection) const {
+    double threshold = first_threshold(c, stages == 1 ? ratio : options_.first_ratio);
     selection.passes = 2;
     // Every later stage keeps the same share of the one before.
     const double share = std::pow(ratio / options_.first_ratio, 1.0 / (stages - 1));
-    for (int stage = 2; stage <= stages && selection.count > 0; ++stage) {
+    int stage = 2;
+    if (stages > 1 && options_.distribution == SidcoDistribution::kExponential &&
+        !options_.location_min) {
+      const TailMoments tail = tail_moments(c.values(), key_above(threshold));
+      ++selection.passes;
+      // Nothing exceeds the first threshold: all stages end there.
+      if (tail.count > 0) {
+        const double mean = tail.sum_magnitude / static_cast<double>(tail.count);
+        threshold += exponential_excess(mean - threshold, share);
+        ++stage;
+      }
+    }
+    selection.count =
+        c.compact(key_above(threshold), selection.positions.data(), selection.values.data());
+    for (; stage <= stages && selection.count > 0; ++stage) {
       const auto tail = selection.values.first(selection.count);
       const double location = options_.location_min ? least(tail) : threshold;
       threshold = location + tail_excess(tail, location, share);
@@ -67,17 +82,17 @@ class SidcoSelector : public Selector {
     selection.threshold = threshold;
   }
 
-  double first_threshold(Signal& signal, double share) const {
-    const auto count = static_cast<double>(signal.size());
+  double first_threshold(Signal& c, double share) const {
+    const auto count = static_cast<double>(c.size());
     switch (options_.distribution) {
       case SidcoDistribution::kExponential:
-        return exponential_excess(signal.moments().sum_magnitude / count, share);
+        return exponential_excess(c.moments().sum_magnitude / count, share);
       case SidcoDistribution::kPareto: {
-        const Dispersion spread = magnitude_dispersion(signal.values());
+        const Dispersion spread = magnitude_dispersion(c.values());
         return pareto_excess(spread.mean(), spread.variance(), share);
       }
       case SidcoDistribution::kGamma: {
-        const LogMoments moments = log_moments(signal.values());
+        const LogMoments moments = log_moments(c.values());
         return gamma_excess(moments.sum_magnitude / count,
                             moments.sum_log / static_cast<double>(moments.nonzero), share,
                             options_.exact_gamma);
