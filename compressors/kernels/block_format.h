@@ -18,12 +18,16 @@ enum class BlockElement {
   kE4M3,  ///< greatest 448; the code 0x7f is NaN
   kE5M2,  ///< greatest 57344; exponent 31 is infinite or NaN
   kE2M1,  ///< 0, 0.5, 1, 1.5, 2, 3, 4, 6
+  // Levels evenly spread over a range, none of them 0 (THC): code - (2^bits - 1) / 2.
+  kLevels16,
+  kLevels256,
 };
 
 enum class BlockScale {
-  kF32,   ///< greatest magnitude / greatest element
-  kF16,   ///< the same, rounded up to a half
-  kE8M0,  ///< a power of two, 8 bits: the exponents of both subtracted (MX v1.0 section 6.3)
+  kF32,    ///< greatest magnitude / greatest element
+  kF16,    ///< the same, rounded up to a half
+  kE8M0,   ///< a power of two, 8 bits: the exponents of both subtracted (MX v1.0 section 6.3)
+  kGiven,  ///< BlockFormat::given, written by whoever gives it
 };
 
 struct BlockFormat {
@@ -31,6 +35,7 @@ struct BlockFormat {
   BlockScale scale = BlockScale::kF32;
   std::size_t block = 256;  ///< elements with one scale: a power of two, 32 to kMaxBlock
   bool hadamard = false;    ///< rotate every block before it is quantised
+  float given = 0;          ///< the scale of all blocks (BlockScale::kGiven): 0 or normal
   bool stochastic = false;  ///< round up with the probability of the fraction: unbiased
 };
 
@@ -38,7 +43,10 @@ constexpr std::size_t kMinBlock = 32;
 constexpr std::size_t kMaxBlock = 2048;
 
 constexpr int element_bits(BlockElement element) {
-  return element == BlockElement::kInt4 || element == BlockElement::kE2M1 ? 4 : 8;
+  return element == BlockElement::kInt4 || element == BlockElement::kE2M1 ||
+                 element == BlockElement::kLevels16
+             ? 4
+             : 8;
 }
 
 /// The greatest magnitude of an element.
@@ -54,12 +62,26 @@ constexpr float element_max(BlockElement element) {
       return 57344;
     case BlockElement::kE2M1:
       return 6;
+    case BlockElement::kLevels16:
+      return 7.5;
+    case BlockElement::kLevels256:
+      return 127.5;
   }
   return 0;
 }
 
 constexpr std::size_t scale_bytes(BlockScale scale) {
-  return scale == BlockScale::kF32 ? 4 : scale == BlockScale::kF16 ? 2 : 1;
+  switch (scale) {
+    case BlockScale::kF32:
+      return 4;
+    case BlockScale::kF16:
+      return 2;
+    case BlockScale::kE8M0:
+      return 1;
+    case BlockScale::kGiven:
+      return 0;
+  }
+  return 0;
 }
 
 /// Elements that are sent for `elements` of a tensor: a rotated block at the end is filled up with

@@ -12,8 +12,8 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 // once per target
+#include "compressors/kernels/counter_random-inl.h"
 #include "compressors/kernels/hadamard-inl.h"
-#include "compressors/kernels/random_lanes-inl.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_BLOCKS_ONCE
 #define THINPIPE_COMPRESSORS_KERNELS_BLOCKS_ONCE
@@ -35,6 +35,9 @@ Scale write_scale(const BlockFormat& format, float max_magnitude, std::byte* at)
     std::memcpy(at, &code, sizeof code);
     return {value_of_exponent(code), value_of_exponent(static_cast<std::uint8_t>(254 - code))};
   }
+  if (format.scale == BlockScale::kGiven) {
+    return {format.given, format.given == 0 ? 0 : 1 / format.given};
+  }
   float value = exact_scale_for(max_magnitude, format.element);
   if (format.scale == BlockScale::kF16) {
     const std::uint16_t half = half_at_least(value);
@@ -48,6 +51,7 @@ Scale write_scale(const BlockFormat& format, float max_magnitude, std::byte* at)
 
 /// Negative where the scale is not one.
 float read_scale(const BlockFormat& format, const std::byte* at) {
+  if (format.scale == BlockScale::kGiven) return format.given;
   if (format.scale == BlockScale::kE8M0) {
     const auto code = std::to_integer<std::uint8_t>(*at);
     return code == 255 ? -1 : value_of_exponent(code);
@@ -81,6 +85,13 @@ using V = hn::Vec<D>;
 using VI = hn::Vec<DI>;
 using VU = hn::Vec<DU>;
 
+/// Words as numbers in [0, 1) of 24 bits.
+HWY_INLINE V RandomUnit(VU words) {
+  const D d;
+  const DI di;
+  return hn::Mul(hn::ConvertTo(d, hn::BitCast(di, hn::ShiftRight<8>(words))), hn::Set(d, 0x1p-24F));
+}
+
 /// Whole numbers of kBits in two's complement.
 template <int kBits>
 struct IntegerCodec {
@@ -90,11 +101,10 @@ struct IntegerCodec {
 
   template <bool stochastic>
   static HWY_INLINE VI Encode(V y, VU random) {
-    const D d;
     const DI di;
     auto q = hn::Zero(di);
     if constexpr (stochastic) {
-      q = hn::ConvertTo(di, hn::Floor(hn::Add(y, RandomUnit(d, random))));
+      q = hn::ConvertTo(di, hn::Floor(hn::Add(y, RandomUnit(random))));
     } else {
       q = hn::NearestInt(y);  // to even
     }
@@ -106,6 +116,35 @@ struct IntegerCodec {
     return hn::ConvertTo(D(), hn::ShiftRight<32 - kBits>(hn::ShiftLeft<32 - kBits>(code)));
   }
   static constexpr int kMaxCode = kMask;
+};
+
+/// 2^kBits levels around 0.
+template <int kBits>
+struct LevelCodec {
+  static constexpr int kMask = (1 << kBits) - 1;
+  static constexpr int kMagnitude = kMask;
+  static constexpr int kMaxCode = kMask;
+  static constexpr float kMiddle = 0.5F * kMask;
+
+  template <bool stochastic>
+  static HWY_INLINE VI Encode(V y, VU random) {
+    const D d;
+    const DI di;
+    // What lies outside the range is clamped; first here, so that it converts.
+    const auto limit = hn::Set(d, 2 * kMiddle);
+    const auto x = hn::Add(hn::Min(hn::Max(y, hn::Neg(limit)), limit), hn::Set(d, kMiddle));
+    auto q = hn::Zero(di);
+    if constexpr (stochastic) {
+      q = hn::ConvertTo(di, hn::Floor(hn::Add(x, RandomUnit(random))));
+    } else {
+      q = hn::NearestInt(x);
+    }
+    return hn::Min(hn::Max(q, hn::Zero(di)), hn::Set(di, kMask));
+  }
+  static HWY_INLINE V Decode(VI code) {
+    const D d;
+    return hn::Sub(hn::ConvertTo(d, code), hn::Set(d, kMiddle));
+  }
 };
 
 /// Floats of 1 + kExponent + kMantissa bits with denormals.
@@ -132,7 +171,7 @@ struct FloatCodec {
     auto few = hn::Zero(di);
     if constexpr (stochastic) {
       up = hn::BitCast(di, hn::ShiftRight<32 - kDropped>(random));
-      few = hn::ConvertTo(di, hn::Floor(hn::Add(Limited(steps), RandomUnit(d, random))));
+      few = hn::ConvertTo(di, hn::Floor(hn::Add(Limited(steps), RandomUnit(random))));
     } else {
       const auto odd = hn::And(hn::ShiftRight<kDropped>(magnitude), hn::Set(di, 1));
       up = hn::Add(odd, hn::Set(di, (1 << (kDropped - 1)) - 1));
@@ -226,9 +265,8 @@ HWY_INLINE V Norm(std::size_t n) { return hn::Set(D(), 1.0F / std::sqrt(static_c
 /// Codes `n` elements, a multiple of kMinBlock. @returns how many are not 0.
 template <class Codec, bool stochastic>
 HWY_INLINE std::size_t EncodeBlock(const BlockFormat& format, const BlockRotation& rotation,
-                                   std::uint64_t key, std::uint32_t first, const float* c,
-                                   std::size_t n, float* remainder, std::byte* scale_at,
-                                   Workspace& work) {
+                                   RandomKey key, std::size_t first, const float* c, std::size_t n,
+                                   float* remainder, std::byte* scale_at, Workspace& work) {
   const D d;
   const DI di;
   const DU du;
@@ -263,17 +301,18 @@ HWY_INLINE std::size_t EncodeBlock(const BlockFormat& format, const BlockRotatio
   const auto step = hn::Set(d, scale.value);
   auto counts = hn::Zero(di);
   for (std::size_t i = 0; i < n; i += lanes) {
-    // Never more than twice the greatest element: the scale is at least half of what it should be.
+    // Never more than about twice the greatest element, unless the scale was given.
     const auto y = hn::Mul(hn::Load(d, work.values + i), inverse);
     auto random = hn::Zero(du);
     if constexpr (stochastic) {
-      random = RandomWords(du, hn::Iota(du, first + static_cast<std::uint32_t>(i)), key);
+      random = CounterRandom(du, key, first + i);
     }
     const auto code = Codec::template Encode<stochastic>(y, random);
-    const auto nonzero = hn::Gt(hn::And(code, hn::Set(di, Codec::kMagnitude)), hn::Zero(di));
+    const auto value = Codec::Decode(code);
+    const auto nonzero = hn::RebindMask(di, hn::Ne(value, hn::Zero(d)));
     counts = hn::Sub(counts, hn::VecFromMask(di, nonzero));
     hn::StoreU(hn::DemoteTo(d8, code), d8, work.codes + i);
-    hn::Store(hn::Mul(Codec::Decode(code), step), d, work.values + i);
+    hn::Store(hn::Mul(value, step), d, work.values + i);
   }
   if (remainder != nullptr) {
     if (format.hadamard) HadamardInPlace(work.values, n);
@@ -290,7 +329,7 @@ HWY_INLINE std::size_t EncodeBlock(const BlockFormat& format, const BlockRotatio
 }
 
 template <class Codec, bool stochastic>
-std::size_t EncodeAll(const BlockFormat& format, const BlockRotation& rotation, std::uint64_t key,
+std::size_t EncodeAll(const BlockFormat& format, const BlockRotation& rotation, RandomKey key,
                       const float* c, std::size_t n, float* remainder, std::byte* scales,
                       std::uint8_t* codes) {
   Workspace work;
@@ -300,7 +339,7 @@ std::size_t EncodeAll(const BlockFormat& format, const BlockRotation& rotation, 
     const std::size_t size = std::min(format.block, n - at);
     const std::size_t coded = coded_elements(format, size);
     float* left = remainder == nullptr ? nullptr : remainder + at;
-    const auto first = static_cast<std::uint32_t>(at);
+    const std::size_t first = at;
     std::size_t count = 0;
     std::size_t padded = size;
     if (size == format.block) {
@@ -317,6 +356,7 @@ std::size_t EncodeAll(const BlockFormat& format, const BlockRotation& rotation, 
     nonzero += format.hadamard ? (count == 0 ? 0 : size) : count;
     if (nibbles) {
       const bool whole = size == format.block;
+      if (coded % 2 != 0) work.codes[coded] = 0;
       PackNibbles(work.codes, padded, whole ? codes : work.packed);
       if (!whole) std::memcpy(codes, work.packed, (coded + 1) / 2);
       codes += (coded + 1) / 2;
@@ -395,9 +435,11 @@ using Int4 = IntegerCodec<4>;
 using E4M3 = FloatCodec<4, 3, 7, 0x7e>;
 using E5M2 = FloatCodec<5, 2, 15, 0x7b>;
 using E2M1 = FloatCodec<2, 1, 1, 0x7>;
+using Levels16 = LevelCodec<4>;
+using Levels256 = LevelCodec<8>;
 
 template <class Codec>
-std::size_t EncodeWith(const BlockFormat& format, const BlockRotation& rotation, std::uint64_t key,
+std::size_t EncodeWith(const BlockFormat& format, const BlockRotation& rotation, RandomKey key,
                        const float* c, std::size_t n, float* remainder, std::byte* scales,
                        std::uint8_t* codes) {
   return format.stochastic
@@ -405,7 +447,7 @@ std::size_t EncodeWith(const BlockFormat& format, const BlockRotation& rotation,
              : EncodeAll<Codec, false>(format, rotation, key, c, n, remainder, scales, codes);
 }
 
-std::size_t Encode(const BlockFormat& format, const BlockRotation& rotation, std::uint64_t key,
+std::size_t Encode(const BlockFormat& format, const BlockRotation& rotation, RandomKey key,
                    const float* c, std::size_t n, float* remainder, std::byte* scales,
                    std::uint8_t* codes) {
   switch (format.element) {
@@ -419,6 +461,10 @@ std::size_t Encode(const BlockFormat& format, const BlockRotation& rotation, std
       return EncodeWith<E5M2>(format, rotation, key, c, n, remainder, scales, codes);
     case BlockElement::kE2M1:
       return EncodeWith<E2M1>(format, rotation, key, c, n, remainder, scales, codes);
+    case BlockElement::kLevels16:
+      return EncodeWith<Levels16>(format, rotation, key, c, n, remainder, scales, codes);
+    case BlockElement::kLevels256:
+      return EncodeWith<Levels256>(format, rotation, key, c, n, remainder, scales, codes);
   }
   return 0;
 }
@@ -437,6 +483,10 @@ BlockProblem Decode(const BlockFormat& format, const BlockRotation& rotation,
       return DecodeAll<E5M2>(format, rotation, scales, codes, factor, out, n);
     case BlockElement::kE2M1:
       return DecodeAll<E2M1>(format, rotation, scales, codes, factor, out, n);
+    case BlockElement::kLevels16:
+      return DecodeAll<Levels16>(format, rotation, scales, codes, factor, out, n);
+    case BlockElement::kLevels256:
+      return DecodeAll<Levels256>(format, rotation, scales, codes, factor, out, n);
   }
   return BlockProblem::kNone;
 }
@@ -453,9 +503,9 @@ HWY_EXPORT(Encode);
 HWY_EXPORT(Decode);
 }  // namespace
 
-std::size_t encode_blocks(const BlockFormat& format, const BlockRotation& rotation,
-                          std::uint64_t key, std::span<const float> c, std::span<float> remainder,
-                          std::byte* scales, std::uint8_t* codes) {
+std::size_t encode_blocks(const BlockFormat& format, const BlockRotation& rotation, RandomKey key,
+                          std::span<const float> c, std::span<float> remainder, std::byte* scales,
+                          std::uint8_t* codes) {
   return HWY_DYNAMIC_DISPATCH(Encode)(format, rotation, key, c.data(), c.size(),
                                       remainder.empty() ? nullptr : remainder.data(), scales,
                                       codes);

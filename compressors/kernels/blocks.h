@@ -7,6 +7,7 @@
 #include <span>
 
 #include "compressors/kernels/block_format.h"
+#include "compressors/kernels/counter_random.h"
 
 namespace thinpipe {
 
@@ -20,9 +21,9 @@ struct BlockRotation {
 /// 2^100. `remainder`, where not empty, becomes c - decoded (0 where that is not finite); it may be
 /// the same array as c. `key` seeds stochastic rounding.
 /// @returns the elements that may decode to something other than 0.
-std::size_t encode_blocks(const BlockFormat& format, const BlockRotation& rotation,
-                          std::uint64_t key, std::span<const float> c, std::span<float> remainder,
-                          std::byte* scales, std::uint8_t* codes);
+std::size_t encode_blocks(const BlockFormat& format, const BlockRotation& rotation, RandomKey key,
+                          std::span<const float> c, std::span<float> remainder, std::byte* scales,
+                          std::uint8_t* codes);
 
 /// What decode_blocks found.
 enum class BlockProblem { kNone, kScale, kCode, kPadding };

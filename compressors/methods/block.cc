@@ -1,8 +1,8 @@
 // Reads the parameters of block quantisers.
 #include "compressors/methods/block.h"
 
+#include "compressors/kernels/counter_random.h"
 #include "compressors/quantize/block.h"
-#include "compressors/random.h"
 
 namespace thinpipe {
 namespace {
@@ -57,9 +57,10 @@ MethodInfo block_method(const BlockMethod& method) {
       .quantizer =
           [method](const Parameters& parameters, const TensorInfo& tensor,
                    const CompressorSettings& settings) {
-            return make_block_quantizer({.format = format_of(method, parameters),
-                                         .seed = settings.seed ^ hash_name(tensor.name),
-                                         .rank = settings.rank});
+            return make_block_quantizer(
+                {.format = format_of(method, parameters),
+                 .sign_seed = settings.seed ^ hash_name(tensor.name),
+                 .stream = random_stream(settings.seed, settings.rank, tensor.name)});
           },
       .expected_bits =
           [method](const Parameters& parameters) {

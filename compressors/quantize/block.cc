@@ -5,7 +5,6 @@
 
 #include "compressors/kernels/blocks.h"
 #include "compressors/kernels/hadamard.h"
-#include "compressors/random.h"
 
 namespace thinpipe {
 namespace {
@@ -13,14 +12,10 @@ namespace {
 class BlockQuantizer : public Quantizer {
  public:
   explicit BlockQuantizer(const BlockOptions& options)
-      : format_(options.format),
-        key_(SplitMix64::mix(
-            options.seed +
-            SplitMix64::mix(static_cast<std::uint64_t>(static_cast<std::uint32_t>(options.rank)) +
-                            1))) {
+      : format_(options.format), stream_(options.stream) {
     if (!format_.hadamard) return;
     signs_.resize(kMaxBlock);
-    random_signs(options.seed, signs_);
+    random_signs(options.sign_seed, signs_);
   }
 
   std::size_t max_encoded_size(std::size_t elements) const override {
@@ -33,7 +28,7 @@ class BlockQuantizer : public Quantizer {
     out.advance(scales_size(c.size()));
     auto* const codes = reinterpret_cast<std::uint8_t*>(out.free().data());
     out.advance(code_bytes(format_, c.size()));
-    const std::uint64_t key = SplitMix64::mix(key_ + context.step);
+    const RandomKey key = random_key(stream_, context.step);
     return {
         .nonzero = encode_blocks(format_, {.sign_bits = signs_}, key, c, remainder, scales, codes),
         .passes = 1};
@@ -62,7 +57,7 @@ class BlockQuantizer : public Quantizer {
   }
 
   BlockFormat format_;
-  std::uint64_t key_;
+  std::uint64_t stream_;
   std::vector<std::uint32_t> signs_;
 };
 

@@ -12,8 +12,8 @@ namespace thinpipe {
 
 struct BlockOptions {
   BlockFormat format;
-  std::uint64_t seed = 1;  ///< of the rotation's signs: the same for all workers
-  int rank = 0;            ///< enters the seed of stochastic rounding
+  std::uint64_t sign_seed = 1;  ///< of the rotation's signs: the same for all workers
+  std::uint64_t stream = 1;     ///< of stochastic rounding: random_stream()
 };
 
 /// Payload: the blocks' scales, then the elements' codes (docs/wire-format.md).

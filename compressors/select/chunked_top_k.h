@@ -12,7 +12,7 @@ namespace thinpipe {
 
 /// Consecutive chunks of a tensor, the last of which may be shorter.
 struct Chunks {
-  std::size_t size = 4096;  ///< a power of two, 2 to 65536
+  std::size_t size = 4096;  ///< a power of two, 1 to 65536
   std::size_t k = 64;       ///< elements of each; all of a chunk that has fewer
 
   std::size_t count(std::size_t elements) const { return (elements + size - 1) / size; }
