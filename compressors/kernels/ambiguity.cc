@@ -7,6 +7,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/ambiguity.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
+// after it
+#include "compressors/kernels/compress-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -28,6 +30,7 @@ std::size_t Choose(const float* HWY_RESTRICT r, const float* HWY_RESTRICT q, std
   const auto alpha = hn::Set(d, options.alpha);
   const auto zeta = hn::Set(d, options.zeta);
   const auto below = hn::Set(di, options.limit - 1);
+  const auto lane = hn::Iota(du, 0);
   std::size_t count = 0;
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
@@ -41,10 +44,10 @@ std::size_t Choose(const float* HWY_RESTRICT r, const float* HWY_RESTRICT q, std
     const auto mask = hn::And(hn::Not(ambiguous), reaches);
     if (HWY_LIKELY(hn::AllFalse(d, mask))) continue;
     // Stores reach no further than i + lanes.
-    const auto index = hn::Iota(du, static_cast<std::uint32_t>(i));
-    hn::StoreU(hn::Compress(index, hn::RebindMask(du, mask)), du, positions + count);
-    hn::StoreU(hn::Compress(value, mask), d, values + count);
-    hn::StoreU(hn::Compress(variance, mask), d, variances + count);
+    const auto index = hn::Add(lane, hn::Set(du, static_cast<std::uint32_t>(i)));
+    hn::StoreU(CompressLanes(index, hn::RebindMask(du, mask)), du, positions + count);
+    hn::StoreU(CompressLanes(value, mask), d, values + count);
+    hn::StoreU(CompressLanes(variance, mask), d, variances + count);
     count += hn::CountTrue(d, mask);
   }
   for (; i < n; ++i) {

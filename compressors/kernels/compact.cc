@@ -17,6 +17,7 @@
 #define HWY_TARGET_INCLUDE "compressors/kernels/compact.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 // after it
+#include "compressors/kernels/compress-inl.h"
 #include "compressors/kernels/keys-inl.h"
 #include "compressors/kernels/source-inl.h"
 #include "hwy/highway.h"
@@ -90,12 +91,14 @@ HWY_INLINE std::size_t Append64(const Source& source, std::size_t at, hn::Vec<DI
   const DF df;
   const DU du;
   const std::size_t lanes = hn::Lanes(d);
+  // Iota of a variable would go through memory, lane by lane (Highway 1.0.3).
+  const auto lane = hn::Iota(du, 0);
   for (std::size_t i = 0; i < 64; i += lanes) {
     const auto x = source.load(df, at + i);
     const auto mask = hn::Gt(Keys<order>(d, x), below);
-    const auto index = hn::Iota(du, static_cast<std::uint32_t>(at + i));
-    hn::StoreU(hn::Compress(index, hn::RebindMask(du, mask)), du, out.positions + count);
-    hn::StoreU(hn::Compress(x, hn::RebindMask(df, mask)), df, out.values + count);
+    const auto index = hn::Add(lane, hn::Set(du, static_cast<std::uint32_t>(at + i)));
+    hn::StoreU(CompressLanes(index, hn::RebindMask(du, mask)), du, out.positions + count);
+    hn::StoreU(CompressLanes(x, hn::RebindMask(df, mask)), df, out.values + count);
     count += hn::CountTrue(d, mask);
   }
   return count;

@@ -14,6 +14,7 @@
 #define HWY_TARGET_INCLUDE "compressors/kernels/filter.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 // after it
+#include "compressors/kernels/compress-inl.h"
 #include "compressors/kernels/keys-inl.h"
 #include "hwy/highway.h"
 
@@ -41,8 +42,8 @@ HWY_INLINE std::size_t FilterOrder(std::int32_t limit, std::size_t count, std::u
     const auto value = hn::LoadU(df, values + i);
     const auto position = hn::LoadU(du, positions + i);
     const auto mask = hn::Gt(Keys<order>(d, value), below);
-    hn::StoreU(hn::Compress(position, hn::RebindMask(du, mask)), du, positions + kept);
-    hn::StoreU(hn::Compress(value, hn::RebindMask(df, mask)), df, values + kept);
+    hn::StoreU(CompressLanes(position, hn::RebindMask(du, mask)), du, positions + kept);
+    hn::StoreU(CompressLanes(value, hn::RebindMask(df, mask)), df, values + kept);
     kept += hn::CountTrue(d, mask);
   }
   for (; i < count; ++i) {
@@ -88,7 +89,7 @@ HWY_INLINE KeysBetween BetweenOrder(const float* HWY_RESTRICT values, std::size_
     const auto key = Keys<order>(d, hn::LoadU(df, values + i));
     const auto above = hn::Gt(key, most);
     const auto mask = hn::AndNot(above, hn::Gt(key, below));
-    hn::StoreU(hn::Compress(key, mask), d, keys + found.kept);
+    hn::StoreU(CompressLanes(key, mask), d, keys + found.kept);
     found.kept += hn::CountTrue(d, mask);
     found.above += hn::CountTrue(d, above);
   }
@@ -128,7 +129,7 @@ std::size_t KeepKeys(std::int32_t* keys, std::size_t n, std::int32_t low, std::i
   for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
     const auto key = hn::LoadU(d, keys + i);
     const auto mask = hn::AndNot(hn::Gt(key, most), hn::Gt(key, below));
-    hn::StoreU(hn::Compress(key, mask), d, keys + kept);
+    hn::StoreU(CompressLanes(key, mask), d, keys + kept);
     kept += hn::CountTrue(d, mask);
   }
   for (; i < n; ++i) {
