@@ -1,8 +1,12 @@
 // Reads r, q and v, writes v back, and compacts what is chosen.
 #include "compressors/kernels/ambiguity.h"
 
+#include <array>
 #include <cassert>
+#include <cstring>
 #include <limits>
+
+#include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/ambiguity.cc"
@@ -79,8 +83,29 @@ std::size_t choose_unambiguous(std::span<const float> r, std::span<const float> 
                                const AmbiguityOptions& options, std::span<float> v,
                                std::uint32_t* positions, float* values, float* variances) {
   assert(r.size() == q.size() && r.size() == v.size());
-  return HWY_DYNAMIC_DISPATCH(Choose)(r.data(), q.data(), r.size(), options, v.data(), positions,
-                                      values, variances);
+  std::array<std::size_t, kMaxSumParts> counts{};
+  std::array<std::size_t, kMaxSumParts> begins{};
+  // Every part puts out where its elements begin and never reaches past its own end.
+  parallel_sum_parts(r.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    begins[part] = begin;
+    counts[part] = HWY_DYNAMIC_DISPATCH(Choose)(r.data() + begin, q.data() + begin, end - begin,
+                                                options, v.data() + begin, positions + begin,
+                                                values + begin, variances + begin);
+    for (std::size_t i = begin; i < begin + counts[part]; ++i) {
+      positions[i] += static_cast<std::uint32_t>(begin);
+    }
+  });
+  std::size_t count = counts[0];
+  for (std::size_t part = 1; part < sum_parts(r.size()); ++part) {
+    const auto move = [&](auto* data) {
+      std::memmove(data + count, data + begins[part], counts[part] * sizeof *data);
+    };
+    move(positions);
+    move(values);
+    move(variances);
+    count += counts[part];
+  }
+  return count;
 }
 
 }  // namespace thinpipe

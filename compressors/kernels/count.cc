@@ -5,6 +5,8 @@
 #include <array>
 #include <cassert>
 
+#include "compressors/kernels/parallel.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/count.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -87,13 +89,18 @@ void count_magnitudes(std::span<const float> x, std::span<const std::int32_t> li
   assert(limits.size() <= kMaxLimits && counts.size() == limits.size());
   std::array<std::int32_t, kMaxLimits> below;
   below.fill(kMaxKey);  // nothing is above it
-  std::array<std::size_t, kMaxLimits> found{};
+  std::array<std::array<std::size_t, kMaxLimits>, kMaxSumParts> found{};
   for (std::size_t j = 0; j < limits.size(); ++j) below[j] = limits[j] - 1;
-  for (std::size_t first = 0; first < x.size(); first += kChunk) {
-    HWY_DYNAMIC_DISPATCH(CountAbove)
-    (x.data() + first, std::min(kChunk, x.size() - first), below.data(), found.data());
+  parallel_sum_parts(x.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    for (std::size_t first = begin; first < end; first += kChunk) {
+      HWY_DYNAMIC_DISPATCH(CountAbove)
+      (x.data() + first, std::min(kChunk, end - first), below.data(), found[part].data());
+    }
+  });
+  std::fill(counts.begin(), counts.end(), 0);
+  for (const auto& of_part : found) {
+    for (std::size_t j = 0; j < counts.size(); ++j) counts[j] += of_part[j];
   }
-  std::copy_n(found.begin(), counts.size(), counts.begin());
 }
 
 }  // namespace thinpipe

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "compressors/kernels/parallel.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/dispersion.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -96,7 +98,7 @@ namespace thinpipe {
 namespace {
 HWY_EXPORT(AddRows);
 
-Dispersion dispersion(std::span<const float> x, bool magnitudes) {
+Dispersion dispersion_of_part(std::span<const float> x, bool magnitudes) {
   alignas(64) std::array<double, kPartials> sums{};
   alignas(64) std::array<double, kPartials> squares{};
   const std::size_t rows = x.size() / kPartials;  // per stream
@@ -113,6 +115,19 @@ Dispersion dispersion(std::span<const float> x, bool magnitudes) {
     const auto value = static_cast<double>(magnitudes ? std::fabs(element) : element);
     total.sum += value;
     total.squares += value * value;
+  }
+  return total;
+}
+
+Dispersion dispersion(std::span<const float> x, bool magnitudes) {
+  std::array<Dispersion, kMaxSumParts> parts;
+  parallel_sum_parts(x.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    parts[part] = dispersion_of_part(x.subspan(begin, end - begin), magnitudes);
+  });
+  Dispersion total{.sum = 0, .squares = 0, .count = x.size()};
+  for (const Dispersion& part : std::span(parts).first(sum_parts(x.size()))) {
+    total.sum += part.sum;
+    total.squares += part.squares;
   }
   return total;
 }

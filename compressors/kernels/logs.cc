@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <numbers>
 
+#include "compressors/kernels/parallel.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/logs.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -143,7 +145,9 @@ void multiply_magnitudes(std::span<const float> x, bool denormals_only, Product&
 
 }  // namespace
 
-LogMoments log_moments(std::span<const float> x) {
+namespace {
+
+LogMoments log_moments_of_part(std::span<const float> x) {
   LogMoments moments{.sum_magnitude = 0, .sum_log = 0, .nonzero = x.size(), .count = x.size()};
   std::array<double, kPartials> sums{};
   Product product;
@@ -174,6 +178,22 @@ LogMoments log_moments(std::span<const float> x) {
   }
   moments.sum_log = product.log();
   return moments;
+}
+
+}  // namespace
+
+LogMoments log_moments(std::span<const float> x) {
+  std::array<LogMoments, kMaxSumParts> parts;
+  parallel_sum_parts(x.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    parts[part] = log_moments_of_part(x.subspan(begin, end - begin));
+  });
+  LogMoments total{.sum_magnitude = 0, .sum_log = 0, .nonzero = 0, .count = x.size()};
+  for (const LogMoments& part : std::span(parts).first(sum_parts(x.size()))) {
+    total.sum_magnitude += part.sum_magnitude;
+    total.sum_log += part.sum_log;
+    total.nonzero += part.nonzero;
+  }
+  return total;
 }
 
 }  // namespace thinpipe

@@ -41,6 +41,19 @@ void parallel_parts(std::size_t parts, int threads, Body body) {
       &body);
 }
 
+/// Parts of a sum over `elements` values that are added up by themselves, then in order. By the
+/// size alone, so that the sum does not depend on the threads.
+constexpr std::size_t sum_parts(std::size_t elements) { return elements < kMinParallel ? 1 : 16; }
+constexpr std::size_t kMaxSumParts = 16;
+
+/// Calls body(part, begin, end) for the sum_parts(n) parts of [0, n).
+template <class Body>
+void parallel_sum_parts(std::size_t n, Body body) {
+  const std::size_t parts = sum_parts(n);
+  parallel_parts(parts, threads_for(n),
+                 [&](std::size_t part) { body(part, n * part / parts, n * (part + 1) / parts); });
+}
+
 /// Calls body(begin, end) for stretches of [0, n) that begin at multiples of `grain`, one a thread.
 template <class Body>
 void parallel_stretches(std::size_t n, std::size_t grain, Body body) {
