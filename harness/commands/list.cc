@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "compressors/methods/common.h"
 #include "compressors/registry.h"
 #include "harness/commands/output.h"
 #include "harness/commands/plugins.h"
@@ -21,6 +22,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kParameterColumn = 28;
 constexpr std::size_t kModelColumn = 14;
+constexpr std::size_t kSummaryColumn = 42;
 
 const char* type_name(ParameterInfo::Type type) {
   switch (type) {
@@ -46,8 +48,9 @@ bool is_number(const ParameterInfo& parameter) {
 
 // "(0, 1]", "a|b|c", "true|false".
 std::string allowed(const ParameterInfo& parameter) {
-  const std::string range = fmt::format("{}{:g}, {:g}]", parameter.exclusive_minimum ? '(' : '[',
-                                        parameter.minimum, parameter.maximum);
+  const std::string range =
+      fmt::format("{}{:g}, {:g}{}", parameter.exclusive_minimum ? '(' : '[', parameter.minimum,
+                  parameter.maximum, parameter.exclusive_maximum ? ')' : ']');
   if (parameter.type == ParameterInfo::Type::kRealList) return range + "/..., or none";
   if (is_number(parameter)) return range;
   if (parameter.type == ParameterInfo::Type::kFlag) return "true|false";
@@ -67,6 +70,7 @@ Json to_json(const ParameterInfo& parameter) {
     json["minimum"] = parameter.minimum;
     json["maximum"] = parameter.maximum;
     json["exclusive_minimum"] = parameter.exclusive_minimum;
+    json["exclusive_maximum"] = parameter.exclusive_maximum;
   }
   if (!parameter.choices.empty()) json["choices"] = parameter.choices;
   return json;
@@ -86,22 +90,78 @@ Json to_json(const MethodInfo& method) {
           {"source", method.source},
           {"aggregation", to_string(method.aggregation)},
           {"expected_bits_per_element", expected_bits(method)},
+          {"needs_squares", method.needs_squares},
           {"parameters", parameters}};
 }
 
-std::string to_text(const MethodInfo& method) {
-  std::string text = fmt::format("{}  [{}]\n", method.name, to_string(method.aggregation));
-  text += wrap(method.summary, 2) + "\n" + wrap("Source: " + method.source, 2) + "\n";
-  for (const ParameterInfo& parameter : method.parameters) {
+/// Of the parameters in `wanted`: name, default, help and range, a line or more each.
+std::string parameter_lines(const std::vector<ParameterInfo>& wanted) {
+  std::string text;
+  for (const ParameterInfo& parameter : wanted) {
     text += two_columns("  " + parameter.name + "=" + parameter.default_value,
                         parameter.help + "; " + allowed(parameter), kParameterColumn);
   }
   return text;
 }
 
-std::vector<MethodInfo> chosen_methods(const std::string& name) {
-  if (name.empty()) return methods();
-  return {find_method(name)};
+/// "6.40", or "-" for what a method cannot say beforehand.
+std::string bits_text(const MethodInfo& method) {
+  const Json bits = expected_bits(method);
+  return bits.is_null() ? "-" : fmt::format("{:.4g}", bits.get<double>());
+}
+
+std::string heading(const MethodInfo& method) {
+  return fmt::format("{}  [{}; {} bits an element expected{}]\n", method.name,
+                     to_string(method.aggregation), bits_text(method),
+                     method.needs_squares ? "; needs second moments" : "") +
+         wrap(method.summary, 2) + "\n" + wrap("Source: " + method.source, 2) + "\n";
+}
+
+/// Parameters that mean the same in every method that has them.
+std::vector<ParameterInfo> common_parameters() {
+  return join({{ratio_parameters("0.01").back()},
+               memory_parameters("residual"),
+               encoding_parameters("fp32", "raw32")});
+}
+
+bool is_common(const ParameterInfo& parameter) {
+  static const std::vector<ParameterInfo> common = common_parameters();
+  return std::any_of(common.begin(), common.end(),
+                     [&](const ParameterInfo& other) { return other.name == parameter.name; });
+}
+
+/// Own parameters in full, of the common ones the defaults.
+std::string to_short_text(const MethodInfo& method) {
+  std::vector<ParameterInfo> own;
+  std::vector<std::string> defaults;
+  for (const ParameterInfo& parameter : method.parameters) {
+    if (!is_common(parameter)) {
+      own.push_back(parameter);
+    } else if (parameter.name != "workers") {  // nothing without clip
+      defaults.push_back(parameter.name + "=" + parameter.default_value);
+    }
+  }
+  std::string text = heading(method) + parameter_lines(own);
+  if (!defaults.empty()) text += wrap(fmt::format("{}", fmt::join(defaults, " ")), 4) + "\n";
+  return text;
+}
+
+std::string all_in_full() {
+  std::string text;
+  for (const MethodInfo& method : methods()) text += to_short_text(method) + "\n";
+  return text + "PARAMETERS that mean the same in every compressor that has them\n\n" +
+         parameter_lines(common_parameters());
+}
+
+std::string table_of_methods() {
+  std::string text = fmt::format("  {:<18}{:>7}  {:<11}{}\n", "compressor", "bits/el", "exchange",
+                                 "what it sends");
+  for (const MethodInfo& method : methods()) {
+    const std::string left = fmt::format("{:<18}{:>7}  {:<11}", method.name, bits_text(method),
+                                         to_string(method.aggregation));
+    text += two_columns(left, method.summary, kSummaryColumn);
+  }
+  return text;
 }
 
 Json to_json(const ModelInfo& model) {
@@ -111,23 +171,50 @@ Json to_json(const ModelInfo& model) {
           {"tensors", model.tensors}};
 }
 
-int run(const Arguments& arguments) {
-  load_plugins(arguments);
-  const bool all = !arguments.given("COMPRESSOR");
-  Json json{{"compressors", Json::array()}};
-  std::string text = all ? "COMPRESSORS\n\n" : "";
-  for (const MethodInfo& method : chosen_methods(arguments.positional("COMPRESSOR"))) {
-    json["compressors"].push_back(to_json(method));
-    text += to_text(method) + (all ? "\n" : "");
-  }
-  if (all) text += "MODELS that `thinpipe capture` trains\n\n";
-  for (const ModelInfo& model : all ? model_catalogue() : std::vector<ModelInfo>{}) {
-    json["models"].push_back(to_json(model));
+std::string table_of_models() {
+  std::string text;
+  for (const ModelInfo& model : model_catalogue()) {
     text += two_columns(model.name,
                         fmt::format("{}; {} parameters", model.description, model.parameters),
                         kModelColumn);
   }
-  write_stdout(arguments.flag("json") ? json.dump(2) + "\n" : text);
+  return text;
+}
+
+std::string overview() {
+  return "COMPRESSORS, with the payload bits an element that their defaults should take\n\n" +
+         table_of_methods() + "\nMODELS that `thinpipe capture` trains\n\n" + table_of_models() +
+         "\n`thinpipe list NAME` shows a compressor's parameters, `thinpipe list\n"
+         "compressors` those of all of them.\n";
+}
+
+int run(const Arguments& arguments) {
+  load_plugins(arguments);
+  const std::string& what = arguments.positional("WHAT");
+  const bool compressors = what.empty() || what == "compressors";
+  const bool models = what.empty() || what == "models";
+  if (arguments.flag("json")) {
+    Json json = Json::object();
+    if (!models || compressors) json["compressors"] = Json::array();
+    if (compressors) {
+      for (const MethodInfo& method : methods()) json["compressors"].push_back(to_json(method));
+    } else if (!models) {
+      json["compressors"].push_back(to_json(find_method(what)));
+    }
+    for (const ModelInfo& model : models ? model_catalogue() : std::vector<ModelInfo>{}) {
+      json["models"].push_back(to_json(model));
+    }
+    write_stdout(json.dump(2) + "\n");
+  } else if (what.empty()) {
+    write_stdout(overview());
+  } else if (compressors) {
+    write_stdout(all_in_full());
+  } else if (models) {
+    write_stdout(table_of_models());
+  } else {
+    const MethodInfo& method = find_method(what);
+    write_stdout(heading(method) + parameter_lines(method.parameters));
+  }
   return kExitGood;
 }
 
@@ -137,14 +224,16 @@ Verb list_verb() {
   return {.name = "list",
           .summary = "Name the compressors and the models",
           .description =
-              "Prints for every compressor how its payloads are aggregated, the paper it comes "
-              "from, and its parameters with defaults and allowed values. A compressor is written "
-              "`name:key=value,key=value`; `key=a|b|c` stands for three of them.",
+              "Prints for every compressor how its payloads are aggregated, the bits an element "
+              "they should take, the paper it comes from, and its parameters with defaults and "
+              "allowed values. A compressor is written `name:key=value,key=value`; `key=a|b|c` "
+              "stands for three of them.",
           .options = {plugin_option(), {.name = "json", .help = "print JSON for programs"}},
-          .positionals = {{.name = "COMPRESSOR",
-                           .help = "only this one, and no models",
+          .positionals = {{.name = "WHAT",
+                           .help = "`compressors`, `models`, or the name of a compressor",
                            .required = false}},
-          .examples = {{"All compressors and models", "thinpipe list"},
+          .examples = {{"All compressors and models, a line each", "thinpipe list"},
+                       {"Every compressor with its parameters", "thinpipe list compressors"},
                        {"One of them, for a program to read", "thinpipe list topk --json"}},
           .run = run};
 }
