@@ -11,7 +11,10 @@ class SplitMix64 {
  public:
   explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
 
-  std::uint64_t next() { return mix(state_ += 0x9e3779b97f4a7c15); }
+  std::uint64_t next() { return mix(state_ += kGamma); }
+
+  /// As if next() had been called so many times.
+  void skip(std::uint64_t numbers) { state_ += numbers * kGamma; }
 
   /// Uniform in [0, n), n < 2^32: the high half of a product (Lemire, 2019, without rejection; the
   /// bias is under n / 2^32 of a probability that nobody can see in a sample).
@@ -24,6 +27,8 @@ class SplitMix64 {
   }
 
  private:
+  static constexpr std::uint64_t kGamma = 0x9e3779b97f4a7c15;
+
   std::uint64_t state_;
 };
 

@@ -1,5 +1,6 @@
 // Positions as they are: the baseline that published sparsifiers send.
 #include "compressors/encode/position_codec.h"
+#include "compressors/kernels/parallel.h"
 
 namespace thinpipe {
 namespace {
@@ -11,7 +12,8 @@ class Raw32Codec : public PositionCodec {
   }
   void encode(std::span<const std::uint32_t> positions, std::size_t /*elements*/,
               ByteWriter& out) const override {
-    out.put_bytes(std::as_bytes(positions));
+    copy_bytes(out.free().data(), positions.data(), positions.size_bytes());
+    out.advance(positions.size_bytes());
   }
   PositionCursor start(ByteReader bytes, std::size_t /*count*/,
                        std::size_t elements) const override {

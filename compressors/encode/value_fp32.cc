@@ -1,5 +1,6 @@
 // Values as they are.
 #include "compressors/encode/value_codec.h"
+#include "compressors/kernels/parallel.h"
 
 namespace thinpipe {
 namespace {
@@ -8,7 +9,8 @@ class Fp32Codec : public ValueCodec {
  public:
   std::size_t size(std::size_t count) const override { return count * sizeof(float); }
   void encode(std::span<float> values, ByteWriter& out) const override {
-    out.put_bytes(std::as_bytes(values));
+    copy_bytes(out.free().data(), values.data(), values.size_bytes());
+    out.advance(values.size_bytes());
   }
   void decode(std::span<const std::byte> encoded, std::size_t first,
               std::span<float> values) const override {

@@ -226,8 +226,8 @@ std::size_t compact_parts(std::size_t n, CompactOutput out, Range range) {
   std::size_t count = counts[0];
   for (std::size_t part = 1; part < parts; ++part) {
     const CompactOutput from = output_of(part);
-    std::memmove(out.positions + count, from.positions, counts[part] * sizeof(std::uint32_t));
-    std::memmove(out.values + count, from.values, counts[part] * sizeof(float));
+    copy_bytes(out.positions + count, from.positions, counts[part] * sizeof(std::uint32_t));
+    copy_bytes(out.values + count, from.values, counts[part] * sizeof(float));
     count += counts[part];
   }
   return count;

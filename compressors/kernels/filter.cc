@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <type_traits>
 
 #include "compressors/kernels/compact.h"
@@ -173,7 +172,7 @@ class Stretches {
   std::size_t join(T* data) const {
     std::size_t count = kept_[0];
     for (std::size_t part = 1; part < parts_; ++part) {
-      std::memmove(data + count, data + begin(part), kept_[part] * sizeof(T));
+      copy_bytes(data + count, data + begin(part), kept_[part] * sizeof(T));
       count += kept_[part];
     }
     return count;

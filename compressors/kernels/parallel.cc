@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -113,6 +114,21 @@ void run_parts(std::size_t parts, int threads, void (*body)(void* context, std::
     return alone.run(0);
   }
   pool().run(job);
+}
+
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  auto* const target = static_cast<std::byte*>(to);
+  const auto* const source = static_cast<const std::byte*>(from);
+  const bool apart = target + bytes <= source || source + bytes <= target;
+  if (!apart) {
+    std::memmove(target, source, bytes);
+    return;
+  }
+  constexpr std::size_t kLine = 64;
+  parallel_stretches(bytes, kLine, [&](std::size_t begin, std::size_t end) {
+    std::memcpy(target + begin, source + begin, end - begin);
+  });
 }
 
 }  // namespace thinpipe

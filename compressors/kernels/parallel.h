@@ -66,4 +66,7 @@ void parallel_stretches(std::size_t n, std::size_t grain, Body body) {
   parallel_parts(parts, threads, [&](std::size_t part) { body(cut(part), cut(part + 1)); });
 }
 
+/// memcpy, or memmove where the two overlap, on the current threads where there is much to copy.
+void copy_bytes(void* to, const void* from, std::size_t bytes);
+
 }  // namespace thinpipe

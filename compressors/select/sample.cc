@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "compressors/kernels/parallel.h"
 #include "compressors/random.h"
 
 namespace thinpipe {
@@ -14,21 +15,26 @@ constexpr std::size_t kLine = 16;
 /// Misses under way at once; memory systems serve some ten to twenty for a core.
 constexpr std::size_t kAhead = 32;
 
-/// keys[i] = key of element place(), n times.
+/// keys[i] = key of element place(i), on the current threads.
 template <class Place>
 void gather(const Signal& x, KeyOrder order, Place place, std::span<std::int32_t> keys) {
-  std::array<std::size_t, kAhead> places;
-  const auto ask = [&](std::size_t slot) {
-    places[slot] = place();
-    x.prefetch(places[slot]);
-  };
-  const std::size_t n = keys.size();
-  for (std::size_t i = 0; i < std::min(n, kAhead); ++i) ask(i);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t slot = i % kAhead;
-    keys[i] = key_of(x.at(places[slot]), order);
-    if (i + kAhead < n) ask(slot);
-  }
+  // A miss takes as long as reading hundreds of elements in line: worth threads for fewer keys.
+  const int threads = threads_for(x.size());
+  const auto parts = static_cast<std::size_t>(threads);
+  parallel_parts(parts, threads, [&](std::size_t part) {
+    const std::size_t begin = keys.size() * part / parts;
+    const std::size_t end = keys.size() * (part + 1) / parts;
+    std::array<std::size_t, kAhead> places;
+    const auto ask = [&](std::size_t i) {
+      places[i % kAhead] = place(i);
+      x.prefetch(places[i % kAhead]);
+    };
+    for (std::size_t i = begin; i < std::min(end, begin + kAhead); ++i) ask(i);
+    for (std::size_t i = begin; i < end; ++i) {
+      keys[i] = key_of(x.at(places[i % kAhead]), order);
+      if (i + kAhead < end) ask(i + kAhead);
+    }
+  });
 }
 
 }  // namespace
@@ -36,23 +42,25 @@ void gather(const Signal& x, KeyOrder order, Place place, std::span<std::int32_t
 void sample_keys(const Signal& x, KeyOrder order, Sampling sampling, std::uint64_t seed,
                  std::uint64_t step, std::span<std::int32_t> keys) {
   const std::size_t n = keys.size();
-  SplitMix64 random(SplitMix64::mix(seed ^ SplitMix64::mix(step)));
+  const SplitMix64 first(SplitMix64::mix(seed ^ SplitMix64::mix(step)));
+  // The i-th of the random numbers below `limit`.
+  const auto drawn = [&](std::size_t i, std::size_t limit) {
+    SplitMix64 random = first;
+    random.skip(i);
+    return random.below(limit);
+  };
   if (sampling == Sampling::kLines && x.size() >= kLine) {
-    std::size_t first = 0;
-    std::size_t next = 0;
-    const auto in_line = [&] {
-      if (next % kLine == 0) first = kLine * random.below(x.size() / kLine);
-      return first + next++ % kLine;
+    const auto in_line = [&](std::size_t i) {
+      return kLine * drawn(i / kLine, x.size() / kLine) + i % kLine;
     };
     return gather(x, order, in_line, keys);
   }
   if (sampling == Sampling::kStrided) {
-    std::size_t i = 0;
     return gather(
-        x, order, [&] { return (2 * i++ + 1) * x.size() / (2 * n); }, keys);
+        x, order, [&](std::size_t i) { return (2 * i + 1) * x.size() / (2 * n); }, keys);
   }
   gather(
-      x, order, [&] { return random.below(x.size()); }, keys);
+      x, order, [&](std::size_t i) { return drawn(i, x.size()); }, keys);
 }
 
 }  // namespace thinpipe

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -30,6 +31,20 @@ TEST(Parallel, PassesOfTwoThreadsAtOnceBothEnd) {
   work();
   other.join();
   EXPECT_EQ(sum.load(), 2 * 200 * 5);
+}
+
+TEST(Parallel, CopiesOfApartAndOfOverlappingBytes) {
+  const UseThreads use(3);
+  for (std::size_t n : {0UL, 1UL, 100UL, 3 * kMinParallel + 7}) {
+    std::vector<unsigned char> from(2 * n + 1), to(n);
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i * 7 >> 3);
+    copy_bytes(to.data(), from.data() + 1, n);
+    EXPECT_TRUE(std::equal(to.begin(), to.end(), from.begin() + 1));
+    auto moved = from;
+    copy_bytes(moved.data(), moved.data() + n / 3, n);  // overlapping
+    EXPECT_TRUE(std::equal(moved.begin(), moved.begin() + static_cast<std::ptrdiff_t>(n),
+                           from.begin() + static_cast<std::ptrdiff_t>(n / 3)));
+  }
 }
 
 TEST(Parallel, ThreadsAreTheInnermostScopes) {
