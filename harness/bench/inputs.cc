@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "workloads/trace/splitmix64.h"
+#include "workloads/trace/draws.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
@@ -61,7 +61,7 @@ const std::vector<std::string>& distribution_names() {
 }
 
 void draw(const std::string& distribution, std::uint64_t seed, std::span<float> out) {
-  SplitMix64 random(seed);
+  Draws random(seed);
   if (distribution == "laplace") {
     fill(out, [&] {
       const double centred = random.uniform() - 0.5;

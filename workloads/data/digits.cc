@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "workloads/data/glyphs.h"
-#include "workloads/trace/splitmix64.h"
+#include "workloads/trace/draws.h"
 
 namespace thinpipe {
 
@@ -64,7 +64,7 @@ class Canvas {
 // up to 0.35, each axis scaled by 0.6 to 1, shifted by up to a seventh of the side.
 class Distortion {
  public:
-  Distortion(std::size_t side, SplitMix64& random) {
+  Distortion(std::size_t side, Draws& random) {
     const auto pixels = static_cast<double>(side);
     const double turn = random.uniform(-0.4, 0.4);
     const double shear = random.uniform(-0.35, 0.35);
@@ -88,7 +88,7 @@ class Distortion {
 };
 
 // A slow sideways drift along each stroke, as a hand has: two waves of random phase.
-Stroke wobble(const Stroke& stroke, SplitMix64& random) {
+Stroke wobble(const Stroke& stroke, Draws& random) {
   const double phase_x = random.uniform(0, 6.3);
   const double phase_y = random.uniform(0, 6.3);
   const double strength = random.uniform(0, 0.045);
@@ -101,7 +101,7 @@ Stroke wobble(const Stroke& stroke, SplitMix64& random) {
   return out;
 }
 
-Canvas draw_digit(std::size_t digit, std::size_t side, SplitMix64& random) {
+Canvas draw_digit(std::size_t digit, std::size_t side, Draws& random) {
   Canvas canvas(side);
   const Distortion distort(side, random);
   const double pen = static_cast<double>(side) / 28 * random.uniform(1.0, 3.2);
@@ -114,7 +114,7 @@ Canvas draw_digit(std::size_t digit, std::size_t side, SplitMix64& random) {
 }
 
 // A stray mark: straight, an eighth to a third of the side long, anywhere.
-Canvas draw_clutter(std::size_t side, SplitMix64& random) {
+Canvas draw_clutter(std::size_t side, Draws& random) {
   Canvas canvas(side);
   const auto pixels = static_cast<double>(side);
   const Point from{random.uniform(0, pixels), random.uniform(0, pixels)};
@@ -147,7 +147,7 @@ class Light {
       }
     }
   }
-  void append_with_noise(double sigma, SplitMix64& random, std::vector<std::uint8_t>& out) const {
+  void append_with_noise(double sigma, Draws& random, std::vector<std::uint8_t>& out) const {
     for (const double value : values_) out.push_back(to_byte(value + sigma * random.normal()));
   }
 
@@ -156,7 +156,7 @@ class Light {
   std::vector<double> values_;
 };
 
-void draw_grey(std::size_t digit, SplitMix64& random, std::vector<std::uint8_t>& pixels) {
+void draw_grey(std::size_t digit, Draws& random, std::vector<std::uint8_t>& pixels) {
   constexpr std::size_t kSide = 28;
   Light light(kSide, 1);
   const std::array<double, 1> white = {1.0};
@@ -167,12 +167,12 @@ void draw_grey(std::size_t digit, SplitMix64& random, std::vector<std::uint8_t>&
   light.append_with_noise(random.uniform(0.05, 0.25), random, pixels);
 }
 
-std::array<double, 3> random_colour(SplitMix64& random) {
+std::array<double, 3> random_colour(Draws& random) {
   return {random.uniform(), random.uniform(), random.uniform()};
 }
 
 // Ground shaded from one colour to another; the ink differs from both enough to be seen.
-void draw_colour(std::size_t digit, SplitMix64& random, std::vector<std::uint8_t>& pixels) {
+void draw_colour(std::size_t digit, Draws& random, std::vector<std::uint8_t>& pixels) {
   constexpr std::size_t kSide = 32;
   Light light(kSide, 3);
   const auto top = random_colour(random);
@@ -203,7 +203,7 @@ void draw_colour(std::size_t digit, SplitMix64& random, std::vector<std::uint8_t
 
 template <typename Draw>
 ImageSet draw_set(ImageSet set, std::size_t count, std::uint64_t seed, const Draw& draw) {
-  SplitMix64 random(seed);
+  Draws random(seed);
   set.pixels.reserve(count * set.image_bytes());
   for (std::size_t i = 0; i < count; ++i) {
     // Every ten images hold each class once, in an order of their own.

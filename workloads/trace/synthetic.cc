@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "workloads/trace/splitmix64.h"
+#include "workloads/trace/draws.h"
 #include "workloads/trace/trace_format.h"
 #include "workloads/trace/trace_writer.h"
 
@@ -48,7 +48,7 @@ void make_synthetic_trace(const std::filesystem::path& folder, const SyntheticTr
       {"distribution", "laplace"}, {"scale", what.scale}, {"seed", what.seed}};
   TraceWriter writer(folder, description);
 
-  SplitMix64 random(what.seed);
+  Draws random(what.seed);
   for (std::size_t step = 0; step < what.steps; ++step) {
     for (std::size_t rank = 0; rank < what.ranks; ++rank) {
       std::vector<std::vector<float>> values;

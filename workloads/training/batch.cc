@@ -11,7 +11,7 @@
 
 #include "workloads/data/digits.h"
 #include "workloads/models/catalogue.h"
-#include "workloads/trace/splitmix64.h"
+#include "workloads/trace/draws.h"
 
 namespace thinpipe {
 
@@ -59,7 +59,7 @@ class ImageBatches : public BatchSource {
   ImageBatches(ImageSet images, std::size_t workers, std::size_t batch, std::uint64_t seed)
       : images_(std::move(images)), moments_(channel_moments(images_)), batch_(batch) {
     for (std::size_t worker = 0; worker < workers; ++worker) {
-      Share share{{}, 0, SplitMix64(seed * 1'000'003 + worker)};
+      Share share{{}, 0, Draws(seed * 1'000'003 + worker)};
       for (std::size_t i = worker; i < images_.size(); i += workers) share.order.push_back(i);
       if (share.order.size() < batch) {
         throw InputError(fmt::format("capture: batch: {} images, but worker {} of {} has only {}",
@@ -101,7 +101,7 @@ class ImageBatches : public BatchSource {
   struct Share {
     std::vector<std::size_t> order;
     std::size_t position;
-    SplitMix64 random;
+    Draws random;
   };
 
   static void shuffle(Share& share) {

@@ -1,0 +1,36 @@
+// Seeded draws for drawn data and synthetic traces.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "base/splitmix64.h"
+
+namespace thinpipe {
+
+/// Draws from a SplitMix64 stream. The standard library's engines are portable too, but its
+/// distributions are not, so the few that are needed stand here. Captures and synthetic traces of
+/// a seed depend on every one of them: they must not change.
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : stream_(seed) {}
+
+  /// Uniform in (0, 1): 53 bits, half a step off zero, so that its logarithm is finite.
+  double uniform() { return (static_cast<double>(stream_.next() >> 11) + 0.5) * 0x1.0p-53; }
+  double uniform(double low, double high) { return low + (high - low) * uniform(); }
+
+  /// Uniform in [0, bound); the bias of the modulus is below 2^-32 for any bound below 2^32.
+  std::uint64_t below(std::uint64_t bound) { return stream_.next() % bound; }
+
+  /// Standard normal, by Box and Muller; one of the pair is thrown away for simplicity.
+  double normal() {
+    constexpr double kTwoPi = 6.283185307179586;
+    const double radius = std::sqrt(-2 * std::log(uniform()));
+    return radius * std::cos(kTwoPi * uniform());
+  }
+
+ private:
+  SplitMix64 stream_;
+};
+
+}  // namespace thinpipe
