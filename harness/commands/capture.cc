@@ -146,6 +146,8 @@ std::vector<OptionInfo> options() {
        .default_value = std::to_string(defaults.seed),
        .help = "seed of weights, data and their order",
        .minimum = 0},
+      {.name = "squares",
+       .help = "record second moments as well, from every sample's own gradient; lenet5 only"},
       {.name = "json", .help = "print the summary as JSON"},
   };
 }

@@ -71,6 +71,9 @@ TEST(CaptureOptions, WrongOnesAreNamed) {
   EXPECT_THAT(error_of(with_out({{"weight_decay", -1}})), HasSubstr("weight_decay"));
   EXPECT_THAT(error_of(with_out({{"seed", -1}})), HasSubstr("seed"));
   EXPECT_THAT(error_of(with_out({{"json", "yes"}})), HasSubstr("json"));
+  EXPECT_TRUE(parse_capture_options(with_out({{"squares", true}})).squares);
+  EXPECT_THAT(error_of(with_out({{"squares", true}, {"model", "resnet20"}})),
+              HasSubstr("squares: a sample of resnet20 has no gradient of its own"));
 }
 
 TEST(ModelCatalogue, ListsTheModelsOfTheBrief) {

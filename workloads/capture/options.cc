@@ -21,7 +21,8 @@ class OptionReader {
  public:
   explicit OptionReader(const json& object) : root_(object, "capture") {
     root_.allow_only({"out", "model", "workers", "steps", "record", "every", "from", "batch",
-                      "learning_rate", "momentum", "weight_decay", "data", "seed", "json"});
+                      "learning_rate", "momentum", "weight_decay", "data", "seed", "squares",
+                      "json"});
   }
   std::optional<JsonField> find(const char* key) const {
     if (!root_.has(key) || root_.at(key).value().is_null()) return std::nullopt;
@@ -99,6 +100,13 @@ CaptureOptions parse_capture_options(const json& object) {
   read.number("weight_decay", options.weight_decay, 0, kUnbounded);
   read.string("data", options.data);
   read.integer("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  if (const auto field = read.find("squares")) options.squares = field->boolean();
+  if (options.squares && !model.independent_samples) {
+    throw InputError(
+        "capture: squares: a sample of " + model.name +
+        " has no gradient of its own (expected a model without batch normalisation or carried "
+        "state: lenet5)");
+  }
   if (const auto field = read.find("json")) options.json = field->boolean();
   check_recorded_steps(options);
   return options;

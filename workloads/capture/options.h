@@ -33,6 +33,7 @@ inline constexpr std::uint64_t kCaptureWarmUpSteps = 3;
 ///   weight_decay   number   >= 0                                     0
 ///   data           string   folder or file of training data          "": drawn or shipped data
 ///   seed           integer  0..2^64-1                                1
+///   squares        boolean  record second moments too; lenet5 only   false
 ///   json           boolean  print the summary as JSON                false
 ///
 /// Recorded are the steps from, from + every, ..., `record` of them. Consecutive steps are the
@@ -53,6 +54,7 @@ struct CaptureOptions {
   double weight_decay = 0;
   std::string data;
   std::uint64_t seed = 1;
+  bool squares = false;
   bool json = false;
 
   /// Recorded steps, ascending.

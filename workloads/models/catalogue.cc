@@ -10,11 +10,11 @@ namespace thinpipe {
 const std::vector<ModelInfo>& model_catalogue() {
   static const std::vector<ModelInfo> kModels = {
       {"lenet5", "LeNet-5 as Caffe ships it: conv 20, conv 50, fc 500, fc 10 (SBC, sec. IV-A)",
-       431'080, 8, DataKind::kDigits, 32, 0.01, 0.9},
+       431'080, 8, DataKind::kDigits, 32, 0.01, 0.9, true},
       {"charlstm", "two LSTM layers of 200 units on 98 symbols (SBC, sec. IV-A)", 682'498, 11,
-       DataKind::kText, 5, 0.5, 0.9},
+       DataKind::kText, 5, 0.5, 0.9, false},
       {"resnet20", "ResNet-20 for CIFAR, parameter-free shortcuts (He et al. 2016, sec. 4.2)",
-       269'722, 59, DataKind::kColour, 16, 0.02, 0.9},
+       269'722, 59, DataKind::kColour, 16, 0.02, 0.9, false},
   };
   return kModels;
 }

@@ -24,6 +24,8 @@ struct ModelInfo {
   std::size_t batch = 0;     ///< default mini-batch of one worker
   double learning_rate = 0;  ///< default
   double momentum = 0;       ///< default
+  /// A sample's gradient does not depend on the rest of its mini-batch, nor on steps before.
+  bool independent_samples = false;
 };
 
 const std::vector<ModelInfo>& model_catalogue();

@@ -60,6 +60,7 @@ TraceDescription describe(const CaptureOptions& options, const Trainer& trainer)
   description.model = options.model;
   description.origin = kOriginTraining;
   description.ranks = options.workers;
+  description.squares = options.squares;
   description.provenance = provenance(options, trainer.batches());
   for (std::size_t i = 0; i < trainer.names().size(); ++i) {
     TraceTensor tensor;
@@ -116,7 +117,9 @@ CaptureSummary run_capture(const CaptureOptions& options, const StepCallback& af
     losses.push_back(trainer.step([&](const WorkerStep& worker) {
       check_interrupt();
       if (!record) return;
-      writer.add(step, worker.worker, worker.times, spans_of(worker.gradients));
+      std::vector<torch::Tensor> squares;
+      if (options.squares) squares = trainer.squares(worker.batch);
+      writer.add(step, worker.worker, worker.times, spans_of(worker.gradients), spans_of(squares));
       forward.push_back(worker.times.forward);
       backward.push_back(worker.times.backward);
     }));
@@ -140,7 +143,8 @@ CaptureSummary run_capture(const CaptureOptions& options, const StepCallback& af
   summary.backward = median(backward);
   summary.tensors = description.tensors.size();
   for (const TraceTensor& tensor : description.tensors) summary.parameters += tensor.elements;
-  summary.trace_bytes = summary.parameters * sizeof(float) * options.workers * options.record;
+  summary.trace_bytes = summary.parameters * sizeof(float) * options.workers * options.record *
+                        (options.squares ? 2 : 1);
   return summary;
 }
 

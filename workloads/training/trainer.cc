@@ -70,6 +70,22 @@ WorkerStep Trainer::run_worker(std::size_t worker) {
   return result;
 }
 
+std::vector<torch::Tensor> Trainer::squares(const Batch& batch) {
+  std::vector<torch::Tensor> sums;
+  for (const torch::Tensor& parameter : parameters_) sums.push_back(torch::zeros_like(parameter));
+  const std::int64_t samples = batch.targets.size(0);
+  for (std::int64_t z = 0; z < samples; ++z) {
+    Carry none;
+    model_->loss({batch.inputs.narrow(0, z, 1), batch.targets.narrow(0, z, 1)}, none).backward();
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      torch::Tensor& gradient = parameters_[i].mutable_grad();
+      sums[i].add_((gradient / static_cast<double>(samples)).square());
+      gradient.reset();
+    }
+  }
+  return sums;
+}
+
 void Trainer::update(const std::vector<torch::Tensor>& sums) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     parameters_[i].mutable_grad() = sums[i].div_(static_cast<double>(workers_));

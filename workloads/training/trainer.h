@@ -50,6 +50,11 @@ class Trainer {
   /// One step. @return the mean of the workers' losses
   double step(const Observer& observer = {});
 
+  /// q_i = sum over the samples z of (grad_i f_z / |B|)^2, one tensor a parameter, at the present
+  /// parameters (Tsuzuku et al. 2018, sec. 4); a backward pass for every sample. For models whose
+  /// samples are independent.
+  std::vector<torch::Tensor> squares(const Batch& batch);
+
  private:
   WorkerStep run_worker(std::size_t worker);
   void update(const std::vector<torch::Tensor>& sums);

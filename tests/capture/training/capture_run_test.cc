@@ -1,5 +1,6 @@
 #include "workloads/training/capture_run.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 
@@ -74,6 +75,28 @@ TEST(CaptureRun, SameSeedSameTrace) {
   for (std::size_t step = 0; step < a.steps(); ++step) {
     EXPECT_EQ(a.metadata()["steps"][step]["workers"][1]["sha256"],
               b.metadata()["steps"][step]["workers"][1]["sha256"]);
+  }
+}
+
+TEST(CaptureRun, SquaresStandBesideTheGradientsAndChangeNothing) {
+  const TemporaryFolder folder;
+  CaptureOptions options = short_run(folder / "plain");
+  options.steps = 10;
+  run_capture(options);
+  options.out = (folder / "squares").string();
+  options.squares = true;
+  const CaptureSummary summary = run_capture(options);
+  EXPECT_EQ(summary.trace_bytes, 431'080U * 4 * 2 * 3 * 2);
+  const Trace plain(folder / "plain");
+  const Trace squares(folder / "squares");
+  EXPECT_TRUE(plain.squares(0, 0, 0).empty());
+  for (std::size_t tensor = 0; tensor < plain.tensors().size(); ++tensor) {
+    const auto g = squares.gradient(1, 2, tensor);
+    const auto q = squares.squares(1, 2, tensor);
+    EXPECT_TRUE(std::ranges::equal(g, plain.gradient(1, 2, tensor)));
+    ASSERT_EQ(q.size(), g.size());
+    // By Cauchy and Schwarz: the square of a sum of 16 is at most 16 times the sum of squares.
+    for (std::size_t i = 0; i < g.size(); ++i) EXPECT_LE(g[i] * g[i], 16.01F * q[i] + 1e-12F);
   }
 }
 

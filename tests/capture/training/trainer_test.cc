@@ -143,6 +143,41 @@ TEST(Trainer, GradientsAreThoseAutogradComputesAnew) {
   });
 }
 
+TEST(Trainer, SquaresAreThoseOfEverySamplesGradient) {
+  use_one_thread();
+  const CaptureOptions options = options_for("lenet5", 1);
+  Trainer trainer(options, small_batches(options));
+  for (int step = 0; step < 3; ++step) trainer.step();
+  const auto model = make_model("lenet5");
+  const auto parameters = model->parameters();
+  {
+    const torch::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      parameters[i].copy_(trainer.parameters()[i]);
+    }
+  }
+  trainer.step([&](const WorkerStep& worker) {
+    const auto squares = trainer.squares(worker.batch);
+    std::vector<torch::Tensor> expected(parameters.size());
+    std::vector<torch::Tensor> sums(parameters.size());
+    for (std::int64_t z = 0; z < 4; ++z) {
+      Carry carry;
+      const Batch sample{worker.batch.inputs.narrow(0, z, 1), worker.batch.targets.narrow(0, z, 1)};
+      const auto gradients = torch::autograd::grad({model->loss(sample, carry)}, parameters);
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const torch::Tensor part = gradients[i].to(torch::kDouble) / 4;
+        expected[i] = z == 0 ? part * part : expected[i] + part * part;
+        sums[i] = z == 0 ? part : sums[i] + part;
+      }
+    }
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      EXPECT_TRUE(torch::allclose(squares[i].to(torch::kDouble), expected[i], 1e-5, 0)) << i;
+      // The samples' gradients are those whose mean is the mini-batch's.
+      EXPECT_TRUE(torch::allclose(worker.gradients[i].to(torch::kDouble), sums[i], 1e-3, 1e-6));
+    }
+  });
+}
+
 TEST(Trainer, WorkersSeeDifferentData) {
   const CaptureOptions options = options_for("lenet5", 2);
   const auto batches = small_batches(options);
