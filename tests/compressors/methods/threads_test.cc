@@ -11,8 +11,10 @@ namespace {
 TEST(Threads, SamePayloadAndStateOnAnyNumber) {
   constexpr std::size_t kElements = kMinParallel + 4321;
   std::vector<std::vector<float>> gradients;
+  std::vector<std::vector<float>> squares;
   for (std::uint64_t step = 0; step < 2; ++step) {
     gradients.push_back(testing::heavy(kElements, step));
+    squares.push_back(testing::squares_of(gradients.back()));
   }
   for (const std::string& spec : testing::all_specs()) {
     SCOPED_TRACE(spec);
@@ -24,9 +26,12 @@ TEST(Threads, SamePayloadAndStateOnAnyNumber) {
           {.threads = threads});
       std::vector<std::byte> result;
       compressor->save_state(result);
+      std::vector<std::byte> payload(compressor->max_encoded_size());
       for (std::uint64_t step = 0; step < gradients.size(); ++step) {
-        const auto payload = testing::encode(*compressor, gradients[step], step).payload;
-        result.insert(result.end(), payload.begin(), payload.end());
+        const auto report = compressor->encode(
+            {.values = gradients[step], .squares = squares[step], .step = step}, payload);
+        result.insert(result.end(), payload.begin(),
+                      payload.begin() + static_cast<std::ptrdiff_t>(report.encoded_bytes));
       }
       std::vector<std::byte> state;
       compressor->save_state(state);

@@ -37,7 +37,7 @@ TEST(Thc, RangeIsThatOfTheRootMeanSquare) {
 }
 
 TEST(Thc, UnbiasedWhereNothingIsClamped) {
-  // range=100 clamps nothing: any rotated element is at most sqrt(64) root mean squares.
+  // range=8 clamps nothing: any rotated element is at most sqrt(64) root mean squares.
   constexpr int kRounds = 4000;
   for (const char* spec :
        {"thc:block=64,memory=none,range=8", "thc:bits=8,block=64,memory=none,range=8"}) {

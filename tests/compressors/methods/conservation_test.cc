@@ -1,0 +1,100 @@
+// Error feedback loses nothing: sum of inputs = sum of what was decoded + residual, per element,
+// over 100 steps (SBC Theorem II.1). For every method of the registry and every spec of all_specs()
+// that can have the residual memory, whatever memory it has by itself.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/methods.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr std::size_t kElements = 3000;  // 50 x 60
+constexpr std::uint64_t kSteps = 100;
+
+bool has_parameter(const MethodInfo& method, const std::string& name) {
+  for (const ParameterInfo& parameter : method.parameters) {
+    if (parameter.name == name) return true;
+  }
+  return false;
+}
+
+/// The spec with a residual memory that forgets nothing and is given the gradients as they are.
+Spec with_residual(Spec spec, const MethodInfo& method) {
+  spec.values["memory"] = "residual";
+  if (has_parameter(method, "decay")) spec.values["decay"] = "1";
+  spec.values.erase("clip");
+  spec.values.erase("scale");  // random-k's unbiased scale is for no memory; others have a default
+  return spec;
+}
+
+std::vector<Spec> specs_with_residual() {
+  std::vector<std::string> texts = testing::all_specs();
+  for (const MethodInfo& method : methods()) texts.push_back(method.name);
+  std::vector<Spec> specs;
+  std::set<std::string> seen;
+  for (const std::string& text : texts) {
+    Spec spec = parse_spec(text);
+    const MethodInfo& method = find_method(spec.name);
+    if (!has_parameter(method, "memory")) continue;
+    spec = with_residual(spec, method);
+    if (seen.insert(Parameters(method.parameters, spec).text()).second) specs.push_back(spec);
+  }
+  return specs;
+}
+
+/// Of one element over all steps.
+struct Account {
+  double in = 0;
+  double out = 0;
+  double magnitudes = 0;  // of everything that came in or went out
+};
+
+TEST(Conservation, OfEveryMethodThatCanHaveAResidual) {
+  std::set<std::string> names;
+  for (const Spec& spec : specs_with_residual()) {
+    SCOPED_TRACE(spec.to_string());
+    const auto compressor = testing::make(spec.to_string(), kElements);
+    std::vector<Account> accounts(kElements);
+    double sent = 0;
+    for (std::uint64_t step = 0; step < kSteps; ++step) {
+      const auto gradient = testing::heavy(kElements, 100 + step);
+      for (std::size_t i = 0; i < kElements; ++i) {
+        accounts[i].in += static_cast<double>(gradient[i]);
+        accounts[i].magnitudes += std::fabs(static_cast<double>(gradient[i]));
+      }
+      if ((step + 1) % compressor->period() != 0) {
+        compressor->hold({.values = gradient, .squares = {}, .step = step});
+        continue;
+      }
+      const auto values =
+          testing::decode(*compressor, testing::encode(*compressor, gradient, step).payload);
+      for (std::size_t i = 0; i < kElements; ++i) {
+        accounts[i].out += static_cast<double>(values[i]);
+        accounts[i].magnitudes += std::fabs(static_cast<double>(values[i]));
+        sent += std::fabs(static_cast<double>(values[i]));
+      }
+    }
+    const auto residual = compressor->residual();
+    ASSERT_EQ(residual.size(), kElements);
+    for (std::size_t i = 0; i < kElements; ++i) {
+      // Two roundings a step, each at most 2^-24 of what the residual holds, which is never more
+      // than everything that came in and went out.
+      ASSERT_NEAR(accounts[i].in, accounts[i].out + static_cast<double>(residual[i]),
+                  2 * static_cast<double>(kSteps) * 0x1p-24 * accounts[i].magnitudes)
+          << i;
+    }
+    EXPECT_GT(sent, 0);
+    names.insert(spec.name);
+  }
+  // Every method but those that have no memory at all.
+  for (const MethodInfo& method : methods()) {
+    EXPECT_EQ(names.contains(method.name), has_parameter(method, "memory")) << method.name;
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,39 @@
+// Holds figures against a committed CSV file. THINPIPE_UPDATE_GOLDEN=1 rewrites the file instead:
+// its diff is what a review looks at.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace thinpipe::testing {
+
+/// tests/, wherever the checkout is.
+inline std::filesystem::path tests_folder() {
+  return std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
+}
+
+/// @param name  of a file in tests/compressors/
+inline void expect_golden(const std::string& name, const std::string& measured) {
+  const auto path = tests_folder() / "compressors" / name;
+  if (std::getenv("THINPIPE_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path) << measured;
+    GTEST_SKIP() << "rewrote " << path;
+  }
+  std::ifstream expected_lines(path);
+  ASSERT_TRUE(expected_lines) << path;
+  std::istringstream lines(measured);
+  std::string expected;
+  std::string line;
+  while (std::getline(lines, line)) {
+    std::getline(expected_lines, expected);
+    EXPECT_EQ(line, expected);
+  }
+  EXPECT_FALSE(std::getline(expected_lines, expected)) << "the file has more lines: " << expected;
+}
+
+}  // namespace thinpipe::testing
