@@ -1,8 +1,8 @@
 // Compaction. A block of the tensor is read as four streams, which use more of the memory's
-// bandwidth than one (by a third and more, docs/performance.md); each stream appends to its own
-// stretch of the output, and the stretches are then moved together. Where few elements are kept,
-// the set bits of the masks are walked through; where many are, vectors are compressed without a
-// branch, which a predictor could not follow.
+// bandwidth than one (by a third and more, docs/results/compressors.md); each stream appends to its
+// own stretch of the output, and the stretches are then moved together. Where few elements are
+// kept, the set bits of the masks are walked through; where many are, vectors are compressed
+// without a branch, which a predictor could not follow.
 #include "compressors/kernels/compact.h"
 
 #include <algorithm>

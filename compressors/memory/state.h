@@ -6,9 +6,13 @@
 #include <cstring>
 #include <span>
 
+#include "compressors/kernels/parallel.h"
 #include "compressors/wire/bytes.h"
 
 namespace thinpipe {
+
+/// Fewer scattered elements than this are not worth a second thread.
+constexpr std::size_t kMinParallelScatter = 50000;
 
 inline void save_floats(ByteWriter& out, std::span<const float> values) {
   out.put_bytes(std::as_bytes(values));
@@ -45,13 +49,19 @@ inline Distortion distortion_against(std::span<const float> c, std::span<const f
   return {error, norm};
 }
 
-/// c - decoded at the positions sent; what is not finite is forgotten.
+/// c - decoded at the positions sent, which are distinct; what is not finite is forgotten. On the
+/// current threads: most of these elements have left the caches, a line each.
 inline void subtract_sent(std::span<float> c, std::span<const std::uint32_t> positions,
                           std::span<const float> decoded) {
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    const float left = c[positions[i]] - decoded[i];
-    c[positions[i]] = std::isfinite(left) ? left : 0.0F;
-  }
+  const std::size_t n = positions.size();
+  const int threads = n < kMinParallelScatter ? 1 : threads_for(c.size());
+  const auto parts = static_cast<std::size_t>(threads);
+  parallel_parts(parts, threads, [&](std::size_t part) {
+    for (std::size_t i = n * part / parts; i < n * (part + 1) / parts; ++i) {
+      const float left = c[positions[i]] - decoded[i];
+      c[positions[i]] = std::isfinite(left) ? left : 0.0F;
+    }
+  });
 }
 
 }  // namespace thinpipe
