@@ -24,4 +24,19 @@ void Compressor::hold(const GradientInput& /*gradient*/) {
   throw std::logic_error("hold() of a compressor that exchanges in every step");
 }
 
+// A driver only calls these where rounds() is more than 1.
+EncodeReport Compressor::first_round(const GradientInput& /*gradient*/,
+                                     std::span<std::byte> /*payload*/) {
+  throw std::logic_error("first_round() of a compressor that takes one round");
+}
+
+std::size_t Compressor::next_round(std::span<const float> /*mean*/,
+                                   std::span<std::byte> /*payload*/) {
+  throw std::logic_error("next_round() of a compressor that takes one round");
+}
+
+std::size_t Compressor::own_payload(std::span<std::byte> /*payload*/) const {
+  throw std::logic_error("own_payload() of a compressor that takes one round");
+}
+
 }  // namespace thinpipe

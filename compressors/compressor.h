@@ -95,8 +95,29 @@ class Compressor {
   virtual void decode_add(std::span<const std::byte> payload, float factor,
                           std::span<float> out) const = 0;
 
+  /// Where the method is exchanged by all-reduces: how many of them a step takes one after the
+  /// other (PowerSGD, alg. 1: of P, then of Q). 1: encode()'s payload is summed, and that is all.
+  /// Else encode() is the step of a job of this worker alone, and a job of several calls
+  /// first_round() instead and then next_round() rounds() times. Between a step's rounds there is
+  /// no state to be saved, and the gradient must stay where it is.
+  virtual int rounds() const { return 1; }
+
+  /// As encode(), but what is written are the floats that the first all-reduce takes.
+  virtual EncodeReport first_round(const GradientInput& gradient, std::span<std::byte> payload);
+
+  /// Takes the mean over workers of the floats written last, the same bits on every worker, and
+  /// writes those of the next round; in the last call the payload of the aggregate, for decode_add.
+  /// @returns bytes written, at most max_encoded_size(). @throws InputError when sizes do not fit.
+  virtual std::size_t next_round(std::span<const float> mean, std::span<std::byte> payload);
+
+  /// After the last round: the payload of this worker's part. The mean over workers of these,
+  /// decoded, is the aggregate; what stays in this worker's memory is c less its own part.
+  /// @returns bytes written
+  virtual std::size_t own_payload(std::span<std::byte> payload) const;
+
   /// Of the last encode, with c the gradient plus what memory held. Call right after encode with
-  /// the same gradient and the payload it wrote. Not part of a step's time.
+  /// the same gradient and the payload it wrote, or after the last round with own_payload(). Not
+  /// part of a step's time.
   virtual Distortion distortion(const GradientInput& gradient,
                                 std::span<const std::byte> payload) const = 0;
 

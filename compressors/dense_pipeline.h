@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "compressors/compressor.h"
 #include "compressors/memory/memory.h"
@@ -36,6 +37,10 @@ class DensePipeline : public Compressor {
   bool incremental() const override { return parts_.incremental; }
   bool shares_scale() const override { return parts_.quantizer->shares_scale(); }
   float prepare(const GradientInput& gradient) override;
+  int rounds() const override { return parts_.quantizer->rounds(); }
+  EncodeReport first_round(const GradientInput& gradient, std::span<std::byte> payload) override;
+  std::size_t next_round(std::span<const float> mean, std::span<std::byte> payload) override;
+  std::size_t own_payload(std::span<std::byte> payload) const override;
   void hold(const GradientInput& gradient) override;
   void reset() override;
   void save_state(std::vector<std::byte>& state) const override;
@@ -47,6 +52,10 @@ class DensePipeline : public Compressor {
   std::size_t max_encoded_size_;
   std::span<const float> prepared_;  ///< c, between prepare() and encode()
   bool is_prepared_ = false;
+  std::span<const float> in_rounds_;  ///< c, from first_round() to the last
+  int round_ = 0;                     ///< whose floats are under way; 0: none are
+  std::size_t floats_ = 0;            ///< of them
+  std::vector<std::byte> own_;        ///< own payload, for a memory that mirrors it
 };
 
 }  // namespace thinpipe

@@ -45,6 +45,12 @@ const MethodInfo& find_method(const std::string& name) {
 
 void check_spec(const Spec& spec) { Parameters(find_method(spec.name).parameters, spec); }
 
+Aggregation aggregation_of(const Spec& spec) {
+  const MethodInfo& method = find_method(spec.name);
+  const Parameters parameters(method.parameters, spec);
+  return method.aggregation_with ? method.aggregation_with(parameters) : method.aggregation;
+}
+
 std::unique_ptr<Compressor> make_compressor(const Spec& spec, const TensorInfo& tensor,
                                             const CompressorSettings& settings) {
   const MethodInfo& method = find_method(spec.name);

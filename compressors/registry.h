@@ -63,9 +63,11 @@ struct MethodInfo {
   using Factory = std::function<std::unique_ptr<Compressor>(const Parameters&, const TensorInfo&,
                                                             const CompressorSettings&)>;
   std::string name;
-  std::string summary;  ///< one line
-  std::string source;   ///< paper, section or equation
-  Aggregation aggregation = Aggregation::kAllGather;
+  std::string summary;                                ///< one line
+  std::string source;                                 ///< paper, section or equation
+  Aggregation aggregation = Aggregation::kAllGather;  ///< see aggregation_of()
+  /// Where parameters decide on the aggregation; else empty.
+  std::function<Aggregation(const Parameters&)> aggregation_with = {};
   bool needs_squares = false;  ///< GradientInput::squares must be there
   std::vector<ParameterInfo> parameters;
   /// Expected payload bits per element of a large tensor, for listings; not a measurement.
@@ -87,6 +89,9 @@ const MethodInfo& find_method(const std::string& name);
 
 /// Checks name, keys and values. @throws InputError naming the spec, the key and what is allowed.
 void check_spec(const Spec& spec);
+
+/// How payloads of the spec become one aggregate. @throws InputError as check_spec.
+Aggregation aggregation_of(const Spec& spec);
 
 /// A compressor for one tensor. @throws InputError as check_spec.
 std::unique_ptr<Compressor> make_compressor(const Spec& spec, const TensorInfo& tensor,

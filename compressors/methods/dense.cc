@@ -34,6 +34,7 @@ MethodInfo dense_method(const DenseMethod& method) {
   info.summary = method.summary;
   info.source = method.source;
   info.aggregation = method.aggregation;
+  info.aggregation_with = method.aggregation_with;
   info.parameters =
       join({method.parameters, memory_parameters(method.memory, method.delay, method.decay)});
   // A delay of n steps sends one payload for n gradients.

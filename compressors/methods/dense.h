@@ -17,6 +17,7 @@ struct DenseMethod {
   std::string summary;
   std::string source;
   Aggregation aggregation = Aggregation::kAllGather;
+  std::function<Aggregation(const Parameters&)> aggregation_with = {};  ///< where parameters decide
   std::string memory = "none";                 ///< default of the shared parameter
   std::string delay = "1";                     ///< default of the shared parameter
   std::string decay = "1";                     ///< of the residual

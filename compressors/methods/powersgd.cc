@@ -1,4 +1,4 @@
-// PowerSGD with every worker's own factors: payloads are gathered, not summed.
+// PowerSGD: factors that all workers share, by all-reduces; or every worker's own, gathered.
 #include "compressors/quantize/powersgd.h"
 #include "compressors/methods/dense.h"
 #include "compressors/random.h"
@@ -10,10 +10,19 @@ const Registration kPowerSgd{dense_method({
     .name = "powersgd",
     .summary = "matrices as products of two thin ones, warm-started; the rest as it is",
     .source = "Vogels, Karimireddy and Jaggi, PowerSGD, alg. 1 and 2, arXiv 1905.13727",
+    .aggregation_with =
+        [](const Parameters& parameters) {
+          return parameters.choice("exchange") == "allreduce" ? Aggregation::kAllReduce
+                                                              : Aggregation::kAllGather;
+        },
     .memory = "residual",
     .parameters = {integer_parameter("rank", "4", "columns of the factors; the paper's 1 to 4", 1,
                                      256),
-                   flag_parameter("warm", "true", "begin with the last step's factor")},
+                   flag_parameter("warm", "true", "begin with the last step's factor"),
+                   choice_parameter("exchange", "allreduce",
+                                    "allreduce: the means of P, then of Q (alg. 1); allgather: "
+                                    "every worker's own P and Q",
+                                    {"allreduce", "allgather"})},
     .quantizer =
         [](const Parameters& parameters, const TensorInfo& tensor,
            const CompressorSettings& settings) {
@@ -22,7 +31,8 @@ const Registration kPowerSgd{dense_method({
                .elements = tensor.elements,
                .rank = static_cast<std::size_t>(parameters.integer("rank")),
                .warm_start = parameters.flag("warm"),
-               .seed = settings.seed ^ hash_name(tensor.name)});
+               .seed = settings.seed ^ hash_name(tensor.name),
+               .in_rounds = parameters.choice("exchange") == "allreduce"});
         },
     // Of a square matrix of 16 million elements; others depend on their shape.
     .expected_bits =

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "compressors/kernels/low_rank.h"
 #include "compressors/kernels/nonfinite.h"
@@ -31,7 +32,8 @@ class PowerSgdQuantizer : public Quantizer {
         p_(shape.rows * shape.rank),
         q_(shape.columns * shape.rank),
         decoded_p_(p_.size()),
-        decoded_q_(q_.size()) {
+        decoded_q_(q_.size()),
+        own_q_(options.in_rounds ? q_.size() : 0) {
     PowerSgdQuantizer::reset();
   }
 
@@ -57,6 +59,49 @@ class PowerSgdQuantizer : public Quantizer {
       low_rank_subtract(shape_, p_.data(), q_.data(), c.data(), remainder.data());
     }
     return {.nonzero = c.size(), .passes = remainder.empty() ? 2 : 3};
+  }
+
+  int rounds() const override { return own_q_.empty() ? 1 : 2; }
+
+  QuantizeReport first_round(std::span<const float> c, std::span<const float> remainder,
+                             ByteWriter& out) override {
+    if (!warm_start_) reset();
+    renew_empty_columns();
+    low_rank_left(shape_, c.data(), q_.data(), p_.data());
+    // A NaN or an overflow would reach every worker: nothing is sent.
+    if (!all_finite(p_)) std::fill(p_.begin(), p_.end(), 0.0F);
+    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
+    return {.nonzero = c.size(), .passes = remainder.empty() ? 2 : 3};
+  }
+
+  void next_round(int round, std::span<const float> mean, std::span<const float> c,
+                  std::span<float> remainder, ByteWriter& out) override {
+    if (round == 1) {
+      std::copy(mean.begin(), mean.end(), p_.begin());
+      if (!all_finite(p_)) std::fill(p_.begin(), p_.end(), 0.0F);  // the sum overflowed
+      orthogonalize(p_, shape_.rows);
+      low_rank_right(shape_, c.data(), p_.data(), own_q_.data());
+      if (!all_finite(own_q_)) std::fill(own_q_.begin(), own_q_.end(), 0.0F);
+      out.put_bytes(std::as_bytes(std::span<const float>(own_q_)));
+      return;
+    }
+    std::copy(mean.begin(), mean.end(), q_.begin());
+    if (!all_finite(q_)) {
+      std::fill(p_.begin(), p_.end(), 0.0F);
+      std::fill(q_.begin(), q_.end(), 0.0F);
+    }
+    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
+    out.put_bytes(std::as_bytes(std::span<const float>(q_)));
+    // c less the own part and not less the mean: the bounded one of the two. It makes no difference
+    // to what is decoded, now or later, because the mean over workers of what is left is the same.
+    if (!remainder.empty()) {
+      low_rank_subtract(shape_, p_.data(), own_q_.data(), c.data(), remainder.data());
+    }
+  }
+
+  void own_payload(ByteWriter& out) const override {
+    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
+    out.put_bytes(std::as_bytes(std::span<const float>(own_q_)));
   }
 
   void decode_add(ByteReader in, float factor, std::span<float> out) const override {
@@ -108,6 +153,7 @@ class PowerSgdQuantizer : public Quantizer {
   std::vector<float> q_;
   mutable std::vector<float> decoded_p_;  ///< workspace of decode_add
   mutable std::vector<float> decoded_q_;
+  std::vector<float> own_q_;  ///< in rounds: this worker's c^T p, while q_ is the mean of all
 };
 
 }  // namespace

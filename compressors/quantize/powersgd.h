@@ -17,11 +17,14 @@ struct PowerSgdOptions {
   std::size_t rank = 4;
   bool warm_start = true;  ///< begin with the last step's q (Vogels et al., section 3)
   std::uint64_t seed = 1;  ///< of the first q: the same for all workers
+  bool in_rounds = true;   ///< workers share p: one all-reduce of p, one of q (alg. 1)
 };
 
-/// Payload: p, orthonormal columns, then q = c^T p. A tensor with fewer than two dimensions, or one
-/// that its factors would not make smaller, is sent as it is (Vogels et al., section 3 and
-/// appendix E: biases are aggregated uncompressed).
+/// Payload: p, orthonormal columns, then q = c^T p. In rounds: the floats of the first are c q, and
+/// p is their mean orthonormalised; those of the second are c^T p, and q is their mean. The part of
+/// this worker, which leaves its memory, is p with its own c^T p (alg. 2, line 7). A tensor with
+/// fewer than two dimensions, or one that its factors would not make smaller, is sent as it is
+/// (Vogels et al., section 3 and appendix E: biases are aggregated uncompressed).
 std::unique_ptr<Quantizer> make_powersgd_quantizer(const PowerSgdOptions& options);
 
 /// Orthonormalises the columns (arrays of `rows` floats) by Gram-Schmidt, dot products in double.

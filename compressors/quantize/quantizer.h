@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 
 #include "compressors/select/signal.h"
 #include "compressors/wire/bytes.h"
@@ -47,6 +48,23 @@ class Quantizer {
   /// c is all zeros.
   virtual bool shares_scale() const { return false; }
   virtual float scale_of(std::span<const float> /*c*/) const { return 0; }
+
+  /// Quantisers that are exchanged in rounds of all-reduces (Compressor::rounds()). The memory's c
+  /// is the same array in all rounds of a step; the last one leaves c - own part in `remainder`.
+  virtual int rounds() const { return 1; }
+  virtual QuantizeReport first_round(std::span<const float> /*c*/,
+                                     std::span<const float> /*remainder*/, ByteWriter& /*out*/) {
+    throw std::logic_error("first_round() of a quantiser that takes one round");
+  }
+  /// `round`: 1 with the mean of the first round's floats; at rounds() it writes the payload.
+  virtual void next_round(int /*round*/, std::span<const float> /*mean*/,
+                          std::span<const float> /*c*/, std::span<float> /*remainder*/,
+                          ByteWriter& /*out*/) {
+    throw std::logic_error("next_round() of a quantiser that takes one round");
+  }
+  virtual void own_payload(ByteWriter& /*out*/) const {
+    throw std::logic_error("own_payload() of a quantiser that takes one round");
+  }
 
   // State carried between steps; most quantisers have none.
   virtual void reset() {}

@@ -82,13 +82,18 @@ Json expected_bits(const MethodInfo& method) {
   return method.expected_bits(Parameters(method.parameters, Spec{method.name, {}}));
 }
 
+// With the default parameters.
+const char* aggregation(const MethodInfo& method) {
+  return to_string(aggregation_of(Spec{method.name, {}}));
+}
+
 Json to_json(const MethodInfo& method) {
   Json parameters = Json::array();
   for (const ParameterInfo& parameter : method.parameters) parameters.push_back(to_json(parameter));
   return {{"name", method.name},
           {"summary", method.summary},
           {"source", method.source},
-          {"aggregation", to_string(method.aggregation)},
+          {"aggregation", aggregation(method)},
           {"expected_bits_per_element", expected_bits(method)},
           {"needs_squares", method.needs_squares},
           {"parameters", parameters}};
@@ -111,9 +116,8 @@ std::string bits_text(const MethodInfo& method) {
 }
 
 std::string heading(const MethodInfo& method) {
-  return fmt::format("{}  [{}; {} bits an element expected{}]\n", method.name,
-                     to_string(method.aggregation), bits_text(method),
-                     method.needs_squares ? "; needs second moments" : "") +
+  return fmt::format("{}  [{}; {} bits an element expected{}]\n", method.name, aggregation(method),
+                     bits_text(method), method.needs_squares ? "; needs second moments" : "") +
          wrap(method.summary, 2) + "\n" + wrap("Source: " + method.source, 2) + "\n";
 }
 
@@ -157,8 +161,8 @@ std::string table_of_methods() {
   std::string text = fmt::format("  {:<18}{:>7}  {:<11}{}\n", "compressor", "bits/el", "exchange",
                                  "what it sends");
   for (const MethodInfo& method : methods()) {
-    const std::string left = fmt::format("{:<18}{:>7}  {:<11}", method.name, bits_text(method),
-                                         to_string(method.aggregation));
+    const std::string left =
+        fmt::format("{:<18}{:>7}  {:<11}", method.name, bits_text(method), aggregation(method));
     text += two_columns(left, method.summary, kSummaryColumn);
   }
   return text;

@@ -74,7 +74,7 @@ void add_comparison(const std::vector<json>& compared, PointSamples& samples) {
 }  // namespace
 
 json Meter::describe(const SweepPoint& point) const {
-  const Aggregation aggregation = find_method(point.compressor.name).aggregation;
+  const Aggregation aggregation = aggregation_of(point.compressor);
   const std::string exchange = aggregation == Aggregation::kAllReduce ? "allreduce" : "allgather";
   return {{"record", "point"},
           {"id", point.id(options_)},
@@ -113,7 +113,7 @@ double Meter::goodput_ratio(const LinkSpec& link) {
 json Meter::measure(const SweepPoint& point, Launch& launch, const std::function<void()>& stepped) {
   json record = describe(point);
   PointSamples samples;
-  samples.aggregation = find_method(point.compressor.name).aggregation;
+  samples.aggregation = aggregation_of(point.compressor);
   if (star_.size() > 1) samples.goodput_ratio = goodput_ratio(point.link);
   star_.set_links(point.link);
   const std::uint64_t steps = options_.warmup + options_.steps;

@@ -34,7 +34,7 @@ double expected_step_seconds(const SweepPoint& point, const Trace& trace,
   const double bits_per_element =
       method.expected_bits ? method.expected_bits(Parameters(method.parameters, point.compressor))
                            : 32;
-  const double hops = method.aggregation == Aggregation::kAllReduce ? 2 : point.ranks;
+  const double hops = aggregation_of(point.compressor) == Aggregation::kAllReduce ? 2 : point.ranks;
   return trace.times(0, 0).compute() * options.compute_scale + 0.005 +
          hops * bits_per_element * static_cast<double>(trace.elements()) /
              tcp_ceiling(point.link.rate);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -43,18 +44,30 @@ std::span<float> SharedContributions::map(int rank) {
   return {static_cast<float*>(memory), elements_};
 }
 
-double SharedContributions::error_of(std::span<const float> aggregate) {
-  const auto ranks = contributions_.size();
-  for (std::size_t rank = 0; rank < ranks; ++rank)
+double SharedContributions::error_of(const std::vector<std::span<const float>>& pieces) {
+  for (std::size_t rank = 0; rank < contributions_.size(); ++rank)
     if (contributions_[rank].empty()) contributions_[rank] = map(static_cast<int>(rank));
+  double worst = 0;
+  std::size_t from = 0;
+  for (const std::span<const float> piece : pieces) {
+    const double error = error_of(piece, from);
+    if (std::isnan(error)) return error;
+    worst = std::max(worst, error);
+    from += piece.size();
+  }
+  return worst;
+}
+
+double SharedContributions::error_of(std::span<const float> piece, std::size_t from) const {
   double worst = 0, largest = 0;
-  for (std::size_t i = 0; i < elements_; ++i) {
+  for (std::size_t i = 0; i < piece.size(); ++i) {
     double sum = 0;
-    for (const std::span<float> contribution : contributions_) sum += contribution[i];
-    const double mean = sum / static_cast<double>(ranks);
+    for (const std::span<float> contribution : contributions_) sum += contribution[from + i];
+    const double mean = sum / static_cast<double>(contributions_.size());
     largest = std::max(largest, std::fabs(mean));
-    const double difference = std::fabs(static_cast<double>(aggregate[i]) - mean);
-    if (!(difference <= worst)) worst = difference;  // also when it is NaN
+    const double difference = std::fabs(static_cast<double>(piece[i]) - mean);
+    if (std::isnan(difference)) return difference;
+    worst = std::max(worst, difference);
   }
   return largest > 0 ? worst / largest : worst;
 }

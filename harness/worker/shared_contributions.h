@@ -20,11 +20,13 @@ class SharedContributions {
   /// This rank's own: to be filled before any rank compares.
   std::span<float> own();
 
-  /// max |aggregate - mean of all contributions| / max |mean|, the mean taken in double.
-  double error_of(std::span<const float> aggregate);
+  /// The pieces lie one after the other in a contribution. Of the worst piece: max |piece - mean of
+  /// all contributions| / max |mean|, the mean taken in double.
+  double error_of(const std::vector<std::span<const float>>& pieces);
 
  private:
   std::span<float> map(int rank);
+  double error_of(std::span<const float> piece, std::size_t from) const;
 
   std::string folder_;
   int rank_;

@@ -84,8 +84,8 @@ class Worker {
     replay_ = std::make_unique<Replay>(*trace_, options, rank_, ranks_);
     replay_->prepare(message.at("steps"));
     pattern_ = make_pattern(message.at("pattern"), MPI_COMM_WORLD, replay_->message_capacity());
-    contributions_ =
-        std::make_unique<SharedContributions>(scratch_, rank_, ranks_, trace_->elements());
+    contributions_ = std::make_unique<SharedContributions>(scratch_, rank_, ranks_,
+                                                           replay_->contribution_size());
     socket_.send({{"type", "prepared"}});
   }
 
@@ -118,7 +118,7 @@ class Worker {
 
   void compare() {
     socket_.send({{"type", "compared"},
-                  {"error", contributions_->error_of(replay_->aggregate())},
+                  {"error", contributions_->error_of(replay_->results())},
                   {"digest", digest(replay_->aggregate())}});
   }
 

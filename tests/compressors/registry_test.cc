@@ -29,6 +29,15 @@ TEST(Registry, KnowsItsMethodsByName) {
   EXPECT_EQ(find_method("topk").aggregation, Aggregation::kAllGather);
 }
 
+TEST(Registry, AggregationMayDependOnParameters) {
+  const auto of = [](const char* spec) { return aggregation_of(parse_spec(spec)); };
+  EXPECT_EQ(of("none"), Aggregation::kAllReduce);
+  EXPECT_EQ(of("topk:ratio=0.1"), Aggregation::kAllGather);
+  EXPECT_EQ(of("powersgd"), Aggregation::kAllReduce);
+  EXPECT_EQ(of("powersgd:exchange=allgather"), Aggregation::kAllGather);
+  EXPECT_THROW(of("powersgd:exchange=gossip"), InputError);
+}
+
 TEST(Registry, EveryMethodDescribesItself) {
   for (const MethodInfo& method : methods()) {
     SCOPED_TRACE(method.name);

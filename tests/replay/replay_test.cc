@@ -54,7 +54,7 @@ class ReplayTest : public testing::Test {
           const StepReport report = replay.step(step, ring);
           EXPECT_GE(report.total, report.compress + report.exchange + report.decode);
           EXPECT_GE(replay.relative_error(step), 0);
-          std::vector<float> own(trace.elements());
+          std::vector<float> own(replay.contribution_size());
           replay.own_contribution(own);
           sent[static_cast<std::size_t>(rank)].push_back(own);
           const auto aggregate = replay.aggregate();
@@ -80,7 +80,8 @@ class ReplayTest : public testing::Test {
 TEST_F(ReplayTest, AggregatesAreTheMeanOfWhatWasSent) {
   for (const char* spec : {"none", "topk:ratio=0.01", "dgc:ratio=0.01", "sidco:ratio=0.01", "3lc",
                            "sbc:p=0.01", "topk:ratio=0.01,positions=golomb", "terngrad",
-                           "terngrad:memory=residual,delay=2", "qsgd", "onebit"}) {
+                           "terngrad:memory=residual,delay=2", "qsgd", "onebit", "powersgd:rank=2",
+                           "powersgd:rank=2,exchange=allgather", "powersgd:delay=2,memory=ef21"}) {
     SCOPED_TRACE(spec);
     run(spec, 3, 4);
   }

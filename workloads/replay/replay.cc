@@ -26,7 +26,7 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
       options_(options),
       rank_(rank),
       ranks_(ranks),
-      aggregation_(find_method(options.compressor.name).aggregation),
+      aggregation_(aggregation_of(options.compressor)),
       aggregate_(trace.elements()),
       payloads_(trace.tensors().size()) {
   CompressorSettings settings;
@@ -42,7 +42,16 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
     capacity += added.compressor->max_encoded_size();
     period_ = added.compressor->period();
   }
-  message_.resize(capacity);
+  std::vector<Compressor*> compressors;
+  int most_rounds = 1;
+  for (const Tensor& tensor : tensors_) {
+    compressors.push_back(tensor.compressor.get());
+    most_rounds = std::max(most_rounds, tensor.compressor->rounds());
+  }
+  if (aggregation_ == Aggregation::kAllReduce && most_rounds > 1)
+    rounds_ = std::make_unique<Rounds>(std::move(compressors));
+  else
+    message_.resize(capacity);
   if (!tensors_.empty() && tensors_[0].compressor->shares_scale()) scales_.resize(tensors_.size());
 }
 
@@ -113,15 +122,20 @@ void Replay::share_scales(std::uint64_t index, Pattern& pattern, StepReport& rep
 
 void Replay::compress(std::uint64_t index, StepReport& report) {
   message_size_ = tensors_.size() * kMessageLengthBytes;
+  if (rounds_) rounds_->begin();
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    const std::span<std::byte> room = std::span(message_).subspan(message_size_);
     GradientInput gradient = input(i, index);
     if (!scales_.empty()) gradient.shared_scale = scales_[i];
-    const EncodeReport encoded = tensors_[i].compressor->encode(gradient, room);
-    const auto length = static_cast<std::uint32_t>(encoded.encoded_bytes);
-    std::memcpy(message_.data() + i * kMessageLengthBytes, &length, kMessageLengthBytes);
-    message_size_ += encoded.encoded_bytes;
-    report.payload_bytes += encoded.encoded_bytes;
+    const EncodeReport encoded =
+        rounds_
+            ? rounds_->encode(gradient)
+            : tensors_[i].compressor->encode(gradient, std::span(message_).subspan(message_size_));
+    if (!rounds_) {
+      const auto length = static_cast<std::uint32_t>(encoded.encoded_bytes);
+      std::memcpy(message_.data() + i * kMessageLengthBytes, &length, kMessageLengthBytes);
+      message_size_ += encoded.encoded_bytes;
+      report.payload_bytes += encoded.encoded_bytes;
+    }
     report.target += encoded.target_elements;
     report.selected += encoded.selected_elements;
   }
@@ -129,6 +143,7 @@ void Replay::compress(std::uint64_t index, StepReport& report) {
 
 void Replay::hold(std::uint64_t index) {
   message_size_ = 0;
+  if (rounds_) rounds_->begin();
   for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].compressor->hold(input(i, index));
 }
 
@@ -160,6 +175,22 @@ void Replay::all_gather(Pattern& pattern, StepReport& report) {
   report.decode = now_seconds() - exchanged;
 }
 
+void Replay::run_rounds(Pattern& pattern, StepReport& report) {
+  const RoundsTime time = rounds_->run(pattern, ranks_);
+  report.exchange += time.exchange;
+  report.compress += time.compress;
+  report.compress_cpu += time.compress_cpu;
+  const double begin = now_seconds();
+  std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    tensors_[i].compressor->decode_add(
+        rounds_->result(i), 1.0F,
+        std::span(aggregate_).subspan(tensors_[i].offset, tensors_[i].compressor->elements()));
+  report.decode = now_seconds() - begin;
+  for (std::size_t round = 0; round < rounds_->count(); ++round)
+    report.payload_bytes += rounds_->sent(round).size_bytes();
+}
+
 StepReport Replay::step(std::uint64_t index, Pattern& pattern) {
   StepReport report;
   const Replayed source = replayed(trace_, rank_, index);
@@ -181,6 +212,8 @@ StepReport Replay::step(std::uint64_t index, Pattern& pattern) {
   report.compress = compressed - computed - report.exchange;  // so far of scales alone
   if (!report.exchanged)
     std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
+  else if (rounds_)
+    run_rounds(pattern, report);
   else if (aggregation_ == Aggregation::kAllReduce)
     all_reduce(pattern, report);
   else
@@ -189,22 +222,44 @@ StepReport Replay::step(std::uint64_t index, Pattern& pattern) {
   return report;
 }
 
+std::size_t Replay::contribution_size() const {
+  return trace_.elements() + (rounds_ ? rounds_->capacity() : 0);
+}
+
+std::vector<std::span<const float>> Replay::results() const {
+  std::vector<std::span<const float>> results = {aggregate_};
+  for (std::size_t round = 0; rounds_ && round < rounds_->count(); ++round)
+    results.push_back(rounds_->mean(round));
+  return results;
+}
+
 void Replay::own_contribution(std::span<float> out) const {
   std::fill(out.begin(), out.end(), 0.0F);
   if (message_size_ == 0) return;  // held back in this step
-  split_message(std::span(message_).first(message_size_), payloads_);
+  if (!rounds_) split_message(std::span(message_).first(message_size_), payloads_);
   for (std::size_t i = 0; i < tensors_.size(); ++i)
     tensors_[i].compressor->decode_add(
-        payloads_[i], 1.0F, out.subspan(tensors_[i].offset, tensors_[i].compressor->elements()));
+        own_payload(i), 1.0F, out.subspan(tensors_[i].offset, tensors_[i].compressor->elements()));
+  std::size_t at = trace_.elements();
+  for (std::size_t round = 0; rounds_ && round < rounds_->count(); ++round) {
+    const auto sent = rounds_->sent(round);
+    std::copy(sent.begin(), sent.end(), out.subspan(at).begin());
+    at += sent.size();
+  }
 }
 
 double Replay::relative_error(std::uint64_t index) const {
   if (message_size_ == 0) return 0;  // held back in this step
-  split_message(std::span(message_).first(message_size_), payloads_);
+  if (!rounds_) split_message(std::span(message_).first(message_size_), payloads_);
   Distortion all;
   for (std::size_t i = 0; i < tensors_.size(); ++i)
-    all += tensors_[i].compressor->distortion(input(i, index), payloads_[i]);
+    all += tensors_[i].compressor->distortion(input(i, index), own_payload(i));
   return all.relative();
+}
+
+/// After split_message(), where there is a message.
+std::span<const std::byte> Replay::own_payload(std::size_t tensor) const {
+  return rounds_ ? rounds_->own_payload(tensor) : payloads_[tensor];
 }
 
 }  // namespace thinpipe

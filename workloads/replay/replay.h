@@ -10,6 +10,7 @@
 #include "compressors/compressor.h"
 #include "compressors/registry.h"
 #include "workloads/exchange/pattern.h"
+#include "workloads/replay/rounds.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
@@ -33,7 +34,7 @@ struct StepReport {
   double late = 0;     ///< how much later than that the wait ended: the machine's timers
   double compress = 0;
   double compress_cpu =
-      0;  ///< processor time of `compress`: less than it when others held the core
+      0;                ///< processor time of `compress`: less than it when others held the core
   double exchange = 0;  ///< of scales, where the method shares them, and of payloads
   double decode = 0;
   double total = 0;               ///< from the step's begin to its end
@@ -74,9 +75,15 @@ class Replay {
   /// ranks still in their exchange would miss: call it when all ranks have ended the step.
   double relative_error(std::uint64_t index) const;
 
-  /// Decodes this rank's own last message into `out` (d elements): its part of the sum, for a
-  /// reference that does not cross the network.
+  /// This rank's part of what the last step brought, for a reference that does not cross the
+  /// network: its own message decoded (d elements), then the floats it sent in every round where
+  /// the method takes several. `out` has contribution_size() elements; what is not used is 0.
   void own_contribution(std::span<float> out) const;
+  std::size_t contribution_size() const;
+
+  /// What the network brought, piece by piece: the aggregate, then the mean of every round where
+  /// the method takes several. Each is the mean over ranks of the same place of own_contribution().
+  std::vector<std::span<const float>> results() const;
 
  private:
   struct Tensor;
@@ -86,6 +93,8 @@ class Replay {
   void hold(std::uint64_t index);
   void all_gather(Pattern& pattern, StepReport& report);
   void all_reduce(Pattern& pattern, StepReport& report);
+  void run_rounds(Pattern& pattern, StepReport& report);
+  std::span<const std::byte> own_payload(std::size_t tensor) const;
   GradientInput input(std::size_t tensor, std::uint64_t index) const;
 
   const Trace& trace_;
@@ -96,7 +105,8 @@ class Replay {
   std::vector<Tensor> tensors_;
   std::vector<std::byte> message_;  ///< lengths, then payloads
   std::size_t message_size_ = 0;
-  std::vector<float> scales_;  ///< by tensor, where workers share them; else empty
+  std::unique_ptr<Rounds> rounds_;  ///< where the method takes several, instead of the message
+  std::vector<float> scales_;       ///< by tensor, where workers share them; else empty
   std::vector<float> aggregate_;
   mutable std::vector<std::span<const std::byte>> payloads_;
   std::vector<std::vector<float>> repaired_;  ///< per (step, tensor): gradients rid of non-finites

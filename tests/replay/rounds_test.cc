@@ -1,0 +1,152 @@
+#include "workloads/replay/rounds.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "tests/exchange/thread_transport.h"
+#include "workloads/exchange/ring_pattern.h"
+#include "workloads/replay/replay.h"
+#include "workloads/trace/synthetic.h"
+
+namespace thinpipe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kRanks = 3;
+constexpr std::uint64_t kSteps = 3;
+
+/// A ring whose `bad`-th all-reduce brings all ranks the same wrong number.
+class FaultyPattern : public Pattern {
+ public:
+  FaultyPattern(RingPattern ring, int bad) : ring_(std::move(ring)), bad_(bad) {}
+  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
+    ring_.all_reduce(own, result, factor);
+    if (++calls_ == bad_) result[0] += 1e-3F * largest(result);
+  }
+  const std::vector<std::span<const std::byte>>& all_gather(
+      std::span<const std::byte> own) override {
+    return ring_.all_gather(own);
+  }
+  TransportCounters counters() const override { return ring_.counters(); }
+  int calls() const { return calls_; }
+
+  static float largest(std::span<const float> values) {
+    float most = 0;
+    for (const float value : values) most = std::max(most, std::fabs(value));
+    return most;
+  }
+
+ private:
+  RingPattern ring_;
+  int bad_, calls_ = 0;
+};
+
+/// What the ranks of a job saw in its last step.
+struct Outcome {
+  std::vector<std::vector<float>> contributions;        // by rank
+  std::vector<std::vector<std::vector<float>>> pieces;  // by rank: Replay::results()
+  std::vector<StepReport> reports;
+  int calls = 0;  // of all_reduce in all steps
+
+  /// max |piece - mean of contributions| / max |mean|, as ranks check it.
+  double error_of(std::size_t piece) const {
+    std::size_t from = 0;
+    for (std::size_t before = 0; before < piece; ++before) from += pieces[0][before].size();
+    double worst = 0, most = 0;
+    for (std::size_t i = 0; i < pieces[0][piece].size(); ++i) {
+      double mean = 0;
+      for (const auto& of_rank : contributions)
+        mean += static_cast<double>(of_rank[from + i]) / kRanks;
+      worst = std::max(worst, std::fabs(static_cast<double>(pieces[0][piece][i]) - mean));
+      most = std::max(most, std::fabs(mean));
+    }
+    return worst / most;
+  }
+};
+
+class RoundsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "thinpipe-rounds-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    SyntheticTrace what;
+    what.compute_seconds = 0;
+    make_synthetic_trace(folder_ / "trace", what);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  Outcome run(const std::string& spec, int bad_call = 0) {
+    const Trace trace(folder_ / "trace");
+    Mailboxes boxes;
+    Outcome outcome;
+    outcome.contributions.resize(kRanks);
+    outcome.pieces.resize(kRanks);
+    outcome.reports.resize(kRanks);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < kRanks; ++rank)
+      threads.emplace_back([&, rank] {
+        ReplayOptions options;
+        options.compressor = parse_spec(spec);
+        Replay replay(trace, options, rank, kRanks);
+        FaultyPattern pattern(RingPattern(std::make_unique<ThreadTransport>(boxes, rank, kRanks),
+                                          replay.message_capacity()),
+                              bad_call);
+        const auto r = static_cast<std::size_t>(rank);
+        for (std::uint64_t step = 0; step < kSteps; ++step)
+          outcome.reports[r] = replay.step(step, pattern);
+        outcome.contributions[r].resize(replay.contribution_size());
+        replay.own_contribution(outcome.contributions[r]);
+        for (const auto piece : replay.results())
+          outcome.pieces[r].emplace_back(piece.begin(), piece.end());
+        if (rank == 0) outcome.calls = pattern.calls();
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& pieces : outcome.pieces) EXPECT_EQ(pieces, outcome.pieces[0]);
+    return outcome;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(RoundsTest, FactorsAreSummedInTwoRoundsAndTheRestInTheFirst) {
+  // Matrices of 20 x 25 and 300 x 40, vectors of 20 and 300.
+  const Outcome outcome = run("powersgd:rank=2");
+  EXPECT_EQ(outcome.calls, 2 * static_cast<int>(kSteps));
+  ASSERT_EQ(outcome.pieces[0].size(), 3U);
+  EXPECT_EQ(outcome.pieces[0][1].size(), 2U * 20 + 20 + 2 * 300 + 300);
+  EXPECT_EQ(outcome.pieces[0][2].size(), 2U * 25 + 2 * 40);
+  EXPECT_EQ(outcome.reports[0].payload_bytes, 4 * (960 + 130U));
+  for (std::size_t piece = 0; piece < 3; ++piece) EXPECT_LT(outcome.error_of(piece), 1e-5) << piece;
+}
+
+TEST_F(RoundsTest, AWrongMeanOfAnyRoundIsSeen) {
+  // Wrong on all ranks alike: their digests agree. A wrong P would even pass for right in the
+  // aggregate, whose reference is made of the same P.
+  const Outcome wrong_p = run("powersgd:rank=2", 5);
+  EXPECT_LT(wrong_p.error_of(0), 1e-5);
+  EXPECT_GT(wrong_p.error_of(1), 1e-4);
+  const Outcome wrong_q = run("powersgd:rank=2", 6);
+  EXPECT_GT(wrong_q.error_of(0), 1e-5);
+  EXPECT_GT(wrong_q.error_of(2), 1e-4);
+}
+
+TEST_F(RoundsTest, VectorsAloneTakeOneRound) {
+  SyntheticTrace what;
+  what.compute_seconds = 0;
+  what.shapes = {{20}, {300}};
+  fs::remove_all(folder_ / "trace");
+  make_synthetic_trace(folder_ / "trace", what);
+  const Outcome outcome = run("powersgd");
+  EXPECT_EQ(outcome.calls, static_cast<int>(kSteps));
+  EXPECT_EQ(outcome.pieces[0].size(), 1U);
+  EXPECT_LT(outcome.error_of(0), 1e-5);
+}
+
+}  // namespace
+}  // namespace thinpipe

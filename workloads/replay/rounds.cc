@@ -1,0 +1,109 @@
+// Floats are written where the all-reduce reads them, and means where it leaves them.
+#include "workloads/replay/rounds.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "workloads/replay/clock.h"
+
+namespace thinpipe {
+
+Rounds::Rounds(std::vector<Compressor*> compressors) {
+  std::size_t bytes = 0, longest = 0;
+  for (Compressor* compressor : compressors) {
+    tensors_.push_back({.compressor = compressor, .payload_at = bytes});
+    // A payload of the aggregate holds no less than what the rounds send, and neither is longer.
+    bytes += compressor->max_encoded_size();
+    longest = std::max(longest, compressor->max_encoded_size());
+    most_rounds_ = std::max(most_rounds_, compressor->rounds());
+  }
+  // next_round() wants room for max_encoded_size() bytes wherever it writes.
+  own_.resize(bytes / sizeof(float) + longest / sizeof(float));
+  means_.resize(bytes / sizeof(float));
+  payloads_.resize(bytes);
+  own_payload_.resize(longest);
+  ends_.reserve(static_cast<std::size_t>(most_rounds_));
+}
+
+void Rounds::begin() {
+  used_ = next_ = 0;
+  ends_.clear();
+}
+
+std::span<std::byte> Rounds::free() {
+  return std::as_writable_bytes(std::span(own_).subspan(used_));
+}
+
+void Rounds::add(Tensor& tensor, std::size_t bytes) {
+  if (bytes % sizeof(float) != 0 || used_ + bytes / sizeof(float) > means_.size())
+    throw RunError(fmt::format(
+        "a compressor sends {} bytes in a round after {}; expected floats, and no more than {}"
+        " bytes in all rounds",
+        bytes, used_ * sizeof(float), means_.size() * sizeof(float)));
+  tensor.at = used_;
+  tensor.size = bytes / sizeof(float);
+  used_ += tensor.size;
+}
+
+EncodeReport Rounds::encode(const GradientInput& gradient) {
+  Tensor& tensor = tensors_.at(next_++);
+  const EncodeReport report = tensor.compressor->rounds() > 1
+                                  ? tensor.compressor->first_round(gradient, free())
+                                  : tensor.compressor->encode(gradient, free());
+  add(tensor, report.encoded_bytes);
+  return report;
+}
+
+RoundsTime Rounds::run(Pattern& pattern, int ranks) {
+  RoundsTime time;
+  std::size_t from = 0;
+  for (int round = 1; round <= most_rounds_; ++round) {
+    const double begin = now_seconds();
+    const std::size_t end = used_, size = end - from;
+    pattern.all_reduce(std::span(own_).subspan(from, size), std::span(means_).subspan(from, size),
+                       1.0F / static_cast<float>(ranks));
+    ends_.push_back(end);
+    from = end;
+    const double exchanged = now_seconds();
+    const double cpu = now_seconds(CLOCK_THREAD_CPUTIME_ID);
+    for (Tensor& tensor : tensors_) {
+      const int rounds = tensor.compressor->rounds();
+      if (rounds == 1 || rounds < round) continue;
+      const auto mean = std::span(means_).subspan(tensor.at, tensor.size);
+      if (round < rounds)
+        add(tensor, tensor.compressor->next_round(mean, free()));
+      else
+        tensor.payload_size = tensor.compressor->next_round(
+            mean,
+            std::span(payloads_).subspan(tensor.payload_at, tensor.compressor->max_encoded_size()));
+    }
+    time.exchange += exchanged - begin;
+    time.compress += now_seconds() - exchanged;
+    time.compress_cpu += now_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
+  }
+  return time;
+}
+
+std::span<const std::byte> Rounds::result(std::size_t index) const {
+  const Tensor& tensor = tensors_[index];
+  // What is summed as it is needs no more than its mean.
+  if (tensor.compressor->rounds() == 1)
+    return std::as_bytes(std::span(means_).subspan(tensor.at, tensor.size));
+  return std::span(payloads_).subspan(tensor.payload_at, tensor.payload_size);
+}
+
+std::span<const std::byte> Rounds::own_payload(std::size_t index) const {
+  const Tensor& tensor = tensors_[index];
+  if (tensor.compressor->rounds() == 1)
+    return std::as_bytes(std::span(own_).subspan(tensor.at, tensor.size));
+  return std::span(own_payload_).first(tensor.compressor->own_payload(own_payload_));
+}
+
+std::span<const float> Rounds::piece(const std::vector<float>& values, std::size_t round) const {
+  const std::size_t begin = round == 0 ? 0 : ends_[round - 1];
+  return std::span(values).subspan(begin, ends_[round] - begin);
+}
+
+}  // namespace thinpipe
