@@ -21,6 +21,7 @@ DensePipeline::DensePipeline(StateIdentity identity, DenseParts parts)
 float DensePipeline::prepare(const GradientInput& gradient) {
   if (!shares_scale()) return Compressor::prepare(gradient);  // refuses
   check_size(identity_, "the gradient", gradient.values.size());
+  const UseThreads threads(parts_.threads);
   prepared_ = parts_.memory->add(gradient.values, 1.0F);
   is_prepared_ = true;
   return parts_.quantizer->scale_of(prepared_);
@@ -95,6 +96,7 @@ std::size_t DensePipeline::own_payload(std::span<std::byte> payload) const {
 void DensePipeline::decode_add(std::span<const std::byte> payload, float factor,
                                std::span<float> out) const {
   check_size(identity_, "the output", out.size());
+  const UseThreads threads(parts_.threads);
   parts_.quantizer->decode_add(ByteReader(payload), factor, out);
 }
 

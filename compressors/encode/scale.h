@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 
@@ -40,7 +42,7 @@ inline float level_step(float largest, float levels) {
   if (!(largest <= kMost)) largest = kMost;
   // The quotient may be rounded up; one unit in the last place less and the product cannot
   // overflow.
-  const float most = std::nextafterf(kMost / levels, 0.0F);
+  const float most = std::bit_cast<float>(std::bit_cast<std::uint32_t>(kMost / levels) - 1);
   return std::clamp(largest / levels, std::numeric_limits<float>::min(), most);
 }
 

@@ -37,6 +37,31 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> CounterUniform(D d, RandomKey key, std::si
   return hn::Mul(hn::ConvertTo(d, bits), hn::Set(d, 0x1p-24F));
 }
 
+/// Calls body(d, i, random) for vectors of floats that begin at element i < n, `random` holding
+/// paired_random() of `first` + i and so on; with one-lane vectors at either end.
+template <class Body>
+HWY_INLINE void ForEachRandom(std::size_t n, RandomKey key, std::size_t first, Body body) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  constexpr std::size_t kHalf = 16;
+  const hn::CappedTag<float, kHalf> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const hn::CappedTag<float, 1> one;
+  const hn::RebindToUnsigned<decltype(one)> one_u;
+  const auto single = [&](std::size_t i) {
+    body(one, i, hn::Set(one_u, paired_random(key, first + i)));
+  };
+  std::size_t i = 0;
+  for (; i < n && (first + i) % (2 * kHalf) != 0; ++i) single(i);
+  for (; i + 2 * kHalf <= n; i += 2 * kHalf) {
+    for (std::size_t lane = 0; lane < kHalf; lane += hn::Lanes(d)) {
+      const auto random = CounterRandom(du, key, (first + i) / 2 + lane);
+      body(d, i + lane, random);
+      body(d, i + kHalf + lane, hn::RotateRight<16>(random));
+    }
+  }
+  for (; i < n; ++i) single(i);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace thinpipe
 HWY_AFTER_NAMESPACE();

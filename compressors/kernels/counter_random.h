@@ -2,6 +2,7 @@
 // number can be drawn by itself, in any order and in vectors of any width.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -47,6 +48,15 @@ inline std::uint32_t counter_random(RandomKey key, std::uint32_t index) {
 /// Uniform in [0, 1): the upper 24 bits, all that a float holds.
 inline float counter_uniform(RandomKey key, std::uint32_t index) {
   return static_cast<float>(counter_random(key, index) >> 8) * 0x1p-24F;
+}
+
+/// Of 32 elements that follow each other the latter 16 have the numbers of the former with their
+/// halves exchanged, which costs half as much. Every number by itself is uniform in all its bits;
+/// the upper halves of the two, all that can correlate, are independent.
+inline std::uint32_t paired_random(RandomKey key, std::uint64_t index) {
+  const std::uint32_t number =
+      counter_random(key, static_cast<std::uint32_t>(index / 32 * 16 + index % 16));
+  return index % 32 < 16 ? number : std::rotr(number, 16);
 }
 
 /// out[i] = counter_random(key, first + i), by vectors as the quantisers draw them; for tests.

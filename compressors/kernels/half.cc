@@ -2,6 +2,10 @@
 // denormals on some and saturate on none.
 #include "compressors/kernels/half.h"
 
+#include <atomic>
+
+#include "compressors/kernels/parallel.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/half.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -112,23 +116,35 @@ HWY_EXPORT(PackFp16);
 HWY_EXPORT(PackBf16);
 HWY_EXPORT(AddFp16);
 HWY_EXPORT(AddBf16);
+
+/// Elements whose halves fill a cache line.
+constexpr std::size_t kGrain = 32;
 }  // namespace
 
 void half_pack(std::span<const float> c, HalfFormat format, std::span<float> remainder,
                std::uint8_t* halves) {
-  float* const left = remainder.empty() ? nullptr : remainder.data();
-  if (format == HalfFormat::kFp16) {
-    HWY_DYNAMIC_DISPATCH(PackFp16)(c.data(), c.size(), left, halves);
-  } else {
-    HWY_DYNAMIC_DISPATCH(PackBf16)(c.data(), c.size(), left, halves);
-  }
+  parallel_stretches(c.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    float* const left = remainder.empty() ? nullptr : remainder.data() + begin;
+    if (format == HalfFormat::kFp16) {
+      HWY_DYNAMIC_DISPATCH(PackFp16)(c.data() + begin, end - begin, left, halves + 2 * begin);
+    } else {
+      HWY_DYNAMIC_DISPATCH(PackBf16)(c.data() + begin, end - begin, left, halves + 2 * begin);
+    }
+  });
 }
 
 bool half_unpack_add(const std::uint8_t* halves, HalfFormat format, float factor,
                      std::span<float> out) {
-  return format == HalfFormat::kFp16
-             ? HWY_DYNAMIC_DISPATCH(AddFp16)(halves, factor, out.data(), out.size())
-             : HWY_DYNAMIC_DISPATCH(AddBf16)(halves, factor, out.data(), out.size());
+  std::atomic<bool> sound = true;
+  parallel_stretches(out.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    const std::uint8_t* const from = halves + 2 * begin;
+    float* const to = out.data() + begin;
+    const bool all = format == HalfFormat::kFp16
+                         ? HWY_DYNAMIC_DISPATCH(AddFp16)(from, factor, to, end - begin)
+                         : HWY_DYNAMIC_DISPATCH(AddBf16)(from, factor, to, end - begin);
+    if (!all) sound = false;
+  });
+  return sound;
 }
 
 }  // namespace thinpipe

@@ -2,17 +2,30 @@
 #include "compressors/kernels/int8.h"
 
 #include <algorithm>
-#include <array>
+#include <atomic>
+#include <cstring>
 #include <limits>
 
+#include "compressors/encode/scale.h"
 #include "compressors/kernels/keys.h"
+#include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/int8.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
+#include "compressors/kernels/max_key-inl.h"
 #include "compressors/kernels/vector_loop-inl.h"
+
+#ifndef THINPIPE_COMPRESSORS_KERNELS_INT8_ONCE
+#define THINPIPE_COMPRESSORS_KERNELS_INT8_ONCE
+namespace thinpipe {
+namespace {
+constexpr std::size_t kBlock = 2048;  // codes that are counted while they are in the first cache
+}  // namespace
+}  // namespace thinpipe
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
@@ -21,29 +34,24 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The greatest key of the four quarters of x, read as four streams, and of what is left over.
-std::int32_t MaxKey(const float* HWY_RESTRICT x, std::size_t n) {
-  const hn::ScalableTag<std::int32_t> d;
+std::int32_t MaxKey(const float* x, std::size_t n) { return MaxKeyOf(x, n); }
+
+HWY_INLINE std::size_t CountNonzero(const std::int8_t* codes, std::size_t n) {
+  const hn::ScalableTag<std::int8_t> d;
   const std::size_t lanes = hn::Lanes(d);
-  const auto magnitude = hn::Set(d, 0x7fffffff);
-  const auto* bits = reinterpret_cast<const std::int32_t*>(x);
-  const std::size_t quarter = n / (4 * lanes) * lanes;
-  auto m0 = hn::Zero(d), m1 = hn::Zero(d), m2 = hn::Zero(d), m3 = hn::Zero(d);
-  for (std::size_t i = 0; i < quarter; i += lanes) {
-    m0 = hn::Max(m0, hn::And(hn::LoadU(d, bits + i), magnitude));
-    m1 = hn::Max(m1, hn::And(hn::LoadU(d, bits + quarter + i), magnitude));
-    m2 = hn::Max(m2, hn::And(hn::LoadU(d, bits + 2 * quarter + i), magnitude));
-    m3 = hn::Max(m3, hn::And(hn::LoadU(d, bits + 3 * quarter + i), magnitude));
+  std::size_t zeros = 0;
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    zeros += hn::CountTrue(d, hn::Eq(hn::LoadU(d, codes + i), hn::Zero(d)));
   }
-  std::int32_t most = hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3))));
-  for (std::size_t i = 4 * quarter; i < n; ++i) most = std::max(most, bits[i] & 0x7fffffff);
-  return most;
+  for (; i < n; ++i) zeros += codes[i] == 0 ? 1 : 0;
+  return n - zeros;
 }
 
-std::size_t Quantize(const float* c, std::size_t n, float inverse, float step, float* left,
-                     std::int8_t* HWY_RESTRICT codes) {
-  std::size_t zeros = 0;
-  ForEachVector(n, [&](auto d, std::size_t i) {
+HWY_INLINE void Round(const float* c, std::size_t n, float step, float* left,
+                      std::int8_t* HWY_RESTRICT codes) {
+  const float inverse = step == 0 ? 0 : 1 / step;
+  ForEachVector(n, [&](auto d, std::size_t i) HWY_ATTR {
     const hn::RebindToSigned<decltype(d)> di;
     const hn::Rebind<std::int8_t, decltype(d)> d8;
     const auto x = hn::LoadU(d, c + i);
@@ -55,15 +63,45 @@ std::size_t Quantize(const float* c, std::size_t n, float inverse, float step, f
     const auto shifted = hn::Add(limited, shift);
     const auto q = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, shift));
     hn::StoreU(hn::DemoteTo(d8, q), d8, codes + i);
-    zeros += hn::CountTrue(di, hn::Eq(q, hn::Zero(di)));
     StoreLeft(d, x, hn::Mul(hn::Sub(shifted, shift), hn::Set(d, step)), left, i);
   });
-  return n - zeros;
+}
+
+std::size_t Quantize(const float* c, std::size_t n, float step, float* left,
+                     std::int8_t* HWY_RESTRICT codes) {
+  std::size_t nonzero = 0;
+  for (std::size_t at = 0; at < n; at += kBlock) {
+    const std::size_t some = std::min(kBlock, n - at);
+    Round(c + at, some, step, left == nullptr ? nullptr : left + at, codes + at);
+    nonzero += CountNonzero(codes + at, some);
+  }
+  return nonzero;
+}
+
+std::size_t Buckets(const float* c, std::size_t n, std::size_t bucket, float* left,
+                    std::uint8_t* HWY_RESTRICT out) {
+  const auto step_of = [&](std::size_t at) HWY_ATTR {
+    return level_step(magnitude_of(MaxKeyOf(c + at, std::min(bucket, n - at))), 127);
+  };
+  std::size_t nonzero = 0;
+  float next = step_of(0);
+  for (std::size_t at = 0; at < n; at += bucket) {
+    const std::size_t some = std::min(bucket, n - at);
+    const float step = next;
+    // The next bucket's step while this one is coded: its elements arrive meanwhile.
+    if (at + some < n) next = step_of(at + some);
+    std::memcpy(out, &step, sizeof step);
+    out += sizeof step;
+    nonzero += Quantize(c + at, some, step, left == nullptr ? nullptr : left + at,
+                        reinterpret_cast<std::int8_t*>(out));
+    out += some;
+  }
+  return nonzero;
 }
 
 void Add(const std::int8_t* HWY_RESTRICT codes, float step, float* HWY_RESTRICT out,
          std::size_t n) {
-  ForEachVector(n, [&](auto d, std::size_t i) {
+  ForEachVector(n, [&](auto d, std::size_t i) HWY_ATTR {
     const hn::RebindToSigned<decltype(d)> di;
     const hn::Rebind<std::int8_t, decltype(d)> d8;
     const auto q = hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(d8, codes + i)));
@@ -81,22 +119,46 @@ namespace thinpipe {
 namespace {
 HWY_EXPORT(MaxKey);
 HWY_EXPORT(Quantize);
+HWY_EXPORT(Buckets);
 HWY_EXPORT(Add);
+
+/// Elements whose codes fill a cache line.
+constexpr std::size_t kGrain = 64;
 }  // namespace
 
 float max_magnitude(std::span<const float> x) {
-  return magnitude_of(HWY_DYNAMIC_DISPATCH(MaxKey)(x.data(), x.size()));
+  std::atomic<std::int32_t> most = 0;
+  parallel_stretches(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    const std::int32_t key = HWY_DYNAMIC_DISPATCH(MaxKey)(x.data() + begin, end - begin);
+    std::int32_t before = most;
+    while (key > before && !most.compare_exchange_weak(before, key)) {
+    }
+  });
+  return magnitude_of(most);
 }
 
 std::size_t int8_quantize(std::span<const float> c, float step, std::span<float> remainder,
                           std::int8_t* codes) {
+  std::atomic<std::size_t> nonzero = 0;
+  parallel_stretches(c.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    float* const left = remainder.empty() ? nullptr : remainder.data() + begin;
+    nonzero +=
+        HWY_DYNAMIC_DISPATCH(Quantize)(c.data() + begin, end - begin, step, left, codes + begin);
+  });
+  return nonzero;
+}
+
+std::size_t int8_buckets(std::span<const float> c, std::size_t bucket, std::span<float> remainder,
+                         std::uint8_t* out) {
+  if (c.empty()) return 0;
   float* const left = remainder.empty() ? nullptr : remainder.data();
-  const float inverse = step == 0 ? 0 : 1 / step;
-  return HWY_DYNAMIC_DISPATCH(Quantize)(c.data(), c.size(), inverse, step, left, codes);
+  return HWY_DYNAMIC_DISPATCH(Buckets)(c.data(), c.size(), bucket, left, out);
 }
 
 void int8_add(const std::int8_t* codes, float step, std::span<float> out) {
-  HWY_DYNAMIC_DISPATCH(Add)(codes, step, out.data(), out.size());
+  parallel_stretches(out.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    HWY_DYNAMIC_DISPATCH(Add)(codes + begin, step, out.data() + begin, end - begin);
+  });
 }
 
 }  // namespace thinpipe

@@ -17,6 +17,11 @@ float max_magnitude(std::span<const float> x);
 std::size_t int8_quantize(std::span<const float> c, float step, std::span<float> remainder,
                           std::int8_t* codes);
 
+/// Buckets of `bucket` elements, the last may have fewer: each level_step() of 127 levels of its
+/// greatest magnitude as a 32-bit float, then its codes.
+std::size_t int8_buckets(std::span<const float> c, std::size_t bucket, std::span<float> remainder,
+                         std::uint8_t* out);
+
 /// out += step * code
 void int8_add(const std::int8_t* codes, float step, std::span<float> out);
 

@@ -1,7 +1,18 @@
-// One random number an element decides between the level below and the one above.
+// One random number an element decides between the level below and the one above. Codes of a block
+// are bytes in first-level cache before they are packed.
 #include "compressors/kernels/levels.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstring>
 #include <limits>
+
+#include "compressors/encode/scale.h"
+#include "compressors/kernels/keys.h"
+#include "compressors/kernels/moments.h"
+#include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/levels.cc"
@@ -9,19 +20,26 @@
 #include "hwy/highway.h"
 
 #include "compressors/kernels/counter_random-inl.h"
+#include "compressors/kernels/max_key-inl.h"
+#include "compressors/kernels/pack_codes-inl.h"
 #include "compressors/kernels/vector_loop-inl.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_LEVELS_ONCE
 #define THINPIPE_COMPRESSORS_KERNELS_LEVELS_ONCE
 namespace thinpipe {
 namespace {
-struct Rounding {
-  float step, inverse;
-  std::int32_t levels;
-  RandomKey key;
-  std::size_t first;
-};
+constexpr std::size_t kBlock = 2048;  // a multiple of 8: blocks end with a byte
+using Codes = std::array<std::uint8_t, kBlock>;
 
+/// Where the sum of squares lies between these no square that matters has been lost to underflow,
+/// and no partial sum overflowed.
+constexpr float kLeastSquares = 0x1p-80F;
+constexpr float kMostSquares = 0x1p120F;
+constexpr std::size_t kLanes = 16;  // of a row: one vector of AVX-512, two of AVX2
+constexpr std::size_t kRow = 4 * kLanes;
+/// Elements whose squares are added in float: 64 additions a partial sum, an error under 2^-18
+/// in the worst case and some 2^-23 in practice.
+constexpr std::size_t kFewElements = 64 * kRow;
 }  // namespace
 }  // namespace thinpipe
 #endif
@@ -33,109 +51,206 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-std::size_t Quantize(const float* c, std::size_t n, const Rounding& rounding, float* left,
-                     std::uint8_t* HWY_RESTRICT codes) {
-  std::size_t zeros = 0;
-  ForEachVector(n, [&](auto d, std::size_t i) {
+/// Codes in which a level of 0 may have its sign still.
+template <int kBits>
+HWY_INLINE void Round(const float* c, std::size_t n, float step, RandomKey key, std::size_t first,
+                      float* left, std::uint8_t* HWY_RESTRICT codes) {
+  constexpr int kFraction = 24 - kBits;  // bits of y and u under the unit
+  const float inverse = step == 0 ? 0 : 1 / step;
+  ForEachRandom(n, key, first, [&](auto d, std::size_t i, auto random) HWY_ATTR {
     const hn::RebindToSigned<decltype(d)> di;
+    const hn::RebindToUnsigned<decltype(d)> du;
     const hn::Rebind<std::uint8_t, decltype(d)> d8;
     const auto x = hn::LoadU(d, c + i);
     const auto magnitude = hn::Abs(x);
     const auto sound = hn::Lt(magnitude, hn::Set(d, std::numeric_limits<float>::infinity()));
-    const auto scaled = hn::Mul(hn::IfThenElseZero(sound, magnitude), hn::Set(d, rounding.inverse));
-    const auto dithered = hn::Add(scaled, CounterUniform(d, rounding.key, rounding.first + i));
-    const auto most = hn::Set(di, rounding.levels);
-    const auto level = hn::ConvertTo(di, hn::Min(dithered, hn::ConvertTo(d, most)));
-    const auto is_zero = hn::Eq(level, hn::Zero(di));
-    zeros += hn::CountTrue(di, is_zero);
-    const auto negative = hn::IfThenZeroElse(is_zero, hn::BroadcastSignBit(hn::BitCast(di, x)));
-    const auto sign = hn::And(negative, hn::Add(most, hn::Set(di, 1)));
-    hn::StoreU(hn::DemoteTo(d8, hn::Or(level, sign)), d8, codes + i);
-    const auto decoded = hn::Mul(hn::ConvertTo(d, level), hn::Set(d, rounding.step));
-    StoreLeft(d, x, hn::CopySign(decoded, x), left, i);
+    const auto scaled = hn::Mul(hn::IfThenElseZero(sound, magnitude), hn::Set(d, inverse));
+    const auto limited = hn::Min(scaled, hn::Set(d, static_cast<float>(levels_of(kBits))));
+    // Of 2^(kBits-1) + y the mantissa is y, with kFraction bits under the unit.
+    const auto placed =
+        hn::BitCast(du, hn::Add(limited, hn::Set(d, static_cast<float>(1 << (kBits - 1)))));
+    const auto dithered = hn::Add(placed, hn::ShiftRight<32 - kFraction>(random));
+    const auto most = hn::Set(du, static_cast<std::uint32_t>(levels_of(kBits)));
+    const auto code = hn::IfVecThenElse(most, hn::ShiftRight<kFraction>(dithered),
+                                        hn::ShiftRight<32 - kBits>(hn::BitCast(du, x)));
+    hn::StoreU(hn::TruncateTo(d8, code), d8, codes + i);
+    if (left != nullptr) {
+      const auto level = hn::ConvertTo(d, hn::BitCast(di, hn::And(code, most)));
+      StoreLeft(d, x, hn::CopySign(hn::Mul(level, hn::Set(d, step)), x), left, i);
+    }
   });
+}
+
+/// Takes the signs from levels of 0. @returns how many are not.
+HWY_INLINE std::size_t DropNegativeZeros(std::uint8_t* codes, std::size_t n, int bits) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto most = static_cast<std::uint8_t>(levels_of(bits));
+  std::size_t zeros = 0;
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto code = hn::LoadU(d, codes + i);
+    const auto is_zero = hn::Eq(hn::And(code, hn::Set(d, most)), hn::Zero(d));
+    zeros += hn::CountTrue(d, is_zero);
+    hn::StoreU(hn::IfThenZeroElse(is_zero, code), d, codes + i);
+  }
+  for (; i < n; ++i) {
+    if ((codes[i] & most) != 0) continue;
+    codes[i] = 0;
+    ++zeros;
+  }
   return n - zeros;
 }
 
-void Add(const std::uint8_t* HWY_RESTRICT codes, float step, std::int32_t levels,
-         float* HWY_RESTRICT out, std::size_t n) {
-  ForEachVector(n, [&](auto d, std::size_t i) {
-    const hn::RebindToSigned<decltype(d)> di;
-    const hn::Rebind<std::uint8_t, decltype(d)> d8;
-    const auto code = hn::PromoteTo(di, hn::LoadU(d8, codes + i));
-    const auto most = hn::Set(di, levels);
-    const auto magnitude = hn::ConvertTo(d, hn::And(code, most));
-    const auto level =
-        hn::IfThenElse(hn::RebindMask(d, hn::Gt(code, most)), hn::Neg(magnitude), magnitude);
-    hn::StoreU(hn::Add(hn::LoadU(d, out + i), hn::Mul(level, hn::Set(d, step))), d, out + i);
+template <int kBits>
+std::size_t Levels(const float* c, std::size_t n, float step, RandomKey key, std::size_t first,
+                   float* left, std::uint8_t* HWY_RESTRICT codes) {
+  Round<kBits>(c, n, step, key, first, left, codes);
+  return DropNegativeZeros(codes, n, kBits);
+}
+
+template <int kBits>
+HWY_INLINE std::size_t PackBlocks(const float* c, std::size_t n, float step, RandomKey key,
+                                  std::size_t first, float* left, Codes& codes,
+                                  std::uint8_t* HWY_RESTRICT packed) {
+  std::size_t nonzero = 0;
+  for (std::size_t at = 0; at < n; at += kBlock) {
+    const std::size_t some = std::min(kBlock, n - at);
+    nonzero += Levels<kBits>(c + at, some, step, key, first + at,
+                             left == nullptr ? nullptr : left + at, codes.data());
+    PackCodes(codes.data(), some, kBits, packed + packed_size(at, kBits));
+  }
+  return nonzero;
+}
+
+/// The sum of squares of a few elements; not a number in the range of kLeastSquares where it has
+/// to be summed in double.
+HWY_INLINE float FewSquares(const float* HWY_RESTRICT x, std::size_t n) {
+  const hn::CappedTag<float, kLanes> d;
+  const std::size_t lanes = hn::Lanes(d);
+  HWY_ALIGN float sums[kLanes];
+  const std::size_t rows = n / kRow;
+  for (std::size_t lane = 0; lane < kLanes; lane += lanes) {
+    auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+    for (const float* p = x + lane; p < x + rows * kRow; p += kRow) {
+      const auto a = hn::LoadU(d, p);
+      const auto b = hn::LoadU(d, p + kLanes);
+      const auto e = hn::LoadU(d, p + 2 * kLanes);
+      const auto f = hn::LoadU(d, p + 3 * kLanes);
+      s0 = hn::Add(s0, hn::Mul(a, a));
+      s1 = hn::Add(s1, hn::Mul(b, b));
+      s2 = hn::Add(s2, hn::Mul(e, e));
+      s3 = hn::Add(s3, hn::Mul(f, f));
+    }
+    hn::Store(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)), d, sums + lane);
+  }
+  float rest = 0;
+  for (std::size_t i = rows * kRow; i < n; ++i) rest += x[i] * x[i];
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  return sums[0] + rest;
+}
+
+float Norm(const float* c, std::size_t n) {
+  if (n <= kFewElements) {
+    const float sum = FewSquares(c, n);
+    if (sum >= kLeastSquares && sum <= kMostSquares) return std::sqrt(sum);
+  }
+  return finite(std::sqrt(sum_of_squares({c, n})));
+}
+
+template <int kBits>
+std::size_t PackBuckets(const float* c, std::size_t n, std::size_t bucket, LevelRange range,
+                        RandomKey key, std::size_t first, float* left,
+                        std::uint8_t* HWY_RESTRICT out) {
+  const auto step_of = [&](std::size_t at) HWY_ATTR {
+    const std::size_t some = std::min(bucket, n - at);
+    const float most =
+        range == LevelRange::kMax ? magnitude_of(MaxKeyOf(c + at, some)) : Norm(c + at, some);
+    return level_step(most, static_cast<float>(levels_of(kBits)));
+  };
+  alignas(64) Codes codes;
+  std::size_t nonzero = 0;
+  float next = step_of(0);
+  for (std::size_t at = 0; at < n; at += bucket) {
+    const std::size_t some = std::min(bucket, n - at);
+    const float step = next;
+    // The next bucket's step while this one is coded: its elements arrive meanwhile.
+    if (at + some < n) next = step_of(at + some);
+    std::memcpy(out, &step, sizeof step);
+    out += sizeof step;
+    nonzero += PackBlocks<kBits>(c + at, some, step, key, first + at,
+                                 left == nullptr ? nullptr : left + at, codes, out);
+    out += packed_size(some, kBits);
+  }
+  return nonzero;
+}
+
+/// Calls body with the number of bits as a type.
+template <class Body>
+HWY_INLINE auto WithBits(int bits, Body body) {
+  switch (bits) {
+    case 2:
+      return body(std::integral_constant<int, 2>());
+    case 3:
+      return body(std::integral_constant<int, 3>());
+    case 4:
+      return body(std::integral_constant<int, 4>());
+    case 5:
+      return body(std::integral_constant<int, 5>());
+    case 6:
+      return body(std::integral_constant<int, 6>());
+    case 7:
+      return body(std::integral_constant<int, 7>());
+    default:
+      return body(std::integral_constant<int, 8>());
+  }
+}
+
+std::size_t AnyLevels(const float* c, std::size_t n, float step, const LevelRounding& rounding,
+                      float* left, std::uint8_t* codes) {
+  return WithBits(rounding.bits, [&](auto bits) HWY_ATTR {
+    return Levels<bits()>(c, n, step, rounding.key, rounding.first, left, codes);
   });
 }
 
-#if HWY_TARGET == HWY_SCALAR
-// No vectors of bytes here: the callers' loops do everything.
-std::size_t Pack(const std::uint8_t*, std::size_t, int, std::uint8_t*) { return 0; }
-std::size_t Unpack(const std::uint8_t*, std::size_t, int, std::uint8_t*) { return 0; }
-#else
-/// Packs whole vectors of codes of 2 or 4 bits. @returns the codes done.
-std::size_t Pack(const std::uint8_t* HWY_RESTRICT codes, std::size_t n, int bits,
-                 std::uint8_t* HWY_RESTRICT packed) {
-  std::size_t i = 0;
-  if (bits == 4) {
-    const hn::ScalableTag<std::uint16_t> d;
-    const hn::Rebind<std::uint8_t, decltype(d)> d8;
-    const hn::Repartition<std::uint8_t, decltype(d)> bytes;
-    const std::size_t count = hn::Lanes(bytes);
-    for (; i + count <= n; i += count) {
-      const auto pairs = hn::BitCast(d, hn::LoadU(bytes, codes + i));
-      const auto joined = hn::Or(pairs, hn::ShiftRight<4>(pairs));
-      hn::StoreU(hn::TruncateTo(d8, joined), d8, packed + i / 2);
-    }
-  } else if (bits == 2) {
-    const hn::ScalableTag<std::uint32_t> d;
-    const hn::Rebind<std::uint8_t, decltype(d)> d8;
-    const hn::Repartition<std::uint8_t, decltype(d)> bytes;
-    const std::size_t count = hn::Lanes(bytes);
-    for (; i + count <= n; i += count) {
-      const auto fours = hn::BitCast(d, hn::LoadU(bytes, codes + i));
-      const auto pairs = hn::Or(fours, hn::ShiftRight<6>(fours));
-      const auto joined = hn::Or(pairs, hn::ShiftRight<12>(pairs));
-      hn::StoreU(hn::TruncateTo(d8, joined), d8, packed + i / 4);
-    }
-  }
-  return i;
+std::size_t PackAny(const float* c, std::size_t n, float step, const LevelRounding& rounding,
+                    float* left, std::uint8_t* packed) {
+  alignas(64) Codes codes;
+  return WithBits(rounding.bits, [&](auto bits) HWY_ATTR {
+    return PackBlocks<bits()>(c, n, step, rounding.key, rounding.first, left, codes, packed);
+  });
 }
 
-/// The reverse. @returns the codes done.
-std::size_t Unpack(const std::uint8_t* HWY_RESTRICT packed, std::size_t n, int bits,
-                   std::uint8_t* HWY_RESTRICT codes) {
-  std::size_t i = 0;
-  if (bits == 4) {
-    const hn::ScalableTag<std::uint16_t> d;
-    const hn::Rebind<std::uint8_t, decltype(d)> d8;
-    const hn::Repartition<std::uint8_t, decltype(d)> bytes;
-    const std::size_t count = hn::Lanes(bytes);
-    const auto mask = hn::Set(d, 0x0f0f);
-    for (; i + count <= n; i += count) {
-      const auto joined = hn::PromoteTo(d, hn::LoadU(d8, packed + i / 2));
-      const auto pairs = hn::And(hn::Or(joined, hn::ShiftLeft<4>(joined)), mask);
-      hn::StoreU(hn::BitCast(bytes, pairs), bytes, codes + i);
-    }
-  } else if (bits == 2) {
-    const hn::ScalableTag<std::uint32_t> d;
-    const hn::Rebind<std::uint8_t, decltype(d)> d8;
-    const hn::Repartition<std::uint8_t, decltype(d)> bytes;
-    const std::size_t count = hn::Lanes(bytes);
-    const auto mask = hn::Set(d, 0x03030303U);
-    for (; i + count <= n; i += count) {
-      const auto joined = hn::PromoteTo(d, hn::LoadU(d8, packed + i / 4));
-      const auto pairs = hn::Or(joined, hn::ShiftLeft<12>(joined));
-      const auto fours = hn::And(hn::Or(pairs, hn::ShiftLeft<6>(pairs)), mask);
-      hn::StoreU(hn::BitCast(bytes, fours), bytes, codes + i);
-    }
-  }
-  return i;
+std::size_t PackAnyBuckets(const float* c, std::size_t n, std::size_t bucket, LevelRange range,
+                           const LevelRounding& rounding, float* left, std::uint8_t* packed) {
+  return WithBits(rounding.bits, [&](auto bits) HWY_ATTR {
+    return PackBuckets<bits()>(c, n, bucket, range, rounding.key, rounding.first, left, packed);
+  });
 }
-#endif
+
+bool UnpackAdd(const std::uint8_t* packed, float step, int bits, float* HWY_RESTRICT out,
+               std::size_t n) {
+  const std::int32_t levels = levels_of(bits);
+  alignas(64) Codes codes;
+  for (std::size_t first = 0; first < n; first += kBlock) {
+    const std::size_t some = std::min(kBlock, n - first);
+    if (!UnpackCodes(packed + packed_size(first, bits), some, bits, codes.data())) return false;
+    ForEachVector(some, [&](auto d, std::size_t i) HWY_ATTR {
+      const hn::RebindToSigned<decltype(d)> di;
+      const hn::Rebind<std::uint8_t, decltype(d)> d8;
+      const auto code = hn::PromoteTo(di, hn::LoadU(d8, codes.data() + i));
+      const auto most = hn::Set(di, levels);
+      const auto magnitude = hn::ConvertTo(d, hn::And(code, most));
+      const auto level =
+          hn::IfThenElse(hn::RebindMask(d, hn::Gt(code, most)), hn::Neg(magnitude), magnitude);
+      float* const at = out + first + i;
+      hn::StoreU(hn::Add(hn::LoadU(d, at), hn::Mul(level, hn::Set(d, step))), d, at);
+    });
+  }
+  return true;
+}
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
@@ -145,55 +260,57 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace thinpipe {
 namespace {
-HWY_EXPORT(Quantize);
-HWY_EXPORT(Add);
-HWY_EXPORT(Pack);
-HWY_EXPORT(Unpack);
+HWY_EXPORT(AnyLevels);
+HWY_EXPORT(PackAny);
+HWY_EXPORT(PackAnyBuckets);
+HWY_EXPORT(Norm);
+HWY_EXPORT(UnpackAdd);
+
+/// Elements whose codes, of any number of bits, end with a cache line.
+constexpr std::size_t kGrain = 512;
+
+float* pointer_of(std::span<float> remainder, std::size_t at) {
+  return remainder.empty() ? nullptr : remainder.data() + at;
+}
 }  // namespace
 
-std::size_t stochastic_levels(std::span<const float> c, float step, int bits, RandomKey key,
-                              std::size_t first, std::span<float> remainder, std::uint8_t* codes) {
-  float* const left = remainder.empty() ? nullptr : remainder.data();
-  const float inverse = step == 0 ? 0 : 1 / step;
-  return HWY_DYNAMIC_DISPATCH(Quantize)(
-      c.data(), c.size(),
-      {.step = step, .inverse = inverse, .levels = levels_of(bits), .key = key, .first = first},
-      left, codes);
+std::size_t pack_levels(std::span<const float> c, float step, const LevelRounding& rounding,
+                        std::span<float> remainder, std::uint8_t* packed) {
+  std::atomic<std::size_t> nonzero = 0;
+  parallel_stretches(c.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    LevelRounding here = rounding;
+    here.first += begin;
+    nonzero += HWY_DYNAMIC_DISPATCH(PackAny)(c.data() + begin, end - begin, step, here,
+                                             pointer_of(remainder, begin),
+                                             packed + packed_size(begin, rounding.bits));
+  });
+  return nonzero;
 }
 
-void add_levels(const std::uint8_t* codes, float step, int bits, std::span<float> out) {
-  HWY_DYNAMIC_DISPATCH(Add)(codes, step, levels_of(bits), out.data(), out.size());
+std::size_t stochastic_levels(std::span<const float> c, float step, const LevelRounding& rounding,
+                              std::span<float> remainder, std::uint8_t* codes) {
+  return HWY_DYNAMIC_DISPATCH(AnyLevels)(c.data(), c.size(), step, rounding,
+                                         pointer_of(remainder, 0), codes);
 }
 
-void pack_codes(const std::uint8_t* codes, std::size_t n, int bits, std::uint8_t* packed) {
-  std::size_t i = HWY_DYNAMIC_DISPATCH(Pack)(codes, n, bits, packed);
-  packed += i * static_cast<std::size_t>(bits) / 8;
-  std::uint32_t pending = 0;
-  int filled = 0;
-  for (; i < n; ++i) {
-    pending |= std::uint32_t{codes[i]} << filled;
-    for (filled += bits; filled >= 8; filled -= 8, pending >>= 8) {
-      *packed++ = static_cast<std::uint8_t>(pending);
-    }
-  }
-  if (filled > 0) *packed = static_cast<std::uint8_t>(pending);
+std::size_t pack_level_buckets(std::span<const float> c, std::size_t bucket, LevelRange range,
+                               const LevelRounding& rounding, std::span<float> remainder,
+                               std::uint8_t* packed) {
+  if (c.empty()) return 0;
+  return HWY_DYNAMIC_DISPATCH(PackAnyBuckets)(c.data(), c.size(), bucket, range, rounding,
+                                              pointer_of(remainder, 0), packed);
 }
 
-bool unpack_codes(const std::uint8_t* packed, std::size_t n, int bits, std::uint8_t* codes) {
-  std::size_t i = HWY_DYNAMIC_DISPATCH(Unpack)(packed, n, bits, codes);
-  packed += i * static_cast<std::size_t>(bits) / 8;
-  std::uint32_t pending = 0;
-  int filled = 0;
-  for (; i < n; ++i) {
-    if (filled < bits) {
-      pending |= std::uint32_t{*packed++} << filled;
-      filled += 8;
-    }
-    codes[i] = static_cast<std::uint8_t>(pending & ((1U << bits) - 1));
-    pending >>= bits;
-    filled -= bits;
-  }
-  return pending == 0;
+float l2_norm(std::span<const float> c) { return HWY_DYNAMIC_DISPATCH(Norm)(c.data(), c.size()); }
+
+bool add_packed_levels(const std::uint8_t* packed, float step, int bits, std::span<float> out) {
+  std::atomic<bool> sound = true;
+  parallel_stretches(out.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    const bool all = HWY_DYNAMIC_DISPATCH(UnpackAdd)(packed + packed_size(begin, bits), step, bits,
+                                                     out.data() + begin, end - begin);
+    if (!all) sound = false;
+  });
+  return sound;
 }
 
 }  // namespace thinpipe

@@ -1,6 +1,10 @@
 // Adding random bits below a float's exponent carries into it as often as the mantissa says.
 #include "compressors/kernels/natural.h"
 
+#include <atomic>
+
+#include "compressors/kernels/parallel.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/natural.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -16,7 +20,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-void Pack(const float* c, std::size_t n, RandomKey key, float* left,
+void Pack(const float* c, std::size_t n, RandomKey key, std::size_t first, float* left,
           std::uint8_t* HWY_RESTRICT exponents, std::uint8_t* HWY_RESTRICT signs) {
   ForEachVector(n, [&](auto d, std::size_t i) {
     const hn::RebindToSigned<decltype(d)> di;
@@ -25,7 +29,7 @@ void Pack(const float* c, std::size_t n, RandomKey key, float* left,
     const auto x = hn::LoadU(d, c + i);
     const auto bits = hn::BitCast(di, hn::Abs(x));
     const auto is_nan = hn::Gt(bits, hn::Set(di, 0x7f800000));
-    const auto random = hn::BitCast(di, hn::ShiftRight<9>(CounterRandom(du, key, i)));
+    const auto random = hn::BitCast(di, hn::ShiftRight<9>(CounterRandom(du, key, first + i)));
     const auto carried = hn::Min(hn::Add(bits, random), hn::Set(di, 0x7f7fffff));
     const auto exponent = hn::IfThenZeroElse(is_nan, hn::ShiftRight<23>(carried));
     hn::StoreU(hn::DemoteTo(d8, exponent), d8, exponents + i);
@@ -60,17 +64,29 @@ namespace thinpipe {
 namespace {
 HWY_EXPORT(Pack);
 HWY_EXPORT(UnpackAdd);
+
+/// Elements whose sign bits fill a cache line.
+constexpr std::size_t kGrain = 512;
 }  // namespace
 
 void natural_pack(std::span<const float> c, RandomKey key, std::span<float> remainder,
                   std::uint8_t* exponents, std::uint8_t* signs) {
-  float* const left = remainder.empty() ? nullptr : remainder.data();
-  HWY_DYNAMIC_DISPATCH(Pack)(c.data(), c.size(), key, left, exponents, signs);
+  parallel_stretches(c.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    float* const left = remainder.empty() ? nullptr : remainder.data() + begin;
+    HWY_DYNAMIC_DISPATCH(Pack)
+    (c.data() + begin, end - begin, key, begin, left, exponents + begin, signs + begin / 8);
+  });
 }
 
 bool natural_unpack_add(const std::uint8_t* exponents, const std::uint8_t* signs, float factor,
                         std::span<float> out) {
-  return HWY_DYNAMIC_DISPATCH(UnpackAdd)(exponents, signs, factor, out.data(), out.size());
+  std::atomic<bool> sound = true;
+  parallel_stretches(out.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    const bool all = HWY_DYNAMIC_DISPATCH(UnpackAdd)(exponents + begin, signs + begin / 8, factor,
+                                                     out.data() + begin, end - begin);
+    if (!all) sound = false;
+  });
+  return sound;
 }
 
 }  // namespace thinpipe

@@ -3,21 +3,51 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstring>
+
+#include "compressors/encode/scale.h"
+#include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/sign_bits.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
+#include "compressors/kernels/source-inl.h"
 #include "compressors/kernels/vector_loop-inl.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_SIGN_BITS_ONCE
 #define THINPIPE_COMPRESSORS_KERNELS_SIGN_BITS_ONCE
 namespace thinpipe {
 namespace {
-constexpr std::size_t kLanes = 32;  // two vectors of AVX-512, four of AVX2
-constexpr std::size_t kRows = 64;   // of kLanes elements between two flushes into doubles
+constexpr std::size_t kLanes = 16;         // one vector of AVX-512, two of AVX2
+constexpr std::size_t kRow = 2 * kLanes;   // two vectors, so that additions do not wait
+constexpr std::size_t kBlock = 64 * kRow;  // elements between two flushes into doubles
+/// Parts with a sum of their own; any number of threads shares them.
+constexpr std::size_t kParts = 64;
+
+std::size_t count_bits(const std::uint8_t* bits, std::size_t bytes) {
+  std::size_t count = 0;
+  std::size_t i = 0;
+  for (; i + 8 <= bytes; i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bits + i, sizeof word);
+    count += static_cast<std::size_t>(std::popcount(word));
+  }
+  for (; i < bytes; ++i) count += static_cast<std::size_t>(std::popcount(bits[i]));
+  return count;
+}
+
+/// Partial sums of huge values overflow, or something is not finite.
+void repair(std::span<const float> x, SignScale scale, SignedSums& sums) {
+  if (scale == SignScale::kMagnitude || std::isfinite(sums.positive - sums.negative)) return;
+  sums.positive = sums.negative = 0;
+  for (float value : x) {
+    if (std::isfinite(value)) (value < 0 ? sums.negative : sums.positive) += double{value};
+  }
+}
 }  // namespace
 }  // namespace thinpipe
 #endif
@@ -29,48 +59,94 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Adds `rows` <= kRows rows to the partial sums.
-void SumRows(const float* HWY_RESTRICT x, std::size_t rows, double* HWY_RESTRICT positive,
-             double* HWY_RESTRICT negative, std::size_t* negatives) {
-  const hn::CappedTag<float, kLanes / 2> d;
-  const hn::RebindToSigned<decltype(d)> di;
+/// A tree of additions in double, always the same.
+HWY_INLINE double SumLanes(const float* lanes) {
+  double sums[kLanes / 2];
+  for (std::size_t i = 0; i < kLanes / 2; ++i) sums[i] = double{lanes[i]} + double{lanes[i + 8]};
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+/// Bits and sums of n <= kBlock elements from `begin` on; `bits` is where the first one's goes.
+template <SignScale kScale, class Source>
+HWY_INLINE void SignBlock(const Source& source, std::size_t begin, std::size_t n,
+                          std::uint8_t* HWY_RESTRICT bits, SignedSums& sums) {
+  const hn::CappedTag<float, kLanes> d;
   const std::size_t lanes = hn::Lanes(d);
+  constexpr bool kMeans = kScale == SignScale::kMeans;
   HWY_ALIGN float above[kLanes];
   HWY_ALIGN float below[kLanes];
-  HWY_ALIGN std::int32_t counts[kLanes];
   const auto zero = hn::Zero(d);
-  for (std::size_t lane = 0; lane < kLanes; lane += 2 * lanes) {
+  const std::size_t whole = n / kRow * kRow;
+  for (std::size_t lane = 0; lane < kLanes; lane += lanes) {
     auto p0 = zero, p1 = zero, n0 = zero, n1 = zero;
-    auto c0 = hn::Zero(di), c1 = hn::Zero(di);
-    for (std::size_t row = 0; row < rows; ++row) {
-      const auto a = hn::LoadU(d, x + row * kLanes + lane);
-      const auto b = hn::LoadU(d, x + row * kLanes + lane + lanes);
+    for (std::size_t i = lane; i < whole; i += kRow) {
+      const auto a = source.load(d, begin + i);
+      const auto b = source.load(d, begin + i + kLanes);
       const auto a_below = hn::Lt(a, zero);
       const auto b_below = hn::Lt(b, zero);
-      p0 = hn::Add(p0, hn::IfThenZeroElse(a_below, a));
-      p1 = hn::Add(p1, hn::IfThenZeroElse(b_below, b));
-      n0 = hn::Add(n0, hn::IfThenElseZero(a_below, a));
-      n1 = hn::Add(n1, hn::IfThenElseZero(b_below, b));
-      c0 = hn::Sub(c0, hn::VecFromMask(di, hn::RebindMask(di, a_below)));
-      c1 = hn::Sub(c1, hn::VecFromMask(di, hn::RebindMask(di, b_below)));
+      StoreBits(d, a_below, bits, i);
+      StoreBits(d, b_below, bits, i + kLanes);
+      p0 = hn::Add(p0, kMeans ? hn::IfThenZeroElse(a_below, a) : hn::Abs(a));
+      p1 = hn::Add(p1, kMeans ? hn::IfThenZeroElse(b_below, b) : hn::Abs(b));
+      if (kMeans) n0 = hn::Add(n0, hn::IfThenElseZero(a_below, a));
+      if (kMeans) n1 = hn::Add(n1, hn::IfThenElseZero(b_below, b));
     }
-    hn::Store(p0, d, above + lane);
-    hn::Store(p1, d, above + lane + lanes);
-    hn::Store(n0, d, below + lane);
-    hn::Store(n1, d, below + lane + lanes);
-    hn::Store(c0, di, counts + lane);
-    hn::Store(c1, di, counts + lane + lanes);
+    hn::Store(hn::Add(p0, p1), d, above + lane);
+    if (kMeans) hn::Store(hn::Add(n0, n1), d, below + lane);
   }
-  for (std::size_t i = 0; i < kLanes; ++i) {
-    positive[i] += static_cast<double>(above[i]);
-    negative[i] += static_cast<double>(below[i]);
-    *negatives += static_cast<std::size_t>(counts[i]);
+  sums.positive += SumLanes(above);
+  if (kMeans) sums.negative += SumLanes(below);
+  const hn::CappedTag<float, 1> one;
+  for (std::size_t i = whole; i < n; ++i) {
+    const auto x = source.load(one, begin + i);
+    const float value = hn::GetLane(x);
+    StoreBits(one, hn::Lt(x, hn::Zero(one)), bits, i);
+    if (!kMeans) {
+      sums.positive += double{std::fabs(value)};
+    } else {
+      (value < 0 ? sums.negative : sums.positive) += double{value};
+    }
   }
+  sums.negatives += count_bits(bits, (n + 7) / 8);
+}
+
+template <class Source>
+HWY_INLINE void SignBlocks(const Source& source, SignScale scale, std::size_t begin,
+                           std::size_t end, std::uint8_t* bits, SignedSums& sums) {
+  for (; begin < end; begin += kBlock, bits += kBlock / 8) {
+    const std::size_t n = std::min(kBlock, end - begin);
+    if (scale == SignScale::kMeans) {
+      SignBlock<SignScale::kMeans>(source, begin, n, bits, sums);
+    } else {
+      SignBlock<SignScale::kMagnitude>(source, begin, n, bits, sums);
+    }
+  }
+}
+
+void SignArray(const float* c, SignScale scale, std::size_t begin, std::size_t end,
+               std::uint8_t* bits, SignedSums& sums) {
+  SignBlocks(ArraySource{c}, scale, begin, end, bits, sums);
+}
+
+void SignSum(const PendingSum& sum, SignScale scale, std::size_t begin, std::size_t end,
+             std::uint8_t* bits, SignedSums& sums) {
+  with_source(sum, [&](const auto& source) HWY_ATTR {
+    SignBlocks(source, scale, begin, end, bits, sums);
+    return 0;
+  });
+}
+
+void Leave(const float* c, std::size_t n, float positive, float negative, float* left) {
+  ForEachVector(n, [&](auto d, std::size_t i) HWY_ATTR {
+    const auto x = hn::LoadU(d, c + i);
+    const auto below = hn::Lt(x, hn::Zero(d));
+    StoreLeft(d, x, hn::IfThenElse(below, hn::Set(d, negative), hn::Set(d, positive)), left, i);
+  });
 }
 
 void Pack(const float* c, std::size_t n, float positive, float negative, float* left,
           std::uint8_t* HWY_RESTRICT bits) {
-  ForEachVector(n, [&](auto d, std::size_t i) {
+  ForEachVector(n, [&](auto d, std::size_t i) HWY_ATTR {
     const auto x = hn::LoadU(d, c + i);
     const auto below = hn::Lt(x, hn::Zero(d));
     StoreBits(d, below, bits, i);
@@ -78,9 +154,28 @@ void Pack(const float* c, std::size_t n, float positive, float negative, float* 
   });
 }
 
+std::size_t Buckets(const float* c, std::size_t n, std::size_t bucket, SignScale scale, float* left,
+                    std::uint8_t* HWY_RESTRICT out) {
+  const std::size_t header = (scale == SignScale::kMeans ? 2 : 1) * sizeof(float);
+  std::size_t nonzero = 0;
+  for (std::size_t at = 0; at < n; at += bucket) {
+    const std::size_t some = std::min(bucket, n - at);
+    SignedSums sums;
+    SignBlocks(ArraySource{c}, scale, at, at + some, out + header, sums);
+    repair({c + at, some}, scale, sums);
+    const SignValues values = sign_values(scale, sums, some);
+    std::memcpy(out, &values, header);
+    if (left != nullptr) Leave(c + at, some, values.positive, values.negative, left + at);
+    nonzero += (values.positive == 0 ? 0 : some - sums.negatives) +
+               (values.negative == 0 ? 0 : sums.negatives);
+    out += header + (some + 7) / 8;
+  }
+  return nonzero;
+}
+
 void UnpackAdd(const std::uint8_t* HWY_RESTRICT bits, float positive, float negative,
                float* HWY_RESTRICT out, std::size_t n) {
-  ForEachVector(n, [&](auto d, std::size_t i) {
+  ForEachVector(n, [&](auto d, std::size_t i) HWY_ATTR {
     const auto below = LoadBits(d, bits, i);
     const auto value = hn::IfThenElse(below, hn::Set(d, negative), hn::Set(d, positive));
     hn::StoreU(hn::Add(hn::LoadU(d, out + i), value), d, out + i);
@@ -95,45 +190,89 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace thinpipe {
 namespace {
-HWY_EXPORT(SumRows);
+HWY_EXPORT(SignArray);
+HWY_EXPORT(SignSum);
+HWY_EXPORT(Leave);
 HWY_EXPORT(Pack);
+HWY_EXPORT(Buckets);
 HWY_EXPORT(UnpackAdd);
+
+/// Elements whose bits fill a cache line.
+constexpr std::size_t kGrain = 512;
+
+/// Adds up what blocks(begin, end, sums) finds in each part.
+template <class Blocks>
+SignedSums add_parts(std::size_t n, Blocks blocks) {
+  std::array<SignedSums, kParts> parts;
+  const std::size_t count = (n + kBlock - 1) / kBlock;
+  parallel_parts(kParts, threads_for(n), [&](std::size_t part) {
+    const std::size_t begin = count * part / kParts * kBlock;
+    const std::size_t end = std::min(n, count * (part + 1) / kParts * kBlock);
+    if (begin < end) blocks(begin, end, parts[part]);
+  });
+  SignedSums total;
+  for (const SignedSums& part : parts) {
+    total.positive += part.positive;
+    total.negative += part.negative;
+    total.negatives += part.negatives;
+  }
+  return total;
+}
 }  // namespace
 
-SignedSums signed_sums(std::span<const float> x) {
-  std::array<double, kLanes> positive{};
-  std::array<double, kLanes> negative{};
-  SignedSums sums;
-  const std::size_t rows = x.size() / kLanes;
-  for (std::size_t row = 0; row < rows; row += kRows) {
-    HWY_DYNAMIC_DISPATCH(SumRows)
-    (x.data() + row * kLanes, std::min(kRows, rows - row), positive.data(), negative.data(),
-     &sums.negatives);
+SignValues sign_values(SignScale scale, const SignedSums& sums, std::size_t count) {
+  if (scale == SignScale::kMagnitude) {
+    const float mean = finite(sums.positive / static_cast<double>(count));
+    return {mean, -mean};
   }
-  for (double sum : positive) sums.positive += sum;
-  for (double sum : negative) sums.negative += sum;
-  for (float value : x.subspan(rows * kLanes)) {
-    (value < 0 ? sums.negative : sums.positive) += static_cast<double>(value);
-    sums.negatives += value < 0 ? 1 : 0;
-  }
-  if (std::isfinite(sums.positive - sums.negative)) return sums;
-  // Partial sums of huge values overflow, or something is not finite.
-  sums.positive = sums.negative = 0;
-  for (float value : x) {
-    if (std::isfinite(value)) (value < 0 ? sums.negative : sums.positive) += double{value};
-  }
+  const std::size_t others = count - sums.negatives;
+  return {others == 0 ? 0 : finite(sums.positive / static_cast<double>(others)),
+          sums.negatives == 0 ? 0 : finite(sums.negative / static_cast<double>(sums.negatives))};
+}
+
+SignedSums pack_signs(std::span<const float> c, SignScale scale, std::uint8_t* bits) {
+  SignedSums sums = add_parts(c.size(), [&](std::size_t begin, std::size_t end, SignedSums& part) {
+    HWY_DYNAMIC_DISPATCH(SignArray)(c.data(), scale, begin, end, bits + begin / 8, part);
+  });
+  repair(c, scale, sums);
   return sums;
 }
 
-void sign_pack(std::span<const float> c, float positive, float negative, std::span<float> remainder,
-               std::uint8_t* bits) {
-  float* const left = remainder.empty() ? nullptr : remainder.data();
-  HWY_DYNAMIC_DISPATCH(Pack)(c.data(), c.size(), positive, negative, left, bits);
+SignedSums pack_signs_of_sum(const PendingSum& sum, SignScale scale, std::uint8_t* bits) {
+  SignedSums sums = add_parts(sum.n, [&](std::size_t begin, std::size_t end, SignedSums& part) {
+    HWY_DYNAMIC_DISPATCH(SignSum)(sum, scale, begin, end, bits + begin / 8, part);
+  });
+  repair({sum.r, sum.n}, scale, sums);
+  return sums;
 }
 
-void sign_unpack_add(const std::uint8_t* bits, float positive, float negative,
-                     std::span<float> out) {
-  HWY_DYNAMIC_DISPATCH(UnpackAdd)(bits, positive, negative, out.data(), out.size());
+void leave_signs(std::span<const float> c, SignValues values, std::span<float> remainder) {
+  parallel_stretches(c.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    HWY_DYNAMIC_DISPATCH(Leave)
+    (c.data() + begin, end - begin, values.positive, values.negative, remainder.data() + begin);
+  });
+}
+
+void sign_pack(std::span<const float> c, SignValues values, std::span<float> remainder,
+               std::uint8_t* bits) {
+  parallel_stretches(c.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    float* const left = remainder.empty() ? nullptr : remainder.data() + begin;
+    HWY_DYNAMIC_DISPATCH(Pack)
+    (c.data() + begin, end - begin, values.positive, values.negative, left, bits + begin / 8);
+  });
+}
+
+std::size_t sign_buckets(std::span<const float> c, std::size_t bucket, SignScale scale,
+                         std::span<float> remainder, std::uint8_t* out) {
+  float* const left = remainder.empty() ? nullptr : remainder.data();
+  return HWY_DYNAMIC_DISPATCH(Buckets)(c.data(), c.size(), bucket, scale, left, out);
+}
+
+void sign_unpack_add(const std::uint8_t* bits, SignValues values, std::span<float> out) {
+  parallel_stretches(out.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    HWY_DYNAMIC_DISPATCH(UnpackAdd)
+    (bits + begin / 8, values.positive, values.negative, out.data() + begin, end - begin);
+  });
 }
 
 }  // namespace thinpipe

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "compressors/kernels/sum.h"
+
 namespace thinpipe {
 
 /// Values x < 0 are negative, all others (-0 and NaN too) are not.
@@ -14,18 +16,46 @@ struct SignedSums {
   std::size_t negatives = 0;
 };
 
-/// By 32 fixed partial sums in float, emptied into doubles every 2048 elements: the same bits on
-/// every machine. What is not finite is left out of the sums.
-SignedSums signed_sums(std::span<const float> x);
+/// The two values that bits stand for.
+struct SignValues {
+  float positive = 0;
+  float negative = 0;
+};
 
-/// Bit i is set where c[i] < 0, lowest bit of each byte first; the last byte is filled with zeros.
-/// Where `remainder` is not empty it becomes c - (bit ? negative : positive), 0 where that is not
-/// finite; it may be the same array as c.
-void sign_pack(std::span<const float> c, float positive, float negative, std::span<float> remainder,
+/// What they are made from.
+enum class SignScale {
+  kMeans,      ///< the means of either sign; what is not finite adds 0 to the sums
+  kMagnitude,  ///< plus and minus the mean magnitude, limited to the greatest float; 0 with a NaN
+};
+
+/// @param count  of all values; at least 1
+SignValues sign_values(SignScale scale, const SignedSums& sums, std::size_t count);
+
+/// Sets bit i where c[i] < 0, lowest bit of each byte first; the last byte is filled with zeros.
+/// Sums by 32 fixed partial sums in float, emptied into doubles every 2048 elements, and these into
+/// one for every 1/64 of the array: the same bits on every machine and any number of threads. For
+/// kMeans what is not finite is left out, for kMagnitude it is not.
+SignedSums pack_signs(std::span<const float> c, SignScale scale, std::uint8_t* bits);
+
+/// The same of the sum, which is computed and stored in the same pass.
+SignedSums pack_signs_of_sum(const PendingSum& sum, SignScale scale, std::uint8_t* bits);
+
+/// remainder = c - (c < 0 ? negative : positive), 0 where that is not finite; it may be the same
+/// array as c.
+void leave_signs(std::span<const float> c, SignValues values, std::span<float> remainder);
+
+/// Bits as pack_signs(), and the remainder, where it is not empty, as leave_signs(): for values
+/// that are known beforehand.
+void sign_pack(std::span<const float> c, SignValues values, std::span<float> remainder,
                std::uint8_t* bits);
 
+/// Buckets of `bucket` elements, the last may have fewer: each its values as 32-bit floats (for
+/// kMagnitude only the positive one) and its bits. @returns how many decode to something other
+/// than 0.
+std::size_t sign_buckets(std::span<const float> c, std::size_t bucket, SignScale scale,
+                         std::span<float> remainder, std::uint8_t* out);
+
 /// out += bit ? negative : positive
-void sign_unpack_add(const std::uint8_t* bits, float positive, float negative,
-                     std::span<float> out);
+void sign_unpack_add(const std::uint8_t* bits, SignValues values, std::span<float> out);
 
 }  // namespace thinpipe

@@ -1,11 +1,58 @@
-// Cuts a tensor into buckets.
+// Cuts a tensor into buckets, and these into stretches for several threads.
 #include "compressors/quantize/bucketed.h"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
 #include <utility>
 
+#include "compressors/kernels/accumulate.h"
+#include "compressors/kernels/parallel.h"
+
 namespace thinpipe {
+
+std::size_t BucketCodec::encode_buckets(std::span<const float> c, std::size_t bucket,
+                                        const BucketContext& context, std::span<float> remainder,
+                                        std::span<std::byte> out) {
+  ByteWriter writer(out);
+  BucketContext here = context;
+  std::size_t nonzero = 0;
+  for (std::size_t at = 0; at < c.size(); at += bucket) {
+    const std::size_t n = std::min(bucket, c.size() - at);
+    here.first = context.first + at;
+    Signal signal(c.subspan(at, n));
+    nonzero +=
+        encode(signal, here, remainder.empty() ? remainder : remainder.subspan(at, n), writer);
+  }
+  return nonzero;
+}
+
 namespace {
+
+/// Elements whose sum is done and then coded while it is in the first-level cache.
+constexpr std::size_t kFused = 4096;
+
+/// Keeps the first error of several threads.
+class FirstError {
+ public:
+  template <class Body>
+  void guard(Body body) {
+    try {
+      body();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
 
 class BucketQuantizer : public Quantizer {
  public:
@@ -13,33 +60,61 @@ class BucketQuantizer : public Quantizer {
       : codec_(std::move(codec)), options_(options) {}
 
   std::size_t max_encoded_size(std::size_t elements) const override {
-    if (elements == 0) return 0;
-    const std::size_t bucket = bucket_of(elements);
-    const std::size_t last = elements % bucket;
-    return elements / bucket * codec_->max_size(bucket) + (last == 0 ? 0 : codec_->max_size(last));
+    return elements == 0 ? 0 : codec_->max_size_of(elements, bucket_of(elements));
   }
 
   QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
                         std::span<float> remainder, ByteWriter& out) override {
-    BucketContext bucket{.first = 0,
-                         .key = random_key(options_.stream, context.step),
-                         .shared_scale = context.shared_scale};
-    QuantizeReport report{.nonzero = 0, .passes = options_.bucket == 0 ? codec_->passes() : 1};
+    Signal signal(c);
+    return encode_signal(signal, context, remainder, out);
+  }
+
+  QuantizeReport encode_signal(Signal& c, const QuantizeContext& context,
+                               std::span<float> remainder, ByteWriter& out) override {
+    BucketContext here{.first = 0,
+                       .key = random_key(options_.stream, context.step),
+                       .shared_scale = context.shared_scale};
+    QuantizeReport report{.nonzero = 0,
+                          .passes = options_.bucket == 0 ? codec_->passes(!remainder.empty()) : 1};
     const std::size_t size = bucket_of(c.size());
-    for (; bucket.first < c.size(); bucket.first += size) {
-      const std::size_t n = std::min(size, c.size() - bucket.first);
-      const auto left = remainder.empty() ? remainder : remainder.subspan(bucket.first, n);
-      report.nonzero += codec_->encode(c.subspan(bucket.first, n), bucket, left, out);
+    if (c.size() == 0) return report;
+    if (size >= c.size()) {
+      report.nonzero = codec_->encode(c, here, remainder, out);
+    } else if (in_stretches(size)) {
+      report.nonzero = encode_stretches(c, here, remainder, out);
+    } else {
+      const auto values = c.values();
+      for (; here.first < values.size(); here.first += size) {
+        const std::size_t n = std::min(size, values.size() - here.first);
+        Signal bucket(values.subspan(here.first, n));
+        const auto left = remainder.empty() ? remainder : remainder.subspan(here.first, n);
+        report.nonzero += codec_->encode(bucket, here, left, out);
+      }
     }
     return report;
   }
 
   void decode_add(ByteReader in, float factor, std::span<float> out) const override {
     const std::size_t size = bucket_of(out.size());
-    for (std::size_t first = 0; first < out.size(); first += size) {
-      codec_->decode_add(in, factor, out.subspan(first, std::min(size, out.size() - first)));
+    const auto decode = [&](ByteReader& from, std::size_t begin, std::size_t end) {
+      for (; begin < end; begin += size) {
+        codec_->decode_add(from, factor, out.subspan(begin, std::min(size, end - begin)));
+      }
+    };
+    if (size == 0 || !in_stretches(size) || in.remaining() != max_encoded_size(out.size())) {
+      decode(in, 0, out.size());
+      in.expect_end();
+      return;
     }
-    in.expect_end();
+    const auto bytes = in.rest();
+    FirstError error;
+    parallel_stretches(out.size(), size, [&](std::size_t begin, std::size_t end) {
+      error.guard([&] {
+        ByteReader from(bytes.subspan(codec_->max_size_of(begin, size)));
+        decode(from, begin, end);
+      });
+    });
+    error.rethrow();
   }
 
   bool shares_scale() const override { return codec_->shares_scale(); }
@@ -48,6 +123,36 @@ class BucketQuantizer : public Quantizer {
  private:
   std::size_t bucket_of(std::size_t elements) const {
     return options_.bucket == 0 ? elements : options_.bucket;
+  }
+  /// Threads take stretches of buckets. Where a bucket is that large they share it instead.
+  bool in_stretches(std::size_t bucket) const {
+    return codec_->fixed_size() && bucket < kMinParallel;
+  }
+
+  std::size_t encode_stretches(Signal& c, const BucketContext& context, std::span<float> remainder,
+                               ByteWriter& out) {
+    const std::size_t size = options_.bucket;
+    const PendingSum* const sum = c.take_sum();
+    const auto values = c.values();
+    const auto bytes = out.free().first(max_encoded_size(values.size()));
+    // With a sum to be done, few buckets at a time.
+    const std::size_t some = sum == nullptr ? values.size() : std::max(size, kFused / size * size);
+    std::atomic<std::size_t> nonzero = 0;
+    parallel_stretches(values.size(), size, [&](std::size_t begin, std::size_t end) {
+      BucketContext here = context;
+      for (here.first = begin; here.first < end; here.first += some) {
+        const std::size_t n = std::min(some, end - here.first);
+        if (sum != nullptr) {
+          accumulate({sum->g + here.first, n}, sum->decay, sum->scale, {sum->r + here.first, n});
+        }
+        nonzero += codec_->encode_buckets(
+            values.subspan(here.first, n), size, here,
+            remainder.empty() ? remainder : remainder.subspan(here.first, n),
+            bytes.subspan(codec_->max_size_of(here.first, size), codec_->max_size_of(n, size)));
+      }
+    });
+    out.advance(bytes.size());
+    return nonzero;
   }
 
   std::unique_ptr<BucketCodec> codec_;

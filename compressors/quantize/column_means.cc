@@ -35,7 +35,7 @@ class ColumnMeansQuantizer : public Quantizer {
                         std::span<float> remainder, ByteWriter& out) override {
     find_means(c);
     out.put_bytes(std::as_bytes(std::span(means_)));
-    sign_pack(c, 0, 0, {}, reinterpret_cast<std::uint8_t*>(out.free().data()));
+    sign_pack(c, {}, {}, reinterpret_cast<std::uint8_t*>(out.free().data()));
     out.advance((c.size() + 7) / 8);
     for (std::size_t row = 0; !remainder.empty() && row < rows_; ++row) {
       leave_row(c.data() + row * columns_, columns_, means_.data(), means_.data() + columns_,

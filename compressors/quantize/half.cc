@@ -11,8 +11,9 @@ class HalfBucket : public BucketCodec {
   explicit HalfBucket(HalfFormat format) : format_(format) {}
 
   std::size_t max_size(std::size_t n) const override { return n * sizeof(std::uint16_t); }
-  std::size_t encode(std::span<const float> c, const BucketContext& /*context*/,
-                     std::span<float> remainder, ByteWriter& out) override {
+  std::size_t encode(Signal& signal, const BucketContext& /*context*/, std::span<float> remainder,
+                     ByteWriter& out) override {
+    const auto c = signal.values();
     half_pack(c, format_, remainder, reinterpret_cast<std::uint8_t*>(out.free().data()));
     out.advance(max_size(c.size()));
     return c.size();
@@ -24,7 +25,7 @@ class HalfBucket : public BucketCodec {
       throw PayloadError("a value in the payload is not finite");
     }
   }
-  int passes() const override { return 1; }
+  int passes(bool /*keeps*/) const override { return 1; }
 
  private:
   HalfFormat format_;

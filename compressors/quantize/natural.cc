@@ -9,8 +9,9 @@ namespace {
 class NaturalBucket : public BucketCodec {
  public:
   std::size_t max_size(std::size_t n) const override { return n + (n + 7) / 8; }
-  std::size_t encode(std::span<const float> c, const BucketContext& context,
-                     std::span<float> remainder, ByteWriter& out) override {
+  std::size_t encode(Signal& signal, const BucketContext& context, std::span<float> remainder,
+                     ByteWriter& out) override {
+    const auto c = signal.values();
     auto* const bytes = reinterpret_cast<std::uint8_t*>(out.free().data());
     natural_pack(c, context.key, remainder, bytes, bytes + c.size());
     out.advance(max_size(c.size()));
@@ -28,7 +29,7 @@ class NaturalBucket : public BucketCodec {
       throw PayloadError("an exponent in the payload is 255; expected at most 254");
     }
   }
-  int passes() const override { return 1; }
+  int passes(bool /*keeps*/) const override { return 1; }
 };
 
 }  // namespace

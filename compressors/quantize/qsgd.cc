@@ -2,22 +2,23 @@
 #include "compressors/quantize/qsgd.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "compressors/encode/omega.h"
 #include "compressors/encode/scale.h"
 #include "compressors/kernels/buffer.h"
 #include "compressors/kernels/levels.h"
-#include "compressors/kernels/moments.h"
-#include "compressors/quantize/packed_levels.h"
+#include "compressors/quantize/get_levels.h"
 
 namespace thinpipe {
 namespace {
 
 /// The L2 norm in what level_step() makes of it; in the payload it stands as step * levels.
 float step_of(std::span<const float> c, int bits) {
-  const float norm = finite(std::sqrt(sum_of_squares(c)));
-  return level_step(norm, static_cast<float>(levels_of(bits)));
+  return level_step(l2_norm(c), static_cast<float>(levels_of(bits)));
+}
+
+LevelRounding rounding(int bits, const BucketContext& context) {
+  return {.bits = bits, .key = context.key, .first = context.first};
 }
 
 float get_step(ByteReader& in) {
@@ -33,16 +34,27 @@ class QsgdBucket : public BucketCodec {
   std::size_t max_size(std::size_t n) const override {
     return sizeof(float) + packed_size(n, bits_);
   }
-  std::size_t encode(std::span<const float> c, const BucketContext& context,
-                     std::span<float> remainder, ByteWriter& out) override {
+  std::size_t encode(Signal& signal, const BucketContext& context, std::span<float> remainder,
+                     ByteWriter& out) override {
+    const auto c = signal.values();
     const float step = step_of(c, bits_);
     out.put(step);
-    return put_levels(c, step, bits_, context, remainder, out);
+    const std::size_t nonzero = pack_levels(c, step, rounding(bits_, context), remainder,
+                                            reinterpret_cast<std::uint8_t*>(out.free().data()));
+    out.advance(packed_size(c.size(), bits_));
+    return nonzero;
+  }
+  std::size_t encode_buckets(std::span<const float> c, std::size_t bucket,
+                             const BucketContext& context, std::span<float> remainder,
+                             std::span<std::byte> out) override {
+    return pack_level_buckets(c, bucket, LevelRange::kNorm, rounding(bits_, context), remainder,
+                              reinterpret_cast<std::uint8_t*>(out.data()));
   }
   void decode_add(ByteReader& in, float factor, std::span<float> out) const override {
-    add_packed_levels(in, factor * get_step(in), bits_, out);
+    const float step = get_step(in);
+    get_levels(in, factor * step, bits_, out);
   }
-  int passes() const override { return 2; }
+  int passes(bool /*keeps*/) const override { return 2; }
 
  private:
   int bits_;
@@ -56,12 +68,14 @@ class QsgdEliasBucket : public BucketCodec {
     const std::size_t most = stream_bytes(n);
     return sizeof(float) + varint_size(most) + most;
   }
-  std::size_t encode(std::span<const float> c, const BucketContext& context,
-                     std::span<float> remainder, ByteWriter& out) override {
+  bool fixed_size() const override { return false; }
+  std::size_t encode(Signal& signal, const BucketContext& context, std::span<float> remainder,
+                     ByteWriter& out) override {
+    const auto c = signal.values();
     const float step = step_of(c, bits_);
     out.put(step);
     const std::size_t nonzero =
-        stochastic_levels(c, step, bits_, context.key, context.first, remainder, codes_.data());
+        stochastic_levels(c, step, rounding(bits_, context), remainder, codes_.data());
     out.put_varint(bytes_of(c.size(), nonzero));
     BitWriter bits(out.free());
     put_bits(bits, c.size(), nonzero);
@@ -84,7 +98,7 @@ class QsgdEliasBucket : public BucketCodec {
     }
     bits.expect_end();
   }
-  int passes() const override { return 2; }
+  int passes(bool /*keeps*/) const override { return 2; }
 
  private:
   /// Calls visit(distance, negative, level) for every level that is not 0.

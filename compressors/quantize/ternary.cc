@@ -32,7 +32,7 @@ class TernaryQuantizer : public Quantizer {
                                std::span<float> remainder, ByteWriter& out) override {
     // A product that overflows, an infinity or a NaN would make every decoded value infinite or
     // NaN: the scale is at most the greatest float.
-    float scale = options_.sparsity * signal.moments().max_magnitude;
+    float scale = options_.sparsity * signal.max_magnitude();
     if (!std::isfinite(scale)) scale = std::numeric_limits<float>::max();
     out.put(scale);
     const auto c = signal.values();

@@ -1,4 +1,4 @@
-// A pass for the scale (two where magnitudes are clipped) and one that rounds.
+// A pass for the scale and one that rounds.
 #include "compressors/quantize/terngrad.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include "compressors/kernels/int8.h"
 #include "compressors/kernels/levels.h"
 #include "compressors/kernels/spread.h"
-#include "compressors/quantize/packed_levels.h"
+#include "compressors/quantize/get_levels.h"
 
 namespace thinpipe {
 namespace {
@@ -24,25 +24,38 @@ class TernGradBucket : public BucketCodec {
   std::size_t max_size(std::size_t n) const override {
     return sizeof(float) + packed_size(n, kBits);
   }
-  std::size_t encode(std::span<const float> c, const BucketContext& context,
-                     std::span<float> remainder, ByteWriter& out) override {
-    const float scale =
-        context.shared_scale > 0 ? level_step(context.shared_scale, 1) : scale_of(c);
+  std::size_t encode(Signal& c, const BucketContext& context, std::span<float> remainder,
+                     ByteWriter& out) override {
+    const float scale = context.shared_scale > 0 ? level_step(context.shared_scale, 1)
+                        : options_.sigmas == 0   ? level_step(c.max_magnitude(), 1)
+                                                 : scale_of(c.values());
     out.put(scale);
-    return put_levels(c, scale, kBits, context, remainder, out);
+    const std::size_t nonzero = pack_levels(c.values(), scale, rounding(context), remainder,
+                                            reinterpret_cast<std::uint8_t*>(out.free().data()));
+    out.advance(packed_size(c.size(), kBits));
+    return nonzero;
+  }
+  std::size_t encode_buckets(std::span<const float> c, std::size_t bucket,
+                             const BucketContext& context, std::span<float> remainder,
+                             std::span<std::byte> out) override {
+    if (options_.sigmas > 0 || context.shared_scale > 0) {
+      return BucketCodec::encode_buckets(c, bucket, context, remainder, out);
+    }
+    return pack_level_buckets(c, bucket, LevelRange::kMax, rounding(context), remainder,
+                              reinterpret_cast<std::uint8_t*>(out.data()));
   }
   void decode_add(ByteReader& in, float factor, std::span<float> out) const override {
     const auto scale = in.get<float>("the scale");
     check_scale(scale, "the scale");
-    add_packed_levels(in, factor * scale, kBits, out);
+    get_levels(in, factor * scale, kBits, out);
   }
-  int passes() const override { return options_.sigmas > 0 ? 3 : 2; }
+  int passes(bool /*keeps*/) const override { return 2; }
 
   bool shares_scale() const override { return options_.shares_scale; }
   float scale_of(std::span<const float> c) const override {
-    const float most = max_magnitude(c);
-    if (options_.sigmas == 0 || c.empty()) return level_step(most, 1);
+    if (options_.sigmas == 0 || c.empty()) return level_step(max_magnitude(c), 1);
     const Spread sums = spread(c);
+    const float most = sums.max_magnitude;
     const auto n = static_cast<double>(c.size());
     const double mean = sums.sum / n;
     const double square = sums.sum_squares / n;
@@ -54,6 +67,10 @@ class TernGradBucket : public BucketCodec {
   }
 
  private:
+  static LevelRounding rounding(const BucketContext& context) {
+    return {.bits = kBits, .key = context.key, .first = context.first};
+  }
+
   TernGradOptions options_;
 };
 

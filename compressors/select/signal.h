@@ -7,6 +7,7 @@
 
 #include "compressors/kernels/accumulate.h"
 #include "compressors/kernels/compact.h"
+#include "compressors/kernels/int8.h"
 #include "compressors/kernels/moments.h"
 #include "compressors/kernels/sum.h"
 
@@ -45,6 +46,15 @@ class Signal {
     pending_ = false;
     fused_ = true;
     return moments_of_sum(sum_);
+  }
+  /// The greatest magnitude, as in Moments.
+  float max_magnitude() { return pending_ ? moments().max_magnitude : thinpipe::max_magnitude(c_); }
+  /// The sum, which the caller does now; null where it is done.
+  const PendingSum* take_sum() {
+    if (!pending_) return nullptr;
+    pending_ = false;
+    fused_ = true;
+    return &sum_;
   }
   /// kernels/compact.h, by magnitude
   std::size_t compact(std::int32_t limit, std::uint32_t* positions, float* values) {

@@ -111,5 +111,22 @@ TEST(CounterRandom, EveryBitOfTheIndexChangesHalfOfTheBits) {
   }
 }
 
+TEST(CounterRandom, PairsShareANumberButLookIndependent) {
+  const RandomKey key = random_key(random_stream(1, 0, "layer"), 3);
+  EXPECT_EQ(paired_random(key, 5), counter_random(key, 5));
+  EXPECT_EQ(paired_random(key, 21), std::rotl(counter_random(key, 5), 16));
+  EXPECT_EQ(paired_random(key, 40), counter_random(key, 24));
+  std::vector<double> values(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    values[i] = static_cast<double>(paired_random(key, i)) * 0x1p-32;
+  }
+  double sum = 0;
+  for (double value : values) sum += value;
+  EXPECT_LT(std::fabs(sum / kCount - 0.5) * std::sqrt(12.0 * kCount), 5);
+  for (std::size_t shift : {1, 2, 8, 15, 16, 17, 32, 48, 512}) {
+    EXPECT_LT(std::fabs(correlation_sigmas(values, values, shift)), 5) << shift;
+  }
+}
+
 }  // namespace
 }  // namespace thinpipe

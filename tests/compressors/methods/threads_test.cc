@@ -1,6 +1,8 @@
 // The number of threads changes nothing but the time.
 #include <gtest/gtest.h>
 
+#include <span>
+
 #include "compressors/kernels/parallel.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
@@ -32,6 +34,10 @@ TEST(Threads, SamePayloadAndStateOnAnyNumber) {
             {.values = gradients[step], .squares = squares[step], .step = step}, payload);
         result.insert(result.end(), payload.begin(),
                       payload.begin() + static_cast<std::ptrdiff_t>(report.encoded_bytes));
+        const auto decoded = testing::decode(
+            *compressor, std::span<const std::byte>(payload).first(report.encoded_bytes));
+        const auto bytes = std::as_bytes(std::span(decoded));
+        result.insert(result.end(), bytes.begin(), bytes.end());
       }
       std::vector<std::byte> state;
       compressor->save_state(state);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "compressors/kernels/accumulate.h"
 #include "compressors/quantize/column_means.h"
 #include "compressors/quantize/half.h"
 #include "compressors/quantize/int8.h"
@@ -169,6 +170,29 @@ TEST(Quantizers, RefuseLengthsAndScalesThatCannotBe) {
     // All ones: a NaN as a scale or a value, an impossible exponent, bits in the padding.
     const std::vector<std::byte> ones(payload.size(), std::byte{0xff});
     EXPECT_THROW(testing::dequantize(*quantizer, ones, c.size()), PayloadError);
+  }
+}
+
+TEST(Quantizers, ASumMayBeDoneOnTheWay) {
+  for (std::size_t n : {1UL, 71UL, 20000UL}) {
+    const auto g = testing::heavy(n, 1);
+    for (float decay : {1.0F, 0.5F}) {
+      for (auto& [name, quantizer] : quantizers(n)) {
+        SCOPED_TRACE(name);
+        auto c = testing::heavy(n, 2);
+        auto r = c;
+        accumulate(g, decay, 2, c);
+        const auto expected = testing::quantize(*quantizer, c, {.step = 3});
+        Signal sum(PendingSum{.g = g.data(), .r = r.data(), .n = n, .decay = decay, .scale = 2});
+        std::vector<std::byte> payload(quantizer->max_encoded_size(n));
+        ByteWriter out(payload);
+        const auto report = quantizer->encode_signal(sum, {.step = 3}, r, out);
+        payload.resize(out.size());
+        ASSERT_EQ(payload, expected.payload);
+        ASSERT_EQ(bits(r), bits(expected.remainder));
+        ASSERT_EQ(report.nonzero, expected.report.nonzero);
+      }
+    }
   }
 }
 

@@ -176,9 +176,11 @@ void expect_codes(const std::vector<float>& c, std::size_t first, float step, in
       code |= ((static_cast<int>(codes[at / 8]) >> (at % 8)) & 1) << bit;
     }
     const float scaled = step == 0 ? 0 : std::fabs(c[i]) * (1 / step);
-    const int level =
-        std::min(levels, static_cast<int>(std::floor(std::min(scaled + uniform_of(first + i, when),
-                                                              static_cast<float>(levels)))));
+    // y in units of 2^(bits - 24), to the nearest; u likewise, a share of the element's bits.
+    const double unit = std::ldexp(1.0, 24 - bits);
+    const double y = std::nearbyint(std::min(static_cast<double>(scaled), double(levels)) * unit);
+    const auto u = static_cast<double>(paired_random(random_key(5, when), first + i) >> (8 + bits));
+    const int level = static_cast<int>(std::floor((y + u) / unit));
     ASSERT_EQ(code, level | (level != 0 && c[i] < 0 ? levels + 1 : 0)) << i;
     // Within one level of the exact place.
     ASSERT_LE(std::fabs(level - static_cast<double>(scaled)), 1.0 + 1e-6);
