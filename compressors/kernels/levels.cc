@@ -71,12 +71,13 @@ HWY_INLINE void Round(const float* c, std::size_t n, float step, RandomKey key, 
         hn::BitCast(du, hn::Add(limited, hn::Set(d, static_cast<float>(1 << (kBits - 1)))));
     const auto dithered = hn::Add(placed, hn::ShiftRight<32 - kFraction>(random));
     const auto most = hn::Set(du, static_cast<std::uint32_t>(levels_of(kBits)));
-    const auto code = hn::IfVecThenElse(most, hn::ShiftRight<kFraction>(dithered),
-                                        hn::ShiftRight<32 - kBits>(hn::BitCast(du, x)));
+    const auto level = hn::And(hn::ShiftRight<kFraction>(dithered), most);
+    const auto sign = hn::ShiftRight<32 - kBits>(hn::BitCast(du, x));
+    const auto code = hn::OrAnd(level, sign, hn::Set(du, 1U << (kBits - 1)));
     hn::StoreU(hn::TruncateTo(d8, code), d8, codes + i);
     if (left != nullptr) {
-      const auto level = hn::ConvertTo(d, hn::BitCast(di, hn::And(code, most)));
-      StoreLeft(d, x, hn::CopySign(hn::Mul(level, hn::Set(d, step)), x), left, i);
+      const auto decoded = hn::Mul(hn::ConvertTo(d, hn::BitCast(di, level)), hn::Set(d, step));
+      StoreLeft(d, x, hn::CopySign(decoded, x), left, i);
     }
   });
 }
