@@ -12,6 +12,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/int8.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
@@ -22,6 +23,8 @@
 #define THINPIPE_COMPRESSORS_KERNELS_INT8_ONCE
 namespace thinpipe {
 namespace {
+/// Elements, a page of them: while one bucket is coded the next but one arrives.
+constexpr std::size_t kAhead = 1024;
 constexpr std::size_t kBlock = 2048;  // codes that are counted while they are in the first cache
 }  // namespace
 }  // namespace thinpipe
@@ -55,6 +58,7 @@ HWY_INLINE void Round(const float* c, std::size_t n, float step, float* left,
     const hn::RebindToSigned<decltype(d)> di;
     const hn::Rebind<std::int8_t, decltype(d)> d8;
     const auto x = hn::LoadU(d, c + i);
+    hwy::Prefetch(c + i + kAhead);
     const auto sound = hn::Lt(hn::Abs(x), hn::Set(d, std::numeric_limits<float>::infinity()));
     const auto scaled = hn::Mul(hn::IfThenElseZero(sound, x), hn::Set(d, inverse));
     const auto limited = hn::Max(hn::Min(scaled, hn::Set(d, 127.0F)), hn::Set(d, -127.0F));

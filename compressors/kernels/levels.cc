@@ -16,6 +16,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/levels.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
@@ -35,6 +36,8 @@ using Codes = std::array<std::uint8_t, kBlock>;
 /// and no partial sum overflowed.
 constexpr float kLeastSquares = 0x1p-80F;
 constexpr float kMostSquares = 0x1p120F;
+/// Elements, a page of them: while one bucket is coded the next but one arrives.
+constexpr std::size_t kAhead = 1024;
 constexpr std::size_t kLanes = 16;  // of a row: one vector of AVX-512, two of AVX2
 constexpr std::size_t kRow = 4 * kLanes;
 /// Elements whose squares are added in float: 64 additions a partial sum, an error under 2^-18
@@ -62,6 +65,7 @@ HWY_INLINE void Round(const float* c, std::size_t n, float step, RandomKey key, 
     const hn::RebindToUnsigned<decltype(d)> du;
     const hn::Rebind<std::uint8_t, decltype(d)> d8;
     const auto x = hn::LoadU(d, c + i);
+    hwy::Prefetch(c + i + kAhead);
     const auto magnitude = hn::Abs(x);
     const auto sound = hn::Lt(magnitude, hn::Set(d, std::numeric_limits<float>::infinity()));
     const auto scaled = hn::Mul(hn::IfThenElseZero(sound, magnitude), hn::Set(d, inverse));
