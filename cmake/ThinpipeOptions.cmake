@@ -9,7 +9,7 @@ endif()
 
 option(THINPIPE_TESTS "Build the tests" ON)
 option(THINPIPE_WERROR "Treat warnings in thinpipe's own code as errors" ON)
-set(THINPIPE_SANITIZE "" CACHE STRING "Sanitizer: address, undefined, thread or empty")
+set(THINPIPE_SANITIZE "" CACHE STRING "Sanitizers: address, undefined, thread, address,undefined; or empty")
 option(THINPIPE_FUZZ "Build the fuzz targets with libFuzzer (clang)" OFF)
 set(THINPIPE_TRAINING AUTO CACHE STRING "Build capture from training (libtorch): AUTO, ON, OFF")
 set(THINPIPE_CUDA AUTO CACHE STRING "Use the CUDA Toolkit: AUTO, ON, OFF")
@@ -35,15 +35,19 @@ if(THINPIPE_FUZZ)
   endif()
   # Coverage for the fuzzer, and both sanitizers; an error ends the program.
   set(flags -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
-            -fno-omit-frame-pointer -g)
+            -fno-omit-frame-pointer -g1)
   add_compile_options(${flags})
   add_link_options(${flags})
 endif()
 
 if(THINPIPE_SANITIZE)
-  add_compile_options(-fsanitize=${THINPIPE_SANITIZE} -fno-omit-frame-pointer -g)
+  # Compiles in half the time of -O2 -g; what a report names, file and line, is there all the same.
+  # Without NDEBUG: asserts are one more check.
+  set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g1")
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+  add_compile_options(-fsanitize=${THINPIPE_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${THINPIPE_SANITIZE})
-  if(THINPIPE_SANITIZE STREQUAL "undefined")
+  if(THINPIPE_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=all)
   endif()
 endif()

@@ -18,11 +18,12 @@ constexpr std::size_t kBlock = 1024;
 
 SparsePipeline::SparsePipeline(StateIdentity identity, SparseParts parts)
     : identity_(std::move(identity)), parts_(std::move(parts)) {
-  selection_.positions = Buffer<std::uint32_t>(elements() + kCompactSlack);
-  selection_.values = Buffer<float>(elements() + kCompactSlack);
+  const std::size_t d = identity_.elements;
+  selection_.positions = Buffer<std::uint32_t>(d + kCompactSlack);
+  selection_.values = Buffer<float>(d + kCompactSlack);
   const std::size_t most = parts_.selector->max_selected();
   max_encoded_size_ =
-      varint_size(most) + parts_.values->size(most) + parts_.positions->max_size(most, elements());
+      varint_size(most) + parts_.values->size(most) + parts_.positions->max_size(most, d);
 }
 
 EncodeReport SparsePipeline::encode(const GradientInput& gradient, std::span<std::byte> payload) {

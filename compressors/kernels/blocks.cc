@@ -340,22 +340,23 @@ std::size_t EncodeAll(const BlockFormat& format, const BlockRotation& rotation, 
     const std::size_t coded = coded_elements(format, size);
     float* left = remainder == nullptr ? nullptr : remainder + at;
     const std::size_t first = at;
-    std::size_t count = 0;
+    const bool whole = size == format.block;
+    // One call for both cases: it is inlined.
     std::size_t padded = size;
-    if (size == format.block) {
-      count = EncodeBlock<Codec, stochastic>(format, rotation, key, first, c + at, size, left,
-                                             scales, work);
-    } else {
+    const float* from = c + at;
+    float* to = left;
+    if (!whole) {
       padded = format.hadamard ? coded : (size + kMinBlock - 1) / kMinBlock * kMinBlock;
       std::memset(work.source, 0, padded * sizeof(float));
-      std::memcpy(work.source, c + at, size * sizeof(float));
-      count = EncodeBlock<Codec, stochastic>(format, rotation, key, first, work.source, padded,
-                                             left == nullptr ? nullptr : work.source, scales, work);
-      if (left != nullptr) std::memcpy(left, work.source, size * sizeof(float));
+      std::memcpy(work.source, from, size * sizeof(float));
+      from = work.source;
+      if (left != nullptr) to = work.source;
     }
+    const std::size_t count = EncodeBlock<Codec, stochastic>(format, rotation, key, first, from,
+                                                             padded, to, scales, work);
+    if (to != left) std::memcpy(left, to, size * sizeof(float));
     nonzero += format.hadamard ? (count == 0 ? 0 : size) : count;
     if (nibbles) {
-      const bool whole = size == format.block;
       if (coded % 2 != 0) work.codes[coded] = 0;
       PackNibbles(work.codes, padded, whole ? codes : work.packed);
       if (!whole) std::memcpy(codes, work.packed, (coded + 1) / 2);

@@ -36,8 +36,8 @@ HWY_INLINE V HadamardLanes(D d, V v) {
 
 /// x[0 ... n) becomes its transform without the factor 1 / sqrt(n); n >= 16 is a power of two, x is
 /// aligned to a vector. Stages go from stride 1 up whatever the width, so all widths give the same
-/// bits.
-HWY_INLINE void HadamardInPlace(float* HWY_RESTRICT x, std::size_t n) {
+/// bits. Not inlined: there would be a copy for every element format and rounding.
+HWY_NOINLINE inline void HadamardInPlace(float* HWY_RESTRICT x, std::size_t n) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::CappedTag<float, 16> d;
   const std::size_t lanes = hn::Lanes(d);

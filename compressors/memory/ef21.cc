@@ -52,7 +52,7 @@ class Ef21Memory : public Memory {
     save_floats(out, change_);
   }
   void load(ByteReader& in) override {
-    held_ = in.get<std::uint8_t>("memory") != 0;
+    held_ = load_flag(in, "held");
     load_floats(in, estimate_, "estimate");
     load_floats(in, change_, "held gradient");
   }

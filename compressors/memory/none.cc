@@ -43,7 +43,7 @@ class NoMemory : public Memory {
     save_floats(out, sum_);
   }
   void load(ByteReader& in) override {
-    held_ = in.get<std::uint8_t>("memory") != 0;
+    held_ = load_flag(in, "held");
     load_floats(in, sum_, "held gradient");
   }
 

@@ -54,7 +54,7 @@ class ResidualMemory : public Memory {
     save_floats(out, residual_);
   }
   void load(ByteReader& in) override {
-    held_ = in.get<std::uint8_t>("memory") != 0;
+    held_ = load_flag(in, "held");
     load_floats(in, residual_, "residual");
   }
 

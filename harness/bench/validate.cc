@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
 #include <vector>
 
 #include "compressors/simd.h"
@@ -101,7 +102,7 @@ void validate_result(const Compressor& compressor, const EncodeReport& report,
   }
   std::size_t sent = 0;
   for (std::size_t i = 0; i < decoded.size(); ++i) {
-    if (std::memcmp(&decoded[i], &elsewhere[i], sizeof(float)) != 0) {
+    if (std::bit_cast<std::uint32_t>(decoded[i]) != std::bit_cast<std::uint32_t>(elsewhere[i])) {
       throw ValidationError(fmt::format(
           "element {} is decoded to {} here and to {} by another compressor of the same "
           "spec",

@@ -7,6 +7,8 @@
 #include "compressors/encode/position_codec.h"
 #include "compressors/random.h"
 #include "compressors/registry.h"
+#include "compressors/wire/frame.h"
+#include "compressors/wire/states.h"
 #include "tests/fuzz/specs.h"
 #include "tests/trace/temporary_folder.h"
 #include "workloads/trace/synthetic.h"
@@ -44,12 +46,21 @@ Bytes subject(const std::string& spec, std::uint8_t rows, std::uint8_t columns) 
   return bytes;
 }
 
-void write_decode_seed(const fs::path& corpus, const std::string& spec, bool needs_squares) {
-  constexpr std::uint8_t kRows = 6;
-  constexpr std::uint8_t kColumns = 7;
-  const auto compressor =
-      make_compressor(parse_spec(spec),
-                      {.name = "t", .shape = {kRows, kColumns}, .elements = kRows * kColumns}, {});
+constexpr std::uint8_t kRows = 6;
+constexpr std::uint8_t kColumns = 7;
+
+/// A compressor after its first exchange, and what it sent.
+struct Encoded {
+  std::unique_ptr<Compressor> compressor;
+  std::vector<std::byte> payload;
+};
+
+TensorInfo tensor() {
+  return {.name = "t", .shape = {kRows, kColumns}, .elements = kRows * kColumns};
+}
+
+Encoded encode(const std::string& spec, bool needs_squares) {
+  auto compressor = make_compressor(parse_spec(spec), tensor(), {});
   SplitMix64 random(1);
   std::vector<float> gradient;
   for (int i = 0; i < kRows * kColumns; ++i) {
@@ -61,9 +72,48 @@ void write_decode_seed(const fs::path& corpus, const std::string& spec, bool nee
   }
   std::vector<std::byte> payload(compressor->max_encoded_size());
   const auto report = compressor->encode({.values = gradient, .squares = squares}, payload);
+  payload.resize(report.encoded_bytes);
+  return {std::move(compressor), payload};
+}
+
+void append(Bytes& bytes, std::span<const std::byte> more) {
+  bytes.append(reinterpret_cast<const char*>(more.data()), more.size());
+}
+
+void write_decode_seed(const fs::path& corpus, const std::string& spec, bool needs_squares) {
   Bytes bytes = subject(spec, kRows, kColumns);
-  bytes.append(reinterpret_cast<const char*>(payload.data()), report.encoded_bytes);
+  append(bytes, encode(spec, needs_squares).payload);
   write(corpus / "decode", file_name(spec), bytes);
+}
+
+void write_state_seed(const fs::path& corpus, const std::string& spec, bool needs_squares) {
+  std::vector<std::byte> state;
+  encode(spec, needs_squares).compressor->save_state(state);
+  Bytes bytes = subject(spec, kRows, kColumns);
+  put(bytes, std::uint8_t{0});  // the checksum is put right
+  append(bytes, write_states({.seed = 1, .next_step = 1, .states = {state}}));
+  write(corpus / "states", file_name(spec), bytes);
+}
+
+void write_frame_seeds(const fs::path& corpus) {
+  std::vector<std::byte> file;
+  for (std::uint32_t index = 0; const std::string spec : {"topk:ratio=0.3", "sbc", "none"}) {
+    const Encoded encoded = encode(spec, false);
+    append_frame({.spec = spec,
+                  .tensor = tensor(),
+                  .index = index++,
+                  .count = 3,
+                  .held = spec == "sbc",
+                  .checksum = spec != "none",
+                  .payload = encoded.payload},
+                 file);
+  }
+  for (std::uint8_t first : {0, 1}) {  // the checksums are put right; are left as they are
+    Bytes bytes;
+    put(bytes, first);
+    append(bytes, file);
+    write(corpus / "frames", first == 0 ? "three" : "three-as-they-are", bytes);
+  }
 }
 
 void write_round_trip_seed(const fs::path& corpus, const std::string& spec) {
@@ -120,6 +170,7 @@ void write_trace_seeds(const fs::path& corpus) {
 void write_all(const fs::path& corpus) {
   for (const MethodInfo& method : methods()) {
     write_decode_seed(corpus, method.name, method.needs_squares);
+    write_state_seed(corpus, method.name, method.needs_squares);
     write_round_trip_seed(corpus, method.name);
     write(corpus / "spec", method.name, Parameters(method.parameters, {method.name, {}}).text());
   }
@@ -128,6 +179,7 @@ void write_all(const fs::path& corpus) {
     if (positions != "raw32") write_decode_seed(corpus, spec, false);
   }
   write(corpus / "spec", "alternatives", "topk|dgc:ratio=0.1|0.01,delay=2");
+  write_frame_seeds(corpus);
   write_position_seeds(corpus);
   write_trace_seeds(corpus);
 }

@@ -1,6 +1,8 @@
 // The list is made from the registry, so that a method is fuzzed from the day it is there.
 #include "tests/fuzz/specs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "compressors/random.h"
@@ -18,7 +20,8 @@ std::vector<std::string> alternatives(const ParameterInfo& parameter) {
       return {"true", "false"};
     default:
       if (parameter.name == "ratio" || parameter.name == "p") return {"0.3"};
-      return {};
+      if (parameter.type == ParameterInfo::Type::kRealList) return {};
+      return {fmt::format("{}", parameter.minimum)};  // of sizes, the one with most special cases
   }
 }
 

@@ -10,7 +10,8 @@
 
 namespace thinpipe::fuzz {
 
-/// Every method with its defaults, and with each of its choices, flags and a greater ratio in turn.
+/// Every method with its defaults, and with each of its choices, flags, least numbers and a greater
+/// ratio in turn.
 /// In the order of their keys.
 const std::vector<std::string>& specs();
 

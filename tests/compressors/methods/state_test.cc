@@ -69,6 +69,9 @@ TEST(State, RefusesWhatIsNotItsOwn) {
   other[4] = std::byte{2};  // the version
   refused("topk", 100, "layer.weight", other);
   other = state;
+  other[state.size() - 100 * sizeof(float) - 1] = std::byte{2};  // neither 0 nor 1
+  refused("topk", 100, "layer.weight", other);
+  other = state;
   other[0] = std::byte{0};
   refused("topk", 100, "layer.weight", other);
 }
