@@ -18,8 +18,9 @@ using testing::encode;
 using testing::make;
 
 TEST(Methods, AnotherWorkersCompressorDecodesTheSame) {
+  const auto inputs = testing::finite_inputs();
   for (const std::string& spec : all_specs()) {
-    for (const auto& [name, gradient] : testing::finite_inputs()) {
+    for (const auto& [name, gradient] : inputs) {
       SCOPED_TRACE(spec + ", " + name);
       const auto sender = make(spec, gradient.size());
       const auto receiver = make(spec, gradient.size());
@@ -48,8 +49,9 @@ TEST(Methods, AnotherWorkersCompressorDecodesTheSame) {
 }
 
 TEST(Methods, NonFiniteInputNeverCrashesAndAlwaysDecodes) {
+  const auto inputs = testing::non_finite_inputs();
   for (const std::string& spec : all_specs()) {
-    for (const auto& [name, gradient] : testing::non_finite_inputs()) {
+    for (const auto& [name, gradient] : inputs) {
       SCOPED_TRACE(spec + ", " + name);
       const auto compressor = make(spec, gradient.size());
       for (std::uint64_t step = 0; step < 3; ++step) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,8 +10,10 @@
 namespace thinpipe::testing {
 
 inline std::vector<std::uint32_t> bits(std::span<const float> values) {
-  std::vector<std::uint32_t> result;
-  for (float value : values) result.push_back(std::bit_cast<std::uint32_t>(value));
+  std::vector<std::uint32_t> result(values.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = std::bit_cast<std::uint32_t>(values[i]);
+  }
   return result;
 }
 

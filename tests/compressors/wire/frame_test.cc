@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -180,7 +181,7 @@ TEST(Frame, RandomBytesEndInAnError) {
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.below(256));
     // Half of them with a good beginning of some length, so that later fields are reached too.
     const std::size_t good_bytes = random.below(2) == 0 ? 0 : random.below(bytes.size() + 1);
-    std::memcpy(bytes.data(), good.data(), std::min<std::size_t>(good_bytes, 100));
+    std::copy_n(good.begin(), std::min<std::size_t>(good_bytes, 100), bytes.begin());
     EXPECT_NE(error_of(bytes), "");
   }
 }
