@@ -139,7 +139,7 @@ class PowerSgdQuantizer : public Quantizer {
       SplitMix64 random(seed_ + k);
       for (float& value : column) {
         const std::uint64_t word = random.next();
-        std::int64_t sum = -2 * 65535;
+        std::int64_t sum = -2L * 65535;
         for (int part = 0; part < 4; ++part) sum += (word >> (16 * part)) & 0xffff;
         value = static_cast<float>(sum) * 0x1p-16F;
       }

@@ -207,7 +207,9 @@ TEST(Blocks, RotatedBlocksAreQuantisedInTheRotatedBasis) {
 
 TEST(Blocks, SameBytesOnEveryTargetAndInPlace) {
   auto inputs = shapes();
-  for (auto& input : testing::non_finite_inputs()) inputs.push_back(std::move(input));
+  for (auto& input : testing::non_finite_inputs()) {
+    if (input.values.size() < 2000) inputs.push_back(std::move(input));  // a few blocks
+  }
   for (BlockElement element : kElements) {
     for (bool rotate : {false, true}) {
       for (bool stochastic : {false, true}) {
