@@ -23,8 +23,6 @@
 #define THINPIPE_COMPRESSORS_KERNELS_INT8_ONCE
 namespace thinpipe {
 namespace {
-/// Elements, a page of them: while one bucket is coded the next but one arrives.
-constexpr std::size_t kAhead = 1024;
 constexpr std::size_t kBlock = 2048;  // codes that are counted while they are in the first cache
 }  // namespace
 }  // namespace thinpipe

@@ -36,8 +36,6 @@ using Codes = std::array<std::uint8_t, kBlock>;
 /// and no partial sum overflowed.
 constexpr float kLeastSquares = 0x1p-80F;
 constexpr float kMostSquares = 0x1p120F;
-/// Elements, a page of them: while one bucket is coded the next but one arrives.
-constexpr std::size_t kAhead = 1024;
 constexpr std::size_t kLanes = 16;  // of a row: one vector of AVX-512, two of AVX2
 constexpr std::size_t kRow = 4 * kLanes;
 /// Elements whose squares are added in float: 64 additions a partial sum, an error under 2^-18

@@ -12,6 +12,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/sign_bits.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
@@ -82,6 +83,8 @@ HWY_INLINE void SignBlock(const Source& source, std::size_t begin, std::size_t n
     for (std::size_t i = lane; i < whole; i += kRow) {
       const auto a = source.load(d, begin + i);
       const auto b = source.load(d, begin + i + kLanes);
+      source.prefetch(begin + i + kAhead);
+      source.prefetch(begin + i + kLanes + kAhead);
       const auto a_below = hn::Lt(a, zero);
       const auto b_below = hn::Lt(b, zero);
       StoreBits(d, a_below, bits, i);
@@ -139,6 +142,7 @@ void SignSum(const PendingSum& sum, SignScale scale, std::size_t begin, std::siz
 void Leave(const float* c, std::size_t n, float positive, float negative, float* left) {
   ForEachVector(n, [&](auto d, std::size_t i) HWY_ATTR {
     const auto x = hn::LoadU(d, c + i);
+    hwy::Prefetch(c + i + kAhead);
     const auto below = hn::Lt(x, hn::Zero(d));
     StoreLeft(d, x, hn::IfThenElse(below, hn::Set(d, negative), hn::Set(d, positive)), left, i);
   });
@@ -148,6 +152,7 @@ void Pack(const float* c, std::size_t n, float positive, float negative, float* 
           std::uint8_t* HWY_RESTRICT bits) {
   ForEachVector(n, [&](auto d, std::size_t i) HWY_ATTR {
     const auto x = hn::LoadU(d, c + i);
+    hwy::Prefetch(c + i + kAhead);
     const auto below = hn::Lt(x, hn::Zero(d));
     StoreBits(d, below, bits, i);
     StoreLeft(d, x, hn::IfThenElse(below, hn::Set(d, negative), hn::Set(d, positive)), left, i);

@@ -10,6 +10,7 @@
 #include <cstddef>
 
 #include "compressors/kernels/sum.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,6 +26,7 @@ struct ArraySource {
     return hwy::HWY_NAMESPACE::LoadU(d, x + i);
   }
   HWY_INLINE float again(std::size_t i) const { return x[i]; }  ///< once loaded
+  HWY_INLINE void prefetch(std::size_t i) const { hwy::Prefetch(x + i); }
 };
 
 /// r + g, left in r.
@@ -40,6 +42,10 @@ struct SumSource {
     return sum;
   }
   HWY_INLINE float again(std::size_t i) const { return r[i]; }
+  HWY_INLINE void prefetch(std::size_t i) const {
+    hwy::Prefetch(g + i);
+    hwy::Prefetch(r + i);
+  }
 };
 
 /// decay * r + scale * g, left in r.
@@ -58,6 +64,10 @@ struct ScaledSumSource {
     return sum;
   }
   HWY_INLINE float again(std::size_t i) const { return r[i]; }
+  HWY_INLINE void prefetch(std::size_t i) const {
+    hwy::Prefetch(g + i);
+    hwy::Prefetch(r + i);
+  }
 };
 
 /// Calls body with the source that a PendingSum stands for.

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 
+#include "compressors/kernels/parallel.h"
 #include "compressors/kernels/ternary.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/stochastic_ternary.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
@@ -22,11 +25,13 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Packs bytes 0 ... bytes - 1, whose five elements all exist. c and left may be the same array.
-std::size_t Pack(const float* c, std::size_t partition, std::size_t bytes, float scale,
-                 RandomKey key, float* left, std::uint8_t* HWY_RESTRICT packed) {
+/// Packs `bytes` bytes from `begin` on, whose five elements all exist. c and left may be the same
+/// array.
+std::size_t Pack(const float* c, std::size_t partition, std::size_t begin, std::size_t bytes,
+                 float scale, RandomKey key, float* left, std::uint8_t* HWY_RESTRICT packed) {
   std::size_t zeros = 0;
-  ForEachVector(bytes, [&](auto d, std::size_t i) {
+  ForEachVector(bytes, [&](auto d, std::size_t offset) {
+    const std::size_t i = begin + offset;
     const hn::RebindToSigned<decltype(d)> di;
     const hn::Rebind<std::uint8_t, decltype(d)> d8;
     constexpr std::array<float, 5> kWeights = {81, 27, 9, 3, 1};
@@ -35,6 +40,7 @@ std::size_t Pack(const float* c, std::size_t partition, std::size_t bytes, float
     for (std::size_t part = 0; part < kWeights.size(); ++part) {
       const std::size_t at = part * partition + i;
       const auto x = hn::LoadU(d, c + at);
+      hwy::Prefetch(c + at + kAhead);
       const auto threshold = hn::Mul(CounterUniform(d, key, at), step);
       const auto sent = hn::Lt(threshold, hn::Abs(x));
       code = hn::Add(code, hn::IfThenElseZero(sent, hn::CopySign(hn::Set(d, kWeights[part]), x)));
@@ -63,7 +69,14 @@ std::size_t stochastic_ternary_pack(std::span<const float> c, float scale, Rando
   const std::size_t before_last = 4 * bytes;
   const std::size_t full = c.size() > before_last ? c.size() - before_last : 0;
   float* const left = remainder.empty() ? nullptr : remainder.data();
-  std::size_t nonzero = HWY_DYNAMIC_DISPATCH(Pack)(c.data(), bytes, full, scale, key, left, packed);
+  constexpr std::size_t kLine = 64;  // bytes: no two threads write to one cache line of `packed`
+  std::atomic<std::size_t> sent_by_vectors = 0;
+  const auto pack = [&](std::size_t begin, std::size_t end) {
+    sent_by_vectors +=
+        HWY_DYNAMIC_DISPATCH(Pack)(c.data(), bytes, begin, end - begin, scale, key, left, packed);
+  };
+  parallel_stretches(full, kLine, pack);
+  std::size_t nonzero = sent_by_vectors;
   // At most four bytes lack elements at the end of the last partitions.
   for (std::size_t i = full; i < bytes; ++i) {
     unsigned code = 0;

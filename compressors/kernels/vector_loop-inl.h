@@ -17,6 +17,10 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
+/// How many elements before their turn a pass asks for a cache line: a page of them. Passes that
+/// compute much an element do not keep enough reads under way by themselves.
+constexpr std::size_t kAhead = 1024;
+
 /// Applies `body(d, i)` to whole vectors of floats, then with one-lane vectors to the rest.
 template <class Body>
 HWY_INLINE void ForEachVector(std::size_t n, Body body) {
