@@ -10,6 +10,7 @@
 #include "compressors/registry.h"
 #include "compressors/simd.h"
 #include "harness/bench/inputs.h"
+#include "harness/commands/kernel_options.h"
 #include "harness/commands/output.h"
 #include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
@@ -19,8 +20,6 @@ namespace thinpipe {
 namespace {
 
 using Type = OptionInfo::Type;
-
-constexpr int kMostThreads = 256;
 
 std::vector<Spec> compressors_of(const Arguments& arguments) {
   std::vector<Spec> specs;
@@ -33,7 +32,8 @@ std::vector<Spec> compressors_of(const Arguments& arguments) {
   return specs;
 }
 
-std::vector<int> threads_of(const Arguments& arguments) {
+// Alternatives, where the other verbs take one number.
+std::vector<int> thread_counts(const Arguments& arguments) {
   std::vector<int> threads;
   for (const std::string& text : alternatives(arguments.texts("threads"))) {
     std::size_t used = 0;
@@ -71,7 +71,7 @@ BenchOptions options_of(const Arguments& arguments) {
     options.sizes.push_back(parse_elements(text));
   }
   options.distribution = arguments.text("distribution");
-  options.threads = threads_of(arguments);
+  options.threads = thread_counts(arguments);
   options.simd = alternatives(arguments.texts("simd"));
   options.residency =
       arguments.text("residency") == "cache" ? Residency::kCache : Residency::kMemory;

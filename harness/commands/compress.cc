@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "harness/commands/file_tables.h"
+#include "harness/commands/kernel_options.h"
 #include "harness/commands/output.h"
 #include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
@@ -125,7 +126,9 @@ int run(const Arguments& arguments) {
   if (arguments.given("seed")) options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
   if (arguments.given("step")) options.step = static_cast<std::uint64_t>(arguments.integer("step"));
   options.epoch = arguments.real("epoch");
+  options.threads = threads_of(arguments);
   options.bad_values = bad_values_of(arguments);
+  use_simd(arguments);
   const CompressOutcome outcome = compress_file(options);
   write_stdout(arguments.flag("json") ? to_json(outcome, arguments) : to_text(outcome, arguments));
   return kExitGood;
@@ -186,6 +189,8 @@ Verb compress_verb() {
                    .help = "of this step, for compressors with a warm-up",
                    .minimum = 0,
                    .maximum = 1e9},
+                  threads_option("one encode"),
+                  simd_option(),
                   non_finite_option(),
                   plugin_option(),
                   {.name = "json", .help = "print JSON for programs"}},

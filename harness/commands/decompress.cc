@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "harness/commands/file_tables.h"
+#include "harness/commands/kernel_options.h"
 #include "harness/commands/output.h"
 #include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
@@ -83,6 +84,8 @@ int run(const Arguments& arguments) {
   options.out = arguments.text("out");
   if (options.in == options.out) throw InputError("--in and --out must be different files");
   options.max_elements = static_cast<std::uint64_t>(arguments.integer("max-elements"));
+  options.threads = threads_of(arguments);
+  use_simd(arguments);
   const DecompressOutcome outcome = decompress_file(options);
   write_stdout(arguments.flag("json") ? to_json(outcome, arguments) : to_text(outcome));
   return kExitGood;
@@ -119,6 +122,8 @@ Verb decompress_verb() {
                    .help = "a file that claims more elements is refused before memory is taken",
                    .minimum = 1,
                    .maximum = 9e15},
+                  threads_option("one decode"),
+                  simd_option(),
                   plugin_option(),
                   {.name = "json", .help = "print JSON for programs"}},
       .examples = {{"Decode a file of frames",

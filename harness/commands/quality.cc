@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/commands/file_tables.h"
+#include "harness/commands/kernel_options.h"
 #include "harness/commands/output.h"
 #include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
@@ -119,12 +120,15 @@ int run(const Arguments& arguments) {
                                            : trace.steps();
   options.steps_per_epoch = static_cast<std::size_t>(arguments.integer("steps-per-epoch"));
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
+  options.threads = threads_of(arguments);
   options.bad_values = bad_values_of(arguments);
+  const std::string simd = use_simd(arguments);
   if (arguments.given("dump-decoded")) make_dump_folder(arguments.text("dump-decoded"));
 
   Json json{{"trace", trace.folder().string()}, {"identity", trace.identity()},
             {"model", trace.model()},           {"ranks", options.ranks},
             {"steps", options.steps},           {"seed", options.seed},
+            {"threads", options.threads},       {"simd", simd},
             {"compressors", Json::array()}};
   std::string text = header();
   {
@@ -196,6 +200,8 @@ Verb quality_verb() {
                    .help = "of compressors that sample or round at random",
                    .minimum = 0,
                    .maximum = 9e15},
+                  threads_option("one encode or decode"),
+                  simd_option(),
                   {.name = "dump-decoded",
                    .value_name = "DIR",
                    .type = Type::kFolder,

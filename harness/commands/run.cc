@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compressors/registry.h"
+#include "harness/commands/kernel_options.h"
 #include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
@@ -59,6 +60,8 @@ std::vector<int> ranks_of(const std::string& text) {
 int run(const Arguments& arguments) {
   SweepOptions options;
   options.plugins = load_plugins(arguments);
+  options.threads = threads_of(arguments);
+  options.simd = use_simd(arguments);
   options.trace = arguments.text("trace");
   options.out = arguments.text("out");
   options.compressors = compressors_of(arguments);
@@ -163,6 +166,8 @@ Verb run_verb() {
                .help = "times the captured compute time; 0 leaves it out",
                .minimum = 0,
                .maximum = 1000},
+              threads_option("each rank's encode and decode"),
+              simd_option(),
               {.name = "check-every",
                .value_name = "N",
                .type = Type::kInteger,

@@ -96,8 +96,8 @@ CompressOutcome compress_file(const CompressOptions& options) {
         .squares = tensor.squares,
         .step = outcome.step,
         .epoch = options.epoch};
-    const auto compressor =
-        make_compressor(options.compressor, tensor.info, {.seed = outcome.seed});
+    const auto compressor = make_compressor(options.compressor, tensor.info,
+                                            {.seed = outcome.seed, .threads = options.threads});
     earlier.load(i, tensor.info.name, *compressor);
     if (compressor->period() > 1 && options.state.empty()) {
       throw InputError(

@@ -21,6 +21,7 @@ struct CompressOptions {
   std::optional<std::uint64_t> seed;  ///< else the state's, else 1
   std::optional<std::uint64_t> step;  ///< else the one after the state's last, else 0
   double epoch = 0;                   ///< for warm-up schedules
+  int threads = 1;                    ///< that one encode may use
   BadValues bad_values = BadValues::kRefuse;
 };
 

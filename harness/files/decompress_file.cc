@@ -54,9 +54,10 @@ auto naming(const std::string& place, const Action& action) {
   }
 }
 
-DecompressedTensor decode(const Frame& frame, std::vector<float>& values) {
+DecompressedTensor decode(const Frame& frame, int threads, std::vector<float>& values) {
   const Spec spec = parse_spec(frame.spec);
-  const auto compressor = make_compressor(spec, frame.tensor, {.seed = frame.seed});
+  const auto compressor =
+      make_compressor(spec, frame.tensor, {.seed = frame.seed, .threads = threads});
   DecompressedTensor done{.info = frame.tensor,
                           .compressor = frame.spec,
                           .step = frame.step,
@@ -84,8 +85,9 @@ DecompressOutcome decompress_file(const DecompressOptions& options) {
   DecompressOutcome outcome{.file_bytes = file.bytes().size(), .tensors = {}};
   std::vector<float> values;
   for (const PlacedFrame& placed : frames) {
-    outcome.tensors.push_back(naming(options.in.string() + ": " + placed.place,
-                                     [&] { return decode(placed.frame, values); }));
+    outcome.tensors.push_back(naming(options.in.string() + ": " + placed.place, [&] {
+      return decode(placed.frame, options.threads, values);
+    }));
     writer.add(values);
   }
   writer.commit();

@@ -16,6 +16,7 @@ struct DecompressOptions {
   /// Elements in all; a file that claims more is refused before memory is taken for them. A few
   /// bytes of a sparse payload may rightly stand for billions of zeros.
   std::uint64_t max_elements = 1'000'000'000;
+  int threads = 1;  ///< that one decode may use
 };
 
 struct DecompressedTensor {

@@ -18,7 +18,8 @@ namespace thinpipe {
 /// destructor ends every other process of the sandbox.
 ///
 /// Messages to a worker have a field `do`, answers a field `type`:
-///   prepare {trace, plugins, compressor, seed, compute_scale, non_finite, pattern, steps} -> prepared
+///   prepare {trace, plugins, compressor, seed, compute_scale, non_finite, pattern, threads, simd,
+///            steps} -> prepared
 ///   step {index}            -> stepped {times, bytes, ...}
 ///   account {index, check}  -> accounted {relative_error}; after all ranks have stepped
 ///   compare                 -> compared {error, digest}; after all ranks have accounted with check

@@ -75,7 +75,8 @@ Offline::Offline(const Trace& trace, const Spec& spec, const OfflineOptions& opt
   for (const TraceTensor& tensor : trace.tensors()) {
     const TensorInfo info{tensor.name, tensor.shape, tensor.elements};
     infos_.push_back(info);
-    const auto compressor = make_compressor(spec, info, {.seed = options.seed});
+    const auto compressor =
+        make_compressor(spec, info, {.seed = options.seed, .threads = options.threads});
     largest = std::max(largest, compressor->max_encoded_size());
     result_.period = compressor->period();
     result_.incremental = compressor->incremental();
@@ -87,8 +88,9 @@ Offline::Offline(const Trace& trace, const Spec& spec, const OfflineOptions& opt
 void Offline::start(std::size_t rank, std::vector<Lane>& lanes) const {
   for (const TensorInfo& info : infos_) {
     Lane& lane = lanes.emplace_back();
-    lane.compressor = make_compressor(result_.spec, info,
-                                      {.seed = options_.seed, .rank = static_cast<int>(rank)});
+    lane.compressor = make_compressor(
+        result_.spec, info,
+        {.seed = options_.seed, .rank = static_cast<int>(rank), .threads = options_.threads});
     lane.decoded.resize(info.elements);
     lane.inputs.resize(info.elements);
     lane.difference.resize(info.elements);

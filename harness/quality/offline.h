@@ -21,6 +21,7 @@ struct OfflineOptions {
   std::size_t steps = 0;  ///< 0: as many as were recorded; after the last comes the first again
   std::size_t steps_per_epoch = 0;  ///< for warm-up schedules; 0: all steps are of epoch 0
   std::uint64_t seed = 1;
+  int threads = 1;  ///< that one encode or decode may use
   BadValues bad_values = BadValues::kRefuse;
   std::filesystem::path dump;  ///< folder for what is decoded and carried (dump.h); "" for none
 };

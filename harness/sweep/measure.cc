@@ -128,6 +128,8 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
                 {"compute_scale", options_.compute_scale},
                 {"non_finite", options_.zero_non_finite ? "zero" : "error"},
                 {"pattern", options_.pattern},
+                {"threads", options_.threads},
+                {"simd", options_.simd},
                 {"steps", steps}},
                300);
   } catch (const WorkerRefusal& refusal) {

@@ -26,6 +26,8 @@ struct SweepOptions {
   double compute_scale = 1;       ///< times the captured compute time
   bool zero_non_finite = false;
   std::string pattern = "ring";
+  int threads = 1;            ///< that each rank's encode and decode may use
+  std::string simd = "best";  ///< instruction set of the ranks' kernels, as simd.h names it
   bool resume = false;
   std::vector<std::string> command;  ///< argv, for the records
 };

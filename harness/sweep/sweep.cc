@@ -54,6 +54,8 @@ json header_of(const SweepOptions& options, const Trace& trace, const Star& star
       {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
       {"command", options.command},
       {"seed", options.seed},
+      {"threads", options.threads},
+      {"simd", options.simd},
       {"trace",
        {{"path", options.trace.string()},
         {"model", trace.model()},
@@ -156,12 +158,20 @@ class Sweep {
   int failed_ = 0;
 };
 
-void check_same_trace(const Records& existing, const Trace& trace) {
-  for (const Header& header : existing.headers)
+// Figures that stand in one file are drawn together.
+void check_same_settings(const Records& existing, const Trace& trace, const SweepOptions& options) {
+  for (const Header& header : existing.headers) {
     if (header.trace.value("identity", "") != trace.identity())
       throw InputError(fmt::format(
           "{}: the records there are of another trace ({}, not {}); give another --out",
           existing.file.string(), header.trace.value("path", "?"), trace.folder().string()));
+    if (header.threads != options.threads || (!header.simd.empty() && header.simd != options.simd))
+      throw InputError(fmt::format(
+          "{}: the records there were measured with --threads {} --simd {}, not with --threads {}"
+          " --simd {}; give another --out",
+          existing.file.string(), header.threads, header.simd.empty() ? "best" : header.simd,
+          options.threads, options.simd));
+  }
 }
 
 }  // namespace
@@ -175,7 +185,7 @@ int run_sweep(const SweepOptions& options) {
     throw RunError("mpirun is not in the PATH; ./setup installs it (Debian: openmpi-bin)");
   RecordWriter writer(options.out,
                       options.resume ? RecordWriter::Mode::kResume : RecordWriter::Mode::kCreate);
-  check_same_trace(writer.existing(), trace);
+  check_same_settings(writer.existing(), trace, options);
   const std::set<std::string> finished = writer.existing().finished_ids();
   std::vector<SweepPoint> points = plan_sweep(options);
   const std::size_t all = points.size();

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "compressors/plugin/loader.h"
+#include "compressors/simd.h"
 #include "harness/launch/message_socket.h"
 #include "harness/worker/shared_contributions.h"
 #include "harness/worker/sockets.h"
@@ -80,6 +81,8 @@ class Worker {
     options.seed = message.at("seed");
     options.compute_scale = message.at("compute_scale");
     options.non_finite = message.at("non_finite") == "zero" ? NonFinite::kZero : NonFinite::kError;
+    options.threads = message.at("threads");
+    set_simd_target(message.at("simd"));
     pattern_.reset();
     replay_ = std::make_unique<Replay>(*trace_, options, rank_, ranks_);
     replay_->prepare(message.at("steps"));
@@ -141,7 +144,9 @@ int main(int argc, char** argv) {
   }
   // Waits end when they should, not up to 50 us later.
   prctl(PR_SET_TIMERSLACK, 1UL);
-  MPI_Init(&argc, &argv);
+  // Compressors may run several threads; this one alone exchanges.
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   int result = thinpipe::kExitGood;
   try {
     thinpipe::Worker worker(thinpipe::MessageSocket::connect_to(argv[1]), argv[2]);

@@ -100,6 +100,8 @@ std::string provenance(const Records& records) {
             named_values("Machine and build", flattened(header.fingerprint)) + "</div>\n<div>";
     NamedValues trace = flattened(header.trace);
     trace.emplace_back("seed", std::to_string(header.seed));
+    trace.emplace_back("threads", std::to_string(header.threads));
+    if (!header.simd.empty()) trace.emplace_back("simd", header.simd);
     text +=
         named_values("Trace", trace) + named_values("Calibration", flattened(header.calibration));
     text += "</div>\n</div>\n</details>\n";

@@ -62,6 +62,8 @@ std::string provenance(const Records& records) {
       for (const auto& [name, value] : flattened(*part)) table.rows.push_back({{name}, {value}});
     }
     table.rows.push_back({{"seed"}, {std::to_string(header.seed)}});
+    table.rows.push_back({{"threads"}, {std::to_string(header.threads)}});
+    if (!header.simd.empty()) table.rows.push_back({{"simd"}, {header.simd}});
     text += markdown_table(table);
   }
   return text;

@@ -12,6 +12,7 @@ namespace thinpipe {
 namespace {
 
 constexpr int kMostRanks = 1 << 20;
+constexpr int kMostThreads = 1 << 20;
 
 Header parse_header(const Fields& fields, const std::string& where) {
   Header header;
@@ -25,6 +26,10 @@ Header parse_header(const Fields& fields, const std::string& where) {
   header.created = fields.text("created");
   header.command = fields.texts("command");
   header.seed = fields.natural("seed");
+  if (fields.has("threads")) {
+    header.threads = static_cast<int>(fields.integer("threads", 1, kMostThreads));
+  }
+  header.simd = fields.text_or("simd", "");
   // A run replays a trace; other kinds of measurement need not.
   header.trace =
       header.kind == "run" ? fields.object("trace").json() : fields.object_or_empty("trace");

@@ -49,6 +49,8 @@ nlohmann::json header_json(const Header& header) {
           {"created", header.created},
           {"command", header.command},
           {"seed", header.seed},
+          {"threads", header.threads},
+          {"simd", header.simd},
           {"trace", header.trace},
           {"fingerprint", header.fingerprint},
           {"calibration", header.calibration}};

@@ -25,6 +25,8 @@ struct Header {
   std::string created;               ///< ISO 8601, UTC
   std::vector<std::string> command;  ///< argv
   std::uint64_t seed = 0;
+  int threads = 1;   ///< that one encode or decode might use
+  std::string simd;  ///< instruction set of the kernels; "" in records that do not say it
   nlohmann::json trace = nlohmann::json::object();
   nlohmann::json fingerprint = nlohmann::json::object();
   nlohmann::json calibration = nlohmann::json::object();

@@ -14,6 +14,8 @@ inline Header header() {
   header.created = "2026-01-31T12:00:00Z";
   header.command = {"thinpipe", "run", "--trace", "synthetic trace", "--ranks", "4"};
   header.seed = 1;
+  header.threads = 2;
+  header.simd = "avx2";
   header.trace = {{"path", "synthetic trace"},
                   {"model", "synthetic"},
                   {"identity", "sha256:00"},

@@ -154,6 +154,30 @@ class SweepTest(RunCase):
         self.assertEqual(self.records(), before)
 
 
+    def test_threads_and_instruction_set_are_recorded_and_change_no_figure(self):
+        # 2^20 elements and more: below that compressors use one thread.
+        trace = self.trace(elements=3200000, steps=2)
+        folder = self.out
+        payloads = []
+        for number, options in enumerate(((), ("--threads", "2", "--simd", "best"))):
+            self.out = f"{folder}-{number}"
+            self.run_thinpipe("run", "--trace", trace, "--out", self.out, "--ranks", "2", "--link",
+                              "rate=1gbit", "--steps", "2", "--warmup", "0", "--no-baseline", "-c",
+                              "topk:ratio=0.001", *options)
+            header, point = self.records()
+            self.assertEqual(header["threads"], number + 1)
+            self.assertRegex(header["simd"], "^[a-z0-9_]+$")
+            self.assertNotEqual(header["simd"], "best")
+            self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+            self.assertEqual(point["validation"]["checked_steps"], 2)
+            payloads.append([point["metrics"][name]["samples"]
+                             for name in ("payload_bytes", "relative_error", "quality")])
+        self.assertEqual(payloads[0], payloads[1])
+        # Records of two kinds must not stand in one file.
+        self.assertIn("measured with --threads 2", self.run_thinpipe(
+            "run", "--trace", trace, "--out", self.out, "--resume", "--threads", "1", code=2))
+
+
 class KillTest(RunCase):
     ARGUMENTS = ("--ranks", "2", "--link", "rate=50mbit|500mbit", "--steps", "3", "--warmup", "1",
                  "--repeats", "2", "--resume")
@@ -300,6 +324,8 @@ class BadInputTest(RunCase):
         self.refuse("did you mean 'ratio'?", *run, "-c", "topk:ratoi=0.1")
         self.refuse("rate=0", *run, "--link", "rate=0")
         self.refuse("--ranks", *run, "--ranks", "0")
+        self.refuse("--threads: found '0'", *run, "--threads", "0")
+        self.refuse("unknown SIMD target 'avx9'", *run, "--simd", "avx9")
 
     def test_no_mpirun(self):
         self.refuse("mpirun", "run", "--trace", self.trace(), "--out", self.out, code=4,

@@ -12,6 +12,11 @@ inline double now_seconds(clockid_t clock = CLOCK_MONOTONIC) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+/// The clock of the processor time of work on so many threads: with helpers, theirs counts too.
+inline clockid_t processor_clock(int threads) {
+  return threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
+}
+
 /// Waits until that moment: the captured compute time passes while other ranks have the cores.
 inline void wait_until(double seconds) {
   const auto whole = static_cast<time_t>(seconds);

@@ -32,6 +32,7 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
   CompressorSettings settings;
   settings.seed = options.seed;
   settings.rank = rank;
+  settings.threads = options.threads;
   std::size_t offset = 0, capacity = trace.tensors().size() * kMessageLengthBytes;
   for (const TraceTensor& info : trace.tensors()) {
     const TensorInfo tensor{info.name, info.shape, info.elements};
@@ -49,7 +50,7 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
     most_rounds = std::max(most_rounds, tensor.compressor->rounds());
   }
   if (aggregation_ == Aggregation::kAllReduce && most_rounds > 1)
-    rounds_ = std::make_unique<Rounds>(std::move(compressors));
+    rounds_ = std::make_unique<Rounds>(std::move(compressors), options.threads);
   else
     message_.resize(capacity);
   if (!tensors_.empty() && tensors_[0].compressor->shares_scale()) scales_.resize(tensors_.size());
@@ -99,7 +100,7 @@ void Replay::share_scales(std::uint64_t index, Pattern& pattern, StepReport& rep
   for (std::size_t i = 0; i < tensors_.size(); ++i)
     scales_[i] = tensors_[i].compressor->prepare(input(i, index));
   const double begin = now_seconds();
-  const double cpu_begin = now_seconds(CLOCK_THREAD_CPUTIME_ID);
+  const double cpu_begin = now_seconds(processor_clock(options_.threads));
   for (const auto message : pattern.all_gather(std::as_bytes(std::span(scales_)))) {
     if (message.size() != scales_.size() * sizeof(float))
       throw PayloadError(fmt::format("scales of a rank: {} bytes; expected {} for {} tensors",
@@ -117,7 +118,7 @@ void Replay::share_scales(std::uint64_t index, Pattern& pattern, StepReport& rep
     }
   }
   report.exchange += now_seconds() - begin;
-  report.compress_cpu -= now_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_begin;
+  report.compress_cpu -= now_seconds(processor_clock(options_.threads)) - cpu_begin;
 }
 
 void Replay::compress(std::uint64_t index, StepReport& report) {
@@ -198,7 +199,7 @@ StepReport Replay::step(std::uint64_t index, Pattern& pattern) {
   const double begin = now_seconds();
   if (wanted > 0) wait_until(begin + wanted);
   const double computed = now_seconds();
-  const double cpu_before = now_seconds(CLOCK_THREAD_CPUTIME_ID);
+  const double cpu_before = now_seconds(processor_clock(options_.threads));
   report.exchanged = (index + 1) % period_ == 0;
   if (report.exchanged && !scales_.empty()) share_scales(index, pattern, report);
   if (report.exchanged)
@@ -206,7 +207,7 @@ StepReport Replay::step(std::uint64_t index, Pattern& pattern) {
   else
     hold(index);
   const double compressed = now_seconds();
-  report.compress_cpu += now_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
+  report.compress_cpu += now_seconds(processor_clock(options_.threads)) - cpu_before;
   report.compute = computed - begin;
   report.late = report.compute - wanted;
   report.compress = compressed - computed - report.exchange;  // so far of scales alone

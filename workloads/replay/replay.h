@@ -24,6 +24,7 @@ enum class NonFinite {
 struct ReplayOptions {
   Spec compressor;
   std::uint64_t seed = 1;
+  int threads = 1;           ///< that one encode or decode may use
   double compute_scale = 1;  ///< times the captured compute time; 0: as fast as the network allows
   NonFinite non_finite = NonFinite::kError;
 };

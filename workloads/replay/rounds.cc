@@ -10,7 +10,7 @@
 
 namespace thinpipe {
 
-Rounds::Rounds(std::vector<Compressor*> compressors) {
+Rounds::Rounds(std::vector<Compressor*> compressors, int threads) : threads_(threads) {
   std::size_t bytes = 0, longest = 0;
   for (Compressor* compressor : compressors) {
     tensors_.push_back({.compressor = compressor, .payload_at = bytes});
@@ -67,7 +67,7 @@ RoundsTime Rounds::run(Pattern& pattern, int ranks) {
     ends_.push_back(end);
     from = end;
     const double exchanged = now_seconds();
-    const double cpu = now_seconds(CLOCK_THREAD_CPUTIME_ID);
+    const double cpu = now_seconds(processor_clock(threads_));
     for (Tensor& tensor : tensors_) {
       const int rounds = tensor.compressor->rounds();
       if (rounds == 1 || rounds < round) continue;
@@ -81,7 +81,7 @@ RoundsTime Rounds::run(Pattern& pattern, int ranks) {
     }
     time.exchange += exchanged - begin;
     time.compress += now_seconds() - exchanged;
-    time.compress_cpu += now_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
+    time.compress_cpu += now_seconds(processor_clock(threads_)) - cpu;
   }
   return time;
 }

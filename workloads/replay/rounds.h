@@ -23,7 +23,8 @@ struct RoundsTime {
 class Rounds {
  public:
   /// The compressors must stay where they are. Buffers are made once.
-  explicit Rounds(std::vector<Compressor*> compressors);
+  /// @param threads  what the compressors were made with; says whose processor time counts
+  Rounds(std::vector<Compressor*> compressors, int threads);
 
   /// Forgets the step before.
   void begin();
@@ -64,6 +65,7 @@ class Rounds {
   std::size_t used_ = 0;            ///< of own_
   std::size_t next_ = 0;            ///< tensor that encode() takes
   int most_rounds_ = 1;
+  int threads_;
   std::vector<std::byte> payloads_;  ///< of the aggregate, for tensors of several rounds
   mutable std::vector<std::byte> own_payload_;
 };

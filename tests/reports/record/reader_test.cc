@@ -44,6 +44,8 @@ TEST(Reader, ReadsEveryField) {
   ASSERT_EQ(records.headers.size(), 1u);
   EXPECT_EQ(records.headers[0].command.at(3), "synthetic trace");
   EXPECT_EQ(records.headers[0].seed, 1u);
+  EXPECT_EQ(records.headers[0].threads, 2);
+  EXPECT_EQ(records.headers[0].simd, "avx2");
   ASSERT_EQ(records.points.size(), 1u);
   EXPECT_EQ(point_json(records.points[0]), point_json(point));
   EXPECT_TRUE(records.notes.empty());
@@ -158,6 +160,23 @@ TEST(Reader, EveryRequiredFieldIsNamedWhenItIsWrong) {
     EXPECT_THAT(message_of(line(head) + line(missing)),
                 HasSubstr("f.jsonl line 2: field '" + field + "'"));
   }
+}
+
+// Headers written before these fields were are of one thread.
+TEST(Reader, ThreadsAndInstructionSetMayBeMissing) {
+  nlohmann::json head = header_json(sample::header());
+  head.erase("threads");
+  head.erase("simd");
+  const Records records = parse_records(line(head), "f");
+  EXPECT_EQ(records.headers[0].threads, 1);
+  EXPECT_EQ(records.headers[0].simd, "");
+  for (const nlohmann::json& wrong : {nlohmann::json(0), nlohmann::json(1.5)}) {
+    head["threads"] = wrong;
+    EXPECT_THAT(message_of(line(head)), HasSubstr("line 1: field 'threads'"));
+  }
+  head["threads"] = 1;
+  head["simd"] = 2;
+  EXPECT_THAT(message_of(line(head)), HasSubstr("line 1: field 'simd'"));
 }
 
 TEST(Reader, ImpossibleValuesAreRefused) {
