@@ -122,7 +122,7 @@ inline float value_of_exponent(std::uint8_t code) {
 
 /// The exponent code for a block: floor(log2 max) - floor(log2 element_max), within [0, 254].
 inline std::uint8_t exponent_for(float max_magnitude, BlockElement element) {
-  const int most = std::ilogb(element_max(element));
+  const int most = static_cast<int>(std::bit_cast<std::uint32_t>(element_max(element)) >> 23) - 127;
   const auto field = static_cast<int>(std::bit_cast<std::uint32_t>(max_magnitude) >> 23);
   return static_cast<std::uint8_t>(std::max(0, field - most));
 }

@@ -28,7 +28,7 @@ std::size_t encode_blocks(const BlockFormat& format, const BlockRotation& rotati
 /// What decode_blocks found.
 enum class BlockProblem { kNone, kScale, kCode, kPadding };
 
-/// out += factor * decoded, for scales and codes of the right lengths. Stops at the first problem:
+/// out += factor * decoded, for scales and codes of the right lengths. Stops at a problem it finds:
 /// a scale that is negative or not finite, a code that is no number, padding that is not zero.
 BlockProblem decode_blocks(const BlockFormat& format, const BlockRotation& rotation,
                            const std::byte* scales, const std::uint8_t* codes, float factor,
