@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -50,6 +51,8 @@ double SharedContributions::error_of(const std::vector<std::span<const float>>& 
   double worst = 0;
   std::size_t from = 0;
   for (const std::span<const float> piece : pieces) {
+    if (piece.size() > elements_ - from)
+      throw std::logic_error("a piece runs past the end of the contributions");
     const double error = error_of(piece, from);
     if (std::isnan(error)) return error;
     worst = std::max(worst, error);

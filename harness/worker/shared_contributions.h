@@ -12,6 +12,8 @@ namespace thinpipe {
 /// One file per rank in the sandbox's scratch folder, mapped by all ranks.
 class SharedContributions {
  public:
+  /// @param elements  floats of one contribution, the same on every rank
+  /// @throws SystemError naming the file when it cannot be made
   SharedContributions(const std::string& folder, int rank, int ranks, std::size_t elements);
   ~SharedContributions();
   SharedContributions(const SharedContributions&) = delete;
@@ -21,7 +23,8 @@ class SharedContributions {
   std::span<float> own();
 
   /// The pieces lie one after the other in a contribution. Of the worst piece: max |piece - mean of
-  /// all contributions| / max |mean|, the mean taken in double.
+  /// all contributions| / max |mean|, the mean taken in double; without the division where all
+  /// means are 0. NaN where a NaN stands in a piece or a contribution.
   double error_of(const std::vector<std::span<const float>>& pieces);
 
  private:

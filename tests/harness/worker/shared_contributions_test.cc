@@ -1,0 +1,161 @@
+#include "harness/worker/shared_contributions.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "tests/trace/temporary_folder.h"
+
+namespace thinpipe {
+namespace {
+
+using Pieces = std::vector<std::span<const float>>;
+
+/// Ranks that share a folder, as processes do: each object maps files of its own.
+class SharedContributionsTest : public ::testing::Test {
+ protected:
+  void make(int ranks, std::size_t elements) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      ranks_.push_back(
+          std::make_unique<SharedContributions>(folder_.path().string(), rank, ranks, elements));
+    }
+  }
+  void fill(std::size_t rank, const std::vector<float>& values) {
+    const std::span<float> own = ranks_[rank]->own();
+    ASSERT_EQ(own.size(), values.size());
+    std::copy(values.begin(), values.end(), own.begin());
+  }
+
+  TemporaryFolder folder_;
+  std::vector<std::unique_ptr<SharedContributions>> ranks_;
+};
+
+TEST_F(SharedContributionsTest, TheMeanOfAllIsWhatEveryRankHoldsItAgainst) {
+  make(3, 2);
+  fill(0, {1, -8});
+  fill(1, {2, 0});
+  fill(2, {6, 2});
+  const std::vector<float> mean = {3, -2};
+  for (const auto& rank : ranks_) EXPECT_EQ(rank->error_of(Pieces{mean}), 0);
+  // The greatest difference, 1.5, over the greatest |mean|, 3.
+  const std::vector<float> wrong = {4, -3.5};
+  for (const auto& rank : ranks_) EXPECT_DOUBLE_EQ(rank->error_of(Pieces{wrong}), 0.5);
+}
+
+TEST_F(SharedContributionsTest, ANewStepReplacesTheOneBefore) {
+  make(2, 1);
+  fill(0, {1});
+  fill(1, {3});
+  const std::vector<float> first = {2}, second = {10};
+  EXPECT_EQ(ranks_[0]->error_of(Pieces{first}), 0);
+  fill(1, {19});  // the files stay mapped: the other rank sees it
+  EXPECT_EQ(ranks_[0]->error_of(Pieces{second}), 0);
+  EXPECT_DOUBLE_EQ(ranks_[0]->error_of(Pieces{first}), 0.8);
+}
+
+TEST_F(SharedContributionsTest, TheMeanIsTakenInDouble) {
+  // In float 2^24 + 1 is 2^24, and the sum would end as 0.
+  make(3, 1);
+  fill(0, {0x1p24F});
+  fill(1, {1});
+  fill(2, {-0x1p24F});
+  const std::vector<float> mean = {1.0F / 3};
+  EXPECT_LT(ranks_[0]->error_of(Pieces{mean}), 0x1p-24);
+}
+
+// PowerSGD's step: the aggregate of 4 x 4 elements made of P and Q, then the means of both rounds.
+// Two ranks with the same P and opposite parts of Q, so that every figure is exact.
+class TwoRoundsTest : public SharedContributionsTest {
+ protected:
+  void SetUp() override {
+    make(2, 16 + 4 + 4);
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      std::vector<float> all(24);
+      for (std::size_t i = 0; i < 4; ++i) {
+        for (std::size_t j = 0; j < 4; ++j) all[4 * i + j] = p(i) * q(rank, j);
+        all[16 + i] = p(i);
+        all[20 + i] = q(rank, i);
+      }
+      fill(rank, all);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      mean_p_.push_back(p(i));
+      mean_q_.push_back((q(0, i) + q(1, i)) / 2);
+    }
+    reconstruct();
+  }
+  static float p(std::size_t i) { return i == 0 ? 0.5F : 0.25F; }
+  static float q(std::size_t rank, std::size_t j) {
+    return static_cast<float>(1024 + 64 * j) + (rank == 0 ? 8.0F : -8.0F);
+  }
+  void reconstruct() {
+    aggregate_.clear();
+    for (const float row : mean_p_)
+      for (const float column : mean_q_) aggregate_.push_back(row * column);
+  }
+  double error() { return ranks_[0]->error_of({aggregate_, mean_p_, mean_q_}); }
+
+  std::vector<float> mean_p_, mean_q_, aggregate_;
+};
+
+TEST_F(TwoRoundsTest, RightMeansHaveNoError) {
+  EXPECT_EQ(error(), 0);
+  EXPECT_EQ(ranks_[1]->error_of({aggregate_, mean_p_, mean_q_}), 0);
+}
+
+TEST_F(TwoRoundsTest, AWrongFirstRoundIsSeen) {
+  mean_p_[1] += 0.125F;  // of at most 0.5
+  EXPECT_DOUBLE_EQ(error(), 0.25);
+}
+
+TEST_F(TwoRoundsTest, AWrongSecondRoundIsSeenThoughTheAggregateIsRight) {
+  mean_q_[3] += 12;  // of at most 1216
+  EXPECT_DOUBLE_EQ(error(), 12.0 / 1216);
+}
+
+TEST_F(TwoRoundsTest, EveryPieceIsMeasuredByItsOwnLargest) {
+  // 2^-10 is nothing beside the aggregate's 608 or Q's 1216, but much for P's 0.5.
+  mean_p_[0] += 0x1p-10F;
+  EXPECT_DOUBLE_EQ(error(), 0x1p-9);
+}
+
+TEST_F(TwoRoundsTest, AMissingContributionOfOneRoundIsSeen) {
+  for (float& value : mean_q_) value /= 2;  // a rank's Q lost on the way, say
+  EXPECT_GT(error(), 0.4);
+  reconstruct();
+  EXPECT_GT(error(), 0.4);
+}
+
+TEST_F(SharedContributionsTest, NotANumberIsNeverPassedOver) {
+  make(2, 2);
+  fill(0, {1, 2});
+  fill(1, {1, 2});
+  const std::vector<float> good = {1}, bad = {std::nanf("")};
+  EXPECT_TRUE(std::isnan(ranks_[0]->error_of({bad, good})));
+  fill(1, {1, std::nanf("")});
+  const std::vector<float> two = {2};
+  EXPECT_TRUE(std::isnan(ranks_[0]->error_of({good, two})));
+}
+
+TEST_F(SharedContributionsTest, NothingSentIsHeldAgainstZeros) {
+  make(2, 1);  // new files are zeros
+  const std::vector<float> zero = {0}, other = {0.25F};
+  EXPECT_EQ(ranks_[0]->error_of(Pieces{zero}), 0);
+  EXPECT_DOUBLE_EQ(ranks_[0]->error_of(Pieces{other}), 0.25);
+}
+
+TEST_F(SharedContributionsTest, SizesThatDoNotFit) {
+  make(1, 0);
+  EXPECT_TRUE(ranks_[0]->own().empty());
+  EXPECT_EQ(ranks_[0]->error_of({}), 0);
+  const std::vector<float> one = {1};
+  EXPECT_THROW(ranks_[0]->error_of(Pieces{one}), std::logic_error);
+  EXPECT_THROW(SharedContributions((folder_ / "missing").string(), 0, 1, 1), SystemError);
+}
+
+}  // namespace
+}  // namespace thinpipe
