@@ -1,14 +1,12 @@
-// Compaction. A block of the tensor is read as four streams, which use more of the memory's
-// bandwidth than one (by a third and more, docs/results/compressors.md); each stream appends to its
-// own stretch of the output, and the stretches are then moved together. Where few elements are
-// kept, the set bits of the masks are walked through; where many are, vectors are compressed
-// without a branch, which a predictor could not follow.
+// Compaction. One stream is read; a page ahead of it is asked for, which uses as much of the
+// memory's bandwidth as several streams do, and everything is put out where it stays. Where few
+// elements are kept, the set bits of the masks are walked through; where many are, vectors are
+// compressed without a branch, which a predictor could not follow.
 #include "compressors/kernels/compact.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <type_traits>
 
 #include "compressors/kernels/parallel.h"
@@ -20,20 +18,23 @@
 #include "compressors/kernels/compress-inl.h"
 #include "compressors/kernels/keys-inl.h"
 #include "compressors/kernels/source-inl.h"
+#include "compressors/kernels/vector_loop-inl.h"
 #include "hwy/highway.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_COMPACT_ONCE
 #define THINPIPE_COMPRESSORS_KERNELS_COMPACT_ONCE
 namespace thinpipe {
 namespace {
-constexpr std::size_t kCompactStreams = 4;
-/// 32 KiB a stream: long enough for the hardware's prefetchers, short enough for the second-level
-/// cache to hold what a block puts out.
-constexpr std::size_t kCompactStretch = 8192;
-constexpr std::size_t kCompactBlock = kCompactStreams * kCompactStretch;
-/// Past its own elements a stream writes at most one of the widest vectors.
-constexpr std::size_t kStreamSlack = 64;
-static_assert(kMaxCompactThreads * kCompactStreams * kStreamSlack <= kCompactSlack);
+/// Elements looked at before it is asked whether any of them is kept.
+constexpr std::size_t kGroup = 256;
+/// Elements between two choices of the way in which what is kept is put out.
+constexpr std::size_t kChoice = 32 * kGroup;
+/// One in so many elements kept: compressing costs the same whatever is kept, walking through bits
+/// a good deal per element, and there they meet.
+constexpr std::size_t kDense = 12;
+/// Past its own elements a thread writes at most one of the widest vectors.
+constexpr std::size_t kPartSlack = 64;
+static_assert(kMaxCompactThreads * kPartSlack <= kCompactSlack);
 
 /// What one call of the kernel puts out.
 struct CompactOutput {
@@ -104,50 +105,45 @@ HWY_INLINE std::size_t Append64(const Source& source, std::size_t at, hn::Vec<DI
   return count;
 }
 
-/// Compacts [begin, end) into `out`, which has room for end - begin and the streams' slack.
+/// Appends what kGroup elements keep.
+template <KeyOrder order, class Source>
+HWY_INLINE std::size_t AppendGroup(const Source& source, std::size_t at, hn::Vec<DI> below,
+                                   bool compress, CompactOutput out, std::size_t count) {
+  for (std::size_t i = 0; i < kGroup; i += kLineFloats) source.prefetch(at + kAhead + i);
+  if (compress) {
+    for (std::size_t i = 0; i < kGroup; i += 64) {
+      count = Append64<order>(source, at + i, below, out, count);
+    }
+    return count;
+  }
+  std::array<std::uint64_t, kGroup / 64> words;
+  std::uint64_t any = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    words[i] = Bits64<order>(source, at + 64 * i, below);
+    any |= words[i];
+  }
+  if (HWY_LIKELY(any == 0)) return count;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    count = AppendBits(source, at + 64 * i, words[i], out, count);
+  }
+  return count;
+}
+
+/// Compacts [begin, end) into `out`, which has room for end - begin and kPartSlack.
 template <KeyOrder order, class Source>
 HWY_INLINE std::size_t CompactRange(const Source& source, std::size_t begin, std::size_t end,
                                     std::int32_t limit, CompactOutput out) {
   const DI d;
   const auto below = hn::Set(d, just_below(limit));
-  // Compressing costs the same whatever is kept, walking through bits a good deal per element:
-  // measured, they meet at one in 80 with vectors of 16, and with tables of shuffles much later.
-  const std::size_t dense = kCompactBlock / (hn::Lanes(d) == 16 ? 80 : 16);
   std::size_t count = 0;
-  std::size_t before = 0;  // kept by the last block
-  for (; begin + kCompactBlock <= end; begin += kCompactBlock) {
-    std::array<CompactOutput, kCompactStreams> outs;
-    std::array<std::size_t, kCompactStreams> counts{};
-    for (std::size_t s = 0; s < kCompactStreams; ++s) {
-      const std::size_t shift = count + s * (kCompactStretch + kStreamSlack);
-      outs[s] = {out.positions + shift, out.values + shift};
+  bool compress = false;
+  while (begin + kGroup <= end) {
+    const std::size_t before = count;
+    const std::size_t some = std::min(kChoice, (end - begin) / kGroup * kGroup);
+    for (const std::size_t stop = begin + some; begin < stop; begin += kGroup) {
+      count = AppendGroup<order>(source, begin, below, compress, out, count);
     }
-    const bool compress = before >= dense;
-    for (std::size_t i = begin; i < begin + kCompactStretch; i += 64) {
-      if (compress) {
-        for (std::size_t s = 0; s < kCompactStreams; ++s) {
-          counts[s] = Append64<order>(source, i + s * kCompactStretch, below, outs[s], counts[s]);
-        }
-        continue;
-      }
-      std::array<std::uint64_t, kCompactStreams> words;
-      for (std::size_t s = 0; s < kCompactStreams; ++s) {
-        words[s] = Bits64<order>(source, i + s * kCompactStretch, below);
-      }
-      if (HWY_LIKELY((words[0] | words[1] | words[2] | words[3]) == 0)) continue;
-      for (std::size_t s = 0; s < kCompactStreams; ++s) {
-        counts[s] = AppendBits(source, i + s * kCompactStretch, words[s], outs[s], counts[s]);
-      }
-    }
-    before = 0;
-    for (std::size_t s = 0; s < kCompactStreams; ++s) {
-      if (s > 0) {
-        std::memmove(out.positions + count, outs[s].positions, counts[s] * sizeof(std::uint32_t));
-        std::memmove(out.values + count, outs[s].values, counts[s] * sizeof(float));
-      }
-      count += counts[s];
-      before += counts[s];
-    }
+    compress = (count - before) * kDense >= some;
   }
   for (; begin + 64 <= end; begin += 64) {
     count = AppendBits(source, begin, Bits64<order>(source, begin, below), out, count);
@@ -217,7 +213,7 @@ std::size_t compact_parts(std::size_t n, CompactOutput out, Range range) {
   std::array<std::size_t, kMaxCompactThreads> counts{};
   const auto begin_of = [&](std::size_t part) { return n * part / parts; };
   const auto output_of = [&](std::size_t part) {
-    const std::size_t shift = begin_of(part) + part * kCompactStreams * kStreamSlack;
+    const std::size_t shift = begin_of(part) + part * kPartSlack;
     return CompactOutput{out.positions + shift, out.values + shift};
   };
   parallel_parts(parts, threads, [&](std::size_t part) {

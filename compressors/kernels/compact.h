@@ -10,10 +10,10 @@
 
 namespace thinpipe {
 
-/// Elements past the end of a tensor that compact() may scribble on, in both of its outputs: some
-/// of the widest vectors for each of the streams it reads, on every one of kMaxCompactThreads.
-constexpr std::size_t kCompactSlack = 1024;
 constexpr int kMaxCompactThreads = 4;
+/// Elements past the end of a tensor that compact() may scribble on, in both of its outputs: the
+/// widest vectors, for each of its threads.
+constexpr std::size_t kCompactSlack = 256;
 
 /// Writes position and value of every x with key_of(x, order) >= limit, in order of position. Both
 /// outputs need room for x.size() + kCompactSlack. Runs on up to kMaxCompactThreads threads

@@ -10,6 +10,9 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/count.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
+// after it
+#include "compressors/kernels/vector_loop-inl.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -45,6 +48,7 @@ void CountAbove(const float* HWY_RESTRICT x, std::size_t n, const std::int32_t* 
   };
   const std::size_t stride = n / (4 * lanes) * lanes;
   for (std::size_t i = 0; i < stride; i += lanes) {
+    for (std::size_t s = 0; s < 4; ++s) hwy::Prefetch(bits + s * stride + i + kAhead);
     look(bits + i);
     look(bits + stride + i);
     look(bits + 2 * stride + i);

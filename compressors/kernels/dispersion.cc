@@ -10,6 +10,9 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/dispersion.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
+// after it
+#include "compressors/kernels/vector_loop-inl.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_DISPERSION_ONCE
@@ -55,6 +58,9 @@ HWY_INLINE void AddRowsOf(const float* HWY_RESTRICT x, std::size_t stride, std::
          q3 = hn::Load(d, squares + 3 * kLanes + lane);
     const float* p = x + lane;
     for (std::size_t row = 0; row < rows; ++row, p += kLanes) {
+      if (lane == 0) {
+        for (std::size_t s = 0; s < kStreams; ++s) hwy::Prefetch(p + s * stride + kAhead);
+      }
       const auto v0 = value_at(p);
       const auto v1 = value_at(p + stride);
       const auto v2 = value_at(p + 2 * stride);

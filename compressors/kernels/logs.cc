@@ -13,6 +13,9 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/logs.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
+// after it
+#include "compressors/kernels/vector_loop-inl.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_LOGS_ONCE
@@ -73,6 +76,9 @@ void ReadRows(const float* HWY_RESTRICT x, std::size_t stride, std::size_t rows,
     };
     const float* p = x + lane;
     for (std::size_t row = 0; row < rows; ++row, p += kLanes) {
+      if (lane == 0) {
+        for (std::size_t s = 0; s < kStreams; ++s) hwy::Prefetch(p + s * stride + kAhead);
+      }
       look(p, s0, p0);
       look(p + stride, s1, p1);
       look(p + 2 * stride, s2, p2);

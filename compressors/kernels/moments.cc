@@ -14,6 +14,7 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 // after it
 #include "compressors/kernels/source-inl.h"
+#include "compressors/kernels/vector_loop-inl.h"
 #include "hwy/highway.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_MOMENTS_ONCE
@@ -67,6 +68,9 @@ HWY_INLINE void AddBlock(const Source& source, std::size_t begin, std::size_t ro
       auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
       auto m0 = hn::Load(di, keys + lane), m1 = hn::Zero(di);
       for (std::size_t i = 0; i < some; ++i, at += kLanes) {
+        if (lane == 0) {
+          for (std::size_t s = 0; s < kStreams; ++s) source.prefetch(at + s * stride + kAhead);
+        }
         const auto a0 = hn::Abs(source.load(d, at));
         const auto a1 = hn::Abs(source.load(d, at + stride));
         const auto a2 = hn::Abs(source.load(d, at + 2 * stride));
@@ -130,6 +134,9 @@ HWY_INLINE void AddTailBlock(const float* HWY_RESTRICT x, std::size_t rows, std:
         n = hn::Sub(n, hn::VecFromMask(di, mask));
       };
       for (std::size_t i = 0; i < some; ++i, p += kLanes) {
+        if (lane == 0) {
+          for (std::size_t s = 0; s < kStreams; ++s) hwy::Prefetch(p + s * stride + kAhead);
+        }
         add(s0, q0, p);
         add(s1, q1, p + stride);
         add(s2, q2, p + 2 * stride);

@@ -17,6 +17,9 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
+/// Floats of a cache line, what one prefetch() asks for.
+constexpr std::size_t kLineFloats = 16;
+
 /// Floats that lie in memory.
 struct ArraySource {
   const float* x;
