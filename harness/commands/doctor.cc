@@ -7,15 +7,21 @@
 #include "harness/doctor/finding.h"
 #include "harness/doctor/kernel.h"
 #include "harness/doctor/machine.h"
+#include "harness/doctor/netem_tests.h"
 #include "harness/doctor/software.h"
 #include "harness/options/arguments.h"
+#include "harness/programs.h"
 
 namespace thinpipe {
 namespace {
 
 int run(const Arguments& arguments) {
-  std::vector<Finding> findings = kernel_findings(probe_kernel());
+  const KernelFeatures features = probe_kernel();
+  std::vector<Finding> findings = kernel_findings(features);
   for (Finding& finding : software_findings()) findings.push_back(std::move(finding));
+  const auto guest = find_in_path("linux.uml");
+  findings.push_back(netem_tests_finding(
+      features.netem, guest ? first_line(*guest, "--version") : std::nullopt));
   for (Finding& finding : machine_findings(read_machine(std::filesystem::current_path()))) {
     findings.push_back(std::move(finding));
   }

@@ -1,0 +1,173 @@
+#include "tests/kernel/datagrams.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "netem/file_descriptor.h"
+
+namespace thinpipe {
+
+namespace {
+
+// As the receiving kernel's timestamps (SO_TIMESTAMPNS).
+double wall_clock() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+struct Header {
+  double sent;
+  std::uint32_t number;
+  std::uint32_t train;  // tells this train's datagrams from those of the one before
+};
+
+std::uint8_t pattern(std::uint32_t number, std::size_t position) {
+  return static_cast<std::uint8_t>(number * 31 + position * 7);
+}
+
+sockaddr_in address_of(const std::string& ip, in_port_t port) {
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = port;
+  inet_pton(AF_INET, ip.c_str(), &address.sin_addr);
+  return address;
+}
+
+sockaddr_in bind_to(const FileDescriptor& socket, const std::string& ip) {
+  sockaddr_in address = address_of(ip, 0);
+  socklen_t size = sizeof(address);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (bind(socket.get(), generic, size) != 0 || getsockname(socket.get(), generic, &size) != 0)
+    throw SystemError("bind a socket to " + ip);
+  return address;
+}
+
+class Train {
+ public:
+  Train(const Star& star, int from, int to, const TrainOptions& options) : options_(options) {
+    static std::uint32_t trains = 0;
+    train_ = ++trains;
+    const auto make = [](FileDescriptor& made) {
+      made = FileDescriptor(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    };
+    star.host(from).inside([&] { make(sender_); });
+    star.host(to).inside([&] { make(receiver_); });
+    const sockaddr_in here = bind_to(sender_, star.data_address(from));
+    const sockaddr_in there = bind_to(receiver_, star.data_address(to));
+    const auto connect_to = [](const FileDescriptor& one, const sockaddr_in& other) {
+      if (connect(one.get(), reinterpret_cast<const sockaddr*>(&other), sizeof(other)) != 0)
+        throw SystemError("connect a datagram socket");
+    };
+    connect_to(sender_, there);
+    connect_to(receiver_, here);
+    const int yes = 1, room = 16 << 20;
+    setsockopt(receiver_.get(), SOL_SOCKET, SO_TIMESTAMPNS, &yes, sizeof(yes));
+    // More than the namespace's own limit needs root outside too; without, it stays at that limit.
+    for (const int way : {SO_RCVBUF, SO_RCVBUFFORCE})
+      setsockopt(receiver_.get(), SOL_SOCKET, way, &room, sizeof(room));
+    for (const int way : {SO_SNDBUF, SO_SNDBUFFORCE})
+      setsockopt(sender_.get(), SOL_SOCKET, way, &room, sizeof(room));
+    meet();
+    if (!options.checksum) setsockopt(sender_.get(), SOL_SOCKET, SO_NO_CHECK, &yes, sizeof(yes));
+  }
+
+  std::vector<Arrival> run() {
+    double due = wall_clock();
+    for (int i = 0; i < options_.count; ++i) {
+      for (double left; (left = due - wall_clock()) > 0;) receive(left);
+      send_one(static_cast<std::uint32_t>(i));
+      due += options_.spacing;
+      receive(0);
+    }
+    while (receive(options_.linger)) {
+    }
+    return std::move(arrivals_);
+  }
+
+ private:
+  // Both ways, until something has come through: a link may lose datagrams, and ARP's too.
+  void meet() {
+    constexpr int kAttempts = 100, kMilliseconds = 100;
+    for (const auto& [from, to] : {std::pair{&sender_, &receiver_}, {&receiver_, &sender_}}) {
+      bool met = false;
+      for (int i = 0; i < kAttempts && !met; ++i) {
+        send(from->get(), "", 1, 0);
+        pollfd waiting = {to->get(), POLLIN, 0};
+        met = poll(&waiting, 1, kMilliseconds) > 0;
+      }
+      if (!met) throw RunError("nothing comes through between the hosts");
+    }
+    char byte;
+    while (recv(sender_.get(), &byte, 1, MSG_DONTWAIT) >= 0) {
+    }
+  }
+
+  void send_one(std::uint32_t number) {
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(options_.bytes));
+    for (std::size_t i = sizeof(Header); i < bytes.size(); ++i) bytes[i] = pattern(number, i);
+    const Header header = {wall_clock(), number, train_};
+    std::memcpy(bytes.data(), &header, sizeof(header));
+    if (send(sender_.get(), bytes.data(), bytes.size(), 0) < 0 && errno != ENOBUFS)
+      throw SystemError("send a datagram");  // ENOBUFS: the link's queue dropped it
+  }
+
+  // Takes everything that has arrived, waiting at most so long for the first; false if nothing had.
+  bool receive(double seconds) {
+    pollfd waiting = {receiver_.get(), POLLIN, 0};
+    const timespec limit = {
+        static_cast<time_t>(seconds),
+        static_cast<long>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e9)};
+    if (ppoll(&waiting, 1, &limit, nullptr) <= 0) return false;
+    while (receive_one()) {
+    }
+    return true;
+  }
+
+  bool receive_one() {
+    std::uint8_t bytes[65536];
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(timespec))];
+    iovec part = {bytes, sizeof(bytes)};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    const ssize_t got = recvmsg(receiver_.get(), &message, MSG_DONTWAIT);
+    if (got < 0) return false;
+    if (got != options_.bytes) return true;  // from before the train
+    Header header;
+    std::memcpy(&header, bytes, sizeof(header));
+    Arrival arrival = {header.number, header.sent, 0, header.train == train_};
+    for (std::size_t i = sizeof(header); i < static_cast<std::size_t>(got); ++i)
+      arrival.intact = arrival.intact && bytes[i] == pattern(header.number, i);
+    timespec stamp = {};
+    if (const cmsghdr* first = CMSG_FIRSTHDR(&message))
+      std::memcpy(&stamp, CMSG_DATA(first), sizeof(stamp));
+    arrival.arrived = static_cast<double>(stamp.tv_sec) + 1e-9 * static_cast<double>(stamp.tv_nsec);
+    arrivals_.push_back(arrival);
+    return true;
+  }
+
+  TrainOptions options_;
+  std::uint32_t train_ = 0;
+  FileDescriptor sender_, receiver_;
+  std::vector<Arrival> arrivals_;
+};
+
+}  // namespace
+
+std::vector<Arrival> send_train(const Star& star, int from, int to, const TrainOptions& options) {
+  if (options.bytes < static_cast<int>(sizeof(Header)))
+    throw RunError("a datagram of the train has at least 16 bytes");
+  return Train(star, from, to, options).run();
+}
+
+}  // namespace thinpipe

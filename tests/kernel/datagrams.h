@@ -1,0 +1,32 @@
+// A train of numbered datagrams from one emulated host to another: what arrives, when and how.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "netem/star.h"
+
+namespace thinpipe {
+
+struct TrainOptions {
+  int count = 100;
+  double spacing = 1e-3;  ///< s from one to the next; 0: as fast as they can be sent
+  int bytes = 64;         ///< of UDP payload, at least 16; a frame has 42 more (14 + 20 + 8)
+  double linger = 0.3;    ///< s without an arrival after which the rest counts as lost
+  bool checksum = true;   ///< UDP's; without it, damaged datagrams arrive instead of being dropped
+};
+
+/// One datagram that arrived. Both times are by the same clock, in seconds.
+struct Arrival {
+  std::uint32_t number = 0;  ///< from 0, in the order of sending
+  double sent = 0;           ///< before the call that sent it
+  double arrived = 0;        ///< when the receiving host's kernel had it
+  bool intact = false;       ///< every byte is as it was sent; else the rest may mean nothing
+  double delay() const { return arrived - sent; }
+};
+
+/// Sends a train over the star's data links and returns the arrivals in their order. Both hosts
+/// know each other's link addresses before it starts.
+std::vector<Arrival> send_train(const Star& star, int from, int to, const TrainOptions& options);
+
+}  // namespace thinpipe
