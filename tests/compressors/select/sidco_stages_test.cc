@@ -67,6 +67,49 @@ TEST(SidcoStages, ClimbingFollowsThePaperWhereThatIsRight) {
   EXPECT_EQ(climb.stages(kMost), 3);
 }
 
+TEST(SidcoStages, AResidualReleasedAtOnceIsNoReasonToTurnRound) {
+  // One and two stages send nothing; the third sends first what was held back, then what it should.
+  SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
+  for (int i = 0; i < 2; ++i) climb.note(1, 100, kMost);
+  EXPECT_EQ(climb.stages(kMost), 3);
+  climb.note(400, 100, kMost);  // |400 - 100| is more than |1 - 100|, but past k
+  EXPECT_EQ(climb.stages(kMost), 2);
+  climb.note(1, 100, kMost);
+  EXPECT_EQ(climb.stages(kMost), 3);
+  for (int i = 0; i < 10; ++i) climb.note(100, 100, kMost);
+  EXPECT_EQ(climb.stages(kMost), 3);
+}
+
+TEST(SidcoStages, AReversedDirectionMustProveItself) {
+  // One stage selects a little too many, more stages select more still: the rule's own direction is
+  // right, and the bound in its way.
+  SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
+  std::vector<int> seen;
+  for (int i = 0; i < 15; ++i) {
+    seen.push_back(climb.stages(kMost));
+    climb.note(seen.back() == 1 ? 125 : 140, 100, kMost);
+  }
+  // The fourth time at the bound another stage is tried, and given up at once.
+  EXPECT_EQ(seen, (std::vector<int>{1, 1, 1, 1, 2, 1, 1, 1, 1, 2, 1, 1, 1, 1, 2}));
+}
+
+TEST(SidcoStages, SmallChangesDoNotTurnTheDirection) {
+  SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
+  climb.note(50, 100, kMost);
+  climb.note(41, 100, kMost);  // a little worse: less than eps / 2
+  EXPECT_EQ(climb.stages(kMost), 3);
+  climb.note(30, 100, kMost);  // worse
+  EXPECT_EQ(climb.stages(kMost), 2);
+}
+
+TEST(SidcoStages, OneStageIsOneStage) {
+  for (bool reversing : {false, true}) {
+    SidcoStages stages({.every = 1, .tolerance = 0.2, .climb = reversing});
+    for (int i = 0; i < 20; ++i) stages.note(i % 3 == 0 ? 1000 : 1, 100, 1);
+    EXPECT_EQ(stages.stages(1), 1);
+  }
+}
+
 TEST(SidcoStages, StateRoundTrips) {
   SidcoStages stages({.every = 4, .tolerance = 0.2, .climb = true});
   for (int i = 0; i < 6; ++i) stages.note(10, 100, kMost);
