@@ -1,0 +1,244 @@
+#include "netem/real_nic/guard.h"
+
+#include <net/if.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "netem/file_descriptor.h"
+#include "netem/link_spec.h"
+#include "netem/netlink.h"
+#include "netem/real_nic/burdens.h"
+#include "netem/real_nic/messages.h"
+#include "netem/real_nic/state_file.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr std::size_t kLongestLine = 4096;
+
+// Counts on while the machine sleeps: a lease must not.
+double boot_seconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Nobody may be there to read it: that is no error.
+void say(int out, std::string line) {
+  for (char& c : line)
+    if (c == '\n') c = ' ';
+  line += '\n';
+  [[maybe_unused]] const ssize_t sent = write(out, line.data(), line.size());
+}
+
+ifreq ask_about(const std::string& interface, unsigned long what) {
+  const FileDescriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request = {};
+  std::strncpy(request.ifr_name, interface.c_str(), IFNAMSIZ - 1);
+  if (!any.valid() || ioctl(any.get(), what, &request) != 0)
+    throw SystemError("ask about the interface " + interface);
+  return request;
+}
+
+void refuse_what_must_not_be(const GuardOptions& options) {
+  interface_index(options.interface);  // there is one
+  const short flags = ask_about(options.interface, SIOCGIFFLAGS).ifr_flags;
+  if ((flags & IFF_LOOPBACK) != 0)
+    throw InputError(options.interface + " is the loopback: ranks on other hosts do not use it");
+  if ((flags & IFF_UP) == 0) throw RunError(options.interface + " is down");
+  std::vector<std::string> controllers = options.controllers;
+  for (std::string& address : controlling_addresses()) controllers.push_back(std::move(address));
+  const std::vector<std::string> burdens = burdens_of(options.interface, controllers);
+  if (!burdens.empty() && !options.anyway)
+    throw InputError(
+        fmt::format("{}; --shape-anyway throttles it all the same", fmt::join(burdens, "; ")));
+}
+
+void throttle(const std::string& interface, const LinkSpec& link) {
+  Netlink netlink;
+  // Full buckets, empty queues, counters from 0; and in the place of what the user had there.
+  netlink.delete_root_qdisc(interface);
+  const LinkSpec filled = link.with_defaults();
+  netlink.set_tbf(interface, filled.rate, filled.burst, filled.queue);
+}
+
+// The process that answers the sweep. Leaves the interface given back, or throws.
+class Keeper {
+ public:
+  Keeper(const GuardOptions& options, const StateFile& state, int in, int out)
+      : options_(options), state_(state), in_(in), out_(out) {}
+
+  void run() {
+    sigset_t stops;
+    sigemptyset(&stops);
+    for (const int one : {SIGTERM, SIGINT, SIGQUIT}) sigaddset(&stops, one);
+    const FileDescriptor signals(signalfd(-1, &stops, SFD_CLOEXEC));
+    if (!signals.valid()) throw SystemError("signalfd");
+    double lease_ends = boot_seconds() + options_.lease;
+    std::string received;
+    for (;;) {
+      pollfd waiting[] = {{in_, POLLIN, 0}, {signals.get(), POLLIN, 0}};
+      const double left = lease_ends - boot_seconds();
+      if (left <= 0)
+        return give_back(fmt::format("expired after {:g} s of silence", options_.lease));
+      // At most a second at once: while the machine sleeps, poll's clock stands still.
+      const int ready = poll(waiting, 2, static_cast<int>(std::min(left, 1.0) * 1000) + 1);
+      if (ready < 0 && errno != EINTR) throw SystemError("poll");
+      if (ready <= 0) continue;
+      if (waiting[1].revents != 0) return give_back("ended by a signal");
+      char buffer[512];
+      const ssize_t got = read(in_, buffer, sizeof(buffer));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return give_back("the sweep is gone");
+      received.append(buffer, static_cast<std::size_t>(got));
+      if (received.size() > kLongestLine) return give_back("the sweep speaks in riddles");
+      for (std::size_t end; (end = received.find('\n')) != std::string::npos;) {
+        const std::string line = received.substr(0, end);
+        received.erase(0, end + 1);
+        if (line == "restore") return give_back("asked to");
+        answer(line);
+        lease_ends = boot_seconds() + options_.lease;
+      }
+    }
+  }
+
+ private:
+  void answer(const std::string& line) {
+    try {
+      if (line == "renew") {
+        say(out_, "renewed");
+      } else if (line == "count") {
+        const QdiscCounters counters = Netlink().root_counters(options_.interface);
+        say(out_, fmt::format("counted {} {} {} {}", counters.bytes, counters.packets,
+                              counters.drops, counters.backlog));
+      } else if (line.starts_with("link ")) {
+        throttle(options_.interface, parse_link_spec(line.substr(5)));
+        say(out_, "set " + line.substr(5));
+      } else {
+        say(out_, "error expected link, count, renew or restore, found '" + line + "'");
+      }
+    } catch (const std::exception& error) {
+      say(out_, std::string("error ") + error.what());
+    }
+  }
+
+  void give_back(const std::string& why) const {
+    const std::string how = finish(state_);
+    say(out_, fmt::format("restored {} ({})", how, why));
+  }
+
+  const GuardOptions& options_;
+  const StateFile& state_;
+  int in_, out_;
+};
+
+std::atomic<pid_t> g_keeper{0};
+void pass_on(int signal_number) {
+  if (g_keeper > 0) kill(g_keeper, signal_number);
+}
+
+StateFile take_hold(const GuardOptions& options) {
+  std::optional<StateFile> held = StateFile::hold(options.interface);
+  if (!held)
+    throw RunError(fmt::format("{} is throttled already, by process {}", options.interface,
+                               guard_of(options.interface)));
+  if (held->read()) {  // of a guard that died with its parent
+    finish(*held);     // removes the file, and with it the hold
+    return take_hold(options);
+  }
+  return std::move(*held);
+}
+
+// Checks everything and writes down what the interface has, or throws without having changed
+// anything.
+StateFile prepare(const GuardOptions& options, std::string& had) {
+  refuse_what_must_not_be(options);
+  StateFile file = take_hold(options);
+  try {
+    ShapedState state;
+    state.interface = options.interface;
+    state.index = interface_index(options.interface);
+    state.network_namespace = network_namespace_number();
+    state.guard = getpid();
+    state.saved = read_qdiscs(state.index);
+    const std::string obstacle = why_not_restorable(state.index, state.saved);
+    if (!obstacle.empty())
+      throw RunError(
+          fmt::format("{} could not be given back as it is: {}", options.interface, obstacle));
+    had = state.saved[0].to_string();
+    file.write(state);
+  } catch (...) {
+    file.remove();
+    throw;
+  }
+  return file;
+}
+
+// Waits for the keeper; does its work if it was killed.
+int stand_by(pid_t keeper, const StateFile& state) {
+  int status = 0;
+  while (waitpid(keeper, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  std::fprintf(stderr, "thinpipe-shape: the keeper was ended by signal %d; %s\n", WTERMSIG(status),
+               finish(state).c_str());
+  return kExitFailed;
+}
+
+}  // namespace
+
+int run_guard(const GuardOptions& options, int in, int out) {
+  std::string had;
+  std::optional<StateFile> state;
+  signal(SIGPIPE, SIG_IGN);
+  try {
+    state.emplace(prepare(options, had));
+    say(out, fmt::format("guarding {} {}", ask_about(options.interface, SIOCGIFMTU).ifr_mtu, had));
+  } catch (const std::exception& error) {
+    say(out, std::string("refused ") + error.what());
+    return dynamic_cast<const InputError*>(&error) != nullptr ? kExitUsage : kExitFailed;
+  }
+  // Before the fork: none may come between it and the child's signalfd.
+  sigset_t stops, before;
+  sigemptyset(&stops);
+  for (const int one : {SIGTERM, SIGINT, SIGQUIT}) sigaddset(&stops, one);
+  sigprocmask(SIG_BLOCK, &stops, &before);
+  signal(SIGHUP, SIG_IGN);  // a closed terminal or session; the connection's end tells enough
+  const pid_t keeper = fork();
+  if (keeper == 0) {
+    setsid();
+    int code = kExitGood;
+    try {
+      Keeper(options, *state, in, out).run();
+    } catch (const std::exception& error) {
+      say(out, std::string("error ") + error.what());
+      code = kExitFailed;
+    }
+    _exit(code);
+  }
+  if (keeper < 0) {
+    finish(*state);
+    throw SystemError("fork");
+  }
+  g_keeper = keeper;
+  for (const int one : {SIGTERM, SIGINT, SIGQUIT}) signal(one, pass_on);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  close(in);  // the keeper's alone: the far end must see it go
+  close(out);
+  return stand_by(keeper, *state);
+}
+
+}  // namespace thinpipe

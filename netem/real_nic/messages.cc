@@ -1,0 +1,81 @@
+#include "netem/real_nic/messages.h"
+
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace thinpipe {
+
+namespace {
+
+void check(int result, const std::string& attempt) {
+  if (result < 0) throw RunError(fmt::format("{}: {}", attempt, nl_geterror(result)));
+}
+
+int hand_over(nl_msg* message, void* each) {
+  (*static_cast<const std::function<void(nlmsghdr*)>*>(each))(nlmsg_hdr(message));
+  return NL_OK;
+}
+
+}  // namespace
+
+void NetlinkMessageDeleter::operator()(nl_msg* message) const { nlmsg_free(message); }
+
+NetlinkConversation::NetlinkConversation() : socket_(nl_socket_alloc()) {
+  if (socket_ == nullptr) throw RunError("netlink socket: out of memory");
+  const int result = nl_connect(socket_, NETLINK_ROUTE);
+  if (result < 0) {
+    nl_socket_free(socket_);
+    check(result, "connect to rtnetlink");
+  }
+}
+
+NetlinkConversation::~NetlinkConversation() { nl_socket_free(socket_); }
+
+void NetlinkConversation::request(const NetlinkMessage& message, const std::string& attempt) const {
+  check(nl_send_auto(socket_, message.get()), attempt);
+  check(nl_wait_for_ack(socket_), attempt);
+}
+
+void NetlinkConversation::read(const NetlinkMessage& message, const std::string& attempt,
+                               const std::function<void(nlmsghdr*)>& each) const {
+  // The callback is C's: an exception must not cross it, so the messages are kept and read after.
+  std::vector<std::vector<std::byte>> answers;
+  const std::function<void(nlmsghdr*)> keep = [&](nlmsghdr* header) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(header);
+    answers.emplace_back(bytes, bytes + header->nlmsg_len);
+  };
+  nl_socket_modify_cb(socket_, NL_CB_VALID, NL_CB_CUSTOM, hand_over,
+                      const_cast<std::function<void(nlmsghdr*)>*>(&keep));
+  check(nl_send_auto(socket_, message.get()), attempt);
+  const int result = nl_recvmsgs_default(socket_);
+  nl_socket_modify_cb(socket_, NL_CB_VALID, NL_CB_DEFAULT, nullptr, nullptr);
+  check(result, attempt);
+  for (std::vector<std::byte>& answer : answers) each(reinterpret_cast<nlmsghdr*>(answer.data()));
+}
+
+NetlinkMessage traffic_message(int type, int flags, int interface, std::uint32_t parent,
+                               std::uint32_t handle) {
+  NetlinkMessage message(nlmsg_alloc_simple(type, flags));
+  tcmsg header = {};
+  header.tcm_family = AF_UNSPEC;
+  header.tcm_ifindex = interface;
+  header.tcm_parent = parent;
+  header.tcm_handle = handle;
+  if (!message || nlmsg_append(message.get(), &header, sizeof(header), NLMSG_ALIGNTO) != 0)
+    throw RunError("netlink message: out of memory");
+  return message;
+}
+
+int interface_index(const std::string& name) {
+  const unsigned index = if_nametoindex(name.c_str());
+  if (index == 0) throw RunError(fmt::format("there is no interface '{}'", name));
+  return static_cast<int>(index);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,187 @@
+#include "netem/real_nic/saved_qdiscs.h"
+
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+
+#include <algorithm>
+#include <fstream>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "netem/real_nic/messages.h"
+#include "netem/real_nic/rehearsal.h"
+
+namespace thinpipe {
+
+namespace {
+
+// Their dump holds every setting they take.
+constexpr const char* kWholeDumps[] = {"pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast",
+                                       "tbf",   "codel", "fq_codel",        "fq",
+                                       "sfq",   "pie",   "fq_pie",          "cake"};
+
+bool is_ingress(std::uint32_t parent) { return parent == TC_H_INGRESS; }  // TC_H_CLSACT is the same
+
+std::string handle_text(std::uint32_t handle) { return fmt::format("{:x}:", handle >> 16); }
+
+bool has_filters(int interface, std::uint32_t parent) {
+  bool found = false;
+  NetlinkConversation().read(
+      traffic_message(RTM_GETTFILTER, NLM_F_REQUEST | NLM_F_DUMP, interface, parent, 0),
+      "read the filters", [&](nlmsghdr*) { found = true; });
+  return found;
+}
+
+// What the kernel would choose now; "" where only the first namespace could say.
+std::string default_qdisc() {
+  std::ifstream file("/proc/sys/net/core/default_qdisc");
+  std::string kind;
+  file >> kind;
+  return kind;
+}
+
+std::string changed_default(const std::vector<RawQdisc>& saved) {
+  const std::string now = default_qdisc();
+  for (const RawQdisc& qdisc : saved)
+    if (qdisc.kind != "mq" && qdisc.kind != "noqueue" && !now.empty() && qdisc.kind != now)
+      return fmt::format(
+          "the kernel once chose {} for it, but now net.core.default_qdisc is {}: deleting ours"
+          " would give it that",
+          qdisc.kind, now);
+  return "";
+}
+
+void delete_root(const NetlinkConversation& kernel, int interface) {
+  try {
+    kernel.request(traffic_message(RTM_DELQDISC, 0, interface, TC_H_ROOT, 0), "delete the qdisc");
+  } catch (const RunError&) {
+    // There was none of anybody's: what is there is compared afterwards in any case.
+  }
+}
+
+std::string to_string(const std::vector<RawQdisc>& qdiscs) {
+  std::string text;
+  for (const RawQdisc& qdisc : qdiscs) text += (text.empty() ? "" : ", ") + qdisc.to_string();
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+std::string RawQdisc::to_string() const {
+  return handle == 0 ? kind : kind + " " + handle_text(handle);
+}
+
+std::vector<RawQdisc> read_qdiscs(int interface) {
+  std::vector<RawQdisc> qdiscs;
+  const auto keep = [&](nlmsghdr* header) {
+    const auto* about = static_cast<const tcmsg*>(nlmsg_data(header));
+    // The kernel tells of all interfaces, whatever it is asked for.
+    if (header->nlmsg_type != RTM_NEWQDISC || about->tcm_ifindex != interface ||
+        is_ingress(about->tcm_parent))
+      return;
+    nlattr* attributes[TCA_MAX + 1];
+    if (nlmsg_parse(header, sizeof(tcmsg), attributes, TCA_MAX, nullptr) != 0 ||
+        attributes[TCA_KIND] == nullptr)
+      throw RunError("read the qdiscs: a message without a kind");
+    RawQdisc qdisc;
+    qdisc.parent = about->tcm_parent;
+    qdisc.handle = about->tcm_handle;
+    qdisc.kind = nla_get_string(attributes[TCA_KIND]);
+    if (const nlattr* options = attributes[TCA_OPTIONS]) {
+      const auto* bytes = static_cast<const std::byte*>(nla_data(options));
+      qdisc.options.assign(bytes, bytes + nla_len(options));
+    }
+    qdisc.extras = attributes[TCA_STAB] != nullptr || attributes[TCA_INGRESS_BLOCK] != nullptr ||
+                   attributes[TCA_EGRESS_BLOCK] != nullptr;
+    qdiscs.push_back(std::move(qdisc));
+  };
+  NetlinkConversation().read(
+      traffic_message(RTM_GETQDISC, NLM_F_REQUEST | NLM_F_DUMP, interface, 0, 0), "read the qdiscs",
+      keep);
+  // The root first, then by place: the kernel's own order depends on who was made when.
+  std::sort(qdiscs.begin(), qdiscs.end(), [](const RawQdisc& a, const RawQdisc& b) {
+    return std::tuple(a.parent != TC_H_ROOT, a.parent, a.handle) <
+           std::tuple(b.parent != TC_H_ROOT, b.parent, b.handle);
+  });
+  return qdiscs;
+}
+
+std::string why_not_restorable(int interface, const std::vector<RawQdisc>& saved) {
+  if (saved.empty() || saved[0].kind == "noop") return "it is down, so its qdisc is not to be seen";
+  const RawQdisc& root = saved[0];
+  if (std::any_of(saved.begin(), saved.end(), [](const RawQdisc& one) { return one.extras; }))
+    return fmt::format("its {} has a size table or a shared block, which cannot be read back whole",
+                       root.to_string());
+  for (const std::uint32_t parent : {0U, root.handle})
+    if (has_filters(interface, parent))
+      return fmt::format("its {} has filters, which would be lost", root.to_string());
+  if (root.handle == 0) return changed_default(saved);
+  if (std::find(std::begin(kWholeDumps), std::end(kWholeDumps), root.kind) == std::end(kWholeDumps))
+    return fmt::format(
+        "a qdisc of kind {} cannot be made again from what the kernel shows of it;"
+        " possible are {}",
+        root.kind, fmt::join(kWholeDumps, ", "));
+  if (saved.size() > 1)
+    return fmt::format("its {} has a qdisc of its own inside ({})", root.to_string(),
+                       saved[1].to_string());
+  return rehearse([&] { restore_qdiscs(interface_index("lo"), saved); });
+}
+
+void restore_qdiscs(int interface, const std::vector<RawQdisc>& saved) {
+  const NetlinkConversation kernel;
+  delete_root(kernel, interface);
+  if (!saved.empty() && saved[0].handle != 0) {
+    const RawQdisc& root = saved[0];
+    const NetlinkMessage message = traffic_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE,
+                                                   interface, root.parent, root.handle);
+    nla_put_string(message.get(), TCA_KIND, root.kind.c_str());
+    if (!root.options.empty())
+      nla_put(message.get(), TCA_OPTIONS, static_cast<int>(root.options.size()),
+              root.options.data());
+    kernel.request(message, "give back " + root.to_string());
+  }
+  const std::vector<RawQdisc> now = read_qdiscs(interface);
+  if (now != saved)
+    throw RunError(fmt::format("gave back {}, but the kernel now has {}{}", to_string(saved),
+                               to_string(now),
+                               to_string(saved) == to_string(now) ? " with other settings" : ""));
+}
+
+std::string to_line(const RawQdisc& qdisc) {
+  std::string options;
+  for (const std::byte byte : qdisc.options)
+    options += fmt::format("{:02x}", static_cast<unsigned>(byte));
+  return fmt::format("{:x} {:x} {} {}", qdisc.parent, qdisc.handle, qdisc.kind,
+                     options.empty() ? "-" : options);
+}
+
+RawQdisc parse_qdisc_line(std::string_view line) {
+  const std::vector<std::string> words = split(line, ' ');
+  const auto complain = [&] {
+    throw InputError(
+        fmt::format("saved qdisc: expected 'PARENT HANDLE KIND OPTIONS', found '{}'", line));
+  };
+  const auto number = [&](const std::string& text) {
+    if (text.empty() || text.size() > 8 ||
+        text.find_first_not_of("0123456789abcdef") != std::string::npos)
+      complain();
+    return static_cast<std::uint32_t>(std::stoul(text, nullptr, 16));
+  };
+  if (words.size() != 4 || words[2].empty()) complain();
+  RawQdisc qdisc;
+  qdisc.parent = number(words[0]);
+  qdisc.handle = number(words[1]);
+  qdisc.kind = words[2];
+  if (words[3] == "-") return qdisc;
+  if (words[3].size() % 2 != 0) complain();
+  for (std::size_t i = 0; i < words[3].size(); i += 2)
+    qdisc.options.push_back(static_cast<std::byte>(number(words[3].substr(i, 2))));
+  return qdisc;
+}
+
+}  // namespace thinpipe

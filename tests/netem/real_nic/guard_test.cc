@@ -1,0 +1,219 @@
+#include "netem/real_nic/guard.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/netem/real_nic/nic.h"
+
+namespace thinpipe {
+namespace {
+
+GuardOptions nic0(double lease = 60) {
+  GuardOptions options;
+  options.interface = "nic0";
+  options.lease = lease;
+  return options;
+}
+
+void require_throttled() {
+  require(root_qdisc("nic0").kind == "tbf", "nic0 is throttled");
+  require(shaped_interfaces() == std::vector<std::string>{"nic0"}, "and that is written down");
+}
+
+void require_given_back() {
+  require(root_qdisc("nic0").kind == "noqueue", "nic0 has what it had");
+  require(shaped_interfaces().empty(), "and nothing is written down any more");
+}
+
+TEST(Guard, ThrottlesCountsAndGivesBack) {
+  EXPECT_EQ(with_nics([] {
+              RunningGuard guard(nic0());
+              require(guard.hello() == "guarding 1500 noqueue", guard.hello());
+              require(guard.ask("link rate=10mbit") == "set rate=10mbit", "set");
+              require_throttled();
+              require(guard.ask("count").starts_with("counted "), "counts");
+              require(guard.ask("link rate=20mbit") == "set rate=20mbit", "set again");
+              require(guard.ask("link rate=0").starts_with("error "), "a bad link is refused");
+              require(guard.ask("dance").starts_with("error expected"), "so is nonsense");
+              require_throttled();
+              require(guard.ask("restore") == "restored gave back noqueue (asked to)", "restored");
+              require(guard.wait() == 0, "a good end");
+              require_given_back();
+            }),
+            0);
+}
+
+TEST(Guard, GivesBackWhenTheSweepIsGone) {
+  EXPECT_EQ(with_nics([] {
+              RunningGuard guard(nic0());
+              guard.ask("link rate=10mbit");
+              guard.hang_up();
+              require(guard.line() == "restored gave back noqueue (the sweep is gone)", "restored");
+              guard.wait();
+              require_given_back();
+            }),
+            0);
+}
+
+// The connection hangs: no end, no renewal.
+TEST(Guard, GivesBackWhenTheLeaseRunsOut) {
+  EXPECT_EQ(with_nics([] {
+              RunningGuard guard(nic0(0.4));
+              guard.ask("link rate=10mbit");
+              for (int i = 0; i < 4; ++i) {  // longer than a lease, but with a word in time
+                poll(nullptr, 0, 150);
+                require(guard.ask("renew") == "renewed", "renewed");
+              }
+              require_throttled();
+              require(guard.line() == "restored gave back noqueue (expired after 0.4 s of silence)",
+                      "restored");
+              guard.wait();
+              require_given_back();
+            }),
+            0);
+}
+
+TEST(Guard, GivesBackAtASignalToEitherProcess) {
+  EXPECT_EQ(with_nics([] {
+              for (const bool keeper : {false, true}) {
+                RunningGuard guard(nic0());
+                guard.ask("link rate=10mbit");
+                kill(keeper ? guard.keeper() : guard.process(), SIGTERM);
+                require(guard.line().ends_with("(ended by a signal)"), "restored");
+                guard.wait();
+                require_given_back();
+              }
+            }),
+            0);
+}
+
+TEST(Guard, AClosedSessionDoesNotEndIt) {
+  EXPECT_EQ(with_nics([] {
+              RunningGuard guard(nic0());
+              guard.ask("link rate=10mbit");
+              for (const pid_t process : {guard.process(), guard.keeper()}) kill(process, SIGHUP);
+              require(guard.ask("renew") == "renewed", "it lives");
+              require_throttled();
+              kill(guard.process(), SIGKILL);  // and the keeper needs no parent
+              require(guard.ask("renew") == "renewed", "it lives");
+              guard.ask("restore");
+              require_given_back();
+            }),
+            0);
+}
+
+TEST(Guard, TheParentGivesBackWhenTheKeeperIsKilled) {
+  EXPECT_EQ(with_nics([] {
+              RunningGuard guard(nic0());
+              guard.ask("link rate=10mbit");
+              kill(guard.keeper(), SIGKILL);
+              require(guard.wait() == kExitFailed, "it says so");
+              require_given_back();
+            }),
+            0);
+}
+
+TEST(Guard, WhenAllAreKilledTheFileRemains) {
+  EXPECT_EQ(with_nics([] {
+              for (const bool by_hand : {true, false}) {
+                RunningGuard guard(nic0());
+                guard.ask("link rate=10mbit");
+                const pid_t keeper = guard.keeper();
+                kill(guard.process(), SIGKILL);
+                kill(keeper, SIGKILL);
+                guard.wait();
+                waitpid(keeper, nullptr, 0);  // this process adopted it
+                require_throttled();
+                if (by_hand) {
+                  const auto file = StateFile::hold("nic0");
+                  require(file.has_value(), "nobody holds it any more");
+                  require(finish(*file) == "gave back noqueue", "finished");
+                } else {  // the next guard finishes what that one began
+                  RunningGuard next(nic0());
+                  require(next.hello() == "guarding 1500 noqueue", next.hello());
+                  next.ask("restore");
+                }
+                require_given_back();
+              }
+            }),
+            0);
+}
+
+TEST(Guard, ASecondOneIsRefused) {
+  EXPECT_EQ(with_nics([] {
+              RunningGuard guard(nic0());
+              RunningGuard second(nic0());
+              require(second.hello() == "refused nic0 is throttled already, by process " +
+                                            std::to_string(guard.process()),
+                      second.hello());
+              require(second.wait() == kExitFailed, "a failure");
+              require(!StateFile::hold("nic0").has_value(), "nor can it be finished by hand");
+              require(guard.ask("renew") == "renewed", "the first one does not mind");
+            }),
+            0);
+}
+
+TEST(Guard, LeavesAloneWhatSomebodyElseSet) {
+  EXPECT_EQ(with_nics([] {
+              RunningGuard guard(nic0());
+              guard.ask("link rate=10mbit");
+              RawQdisc theirs{.parent = 0xffffffff, .handle = 0x90000, .kind = "pfifo"};
+              theirs.options = {std::byte{5}, std::byte{0}, std::byte{0}, std::byte{0}};
+              restore_qdiscs(interface_index("nic0"), {theirs});
+              const std::string end = guard.ask("restore");
+              require(end.find("left alone: somebody else has set pfifo 9:") != std::string::npos,
+                      end);
+              require(root_qdisc("nic0") == theirs, "theirs is there");
+            }),
+            0);
+}
+
+TEST(Guard, RefusesAnInterfaceWithBurdens) {
+  EXPECT_EQ(with_nics([] {
+              add_default_route("nic0", "10.1.0.254");
+              RunningGuard guard(nic0());
+              require(guard.hello() ==
+                          "refused nic0 carries the default route; --shape-anyway throttles it all"
+                          " the same",
+                      guard.hello());
+              require(guard.wait() == kExitUsage, "usage");
+              require_given_back();
+              GuardOptions told_twice = nic0();
+              told_twice.anyway = true;
+              RunningGuard anyway(told_twice);
+              require(anyway.hello() == "guarding 1500 noqueue", anyway.hello());
+              anyway.ask("restore");
+              GuardOptions controlled;
+              controlled.interface = "nic1";
+              controlled.controllers = {"10.2.0.9"};
+              RunningGuard other(controlled);
+              require(other.hello().find("10.2.0.9") != std::string::npos, other.hello());
+              setenv("SSH_CONNECTION", "10.2.0.8 50022 10.2.0.1 22", 1);
+              controlled.controllers = {};
+              RunningGuard ssh(controlled);
+              require(ssh.hello().find("10.2.0.8") != std::string::npos, ssh.hello());
+            }),
+            0);
+}
+
+TEST(Guard, RefusesWhatIsNoCard) {
+  EXPECT_EQ(with_nics([] {
+              Netlink().set_up("lo");
+              Netlink().add_bridge("down0");
+              for (const auto& [name, reason] :
+                   {std::pair{"lo", "loopback"}, std::pair{"down0", "is down"},
+                    std::pair{"nic7", "there is no interface 'nic7'"},
+                    std::pair{"../../etc/passwd", "no interface"}}) {
+                GuardOptions options;
+                options.interface = name;
+                RunningGuard guard(options);
+                require(guard.hello().starts_with("refused ") &&
+                            guard.hello().find(reason) != std::string::npos,
+                        guard.hello());
+              }
+              require(shaped_interfaces().empty(), "nothing is written down");
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,136 @@
+// An interface in a sandbox that plays a real network card, and a guard of it.
+#pragma once
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <net/route.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+
+#include "base/error.h"
+#include "netem/file_descriptor.h"
+#include "netem/netlink.h"
+#include "netem/real_nic/guard.h"
+#include "netem/real_nic/messages.h"
+#include "netem/real_nic/saved_qdiscs.h"
+#include "netem/real_nic/state_file.h"
+#include "netem/sandbox.h"
+
+namespace thinpipe {
+
+// Expectations inside a sandbox are in another process: they are thrown, and the exit code tells.
+inline void require(bool condition, const std::string& what) {
+  if (!condition) throw RunError("not so: " + what);
+}
+
+/// Runs `body` in a sandbox that has a /run of its own and the interfaces nic0 and nic1, up, with
+/// 10.1.0.1/24 and 10.2.0.1/24. @returns the exit code.
+inline int with_nics(const std::function<void()>& body) {
+  return run_in_sandbox([&](const Sandbox&) {
+    require(mount("test", "/run", "tmpfs", 0, nullptr) == 0, "a /run of our own");
+    Netlink netlink;
+    const FileDescriptor here(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
+    for (const auto& [name, address] :
+         {std::pair{"nic0", "10.1.0.1/24"}, std::pair{"nic1", "10.2.0.1/24"}}) {
+      const std::string peer = std::string(name) + "-peer";
+      netlink.add_veth(name, peer, here.get());
+      netlink.add_address(name, address);
+      netlink.set_up(name);
+      netlink.set_up(peer);
+    }
+    body();
+    return 0;
+  });
+}
+
+inline void add_default_route(const std::string& interface, const char* gateway) {
+  const auto address = [](const char* text) {
+    sockaddr result = {};
+    auto* in = reinterpret_cast<sockaddr_in*>(&result);
+    in->sin_family = AF_INET;
+    inet_pton(AF_INET, text, &in->sin_addr);
+    return result;
+  };
+  const FileDescriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  rtentry route = {};
+  std::string device = interface;
+  route.rt_dst = address("0.0.0.0");
+  route.rt_genmask = address("0.0.0.0");
+  route.rt_gateway = address(gateway);
+  route.rt_flags = RTF_UP | RTF_GATEWAY;
+  route.rt_dev = device.data();
+  require(ioctl(any.get(), SIOCADDRT, &route) == 0, "a default route on " + interface);
+}
+
+inline RawQdisc root_qdisc(const std::string& interface) {
+  return read_qdiscs(interface_index(interface)).at(0);
+}
+
+/// A guard in a process of its own, as ssh would start it.
+class RunningGuard {
+ public:
+  explicit RunningGuard(const GuardOptions& options) {
+    int to[2], from[2];
+    require(pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0, "pipes");
+    process_ = fork();
+    if (process_ == 0) {
+      close(to[1]);
+      close(from[0]);
+      _exit(run_guard(options, to[0], from[1]));
+    }
+    close(to[0]);
+    close(from[1]);
+    to_ = FileDescriptor(to[1]);
+    from_ = FileDescriptor(from[0]);
+    hello_ = line();
+  }
+
+  const std::string& hello() const { return hello_; }
+  pid_t process() const { return process_; }
+  /// The child that talks and holds the lease.
+  pid_t keeper() const {
+    const std::string path =
+        "/proc/" + std::to_string(process_) + "/task/" + std::to_string(process_) + "/children";
+    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    char text[64] = {};
+    require(read(file.get(), text, sizeof(text) - 1) > 0, "the guard has a keeper");
+    return std::atoi(text);
+  }
+  std::string ask(const std::string& question) {
+    const std::string text = question + "\n";
+    require(write(to_.get(), text.data(), text.size()) > 0, "the guard listens");
+    return line();
+  }
+  void hang_up() { to_.reset(); }
+  /// A line of the guard; "" when it has closed its end. 20 s at most.
+  std::string line() {
+    std::string text;
+    for (;;) {
+      pollfd waiting = {from_.get(), POLLIN, 0};
+      require(poll(&waiting, 1, 20000) == 1, "the guard says something");
+      char c;
+      if (read(from_.get(), &c, 1) != 1 || c == '\n') return text;
+      text += c;
+    }
+  }
+  int wait() {
+    int status = 0;
+    waitpid(process_, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  pid_t process_ = -1;
+  FileDescriptor to_, from_;
+  std::string hello_;
+};
+
+}  // namespace thinpipe

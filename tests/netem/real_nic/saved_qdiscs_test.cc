@@ -1,0 +1,146 @@
+#include "netem/real_nic/saved_qdiscs.h"
+
+#include <gtest/gtest.h>
+#include <linux/if_tun.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+
+#include <cstring>
+
+#include "tests/netem/real_nic/nic.h"
+
+namespace thinpipe {
+namespace {
+
+// Set by a message of the test's own: what the code under test reads and gives back is held against
+// it.
+void add_qdisc(const std::string& interface, std::uint32_t parent, std::uint32_t handle,
+               const char* kind, const void* options, int size) {
+  const NetlinkMessage message = traffic_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE,
+                                                 interface_index(interface), parent, handle);
+  nla_put_string(message.get(), TCA_KIND, kind);
+  if (size > 0) nla_put(message.get(), TCA_OPTIONS, size, options);
+  NetlinkConversation().request(message, std::string("the test's ") + kind);
+}
+
+void add_limited(const char* kind, std::uint32_t handle, std::uint32_t limit) {
+  const tc_fifo_qopt options = {limit};
+  add_qdisc("nic0", TC_H_ROOT, handle, kind, &options, sizeof(options));
+}
+
+// Reads, throttles over it, gives back: what is there must be what was.
+void expect_given_back(const std::string& kind, std::uint32_t handle) {
+  const int index = interface_index("nic0");
+  const std::vector<RawQdisc> before = read_qdiscs(index);
+  require(before.at(0).kind == kind && before[0].handle == handle, kind + " is there");
+  const std::string obstacle = why_not_restorable(index, before);
+  require(obstacle.empty(), kind + " can be given back, but: " + obstacle);
+  Netlink().delete_root_qdisc("nic0");
+  Netlink().set_tbf("nic0", 10e6, 5000, 50000);
+  require(read_qdiscs(index) != before, "something else is there");
+  restore_qdiscs(index, before);
+  require(read_qdiscs(index) == before, kind + " is back");
+}
+
+TEST(SavedQdiscs, GivesBackWhatTheKernelChose) {
+  EXPECT_EQ(with_nics([] { expect_given_back("noqueue", 0); }), 0);
+}
+
+TEST(SavedQdiscs, GivesBackWhatSomebodySet) {
+  EXPECT_EQ(with_nics([] {
+              add_limited("pfifo", 0x80010000, 77);
+              expect_given_back("pfifo", 0x80010000);
+              add_limited("bfifo", 0x80020000, 98765);
+              expect_given_back("bfifo", 0x80020000);
+              add_qdisc("nic0", TC_H_ROOT, 0x70000, "pfifo_fast", nullptr, 0);
+              expect_given_back("pfifo_fast", 0x70000);
+              // A TBF of the user's own, and even with the handle that ours will have.
+              Netlink().delete_root_qdisc("nic0");
+              Netlink().set_tbf("nic0", 123e6, 20000, 70000);
+              expect_given_back("tbf", kOurHandle);
+            }),
+            0);
+}
+
+// A card with several queues has an mq that the kernel chose, and a qdisc in each.
+TEST(SavedQdiscs, GivesBackAQdiscAQueue) {
+  const int code = with_nics([] {
+    const FileDescriptor tun(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
+    if (!tun.valid()) return;  // not in this kernel
+    ifreq request = {};
+    std::strcpy(request.ifr_name, "tap0");
+    request.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_MULTI_QUEUE;
+    require(ioctl(tun.get(), TUNSETIFF, &request) == 0, "a tap with several queues");
+    Netlink().set_up("tap0");
+    const int index = interface_index("tap0");
+    const std::vector<RawQdisc> before = read_qdiscs(index);
+    require(before.at(0).kind == "mq" && before[0].handle == 0 && before.size() > 1, "an mq");
+    require(why_not_restorable(index, before).empty(), why_not_restorable(index, before));
+    Netlink().set_tbf("tap0", 10e6, 5000, 50000);
+    restore_qdiscs(index, before);
+    require(read_qdiscs(index) == before, "mq and its children are back");
+    // One that somebody set may have anything inside.
+    add_qdisc("tap0", TC_H_ROOT, 0x50000, "mq", nullptr, 0);
+    require(why_not_restorable(index, read_qdiscs(index)).find("kind mq") != std::string::npos,
+            "an mq somebody set is refused");
+  });
+  EXPECT_EQ(code, 0);
+}
+
+TEST(SavedQdiscs, RefusesWhatItCannotGiveBack) {
+  EXPECT_EQ(with_nics([] {
+              const int index = interface_index("nic0");
+              const auto refusal = [&] { return why_not_restorable(index, read_qdiscs(index)); };
+              Netlink().set_tbf("nic0", 10e6, 5000, 50000);
+              const tc_fifo_qopt options = {9};
+              add_qdisc("nic0", kOurHandle | 1, 0x20000, "pfifo", &options, sizeof(options));
+              require(refusal().find("tbf 1: has a qdisc of its own inside (pfifo 2:)") !=
+                          std::string::npos,
+                      "a tbf with a child: " + refusal());
+              Netlink().delete_root_qdisc("nic0");
+              try {
+                Netlink().add_htb("nic0");
+              } catch (const RunError&) {
+                return;  // not in this kernel
+              }
+              require(refusal().find("kind htb") != std::string::npos, "classes: " + refusal());
+            }),
+            0);
+}
+
+TEST(SavedQdiscs, RehearsesWithoutTouchingTheInterface) {
+  EXPECT_EQ(with_nics([] {
+              add_limited("pfifo", 0x80010000, 77);
+              const int index = interface_index("nic0");
+              std::vector<RawQdisc> impossible = read_qdiscs(index);
+              impossible[0].options.resize(2);  // no kernel takes half a limit
+              const std::string obstacle = why_not_restorable(index, impossible);
+              require(obstacle.find("give back pfifo 8001:") != std::string::npos, obstacle);
+              require(root_qdisc("nic0").kind == "pfifo", "it is as it was");
+              impossible[0].kind = "bfifo";  // and what reads back differently is noticed
+              impossible[0].options = {std::byte{0}, std::byte{1}, std::byte{0}, std::byte{0},
+                                       std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}};
+              require(
+                  why_not_restorable(index, impossible).find("other settings") != std::string::npos,
+                  why_not_restorable(index, impossible));
+            }),
+            0);
+}
+
+TEST(SavedQdiscs, ALineKeepsEverything) {
+  RawQdisc qdisc{.parent = TC_H_ROOT, .handle = 0x80010000, .kind = "pfifo"};
+  EXPECT_EQ(to_line(qdisc), "ffffffff 80010000 pfifo -");
+  EXPECT_EQ(parse_qdisc_line(to_line(qdisc)), qdisc);
+  qdisc.options = {std::byte{0x4d}, std::byte{0}, std::byte{0xff}};
+  EXPECT_EQ(to_line(qdisc), "ffffffff 80010000 pfifo 4d00ff");
+  EXPECT_EQ(parse_qdisc_line(to_line(qdisc)), qdisc);
+  for (const char* bad : {"", "ffffffff 0 pfifo", "fffffffff 0 pfifo -", "f 0 pfifo 4", "f 0  -",
+                          "f 0 pfifo zz", "f -1 pfifo -"})
+    EXPECT_THROW(parse_qdisc_line(bad), InputError) << bad;
+}
+
+}  // namespace
+}  // namespace thinpipe
