@@ -1,10 +1,15 @@
-// Location and spread that a few late timers do not move.
+// Location and spread, and how far a sample may be off by chance.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <vector>
 
 namespace thinpipe {
+
+/// Tests that allow five standard deviations fail by chance once in 1.7 million.
+inline constexpr double kSigmas = 5;
 
 /// The p-quantile (0 to 1) of the values, which must not be none; the nearest below.
 inline double quantile(std::vector<double> values, double p) {
@@ -13,5 +18,55 @@ inline double quantile(std::vector<double> values, double p) {
 }
 
 inline double median(const std::vector<double>& values) { return quantile(values, 0.5); }
+
+inline double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+/// Standard deviation without the `trim` share of values farthest out at either end.
+inline double deviation(std::vector<double> values, double trim = 0) {
+  std::sort(values.begin(), values.end());
+  const auto cut = static_cast<std::ptrdiff_t>(trim * static_cast<double>(values.size()));
+  const std::vector<double> kept(values.begin() + cut, values.end() - cut);
+  const double middle = mean(kept);
+  double sum = 0;
+  for (const double value : kept) sum += (value - middle) * (value - middle);
+  return std::sqrt(sum / static_cast<double>(kept.size() - 1));
+}
+
+/// Correlation of each value with the one before.
+inline double autocorrelation(const std::vector<double>& values) {
+  const double middle = mean(values);
+  double products = 0, squares = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) products += (values[i] - middle) * (values[i - 1] - middle);
+    squares += (values[i] - middle) * (values[i] - middle);
+  }
+  return products / squares;
+}
+
+/// The most by which the number of successes among n, each with probability p, is off by chance.
+inline double binomial_band(double n, double p) { return kSigmas * std::sqrt(n * p * (1 - p)); }
+
+/// Greatest distance between the values' empirical distribution and `cumulative` (Kolmogorov and
+/// Smirnov).
+inline double distance(std::vector<double> values,
+                       const std::function<double(double)>& cumulative) {
+  std::sort(values.begin(), values.end());
+  const auto count = static_cast<double>(values.size());
+  double most = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double expected = cumulative(values[i]);
+    most = std::max({most, expected - static_cast<double>(i) / count,
+                     static_cast<double>(i + 1) / count - expected});
+  }
+  return most;
+}
+
+/// What that distance exceeds by chance as seldom as five standard deviations (Massart 1990:
+/// P(D > d) <= 2 exp(-2 n d^2)).
+inline double distance_band(double n) { return std::sqrt(std::log(2 / 5.7e-7) / (2 * n)); }
 
 }  // namespace thinpipe
