@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
+#include "harness/doctor/cards.h"
 #include "harness/doctor/finding.h"
 #include "harness/doctor/kernel.h"
 #include "harness/doctor/machine.h"
@@ -25,6 +26,7 @@ int run(const Arguments& arguments) {
   for (Finding& finding : machine_findings(read_machine(std::filesystem::current_path()))) {
     findings.push_back(std::move(finding));
   }
+  for (Finding& finding : card_findings()) findings.push_back(std::move(finding));
   write_stdout(arguments.flag("json") ? to_json(findings) : to_text(findings));
   return can_run(findings) ? kExitGood : kExitFailed;
 }
