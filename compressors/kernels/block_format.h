@@ -26,7 +26,7 @@ enum class BlockElement {
 enum class BlockScale {
   kF32,    ///< greatest magnitude / greatest element
   kF16,    ///< the same, rounded up to a half
-  kE8M0,   ///< a power of two, 8 bits: the exponents of both subtracted (MX v1.0 section 6.3)
+  kE8M0,   ///< a power of two, 8 bits: see exponent_for()
   kGiven,  ///< BlockFormat::given, written by whoever gives it
 };
 
@@ -36,7 +36,8 @@ struct BlockFormat {
   std::size_t block = 256;  ///< elements with one scale: a power of two, 32 to kMaxBlock
   bool hadamard = false;    ///< rotate every block before it is quantised
   float given = 0;          ///< the scale of all blocks (BlockScale::kGiven): 0 or normal
-  bool stochastic = false;  ///< round up with the probability of the fraction: unbiased
+  bool stochastic = false;  ///< round up with the probability of the fraction: unbiased, which
+                            ///< kE8M0 pays for with a greater scale (exponent_for())
 };
 
 constexpr std::size_t kMinBlock = 32;
@@ -120,11 +121,18 @@ inline float value_of_exponent(std::uint8_t code) {
   return std::bit_cast<float>(code == 0 ? 0x00400000U : static_cast<std::uint32_t>(code) << 23);
 }
 
-/// The exponent code for a block: floor(log2 max) - floor(log2 element_max), within [0, 254].
-inline std::uint8_t exponent_for(float max_magnitude, BlockElement element) {
-  const int most = static_cast<int>(std::bit_cast<std::uint32_t>(element_max(element)) >> 23) - 127;
-  const auto field = static_cast<int>(std::bit_cast<std::uint32_t>(max_magnitude) >> 23);
-  return static_cast<std::uint8_t>(std::max(0, field - most));
+/// The exponent code for a block whose greatest magnitude is finite, within [0, 254]:
+/// floor(log2 max) - floor(log2 element_max) (MX v1.0 section 6.3). What then exceeds the greatest
+/// element, of E2M1 from 6 to 8, becomes that: a bias that `stochastic` rounding must not have. It
+/// takes the least exponent with which nothing exceeds, one more where max's mantissa is above the
+/// greatest element's.
+inline std::uint8_t exponent_for(float max_magnitude, BlockElement element, bool stochastic) {
+  constexpr int kBias = 127;
+  const auto bits = std::bit_cast<std::int32_t>(max_magnitude);
+  const auto greatest = std::bit_cast<std::int32_t>(element_max(element));
+  const int exponent = (bits >> 23) - (greatest >> 23);
+  const bool exceeds = (bits & 0x7fffff) > (greatest & 0x7fffff);
+  return static_cast<std::uint8_t>(std::max(0, exponent + kBias + (stochastic && exceeds ? 1 : 0)));
 }
 
 /// max / element_max, at least 2^-126 so that its reciprocal is finite; 0 for a block of zeros.

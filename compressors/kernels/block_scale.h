@@ -19,7 +19,7 @@ struct WrittenScale {
 /// Writes scale_bytes() bytes.
 inline WrittenScale write_scale(const BlockFormat& format, float max_magnitude, std::byte* at) {
   if (format.scale == BlockScale::kE8M0) {
-    const std::uint8_t code = exponent_for(max_magnitude, format.element);
+    const std::uint8_t code = exponent_for(max_magnitude, format.element, format.stochastic);
     std::memcpy(at, &code, sizeof code);
     return {value_of_exponent(code), value_of_exponent(static_cast<std::uint8_t>(254 - code))};
   }
