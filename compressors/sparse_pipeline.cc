@@ -22,6 +22,9 @@ SparsePipeline::SparsePipeline(StateIdentity identity, SparseParts parts)
   selection_.positions = Buffer<std::uint32_t>(d + kCompactSlack);
   selection_.values = Buffer<float>(d + kCompactSlack);
   const std::size_t most = parts_.selector->max_selected();
+  // What is written as it lies there is filtered on its way.
+  selection_.may_leave_cut = parts_.values->verbatim() && parts_.positions->verbatim() &&
+                             !parts_.memory->minds_sent() && !parts_.selector->minds_sent();
   max_encoded_size_ =
       varint_size(most) + parts_.values->size(most) + parts_.positions->max_size(most, d);
 }
@@ -31,20 +34,16 @@ EncodeReport SparsePipeline::encode(const GradientInput& gradient, std::span<std
   check_room(identity_, payload.size(), max_encoded_size_);
   const UseThreads threads(parts_.threads);
   Signal c = parts_.memory->add_later(gradient.values, 1.0F);
-  parts_.selector->select_signal(
+  selection_.cut.reset();
+  parts_.selector->select(
       c, {.step = gradient.step, .epoch = gradient.epoch, .squares = gradient.squares}, selection_);
   c.values();  // done now, should no pass have been made
-  selection_.count = parts_.values->admit(selection_.positions.first(selection_.count),
-                                          selection_.values.first(selection_.count));
-  const auto positions = selection_.positions.first(selection_.count);
-  const auto values = selection_.values.first(selection_.count);
-
   ByteWriter out(payload);
-  out.put_varint(selection_.count);
-  parts_.values->encode(values, out);
-  parts_.positions->encode(positions, elements(), out);
-  parts_.selector->sent(positions);
-  parts_.memory->sent(positions, values);
+  if (selection_.cut) {
+    write_cut(out);
+  } else {
+    write(out);
+  }
   if (const auto mirror = parts_.memory->mirror(); !mirror.empty()) {
     decode_add(payload.first(out.size()), 1.0F, mirror);
   }
@@ -53,6 +52,28 @@ EncodeReport SparsePipeline::encode(const GradientInput& gradient, std::span<std
           .selected_elements = selection_.count,
           .threshold = selection_.threshold,
           .passes = parts_.memory->passes() + selection_.passes - (c.fused() ? 1 : 0)};
+}
+
+void SparsePipeline::write(ByteWriter& out) {
+  selection_.count = parts_.values->admit(selection_.positions.first(selection_.count),
+                                          selection_.values.first(selection_.count));
+  const auto positions = selection_.positions.first(selection_.count);
+  const auto values = selection_.values.first(selection_.count);
+  out.put_varint(selection_.count);
+  parts_.values->encode(values, out);
+  parts_.positions->encode(positions, elements(), out);
+  parts_.selector->sent(positions);
+  parts_.memory->sent(positions, values);
+}
+
+void SparsePipeline::write_cut(ByteWriter& out) const {
+  out.put_varint(selection_.count);
+  std::byte* const values = out.free().data();
+  out.advance(selection_.count * sizeof(float));
+  std::byte* const positions = out.free().data();
+  out.advance(selection_.count * sizeof(std::uint32_t));
+  filter_into(*selection_.cut, selection_.positions.first(selection_.held),
+              selection_.values.first(selection_.held), selection_.count, positions, values);
 }
 
 void SparsePipeline::decode_add(std::span<const std::byte> payload, float factor,

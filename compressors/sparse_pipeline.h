@@ -44,6 +44,10 @@ class SparsePipeline : public Compressor {
   void load_state(std::span<const std::byte> state) override;
 
  private:
+  void write(ByteWriter& out);
+  /// The same of a selection whose cut was left to the writer.
+  void write_cut(ByteWriter& out) const;
+
   StateIdentity identity_;
   SparseParts parts_;
   Selection selection_;

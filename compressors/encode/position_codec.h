@@ -74,6 +74,9 @@ class PositionCodec {
   /// After the last one. @throws PayloadError when anything is left.
   virtual void finish(const PositionCursor& cursor) const = 0;
 
+  /// True: positions are written as they lie in memory.
+  virtual bool verbatim() const { return false; }
+
   /// Mean bits a position at density p = count / d, when the elements lie at random; not measured.
   virtual double expected_bits(double density) const = 0;
 };

@@ -25,6 +25,7 @@ class Raw32Codec : public PositionCodec {
     cursor.take_all(positions);
   }
   void finish(const PositionCursor& cursor) const override { cursor.bytes.expect_end(); }
+  bool verbatim() const override { return true; }
   double expected_bits(double /*density*/) const override { return 32; }
 };
 

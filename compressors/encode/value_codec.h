@@ -30,6 +30,8 @@ class ValueCodec {
   /// Values first ... first + values.size() - 1 of an encoded array.
   virtual void decode(std::span<const std::byte> encoded, std::size_t first,
                       std::span<float> values) const = 0;
+  /// True: values are written as they lie in memory, and none is dropped.
+  virtual bool verbatim() const { return false; }
   /// Bits a value when there are many.
   virtual double expected_bits() const = 0;
 };

@@ -17,6 +17,7 @@ class Fp32Codec : public ValueCodec {
     if (values.empty()) return;
     std::memcpy(values.data(), encoded.data() + first * sizeof(float), values.size_bytes());
   }
+  bool verbatim() const override { return true; }
   double expected_bits() const override { return 32; }
 };
 

@@ -172,25 +172,6 @@ std::size_t CompactSum(const PendingSum& sum, std::size_t begin, std::size_t end
   });
 }
 
-template <KeyOrder order>
-HWY_INLINE std::size_t CountOrder(const float* HWY_RESTRICT x, std::size_t n, std::int32_t limit) {
-  const DI d;
-  const DF df;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto below = hn::Set(d, just_below(limit));
-  std::size_t count = 0;
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    count += hn::CountTrue(d, hn::Gt(Keys<order>(d, hn::LoadU(df, x + i)), below));
-  }
-  for (; i < n; ++i) count += key_of(x[i], order) >= limit ? 1 : 0;
-  return count;
-}
-
-std::size_t Count(const float* x, std::size_t n, KeyOrder order, std::int32_t limit) {
-  return with_order(order, [&](auto o) { return CountOrder<decltype(o)::value>(x, n, limit); });
-}
-
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace thinpipe
@@ -201,7 +182,6 @@ namespace thinpipe {
 namespace {
 HWY_EXPORT(Compact);
 HWY_EXPORT(CompactSum);
-HWY_EXPORT(Count);
 
 /// Compacts [0, n) by range(begin, end, output), on the current threads: each puts out where its
 /// elements begin, then all is moved together.
@@ -244,10 +224,6 @@ std::size_t compact_sum(const PendingSum& sum, std::int32_t limit, std::uint32_t
                        [&](std::size_t begin, std::size_t end, CompactOutput out) {
                          return HWY_DYNAMIC_DISPATCH(CompactSum)(sum, begin, end, limit, out);
                        });
-}
-
-std::size_t count_at_least(std::span<const float> x, KeyOrder order, std::int32_t limit) {
-  return HWY_DYNAMIC_DISPATCH(Count)(x.data(), x.size(), order, limit);
 }
 
 }  // namespace thinpipe

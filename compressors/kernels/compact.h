@@ -25,7 +25,4 @@ std::size_t compact(std::span<const float> x, KeyOrder order, std::int32_t limit
 std::size_t compact_sum(const PendingSum& sum, std::int32_t limit, std::uint32_t* positions,
                         float* values);
 
-/// How many x have key_of(x, order) >= limit.
-std::size_t count_at_least(std::span<const float> x, KeyOrder order, std::int32_t limit);
-
 }  // namespace thinpipe

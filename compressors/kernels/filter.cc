@@ -1,13 +1,10 @@
 // In place: a vector's results are stored no further than where it was read.
 #include "compressors/kernels/filter.h"
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <type_traits>
 
-#include "compressors/kernels/compact.h"
-#include "compressors/kernels/parallel.h"
+#include "compressors/kernels/stretches.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/filter.cc"
@@ -25,41 +22,6 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using DI = hn::ScalableTag<std::int32_t>;
 using DF = hn::RebindToFloat<DI>;
-using DU = hn::RebindToUnsigned<DI>;
-
-template <KeyOrder order>
-HWY_INLINE std::size_t FilterOrder(std::int32_t limit, std::size_t count, std::uint32_t* positions,
-                                   float* values) {
-  const DI d;
-  const DF df;
-  const DU du;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto below = hn::Set(d, just_below(limit));
-  std::size_t kept = 0;
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto value = hn::LoadU(df, values + i);
-    const auto position = hn::LoadU(du, positions + i);
-    const auto mask = hn::Gt(Keys<order>(d, value), below);
-    hn::StoreU(CompressLanes(position, hn::RebindMask(du, mask)), du, positions + kept);
-    hn::StoreU(CompressLanes(value, hn::RebindMask(df, mask)), df, values + kept);
-    kept += hn::CountTrue(d, mask);
-  }
-  for (; i < count; ++i) {
-    const float value = values[i];
-    positions[kept] = positions[i];
-    values[kept] = value;
-    kept += key_of(value, order) >= limit ? 1 : 0;
-  }
-  return kept;
-}
-
-std::size_t Filter(KeyOrder order, std::int32_t limit, std::size_t count, std::uint32_t* positions,
-                   float* values) {
-  return with_order(order, [&](auto o) {
-    return FilterOrder<decltype(o)::value>(limit, count, positions, values);
-  });
-}
 
 void KeysOf(const float* values, std::size_t n, KeyOrder order, std::int32_t* keys) {
   const DI d;
@@ -147,54 +109,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace thinpipe {
 namespace {
-HWY_EXPORT(Filter);
 HWY_EXPORT(KeysOf);
 HWY_EXPORT(Between);
 HWY_EXPORT(CountKeys);
 HWY_EXPORT(KeepKeys);
-
-/// The stretches of a pass that each leave fewer elements at their beginning than they had: one a
-/// thread. No kernel above stores a vector past the end of what it read.
-class Stretches {
- public:
-  explicit Stretches(std::size_t n)
-      : n_(n), parts_(static_cast<std::size_t>(std::min(threads_for(n), kMaxCompactThreads))) {}
-
-  /// kept = body(begin, size) for each.
-  template <class Body>
-  void run(Body body) {
-    parallel_parts(parts_, static_cast<int>(parts_), [&](std::size_t part) {
-      kept_[part] = body(begin(part), begin(part + 1) - begin(part));
-    });
-  }
-  /// Moves what they left together. @returns how many.
-  template <class T>
-  std::size_t join(T* data) const {
-    std::size_t count = kept_[0];
-    for (std::size_t part = 1; part < parts_; ++part) {
-      copy_bytes(data + count, data + begin(part), kept_[part] * sizeof(T));
-      count += kept_[part];
-    }
-    return count;
-  }
-
- private:
-  std::size_t begin(std::size_t part) const { return n_ * part / parts_; }
-
-  std::size_t n_, parts_;
-  std::array<std::size_t, kMaxCompactThreads> kept_{};
-};
 }  // namespace
-
-std::size_t filter(KeyOrder order, std::int32_t limit, std::size_t count, std::uint32_t* positions,
-                   float* values) {
-  Stretches stretches(count);
-  stretches.run([&](std::size_t begin, std::size_t n) {
-    return HWY_DYNAMIC_DISPATCH(Filter)(order, limit, n, positions + begin, values + begin);
-  });
-  stretches.join(positions);
-  return stretches.join(values);
-}
 
 void keys_of(std::span<const float> values, KeyOrder order, std::int32_t* keys) {
   HWY_DYNAMIC_DISPATCH(KeysOf)(values.data(), values.size(), order, keys);

@@ -1,4 +1,4 @@
-// Passes over what has been compacted already: fewer elements, in the caches.
+// Passes over the keys of what has been compacted already: fewer elements, in the caches.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,6 @@
 #include "compressors/kernels/keys.h"
 
 namespace thinpipe {
-
-/// Keeps the pairs with key_of(value, order) >= limit, in their order, in place. @returns how many.
-std::size_t filter(KeyOrder order, std::int32_t limit, std::size_t count, std::uint32_t* positions,
-                   float* values);
 
 /// keys[i] = key_of(values[i], order).
 void keys_of(std::span<const float> values, KeyOrder order, std::int32_t* keys);

@@ -24,6 +24,7 @@ class ClippedMemory : public Memory {
   void sent(std::span<const std::uint32_t> positions, std::span<const float> decoded) override {
     inner_->sent(positions, decoded);
   }
+  bool minds_sent() const override { return inner_->minds_sent(); }
   std::span<float> remainder() override { return inner_->remainder(); }
   Distortion distortion(std::span<const float> gradient,
                         std::span<const float> decoded) const override {

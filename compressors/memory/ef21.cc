@@ -32,6 +32,7 @@ class Ef21Memory : public Memory {
   }
   void sent(std::span<const std::uint32_t> /*positions*/,
             std::span<const float> /*decoded*/) override {}
+  bool minds_sent() const override { return false; }
   std::span<float> remainder() override { return {}; }
   std::span<float> mirror() override { return estimate_; }
   Distortion distortion(std::span<const float> /*gradient*/,

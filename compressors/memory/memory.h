@@ -34,6 +34,9 @@ class Memory {
   /// does not stay for ever.
   virtual void sent(std::span<const std::uint32_t> positions, std::span<const float> decoded) = 0;
 
+  /// False: sent() does nothing and need not be called.
+  virtual bool minds_sent() const { return true; }
+
   /// Where a dense compressor leaves c - decoded; it is c itself before. Empty when nothing is
   /// kept.
   virtual std::span<float> remainder() = 0;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "compressors/kernels/compact.h"
+#include "compressors/kernels/cut.h"
 #include "compressors/select/top_k.h"
 
 namespace thinpipe {
@@ -26,8 +27,8 @@ class ChunkedTopK : public Selector {
 
   std::size_t max_selected() const override { return chunks_.selected(elements_); }
 
-  void select(std::span<const float> c, const SelectContext& /*context*/,
-              Selection& selection) override {
+  void select(Signal& signal, const SelectContext& /*context*/, Selection& selection) override {
+    const auto c = signal.values();
     std::int32_t limit = 1;
     std::int32_t lowest = kMaxKey;
     selection.count = 0;

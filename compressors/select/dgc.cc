@@ -29,12 +29,7 @@ class DgcSelector : public Selector {
     return std::min(elements_, 13 * target_count(options_.ratio.greatest(), elements_) / 10);
   }
 
-  void select(std::span<const float> c, const SelectContext& context,
-              Selection& selection) override {
-    Signal signal(c);
-    select_signal(signal, context, selection);
-  }
-  void select_signal(Signal& signal, const SelectContext& context, Selection& selection) override {
+  void select(Signal& signal, const SelectContext& context, Selection& selection) override {
     const double ratio = options_.ratio.at(context.epoch);
     const std::size_t k = target_count(ratio, signal.size());
     selection.target = k;

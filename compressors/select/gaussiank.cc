@@ -9,8 +9,8 @@
 
 #include "compressors/kernels/compact.h"
 #include "compressors/kernels/count.h"
+#include "compressors/kernels/cut.h"
 #include "compressors/kernels/dispersion.h"
-#include "compressors/kernels/filter.h"
 #include "compressors/select/distributions.h"
 
 namespace thinpipe {
@@ -31,8 +31,8 @@ class GaussianKSelector : public Selector {
 
   std::size_t max_selected() const override { return elements_; }
 
-  void select(std::span<const float> c, const SelectContext& context,
-              Selection& selection) override {
+  void select(Signal& signal, const SelectContext& context, Selection& selection) override {
+    const auto c = signal.values();
     const double ratio = options_.ratio.at(context.epoch);
     const std::size_t k = target_count(ratio, c.size());
     selection.target = k;
@@ -106,8 +106,7 @@ class GaussianKSelector : public Selector {
       }
     }
     selection.threshold = threshold;
-    selection.count = filter(KeyOrder::kMagnitude, key_above(threshold), selection.count,
-                             selection.positions.data(), selection.values.data());
+    selection.choose(cut_at(KeyOrder::kMagnitude, key_above(threshold)));
   }
 
   GaussianKOptions options_;

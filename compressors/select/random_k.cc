@@ -1,11 +1,18 @@
 // Gathers what lies at the drawn positions.
 #include "compressors/select/random_k.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "compressors/kernels/parallel.h"
+
 namespace thinpipe {
 namespace {
+
+/// Positions read at a time; the elements of the next few of them are asked for.
+constexpr std::size_t kBlock = 1024;
+constexpr std::size_t kAhead = 64;
 
 class RandomKSelector : public Selector {
  public:
@@ -18,24 +25,42 @@ class RandomKSelector : public Selector {
 
   std::size_t max_selected() const override { return target_count(ratio_.greatest(), elements_); }
 
-  void select(std::span<const float> c, const SelectContext& context,
-              Selection& selection) override {
+  void select(Signal& signal, const SelectContext& context, Selection& selection) override {
+    const auto c = signal.values();
     const std::size_t k = target_count(ratio_.at(context.epoch), c.size());
     selection.target = selection.count = k;
     selection.threshold = std::numeric_limits<double>::quiet_NaN();
     selection.passes = 0;  // only what is sent is looked at
     positions_->draw(static_cast<std::uint32_t>(context.step), k);
-    positions_->read(0, selection.positions.first(k));
     const float factor =
         unbiased_ && k > 0
             ? static_cast<float>(static_cast<double>(c.size()) / static_cast<double>(k))
             : 1.0F;
-    for (std::size_t i = 0; i < k; ++i) {
-      selection.values[i] = factor * c[selection.positions[i]];
-    }
+    const int threads = threads_for(c.size());
+    const auto parts = static_cast<std::size_t>(threads);
+    parallel_parts(parts, threads, [&](std::size_t part) {
+      std::uint64_t next = c.size() * part / parts;
+      const std::size_t end = positions_->rank(c.size() * (part + 1) / parts);
+      for (std::size_t at = positions_->rank(next); at < end; at += kBlock) {
+        next = gather(c, next, factor, at, std::min(kBlock, end - at), selection) + 1;
+      }
+    });
   }
 
  private:
+  /// Fills the selection from `at` on with n elements, those from position `first` on.
+  /// @returns the last one's position
+  std::uint32_t gather(std::span<const float> c, std::uint64_t first, float factor, std::size_t at,
+                       std::size_t n, Selection& selection) const {
+    const std::span positions(selection.positions.data() + at, n);
+    positions_->read(first, positions);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i + kAhead < n) __builtin_prefetch(c.data() + positions[i + kAhead]);
+      selection.values[at + i] = factor * c[positions[i]];
+    }
+    return positions[n - 1];
+  }
+
   RatioSchedule ratio_;
   std::size_t elements_;
   bool unbiased_;

@@ -8,7 +8,7 @@
 
 #include "compressors/kernels/compact.h"
 #include "compressors/kernels/count.h"
-#include "compressors/kernels/filter.h"
+#include "compressors/kernels/cut.h"
 #include "compressors/kernels/moments.h"
 
 namespace thinpipe {
@@ -26,12 +26,7 @@ class RedSyncSelector : public Selector {
 
   std::size_t max_selected() const override { return elements_; }
 
-  void select(std::span<const float> c, const SelectContext& context,
-              Selection& selection) override {
-    Signal signal(c);
-    select_signal(signal, context, selection);
-  }
-  void select_signal(Signal& signal, const SelectContext& context, Selection& selection) override {
+  void select(Signal& signal, const SelectContext& context, Selection& selection) override {
     const std::size_t k = target_count(options_.ratio.at(context.epoch), signal.size());
     selection.target = k;
     selection.count = 0;
@@ -72,8 +67,7 @@ class RedSyncSelector : public Selector {
       if (k < z && z < 2 * k) break;
       (2 * z < k ? high : low) = q;
     }
-    selection.count = filter(KeyOrder::kMagnitude, limit, selection.count,
-                             selection.positions.data(), selection.values.data());
+    selection.choose(cut_at(KeyOrder::kMagnitude, limit));
   }
 
   void trim(std::span<const float> c, std::size_t k, Selection& selection) const {

@@ -15,15 +15,17 @@ constexpr std::size_t kLine = 16;
 /// Misses under way at once; memory systems serve some ten to twenty for a core.
 constexpr std::size_t kAhead = 32;
 
-/// keys[i] = key of element place(i), on the current threads.
-template <class Place>
+/// Keys of runs of `length` neighbours, the i-th run from place(i) on, on the current threads. The
+/// last run is as long as there is room.
+template <std::size_t length, class Place>
 void gather(const Signal& x, KeyOrder order, Place place, std::span<std::int32_t> keys) {
   // A miss takes as long as reading hundreds of elements in line: worth threads for fewer keys.
   const int threads = threads_for(x.size());
   const auto parts = static_cast<std::size_t>(threads);
+  const std::size_t runs = (keys.size() + length - 1) / length;
   parallel_parts(parts, threads, [&](std::size_t part) {
-    const std::size_t begin = keys.size() * part / parts;
-    const std::size_t end = keys.size() * (part + 1) / parts;
+    const std::size_t begin = runs * part / parts;
+    const std::size_t end = runs * (part + 1) / parts;
     std::array<std::size_t, kAhead> places;
     const auto ask = [&](std::size_t i) {
       places[i % kAhead] = place(i);
@@ -31,7 +33,9 @@ void gather(const Signal& x, KeyOrder order, Place place, std::span<std::int32_t
     };
     for (std::size_t i = begin; i < std::min(end, begin + kAhead); ++i) ask(i);
     for (std::size_t i = begin; i < end; ++i) {
-      keys[i] = key_of(x.at(places[i % kAhead]), order);
+      const std::size_t at = places[i % kAhead];
+      const std::size_t some = std::min(length, keys.size() - i * length);
+      for (std::size_t j = 0; j < some; ++j) keys[i * length + j] = key_of(x.at(at + j), order);
       if (i + kAhead < end) ask(i + kAhead);
     }
   });
@@ -50,16 +54,14 @@ void sample_keys(const Signal& x, KeyOrder order, Sampling sampling, std::uint64
     return random.below(limit);
   };
   if (sampling == Sampling::kLines && x.size() >= kLine) {
-    const auto in_line = [&](std::size_t i) {
-      return kLine * drawn(i / kLine, x.size() / kLine) + i % kLine;
-    };
-    return gather(x, order, in_line, keys);
+    return gather<kLine>(
+        x, order, [&](std::size_t i) { return kLine * drawn(i, x.size() / kLine); }, keys);
   }
   if (sampling == Sampling::kStrided) {
-    return gather(
+    return gather<1>(
         x, order, [&](std::size_t i) { return (2 * i + 1) * x.size() / (2 * n); }, keys);
   }
-  gather(
+  gather<1>(
       x, order, [&](std::size_t i) { return drawn(i, x.size()); }, keys);
 }
 

@@ -35,11 +35,12 @@ class SbcSelector : public Selector {
     return options_.sample == 0 ? target_count(options_.ratio.greatest(), elements_) : elements_;
   }
 
-  void select(std::span<const float> c, const SelectContext& context,
-              Selection& selection) override {
+  void select(Signal& signal, const SelectContext& context, Selection& selection) override {
+    const auto c = signal.values();
     const double ratio = options_.ratio.at(context.epoch);
     const std::size_t k = target_count(ratio, c.size());
     selection.target = k;
+    selection.may_leave_cut = false;  // the values are looked at below
     if (sample_.size() == 0) {
       top_k_.select(c, KeyOrder::kLargest, k, selection);
       top_k_.select(c, KeyOrder::kSmallest, k, smallest_);

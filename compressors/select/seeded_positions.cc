@@ -2,15 +2,20 @@
 #include "compressors/select/seeded_positions.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <utility>
 
+#include "compressors/kernels/parallel.h"
 #include "compressors/random.h"
 
 namespace thinpipe {
 namespace {
 
 constexpr std::size_t kWord = 64;
+constexpr std::size_t kLineWords = 8;  ///< of a cache line: no two threads write to one
+/// Fewer numbers than these are not worth a second thread.
+constexpr std::size_t kMinParallelDraws = 50000;
 
 class SeededCodec : public PositionCodec {
  public:
@@ -59,17 +64,55 @@ void SeededPositions::draw(std::uint32_t tag, std::size_t count) {
   const std::size_t draws = others ? elements_ - count : count;
   const auto words = bitmap_.first(bitmap_.size());
   std::fill(words.begin(), words.end(), 0);
-  SplitMix64 random(SplitMix64::mix(seed_ ^ SplitMix64::mix(tag)));
-  for (std::size_t drawn = 0; drawn < draws;) {
-    const std::uint64_t at = random.below(elements_);
-    std::uint64_t& word = words[at / kWord];
-    const std::uint64_t bit = std::uint64_t{1} << (at % kWord);
-    drawn += (word & bit) == 0 ? 1 : 0;
-    word |= bit;
+  const SplitMix64 random(SplitMix64::mix(seed_ ^ SplitMix64::mix(tag)));
+  // As many numbers as positions are missing never draw too many of them: they can be drawn in any
+  // order, on every thread those that fall into its part of the bitmap.
+  std::size_t drawn = 0;
+  for (std::size_t numbers = 0; drawn < draws;) {
+    const std::size_t some = draws - drawn;
+    const int threads = some < kMinParallelDraws ? 1 : threads_for(elements_);
+    const auto parts = static_cast<std::size_t>(threads);
+    std::atomic<std::size_t> fresh = 0;
+    parallel_parts(parts, threads, [&](std::size_t part) {
+      const auto cut = [&](std::size_t i) {
+        return i == parts ? words.size() : words.size() / kLineWords * i / parts * kLineWords;
+      };
+      SplitMix64 own = random;
+      own.skip(numbers);
+      fresh += set_drawn(own, some, cut(part), cut(part + 1));
+    });
+    numbers += some;
+    drawn += fresh;
   }
   if (!others) return;
   for (std::uint64_t& word : words) word = ~word;
   if (elements_ % kWord != 0) words.back() &= (std::uint64_t{1} << (elements_ % kWord)) - 1;
+}
+
+std::size_t SeededPositions::set_drawn(SplitMix64 random, std::size_t numbers, std::size_t begin,
+                                       std::size_t end) {
+  std::size_t fresh = 0;
+  for (std::size_t i = 0; i < numbers; ++i) {
+    const std::uint64_t at = random.below(elements_);
+    const std::size_t word = at / kWord;
+    const bool inside = word - begin < end - begin;
+    std::uint64_t& bits = bitmap_[inside ? word : begin];
+    const std::uint64_t bit = std::uint64_t{inside} << (at % kWord);
+    fresh += inside && (bits & bit) == 0 ? 1 : 0;
+    bits |= bit;
+  }
+  return fresh;
+}
+
+std::size_t SeededPositions::rank(std::uint64_t position) const {
+  std::size_t count = 0;
+  const std::size_t words = position / kWord;
+  for (std::size_t i = 0; i < words; ++i) {
+    count += static_cast<std::size_t>(std::popcount(bitmap_[i]));
+  }
+  if (position % kWord == 0) return count;
+  const std::uint64_t below = (std::uint64_t{1} << (position % kWord)) - 1;
+  return count + static_cast<std::size_t>(std::popcount(bitmap_[words] & below));
 }
 
 void SeededPositions::read(std::uint64_t first, std::span<std::uint32_t> positions) const {

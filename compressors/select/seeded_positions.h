@@ -7,6 +7,7 @@
 
 #include "compressors/encode/position_codec.h"
 #include "compressors/kernels/buffer.h"
+#include "compressors/random.h"
 
 namespace thinpipe {
 
@@ -17,15 +18,20 @@ class SeededPositions {
  public:
   SeededPositions(std::size_t elements, std::uint64_t seed);
 
-  /// Draws `count` <= elements positions.
+  /// Draws `count` <= elements positions, the same on any number of threads.
   void draw(std::uint32_t tag, std::size_t count);
   std::uint32_t tag() const { return tag_; }
   std::size_t count() const { return count_; }
 
   /// Fills `positions` with those of the set from `first` on, ascending; as many must be left.
   void read(std::uint64_t first, std::span<std::uint32_t> positions) const;
+  /// How many of the set are less than `position`, which may be `elements`.
+  std::size_t rank(std::uint64_t position) const;
 
  private:
+  /// Of the next numbers, sets the bits that lie in words [begin, end). @returns how many were not.
+  std::size_t set_drawn(SplitMix64 random, std::size_t numbers, std::size_t begin, std::size_t end);
+
   std::uint64_t seed_;
   std::size_t elements_;
   Buffer<std::uint64_t> bitmap_;

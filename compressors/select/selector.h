@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "compressors/kernels/buffer.h"
+#include "compressors/kernels/cut.h"
 #include "compressors/select/signal.h"
 #include "compressors/wire/bytes.h"
 
@@ -27,6 +29,23 @@ struct Selection {
   std::size_t target = 0;                                       ///< k; 0 where there is no target
   double threshold = std::numeric_limits<double>::quiet_NaN();  ///< on |c|; NaN: none was used
   int passes = 0;                                               ///< over all d elements
+
+  /// True: choose() may leave it to the reader of the buffers to leave out what was not chosen.
+  bool may_leave_cut = false;
+  /// Which of the first `held` elements of the buffers are the `count` chosen.
+  std::optional<Cut> cut = std::nullopt;
+  std::size_t held = 0;
+
+  /// Chooses some of the `count` elements in the buffers; `kept` of them where that is known.
+  void choose(const Cut& which, std::optional<std::size_t> kept = std::nullopt) {
+    if (!may_leave_cut) {
+      count = filter(which, count, positions.data(), values.data());
+      return;
+    }
+    cut = which;
+    held = count;
+    count = kept ? *kept : count_kept(which, values.first(held));
+  }
 };
 
 /// One tensor's selector with what it learned from earlier steps.
@@ -38,16 +57,17 @@ class Selector {
   virtual std::size_t max_selected() const = 0;
 
   /// Fills `selection`, whose buffers have room for all elements and kCompactSlack more.
-  virtual void select(std::span<const float> c, const SelectContext& context,
-                      Selection& selection) = 0;
-
-  /// The same; a selector that reads c only through Signal's passes saves one.
-  virtual void select_signal(Signal& signal, const SelectContext& context, Selection& selection) {
-    select(signal.values(), context, selection);
+  /// A selector that reads c only through Signal's passes saves one.
+  virtual void select(Signal& c, const SelectContext& context, Selection& selection) = 0;
+  void select(std::span<const float> c, const SelectContext& context, Selection& selection) {
+    Signal signal(c);
+    select(signal, context, selection);
   }
 
   /// What of the selection was really sent: a value codec may have dropped some (exp4).
   virtual void sent(std::span<const std::uint32_t> /*positions*/) {}
+  /// False: sent() does nothing and need not be called.
+  virtual bool minds_sent() const { return false; }
 
   // State carried between steps; most selectors have none.
   virtual void reset() {}

@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "compressors/kernels/compact.h"
+#include "compressors/kernels/cut.h"
 #include "compressors/kernels/dispersion.h"
-#include "compressors/kernels/filter.h"
 #include "compressors/kernels/logs.h"
 #include "compressors/kernels/moments.h"
 #include "compressors/select/sidco_fit.h"
@@ -28,12 +28,7 @@ class SidcoSelector : public Selector {
 
   std::size_t max_selected() const override { return elements_; }
 
-  void select(std::span<const float> c, const SelectContext& context,
-              Selection& selection) override {
-    Signal signal(c);
-    select_signal(signal, context, selection);
-  }
-  void select_signal(Signal& c, const SelectContext& context, Selection& selection) override {
+  void select(Signal& c, const SelectContext& context, Selection& selection) override {
     const double ratio = options_.ratio.at(context.epoch);
     const std::size_t k = target_count(ratio, c.size());
     selection.target = k;
@@ -76,8 +71,13 @@ class SidcoSelector : public Selector {
       const auto tail = selection.values.first(selection.count);
       const double location = options_.location_min ? least(tail) : threshold;
       threshold = location + tail_excess(tail, location, share);
-      selection.count = filter(KeyOrder::kMagnitude, key_above(threshold), selection.count,
-                               selection.positions.data(), selection.values.data());
+      const Cut cut = cut_at(KeyOrder::kMagnitude, key_above(threshold));
+      if (stage == stages) {
+        selection.choose(cut);
+        break;
+      }
+      selection.count =
+          filter(cut, selection.count, selection.positions.data(), selection.values.data());
     }
     selection.threshold = threshold;
   }

@@ -22,13 +22,7 @@ class ThresholdSelector : public Selector {
   ThresholdSelector(std::size_t elements, double tau) : elements_(elements), tau_(tau) {}
 
   std::size_t max_selected() const override { return elements_; }
-  void select(std::span<const float> c, const SelectContext& context,
-              Selection& selection) override {
-    Signal signal(c);
-    select_signal(signal, context, selection);
-  }
-  void select_signal(Signal& signal, const SelectContext& /*context*/,
-                     Selection& selection) override {
+  void select(Signal& signal, const SelectContext& /*context*/, Selection& selection) override {
     selection.target = 0;
     select_above(signal, tau_, selection);
   }
@@ -46,12 +40,7 @@ class SampledThresholdSelector : public Selector {
         sample_(target_count(options_.sample, elements)) {}
 
   std::size_t max_selected() const override { return elements_; }
-  void select(std::span<const float> c, const SelectContext& context,
-              Selection& selection) override {
-    Signal signal(c);
-    select_signal(signal, context, selection);
-  }
-  void select_signal(Signal& signal, const SelectContext& context, Selection& selection) override {
+  void select(Signal& signal, const SelectContext& context, Selection& selection) override {
     const double ratio = options_.ratio.at(context.epoch);
     selection.target = target_count(ratio, signal.size());
     selection.count = 0;

@@ -6,9 +6,11 @@
 #include <cassert>
 
 #include "compressors/kernels/compact.h"
+#include "compressors/kernels/cut.h"
 #include "compressors/kernels/filter.h"
 #include "compressors/random.h"
 #include "compressors/select/kth.h"
+#include "compressors/select/sample.h"
 
 namespace thinpipe {
 namespace {
@@ -28,12 +30,7 @@ class TopKSelector : public Selector {
       : ratio_(std::move(ratio)), elements_(elements), top_k_(elements) {}
 
   std::size_t max_selected() const override { return target_count(ratio_.greatest(), elements_); }
-  void select(std::span<const float> c, const SelectContext& context,
-              Selection& selection) override {
-    Signal signal(c);
-    select_signal(signal, context, selection);
-  }
-  void select_signal(Signal& signal, const SelectContext& context, Selection& selection) override {
+  void select(Signal& signal, const SelectContext& context, Selection& selection) override {
     selection.target = target_count(ratio_.at(context.epoch), signal.size());
     const std::int32_t key = top_k_.select(signal, selection.target, selection);
     selection.threshold = signal.size() == 0 ? 0.0 : static_cast<double>(magnitude_of(key));
@@ -50,13 +47,11 @@ class TopKSelector : public Selector {
 // A vector may be stored past the last key kept.
 TopK::TopK(std::size_t elements) : keys_(std::max(elements, kMaxSample) + kCompactSlack) {}
 
-template <class KeyAt>
-std::int32_t TopK::low_by_sample(std::size_t n, std::size_t k, KeyAt key_at) {
-  if (n < kMinSampled) return kMinKey;
-  const std::size_t sampled = std::min(n / kSampleShare, kMaxSample);
-  SplitMix64 random(n);
-  for (std::size_t i = 0; i < sampled; ++i) keys_[i] = key_at(random.below(n));
-  return bracket_of_sample(keys_.first(sampled), k, n).low;
+std::int32_t TopK::low_by_sample(const Signal& x, KeyOrder order, std::size_t k) {
+  if (x.size() < kMinSampled) return kMinKey;
+  const auto sample = keys_.first(std::min(x.size() / kSampleShare, kMaxSample));
+  sample_keys(x, order, Sampling::kUniform, x.size(), 0, sample);
+  return bracket_of_sample(sample, k, x.size()).low;
 }
 
 std::int32_t TopK::low_by_histogram(std::span<const float> x, KeyOrder order, std::size_t k) {
@@ -83,7 +78,7 @@ std::int32_t TopK::select(std::span<const float> x, KeyOrder order, std::size_t 
   selection.count = 0;
   selection.passes = 0;
   if (k == 0) return kMaxKey;
-  std::int32_t low = low_by_sample(x.size(), k, [&](std::size_t i) { return key_of(x[i], order); });
+  std::int32_t low = low_by_sample(x, order, k);
   const auto compact_all = [&] {
     selection.count = compact(x, order, low, selection.positions.data(), selection.values.data());
     ++selection.passes;
@@ -103,8 +98,7 @@ std::int32_t TopK::select(Signal& signal, std::size_t k, Selection& selection) {
   selection.passes = 0;
   if (k == 0) return kMaxKey;
   constexpr KeyOrder kOrder = KeyOrder::kMagnitude;
-  const std::int32_t low =
-      low_by_sample(signal.size(), k, [&](std::size_t i) { return key_of(signal.at(i), kOrder); });
+  const std::int32_t low = low_by_sample(signal, kOrder, k);
   selection.count = signal.compact(low, selection.positions.data(), selection.values.data());
   selection.passes = 1;
   if (selection.count >= k) return refine(kOrder, k, selection);
@@ -113,7 +107,7 @@ std::int32_t TopK::select(Signal& signal, std::size_t k, Selection& selection) {
   return key;
 }
 
-std::int32_t TopK::kth_of(std::span<const float> values, KeyOrder order, std::size_t k) {
+TopK::Rank TopK::rank_of(std::span<const float> values, KeyOrder order, std::size_t k) {
   if (values.size() > kMinSampled) {
     // A sample tells most of the values from the k-th; their keys are not even written.
     std::array<std::int32_t, kRefineSample> sample;
@@ -123,38 +117,35 @@ std::int32_t TopK::kth_of(std::span<const float> values, KeyOrder order, std::si
     const std::int32_t most = bracket.certain == kMaxKey ? kMaxKey : bracket.certain - 1;
     if (bracket.low <= most) {
       const KeysBetween found = keys_between(values, order, bracket.low, most, keys_.data());
-      if (found.above < k && k <= found.above + found.kept) {
-        return kth_greatest(keys_.first(found.kept), k - found.above);
+      const bool inside = found.above < k && k <= found.above + found.kept;
+      if (inside && 2 * found.kept <= keys_.size()) {
+        // The search reorders and overwrites what it is given.
+        const auto keys = keys_.first(found.kept);
+        const std::span copy(keys_.data() + found.kept, found.kept);
+        std::copy(keys.begin(), keys.end(), copy.begin());
+        const std::int32_t kth = kth_greatest(copy, k - found.above);
+        return {.kth = kth, .reached = found.above + count_keys(keys, kth)};
       }
     }
   }
   keys_of(values, order, keys_.data());
-  return kth_greatest(keys_.first(values.size()), k);
+  const std::int32_t kth = kth_greatest(keys_.first(values.size()), k);
+  return {.kth = kth, .reached = count_at_least(values, order, kth)};
 }
 
 std::int32_t TopK::refine(KeyOrder order, std::size_t k, Selection& selection) {
   assert(k > 0 && k <= selection.count);
-  std::uint32_t* const positions = selection.positions.data();
-  float* const values = selection.values.data();
-  const std::size_t count = selection.count;
-  const std::int32_t kth = kth_of({values, count}, order, k);
-  const std::size_t reached = filter(order, kth, count, positions, values);
-  selection.count = k;
-  if (reached == k) return kth;
-  // The last of those that tie with the k-th are too many: all others, and the first ties, stay.
-  std::size_t ties = 0;
-  for (std::size_t i = 0; i < reached; ++i) ties += key_of(values[i], order) == kth ? 1 : 0;
-  ties -= reached - k;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < reached; ++i) {
-    const bool tie = key_of(values[i], order) == kth;
-    positions[kept] = positions[i];
-    values[kept] = values[i];
-    kept += !tie || ties > 0 ? 1 : 0;
-    ties -= tie && ties > 0 ? 1 : 0;
+  const auto values = selection.values.first(selection.count);
+  const Rank rank = rank_of(values, order, k);
+  if (rank.reached == k) {
+    selection.choose(cut_at(order, rank.kth), k);
+    return rank.kth;
   }
-  assert(kept == k);
-  return kth;
+  // The last of those that tie with the k-th are too many: all others, and the first ties, stay.
+  const std::size_t above =
+      count_kept({.order = order, .below = rank.kth, .below_within = rank.kth}, values);
+  selection.choose(cut_between(order, rank.kth, rank.kth, 0, k - above, values), k);
+  return rank.kth;
 }
 
 std::unique_ptr<Selector> make_top_k_selector(std::size_t elements, const RatioSchedule& ratio) {

@@ -30,11 +30,14 @@ class TopK {
   std::int32_t refine(KeyOrder order, std::size_t k, Selection& selection);
 
  private:
-  /// The key of the k-th of `values`.
-  std::int32_t kth_of(std::span<const float> values, KeyOrder order, std::size_t k);
-  /// A key that k of the n elements reach, most likely; kMinKey where a sample is not worth it.
-  template <class KeyAt>
-  std::int32_t low_by_sample(std::size_t n, std::size_t k, KeyAt key_at);
+  /// The key of the k-th of some values, and how many reach it.
+  struct Rank {
+    std::int32_t kth;
+    std::size_t reached;
+  };
+  Rank rank_of(std::span<const float> values, KeyOrder order, std::size_t k);
+  /// A key that k elements reach, most likely; kMinKey where a sample is not worth it.
+  std::int32_t low_by_sample(const Signal& x, KeyOrder order, std::size_t k);
   static std::int32_t low_by_histogram(std::span<const float> x, KeyOrder order, std::size_t k);
 
   Buffer<std::int32_t> keys_;

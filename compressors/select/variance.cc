@@ -26,8 +26,8 @@ class VarianceSelector : public Selector {
 
   std::size_t max_selected() const override { return variances_.size(); }
 
-  void select(std::span<const float> c, const SelectContext& context,
-              Selection& selection) override {
+  void select(Signal& signal, const SelectContext& context, Selection& selection) override {
+    const auto c = signal.values();
     if (context.squares.size() != c.size()) {
       throw InputError("tensor '" + options_.tensor +
                        "': " + std::to_string(context.squares.size()) + " second moments for " +
@@ -48,6 +48,7 @@ class VarianceSelector : public Selector {
     if (tau_ > 0) send_steps(selection);
   }
 
+  bool minds_sent() const override { return true; }
   void sent(std::span<const std::uint32_t> positions) override {
     if (tau_ == 0) {
       for (std::uint32_t position : positions) variances_[position] = 0.0F;
@@ -91,8 +92,8 @@ class StromSelector : public Selector {
   StromSelector(std::size_t elements, float tau) : elements_(elements), tau_(tau) {}
 
   std::size_t max_selected() const override { return elements_; }
-  void select(std::span<const float> c, const SelectContext& /*context*/,
-              Selection& selection) override {
+  void select(Signal& signal, const SelectContext& /*context*/, Selection& selection) override {
+    const auto c = signal.values();
     selection.count = compact(c, KeyOrder::kMagnitude, key_above(static_cast<double>(tau_)),
                               selection.positions.data(), selection.values.data());
     for (float& value : selection.values.first(selection.count)) {

@@ -16,10 +16,9 @@ class SkeletonSelector : public Selector {
   // Whatever the input, never more than this: it bounds the payload.
   std::size_t max_selected() const override { return elements_; }
 
-  void select(std::span<const float> c, const SelectContext& /*context*/,
-              Selection& selection) override {
-    selection.count = compact(c, KeyOrder::kMagnitude, key_above(limit_),
-                              selection.positions.data(), selection.values.data());
+  void select(Signal& c, const SelectContext& /*context*/, Selection& selection) override {
+    selection.count =
+        c.compact(key_above(limit_), selection.positions.data(), selection.values.data());
     selection.target = 0;  // a fixed limit aims at no count
     selection.threshold = limit_;
     selection.passes = 1;

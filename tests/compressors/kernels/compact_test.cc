@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "compressors/kernels/cut.h"
 #include "compressors/kernels/parallel.h"
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"

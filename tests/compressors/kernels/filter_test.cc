@@ -2,18 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <vector>
 
 #include "compressors/kernels/parallel.h"
-#include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/targets.h"
 
 namespace thinpipe {
 namespace {
 
-using testing::bits;
 using testing::for_each_target;
 
 constexpr KeyOrder kOrders[] = {KeyOrder::kMagnitude, KeyOrder::kLargest, KeyOrder::kSmallest};
@@ -23,34 +20,6 @@ std::vector<testing::NamedInput> inputs() {
   auto all = testing::finite_inputs();
   for (auto& input : testing::non_finite_inputs()) all.push_back(std::move(input));
   return all;
-}
-
-TEST(Filter, SameAsAPlainLoop) {
-  const auto all = inputs();
-  for_each_target([&] {
-    for (const auto& [name, x] : all) {
-      SCOPED_TRACE(name);
-      for (KeyOrder order : kOrders) {
-        const std::int32_t limit = x.empty() ? 0 : key_of(x[x.size() / 3], order);
-        std::vector<std::uint32_t> plain_positions;
-        std::vector<float> plain_values;
-        std::vector<std::uint32_t> positions(x.size());
-        std::vector<float> values = x;
-        for (std::size_t i = 0; i < x.size(); ++i) {
-          positions[i] = static_cast<std::uint32_t>(7 * i);
-          if (key_of(x[i], order) < limit) continue;
-          plain_positions.push_back(positions[i]);
-          plain_values.push_back(x[i]);
-        }
-        const std::size_t kept = filter(order, limit, x.size(), positions.data(), values.data());
-        ASSERT_EQ(kept, plain_values.size());
-        positions.resize(kept);
-        values.resize(kept);
-        EXPECT_EQ(positions, plain_positions);
-        EXPECT_EQ(bits(values), bits(plain_values));
-      }
-    }
-  });
 }
 
 TEST(Filter, KeysAgreeWithAPlainLoop) {
@@ -92,23 +61,15 @@ TEST(Filter, SameOnAnyNumberOfThreads) {
   const auto x = testing::heavy(1200001, 6);
   const std::int32_t low = key_of(0.002F, KeyOrder::kMagnitude);
   const std::int32_t high = key_of(0.01F, KeyOrder::kMagnitude);
-  std::vector<std::vector<std::uint32_t>> positions_of;
   std::vector<std::vector<std::int32_t>> keys_of_all;
   for (int threads : {1, 2, 4, 9}) {
     const UseThreads use(threads);
-    std::vector<float> values = x;
-    std::vector<std::uint32_t> positions(x.size());
-    std::iota(positions.begin(), positions.end(), 0U);
-    positions.resize(filter(KeyOrder::kMagnitude, low, x.size(), positions.data(), values.data()));
-    for (std::size_t i = 0; i < positions.size(); ++i) ASSERT_EQ(values[i], x[positions[i]]);
-    positions_of.push_back(std::move(positions));
     std::vector<std::int32_t> keys(x.size());
     const KeysBetween found = keys_between(x, KeyOrder::kMagnitude, low, high, keys.data());
     keys.resize(found.kept);
     keys.push_back(static_cast<std::int32_t>(found.above));
     keys_of_all.push_back(std::move(keys));
   }
-  for (const auto& positions : positions_of) EXPECT_EQ(positions, positions_of[0]);
   for (const auto& keys : keys_of_all) EXPECT_EQ(keys, keys_of_all[0]);
 }
 

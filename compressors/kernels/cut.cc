@@ -1,0 +1,235 @@
+// In place, a vector's results are stored no further than where it was read; elsewhere, no vector
+// is stored past the room that there is.
+#include "compressors/kernels/cut.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+
+#include "compressors/kernels/parallel.h"
+#include "compressors/kernels/stretches.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "compressors/kernels/cut.cc"
+#include "hwy/foreach_target.h"  // must come before highway.h
+// after it
+#include "compressors/kernels/compress-inl.h"
+#include "compressors/kernels/keys-inl.h"
+#include "hwy/highway.h"
+
+#ifndef THINPIPE_COMPRESSORS_KERNELS_CUT_ONCE
+#define THINPIPE_COMPRESSORS_KERNELS_CUT_ONCE
+namespace thinpipe {
+namespace {
+/// Where a call of the kernel writes at most `room` pairs.
+struct FilterOutput {
+  std::byte* positions;
+  std::byte* values;
+  std::size_t room;
+
+  FilterOutput from(std::size_t pair) const {
+    return {positions + pair * sizeof(std::uint32_t), values + pair * sizeof(float), room - pair};
+  }
+};
+}  // namespace
+}  // namespace thinpipe
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace thinpipe {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using DI = hn::ScalableTag<std::int32_t>;
+using DF = hn::RebindToFloat<DI>;
+using DU = hn::RebindToUnsigned<DI>;
+
+template <KeyOrder order>
+HWY_INLINE std::size_t FilterOrder(std::int32_t below, const std::uint32_t* positions,
+                                   const float* values, std::size_t n, FilterOutput out) {
+  const DI d;
+  const DF df;
+  const DU du;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto limit = hn::Set(d, below);
+  auto* const to_positions = reinterpret_cast<std::uint32_t*>(out.positions);
+  auto* const to_values = reinterpret_cast<float*>(out.values);
+  std::size_t kept = 0;
+  std::size_t i = 0;
+  for (; i + lanes <= n && kept + lanes <= out.room; i += lanes) {
+    const auto value = hn::LoadU(df, values + i);
+    const auto position = hn::LoadU(du, positions + i);
+    const auto mask = hn::Gt(Keys<order>(d, value), limit);
+    hn::StoreU(CompressLanes(position, hn::RebindMask(du, mask)), du, to_positions + kept);
+    hn::StoreU(CompressLanes(value, hn::RebindMask(df, mask)), df, to_values + kept);
+    kept += hn::CountTrue(d, mask);
+  }
+  for (; i < n && kept < out.room; ++i) {
+    const float value = values[i];
+    const std::uint32_t position = positions[i];
+    std::memcpy(out.positions + kept * sizeof position, &position, sizeof position);
+    std::memcpy(out.values + kept * sizeof value, &value, sizeof value);
+    kept += key_of(value, order) > below ? 1 : 0;
+  }
+  return kept;
+}
+
+std::size_t Filter(KeyOrder order, std::int32_t below, const std::uint32_t* positions,
+                   const float* values, std::size_t n, FilterOutput out) {
+  return with_order(order, [&](auto o) {
+    return FilterOrder<decltype(o)::value>(below, positions, values, n, out);
+  });
+}
+
+template <KeyOrder order>
+HWY_INLINE std::size_t CountOrder(const float* HWY_RESTRICT x, std::size_t n, std::int32_t below) {
+  const DI d;
+  const DF df;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto limit = hn::Set(d, below);
+  std::size_t count = 0;
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    count += hn::CountTrue(d, hn::Gt(Keys<order>(d, hn::LoadU(df, x + i)), limit));
+  }
+  for (; i < n; ++i) count += key_of(x[i], order) > below ? 1 : 0;
+  return count;
+}
+
+std::size_t Count(const float* x, std::size_t n, KeyOrder order, std::int32_t below) {
+  return with_order(order, [&](auto o) { return CountOrder<decltype(o)::value>(x, n, below); });
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace thinpipe
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace thinpipe {
+namespace {
+HWY_EXPORT(Filter);
+HWY_EXPORT(Count);
+
+/// Calls body(begin, end, below) for the stretches of [begin, end) in which a cut has one limit.
+template <class Body>
+void for_each_limit(const Cut& cut, std::size_t begin, std::size_t end, Body body) {
+  const std::size_t first = std::clamp(cut.begin, begin, end);
+  const std::size_t second = std::clamp(cut.end, first, end);
+  body(begin, first, cut.below);
+  body(first, second, cut.below_within);
+  body(second, end, cut.below);
+}
+
+std::size_t count_part(const Cut& cut, const float* values, std::size_t begin, std::size_t end) {
+  std::size_t count = 0;
+  for_each_limit(cut, begin, end, [&](std::size_t from, std::size_t to, std::int32_t below) {
+    count += HWY_DYNAMIC_DISPATCH(Count)(values + from, to - from, cut.order, below);
+  });
+  return count;
+}
+
+std::size_t filter_part(const Cut& cut, const std::uint32_t* positions, const float* values,
+                        std::size_t begin, std::size_t end, FilterOutput out) {
+  std::size_t kept = 0;
+  for_each_limit(cut, begin, end, [&](std::size_t from, std::size_t to, std::int32_t below) {
+    kept += HWY_DYNAMIC_DISPATCH(Filter)(cut.order, below, positions + from, values + from,
+                                         to - from, out.from(kept));
+  });
+  return kept;
+}
+
+/// The place of the nth value whose key lies in [low, most].
+std::size_t place_between(KeyOrder order, std::int32_t low, std::int32_t most, std::size_t nth,
+                          std::span<const float> values) {
+  constexpr std::size_t kBlock = 4096;
+  const auto between = [&](std::size_t begin, std::size_t end) {
+    const auto count = [&](std::int32_t below) {
+      return HWY_DYNAMIC_DISPATCH(Count)(values.data() + begin, end - begin, order, below);
+    };
+    return count(just_below(low)) - count(most);
+  };
+  std::array<std::size_t, kMaxSumParts> counts;
+  parallel_sum_parts(values.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    counts[part] = between(begin, end);
+  });
+  const std::size_t parts = sum_parts(values.size());
+  std::size_t part = 0;
+  for (; part + 1 < parts && nth >= counts[part]; ++part) nth -= counts[part];
+  std::size_t at = values.size() * part / parts;
+  for (; at < values.size(); at += kBlock) {
+    const std::size_t found = between(at, std::min(at + kBlock, values.size()));
+    if (nth < found) break;
+    nth -= found;
+  }
+  for (; at < values.size(); ++at) {
+    const std::int32_t key = key_of(values[at], order);
+    if (key < low || key > most) continue;
+    if (nth == 0) break;
+    --nth;
+  }
+  return at;
+}
+}  // namespace
+
+Cut cut_between(KeyOrder order, std::int32_t low, std::int32_t most, std::size_t start,
+                std::size_t take, std::span<const float> values) {
+  Cut cut{.order = order, .below = most, .below_within = just_below(low)};
+  if (take == 0) return cut;
+  if (start > 0) cut.begin = place_between(order, low, most, start, values);
+  cut.end = place_between(order, low, most, start + take - 1, values) + 1;
+  return cut;
+}
+
+std::size_t count_kept(const Cut& cut, std::span<const float> values) {
+  std::array<std::size_t, kMaxSumParts> counts;
+  parallel_sum_parts(values.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    counts[part] = count_part(cut, values.data(), begin, end);
+  });
+  std::size_t count = 0;
+  for (std::size_t part = 0; part < sum_parts(values.size()); ++part) count += counts[part];
+  return count;
+}
+
+std::size_t count_at_least(std::span<const float> x, KeyOrder order, std::int32_t limit) {
+  return count_kept(cut_at(order, limit), x);
+}
+
+std::size_t filter(const Cut& cut, std::size_t count, std::uint32_t* positions, float* values) {
+  Stretches stretches(count);
+  stretches.run([&](std::size_t begin, std::size_t n) {
+    return filter_part(cut, positions, values, begin, begin + n,
+                       {reinterpret_cast<std::byte*>(positions + begin),
+                        reinterpret_cast<std::byte*>(values + begin), n});
+  });
+  stretches.join(positions);
+  return stretches.join(values);
+}
+
+void filter_into(const Cut& cut, std::span<const std::uint32_t> positions,
+                 std::span<const float> values, std::size_t kept, std::byte* out_positions,
+                 std::byte* out_values) {
+  const std::size_t n = values.size();
+  const FilterOutput out{out_positions, out_values, kept};
+  const std::size_t parts = static_cast<std::size_t>(threads_for(n));
+  if (parts == 1) {
+    filter_part(cut, positions.data(), values.data(), 0, n, out);
+    return;
+  }
+  // Each part writes as many as it keeps, where those before it end.
+  std::array<std::size_t, kMaxSumParts + 1> ends{};
+  parallel_sum_parts(n, [&](std::size_t part, std::size_t begin, std::size_t end) {
+    ends[part + 1] = count_part(cut, values.data(), begin, end);
+  });
+  for (std::size_t part = 0; part < sum_parts(n); ++part) ends[part + 1] += ends[part];
+  parallel_sum_parts(n, [&](std::size_t part, std::size_t begin, std::size_t end) {
+    FilterOutput own = out.from(ends[part]);
+    own.room = ends[part + 1] - ends[part];
+    filter_part(cut, positions.data(), values.data(), begin, end, own);
+  });
+}
+
+}  // namespace thinpipe
+#endif  // HWY_ONCE
