@@ -99,6 +99,17 @@ TEST(Description, ReadsStructsThatHaveGrown) {
   EXPECT_EQ(describe_plugin(&plugin, "a.so")[1].name, "second");
 }
 
+/// Every case is refused with `place` and what it says.
+void expect_said(const std::vector<Case>& cases, const std::string& place) {
+  for (const Case& wrong : cases) {
+    Description description;
+    wrong.spoil(description);
+    EXPECT_THAT(
+        testing::error_of<InputError>([&] { describe_plugin(&description.plugin, "a.so"); }),
+        AllOf(HasSubstr(place), HasSubstr(wrong.said)));
+  }
+}
+
 TEST(Description, WhatIsWrongWithThePlugInIsSaid) {
   const std::vector<Case> cases = {
       {"version 2 of the plug-in interface; expected 1", [](auto& d) { d.plugin.abi = 2; }},
@@ -115,13 +126,7 @@ TEST(Description, WhatIsWrongWithThePlugInIsSaid) {
       {"'3good' is not allowed", [](auto& d) { d.method.name = "3good"; }},
       {"'a:b' is not allowed", [](auto& d) { d.method.name = "a:b"; }},
       {"another method 'topk'", [](auto& d) { d.method.name = "topk"; }}};
-  for (const Case& wrong : cases) {
-    Description description;
-    wrong.spoil(description);
-    EXPECT_THAT(
-        testing::error_of<InputError>([&] { describe_plugin(&description.plugin, "a.so"); }),
-        AllOf(HasSubstr("plug-in 'a.so'"), HasSubstr(wrong.said)));
-  }
+  expect_said(cases, "plug-in 'a.so'");
   EXPECT_THAT(testing::error_of<InputError>([] { describe_plugin(nullptr, "a.so"); }),
               HasSubstr("plug-in 'a.so': it does not work with version 1"));
 }
@@ -147,13 +152,7 @@ TEST(Description, WhatIsWrongWithAMethodIsSaid) {
       {"1000 parameters", [](auto& d) { d.method.parameter_count = 1000; }},
       {"parameters are NULL", [](auto& d) { d.method.parameters = nullptr; }},
       {"memory=elephant is not allowed", [](auto& d) { d.method.memory = "elephant"; }}};
-  for (const Case& wrong : cases) {
-    Description description;
-    wrong.spoil(description);
-    EXPECT_THAT(
-        testing::error_of<InputError>([&] { describe_plugin(&description.plugin, "a.so"); }),
-        AllOf(HasSubstr("plug-in 'a.so', method 'good'"), HasSubstr(wrong.said)));
-  }
+  expect_said(cases, "plug-in 'a.so', method 'good'");
 }
 
 TEST(Description, WhatIsWrongWithAParameterIsSaid) {
@@ -183,13 +182,7 @@ TEST(Description, WhatIsWrongWithAParameterIsSaid) {
       {"'colour': it is a choice without choices",
        [](auto& d) { d.parameters[1].choices = kNoColours; }},
       {"the choice 'light red' is not allowed", [](auto& d) { d.parameters[1].choices = kBlank; }}};
-  for (const Case& wrong : cases) {
-    Description description;
-    wrong.spoil(description);
-    EXPECT_THAT(
-        testing::error_of<InputError>([&] { describe_plugin(&description.plugin, "a.so"); }),
-        AllOf(HasSubstr("plug-in 'a.so', method 'good'"), HasSubstr(wrong.said)));
-  }
+  expect_said(cases, "plug-in 'a.so', method 'good'");
 }
 
 }  // namespace

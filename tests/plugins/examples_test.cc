@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tests/compressors/support/accounts.h"
 #include "tests/compressors/support/allocations.h"
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"
@@ -106,31 +107,9 @@ TEST(Examples, InputsAreDecodedOrStillInTheResidual) {
   for (const char* spec : {"example-sign", "example-stride:n=7", "example-sign:delay=4"}) {
     SCOPED_TRACE(spec);
     const auto compressor = make_loaded(spec, kElements);
-    std::vector<double> inputs(kElements, 0.0), decoded(kElements, 0.0), scale(kElements, 0.0);
-    for (std::uint64_t step = 0; step < kSteps; ++step) {
-      const auto gradient = testing::heavy(kElements, step);
-      for (std::size_t i = 0; i < kElements; ++i) {
-        inputs[i] += static_cast<double>(gradient[i]);
-        scale[i] += std::fabs(static_cast<double>(gradient[i]));
-      }
-      if ((step + 1) % compressor->period() != 0) {
-        compressor->hold({.values = gradient, .squares = {}, .step = step});
-        continue;
-      }
-      const auto values = decode(*compressor, encode(*compressor, gradient, step).payload);
-      for (std::size_t i = 0; i < kElements; ++i) {
-        decoded[i] += static_cast<double>(values[i]);
-        scale[i] += std::fabs(static_cast<double>(values[i]));
-      }
-    }
-    std::vector<std::byte> state;
-    compressor->save_state(state);
-    std::vector<float> residual(kElements);  // the end of the state (docs/wire-format.md)
-    std::memcpy(residual.data(), state.data() + state.size() - 4 * kElements, 4 * kElements);
-    // Two roundings a step, each at most 2^-24 of what came in and went out.
-    for (std::size_t i = 0; i < kElements; ++i)
-      ASSERT_NEAR(inputs[i], decoded[i] + static_cast<double>(residual[i]),
-                  2 * static_cast<double>(kSteps) * 0x1p-24 * scale[i]);
+    const testing::Accounts accounts(*compressor, kSteps);
+    // The residual is the end of the state.
+    accounts.expect_balance(testing::floats_of_state(*compressor, kElements));
   }
 }
 

@@ -3,18 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <thread>
 
 #include "tests/exchange/thread_transport.h"
+#include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/ring_pattern.h"
 #include "workloads/trace/synthetic.h"
 
 namespace thinpipe {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Our rings over threads: what the worker does over MPI.
 RingPattern thread_ring(Mailboxes& boxes, int rank, int ranks, const Replay& replay) {
@@ -24,16 +21,12 @@ RingPattern thread_ring(Mailboxes& boxes, int rank, int ranks, const Replay& rep
 class ReplayTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "thinpipe-replay-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     SyntheticTrace what;
     what.ranks = 2;
     what.steps = 3;
     what.compute_seconds = 0;
     make_synthetic_trace(folder_ / "trace", what);
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   // Runs `steps` steps on `ranks` ranks and checks every aggregate against the mean of what each
   // rank says it sent, and the k-hat, bytes and error that it reports.
@@ -74,7 +67,7 @@ class ReplayTest : public testing::Test {
     }
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(ReplayTest, AggregatesAreTheMeanOfWhatWasSent) {

@@ -3,19 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
 #include "tests/exchange/thread_transport.h"
+#include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/ring_pattern.h"
 #include "workloads/replay/replay.h"
 #include "workloads/trace/synthetic.h"
 
 namespace thinpipe {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kRanks = 3;
 constexpr std::uint64_t kSteps = 3;
@@ -72,14 +70,10 @@ struct Outcome {
 class RoundsTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "thinpipe-rounds-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     SyntheticTrace what;
     what.compute_seconds = 0;
     make_synthetic_trace(folder_ / "trace", what);
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   Outcome run(const std::string& spec, int bad_call = 0) {
     const Trace trace(folder_ / "trace");
@@ -111,7 +105,7 @@ class RoundsTest : public testing::Test {
     return outcome;
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(RoundsTest, FactorsAreSummedInTwoRoundsAndTheRestInTheFirst) {
@@ -140,7 +134,7 @@ TEST_F(RoundsTest, VectorsAloneTakeOneRound) {
   SyntheticTrace what;
   what.compute_seconds = 0;
   what.shapes = {{20}, {300}};
-  fs::remove_all(folder_ / "trace");
+  std::filesystem::remove_all(folder_ / "trace");
   make_synthetic_trace(folder_ / "trace", what);
   const Outcome outcome = run("powersgd");
   EXPECT_EQ(outcome.calls, static_cast<int>(kSteps));

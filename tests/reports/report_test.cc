@@ -15,6 +15,7 @@
 #include "reports/markdown/markdown.h"
 #include "tests/reports/sample.h"
 #include "tests/reports/synthetic_run.h"
+#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {
@@ -112,7 +113,7 @@ TEST(Markdown, TablesKeepTheirShape) {
 }
 
 TEST(Report, WritesBothFormatsBesideTheRecords) {
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.path() / "records.jsonl") << sample::records_text(sample::synthetic_run());
   EXPECT_EQ(write_report(folder.path(), {ReportFormat::kHtml, ""}), folder.path() / "report.html");
   EXPECT_EQ(write_report(folder.path(), {ReportFormat::kMarkdown, ""}),
@@ -126,7 +127,7 @@ TEST(Report, WritesBothFormatsBesideTheRecords) {
 }
 
 TEST(Report, WithoutGnuplotMarkdownStillWorks) {
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.path() / "records.jsonl") << sample::records_text(sample::synthetic_run());
   const std::string path = getenv("PATH");
   setenv("PATH", folder.path().c_str(), 1);
@@ -137,7 +138,7 @@ TEST(Report, WithoutGnuplotMarkdownStillWorks) {
 }
 
 TEST(Report, RefusesWhatHasNothingToReport) {
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   EXPECT_THROW(write_report(folder.path(), {}), InputError);
   std::ofstream(folder.path() / "records.jsonl") << header_json(sample::header()).dump() << "\n";
   EXPECT_THROW(write_report(folder.path(), {}), InputError);
@@ -146,7 +147,7 @@ TEST(Report, RefusesWhatHasNothingToReport) {
 }
 
 TEST(Report, AnOutputThatCannotBeWrittenIsNamed) {
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.path() / "records.jsonl") << sample::records_text(sample::synthetic_run());
   try {
     write_report(folder.path(), {ReportFormat::kMarkdown, folder.path() / "no" / "report.md"});
@@ -159,7 +160,7 @@ TEST(Report, AnOutputThatCannotBeWrittenIsNamed) {
 // Whatever byte a killed run stopped at, its report renders or says that there is nothing yet.
 TEST(Report, OfATruncatedFileNeverCrashes) {
   const std::string text = sample::records_text(sample::synthetic_run({{4}, {1e7}, 1, 8, true}));
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   for (std::size_t length = 0; length <= text.size(); length += 997) {
     std::ofstream(folder.path() / "records.jsonl") << text.substr(0, length);
     try {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trace/temporary_folder.h"
+#include "tests/trace/touch.h"
 #include "tests/trace/trace_files.h"
 #include "workloads/trace/synthetic.h"
 #include "workloads/trace/trace.h"
@@ -50,17 +51,7 @@ std::string mutate(std::string text, std::size_t region, Random& random) {
 bool opens(const std::filesystem::path& folder) {
   try {
     const Trace trace(folder);
-    double sum = 0;
-    for (std::size_t step = 0; step < trace.steps(); ++step) {
-      for (std::size_t rank = 0; rank < trace.ranks(); ++rank) {
-        for (std::size_t i = 0; i < trace.tensors().size(); ++i) {
-          for (const float value : trace.gradient(rank, step, i)) sum += value;
-          for (const float value : trace.squares(rank, step, i)) sum += value;
-          sum += trace.times(rank, step).ready.at(i);
-        }
-      }
-    }
-    [[maybe_unused]] volatile double sink = sum;  // keeps the loop from being removed
+    touch_every_value(trace);
     return true;
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()), "");

@@ -120,20 +120,25 @@ TEST_P(TrainerTest, SameSeedSameGradientsBitForBit) {
 INSTANTIATE_TEST_SUITE_P(All, TrainerTest, ::testing::Values("lenet5", "charlstm", "resnet20"),
                          [](const auto& instance) { return instance.param; });
 
+/// LeNet-5 with the trainer's parameters.
+std::shared_ptr<TrainableModel> copy_of(const Trainer& trainer) {
+  const auto model = make_model("lenet5");
+  const torch::NoGradGuard no_grad;
+  const auto parameters = model->parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    parameters[i].copy_(trainer.parameters()[i]);
+  }
+  return model;
+}
+
 // The gradient handed out is that of the batch handed out, at the parameters before the step.
 TEST(Trainer, GradientsAreThoseAutogradComputesAnew) {
   use_one_thread();
   const CaptureOptions options = options_for("lenet5", 2);
   Trainer trainer(options, small_batches(options));
   for (int step = 0; step < 3; ++step) trainer.step();
-  const auto model = make_model("lenet5");
+  const auto model = copy_of(trainer);
   const auto parameters = model->parameters();
-  {
-    const torch::NoGradGuard no_grad;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      parameters[i].copy_(trainer.parameters()[i]);
-    }
-  }
   trainer.step([&](const WorkerStep& worker) {
     Carry carry;
     const auto expected = torch::autograd::grad({model->loss(worker.batch, carry)}, parameters);
@@ -148,14 +153,8 @@ TEST(Trainer, SquaresAreThoseOfEverySamplesGradient) {
   const CaptureOptions options = options_for("lenet5", 1);
   Trainer trainer(options, small_batches(options));
   for (int step = 0; step < 3; ++step) trainer.step();
-  const auto model = make_model("lenet5");
+  const auto model = copy_of(trainer);
   const auto parameters = model->parameters();
-  {
-    const torch::NoGradGuard no_grad;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      parameters[i].copy_(trainer.parameters()[i]);
-    }
-  }
   trainer.step([&](const WorkerStep& worker) {
     const auto squares = trainer.squares(worker.batch);
     std::vector<torch::Tensor> expected(parameters.size());

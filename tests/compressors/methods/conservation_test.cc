@@ -3,10 +3,9 @@
 // that can have the residual memory, whatever memory it has by itself.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <set>
 
-#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/accounts.h"
 #include "tests/compressors/support/methods.h"
 
 namespace thinpipe {
@@ -46,48 +45,13 @@ std::vector<Spec> specs_with_residual() {
   return specs;
 }
 
-/// Of one element over all steps.
-struct Account {
-  double in = 0;
-  double out = 0;
-  double magnitudes = 0;  // of everything that came in or went out
-};
-
 TEST(Conservation, OfEveryMethodThatCanHaveAResidual) {
   std::set<std::string> names;
   for (const Spec& spec : specs_with_residual()) {
     SCOPED_TRACE(spec.to_string());
     const auto compressor = testing::make(spec.to_string(), kElements);
-    std::vector<Account> accounts(kElements);
-    double sent = 0;
-    for (std::uint64_t step = 0; step < kSteps; ++step) {
-      const auto gradient = testing::heavy(kElements, 100 + step);
-      for (std::size_t i = 0; i < kElements; ++i) {
-        accounts[i].in += static_cast<double>(gradient[i]);
-        accounts[i].magnitudes += std::fabs(static_cast<double>(gradient[i]));
-      }
-      if ((step + 1) % compressor->period() != 0) {
-        compressor->hold({.values = gradient, .squares = {}, .step = step});
-        continue;
-      }
-      const auto values =
-          testing::decode(*compressor, testing::encode(*compressor, gradient, step).payload);
-      for (std::size_t i = 0; i < kElements; ++i) {
-        accounts[i].out += static_cast<double>(values[i]);
-        accounts[i].magnitudes += std::fabs(static_cast<double>(values[i]));
-        sent += std::fabs(static_cast<double>(values[i]));
-      }
-    }
-    const auto residual = compressor->residual();
-    ASSERT_EQ(residual.size(), kElements);
-    for (std::size_t i = 0; i < kElements; ++i) {
-      // Two roundings a step, each at most 2^-24 of what the residual holds, which is never more
-      // than everything that came in and went out.
-      ASSERT_NEAR(accounts[i].in, accounts[i].out + static_cast<double>(residual[i]),
-                  2 * static_cast<double>(kSteps) * 0x1p-24 * accounts[i].magnitudes)
-          << i;
-    }
-    EXPECT_GT(sent, 0);
+    const testing::Accounts accounts(*compressor, kSteps, 100);
+    accounts.expect_balance(compressor->residual());
     names.insert(spec.name);
   }
   // Every method but those that have no memory at all.

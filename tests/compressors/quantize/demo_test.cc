@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <numbers>
 
 #include "compressors/registry.h"
+#include "tests/compressors/support/accounts.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
 
@@ -128,29 +128,10 @@ TEST(Demo, InputsAreDecodedOrStillInTheMemory) {
   constexpr std::size_t kRows = 70;
   constexpr std::size_t kColumns = 50;
   for (const char* spec : {"demo:decay=1", "demo:decay=1,values=sign", "demo:decay=1,chunk=16"}) {
+    SCOPED_TRACE(spec);
     const auto compressor = make(spec, {kRows, kColumns});
-    std::vector<double> inputs(kRows * kColumns, 0.0);
-    std::vector<double> decoded(inputs);
-    std::vector<double> scale(inputs);
-    for (std::uint64_t step = 0; step < 100; ++step) {
-      const auto gradient = testing::heavy(inputs.size(), step);
-      const auto values = decode(*compressor, encode(*compressor, gradient, step).payload);
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        inputs[i] += static_cast<double>(gradient[i]);
-        decoded[i] += static_cast<double>(values[i]);
-        scale[i] +=
-            std::fabs(static_cast<double>(gradient[i])) + std::fabs(static_cast<double>(values[i]));
-      }
-    }
-    std::vector<std::byte> state;
-    compressor->save_state(state);
-    std::vector<float> left(inputs.size());
-    std::memcpy(left.data(), state.data() + state.size() - left.size() * sizeof(float),
-                left.size() * sizeof(float));
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      ASSERT_NEAR(inputs[i], decoded[i] + static_cast<double>(left[i]), 200 * 0x1p-24 * scale[i])
-          << spec;
-    }
+    const testing::Accounts accounts(*compressor, 100);
+    accounts.expect_balance(testing::floats_of_state(*compressor, kRows * kColumns));
   }
 }
 

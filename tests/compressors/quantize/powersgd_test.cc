@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "compressors/registry.h"
+#include "tests/compressors/support/accounts.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
 
@@ -113,28 +114,10 @@ TEST(PowerSgd, WarmStartComesToTheBestApproximation) {
 TEST(PowerSgd, InputsAreDecodedOrStillInTheResidual) {
   constexpr std::size_t kElements = 60UL * 40UL;
   const auto compressor = make("powersgd:rank=2", {60, 40});
-  std::vector<double> inputs(kElements, 0.0);
-  std::vector<double> decoded(kElements, 0.0);
-  std::vector<double> scale(kElements, 0.0);
-  for (std::uint64_t step = 0; step < 100; ++step) {
-    const auto gradient = testing::heavy(kElements, step);
-    const auto values = decode(*compressor, encode(*compressor, gradient, step).payload);
-    for (std::size_t i = 0; i < kElements; ++i) {
-      inputs[i] += static_cast<double>(gradient[i]);
-      decoded[i] += static_cast<double>(values[i]);
-      scale[i] +=
-          std::fabs(static_cast<double>(gradient[i])) + std::fabs(static_cast<double>(values[i]));
-    }
-  }
-  // The residual is the state's floats before those of q, at its end.
-  std::vector<std::byte> state;
-  compressor->save_state(state);
-  std::vector<float> residual(kElements);
-  std::memcpy(residual.data(), state.data() + state.size() - (kElements + 2UL * 40) * sizeof(float),
-              kElements * sizeof(float));
-  for (std::size_t i = 0; i < kElements; ++i) {
-    ASSERT_NEAR(inputs[i], decoded[i] + static_cast<double>(residual[i]), 200 * 0x1p-24 * scale[i]);
-  }
+  const testing::Accounts accounts(*compressor, 100);
+  // Before the floats of q, at the end of the state.
+  const auto residual = testing::floats_of_state(*compressor, kElements, 2UL * 40 * sizeof(float));
+  accounts.expect_balance(residual);
 }
 
 TEST(PowerSgd, FirstFactorIsTheSameForAllWorkers) {

@@ -17,6 +17,7 @@
 #include "tests/reports/markup.h"
 #include "tests/reports/sample.h"
 #include "tests/reports/synthetic_run.h"
+#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {
@@ -31,7 +32,7 @@ class WithoutGnuplot {
   ~WithoutGnuplot() { setenv("PATH", path_.c_str(), 1); }
 
  private:
-  sample::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   std::string path_;
 };
 
@@ -72,7 +73,7 @@ TEST(Gnuplot, WithoutItTheMessageSaysWhatToInstall) {
 TEST(Gnuplot, QuotedTextStaysText) {
   // A quote that ended the string would let `system` run.
   const std::string hostile = "'; system 'touch injected'; print '\nquit\n$x`touch injected`";
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
   const std::string output = run_gnuplot("set print '-'\nprint " + gnuplot_quoted(hostile) + "\n");

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "tests/reports/sample.h"
+#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {
@@ -204,7 +205,7 @@ TEST(Reader, ImpossibleValuesAreRefused) {
 }
 
 TEST(Reader, AMissingFileIsNamed) {
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   try {
     read_records(folder.path());
     FAIL();

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "reports/record/reader.h"
 #include "tests/reports/sample.h"
+#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {
@@ -28,7 +29,7 @@ std::string contents(const std::filesystem::path& file) {
 }
 
 TEST(Writer, RoundTrip) {
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   Point point = sample::point("topk:ratio=0.1", 1e8, 1, {0.1, std::nan(""), 1.0 / 3});
   point.status = Status::kInvalid;
   point.reasons = {"idle \"CPU\"\n\xc3\xa9"};
@@ -47,7 +48,7 @@ TEST(Writer, RoundTrip) {
 }
 
 TEST(Writer, InvalidUtf8IsReplacedAndDoesNotStopTheRun) {
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   Point point = sample::point("none", 1e8, 0, {0.1});
   point.reasons = {"bad \xff byte"};
   RecordWriter writer(folder.path(), Mode::kCreate);
@@ -58,7 +59,7 @@ TEST(Writer, InvalidUtf8IsReplacedAndDoesNotStopTheRun) {
 }
 
 TEST(Writer, CreateRefusesRecordsAndResumeContinuesThem) {
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   {
     RecordWriter writer(folder.path(), Mode::kResume);  // nothing there: created
     writer.append(sample::header());
@@ -76,7 +77,7 @@ TEST(Writer, CreateRefusesRecordsAndResumeContinuesThem) {
 
 // Whatever byte a crash stopped at, resuming leaves whole records and appends after them.
 TEST(Writer, ResumesAfterACutAtEveryByte) {
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::string text = header_json(sample::header()).dump() + "\n" +
                            point_json(sample::point("none", 1e8, 0, {0.1})).dump() + "\n";
   const std::filesystem::path file = folder.path() / kRecordFileName;
@@ -94,7 +95,7 @@ TEST(Writer, ResumesAfterACutAtEveryByte) {
 }
 
 TEST(Writer, ARecordThatBreaksTheContractIsNotWritten) {
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   RecordWriter writer(folder.path(), Mode::kCreate);
   EXPECT_THROW(writer.append(sample::point("none", 1e8, 0, {0.1})), InputError);  // no header yet
   writer.append(sample::header());
@@ -107,7 +108,7 @@ TEST(Writer, ARecordThatBreaksTheContractIsNotWritten) {
 // A file-size limit stands for the full disk: the kernel writes what fits, then refuses. The
 // child's exit status tells what it saw (the limit would bind the test's own output too).
 TEST(Writer, AFullDiskLeavesWholeRecordsAndNamesTheFile) {
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const pid_t child = fork();
   if (child == 0) {
     signal(SIGXFSZ, SIG_IGN);
@@ -131,7 +132,7 @@ TEST(Writer, AFullDiskLeavesWholeRecordsAndNamesTheFile) {
 }
 
 TEST(Writer, ASecondProcessIsRefused) {
-  const sample::TemporaryFolder folder;
+  const TemporaryFolder folder;
   RecordWriter writer(folder.path(), Mode::kCreate);
   const pid_t child = fork();
   if (child == 0) {
