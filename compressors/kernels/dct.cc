@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <numbers>
 
@@ -51,41 +52,33 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::CappedTag<float, kSide>;
 
+/// Rows r to r + rows - 1 of Multiply(). As many sums side by side hide an addition's latency.
+template <std::size_t rows>
+HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT matrix, std::size_t n, std::size_t r,
+                             const float* HWY_RESTRICT in, float* HWY_RESTRICT out) {
+  const D d;
+  const float* const row = matrix + r * n;
+  for (std::size_t lane = 0; lane < kSide; lane += hn::Lanes(d)) {
+    hn::Vec<D> sums[rows];
+    for (std::size_t i = 0; i < rows; ++i) sums[i] = hn::Zero(d);
+    for (std::size_t c = 0; c < n; ++c) {
+      const auto x = hn::Load(d, in + c * kSide + lane);
+      for (std::size_t i = 0; i < rows; ++i) {
+        sums[i] = hn::Add(sums[i], hn::Mul(x, hn::Set(d, row[i * n + c])));
+      }
+    }
+    for (std::size_t i = 0; i < rows; ++i) hn::Store(sums[i], d, out + (r + i) * kSide + lane);
+  }
+}
+
 /// out[r] = sum over c < n of in[c] * m(r, c), r < n, for all lines; m(r, c) = matrix[r * n + c],
 /// or of its transpose. The cosine matrix is symmetric, so one function serves both directions.
 void Multiply(const float* HWY_RESTRICT matrix, std::size_t n, const float* HWY_RESTRICT in,
               float* HWY_RESTRICT out) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t lane = 0; lane < kSide; lane += lanes) {
-    std::size_t r = 0;
-    for (; r + 4 <= n; r += 4) {
-      const float* row = matrix + r * n;
-      auto s0 = hn::Zero(d);
-      auto s1 = s0;
-      auto s2 = s0;
-      auto s3 = s0;
-      for (std::size_t c = 0; c < n; ++c) {
-        const auto x = hn::Load(d, in + c * kSide + lane);
-        s0 = hn::Add(s0, hn::Mul(x, hn::Set(d, row[c])));
-        s1 = hn::Add(s1, hn::Mul(x, hn::Set(d, row[n + c])));
-        s2 = hn::Add(s2, hn::Mul(x, hn::Set(d, row[2 * n + c])));
-        s3 = hn::Add(s3, hn::Mul(x, hn::Set(d, row[3 * n + c])));
-      }
-      hn::Store(s0, d, out + r * kSide + lane);
-      hn::Store(s1, d, out + (r + 1) * kSide + lane);
-      hn::Store(s2, d, out + (r + 2) * kSide + lane);
-      hn::Store(s3, d, out + (r + 3) * kSide + lane);
-    }
-    for (; r < n; ++r) {
-      auto sum = hn::Zero(d);
-      for (std::size_t c = 0; c < n; ++c) {
-        const auto x = hn::Load(d, in + c * kSide + lane);
-        sum = hn::Add(sum, hn::Mul(x, hn::Set(d, matrix[r * n + c])));
-      }
-      hn::Store(sum, d, out + r * kSide + lane);
-    }
-  }
+  std::size_t r = 0;
+  for (; r + 8 <= n; r += 8) MultiplyRows<8>(matrix, n, r, in, out);
+  for (; r + 4 <= n; r += 4) MultiplyRows<4>(matrix, n, r, in, out);
+  for (; r < n; ++r) MultiplyRows<1>(matrix, n, r, in, out);
 }
 
 struct Workspace {
@@ -154,6 +147,83 @@ void Inverse(const float* cosines, std::size_t n, Workspace& work) {
   std::memcpy(work.x, work.sums, n * kSide * sizeof(float));
 }
 
+#if HWY_TARGET != HWY_SCALAR
+/// to[j * to_step + i] = from[i * from_step + j], i and j under 4.
+HWY_INLINE void Transpose4(const float* from, std::size_t from_step, float* to,
+                           std::size_t to_step) {
+  const hn::CappedTag<float, 4> d;
+  const hn::Repartition<std::uint64_t, decltype(d)> pairs;
+  const auto a = hn::LoadU(d, from);
+  const auto b = hn::LoadU(d, from + from_step);
+  const auto e = hn::LoadU(d, from + 2 * from_step);
+  const auto f = hn::LoadU(d, from + 3 * from_step);
+  const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
+  const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
+  const auto ef_low = hn::BitCast(pairs, hn::InterleaveLower(d, e, f));
+  const auto ef_high = hn::BitCast(pairs, hn::InterleaveUpper(d, e, f));
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ef_low)), d, to);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ef_low)), d, to + to_step);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ef_high)), d, to + 2 * to_step);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ef_high)), d, to + 3 * to_step);
+}
+
+bool IsWhole(const Lines& lines, std::size_t count) {
+  return count == kSide && lines.step == 1 && lines.length % 4 == 0;
+}
+#endif
+
+HWY_INLINE void CopyRow(const float* from, float* to) {
+  const D d;
+  for (std::size_t lane = 0; lane < kSide; lane += hn::Lanes(d)) {
+    hn::StoreU(hn::LoadU(d, from + lane), d, to + lane);
+  }
+}
+
+/// x = `count` lines from `base` on.
+void TakeLines(const Lines& lines, const float* base, std::size_t count, float* HWY_RESTRICT x) {
+  if (count == kSide && lines.line_step == 1) {
+    for (std::size_t i = 0; i < lines.length; ++i) CopyRow(base + i * lines.step, x + i * kSide);
+    return;
+  }
+#if HWY_TARGET != HWY_SCALAR
+  if (IsWhole(lines, count)) {
+    for (std::size_t i = 0; i < lines.length; i += 4) {
+      for (std::size_t l = 0; l < kSide; l += 4) {
+        Transpose4(base + l * lines.line_step + i, lines.line_step, x + i * kSide + l, kSide);
+      }
+    }
+    return;
+  }
+#endif
+  if (count < kSide) std::memset(x, 0, lines.length * kSide * sizeof(float));
+  for (std::size_t i = 0; i < lines.length; ++i) {
+    const float* const from = base + i * lines.step;
+    for (std::size_t l = 0; l < count; ++l) x[i * kSide + l] = from[l * lines.line_step];
+  }
+}
+
+/// The reverse.
+void PutLines(const Lines& lines, const float* HWY_RESTRICT x, std::size_t count, float* base) {
+  if (count == kSide && lines.line_step == 1) {
+    for (std::size_t i = 0; i < lines.length; ++i) CopyRow(x + i * kSide, base + i * lines.step);
+    return;
+  }
+#if HWY_TARGET != HWY_SCALAR
+  if (IsWhole(lines, count)) {
+    for (std::size_t i = 0; i < lines.length; i += 4) {
+      for (std::size_t l = 0; l < kSide; l += 4) {
+        Transpose4(x + i * kSide + l, kSide, base + l * lines.line_step + i, lines.line_step);
+      }
+    }
+    return;
+  }
+#endif
+  for (std::size_t i = 0; i < lines.length; ++i) {
+    float* const to = base + i * lines.step;
+    for (std::size_t l = 0; l < count; ++l) to[l * lines.line_step] = x[i * kSide + l];
+  }
+}
+
 void Transform(const Lines& lines, const float* cosines, bool inverse) {
   Workspace work;
   const std::size_t n = lines.length;
@@ -162,11 +232,7 @@ void Transform(const Lines& lines, const float* cosines, bool inverse) {
   for (std::size_t line = 0; line < lines.count; line += kSide) {
     const std::size_t count = std::min(kSide, lines.count - line);
     float* const base = lines.base + line * lines.line_step;
-    if (count < kSide) std::memset(work.x, 0, n * kSide * sizeof(float));
-    for (std::size_t i = 0; i < n; ++i) {
-      const float* from = base + i * lines.step;
-      for (std::size_t l = 0; l < count; ++l) work.x[i * kSide + l] = from[l * lines.line_step];
-    }
+    TakeLines(lines, base, count, work.x);
     if (inverse) {
       ScaleAll(work.x, n, first, others);
       Inverse(cosines, n, work);
@@ -174,10 +240,7 @@ void Transform(const Lines& lines, const float* cosines, bool inverse) {
       Forward(cosines, n, work);
       ScaleAll(work.x, n, first, others);
     }
-    for (std::size_t i = 0; i < n; ++i) {
-      float* to = base + i * lines.step;
-      for (std::size_t l = 0; l < count; ++l) to[l * lines.line_step] = work.x[i * kSide + l];
-    }
+    PutLines(lines, work.x, count, base);
   }
 }
 
