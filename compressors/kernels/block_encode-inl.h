@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/block_job.h"
 #include "compressors/kernels/block_lanes-inl.h"
 #include "compressors/kernels/block_scale.h"
@@ -13,7 +14,6 @@
 #include "compressors/kernels/hadamard-inl.h"
 #include "compressors/kernels/nibbles-inl.h"
 #include "compressors/kernels/vector_loop-inl.h"
-#include "hwy/cache_control.h"
 
 #if defined(THINPIPE_COMPRESSORS_KERNELS_BLOCK_ENCODE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef THINPIPE_COMPRESSORS_KERNELS_BLOCK_ENCODE_INL_H_
@@ -60,8 +60,10 @@ HWY_NOINLINE inline std::int32_t Tame(const float* x, std::size_t n, float* HWY_
   return hn::GetLane(hn::MaxOfLanes(di, most));
 }
 
-/// The greatest magnitude's bits; n is a multiple of kMinBlock. Asks for what comes a page later.
-HWY_INLINE std::int32_t MostOf(const float* x, std::size_t n, std::size_t ahead) {
+/// The greatest magnitude's bits; n is a multiple of kMinBlock. `ahead`: asks for what comes
+/// later.
+template <bool ahead>
+HWY_INLINE std::int32_t MostOf(const float* x, std::size_t n) {
   const DI di;
   const std::size_t lanes = hn::Lanes(di);
   const auto magnitude = hn::Set(di, 0x7fffffff);
@@ -69,8 +71,8 @@ HWY_INLINE std::int32_t MostOf(const float* x, std::size_t n, std::size_t ahead)
   auto m0 = hn::Zero(di);
   auto m1 = hn::Zero(di);
   for (std::size_t i = 0; i < n; i += 2 * lanes) {
-    hwy::Prefetch(bits + i + ahead);
-    hwy::Prefetch(bits + i + lanes + ahead);
+    if (ahead) ask_far_ahead(bits + i);
+    if (ahead) ask_far_ahead(bits + i + lanes);
     m0 = hn::Max(m0, hn::And(hn::LoadU(di, bits + i), magnitude));
     m1 = hn::Max(m1, hn::And(hn::LoadU(di, bits + i + lanes), magnitude));
   }
@@ -149,14 +151,14 @@ HWY_INLINE std::size_t EncodeGroup(const BlockEncoding& job, const float* c, std
   for (std::size_t b = 0; b < count; ++b) {
     const float* x = c + b * n;
     float* const values = room.values + b * n;
-    std::int32_t most = MostOf(x, n, kAhead);
+    std::int32_t most = MostOf<true>(x, n);
     if (HWY_UNLIKELY(most > kMost)) {
       most = Tame(x, n, values);
       x = values;
     }
     if constexpr (rotated) {
       Rotate(x, n, job.rotation, values);
-      most = MostOf(values, n, 0);
+      most = MostOf<false>(values, n);
       x = values;
     }
     room.from[b] = x;

@@ -37,12 +37,51 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> CounterUniform(D d, RandomKey key, std::si
   return hn::Mul(hn::ConvertTo(d, bits), hn::Set(d, 0x1p-24F));
 }
 
+/// CounterRandom() of 16 elements that begin at a multiple of 16, again and again: the first half
+/// of the hash is then a number for all 16, added to one of 16 vectors that seldom changes.
+class RowRandom {
+ public:
+  static constexpr std::size_t kRow = 16;
+
+  explicit HWY_INLINE RowRandom(RandomKey key) : key_(key) { set_low(0); }
+
+  /// For the 16 elements from `index` on, a multiple of 16; before vector().
+  HWY_INLINE void start(std::size_t index) {
+    // Of x ^ (x >> 16) only the lowest four bits differ from one lane to the next, and a product is
+    // the sum of those of the bits above and these.
+    const std::uint32_t x = static_cast<std::uint32_t>(index) ^ key_.first;
+    const std::uint32_t folded = x ^ (x >> 16);
+    if (HWY_UNLIKELY(folded % kRow != low_)) set_low(folded % kRow);
+    high_ = (folded - folded % kRow) * kHashFirst;
+  }
+  /// Elements lane, lane + 1, ... of the row.
+  template <class DU>
+  HWY_INLINE hwy::HWY_NAMESPACE::Vec<DU> vector(DU du, std::size_t lane) const {
+    namespace hn = hwy::HWY_NAMESPACE;
+    auto x = hn::Add(hn::Set(du, high_), hn::Load(du, products_ + lane));
+    x = hn::Xor(hn::Xor(x, hn::ShiftRight<15>(x)), hn::Set(du, key_.second));
+    x = hn::Mul(x, hn::Set(du, kHashSecond));
+    return hn::Xor(x, hn::ShiftRight<16>(x));
+  }
+
+ private:
+  HWY_INLINE void set_low(std::uint32_t low) {
+    low_ = low;
+    for (std::uint32_t lane = 0; lane < kRow; ++lane) products_[lane] = (low ^ lane) * kHashFirst;
+  }
+
+  alignas(64) std::uint32_t products_[kRow];
+  RandomKey key_;
+  std::uint32_t low_ = 0;
+  std::uint32_t high_ = 0;
+};
+
 /// Calls body(d, i, random) for vectors of floats that begin at element i < n, `random` holding
 /// paired_random() of `first` + i and so on; with one-lane vectors at either end.
 template <class Body>
 HWY_INLINE void ForEachRandom(std::size_t n, RandomKey key, std::size_t first, Body body) {
   namespace hn = hwy::HWY_NAMESPACE;
-  constexpr std::size_t kHalf = 16;
+  constexpr std::size_t kHalf = RowRandom::kRow;
   const hn::CappedTag<float, kHalf> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   const hn::CappedTag<float, 1> one;
@@ -52,9 +91,11 @@ HWY_INLINE void ForEachRandom(std::size_t n, RandomKey key, std::size_t first, B
   };
   std::size_t i = 0;
   for (; i < n && (first + i) % (2 * kHalf) != 0; ++i) single(i);
+  RowRandom row(key);
   for (; i + 2 * kHalf <= n; i += 2 * kHalf) {
+    row.start((first + i) / 2);
     for (std::size_t lane = 0; lane < kHalf; lane += hn::Lanes(d)) {
-      const auto random = CounterRandom(du, key, (first + i) / 2 + lane);
+      const auto random = row.vector(du, lane);
       body(d, i + lane, random);
       body(d, i + kHalf + lane, hn::RotateRight<16>(random));
     }

@@ -4,11 +4,11 @@
 
 #include <atomic>
 
+#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/half.cc"
-#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
@@ -68,7 +68,7 @@ void Pack(const float* c, std::size_t n, float* left, std::uint8_t* HWY_RESTRICT
     const hn::RebindToSigned<decltype(d)> di;
     const hn::Rebind<std::uint16_t, decltype(d)> d16;
     const auto x = hn::LoadU(d, c + i);
-    hwy::Prefetch(c + i + kAhead);
+    ask_far_ahead(c + i);
     const auto half = ToHalf<kFormat>(di, hn::BitCast(di, x));
     hn::StoreU(hn::DemoteTo(d16, half), d16, reinterpret_cast<std::uint16_t*>(halves) + i);
     StoreLeft(d, x, FromHalf<kFormat>(di, half), left, i);

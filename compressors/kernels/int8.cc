@@ -7,26 +7,18 @@
 #include <limits>
 
 #include "compressors/encode/scale.h"
+#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/keys.h"
 #include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/int8.cc"
-#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
+#include "compressors/kernels/join_bytes-inl.h"
 #include "compressors/kernels/max_key-inl.h"
 #include "compressors/kernels/vector_loop-inl.h"
-
-#ifndef THINPIPE_COMPRESSORS_KERNELS_INT8_ONCE
-#define THINPIPE_COMPRESSORS_KERNELS_INT8_ONCE
-namespace thinpipe {
-namespace {
-constexpr std::size_t kBlock = 2048;  // codes that are counted while they are in the first cache
-}  // namespace
-}  // namespace thinpipe
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
@@ -37,65 +29,91 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 std::int32_t MaxKey(const float* x, std::size_t n) { return MaxKeyOf(x, n); }
 
-HWY_INLINE std::size_t CountNonzero(const std::int8_t* codes, std::size_t n) {
-  const hn::ScalableTag<std::int8_t> d;
-  const std::size_t lanes = hn::Lanes(d);
+/// The code of x in the lowest byte; leaves the rest.
+/// `sound`: no element is more than 127 steps, but for the rounding of 1 / step.
+template <bool sound, class D>
+HWY_INLINE auto Round(D d, const float* c, std::size_t i, float step, float inverse, float* left) {
+  const hn::RebindToUnsigned<D> du;
+  const auto x = hn::LoadU(d, c + i);
+  auto y = x;
+  if (!sound) {
+    const auto infinity = hn::Set(d, std::numeric_limits<float>::infinity());
+    y = hn::IfThenElseZero(hn::Lt(hn::Abs(x), infinity), x);
+  }
+  y = hn::Mul(y, hn::Set(d, inverse));
+  if (!sound) y = hn::Max(hn::Min(y, hn::Set(d, 127.0F)), hn::Set(d, -127.0F));
+  // 1.5 * 2^23 added, the sum's unit in the last place is 1: the nearest integer, ties to even.
+  const auto shift = hn::Set(d, 12582912.0F);
+  const auto shifted = hn::Add(y, shift);
+  StoreLeft(d, x, hn::Mul(hn::Sub(shifted, shift), hn::Set(d, step)), left, i);
+  return hn::BitCast(du, shifted);
+}
+
+/// @returns how many codes are not 0. `ahead`: ask for what comes later.
+template <bool sound, bool ahead>
+HWY_INLINE std::size_t RoundAll(const float* c, std::size_t n, float step, float* left,
+                                std::int8_t* HWY_RESTRICT codes) {
+  const float inverse = step == 0 ? 0 : 1 / step;
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(codes);
   std::size_t zeros = 0;
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    zeros += hn::CountTrue(d, hn::Eq(hn::LoadU(d, codes + i), hn::Zero(d)));
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<float> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const hn::ScalableTag<std::uint8_t> d8;
+  const std::size_t lanes = hn::Lanes(d);
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    const auto code = [&](std::size_t at) HWY_ATTR {
+      if (ahead) ask_far_ahead(c + at);
+      return Round<sound>(d, c, at, step, inverse, left);
+    };
+    const auto c0 = code(i);
+    const auto c1 = code(i + lanes);
+    const auto c2 = code(i + 2 * lanes);
+    const auto c3 = code(i + 3 * lanes);
+    const auto row = JoinBytes(du, c0, c1, c2, c3);
+    zeros += hn::CountTrue(d8, hn::Eq(row, hn::Zero(d8)));
+    hn::StoreU(row, d8, bytes + i);
   }
-  for (; i < n; ++i) zeros += codes[i] == 0 ? 1 : 0;
+#endif
+  const hn::CappedTag<float, 1> one;
+  for (; i < n; ++i) {
+    bytes[i] = static_cast<std::uint8_t>(hn::GetLane(Round<sound>(one, c, i, step, inverse, left)));
+    zeros += bytes[i] == 0 ? 1 : 0;
+  }
   return n - zeros;
 }
 
-HWY_INLINE void Round(const float* c, std::size_t n, float step, float* left,
-                      std::int8_t* HWY_RESTRICT codes) {
-  const float inverse = step == 0 ? 0 : 1 / step;
-  ForEachVector(n, [&](auto d, std::size_t i) HWY_ATTR {
-    const hn::RebindToSigned<decltype(d)> di;
-    const hn::Rebind<std::int8_t, decltype(d)> d8;
-    const auto x = hn::LoadU(d, c + i);
-    hwy::Prefetch(c + i + kAhead);
-    const auto sound = hn::Lt(hn::Abs(x), hn::Set(d, std::numeric_limits<float>::infinity()));
-    const auto scaled = hn::Mul(hn::IfThenElseZero(sound, x), hn::Set(d, inverse));
-    const auto limited = hn::Max(hn::Min(scaled, hn::Set(d, 127.0F)), hn::Set(d, -127.0F));
-    // 1.5 * 2^23 added, the sum's unit in the last place is 1: the nearest integer, ties to even.
-    const auto shift = hn::Set(d, 12582912.0F);
-    const auto shifted = hn::Add(limited, shift);
-    const auto q = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, shift));
-    hn::StoreU(hn::DemoteTo(d8, q), d8, codes + i);
-    StoreLeft(d, x, hn::Mul(hn::Sub(shifted, shift), hn::Set(d, step)), left, i);
-  });
+template <bool ahead>
+HWY_INLINE std::size_t RoundAny(const float* c, std::size_t n, float step, float* left,
+                                std::int8_t* HWY_RESTRICT codes) {
+  return step < level_step(std::numeric_limits<float>::infinity(), 127)
+             ? RoundAll<true, ahead>(c, n, step, left, codes)
+             : RoundAll<false, ahead>(c, n, step, left, codes);
 }
 
 std::size_t Quantize(const float* c, std::size_t n, float step, float* left,
                      std::int8_t* HWY_RESTRICT codes) {
-  std::size_t nonzero = 0;
-  for (std::size_t at = 0; at < n; at += kBlock) {
-    const std::size_t some = std::min(kBlock, n - at);
-    Round(c + at, some, step, left == nullptr ? nullptr : left + at, codes + at);
-    nonzero += CountNonzero(codes + at, some);
-  }
-  return nonzero;
+  return RoundAny<true>(c, n, step, left, codes);
 }
 
 std::size_t Buckets(const float* c, std::size_t n, std::size_t bucket, float* left,
                     std::uint8_t* HWY_RESTRICT out) {
   const auto step_of = [&](std::size_t at) HWY_ATTR {
-    return level_step(magnitude_of(MaxKeyOf(c + at, std::min(bucket, n - at))), 127);
+    return level_step(magnitude_of(MaxKeyAhead(c + at, std::min(bucket, n - at))), 127);
   };
   std::size_t nonzero = 0;
   float next = step_of(0);
   for (std::size_t at = 0; at < n; at += bucket) {
     const std::size_t some = std::min(bucket, n - at);
     const float step = next;
-    // The next bucket's step while this one is coded: its elements arrive meanwhile.
+    // The next bucket's step while this one is coded: its elements arrive meanwhile, and it is
+    // there that what comes later is asked for.
     if (at + some < n) next = step_of(at + some);
     std::memcpy(out, &step, sizeof step);
     out += sizeof step;
-    nonzero += Quantize(c + at, some, step, left == nullptr ? nullptr : left + at,
-                        reinterpret_cast<std::int8_t*>(out));
+    nonzero += RoundAny<false>(c + at, some, step, left == nullptr ? nullptr : left + at,
+                               reinterpret_cast<std::int8_t*>(out));
     out += some;
   }
   return nonzero;

@@ -12,8 +12,9 @@ float max_magnitude(std::span<const float> x);
 
 /// codes[i] = c[i] * (1 / step) rounded, ties to even, limited to +-127; what is not finite becomes
 /// 0, and so does everything where step is 0. Where `remainder` is not empty it becomes
-/// c - step * code, 0 where that is not finite; it may be the same array as c. `step` is one of
-/// level_step(). @returns the number of codes that are not 0.
+/// c - step * code, 0 where that is not finite; it may be the same array as c.
+/// @param step  level_step() of 127 levels of c's greatest magnitude, or of a greater one
+/// @returns the number of codes that are not 0
 std::size_t int8_quantize(std::span<const float> c, float step, std::span<float> remainder,
                           std::int8_t* codes);
 

@@ -1,5 +1,5 @@
-// One random number an element decides between the level below and the one above. Codes of a block
-// are bytes in first-level cache before they are packed.
+// One random number an element decides between the level below and the one above. Codes of 2, 4 and
+// 8 bits are packed in registers; others are bytes in first-level cache before.
 #include "compressors/kernels/levels.h"
 
 #include <algorithm>
@@ -10,17 +10,18 @@
 #include <limits>
 
 #include "compressors/encode/scale.h"
+#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/keys.h"
 #include "compressors/kernels/moments.h"
 #include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/levels.cc"
-#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
 #include "compressors/kernels/counter_random-inl.h"
+#include "compressors/kernels/join_bytes-inl.h"
 #include "compressors/kernels/max_key-inl.h"
 #include "compressors/kernels/pack_codes-inl.h"
 #include "compressors/kernels/vector_loop-inl.h"
@@ -52,72 +53,131 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Codes in which a level of 0 may have its sign still.
-template <int kBits>
-HWY_INLINE void Round(const float* c, std::size_t n, float step, RandomKey key, std::size_t first,
-                      float* left, std::uint8_t* HWY_RESTRICT codes) {
+/// Code of x in the lowest bits of a lane, in which a level of 0 may have its sign still; above it
+/// lies anything. `sound`: all elements are finite.
+template <int kBits, bool sound, class D, class VU>
+HWY_INLINE VU Round(D d, const float* c, std::size_t i, float step, float inverse, VU random,
+                    float* left) {
   constexpr int kFraction = 24 - kBits;  // bits of y and u under the unit
-  const float inverse = step == 0 ? 0 : 1 / step;
-  ForEachRandom(n, key, first, [&](auto d, std::size_t i, auto random) HWY_ATTR {
-    const hn::RebindToSigned<decltype(d)> di;
-    const hn::RebindToUnsigned<decltype(d)> du;
-    const hn::Rebind<std::uint8_t, decltype(d)> d8;
-    const auto x = hn::LoadU(d, c + i);
-    hwy::Prefetch(c + i + kAhead);
-    const auto magnitude = hn::Abs(x);
-    const auto sound = hn::Lt(magnitude, hn::Set(d, std::numeric_limits<float>::infinity()));
-    const auto scaled = hn::Mul(hn::IfThenElseZero(sound, magnitude), hn::Set(d, inverse));
-    const auto limited = hn::Min(scaled, hn::Set(d, static_cast<float>(levels_of(kBits))));
-    // Of 2^(kBits-1) + y the mantissa is y, with kFraction bits under the unit.
-    const auto placed =
-        hn::BitCast(du, hn::Add(limited, hn::Set(d, static_cast<float>(1 << (kBits - 1)))));
-    const auto dithered = hn::Add(placed, hn::ShiftRight<32 - kFraction>(random));
-    const auto most = hn::Set(du, static_cast<std::uint32_t>(levels_of(kBits)));
-    const auto level = hn::And(hn::ShiftRight<kFraction>(dithered), most);
-    const auto sign = hn::ShiftRight<32 - kBits>(hn::BitCast(du, x));
-    const auto code = hn::OrAnd(level, sign, hn::Set(du, 1U << (kBits - 1)));
-    hn::StoreU(hn::TruncateTo(d8, code), d8, codes + i);
-    if (left != nullptr) {
-      const auto decoded = hn::Mul(hn::ConvertTo(d, hn::BitCast(di, level)), hn::Set(d, step));
-      StoreLeft(d, x, hn::CopySign(decoded, x), left, i);
-    }
-  });
+  const hn::RebindToSigned<D> di;
+  const hn::RebindToUnsigned<D> du;
+  const auto x = hn::LoadU(d, c + i);
+  auto magnitude = hn::Abs(x);
+  if (!sound) {
+    const auto infinity = hn::Set(d, std::numeric_limits<float>::infinity());
+    magnitude = hn::IfThenElseZero(hn::Lt(magnitude, infinity), magnitude);
+  }
+  const auto scaled = hn::Mul(magnitude, hn::Set(d, inverse));
+  const auto limited = hn::Min(scaled, hn::Set(d, static_cast<float>(levels_of(kBits))));
+  // Of 2^(kBits-1) + y the mantissa is y, with kFraction bits under the unit.
+  const auto placed =
+      hn::BitCast(du, hn::Add(limited, hn::Set(d, static_cast<float>(1 << (kBits - 1)))));
+  const auto level =
+      hn::ShiftRight<kFraction>(hn::Add(placed, hn::ShiftRight<32 - kFraction>(random)));
+  if (left != nullptr) {
+    const auto whole = hn::And(level, hn::Set(du, static_cast<std::uint32_t>(levels_of(kBits))));
+    const auto decoded = hn::Mul(hn::ConvertTo(d, hn::BitCast(di, whole)), hn::Set(d, step));
+    StoreLeft(d, x, hn::CopySign(decoded, x), left, i);
+  }
+  const auto sign = hn::ShiftRight<32 - kBits>(hn::BitCast(du, x));
+  return SelectBits(hn::Set(du, 1U << (kBits - 1)), sign, level);
 }
 
-/// Takes the signs from levels of 0. @returns how many are not.
-HWY_INLINE std::size_t DropNegativeZeros(std::uint8_t* codes, std::size_t n, int bits) {
-  const hn::ScalableTag<std::uint8_t> d;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto most = static_cast<std::uint8_t>(levels_of(bits));
+/// Takes signs from levels of 0, and what is above a code. @returns how many levels are not 0.
+template <int kBits>
+HWY_INLINE std::size_t DropNegativeZeros(std::uint8_t* codes, std::size_t n) {
+  constexpr auto kMost = static_cast<std::uint8_t>(levels_of(kBits));
+  constexpr auto kMask = static_cast<std::uint8_t>((1 << kBits) - 1);
   std::size_t zeros = 0;
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto code = hn::LoadU(d, codes + i);
-    const auto is_zero = hn::Eq(hn::And(code, hn::Set(d, most)), hn::Zero(d));
+  const auto drop = [&](auto d, std::size_t i) HWY_ATTR {
+    const auto code = hn::And(hn::LoadU(d, codes + i), hn::Set(d, kMask));
+    const auto is_zero = hn::Eq(hn::And(code, hn::Set(d, kMost)), hn::Zero(d));
     zeros += hn::CountTrue(d, is_zero);
     hn::StoreU(hn::IfThenZeroElse(is_zero, code), d, codes + i);
-  }
-  for (; i < n; ++i) {
-    if ((codes[i] & most) != 0) continue;
-    codes[i] = 0;
-    ++zeros;
-  }
+  };
+  const hn::ScalableTag<std::uint8_t> d;
+  const hn::CappedTag<std::uint8_t, 1> one;
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) drop(d, i);
+  for (; i < n; ++i) drop(one, i);
   return n - zeros;
 }
 
 template <int kBits>
 std::size_t Levels(const float* c, std::size_t n, float step, RandomKey key, std::size_t first,
                    float* left, std::uint8_t* HWY_RESTRICT codes) {
-  Round<kBits>(c, n, step, key, first, left, codes);
-  return DropNegativeZeros(codes, n, kBits);
+  const float inverse = step == 0 ? 0 : 1 / step;
+  ForEachRandom(n, key, first, [&](auto d, std::size_t i, auto random) HWY_ATTR {
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const hn::Rebind<std::uint8_t, decltype(d)> d8;
+    const auto code = Round<kBits, false>(d, c, i, step, inverse, random, left);
+    hn::StoreU(hn::TruncateTo(d8, hn::And(code, hn::Set(du, 0xffU))), d8, codes + i);
+  });
+  return DropNegativeZeros<kBits>(codes, n);
 }
 
-template <int kBits>
+#if HWY_TARGET != HWY_SCALAR
+/// Codes and packs whole rows from the front, which begin at a multiple of 32 of the tensor's
+/// elements, for codes of a power of two bits. @returns the elements done; adds to `nonzero`.
+template <int kBits, bool sound>
+HWY_INLINE std::size_t PackRows(const float* c, std::size_t n, float step, RandomKey key,
+                                std::size_t first, float* left, std::uint8_t* HWY_RESTRICT packed,
+                                std::size_t& nonzero) {
+  constexpr std::size_t kElements = 64;
+  constexpr std::size_t kHalf = RowRandom::kRow;
+  const hn::CappedTag<float, kHalf> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const hn::Repartition<std::uint8_t, decltype(d)> d8;
+  constexpr std::size_t kWidth = hn::MaxLanes(decltype(d)());
+  hn::Vec<decltype(du)> codes[kElements / kWidth];
+  const float inverse = step == 0 ? 0 : 1 / step;
+  RowRandom row(key);
+  std::size_t zeros = 0;
+  std::size_t i = 0;
+  for (; i + kElements <= n; i += kElements) {
+    for (std::size_t at = 0; at < kElements; at += 2 * kHalf) {
+      row.start((first + i + at) / 2);
+      for (std::size_t lane = 0; lane < kHalf; lane += kWidth) {
+        const std::size_t early = at + lane;
+        const std::size_t late = early + kHalf;
+        ask_far_ahead(c + i + early);
+        ask_far_ahead(c + i + late);
+        const auto random = row.vector(du, lane);
+        codes[early / kWidth] = Round<kBits, sound>(d, c, i + early, step, inverse, random, left);
+        codes[late / kWidth] =
+            Round<kBits, sound>(d, c, i + late, step, inverse, hn::RotateRight<16>(random), left);
+      }
+    }
+    for (std::size_t v = 0; v < kElements / kWidth; v += 4) {
+      auto bytes = JoinBytes(du, codes[v], codes[v + 1], codes[v + 2], codes[v + 3]);
+      bytes = hn::And(bytes, hn::Set(d8, static_cast<std::uint8_t>((1 << kBits) - 1)));
+      const auto most = hn::Set(d8, static_cast<std::uint8_t>(levels_of(kBits)));
+      const auto is_zero = hn::Eq(hn::And(bytes, most), hn::Zero(d8));
+      zeros += hn::CountTrue(d8, is_zero);
+      PackVector<kBits>(d8, hn::IfThenZeroElse(is_zero, bytes),
+                        packed + (i + v * kWidth) * kBits / 8);
+    }
+  }
+  nonzero += i - zeros;
+  return i;
+}
+#endif
+
+/// `sound`: all elements are finite.
+template <int kBits, bool sound>
 HWY_INLINE std::size_t PackBlocks(const float* c, std::size_t n, float step, RandomKey key,
                                   std::size_t first, float* left, Codes& codes,
                                   std::uint8_t* HWY_RESTRICT packed) {
   std::size_t nonzero = 0;
-  for (std::size_t at = 0; at < n; at += kBlock) {
+  std::size_t at = 0;
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (kBits == 2 || kBits == 4 || kBits == 8) {
+    if (first % 32 == 0) {
+      at = PackRows<kBits, sound>(c, n, step, key, first, left, packed, nonzero);
+    }
+  }
+#endif
+  for (; at < n; at += kBlock) {
     const std::size_t some = std::min(kBlock, n - at);
     nonzero += Levels<kBits>(c + at, some, step, key, first + at,
                              left == nullptr ? nullptr : left + at, codes.data());
@@ -173,6 +233,8 @@ std::size_t PackBuckets(const float* c, std::size_t n, std::size_t bucket, Level
         range == LevelRange::kMax ? magnitude_of(MaxKeyOf(c + at, some)) : Norm(c + at, some);
     return level_step(most, static_cast<float>(levels_of(kBits)));
   };
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float greatest = level_step(kInfinity, static_cast<float>(levels_of(kBits)));
   alignas(64) Codes codes;
   std::size_t nonzero = 0;
   float next = step_of(0);
@@ -183,8 +245,11 @@ std::size_t PackBuckets(const float* c, std::size_t n, std::size_t bucket, Level
     if (at + some < n) next = step_of(at + some);
     std::memcpy(out, &step, sizeof step);
     out += sizeof step;
-    nonzero += PackBlocks<kBits>(c + at, some, step, key, first + at,
-                                 left == nullptr ? nullptr : left + at, codes, out);
+    float* const to = left == nullptr ? nullptr : left + at;
+    // Of a bucket with a NaN or an infinity the step is 0 or the greatest.
+    nonzero += step > 0 && step < greatest
+                   ? PackBlocks<kBits, true>(c + at, some, step, key, first + at, to, codes, out)
+                   : PackBlocks<kBits, false>(c + at, some, step, key, first + at, to, codes, out);
     out += packed_size(some, kBits);
   }
   return nonzero;
@@ -222,7 +287,7 @@ std::size_t PackAny(const float* c, std::size_t n, float step, const LevelRoundi
                     float* left, std::uint8_t* packed) {
   alignas(64) Codes codes;
   return WithBits(rounding.bits, [&](auto bits) HWY_ATTR {
-    return PackBlocks<bits()>(c, n, step, rounding.key, rounding.first, left, codes, packed);
+    return PackBlocks<bits(), false>(c, n, step, rounding.key, rounding.first, left, codes, packed);
   });
 }
 

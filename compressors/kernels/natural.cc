@@ -3,11 +3,11 @@
 
 #include <atomic>
 
+#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/natural.cc"
-#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
@@ -28,7 +28,7 @@ void Pack(const float* c, std::size_t n, RandomKey key, std::size_t first, float
     const hn::RebindToUnsigned<decltype(d)> du;
     const hn::Rebind<std::uint8_t, decltype(d)> d8;
     const auto x = hn::LoadU(d, c + i);
-    hwy::Prefetch(c + i + kAhead);
+    ask_far_ahead(c + i);
     const auto bits = hn::BitCast(di, hn::Abs(x));
     const auto is_nan = hn::Gt(bits, hn::Set(di, 0x7f800000));
     const auto random = hn::BitCast(di, hn::ShiftRight<9>(CounterRandom(du, key, first + i)));

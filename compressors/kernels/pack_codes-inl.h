@@ -27,30 +27,41 @@ HWY_INLINE std::size_t UnpackVectors(const std::uint8_t*, std::size_t, int, std:
   return 0;
 }
 #else
+/// Packs a vector of codes, for kBits of 2, 4 or 8.
+template <int kBits, class D8>
+HWY_INLINE void PackVector(D8 d8, hn::Vec<D8> codes, std::uint8_t* HWY_RESTRICT packed) {
+  if constexpr (kBits == 8) {
+    hn::StoreU(codes, d8, packed);
+  } else if constexpr (kBits == 4) {
+    const hn::Repartition<std::uint16_t, D8> d;
+    const hn::Rebind<std::uint8_t, decltype(d)> half;
+    const auto pairs = hn::BitCast(d, codes);
+    const auto joined = hn::Or(pairs, hn::ShiftRight<4>(pairs));
+    hn::StoreU(hn::TruncateTo(half, joined), half, packed);
+  } else {
+    static_assert(kBits == 2);
+    const hn::Repartition<std::uint32_t, D8> d;
+    const hn::Rebind<std::uint8_t, decltype(d)> quarter;
+    const auto fours = hn::BitCast(d, codes);
+    const auto pairs = hn::Or(fours, hn::ShiftRight<6>(fours));
+    const auto joined = hn::Or(pairs, hn::ShiftRight<12>(pairs));
+    hn::StoreU(hn::TruncateTo(quarter, joined), quarter, packed);
+  }
+}
+
 /// Packs whole vectors of codes of 2 or 4 bits. @returns the codes done.
 HWY_INLINE std::size_t PackVectors(const std::uint8_t* HWY_RESTRICT codes, std::size_t n, int bits,
                                    std::uint8_t* HWY_RESTRICT packed) {
+  const hn::ScalableTag<std::uint8_t> d8;
+  const std::size_t count = hn::Lanes(d8);
   std::size_t i = 0;
   if (bits == 4) {
-    const hn::ScalableTag<std::uint16_t> d;
-    const hn::Rebind<std::uint8_t, decltype(d)> d8;
-    const hn::Repartition<std::uint8_t, decltype(d)> bytes;
-    const std::size_t count = hn::Lanes(bytes);
     for (; i + count <= n; i += count) {
-      const auto pairs = hn::BitCast(d, hn::LoadU(bytes, codes + i));
-      const auto joined = hn::Or(pairs, hn::ShiftRight<4>(pairs));
-      hn::StoreU(hn::TruncateTo(d8, joined), d8, packed + i / 2);
+      PackVector<4>(d8, hn::LoadU(d8, codes + i), packed + i / 2);
     }
   } else if (bits == 2) {
-    const hn::ScalableTag<std::uint32_t> d;
-    const hn::Rebind<std::uint8_t, decltype(d)> d8;
-    const hn::Repartition<std::uint8_t, decltype(d)> bytes;
-    const std::size_t count = hn::Lanes(bytes);
     for (; i + count <= n; i += count) {
-      const auto fours = hn::BitCast(d, hn::LoadU(bytes, codes + i));
-      const auto pairs = hn::Or(fours, hn::ShiftRight<6>(fours));
-      const auto joined = hn::Or(pairs, hn::ShiftRight<12>(pairs));
-      hn::StoreU(hn::TruncateTo(d8, joined), d8, packed + i / 4);
+      PackVector<2>(d8, hn::LoadU(d8, codes + i), packed + i / 4);
     }
   }
   return i;

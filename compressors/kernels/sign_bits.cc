@@ -8,11 +8,11 @@
 #include <cstring>
 
 #include "compressors/encode/scale.h"
+#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/sign_bits.cc"
-#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
@@ -29,15 +29,20 @@ constexpr std::size_t kBlock = 64 * kRow;  // elements between two flushes into 
 /// Parts with a sum of their own; any number of threads shares them.
 constexpr std::size_t kParts = 64;
 
-std::size_t count_bits(const std::uint8_t* bits, std::size_t bytes) {
+/// Copies bytes. @returns how many of their bits are set.
+std::size_t put_bits(const std::uint8_t* bits, std::size_t bytes, std::uint8_t* out) {
   std::size_t count = 0;
   std::size_t i = 0;
   for (; i + 8 <= bytes; i += 8) {
     std::uint64_t word = 0;
     std::memcpy(&word, bits + i, sizeof word);
+    std::memcpy(out + i, &word, sizeof word);
     count += static_cast<std::size_t>(std::popcount(word));
   }
-  for (; i < bytes; ++i) count += static_cast<std::size_t>(std::popcount(bits[i]));
+  for (; i < bytes; ++i) {
+    count += static_cast<std::size_t>(std::popcount(bits[i]));
+    out[i] = bits[i];
+  }
   return count;
 }
 
@@ -62,8 +67,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// A tree of additions in double, always the same.
 HWY_INLINE double SumLanes(const float* lanes) {
-  double sums[kLanes / 2];
-  for (std::size_t i = 0; i < kLanes / 2; ++i) sums[i] = double{lanes[i]} + double{lanes[i + 8]};
+  const hn::CappedTag<double, kLanes / 2> d;
+  const hn::Rebind<float, decltype(d)> half;
+  HWY_ALIGN double sums[kLanes / 2];
+  for (std::size_t i = 0; i < kLanes / 2; i += hn::Lanes(d)) {
+    const auto low = hn::PromoteTo(d, hn::Load(half, lanes + i));
+    const auto high = hn::PromoteTo(d, hn::Load(half, lanes + i + kLanes / 2));
+    hn::Store(hn::Add(low, high), d, sums + i);
+  }
   return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
@@ -74,6 +85,8 @@ HWY_INLINE void SignBlock(const Source& source, std::size_t begin, std::size_t n
   const hn::CappedTag<float, kLanes> d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr bool kMeans = kScale == SignScale::kMeans;
+  // Counted here and not where they go: a load from there would wait until its line has come.
+  alignas(64) std::array<std::uint8_t, kBlock / 8> block;
   HWY_ALIGN float above[kLanes];
   HWY_ALIGN float below[kLanes];
   const auto zero = hn::Zero(d);
@@ -83,12 +96,12 @@ HWY_INLINE void SignBlock(const Source& source, std::size_t begin, std::size_t n
     for (std::size_t i = lane; i < whole; i += kRow) {
       const auto a = source.load(d, begin + i);
       const auto b = source.load(d, begin + i + kLanes);
-      source.prefetch(begin + i + kAhead);
-      source.prefetch(begin + i + kLanes + kAhead);
+      source.far_ahead(begin + i);
+      source.far_ahead(begin + i + kLanes);
       const auto a_below = hn::Lt(a, zero);
       const auto b_below = hn::Lt(b, zero);
-      StoreBits(d, a_below, bits, i);
-      StoreBits(d, b_below, bits, i + kLanes);
+      StoreBits(d, a_below, block.data(), i);
+      StoreBits(d, b_below, block.data(), i + kLanes);
       p0 = hn::Add(p0, kMeans ? hn::IfThenZeroElse(a_below, a) : hn::Abs(a));
       p1 = hn::Add(p1, kMeans ? hn::IfThenZeroElse(b_below, b) : hn::Abs(b));
       if (kMeans) n0 = hn::Add(n0, hn::IfThenElseZero(a_below, a));
@@ -103,14 +116,14 @@ HWY_INLINE void SignBlock(const Source& source, std::size_t begin, std::size_t n
   for (std::size_t i = whole; i < n; ++i) {
     const auto x = source.load(one, begin + i);
     const float value = hn::GetLane(x);
-    StoreBits(one, hn::Lt(x, hn::Zero(one)), bits, i);
+    StoreBits(one, hn::Lt(x, hn::Zero(one)), block.data(), i);
     if (!kMeans) {
       sums.positive += double{std::fabs(value)};
     } else {
       (value < 0 ? sums.negative : sums.positive) += double{value};
     }
   }
-  sums.negatives += count_bits(bits, (n + 7) / 8);
+  sums.negatives += put_bits(block.data(), (n + 7) / 8, bits);
 }
 
 template <class Source>
@@ -142,7 +155,7 @@ void SignSum(const PendingSum& sum, SignScale scale, std::size_t begin, std::siz
 void Leave(const float* c, std::size_t n, float positive, float negative, float* left) {
   ForEachVector(n, [&](auto d, std::size_t i) HWY_ATTR {
     const auto x = hn::LoadU(d, c + i);
-    hwy::Prefetch(c + i + kAhead);
+    ask_far_ahead(c + i);
     const auto below = hn::Lt(x, hn::Zero(d));
     StoreLeft(d, x, hn::IfThenElse(below, hn::Set(d, negative), hn::Set(d, positive)), left, i);
   });
@@ -152,7 +165,7 @@ void Pack(const float* c, std::size_t n, float positive, float negative, float* 
           std::uint8_t* HWY_RESTRICT bits) {
   ForEachVector(n, [&](auto d, std::size_t i) HWY_ATTR {
     const auto x = hn::LoadU(d, c + i);
-    hwy::Prefetch(c + i + kAhead);
+    ask_far_ahead(c + i);
     const auto below = hn::Lt(x, hn::Zero(d));
     StoreBits(d, below, bits, i);
     StoreLeft(d, x, hn::IfThenElse(below, hn::Set(d, negative), hn::Set(d, positive)), left, i);

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 
+#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/sum.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
@@ -30,6 +31,7 @@ struct ArraySource {
   }
   HWY_INLINE float again(std::size_t i) const { return x[i]; }  ///< once loaded
   HWY_INLINE void prefetch(std::size_t i) const { hwy::Prefetch(x + i); }
+  HWY_INLINE void far_ahead(std::size_t i) const { ask_far_ahead(x + i); }
 };
 
 /// r + g, left in r.
@@ -48,6 +50,10 @@ struct SumSource {
   HWY_INLINE void prefetch(std::size_t i) const {
     hwy::Prefetch(g + i);
     hwy::Prefetch(r + i);
+  }
+  HWY_INLINE void far_ahead(std::size_t i) const {
+    ask_far_ahead(g + i);
+    ask_far_ahead(r + i);
   }
 };
 
@@ -70,6 +76,10 @@ struct ScaledSumSource {
   HWY_INLINE void prefetch(std::size_t i) const {
     hwy::Prefetch(g + i);
     hwy::Prefetch(r + i);
+  }
+  HWY_INLINE void far_ahead(std::size_t i) const {
+    ask_far_ahead(g + i);
+    ask_far_ahead(r + i);
   }
 };
 

@@ -6,12 +6,12 @@
 #include <atomic>
 #include <cmath>
 
+#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/parallel.h"
 #include "compressors/kernels/ternary.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/stochastic_ternary.cc"
-#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
@@ -40,7 +40,7 @@ std::size_t Pack(const float* c, std::size_t partition, std::size_t begin, std::
     for (std::size_t part = 0; part < kWeights.size(); ++part) {
       const std::size_t at = part * partition + i;
       const auto x = hn::LoadU(d, c + at);
-      hwy::Prefetch(c + at + kAhead);
+      ask_far_ahead(c + at);
       const auto threshold = hn::Mul(CounterUniform(d, key, at), step);
       const auto sent = hn::Lt(threshold, hn::Abs(x));
       code = hn::Add(code, hn::IfThenElseZero(sent, hn::CopySign(hn::Set(d, kWeights[part]), x)));

@@ -1,0 +1,68 @@
+// Bits of one vector among those of another; four vectors of small numbers made one of bytes. Once
+// per instruction set.
+#include <cstddef>
+#include <cstdint>
+
+#if defined(THINPIPE_COMPRESSORS_KERNELS_JOIN_BYTES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef THINPIPE_COMPRESSORS_KERNELS_JOIN_BYTES_INL_H_
+#undef THINPIPE_COMPRESSORS_KERNELS_JOIN_BYTES_INL_H_
+#else
+#define THINPIPE_COMPRESSORS_KERNELS_JOIN_BYTES_INL_H_
+#endif
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace thinpipe {
+namespace HWY_NAMESPACE {
+
+/// Every bit of `yes` where that of `mask` is set, else of `no`.
+template <class V>
+HWY_INLINE V SelectBits(V mask, V yes, V no) {
+  namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_TARGET <= HWY_AVX3
+  return hn::IfVecThenElse(mask, yes, no);  // one instruction, by bits and not by lanes
+#else
+  return hn::Or(hn::And(mask, yes), hn::AndNot(mask, no));
+#endif
+}
+
+#if HWY_TARGET != HWY_SCALAR
+/// The lowest bytes of a's lanes, then of b's, c's and d's. Whoever wants bytes of what was just
+/// computed should take them from here: a wide load of what narrow stores have written waits until
+/// these are in the cache.
+template <class DU, class V = hwy::HWY_NAMESPACE::Vec<DU>>
+HWY_INLINE auto JoinBytes(DU du, V a, V b, V c, V d) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::Repartition<std::uint8_t, DU> d8;
+  const auto ab = SelectBits(hn::Set(du, 0xffU), a, hn::ShiftLeft<8>(b));
+  const auto cd = SelectBits(hn::Set(du, 0xffU), c, hn::ShiftLeft<8>(d));
+  const auto columns = SelectBits(hn::Set(du, 0xffffU), ab, hn::ShiftLeft<16>(cd));
+  // Within a block of four lanes, four bytes of each vector come together; then the blocks' do.
+  alignas(16) static constexpr std::uint8_t kRows[16] = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                         2, 6, 10, 14, 3, 7, 11, 15};
+  const auto rows =
+      hn::BitCast(du, hn::TableLookupBytes(hn::BitCast(d8, columns), hn::LoadDup128(d8, kRows)));
+  constexpr std::size_t kBlocks = hn::MaxLanes(DU()) / 4;
+  if constexpr (kBlocks <= 1) {
+    return hn::BitCast(d8, rows);
+  } else {
+    alignas(64) static constexpr auto kOrder = [] {
+      struct {
+        std::int32_t lanes[4 * kBlocks];
+      } order = {};
+      for (std::size_t i = 0; i < 4 * kBlocks; ++i) {
+        order.lanes[i] = static_cast<std::int32_t>(i % kBlocks * 4 + i / kBlocks);
+      }
+      return order;
+    }();
+    return hn::BitCast(d8, hn::TableLookupLanes(rows, hn::SetTableIndices(du, kOrder.lanes)));
+  }
+}
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace thinpipe
+HWY_AFTER_NAMESPACE();
+
+#endif  // once per target
