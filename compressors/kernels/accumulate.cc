@@ -9,6 +9,9 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/accumulate.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
+// after it
+#include "compressors/kernels/vector_loop-inl.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,26 +21,23 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Applies `body(d, i)` to whole vectors, then element-wise with one-lane vectors to the rest.
-template <class Body>
-HWY_INLINE void for_each_vector(std::size_t n, Body body) {
-  const hn::ScalableTag<float> d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) body(d, i);
-  const hn::CappedTag<float, 1> one;
-  for (; i < n; ++i) body(one, i);
+/// Asks for the lines a page ahead of element i of every array.
+template <class... Array>
+HWY_INLINE void Ask(std::size_t i, Array... arrays) {
+  (hwy::Prefetch(arrays + i + kAhead), ...);
 }
 
 void Accumulate(const float* HWY_RESTRICT g, std::size_t n, float decay, float scale,
                 float* HWY_RESTRICT r) {
   if (decay == 1.0F && scale == 1.0F) {
-    for_each_vector(n, [&](auto d, std::size_t i) {
+    ForEachVector(n, [&](auto d, std::size_t i) {
+      Ask(i, g, r);
       hn::StoreU(hn::Add(hn::LoadU(d, r + i), hn::LoadU(d, g + i)), d, r + i);
     });
     return;
   }
-  for_each_vector(n, [&](auto d, std::size_t i) {
+  ForEachVector(n, [&](auto d, std::size_t i) {
+    Ask(i, g, r);
     const auto kept = hn::Mul(hn::Set(d, decay), hn::LoadU(d, r + i));
     const auto fresh = hn::Mul(hn::Set(d, scale), hn::LoadU(d, g + i));
     hn::StoreU(hn::Add(kept, fresh), d, r + i);
@@ -46,7 +46,8 @@ void Accumulate(const float* HWY_RESTRICT g, std::size_t n, float decay, float s
 
 void AccumulateMomentum(const float* HWY_RESTRICT g, std::size_t n, float momentum, float scale,
                         float* HWY_RESTRICT u, float* HWY_RESTRICT v) {
-  for_each_vector(n, [&](auto d, std::size_t i) {
+  ForEachVector(n, [&](auto d, std::size_t i) {
+    Ask(i, g, u, v);
     const auto fresh = hn::Mul(hn::Set(d, scale), hn::LoadU(d, g + i));
     const auto velocity = hn::Add(hn::Mul(hn::Set(d, momentum), hn::LoadU(d, u + i)), fresh);
     hn::StoreU(velocity, d, u + i);
@@ -56,7 +57,8 @@ void AccumulateMomentum(const float* HWY_RESTRICT g, std::size_t n, float moment
 
 void AccumulateNesterov(const float* HWY_RESTRICT g, std::size_t n, float momentum, float scale,
                         float* HWY_RESTRICT u, float* HWY_RESTRICT v) {
-  for_each_vector(n, [&](auto d, std::size_t i) {
+  ForEachVector(n, [&](auto d, std::size_t i) {
+    Ask(i, g, u, v);
     const auto fresh = hn::Mul(hn::Set(d, scale), hn::LoadU(d, g + i));
     const auto velocity = hn::Mul(hn::Set(d, momentum), hn::Add(hn::LoadU(d, u + i), fresh));
     hn::StoreU(velocity, d, u + i);
@@ -65,7 +67,8 @@ void AccumulateNesterov(const float* HWY_RESTRICT g, std::size_t n, float moment
 }
 
 void AddScaled(const float* HWY_RESTRICT x, std::size_t n, float factor, float* HWY_RESTRICT out) {
-  for_each_vector(n, [&](auto d, std::size_t i) {
+  ForEachVector(n, [&](auto d, std::size_t i) {
+    Ask(i, x, out);
     const auto term = hn::Mul(hn::Set(d, factor), hn::LoadU(d, x + i));
     hn::StoreU(hn::Add(hn::LoadU(d, out + i), term), d, out + i);
   });

@@ -111,8 +111,14 @@ HWY_INLINE std::size_t AppendGroup(const Source& source, std::size_t at, hn::Vec
                                    bool compress, CompactOutput out, std::size_t count) {
   for (std::size_t i = 0; i < kGroup; i += kLineFloats) source.prefetch(at + kAhead + i);
   if (compress) {
+    const std::size_t line = count / kLineFloats;
     for (std::size_t i = 0; i < kGroup; i += 64) {
       count = Append64<order>(source, at + i, below, out, count);
+    }
+    // Stores wait for their lines as well.
+    for (std::size_t i = line * kLineFloats; i + kLineFloats <= count; i += kLineFloats) {
+      hwy::Prefetch(out.positions + i + kAhead);
+      hwy::Prefetch(out.values + i + kAhead);
     }
     return count;
   }

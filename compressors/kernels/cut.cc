@@ -16,6 +16,8 @@
 // after it
 #include "compressors/kernels/compress-inl.h"
 #include "compressors/kernels/keys-inl.h"
+#include "compressors/kernels/vector_loop-inl.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_CUT_ONCE
@@ -59,6 +61,9 @@ HWY_INLINE std::size_t FilterOrder(std::int32_t below, const std::uint32_t* posi
   std::size_t kept = 0;
   std::size_t i = 0;
   for (; i + lanes <= n && kept + lanes <= out.room; i += lanes) {
+    // Stores wait for their lines longer than loads do.
+    hwy::Prefetch(to_values + kept + kAhead);
+    hwy::Prefetch(to_positions + kept + kAhead);
     const auto value = hn::LoadU(df, values + i);
     const auto position = hn::LoadU(du, positions + i);
     const auto mask = hn::Gt(Keys<order>(d, value), limit);

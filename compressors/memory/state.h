@@ -14,6 +14,8 @@ namespace thinpipe {
 
 /// Fewer scattered elements than this are not worth a second thread.
 constexpr std::size_t kMinParallelScatter = 50000;
+/// Scattered elements whose lines are asked for ahead of their turn.
+constexpr std::size_t kScatterAhead = 128;
 
 inline void save_floats(ByteWriter& out, std::span<const float> values) {
   out.put_bytes(std::as_bytes(values));
@@ -68,7 +70,9 @@ inline void subtract_sent(std::span<float> c, std::span<const std::uint32_t> pos
   const int threads = n < kMinParallelScatter ? 1 : threads_for(c.size());
   const auto parts = static_cast<std::size_t>(threads);
   parallel_parts(parts, threads, [&](std::size_t part) {
-    for (std::size_t i = n * part / parts; i < n * (part + 1) / parts; ++i) {
+    const std::size_t end = n * (part + 1) / parts;
+    for (std::size_t i = n * part / parts; i < end; ++i) {
+      if (i + kScatterAhead < end) __builtin_prefetch(c.data() + positions[i + kScatterAhead], 1);
       const float left = c[positions[i]] - decoded[i];
       c[positions[i]] = std::isfinite(left) ? left : 0.0F;
     }

@@ -2,6 +2,7 @@
 #include "compressors/select/seeded_positions.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <utility>
@@ -13,9 +14,12 @@ namespace thinpipe {
 namespace {
 
 constexpr std::size_t kWord = 64;
+/// Numbers whose words are asked for before they are set: 16 KiB of lines, in the first-level
+/// cache.
+constexpr std::size_t kBlock = 256;
 constexpr std::size_t kLineWords = 8;  ///< of a cache line: no two threads write to one
 /// Fewer numbers than these are not worth a second thread.
-constexpr std::size_t kMinParallelDraws = 50000;
+constexpr std::size_t kMinParallelDraws = 10000;
 
 class SeededCodec : public PositionCodec {
  public:
@@ -91,20 +95,29 @@ void SeededPositions::draw(std::uint32_t tag, std::size_t count) {
 
 std::size_t SeededPositions::set_drawn(SplitMix64 random, std::size_t numbers, std::size_t begin,
                                        std::size_t end) {
+  std::array<std::uint32_t, kBlock> inside;
   std::size_t fresh = 0;
-  for (std::size_t i = 0; i < numbers; ++i) {
-    const std::uint64_t at = random.below(elements_);
-    const std::size_t word = at / kWord;
-    const bool inside = word - begin < end - begin;
-    std::uint64_t& bits = bitmap_[inside ? word : begin];
-    const std::uint64_t bit = std::uint64_t{inside} << (at % kWord);
-    fresh += inside && (bits & bit) == 0 ? 1 : 0;
-    bits |= bit;
+  for (std::size_t first = 0; first < numbers; first += kBlock) {
+    std::size_t count = 0;
+    for (std::size_t i = first; i < std::min(first + kBlock, numbers); ++i) {
+      const std::uint64_t at = random.below(elements_);
+      inside[count] = static_cast<std::uint32_t>(at);
+      count += at / kWord - begin < end - begin ? 1 : 0;
+    }
+    const auto mine = std::span(inside).first(count);
+    for (std::uint32_t at : mine) __builtin_prefetch(&bitmap_[at / kWord], 1);
+    for (std::uint32_t at : mine) {
+      std::uint64_t& word = bitmap_[at / kWord];
+      const std::uint64_t bit = std::uint64_t{1} << (at % kWord);
+      fresh += (word & bit) == 0 ? 1 : 0;
+      word |= bit;
+    }
   }
   return fresh;
 }
 
 std::size_t SeededPositions::rank(std::uint64_t position) const {
+  if (position == elements_) return count_;
   std::size_t count = 0;
   const std::size_t words = position / kWord;
   for (std::size_t i = 0; i < words; ++i) {
