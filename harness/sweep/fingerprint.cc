@@ -29,4 +29,18 @@ nlohmann::json fingerprint(const std::map<std::string, std::string>& sysctls,
           {"sysctls", sysctls}};
 }
 
+nlohmann::json machine_description() {
+  const MachineState machine = read_machine("/");
+  utsname kernel = {};
+  uname(&kernel);
+  return {{"cpu", machine.cpu},
+          {"cores", machine.cores},
+          {"memory_available_bytes", machine.memory_available},
+          {"governor", machine.governor},
+          {"kernel", std::string(kernel.sysname) + " " + kernel.release},
+          {"architecture", kernel.machine},
+          {"thinpipe", THINPIPE_VERSION},
+          {"git", THINPIPE_GIT}};
+}
+
 }  // namespace thinpipe

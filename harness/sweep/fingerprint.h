@@ -12,4 +12,8 @@ namespace thinpipe {
 nlohmann::json fingerprint(const std::map<std::string, std::string>& sysctls,
                            const std::string& mpi_version, const std::string& congestion_control);
 
+/// What a rank on a machine of its own tells of it: processor, cores, memory, governor, kernel,
+/// thinpipe's version and revision.
+nlohmann::json machine_description();
+
 }  // namespace thinpipe

@@ -24,6 +24,35 @@ bool on_data_network(int descriptor) {
          (ntohl(address.sin_addr.s_addr) & kDataMask) == kDataNetwork;
 }
 
+// IPv4 or IPv6, to another machine.
+bool goes_out(int descriptor) {
+  sockaddr_storage peer = {};
+  socklen_t size = sizeof(peer);
+  if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return false;
+  if (peer.ss_family == AF_INET)
+    return ntohl(reinterpret_cast<sockaddr_in&>(peer).sin_addr.s_addr) >> 24 != 127;
+  return peer.ss_family == AF_INET6 &&
+         !IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<sockaddr_in6&>(peer).sin6_addr);
+}
+
+// Names of the congestion control of all sockets that `wanted` takes, after `prepare` has seen
+// them.
+template <typename Wanted, typename Prepare>
+std::string names_in_force(Wanted wanted, Prepare prepare) {
+  std::set<std::string> in_force;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::atoi(entry.path().filename().c_str());
+    if (!wanted(descriptor)) continue;
+    prepare(descriptor);
+    char now[16] = {};  // TCP_CA_NAME_MAX
+    socklen_t size = sizeof(now) - 1;
+    if (getsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, now, &size) == 0) in_force.insert(now);
+  }
+  std::string names;
+  for (const std::string& one : in_force) names += (names.empty() ? "" : "+") + one;
+  return names;
+}
+
 }  // namespace
 
 void connect_all(MPI_Comm communicator) {
@@ -38,19 +67,15 @@ void connect_all(MPI_Comm communicator) {
 }
 
 std::string set_congestion_control(const std::string& name) {
-  std::set<std::string> in_force;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const int descriptor = std::atoi(entry.path().filename().c_str());
-    if (!on_data_network(descriptor)) continue;
+  return names_in_force(on_data_network, [&](int descriptor) {
     setsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, name.c_str(),
                static_cast<socklen_t>(name.size()));
-    char now[16] = {};  // TCP_CA_NAME_MAX
-    socklen_t size = sizeof(now) - 1;
-    if (getsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, now, &size) == 0) in_force.insert(now);
-  }
-  std::string names;
-  for (const std::string& one : in_force) names += (names.empty() ? "" : "+") + one;
-  return names;
+  });
+}
+
+std::string congestion_control_in_force(int control) {
+  return names_in_force(
+      [&](int descriptor) { return descriptor != control && goes_out(descriptor); }, [](int) {});
 }
 
 }  // namespace thinpipe

@@ -1,11 +1,16 @@
-// thinpipe-worker CONTROL-SOCKET: one rank of a replayed job. The sweep tells it over the control
-// socket what to do;harness/launch/launch.h lists the messages.
+// thinpipe-worker CONTROL [SCRATCH]: one rank of a replayed job. The sweep tells it over the
+// control socket what to do; harness/launch/launch.h lists the messages. CONTROL is a path where
+// ranks are on emulated hosts, which share memory in SCRATCH, and tcp:... where they are on
+// machines of their own.
 #include <mpi.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,10 +18,17 @@
 #include "base/error.h"
 #include "compressors/plugin/loader.h"
 #include "compressors/simd.h"
-#include "harness/launch/message_socket.h"
+#include "harness/doctor/machine.h"
+#include "harness/launch/control_door.h"
+#include "harness/launch/processor_time.h"
+#include "harness/sweep/fingerprint.h"
+#include "harness/worker/control_watch.h"
+#include "harness/worker/projections.h"
 #include "harness/worker/shared_contributions.h"
 #include "harness/worker/sockets.h"
+#include "workloads/exchange/mpi_transport.h"
 #include "workloads/exchange/patterns.h"
+#include "workloads/exchange/ring_stream.h"
 #include "workloads/replay/replay.h"
 
 namespace thinpipe {
@@ -41,6 +53,7 @@ std::string digest(std::span<const float> values) {
 
 class Worker {
  public:
+  /// @param scratch  where ranks share memory; "" on a machine of its own
   Worker(MessageSocket socket, std::string scratch)
       : socket_(std::move(socket)), scratch_(std::move(scratch)) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
@@ -49,11 +62,15 @@ class Worker {
     int length = 0;
     MPI_Get_library_version(version, &length);
     connect_all(MPI_COMM_WORLD);
-    socket_.send({{"type", "hello"},
-                  {"rank", rank_},
-                  {"ranks", ranks_},
-                  {"mpi", version},
-                  {"congestion_control", set_congestion_control(kCongestionControl)}});
+    json hello = {{"type", "hello"}, {"rank", rank_}, {"ranks", ranks_}, {"mpi", version}};
+    if (alone()) {
+      watch_.emplace(socket_.descriptor());
+      hello["congestion_control"] = congestion_control_in_force(socket_.descriptor());
+      hello["machine"] = machine_description();
+    } else {
+      hello["congestion_control"] = set_congestion_control(kCongestionControl);
+    }
+    socket_.send(hello);
   }
 
   void serve() {
@@ -65,6 +82,7 @@ class Worker {
         if (what == "step") step(*message);
         if (what == "account") account(*message);
         if (what == "compare") compare();
+        if (what == "stream") stream(*message);
       } catch (const std::exception& error) {
         socket_.send({{"type", "error"}, {"message", error.what()}});
       }
@@ -72,6 +90,9 @@ class Worker {
   }
 
  private:
+  // On a machine that no other rank shares.
+  bool alone() const { return scratch_.empty(); }
+
   void prepare(const json& message) {
     const std::string folder = message.at("trace");
     if (!trace_ || trace_->folder() != folder) trace_ = std::make_unique<Trace>(folder);
@@ -87,16 +108,23 @@ class Worker {
     replay_ = std::make_unique<Replay>(*trace_, options, rank_, ranks_);
     replay_->prepare(message.at("steps"));
     pattern_ = make_pattern(message.at("pattern"), MPI_COMM_WORLD, replay_->message_capacity());
-    contributions_ = std::make_unique<SharedContributions>(scratch_, rank_, ranks_,
-                                                           replay_->contribution_size());
-    socket_.send({{"type", "prepared"}});
+    if (alone())
+      contribution_.assign(replay_->contribution_size(), 0);
+    else
+      contributions_ = std::make_unique<SharedContributions>(scratch_, rank_, ranks_,
+                                                             replay_->contribution_size());
+    socket_.send({{"type", "prepared"}, {"trace", trace_->identity()}});
   }
 
   void step(const json& message) {
+    const ProcessorTime processors = processor_time();
     const TransportCounters before = pattern_->counters();
     const StepReport report = replay_->step(message.at("index"), *pattern_);
     const TransportCounters after = pattern_->counters();
+    const ProcessorTime processors_after = processor_time();
     socket_.send({{"type", "stepped"},
+                  {"processors_idle", processors_after.idle - processors.idle},
+                  {"processors_all", processors_after.all - processors.all},
                   {"compute", report.compute},
                   {"late", report.late},
                   {"compress", report.compress},
@@ -114,15 +142,52 @@ class Worker {
   }
 
   void account(const json& message) {
-    if (message.at("check")) replay_->own_contribution(contributions_->own());
-    socket_.send(
-        {{"type", "accounted"}, {"relative_error", replay_->relative_error(message.at("index"))}});
+    json answer = {{"type", "accounted"},
+                   {"relative_error", replay_->relative_error(message.at("index"))}};
+    if (message.at("check")) {
+      replay_->own_contribution(alone() ? contribution_ : contributions_->own());
+      if (alone()) {
+        std::vector<std::span<const float>> pieces;
+        std::size_t from = 0;
+        for (const std::span<const float> result : replay_->results()) {
+          pieces.push_back(std::span<const float>(contribution_).subspan(from, result.size()));
+          from += result.size();
+        }
+        checked_step_ = message.at("index");
+        answer["projections"] = projections(pieces);
+      }
+    }
+    socket_.send(answer);
   }
 
   void compare() {
-    socket_.send({{"type", "compared"},
-                  {"error", contributions_->error_of(replay_->results())},
-                  {"digest", digest(replay_->aggregate())}});
+    json answer = {{"type", "compared"}, {"digest", digest(replay_->aggregate())}};
+    if (alone()) {
+      answer["projections"] = projections(replay_->results());
+      json& largest = answer["largest"] = json::array();
+      for (const std::span<const float> piece : replay_->results()) {
+        float most = 0;  // a NaN shows in the projection
+        for (const float value : piece) most = std::max(most, std::fabs(value));
+        largest.push_back(most);
+      }
+    } else {
+      answer["error"] = contributions_->error_of(replay_->results());
+    }
+    socket_.send(answer);
+  }
+
+  json projections(const std::vector<std::span<const float>>& pieces) const {
+    json all = json::array();
+    for (const std::span<const float> piece : pieces)
+      all.push_back(project(piece, checked_step_ * 1000003 + all.size()));
+    return all;
+  }
+
+  void stream(const json& message) {
+    MpiTransport transport(MPI_COMM_WORLD);
+    socket_.send({{"type", "streamed"},
+                  {"goodput", stream_round_ring(transport, {.settle = message.at("settle"),
+                                                            .seconds = message.at("seconds")})}});
   }
 
   MessageSocket socket_;
@@ -131,15 +196,18 @@ class Worker {
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<Replay> replay_;
   std::unique_ptr<Pattern> pattern_;
-  std::unique_ptr<SharedContributions> contributions_;
+  std::unique_ptr<SharedContributions> contributions_;  ///< of ranks that share memory
+  std::vector<float> contribution_;                     ///< this rank's, where they do not
+  std::uint64_t checked_step_ = 0;
+  std::optional<ControlWatch> watch_;
 };
 
 }  // namespace
 }  // namespace thinpipe
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    fmt::print(stderr, "usage: thinpipe-worker CONTROL-SOCKET SCRATCH (started by thinpipe run)\n");
+  if (argc != 2 && argc != 3) {
+    fmt::print(stderr, "usage: thinpipe-worker CONTROL [SCRATCH] (started by thinpipe run)\n");
     return thinpipe::kExitUsage;
   }
   // Waits end when they should, not up to 50 us later.
@@ -149,7 +217,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   int result = thinpipe::kExitGood;
   try {
-    thinpipe::Worker worker(thinpipe::MessageSocket::connect_to(argv[1]), argv[2]);
+    thinpipe::Worker worker(thinpipe::connect_to_sweep(argv[1]), argc == 3 ? argv[2] : "");
     worker.serve();
   } catch (const std::exception& error) {
     fmt::print(stderr, "thinpipe-worker: {}\n", error.what());
