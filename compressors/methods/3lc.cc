@@ -5,19 +5,15 @@
 namespace thinpipe {
 namespace {
 
-ParameterInfo sparsity_multiplier() {
-  ParameterInfo info = real_parameter(
-      "s", "1", "sparsity multiplier; the scale is s times the greatest magnitude", 1, 2);
-  info.exclusive_maximum = true;
-  return info;
-}
-
 const Registration kThreeLc{dense_method({
     .name = "3lc",
     .summary = "three-valued quantisation, quartic and zero-run encoding",
     .source = "Lim et al., 3LC, section 3",
     .memory = "residual",
-    .parameters = {sparsity_multiplier(), flag_parameter("zre", "true", "zero-run encoding")},
+    .parameters = {below_maximum(real_parameter(
+                       "s", "1", "sparsity multiplier; the scale is s times the greatest magnitude",
+                       1, 2)),
+                   flag_parameter("zre", "true", "zero-run encoding")},
     .quantizer =
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
           return make_ternary_quantizer(tensor.elements,

@@ -28,6 +28,16 @@ ParameterInfo real_parameter(const std::string& name, const std::string& default
   return number(Type::kReal, name, default_value, help, minimum, maximum);
 }
 
+ParameterInfo above_minimum(ParameterInfo info) {
+  info.exclusive_minimum = true;
+  return info;
+}
+
+ParameterInfo below_maximum(ParameterInfo info) {
+  info.exclusive_maximum = true;
+  return info;
+}
+
 ParameterInfo integer_parameter(const std::string& name, const std::string& default_value,
                                 const std::string& help, double minimum, double maximum) {
   return number(Type::kInteger, name, default_value, help, minimum, maximum);
@@ -47,9 +57,7 @@ ParameterInfo flag_parameter(const std::string& name, const std::string& default
 
 ParameterInfo share_parameter(const std::string& name, const std::string& default_value,
                               const std::string& help) {
-  ParameterInfo info = real_parameter(name, default_value, help, 0, 1);
-  info.exclusive_minimum = true;
-  return info;
+  return above_minimum(real_parameter(name, default_value, help, 0, 1));
 }
 
 std::vector<ParameterInfo> join(std::vector<std::vector<ParameterInfo>> lists) {

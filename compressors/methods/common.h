@@ -17,6 +17,9 @@ namespace thinpipe {
 // One parameter of each type.
 ParameterInfo real_parameter(const std::string& name, const std::string& default_value,
                              const std::string& help, double minimum, double maximum);
+/// The same without its minimum, or its maximum: values above it, or below it.
+ParameterInfo above_minimum(ParameterInfo info);
+ParameterInfo below_maximum(ParameterInfo info);
 ParameterInfo integer_parameter(const std::string& name, const std::string& default_value,
                                 const std::string& help, double minimum, double maximum);
 ParameterInfo choice_parameter(const std::string& name, const std::string& default_value,

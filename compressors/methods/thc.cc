@@ -6,14 +6,6 @@
 namespace thinpipe {
 namespace {
 
-ParameterInfo range() {
-  // Of a normal distribution, 1 in 32 lies outside 2.154 standard deviations: the paper's share p.
-  ParameterInfo info = real_parameter(
-      "range", "2.154", "root mean squares at which rotated elements are clamped", 0, 1000);
-  info.exclusive_minimum = true;
-  return info;
-}
-
 const Registration kThc{dense_method({
     .name = "thc",
     .summary = "rotated, clamped to a shared range, stochastic levels",
@@ -22,7 +14,11 @@ const Registration kThc{dense_method({
     .parameters = {choice_parameter("bits", "4", "bits an element", {"4", "8"}),
                    choice_parameter("block", "2048", "elements rotated together",
                                     {"32", "64", "128", "256", "512", "1024", "2048"}),
-                   range()},
+                   // Of a normal distribution, 1 in 32 lies outside 2.154 standard deviations: the
+                   // paper's share p.
+                   above_minimum(real_parameter(
+                       "range", "2.154", "root mean squares at which rotated elements are clamped",
+                       0, 1000))},
     .quantizer =
         [](const Parameters& parameters, const TensorInfo& tensor,
            const CompressorSettings& settings) {

@@ -1,11 +1,9 @@
 #include "harness/bench/options.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "base/error.h"
-#include "base/text.h"
 
 namespace thinpipe {
 
@@ -27,16 +25,6 @@ std::size_t parse_elements(const std::string& text) {
                      "' is not a number of elements from 1 to 1g (such as 26m, 260k, 65537)");
   }
   return static_cast<std::size_t>(elements);
-}
-
-std::vector<std::string> alternatives(const std::vector<std::string>& texts) {
-  std::vector<std::string> values;
-  for (const std::string& text : texts) {
-    for (const std::string& value : split(text, '|')) {
-      if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-    }
-  }
-  return values;
 }
 
 }  // namespace thinpipe

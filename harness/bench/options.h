@@ -37,7 +37,4 @@ struct BenchOptions {
 /// @throws InputError for anything else, for 0 and for over 10^9.
 std::size_t parse_elements(const std::string& text);
 
-/// Values and lists of values joined by '|', each once, in the order given.
-std::vector<std::string> alternatives(const std::vector<std::string>& texts);
-
 }  // namespace thinpipe

@@ -3,17 +3,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <fstream>
 
 #include "base/error.h"
-#include "compressors/registry.h"
-#include "compressors/simd.h"
 #include "harness/bench/inputs.h"
+#include "harness/commands/compressor_options.h"
 #include "harness/commands/kernel_options.h"
 #include "harness/commands/output.h"
 #include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
+#include "harness/options/alternatives.h"
 #include "harness/options/arguments.h"
 
 namespace thinpipe {
@@ -21,40 +20,9 @@ namespace {
 
 using Type = OptionInfo::Type;
 
-std::vector<Spec> compressors_of(const Arguments& arguments) {
-  std::vector<Spec> specs;
-  for (const std::string& text : arguments.texts("compressor")) {
-    for (const Spec& spec : expand_specs(text)) {
-      check_spec(spec);
-      if (std::find(specs.begin(), specs.end(), spec) == specs.end()) specs.push_back(spec);
-    }
-  }
-  return specs;
-}
-
-// Alternatives, where the other verbs take one number.
-std::vector<int> thread_counts(const Arguments& arguments) {
-  std::vector<int> threads;
-  for (const std::string& text : alternatives(arguments.texts("threads"))) {
-    std::size_t used = 0;
-    int value = 0;
-    try {
-      value = std::stoi(text, &used);
-    } catch (const std::exception&) {
-      used = std::string::npos;
-    }
-    if (used != text.size() || value < 1 || value > kMostThreads) {
-      throw InputError(fmt::format("--threads: '{}' is not a number of threads from 1 to {}", text,
-                                   kMostThreads));
-    }
-    threads.push_back(value);
-  }
-  return threads;
-}
-
 BenchOptions options_of(const Arguments& arguments) {
   BenchOptions options;
-  options.compressors = compressors_of(arguments);
+  options.compressors = all_compressors(arguments);
   if (arguments.given("trace")) {
     for (const char* other : {"size", "distribution"}) {
       if (arguments.given(other)) {
@@ -71,7 +39,8 @@ BenchOptions options_of(const Arguments& arguments) {
     options.sizes.push_back(parse_elements(text));
   }
   options.distribution = arguments.text("distribution");
-  options.threads = thread_counts(arguments);
+  options.threads =
+      count_alternatives(arguments.texts("threads"), "threads", "threads", kMostThreads);
   options.simd = alternatives(arguments.texts("simd"));
   options.residency =
       arguments.text("residency") == "cache" ? Residency::kCache : Residency::kMemory;
@@ -113,21 +82,17 @@ int run(const Arguments& arguments) {
   throw RunError(message);
 }
 
-std::vector<std::string> method_names() {
-  std::vector<std::string> names;
-  for (const MethodInfo& method : methods()) names.push_back(method.name);
-  return names;
+OptionInfo compressors_option() {
+  OptionInfo option = compressor_option(true);
+  option.required = false;
+  option.help =
+      "name:key=value,...; `|` between values gives alternatives; all methods with their defaults "
+      "when not given";
+  return option;
 }
 
 std::vector<OptionInfo> bench_options() {
-  return {{.name = "compressor",
-           .letter = 'c',
-           .value_name = "SPEC",
-           .type = Type::kText,
-           .help = "name:key=value,...; `|` between values gives alternatives; all methods with "
-                   "their defaults when not given",
-           .suggestions = method_names(),
-           .repeatable = true},
+  return {compressors_option(),
           plugin_option(),
           {.name = "size",
            .value_name = "N",

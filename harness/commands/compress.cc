@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "harness/commands/compressor_options.h"
 #include "harness/commands/file_tables.h"
 #include "harness/commands/kernel_options.h"
 #include "harness/commands/output.h"

@@ -4,47 +4,12 @@
 
 #include <algorithm>
 
-#include "base/error.h"
-#include "compressors/registry.h"
-
 namespace thinpipe {
 namespace {
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 }  // namespace
-
-OptionInfo compressor_option(bool repeatable) {
-  std::vector<std::string> names;
-  for (const MethodInfo& method : methods()) names.push_back(method.name);
-  return {.name = "compressor",
-          .letter = 'c',
-          .value_name = "SPEC",
-          .type = OptionInfo::Type::kText,
-          .help = repeatable ? "name:key=value,...; `|` between values gives alternatives; see "
-                               "`thinpipe list`"
-                             : "name:key=value,...; see `thinpipe list`",
-          .suggestions = names,
-          .required = true,
-          .repeatable = repeatable};
-}
-
-Spec one_compressor(const Arguments& arguments) {
-  Spec spec = parse_spec(arguments.text("compressor"));
-  check_spec(spec);
-  return spec;
-}
-
-std::vector<Spec> all_compressors(const Arguments& arguments) {
-  std::vector<Spec> specs;
-  for (const std::string& text : arguments.texts("compressor")) {
-    for (const Spec& spec : expand_specs(text)) {
-      check_spec(spec);
-      if (std::find(specs.begin(), specs.end(), spec) == specs.end()) specs.push_back(spec);
-    }
-  }
-  return specs;
-}
 
 OptionInfo non_finite_option() {
   return {.name = "non-finite",

@@ -1,5 +1,5 @@
-// What `compress`, `decompress` and `quality` have in common: the compressor's option, numbers in
-// tables, and JSON of values that may be missing.
+// What `compress`, `decompress` and `quality` have in common: numbers in tables, and JSON of values
+// that may be missing.
 #pragma once
 
 #include <cmath>
@@ -10,19 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include "compressors/compressor.h"
-#include "compressors/spec.h"
 #include "harness/files/finite.h"
 #include "harness/options/arguments.h"
 #include "harness/options/option.h"
 
 namespace thinpipe {
-
-/// `-c, --compressor SPEC`, required.
-OptionInfo compressor_option(bool repeatable);
-/// Its value; alternatives (`|`) are refused. @throws InputError
-Spec one_compressor(const Arguments& arguments);
-/// All values with their alternatives, each once. @throws InputError
-std::vector<Spec> all_compressors(const Arguments& arguments);
 
 /// `--non-finite error|zero`.
 OptionInfo non_finite_option();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/commands/compressor_options.h"
 #include "harness/commands/file_tables.h"
 #include "harness/commands/kernel_options.h"
 #include "harness/commands/output.h"

@@ -1,35 +1,30 @@
 // `thinpipe run`: replays a trace through compressors over throttled links.
 #include <algorithm>
 
-#include <fmt/format.h>
-
-#include "base/error.h"
-#include "base/text.h"
-#include "compressors/registry.h"
+#include "harness/commands/compressor_options.h"
 #include "harness/commands/kernel_options.h"
 #include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
+#include "harness/options/alternatives.h"
 #include "harness/options/arguments.h"
 #include "harness/sweep/sweep.h"
 
 namespace thinpipe {
 namespace {
 
+constexpr int kMostRanks = 250;  // more than a machine emulates
+
+// The dense baseline first.
 std::vector<Spec> compressors_of(const Arguments& arguments) {
-  std::vector<Spec> specs;
-  if (!arguments.flag("no-baseline")) specs.push_back(parse_spec("none"));
-  for (const std::string& text : arguments.texts("compressor"))
-    for (const Spec& spec : expand_specs(text)) {
-      check_spec(spec);
-      if (std::find(specs.begin(), specs.end(), spec) == specs.end()) specs.push_back(spec);
-    }
-  return specs;
+  if (arguments.flag("no-baseline")) return all_compressors(arguments);
+  return all_compressors(arguments, {parse_spec("none")});
 }
 
-std::vector<std::string> method_names() {
-  std::vector<std::string> names;
-  for (const MethodInfo& method : methods()) names.push_back(method.name);
-  return names;
+OptionInfo compressors_option() {
+  OptionInfo option = compressor_option(true);
+  option.required = false;
+  option.default_value = "topk:ratio=0.01";
+  return option;
 }
 
 std::vector<LinkSpec> links_of(const Arguments& arguments) {
@@ -38,23 +33,6 @@ std::vector<LinkSpec> links_of(const Arguments& arguments) {
     for (const LinkSpec& link : expand_link_specs(text))
       if (std::find(links.begin(), links.end(), link) == links.end()) links.push_back(link);
   return links;
-}
-
-std::vector<int> ranks_of(const std::string& text) {
-  std::vector<int> ranks;
-  for (const std::string& part : split(text, '|')) {
-    std::size_t used = 0;
-    int value = 0;
-    try {
-      value = std::stoi(part, &used);
-    } catch (const std::exception&) {
-      used = std::string::npos;
-    }
-    if (used != part.size() || value < 1 || value > 250)
-      throw InputError(fmt::format("--ranks: '{}' is not a number of ranks from 1 to 250", part));
-    if (std::find(ranks.begin(), ranks.end(), value) == ranks.end()) ranks.push_back(value);
-  }
-  return ranks;
 }
 
 int run(const Arguments& arguments) {
@@ -66,7 +44,7 @@ int run(const Arguments& arguments) {
   options.out = arguments.text("out");
   options.compressors = compressors_of(arguments);
   options.links = links_of(arguments);
-  options.ranks = ranks_of(arguments.text("ranks"));
+  options.ranks = count_alternatives({arguments.text("ranks")}, "ranks", "ranks", kMostRanks);
   options.repeats = static_cast<int>(arguments.integer("repeats"));
   options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
   options.steps = static_cast<std::uint64_t>(arguments.integer("steps"));
@@ -108,15 +86,7 @@ Verb run_verb() {
                .type = Type::kFolder,
                .help = "folder for records.jsonl; made if need be",
                .required = true},
-              {.name = "compressor",
-               .letter = 'c',
-               .value_name = "SPEC",
-               .type = Type::kText,
-               .default_value = "topk:ratio=0.01",
-               .help =
-                   "name:key=value,...; `|` between values gives alternatives; see `thinpipe list`",
-               .suggestions = method_names(),
-               .repeatable = true},
+              compressors_option(),
               plugin_option(),
               {.name = "link",
                .letter = 'l',

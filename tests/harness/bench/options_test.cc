@@ -21,9 +21,5 @@ TEST(BenchOptions, ElementsThatAreNone) {
   }
 }
 
-TEST(BenchOptions, AlternativesKeepTheirOrderAndComeOnce) {
-  EXPECT_EQ(alternatives({"1|2", "4", "2"}), (std::vector<std::string>{"1", "2", "4"}));
-}
-
 }  // namespace
 }  // namespace thinpipe
