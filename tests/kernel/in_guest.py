@@ -31,6 +31,7 @@ MODULES = ("veth", "bridge", "ifb", "sch_tbf", "sch_htb", "sch_netem", "sch_ingr
            "cls_u32", "cls_matchall", "act_mirred", "tcp_bbr")
 OWN_FOLDERS = ("/tmp", "/run", "/var/tmp", "/dev/shm")  # the guest's, in its memory
 POLL_SECONDS = 0.05
+LOG_LINES = 40  # of the kernel's messages, when something went wrong; --log keeps all
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 GUEST_PRIORITY = 10  # of 1 to 99: before all ordinary programs
 
@@ -232,7 +233,8 @@ def main(arguments):
     if options.log:
         pathlib.Path(options.log).write_text(console, encoding="utf-8")
     if code in (TIMED_OUT, NO_ANSWER):
-        print("in_guest: the guest's messages:\n" + console, file=sys.stderr)
+        print("in_guest: the guest's last messages:", *console.splitlines()[-LOG_LINES:], sep="\n",
+              file=sys.stderr)
     return code
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""in_guest.py keeps what its text promises. Boots four guests. Standard library only."""
+"""in_guest.py keeps what its text promises. Boots five guests. Standard library only."""
 import os
 import pathlib
 import signal
@@ -69,8 +69,15 @@ class InGuest(unittest.TestCase):
         self.assertLess(time.monotonic() - begin, 30)
         self.assertNotIn("after", output)
         self.assertIn("not done after 4 s", error)
-        self.assertIn("Linux version", error)  # what the guest's kernel said
+        self.assertIn("as init process", error)  # what the guest's kernel said
         self.assertEqual(os.listdir(self.folder.name), [])
+        self.assert_no_process_left()
+
+    def test_a_time_limit_ends_it_without_namespaces_too(self):
+        self.environment["PATH"] = "/nonexistent"  # where unshare is not
+        code, output, _ = self.run_guest("--time-limit", "4", "--", "/bin/sh", "-c",
+                                         "echo before; exec /bin/sleep 100")
+        self.assertEqual((code, output), (124, "before\n"))
         self.assert_no_process_left()
 
     def test_a_guest_that_ends_without_an_answer_is_an_error(self):
