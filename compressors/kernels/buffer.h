@@ -1,12 +1,58 @@
 // Workspace whose memory is reserved up front and touched only where it is used.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 namespace thinpipe {
+
+/// Memory that begins with a cache line; where there is much of it, with a huge page, and the
+/// system is asked for such: what is scattered over many pages of 4 KiB waits for their addresses.
+class BufferMemory {
+ public:
+  static constexpr std::size_t kLine = 64;
+  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+  static void* allocate(std::size_t bytes) {
+    const std::size_t alignment = alignment_of(bytes);
+    void* const memory = ::operator new(bytes, std::align_val_t(alignment));
+    // A request: where there are no huge pages, small ones do.
+    if (alignment == kHugePage) ::madvise(memory, bytes, MADV_HUGEPAGE);
+    return memory;
+  }
+  static void release(void* memory, std::size_t bytes) {
+    ::operator delete(memory, std::align_val_t(alignment_of(bytes)));
+  }
+
+ private:
+  static std::size_t alignment_of(std::size_t bytes) {
+    return bytes < 2 * kHugePage ? kLine : kHugePage;
+  }
+};
+
+/// For vectors of which there may be many elements.
+template <class T>
+struct LargeAllocator {
+  using value_type = T;
+
+  LargeAllocator() = default;
+  template <class U>
+  LargeAllocator(const LargeAllocator<U>& /*other*/) {}  // NOLINT(google-explicit-constructor)
+  T* allocate(std::size_t n) { return static_cast<T*>(BufferMemory::allocate(n * sizeof(T))); }
+  void deallocate(T* memory, std::size_t n) { BufferMemory::release(memory, n * sizeof(T)); }
+  template <class U>
+  bool operator==(const LargeAllocator<U>& /*other*/) const {
+    return true;
+  }
+};
+template <class T>
+using LargeVector = std::vector<T, LargeAllocator<T>>;
 
 /// An uninitialised array. Pages that nobody writes cost address space only, so a compressor can
 /// hold room for its worst case.
@@ -16,7 +62,9 @@ class Buffer {
 
  public:
   Buffer() = default;
-  explicit Buffer(std::size_t size) : data_(new T[size]), size_(size) {}
+  explicit Buffer(std::size_t size)
+      : data_(static_cast<T*>(BufferMemory::allocate(size * sizeof(T))), Release{size * sizeof(T)}),
+        size_(size) {}
 
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
@@ -27,7 +75,12 @@ class Buffer {
   std::span<const T> first(std::size_t n) const { return {data_.get(), n}; }
 
  private:
-  std::unique_ptr<T[]> data_;
+  struct Release {
+    std::size_t bytes = 0;
+    void operator()(T* memory) const { BufferMemory::release(memory, bytes); }
+  };
+
+  std::unique_ptr<T[], Release> data_;
   std::size_t size_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compressors/kernels/accumulate.h"
+#include "compressors/kernels/buffer.h"
 #include "compressors/memory/memory.h"
 #include "compressors/memory/state.h"
 
@@ -59,8 +60,8 @@ class Ef21Memory : public Memory {
   }
 
  private:
-  std::vector<float> estimate_;  ///< h
-  std::vector<float> change_;    ///< the gradients of a period, then c
+  LargeVector<float> estimate_;  ///< h
+  LargeVector<float> change_;    ///< the gradients of a period, then c
   bool held_ = false;            ///< change_ holds gradients that no exchange has seen yet
 };
 

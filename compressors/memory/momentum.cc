@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compressors/kernels/accumulate.h"
+#include "compressors/kernels/buffer.h"
 #include "compressors/memory/memory.h"
 #include "compressors/memory/state.h"
 
@@ -53,8 +54,8 @@ class MomentumMemory : public Memory {
   }
 
  private:
-  std::vector<float> velocity_;  ///< u
-  std::vector<float> sum_;       ///< v
+  LargeVector<float> velocity_;  ///< u
+  LargeVector<float> sum_;       ///< v
   MomentumOptions options_;
 };
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compressors/kernels/accumulate.h"
+#include "compressors/kernels/buffer.h"
 #include "compressors/memory/memory.h"
 #include "compressors/memory/state.h"
 
@@ -49,7 +50,7 @@ class NoMemory : public Memory {
   }
 
  private:
-  std::vector<float> sum_;  ///< of the gradients of one period
+  LargeVector<float> sum_;  ///< of the gradients of one period
   bool held_ = false;       ///< sum_ has gradients that no exchange has seen yet
   bool in_sum_ = false;     ///< the last c lay in sum_ and not in the gradient itself
 };

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compressors/kernels/accumulate.h"
+#include "compressors/kernels/buffer.h"
 #include "compressors/memory/memory.h"
 #include "compressors/memory/state.h"
 
@@ -59,7 +60,7 @@ class ResidualMemory : public Memory {
   }
 
  private:
-  std::vector<float> residual_;
+  LargeVector<float> residual_;
   float decay_;
   bool clear_;         ///< sent elements become 0, whatever was decoded
   bool held_ = false;  ///< within a period: the decay has been applied

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLine = 16;
 /// Misses under way at once; memory systems serve some ten to twenty for a core.
-constexpr std::size_t kAhead = 32;
+constexpr std::size_t kAhead = 64;
 
 /// Keys of runs of `length` neighbours, the i-th run from place(i) on, on the current threads. The
 /// last run is as long as there is room.

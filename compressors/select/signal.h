@@ -26,10 +26,12 @@ class Signal {
   /// One element, before or after the first pass.
   float at(std::size_t i) const { return pending_ ? sum_.at(i) : c_[i]; }
 
-  /// Asks for the element's cache lines, for at().
+  /// Asks for the element's cache lines, for at(): into the second-level cache, which has more
+  /// buffers for what is under way than the first.
   void prefetch(std::size_t i) const {
-    __builtin_prefetch(c_.data() + i);
-    if (pending_) __builtin_prefetch(sum_.g + i);
+    constexpr int kSecondLevel = 2;
+    __builtin_prefetch(c_.data() + i, 0, kSecondLevel);
+    if (pending_) __builtin_prefetch(sum_.g + i, 0, kSecondLevel);
   }
 
   /// All elements, in memory.
