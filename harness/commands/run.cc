@@ -39,7 +39,8 @@ int run(const Arguments& arguments) {
   SweepOptions options;
   options.plugins = load_plugins(arguments);
   options.threads = threads_of(arguments);
-  options.simd = use_simd(arguments);
+  use_simd(arguments);
+  options.simd = arguments.text("simd");
   options.trace = arguments.text("trace");
   options.out = arguments.text("out");
   options.compressors = compressors_of(arguments);

@@ -27,7 +27,8 @@ struct SweepOptions {
   bool zero_non_finite = false;
   std::string pattern = "ring";
   int threads = 1;            ///< that each rank's encode and decode may use
-  std::string simd = "best";  ///< instruction set of the ranks' kernels, as simd.h names it
+  std::string simd = "best";  ///< instruction set of the ranks' kernels (simd.h); the best is each
+                              ///< machine's own
   bool resume = false;
   std::vector<std::string> command;  ///< argv, for the records
 };

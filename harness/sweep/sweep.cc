@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "compressors/registry.h"
+#include "compressors/simd.h"
 #include "harness/launch/launch.h"
 #include "harness/programs.h"
 #include "harness/sweep/fingerprint.h"
@@ -55,7 +56,7 @@ json header_of(const SweepOptions& options, const Trace& trace, const Star& star
       {"command", options.command},
       {"seed", options.seed},
       {"threads", options.threads},
-      {"simd", options.simd},
+      {"simd", simd_target()},
       {"trace",
        {{"path", options.trace.string()},
         {"model", trace.model()},
@@ -165,12 +166,12 @@ void check_same_settings(const Records& existing, const Trace& trace, const Swee
       throw InputError(fmt::format(
           "{}: the records there are of another trace ({}, not {}); give another --out",
           existing.file.string(), header.trace.value("path", "?"), trace.folder().string()));
-    if (header.threads != options.threads || (!header.simd.empty() && header.simd != options.simd))
+    if (header.threads != options.threads || (!header.simd.empty() && header.simd != simd_target()))
       throw InputError(fmt::format(
           "{}: the records there were measured with --threads {} --simd {}, not with --threads {}"
           " --simd {}; give another --out",
           existing.file.string(), header.threads, header.simd.empty() ? "best" : header.simd,
-          options.threads, options.simd));
+          options.threads, simd_target()));
   }
 }
 
