@@ -6,13 +6,11 @@
 #include <cassert>
 
 #include "compressors/kernels/parallel.h"
+#include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/count.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
-// after it
-#include "compressors/kernels/vector_loop-inl.h"
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -46,9 +44,9 @@ void CountAbove(const float* HWY_RESTRICT x, std::size_t n, const std::int32_t* 
     c6 = hn::Sub(c6, hn::VecFromMask(d, hn::Gt(key, b6)));
     c7 = hn::Sub(c7, hn::VecFromMask(d, hn::Gt(key, b7)));
   };
-  const std::size_t stride = n / (4 * lanes) * lanes;
+  const std::size_t stride = n / (kStreams * lanes) * lanes;
   for (std::size_t i = 0; i < stride; i += lanes) {
-    for (std::size_t s = 0; s < 4; ++s) hwy::Prefetch(bits + s * stride + i + kAhead);
+    ask_rows(bits + i, stride);
     look(bits + i);
     look(bits + stride + i);
     look(bits + 2 * stride + i);
@@ -69,7 +67,7 @@ void CountAbove(const float* HWY_RESTRICT x, std::size_t n, const std::int32_t* 
   add(c5, 5);
   add(c6, 6);
   add(c7, 7);
-  for (std::size_t i = 4 * stride; i < n; ++i) {
+  for (std::size_t i = kStreams * stride; i < n; ++i) {
     const std::int32_t key = bits[i] & 0x7fffffff;
     for (std::size_t j = 0; j < kMaxLimits; ++j) counts[j] += key > below[j] ? 1 : 0;
   }

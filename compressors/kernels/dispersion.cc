@@ -5,23 +5,21 @@
 #include <array>
 #include <cmath>
 
+#include "compressors/kernels/keys.h"
 #include "compressors/kernels/parallel.h"
+#include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/dispersion.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
-// after it
-#include "compressors/kernels/vector_loop-inl.h"
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
+// once per target
+#include "compressors/kernels/max_key-inl.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_DISPERSION_ONCE
 #define THINPIPE_COMPRESSORS_KERNELS_DISPERSION_ONCE
 namespace thinpipe {
 namespace {
-constexpr std::size_t kStreams = 4;
-constexpr std::size_t kLanes = 16;  // per stream and row: one cache line
-constexpr std::size_t kPartials = kStreams * kLanes;
 /// Rows at a time: 64 of four streams are 16 KiB, which stay in the first-level cache while the
 /// lanes are worked through one vector of doubles after the other.
 constexpr std::size_t kRows = 64;
@@ -39,10 +37,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <bool magnitudes>
 HWY_INLINE void AddRowsOf(const float* HWY_RESTRICT x, std::size_t stride, std::size_t rows,
                           double* HWY_RESTRICT sums, double* HWY_RESTRICT squares) {
-  const hn::CappedTag<double, kLanes / 2> d;
+  const hn::CappedTag<double, kRowLanes / 2> d;
   const hn::Rebind<float, decltype(d)> df;
   const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t lane = 0; lane < kLanes; lane += lanes) {
+  for (std::size_t lane = 0; lane < kRowLanes; lane += lanes) {
     const auto value_at = [&](const float* at) HWY_ATTR {
       const auto value = hn::PromoteTo(d, hn::LoadU(df, at));
       if constexpr (magnitudes) {
@@ -51,16 +49,15 @@ HWY_INLINE void AddRowsOf(const float* HWY_RESTRICT x, std::size_t stride, std::
         return value;
       }
     };
-    auto s0 = hn::Load(d, sums + lane), s1 = hn::Load(d, sums + kLanes + lane),
-         s2 = hn::Load(d, sums + 2 * kLanes + lane), s3 = hn::Load(d, sums + 3 * kLanes + lane);
-    auto q0 = hn::Load(d, squares + lane), q1 = hn::Load(d, squares + kLanes + lane),
-         q2 = hn::Load(d, squares + 2 * kLanes + lane),
-         q3 = hn::Load(d, squares + 3 * kLanes + lane);
+    auto s0 = hn::Load(d, sums + lane), s1 = hn::Load(d, sums + kRowLanes + lane),
+         s2 = hn::Load(d, sums + 2 * kRowLanes + lane),
+         s3 = hn::Load(d, sums + 3 * kRowLanes + lane);
+    auto q0 = hn::Load(d, squares + lane), q1 = hn::Load(d, squares + kRowLanes + lane),
+         q2 = hn::Load(d, squares + 2 * kRowLanes + lane),
+         q3 = hn::Load(d, squares + 3 * kRowLanes + lane);
     const float* p = x + lane;
-    for (std::size_t row = 0; row < rows; ++row, p += kLanes) {
-      if (lane == 0) {
-        for (std::size_t s = 0; s < kStreams; ++s) hwy::Prefetch(p + s * stride + kAhead);
-      }
+    for (std::size_t row = 0; row < rows; ++row, p += kRowLanes) {
+      if (lane == 0) ask_rows(p, stride);
       const auto v0 = value_at(p);
       const auto v1 = value_at(p + stride);
       const auto v2 = value_at(p + 2 * stride);
@@ -75,13 +72,13 @@ HWY_INLINE void AddRowsOf(const float* HWY_RESTRICT x, std::size_t stride, std::
       q3 = hn::Add(q3, hn::Mul(v3, v3));
     }
     hn::Store(s0, d, sums + lane);
-    hn::Store(s1, d, sums + kLanes + lane);
-    hn::Store(s2, d, sums + 2 * kLanes + lane);
-    hn::Store(s3, d, sums + 3 * kLanes + lane);
+    hn::Store(s1, d, sums + kRowLanes + lane);
+    hn::Store(s2, d, sums + 2 * kRowLanes + lane);
+    hn::Store(s3, d, sums + 3 * kRowLanes + lane);
     hn::Store(q0, d, squares + lane);
-    hn::Store(q1, d, squares + kLanes + lane);
-    hn::Store(q2, d, squares + 2 * kLanes + lane);
-    hn::Store(q3, d, squares + 3 * kLanes + lane);
+    hn::Store(q1, d, squares + kRowLanes + lane);
+    hn::Store(q2, d, squares + 2 * kRowLanes + lane);
+    hn::Store(q3, d, squares + 3 * kRowLanes + lane);
   }
 }
 
@@ -94,6 +91,15 @@ void AddRows(bool magnitudes, const float* x, std::size_t stride, std::size_t ro
   }
 }
 
+/// The greatest key of the same rows, which the sums have left in the first-level cache.
+std::int32_t MaxKeyOfRows(const float* x, std::size_t stride, std::size_t rows) {
+  std::int32_t most = 0;
+  for (std::size_t stream = 0; stream < kStreams; ++stream) {
+    most = std::max(most, MaxKeyOf(x + stream * stride, rows * kRowLanes));
+  }
+  return most;
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace thinpipe
@@ -103,44 +109,65 @@ HWY_AFTER_NAMESPACE();
 namespace thinpipe {
 namespace {
 HWY_EXPORT(AddRows);
+HWY_EXPORT(MaxKeyOfRows);
 
-Dispersion dispersion_of_part(std::span<const float> x, bool magnitudes) {
+/// What is looked at.
+enum class Look { kSigned, kMagnitudes, kSignedAndMost };
+
+struct Part {
+  Dispersion sums;
+  std::int32_t max_key = 0;
+};
+
+Part part_of(std::span<const float> x, Look look) {
   alignas(64) std::array<double, kPartials> sums{};
   alignas(64) std::array<double, kPartials> squares{};
-  const std::size_t rows = x.size() / kPartials;  // per stream
-  const std::size_t stride = rows * kLanes;
-  for (std::size_t row = 0; row < rows; row += kRows) {
+  Part part;
+  const std::size_t all_rows = x.size() / kPartials;  // per stream
+  const std::size_t stride = all_rows * kRowLanes;
+  for (std::size_t row = 0; row < all_rows; row += kRows) {
+    const float* const at = x.data() + row * kRowLanes;
+    const std::size_t rows = std::min(kRows, all_rows - row);
     HWY_DYNAMIC_DISPATCH(AddRows)
-    (magnitudes, x.data() + row * kLanes, stride, std::min(kRows, rows - row), sums.data(),
-     squares.data());
+    (look == Look::kMagnitudes, at, stride, rows, sums.data(), squares.data());
+    if (look != Look::kSignedAndMost) continue;
+    part.max_key = std::max(part.max_key, HWY_DYNAMIC_DISPATCH(MaxKeyOfRows)(at, stride, rows));
   }
-  Dispersion total{.sum = 0, .squares = 0, .count = x.size()};
-  for (double sum : sums) total.sum += sum;
-  for (double sum : squares) total.squares += sum;
+  for (double sum : sums) part.sums.sum += sum;
+  for (double sum : squares) part.sums.squares += sum;
   for (float element : x.subspan(kStreams * stride)) {
-    const auto value = static_cast<double>(magnitudes ? std::fabs(element) : element);
-    total.sum += value;
-    total.squares += value * value;
+    const auto value =
+        static_cast<double>(look == Look::kMagnitudes ? std::fabs(element) : element);
+    part.sums.sum += value;
+    part.sums.squares += value * value;
+    part.max_key = std::max(part.max_key, key_of(element, KeyOrder::kMagnitude));
   }
-  return total;
+  return part;
 }
 
-Dispersion dispersion(std::span<const float> x, bool magnitudes) {
-  std::array<Dispersion, kMaxSumParts> parts;
+Spread spread_of(std::span<const float> x, Look look) {
+  std::array<Part, kMaxSumParts> parts;
   parallel_sum_parts(x.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
-    parts[part] = dispersion_of_part(x.subspan(begin, end - begin), magnitudes);
+    parts[part] = part_of(x.subspan(begin, end - begin), look);
   });
-  Dispersion total{.sum = 0, .squares = 0, .count = x.size()};
-  for (const Dispersion& part : std::span(parts).first(sum_parts(x.size()))) {
-    total.sum += part.sum;
-    total.squares += part.squares;
+  Spread total;
+  total.count = x.size();
+  std::int32_t most = 0;
+  for (const Part& part : std::span(parts).first(sum_parts(x.size()))) {
+    total.sum += part.sums.sum;
+    total.squares += part.sums.squares;
+    most = std::max(most, part.max_key);
   }
+  total.max_magnitude = magnitude_of(most);
   return total;
 }
 }  // namespace
 
-Dispersion signed_dispersion(std::span<const float> x) { return dispersion(x, false); }
-Dispersion magnitude_dispersion(std::span<const float> x) { return dispersion(x, true); }
+Dispersion signed_dispersion(std::span<const float> x) { return spread_of(x, Look::kSigned); }
+Dispersion magnitude_dispersion(std::span<const float> x) {
+  return spread_of(x, Look::kMagnitudes);
+}
+Spread signed_spread(std::span<const float> x) { return spread_of(x, Look::kSignedAndMost); }
 
 }  // namespace thinpipe
 #endif  // HWY_ONCE

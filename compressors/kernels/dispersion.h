@@ -24,4 +24,10 @@ struct Dispersion {
 Dispersion signed_dispersion(std::span<const float> x);
 Dispersion magnitude_dispersion(std::span<const float> x);
 
+struct Spread : Dispersion {
+  float max_magnitude = 0;  ///< by bits: NaN > infinity > finite; 0 when empty
+};
+/// Of the values as they are, in the same pass as the greatest magnitude.
+Spread signed_spread(std::span<const float> x);
+
 }  // namespace thinpipe

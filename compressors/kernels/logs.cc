@@ -9,22 +9,17 @@
 #include <numbers>
 
 #include "compressors/kernels/parallel.h"
+#include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/logs.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
-// after it
-#include "compressors/kernels/vector_loop-inl.h"
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_LOGS_ONCE
 #define THINPIPE_COMPRESSORS_KERNELS_LOGS_ONCE
 namespace thinpipe {
 namespace {
-constexpr std::size_t kStreams = 4;
-constexpr std::size_t kLanes = 16;  // per stream and row: one cache line
-constexpr std::size_t kPartials = kStreams * kLanes;
 /// Rows between two flushes: a product of 96 numbers under 2 is far from overflowing.
 constexpr std::size_t kRows = 96;
 constexpr std::int32_t kMagnitudeBits = 0x7fffffff;
@@ -53,14 +48,14 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 void ReadRows(const float* HWY_RESTRICT x, std::size_t stride, std::size_t rows, Block* block) {
-  const hn::CappedTag<float, kLanes> d;
+  const hn::CappedTag<float, kRowLanes> d;
   const hn::RebindToSigned<decltype(d)> di;
   const std::size_t lanes = hn::Lanes(d);
-  HWY_ALIGN std::int32_t exponents[kLanes];
-  HWY_ALIGN std::int32_t small[kLanes];
-  HWY_ALIGN std::int32_t zeros[kLanes];
+  HWY_ALIGN std::int32_t exponents[kRowLanes];
+  HWY_ALIGN std::int32_t small[kRowLanes];
+  HWY_ALIGN std::int32_t zeros[kRowLanes];
   const auto one = hn::Set(di, kOne);
-  for (std::size_t lane = 0; lane < kLanes; lane += lanes) {
+  for (std::size_t lane = 0; lane < kRowLanes; lane += lanes) {
     auto e = hn::Zero(di), few = hn::Zero(di), none = hn::Zero(di);
     auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
     auto p0 = hn::Set(d, 1.0F), p1 = p0, p2 = p0, p3 = p0;
@@ -75,10 +70,8 @@ void ReadRows(const float* HWY_RESTRICT x, std::size_t stride, std::size_t rows,
       none = hn::Sub(none, hn::VecFromMask(di, hn::Eq(key, hn::Zero(di))));
     };
     const float* p = x + lane;
-    for (std::size_t row = 0; row < rows; ++row, p += kLanes) {
-      if (lane == 0) {
-        for (std::size_t s = 0; s < kStreams; ++s) hwy::Prefetch(p + s * stride + kAhead);
-      }
+    for (std::size_t row = 0; row < rows; ++row, p += kRowLanes) {
+      if (lane == 0) ask_rows(p, stride);
       look(p, s0, p0);
       look(p + stride, s1, p1);
       look(p + 2 * stride, s2, p2);
@@ -87,20 +80,20 @@ void ReadRows(const float* HWY_RESTRICT x, std::size_t stride, std::size_t rows,
     float* sums = block->sums.data() + lane;
     float* products = block->products.data() + lane;
     hn::Store(s0, d, sums);
-    hn::Store(s1, d, sums + kLanes);
-    hn::Store(s2, d, sums + 2 * kLanes);
-    hn::Store(s3, d, sums + 3 * kLanes);
+    hn::Store(s1, d, sums + kRowLanes);
+    hn::Store(s2, d, sums + 2 * kRowLanes);
+    hn::Store(s3, d, sums + 3 * kRowLanes);
     hn::Store(p0, d, products);
-    hn::Store(p1, d, products + kLanes);
-    hn::Store(p2, d, products + 2 * kLanes);
-    hn::Store(p3, d, products + 3 * kLanes);
+    hn::Store(p1, d, products + kRowLanes);
+    hn::Store(p2, d, products + 2 * kRowLanes);
+    hn::Store(p3, d, products + 3 * kRowLanes);
     hn::Store(e, di, exponents + lane);
     hn::Store(few, di, small + lane);
     hn::Store(none, di, zeros + lane);
   }
   block->exponents = 0;
   block->small = block->zeros = 0;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+  for (std::size_t lane = 0; lane < kRowLanes; ++lane) {
     block->exponents += exponents[lane];
     block->small += static_cast<std::size_t>(small[lane]);
     block->zeros += static_cast<std::size_t>(zeros[lane]);
@@ -159,10 +152,10 @@ LogMoments log_moments_of_part(std::span<const float> x) {
   Product product;
   Block block;
   const std::size_t all_rows = x.size() / kPartials;  // per stream
-  const std::size_t stride = all_rows * kLanes;
+  const std::size_t stride = all_rows * kRowLanes;
   for (std::size_t row = 0; row < all_rows; row += kRows) {
     const std::size_t rows = std::min(kRows, all_rows - row);
-    HWY_DYNAMIC_DISPATCH(ReadRows)(x.data() + row * kLanes, stride, rows, &block);
+    HWY_DYNAMIC_DISPATCH(ReadRows)(x.data() + row * kRowLanes, stride, rows, &block);
     for (std::size_t i = 0; i < kPartials; ++i) {
       sums[i] += static_cast<double>(block.sums[i]);
       product.multiply(static_cast<double>(block.products[i]));
@@ -172,7 +165,8 @@ LogMoments log_moments_of_part(std::span<const float> x) {
     moments.nonzero -= block.zeros;
     if (block.small == block.zeros) continue;
     for (std::size_t stream = 0; stream < kStreams; ++stream) {
-      multiply_magnitudes(x.subspan(stream * stride + row * kLanes, rows * kLanes), true, product);
+      multiply_magnitudes(x.subspan(stream * stride + row * kRowLanes, rows * kRowLanes), true,
+                          product);
     }
   }
   for (double sum : sums) moments.sum_magnitude += sum;

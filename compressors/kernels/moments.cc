@@ -8,6 +8,7 @@
 
 #include "compressors/kernels/keys.h"
 #include "compressors/kernels/parallel.h"
+#include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/moments.cc"
@@ -21,14 +22,12 @@
 #define THINPIPE_COMPRESSORS_KERNELS_MOMENTS_ONCE
 namespace thinpipe {
 namespace {
-constexpr std::size_t kStreams = 4;
-constexpr std::size_t kLanes = 16;  // per stream: one vector of AVX-512, two of AVX2, four of SSE
-/// Rows of kLanes between two flushes into doubles: 128 float additions keep the relative error
+/// Rows between two flushes into doubles: 128 float additions keep the relative error
 /// of a partial sum under 128 * 2^-24 = 8e-6, and far under it in practice.
 constexpr std::size_t kRows = 128;
 /// Rows of a stream in one block: 32 KiB, as in compact.cc.
 constexpr std::size_t kBlockRows = 512;
-constexpr std::size_t kBlock = kStreams * kBlockRows * kLanes;
+constexpr std::size_t kBlock = kStreams * kBlockRows * kRowLanes;
 /// Parts with a sum of their own; any number of threads shares them.
 constexpr std::size_t kParts = 64;
 
@@ -54,20 +53,20 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class Source>
 HWY_INLINE void AddBlock(const Source& source, std::size_t begin, std::size_t rows,
                          PartMoments& moments) {
-  const hn::CappedTag<float, kLanes> d;
+  const hn::CappedTag<float, kRowLanes> d;
   const hn::RebindToSigned<decltype(d)> di;
   const std::size_t lanes = hn::Lanes(d);
-  const std::size_t stride = rows * kLanes;
-  HWY_ALIGN float partial[kStreams * kLanes];
-  HWY_ALIGN double sums[kStreams * kLanes] = {};
-  HWY_ALIGN std::int32_t keys[kLanes] = {};
+  const std::size_t stride = rows * kRowLanes;
+  HWY_ALIGN float partial[kPartials];
+  HWY_ALIGN double sums[kPartials] = {};
+  HWY_ALIGN std::int32_t keys[kRowLanes] = {};
   for (std::size_t row = 0; row < rows; row += kRows) {
     const std::size_t some = std::min(kRows, rows - row);
-    for (std::size_t lane = 0; lane < kLanes; lane += lanes) {
-      std::size_t at = begin + row * kLanes + lane;
+    for (std::size_t lane = 0; lane < kRowLanes; lane += lanes) {
+      std::size_t at = begin + row * kRowLanes + lane;
       auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
       auto m0 = hn::Load(di, keys + lane), m1 = hn::Zero(di);
-      for (std::size_t i = 0; i < some; ++i, at += kLanes) {
+      for (std::size_t i = 0; i < some; ++i, at += kRowLanes) {
         if (lane == 0) {
           for (std::size_t s = 0; s < kStreams; ++s) source.prefetch(at + s * stride + kAhead);
         }
@@ -84,12 +83,12 @@ HWY_INLINE void AddBlock(const Source& source, std::size_t begin, std::size_t ro
         m1 = hn::Max(m1, hn::Max(hn::BitCast(di, a2), hn::BitCast(di, a3)));
       }
       hn::Store(s0, d, partial + lane);
-      hn::Store(s1, d, partial + kLanes + lane);
-      hn::Store(s2, d, partial + 2 * kLanes + lane);
-      hn::Store(s3, d, partial + 3 * kLanes + lane);
+      hn::Store(s1, d, partial + kRowLanes + lane);
+      hn::Store(s2, d, partial + 2 * kRowLanes + lane);
+      hn::Store(s3, d, partial + 3 * kRowLanes + lane);
       hn::Store(hn::Max(m0, m1), di, keys + lane);
     }
-    for (std::size_t i = 0; i < kStreams * kLanes; ++i) sums[i] += static_cast<double>(partial[i]);
+    for (std::size_t i = 0; i < kPartials; ++i) sums[i] += static_cast<double>(partial[i]);
   }
   for (double sum : sums) moments.sum += sum;
   for (std::int32_t key : keys) moments.max_key = std::max(moments.max_key, key);
@@ -111,17 +110,17 @@ void AddSumBlocks(const PendingSum& sum, std::size_t begin, std::size_t blocks, 
 /// The tail of one block of four streams of `rows` rows each.
 HWY_INLINE void AddTailBlock(const float* HWY_RESTRICT x, std::size_t rows, std::int32_t limit,
                              PartMoments& moments) {
-  const hn::CappedTag<float, kLanes> d;
+  const hn::CappedTag<float, kRowLanes> d;
   const hn::RebindToSigned<decltype(d)> di;
   const std::size_t lanes = hn::Lanes(d);
-  const std::size_t stride = rows * kLanes;
+  const std::size_t stride = rows * kRowLanes;
   const auto below = hn::Set(di, just_below(limit));
-  HWY_ALIGN float partial[2 * kStreams * kLanes];
-  HWY_ALIGN double sums[2 * kStreams * kLanes] = {};
+  HWY_ALIGN float partial[2 * kPartials];
+  HWY_ALIGN double sums[2 * kPartials] = {};
   for (std::size_t row = 0; row < rows; row += kRows) {
     const std::size_t some = std::min(kRows, rows - row);
-    for (std::size_t lane = 0; lane < kLanes; lane += lanes) {
-      const float* p = x + row * kLanes + lane;
+    for (std::size_t lane = 0; lane < kRowLanes; lane += lanes) {
+      const float* p = x + row * kRowLanes + lane;
       auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
       auto q0 = hn::Zero(d), q1 = hn::Zero(d), q2 = hn::Zero(d), q3 = hn::Zero(d);
       auto n = hn::Zero(di);
@@ -133,32 +132,30 @@ HWY_INLINE void AddTailBlock(const float* HWY_RESTRICT x, std::size_t rows, std:
         squares = hn::Add(squares, hn::Mul(kept, kept));
         n = hn::Sub(n, hn::VecFromMask(di, mask));
       };
-      for (std::size_t i = 0; i < some; ++i, p += kLanes) {
-        if (lane == 0) {
-          for (std::size_t s = 0; s < kStreams; ++s) hwy::Prefetch(p + s * stride + kAhead);
-        }
+      for (std::size_t i = 0; i < some; ++i, p += kRowLanes) {
+        if (lane == 0) ask_rows(p, stride);
         add(s0, q0, p);
         add(s1, q1, p + stride);
         add(s2, q2, p + 2 * stride);
         add(s3, q3, p + 3 * stride);
       }
       hn::Store(s0, d, partial + lane);
-      hn::Store(s1, d, partial + kLanes + lane);
-      hn::Store(s2, d, partial + 2 * kLanes + lane);
-      hn::Store(s3, d, partial + 3 * kLanes + lane);
-      hn::Store(q0, d, partial + 4 * kLanes + lane);
-      hn::Store(q1, d, partial + 5 * kLanes + lane);
-      hn::Store(q2, d, partial + 6 * kLanes + lane);
-      hn::Store(q3, d, partial + 7 * kLanes + lane);
+      hn::Store(s1, d, partial + kRowLanes + lane);
+      hn::Store(s2, d, partial + 2 * kRowLanes + lane);
+      hn::Store(s3, d, partial + 3 * kRowLanes + lane);
+      hn::Store(q0, d, partial + 4 * kRowLanes + lane);
+      hn::Store(q1, d, partial + 5 * kRowLanes + lane);
+      hn::Store(q2, d, partial + 6 * kRowLanes + lane);
+      hn::Store(q3, d, partial + 7 * kRowLanes + lane);
       moments.count += static_cast<std::size_t>(hn::GetLane(hn::SumOfLanes(di, n)));
     }
-    for (std::size_t i = 0; i < 2 * kStreams * kLanes; ++i) {
+    for (std::size_t i = 0; i < 2 * kPartials; ++i) {
       sums[i] += static_cast<double>(partial[i]);
     }
   }
-  for (std::size_t i = 0; i < kStreams * kLanes; ++i) {
+  for (std::size_t i = 0; i < kPartials; ++i) {
     moments.sum += sums[i];
-    moments.squares += sums[kStreams * kLanes + i];
+    moments.squares += sums[kPartials + i];
   }
 }
 
@@ -168,13 +165,13 @@ void AddTailBlocks(const float* x, std::size_t begin, std::size_t blocks, std::s
 }
 
 void AddSquares(const float* HWY_RESTRICT x, std::size_t rows, double* HWY_RESTRICT sums) {
-  const hn::CappedTag<double, kLanes / 2> d;
+  const hn::CappedTag<double, kRowLanes / 2> d;
   const hn::Rebind<float, decltype(d)> df;
   const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t lane = 0; lane < kLanes; lane += lanes) {
+  for (std::size_t lane = 0; lane < kRowLanes; lane += lanes) {
     auto sum = hn::Load(d, sums + lane);
     for (std::size_t row = 0; row < rows; ++row) {
-      const auto value = hn::PromoteTo(d, hn::LoadU(df, x + row * kLanes + lane));
+      const auto value = hn::PromoteTo(d, hn::LoadU(df, x + row * kRowLanes + lane));
       sum = hn::Add(sum, hn::Mul(value, value));
     }
     hn::Store(sum, d, sums + lane);
@@ -205,7 +202,7 @@ PartMoments add_parts(std::size_t n, Blocks blocks, One one) {
   });
   // A block of as many whole rows as are left, then less than a row of each stream.
   const std::size_t begin = count * kBlock;
-  const std::size_t rows = (n - begin) / (kStreams * kLanes);
+  const std::size_t rows = (n - begin) / (kPartials);
   PartMoments total;
   blocks(begin, rows > 0 ? 1 : 0, rows, total);
   for (const PartMoments& part : parts) {
@@ -214,7 +211,7 @@ PartMoments add_parts(std::size_t n, Blocks blocks, One one) {
     total.count += part.count;
     total.max_key = std::max(total.max_key, part.max_key);
   }
-  for (std::size_t i = begin + rows * kStreams * kLanes; i < n; ++i) one(i, total);
+  for (std::size_t i = begin + rows * kPartials; i < n; ++i) one(i, total);
   return total;
 }
 
@@ -266,12 +263,12 @@ TailMoments tail_moments(std::span<const float> x, std::int32_t limit) {
 }
 
 double sum_of_squares(std::span<const float> x) {
-  alignas(64) std::array<double, kLanes> sums{};
-  const std::size_t rows = x.size() / kLanes;
+  alignas(64) std::array<double, kRowLanes> sums{};
+  const std::size_t rows = x.size() / kRowLanes;
   HWY_DYNAMIC_DISPATCH(AddSquares)(x.data(), rows, sums.data());
   double total = 0;
   for (double sum : sums) total += sum;
-  for (float value : x.subspan(rows * kLanes)) {
+  for (float value : x.subspan(rows * kRowLanes)) {
     total += static_cast<double>(value) * static_cast<double>(value);
   }
   return total;

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "compressors/encode/scale.h"
+#include "compressors/kernels/dispersion.h"
 #include "compressors/kernels/int8.h"
 #include "compressors/kernels/levels.h"
-#include "compressors/kernels/spread.h"
 #include "compressors/quantize/get_levels.h"
 
 namespace thinpipe {
@@ -54,12 +54,10 @@ class TernGradBucket : public BucketCodec {
   bool shares_scale() const override { return options_.shares_scale; }
   float scale_of(std::span<const float> c) const override {
     if (options_.sigmas == 0 || c.empty()) return level_step(max_magnitude(c), 1);
-    const Spread sums = spread(c);
-    const float most = sums.max_magnitude;
-    const auto n = static_cast<double>(c.size());
-    const double mean = sums.sum / n;
-    const double square = sums.sum_squares / n;
-    const double variance = square - mean * mean;
+    const Spread spread = signed_spread(c);
+    const float most = spread.max_magnitude;
+    const double square = spread.squares / static_cast<double>(c.size());
+    const double variance = spread.variance();
     if (!(variance > kNoSpread * square)) return level_step(most, 1);
     const double limit = options_.sigmas * std::sqrt(variance);
     // The limit of a tensor with a NaN is none.

@@ -67,12 +67,12 @@ void SeededPositions::draw(std::uint32_t tag, std::size_t count) {
   const bool others = count > elements_ / 2;
   const std::size_t draws = others ? elements_ - count : count;
   const auto words = bitmap_.first(bitmap_.size());
-  std::fill(words.begin(), words.end(), 0);
   const SplitMix64 random(SplitMix64::mix(seed_ ^ SplitMix64::mix(tag)));
   // As many numbers as positions are missing never draw too many of them: they can be drawn in any
   // order, on every thread those that fall into its part of the bitmap.
   std::size_t drawn = 0;
-  for (std::size_t numbers = 0; drawn < draws;) {
+  std::size_t numbers = 0;
+  do {
     const std::size_t some = draws - drawn;
     const int threads = some < kMinParallelDraws ? 1 : threads_for(elements_);
     const auto parts = static_cast<std::size_t>(threads);
@@ -81,13 +81,14 @@ void SeededPositions::draw(std::uint32_t tag, std::size_t count) {
       const auto cut = [&](std::size_t i) {
         return i == parts ? words.size() : words.size() / kLineWords * i / parts * kLineWords;
       };
+      if (numbers == 0) std::fill(words.data() + cut(part), words.data() + cut(part + 1), 0);
       SplitMix64 own = random;
       own.skip(numbers);
       fresh += set_drawn(own, some, cut(part), cut(part + 1));
     });
     numbers += some;
     drawn += fresh;
-  }
+  } while (drawn < draws);
   if (!others) return;
   for (std::uint64_t& word : words) word = ~word;
   if (elements_ % kWord != 0) words.back() &= (std::uint64_t{1} << (elements_ % kWord)) - 1;

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <vector>
 
+#include "compressors/kernels/keys.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/targets.h"
 
@@ -34,6 +36,24 @@ TEST(Dispersion, AgreesWithSumsInLongDouble) {
                   1e-13 * static_cast<double>(squares));
       EXPECT_EQ(without.squares, with_signs.squares);
       EXPECT_EQ(without.count, x.size());
+    }
+  });
+}
+
+TEST(Dispersion, SpreadHasTheGreatestMagnitude) {
+  auto inputs = testing::finite_inputs();
+  for (auto& input : testing::non_finite_inputs()) inputs.push_back(std::move(input));
+  testing::for_each_target([&] {
+    for (const auto& [name, x] : inputs) {
+      SCOPED_TRACE(name);
+      std::int32_t most = 0;
+      for (float value : x) most = std::max(most, key_of(value, KeyOrder::kMagnitude));
+      const Spread spread = signed_spread(x);
+      EXPECT_EQ(std::bit_cast<std::int32_t>(spread.max_magnitude), most);
+      const Dispersion sums = signed_dispersion(x);
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(spread.sum), std::bit_cast<std::uint64_t>(sums.sum));
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(spread.squares),
+                std::bit_cast<std::uint64_t>(sums.squares));
     }
   });
 }
