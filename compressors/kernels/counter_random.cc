@@ -23,6 +23,13 @@ void Fill(RandomKey key, std::uint32_t first, std::size_t n, std::uint32_t* out)
   });
 }
 
+void FillPaired(RandomKey key, std::size_t first, std::size_t n, std::uint32_t* out) {
+  ForEachRandom(n, key, first, [&](auto d, std::size_t i, auto random) HWY_ATTR {
+    const hn::RebindToUnsigned<decltype(d)> du;
+    hn::StoreU(random, du, out + i);
+  });
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace thinpipe
@@ -32,10 +39,15 @@ HWY_AFTER_NAMESPACE();
 namespace thinpipe {
 namespace {
 HWY_EXPORT(Fill);
+HWY_EXPORT(FillPaired);
 }  // namespace
 
 void fill_random(RandomKey key, std::uint32_t first, std::size_t n, std::uint32_t* out) {
   HWY_DYNAMIC_DISPATCH(Fill)(key, first, n, out);
+}
+
+void fill_paired_random(RandomKey key, std::size_t first, std::size_t n, std::uint32_t* out) {
+  HWY_DYNAMIC_DISPATCH(FillPaired)(key, first, n, out);
 }
 
 }  // namespace thinpipe

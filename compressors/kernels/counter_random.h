@@ -61,5 +61,7 @@ inline std::uint32_t paired_random(RandomKey key, std::uint64_t index) {
 
 /// out[i] = counter_random(key, first + i), by vectors as the quantisers draw them; for tests.
 void fill_random(RandomKey key, std::uint32_t first, std::size_t n, std::uint32_t* out);
+/// out[i] = paired_random(key, first + i), in the same way.
+void fill_paired_random(RandomKey key, std::size_t first, std::size_t n, std::uint32_t* out);
 
 }  // namespace thinpipe

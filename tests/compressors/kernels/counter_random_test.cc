@@ -48,6 +48,25 @@ TEST(CounterRandom, VectorsDrawTheSameNumbers) {
   }
 }
 
+TEST(CounterRandom, VectorsDrawPairedNumbers) {
+  // Numbers of 16 elements share the first half of their hash but for 4 bits, of which those above
+  // bit 16 of the number's index are part: element 131072 has the first others.
+  for (const RandomKey key :
+       {random_key(1, 3), RandomKey{0xffffffff, 0}, RandomKey{5, 0x89abcdef}}) {
+    for (const std::size_t first : {0UL, 7UL, 131008UL, 131071UL, 0xffffff00UL, 0x1ffffff10UL}) {
+      for (const std::size_t n : {0UL, 31UL, 65UL, 1003UL}) {
+        std::vector<std::uint32_t> expected;
+        for (std::size_t i = 0; i < n; ++i) expected.push_back(paired_random(key, first + i));
+        testing::for_each_target([&] {
+          std::vector<std::uint32_t> numbers(n);
+          fill_paired_random(key, first, n, numbers.data());
+          EXPECT_EQ(numbers, expected);
+        });
+      }
+    }
+  }
+}
+
 TEST(CounterRandom, KeysDifferByEverythingThatEntersThem) {
   const auto key = [](std::uint64_t seed, int rank, const char* name, std::uint64_t step) {
     const RandomKey k = random_key(random_stream(seed, rank, name), step);
