@@ -5,14 +5,66 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
+#include "compressors/kernels/ahead.h"
+#include "compressors/kernels/keys.h"
 #include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/ternary.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+
+#include "compressors/kernels/max_key-inl.h"
+#include "compressors/kernels/vector_loop-inl.h"
+
+#ifndef THINPIPE_COMPRESSORS_KERNELS_TERNARY_ONCE
+#define THINPIPE_COMPRESSORS_KERNELS_TERNARY_ONCE
+namespace thinpipe {
+namespace {
+
+constexpr std::array<int, 5> kPowers = {81, 27, 9, 3, 1};
+
+/// 2 |c| of what is sent at least. Nothing, not even an infinity, reaches a NaN.
+float least_sent(float scale) {
+  return scale == 0 ? std::numeric_limits<float>::quiet_NaN() : scale;
+}
+
+/// What ternary_pack() is given; c and remainder may be the same array.
+struct Packing {
+  const float* c;
+  std::size_t partition;  ///< bytes
+  float scale;
+  float limit;  ///< 2 |c| that is sent at least
+  float* remainder;
+  std::uint8_t* packed;
+};
+
+/// One byte, the slow way; adds to `nonzero`.
+std::uint8_t pack_byte(std::span<const float> c, std::size_t bytes, std::size_t i, float scale,
+                       float limit, float* left, std::size_t& nonzero) {
+  int code = 0;
+  for (std::size_t part = 0; part < kPowers.size(); ++part) {
+    const std::size_t at = part * bytes + i;
+    if (at >= c.size()) break;
+    const float magnitude = std::fabs(c[at]);
+    const bool sent = magnitude + magnitude >= limit;
+    const int q = !sent ? 0 : std::signbit(c[at]) ? -1 : 1;
+    code += kPowers[part] * (q + 1);
+    nonzero += sent ? 1 : 0;
+    if (left != nullptr) {
+      const float difference = c[at] - scale * static_cast<float>(q);
+      left[at] = std::isfinite(difference) ? difference : 0.0F;
+    }
+  }
+  return static_cast<std::uint8_t>(code);
+}
+
+}  // namespace
+}  // namespace thinpipe
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
@@ -23,44 +75,79 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Weights = std::array<float, 5>;
 
-/// Packs whole vectors of bytes from `begin` on. @returns the end of the bytes done; adds to
-/// `nonzero`. c and remainder may be the same array.
-std::size_t Pack(const float* c, std::size_t partition, std::size_t begin, std::size_t bytes,
-                 float scale, float limit, float* remainder, std::uint8_t* HWY_RESTRICT packed,
-                 std::size_t* nonzero) {
-  const hn::ScalableTag<float> d;
-  const hn::RebindToSigned<decltype(d)> di;
-  const hn::Rebind<std::uint8_t, decltype(d)> d8;
+/// Packs whole vectors of bytes from `begin` on, for each of which all five elements exist.
+/// @returns the end of the bytes done; adds to `nonzero`.
+template <bool ahead, class D>
+HWY_INLINE std::size_t PackVectors(D d, const Packing& to, std::size_t begin, std::size_t end,
+                                   std::size_t* nonzero) {
+  const hn::RebindToUnsigned<D> du;
+  const hn::Rebind<std::uint8_t, D> d8;
   const std::size_t lanes = hn::Lanes(d);
   constexpr Weights kWeights = {81, 27, 9, 3, 1};
-  const auto at_least = hn::Set(d, limit);
-  const auto step = hn::Set(d, scale);
-  const auto infinity = hn::Set(d, std::numeric_limits<float>::infinity());
-  auto counts = hn::Zero(di);
+  const auto at_least = hn::Set(d, to.limit);
+  const auto step = hn::Set(d, to.scale);
+  // 2^23 added, the last byte of a float's bits is the number.
+  constexpr float kShift = 8388608;
+  std::size_t sent_in_all = 0;
   std::size_t i = begin;
-  for (; i + lanes <= bytes; i += lanes) {
-    auto code = hn::Set(d, static_cast<float>(kQuarticZero));
+  for (; i + lanes <= end; i += lanes) {
+    auto code = hn::Set(d, kShift + static_cast<float>(kQuarticZero));
     for (std::size_t part = 0; part < kWeights.size(); ++part) {
-      const auto x = hn::LoadU(d, c + part * partition + i);
+      const std::size_t at = part * to.partition + i;
+      const auto x = hn::LoadU(d, to.c + at);
+      if (ahead) ask_far_ahead(to.c + at);
       const auto magnitude = hn::Abs(x);
       // |c / scale| >= 1/2 without a division: 2 |c| is exact or infinite.
       const auto sent = hn::Ge(hn::Add(magnitude, magnitude), at_least);
       code = hn::Add(code, hn::IfThenElseZero(sent, hn::CopySign(hn::Set(d, kWeights[part]), x)));
-      counts = hn::Sub(counts, hn::VecFromMask(di, hn::RebindMask(di, sent)));
-      if (remainder != nullptr) {
-        const auto left = hn::Sub(x, hn::IfThenElseZero(sent, hn::CopySign(step, x)));
-        const auto finite = hn::Lt(hn::Abs(left), infinity);
-        hn::StoreU(hn::IfThenElseZero(finite, left), d, remainder + part * partition + i);
-      }
+      sent_in_all += hn::CountTrue(d, sent);
+      if (to.remainder == nullptr) continue;
+      StoreLeft(d, x, hn::IfThenElseZero(sent, hn::CopySign(step, x)), to.remainder, at);
     }
-    hn::StoreU(hn::DemoteTo(d8, hn::ConvertTo(di, code)), d8, packed + i);
+    const auto byte = hn::And(hn::BitCast(du, code), hn::Set(du, 0xffU));
+    hn::StoreU(hn::TruncateTo(d8, byte), d8, to.packed + i);
   }
-  HWY_ALIGN std::int32_t lane_counts[HWY_MAX_BYTES / sizeof(std::int32_t)];
-  hn::Store(counts, di, lane_counts);
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    *nonzero += static_cast<std::size_t>(lane_counts[lane]);
-  }
+  *nonzero += sent_in_all;
   return i;
+}
+
+/// The whole vectors of all bytes from `begin` to `end`.
+std::size_t Pack(const Packing& to, std::size_t begin, std::size_t end, std::size_t* nonzero) {
+  return PackVectors<true>(hn::ScalableTag<float>(), to, begin, end, nonzero);
+}
+
+/// Buckets whose scales are put at `scales`, their bytes one after the other.
+std::size_t PackBuckets(const float* c, std::size_t n, std::size_t bucket, float sparsity,
+                        float* remainder, std::uint8_t* HWY_RESTRICT scales,
+                        std::uint8_t* HWY_RESTRICT packed) {
+  const auto scale_of = [&](std::size_t at) HWY_ATTR {
+    return ternary_scale(sparsity, magnitude_of(MaxKeyAhead(c + at, std::min(bucket, n - at))));
+  };
+  std::size_t nonzero = 0;
+  float next = scale_of(0);
+  for (std::size_t at = 0; at < n; at += bucket) {
+    const std::size_t some = std::min(bucket, n - at);
+    const float scale = next;
+    // The next bucket's while this one is coded: its elements arrive meanwhile.
+    if (at + some < n) next = scale_of(at + some);
+    std::memcpy(scales, &scale, sizeof scale);
+    scales += sizeof scale;
+    const Packing to = {c + at,
+                        quartic_size(some),
+                        scale,
+                        least_sent(scale),
+                        remainder == nullptr ? nullptr : remainder + at,
+                        packed};
+    const std::size_t full = full_quartic_bytes(some);
+    std::size_t i = PackVectors<false>(hn::CappedTag<float, 16>(), to, 0, full, &nonzero);
+    i = PackVectors<false>(hn::CappedTag<float, 4>(), to, i, full, &nonzero);
+    for (; i < to.partition; ++i) {
+      packed[i] =
+          pack_byte({c + at, some}, to.partition, i, scale, to.limit, to.remainder, nonzero);
+    }
+    packed += to.partition;
+  }
+  return nonzero;
 }
 
 /// Unpacks whole vectors of bytes. @returns the bytes done.
@@ -109,50 +196,23 @@ namespace thinpipe {
 namespace {
 
 HWY_EXPORT(Pack);
+HWY_EXPORT(PackBuckets);
 HWY_EXPORT(Unpack);
 
-/// Bytes from 0 on all of whose five elements exist.
-std::size_t full_bytes(std::size_t elements) {
-  const std::size_t before_last = 4 * quartic_size(elements);
-  return elements > before_last ? elements - before_last : 0;
-}
-
-constexpr std::array<int, 5> kPowers = {81, 27, 9, 3, 1};
 constexpr std::size_t kLine = 64;  // bytes: no two threads write to one cache line of `packed`
-
-/// One byte, the slow way; adds to `nonzero`.
-std::uint8_t pack_byte(std::span<const float> c, std::size_t bytes, std::size_t i, float scale,
-                       float limit, float* left, std::size_t& nonzero) {
-  int code = 0;
-  for (std::size_t part = 0; part < kPowers.size(); ++part) {
-    const std::size_t at = part * bytes + i;
-    if (at >= c.size()) break;
-    const float magnitude = std::fabs(c[at]);
-    const bool sent = magnitude + magnitude >= limit;
-    const int q = !sent ? 0 : std::signbit(c[at]) ? -1 : 1;
-    code += kPowers[part] * (q + 1);
-    nonzero += sent ? 1 : 0;
-    if (left != nullptr) {
-      const float difference = c[at] - scale * static_cast<float>(q);
-      left[at] = std::isfinite(difference) ? difference : 0.0F;
-    }
-  }
-  return static_cast<std::uint8_t>(code);
-}
-
 }  // namespace
 
 std::size_t ternary_pack(std::span<const float> c, float scale, std::span<float> remainder,
                          std::uint8_t* packed) {
   const std::size_t bytes = quartic_size(c.size());
-  // Nothing, not even an infinity, reaches a NaN.
-  const float limit = scale == 0 ? std::numeric_limits<float>::quiet_NaN() : scale;
+  const float limit = least_sent(scale);
   float* const left = remainder.empty() ? nullptr : remainder.data();
   const auto pack = [&](std::size_t begin, std::size_t end) {
     std::size_t sent = 0;
-    std::size_t i = std::min(end, full_bytes(c.size()));
+    std::size_t i = std::min(end, full_quartic_bytes(c.size()));
     if (begin < i) {
-      i = HWY_DYNAMIC_DISPATCH(Pack)(c.data(), bytes, begin, i, scale, limit, left, packed, &sent);
+      i = HWY_DYNAMIC_DISPATCH(Pack)({c.data(), bytes, scale, limit, left, packed}, begin, i,
+                                     &sent);
     } else {
       i = begin;
     }
@@ -165,10 +225,19 @@ std::size_t ternary_pack(std::span<const float> c, float scale, std::span<float>
   return nonzero;
 }
 
+std::size_t ternary_pack_buckets(std::span<const float> c, std::size_t bucket, float sparsity,
+                                 std::span<float> remainder, std::uint8_t* scales,
+                                 std::uint8_t* packed) {
+  if (c.empty()) return 0;
+  float* const left = remainder.empty() ? nullptr : remainder.data();
+  return HWY_DYNAMIC_DISPATCH(PackBuckets)(c.data(), c.size(), bucket, sparsity, left, scales,
+                                           packed);
+}
+
 bool ternary_unpack_add(const std::uint8_t* packed, std::size_t count, std::size_t first,
                         float value, std::span<float> out) {
   const std::size_t partition = quartic_size(out.size());
-  const std::size_t full = full_bytes(out.size());
+  const std::size_t full = full_quartic_bytes(out.size());
   const std::size_t whole = first < full ? std::min(count, full - first) : 0;
   std::size_t i = 0;
   constexpr std::size_t kWorthwhile = 16;  // shorter runs are done before a vector would start

@@ -13,15 +13,18 @@ const Registration kThreeLc{dense_method({
     .parameters = {below_maximum(real_parameter(
                        "s", "1", "sparsity multiplier; the scale is s times the greatest magnitude",
                        1, 2)),
-                   flag_parameter("zre", "true", "zero-run encoding")},
+                   flag_parameter("zre", "true", "zero-run encoding"), bucket_parameter("0")},
     .quantizer =
-        [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
+        [](const Parameters& parameters, const TensorInfo& tensor,
+           const CompressorSettings& settings) {
           return make_ternary_quantizer(tensor.elements,
                                         {.sparsity = static_cast<float>(parameters.real("s")),
-                                         .zero_run = parameters.flag("zre")});
+                                         .zero_run = parameters.flag("zre"),
+                                         .bucket = bucket_of(parameters, tensor, settings).bucket});
         },
     // Without zero runs; these depend on the data.
-    .expected_bits = [](const Parameters&) { return 1.6; },
+    .expected_bits =
+        [](const Parameters& parameters) { return 1.6 + bits_per_bucket(parameters, 32); },
 })};
 
 }  // namespace

@@ -1,25 +1,33 @@
 // 3LC: one pass for the scale, one that quantises, packs and leaves the error, one over the bytes.
+// In buckets the first two are one pass over memory.
 #include "compressors/quantize/ternary.h"
 
-#include <cmath>
-#include <limits>
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <string>
 
+#include "compressors/encode/scale.h"
 #include "compressors/encode/zero_run.h"
+#include "compressors/kernels/accumulate.h"
 #include "compressors/kernels/buffer.h"
-#include "compressors/kernels/int8.h"
+#include "compressors/kernels/parallel.h"
 #include "compressors/kernels/stochastic_ternary.h"
 #include "compressors/kernels/ternary.h"
 
 namespace thinpipe {
 namespace {
 
+/// Elements whose sum is done and then coded while it is in the first-level cache.
+constexpr std::size_t kFused = 4096;
+
 class TernaryQuantizer : public Quantizer {
  public:
   TernaryQuantizer(std::size_t elements, const TernaryOptions& options)
-      : options_(options), packed_(quartic_size(elements)) {}
+      : options_(options), packed_(quartic_bytes(elements)) {}
 
   std::size_t max_encoded_size(std::size_t elements) const override {
-    return sizeof(float) + quartic_size(elements);
+    return scale_bytes(elements) + quartic_bytes(elements);
   }
 
   QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
@@ -30,55 +38,150 @@ class TernaryQuantizer : public Quantizer {
 
   QuantizeReport encode_signal(Signal& signal, const QuantizeContext& context,
                                std::span<float> remainder, ByteWriter& out) override {
-    // A product that overflows, an infinity or a NaN would make every decoded value infinite or
-    // NaN: the scale is at most the greatest float.
-    float scale = options_.sparsity * signal.max_magnitude();
-    if (!std::isfinite(scale)) scale = std::numeric_limits<float>::max();
-    out.put(scale);
-    const auto c = signal.values();
-    auto* const bytes = reinterpret_cast<std::uint8_t*>(out.free().data());
+    const std::size_t elements = signal.size();
+    if (count_of(elements) == 0) return {.nonzero = 0, .passes = 1};
+    const auto room = out.free();
+    auto* const scales = reinterpret_cast<std::uint8_t*>(room.data());
+    auto* const bytes = scales + scale_bytes(elements);
     std::uint8_t* const packed = options_.zero_run ? packed_.data() : bytes;
-    const std::size_t nonzero =
-        options_.stochastic
-            ? stochastic_ternary_pack(c, scale, random_key(options_.stream, context.step),
-                                      remainder, packed)
-            : ternary_pack(c, scale, remainder, packed);
-    const std::size_t count = quartic_size(c.size());
+    const bool whole = bucket_of(elements) >= elements;
+    const std::size_t nonzero = whole ? encode_whole(signal, context, remainder, scales, packed)
+                                      : encode_buckets(signal, remainder, scales, packed);
+    const std::size_t count = quartic_bytes(elements);
+    out.advance(scale_bytes(elements));
     out.advance(options_.zero_run ? zero_run_encode(packed, count, bytes) : count);
-    return {.nonzero = nonzero, .passes = 2};
+    return {.nonzero = nonzero, .passes = whole ? 2 : 1};
   }
 
   void decode_add(ByteReader in, float factor, std::span<float> out) const override {
-    const auto scale = in.get<float>("the scale");
-    if (!std::isfinite(scale) || std::signbit(scale)) {
-      throw PayloadError("scale in the payload is not a finite number of at least 0");
-    }
+    const auto scales = in.get_bytes(scale_bytes(out.size()), "scales");
     const auto rest = in.rest();
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(rest.data());
-    const std::size_t expected = quartic_size(out.size());
-    const float value = factor * scale;
-    std::size_t at = 0;  // quartic bytes decoded so far
+    Place place(out, bucket_of(out.size()), scales, factor);
     std::size_t i = 0;
     while (i < rest.size()) {
       if (bytes[i] > kQuarticMax) {
         if (!options_.zero_run) fail("byte over 242 without zero-run encoding");
-        at += run_length(bytes[i++]);
-        // A run adds zeros; only the last byte of an array may have missing elements, whose digits
-        // are 0 and not the 1 of a zero.
-        if (at > expected || (at == expected && out.size() % 5 != 0)) fail("run past the end");
+        place.skip(run_length(bytes[i++]));
         continue;
       }
       std::size_t literals = 1;
       while (i + literals < rest.size() && bytes[i + literals] <= kQuarticMax) ++literals;
-      if (literals > expected - at) fail("more bytes than the tensor needs");
-      if (!ternary_unpack_add(bytes + i, literals, at, value, out)) fail("padding is not zero");
-      at += literals;
+      place.add(bytes + i, literals);
       i += literals;
     }
-    if (at != expected) fail("fewer bytes than the tensor needs");
+    if (!place.at_end()) fail("fewer bytes than the tensor needs");
   }
 
  private:
+  /// Where decoding stands: at a quartic byte of a bucket.
+  class Place {
+   public:
+    Place(std::span<float> out, std::size_t bucket, std::span<const std::byte> scales, float factor)
+        : rest_(out), bucket_(bucket), scales_(scales), factor_(factor) {
+      open();
+    }
+
+    bool at_end() const { return rest_.empty(); }
+
+    /// Passes `count` bytes of zeros.
+    void skip(std::size_t count) {
+      while (count > 0) {
+        if (at_end()) fail("run past the end");
+        const std::size_t some = std::min(count, length_ - at_);
+        // A digit that stands for no element is 0 and not the 1 of a zero.
+        if (at_ + some > full_quartic_bytes(here_.size())) fail("run past the end of a bucket");
+        advance(some);
+        count -= some;
+      }
+    }
+    void add(const std::uint8_t* bytes, std::size_t count) {
+      while (count > 0) {
+        if (at_end()) fail("more bytes than the tensor needs");
+        const std::size_t some = std::min(count, length_ - at_);
+        if (!ternary_unpack_add(bytes, some, at_, value_, here_)) {
+          fail("padding is not zero");
+        }
+        advance(some);
+        bytes += some;
+        count -= some;
+      }
+    }
+
+   private:
+    void open() {
+      here_ = rest_.first(std::min(bucket_, rest_.size()));
+      length_ = quartic_size(here_.size());
+      at_ = 0;
+      if (scales_.remaining() == 0) return;
+      const auto scale = scales_.get<float>("the scale");
+      check_scale(scale, "the scale");
+      value_ = factor_ * scale;
+    }
+    void advance(std::size_t count) {
+      at_ += count;
+      if (at_ < length_) return;
+      rest_ = rest_.subspan(here_.size());
+      open();
+    }
+
+    std::span<float> rest_;  ///< from the bucket on
+    std::span<float> here_;  ///< the bucket
+    std::size_t bucket_;
+    ByteReader scales_;  ///< of the buckets that follow
+    float factor_;
+    float value_ = 0;
+    std::size_t length_ = 0;  ///< of the bucket, in bytes
+    std::size_t at_ = 0;      ///< within it
+  };
+
+  std::size_t bucket_of(std::size_t elements) const {
+    return options_.bucket == 0 ? elements : options_.bucket;
+  }
+  /// Scales; a tensor without elements has one where there are no buckets.
+  std::size_t count_of(std::size_t elements) const {
+    const std::size_t bucket = bucket_of(elements);
+    return bucket == 0 ? 1 : (elements + bucket - 1) / bucket;
+  }
+  std::size_t scale_bytes(std::size_t elements) const { return count_of(elements) * sizeof(float); }
+  std::size_t quartic_bytes(std::size_t elements) const {
+    const std::size_t bucket = bucket_of(elements);
+    if (bucket == 0) return 0;
+    return elements / bucket * quartic_size(bucket) + quartic_size(elements % bucket);
+  }
+
+  std::size_t encode_whole(Signal& signal, const QuantizeContext& context,
+                           std::span<float> remainder, std::uint8_t* scales,
+                           std::uint8_t* packed) const {
+    const float scale = ternary_scale(options_.sparsity, signal.max_magnitude());
+    std::memcpy(scales, &scale, sizeof scale);
+    const auto c = signal.values();
+    if (!options_.stochastic) return ternary_pack(c, scale, remainder, packed);
+    return stochastic_ternary_pack(c, scale, random_key(options_.stream, context.step), remainder,
+                                   packed);
+  }
+
+  std::size_t encode_buckets(Signal& signal, std::span<float> remainder, std::uint8_t* scales,
+                             std::uint8_t* packed) const {
+    const std::size_t bucket = options_.bucket;
+    const PendingSum* const sum = signal.take_sum();
+    const auto c = signal.values();
+    // With a sum to be done, few buckets at a time: they are coded in the first-level cache.
+    const std::size_t some = sum == nullptr ? c.size() : std::max(bucket, kFused / bucket * bucket);
+    std::atomic<std::size_t> nonzero = 0;
+    parallel_stretches(c.size(), bucket, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t at = begin; at < end; at += some) {
+        const std::size_t n = std::min(some, end - at);
+        if (sum != nullptr) accumulate({sum->g + at, n}, sum->decay, sum->scale, {sum->r + at, n});
+        nonzero += ternary_pack_buckets(c.subspan(at, n), bucket, options_.sparsity,
+                                        remainder.empty() ? remainder : remainder.subspan(at, n),
+                                        scales + at / bucket * sizeof(float),
+                                        packed + at / bucket * quartic_size(bucket));
+      }
+    });
+    return nonzero;
+  }
+
   [[noreturn]] static void fail(const char* problem) {
     throw PayloadError(std::string("ternary payload: ") + problem);
   }

@@ -15,9 +15,13 @@ struct TernaryOptions {
   /// +-1 with probability |c| / scale, instead of by rounding (3LC section 5.1, "Stoch 3-value").
   bool stochastic = false;
   std::uint64_t stream = 0;  ///< random_stream() of the tensor, for stochastic
+  /// Elements with a scale of their own, the last may have fewer; 0: the whole tensor. Not where
+  /// stochastic.
+  std::size_t bucket = 0;
 };
 
-/// Payload: the scale as a 32-bit float, then quartic bytes, zero-run encoded if asked for.
+/// Payload: the buckets' scales as 32-bit floats, then the quartic bytes of one after the other,
+/// zero-run encoded together if asked for.
 std::unique_ptr<Quantizer> make_ternary_quantizer(std::size_t elements,
                                                   const TernaryOptions& options);
 

@@ -53,6 +53,10 @@ std::vector<Named> quantizers(std::size_t elements) {
     }
   }
   list.push_back({"stoch3", make_ternary_quantizer(elements, {1, false, true, 5})});
+  for (std::size_t bucket : {0UL, 100UL, 512UL}) {
+    list.push_back({"ternary in buckets of " + std::to_string(bucket),
+                    make_ternary_quantizer(elements, {.sparsity = 1.5F, .bucket = bucket})});
+  }
   const auto rows = static_cast<std::int64_t>(elements % 7 == 0 ? 7 : 1);
   list.push_back({"columns", make_column_means_quantizer(
                                  {rows, static_cast<std::int64_t>(elements) / rows}, elements)});

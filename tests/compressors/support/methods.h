@@ -59,6 +59,8 @@ inline const std::vector<std::string>& all_specs() {
       "3lc:s=1.9,memory=none",
       "3lc:zre=false,memory=momentum",
       "3lc:memory=ef21",
+      "3lc:bucket=512",
+      "3lc:bucket=640,zre=false,memory=none",
       "stoch3",
       "fp16",
       "bf16:memory=residual",
