@@ -1,7 +1,8 @@
 // Codes are made a vector at a time and joined four at a time before they are written: what one
 // code depends on of the one before is then a quarter of the work. Reading cannot know where a code
 // begins before the one before it was read; it keeps that chain to a count of zeros and a shift,
-// and runs two chains side by side, the second from a guess (see ReadTwo).
+// and runs two chains side by side, the second from a guess (see ReadTwo), or sixteen in the lanes
+// of vectors (rice_lanes-inl.h).
 #include "compressors/kernels/rice.h"
 
 #include <algorithm>
@@ -14,6 +15,8 @@
 #define HWY_TARGET_INCLUDE "compressors/kernels/rice.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+
+#include "compressors/kernels/rice_lanes-inl.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_RICE_ONCE
 #define THINPIPE_COMPRESSORS_KERNELS_RICE_ONCE
@@ -29,8 +32,6 @@ constexpr std::uint32_t kLong = BitWriter::kMostBits + 1;
 /// From so many positions on, two chains pay; room for the codes by which the first falls short.
 constexpr std::size_t kTwoLeast = 256;
 constexpr std::size_t kSpare = 32;
-/// Bits between the chains over which it is worth reading single codes to make them meet.
-constexpr std::uint64_t kFar = 1024;
 
 void put_code(BitWriter& out, std::uint64_t zeros, int bits) {
   out.put_unary(zeros >> bits);
@@ -152,19 +153,6 @@ HWY_INLINE bool TakeCodes(const std::byte* in, int bits, std::uint64_t mask, Cha
   return true;
 }
 
-/// Reads one code at `bit`. @returns false when it has more bits than one look shows.
-HWY_INLINE bool TakeCode(std::span<const std::byte> in, int bits, std::uint64_t& bit,
-                         std::uint64_t& next) {
-  const std::uint64_t window = load_word(in, bit / 8) >> (bit % 8);
-  const auto zeros = static_cast<std::uint64_t>(std::countr_zero(window));
-  const std::uint64_t length = zeros + 1 + static_cast<std::uint64_t>(bits);
-  if (length > BitReader::kMostBits || bit + length > 8 * in.size()) return false;
-  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
-  next += (zeros << bits) + ((window >> zeros >> 1) & mask) + 1;
-  bit += length;
-  return true;
-}
-
 /// Reads about n codes as two chains, which share nothing, so that one works while the other waits.
 /// The second starts where the middle should be, as a rule within a code. Codes of this kind fall
 /// into step after a few: at the first bit where both chains see a code begin, the second has been
@@ -199,13 +187,13 @@ std::size_t ReadTwo(std::span<const std::byte> in, int bits, double mean_bits, R
   std::uint64_t next_ahead = 0;
   std::size_t count = read;
   std::size_t skip = 0;  // codes of the second chain that are none
-  bool meet = bit + kFar > bit_ahead;
+  bool meet = bit + rice::kFar > bit_ahead;
   while (meet && bit != bit_ahead) {
     if (bit < bit_ahead) {
-      meet = count < half + kSpare && TakeCode(in, bits, bit, next);
+      meet = count < half + kSpare && rice::TakeCode(in, bits, bit, next);
       if (meet) positions[count++] = static_cast<std::uint32_t>(next - 1);
     } else {
-      meet = skip < read && TakeCode(in, bits, bit_ahead, next_ahead);
+      meet = skip < read && rice::TakeCode(in, bits, bit_ahead, next_ahead);
       ++skip;
     }
   }
@@ -239,7 +227,7 @@ std::size_t ReadAll(std::span<const std::byte> in, int bits, double mean_bits, R
     i += group;
   }
   cursor = {.bit = chain.bit(), .next = chain.next};
-  for (; i < n && n - i < group && TakeCode(in, bits, cursor.bit, cursor.next); ++i) {
+  for (; i < n && n - i < group && rice::TakeCode(in, bits, cursor.bit, cursor.next); ++i) {
     positions[i] = static_cast<std::uint32_t>(cursor.next - 1);
   }
   return i;
@@ -247,12 +235,26 @@ std::size_t ReadAll(std::span<const std::byte> in, int bits, double mean_bits, R
 
 /// As many codes at a time as nearly always have 56 bits at most: of b bits and the unary part,
 /// whose mean is 1.6 to 2.6 bits where the writer chose b.
-std::size_t RiceDecode(std::span<const std::byte> in, int bits, double mean_bits,
+std::size_t ReadScalar(std::span<const std::byte> in, int bits, double mean_bits,
                        RiceCursor& cursor, std::uint32_t* positions, std::size_t n) {
   if (bits <= 7) return ReadAll<4>(in, bits, mean_bits, cursor, positions, n);
   if (bits <= 11) return ReadAll<3>(in, bits, mean_bits, cursor, positions, n);
   if (bits <= 20) return ReadAll<2>(in, bits, mean_bits, cursor, positions, n);
   return ReadAll<1>(in, bits, mean_bits, cursor, positions, n);
+}
+
+std::size_t RiceDecode(std::span<const std::byte> in, int bits, double mean_bits,
+                       RiceCursor& cursor, std::uint32_t* positions, std::size_t n) {
+  std::size_t i = 0;
+#if HWY_TARGET <= HWY_AVX3
+  while (n - i >= rice::kLeastCodes) {
+    const std::size_t some = std::min(n - i, rice::kMostCodes);
+    const std::size_t read = rice::ReadLanes(in, bits, mean_bits, cursor, {positions + i, some});
+    i += read;
+    if (read < some / 2) break;  // not such codes as it is good for
+  }
+#endif
+  return i + ReadScalar(in, bits, mean_bits, cursor, positions + i, n - i);
 }
 
 }  // namespace
