@@ -1,14 +1,12 @@
-// GaussianK's selection. Three rounds can only meet six thresholds, which one pass counts; the many
-// small steps of the variant stay close to the first threshold: they count in what was compacted.
+// GaussianK's selection. What exceeds the first threshold is compacted, and higher ones are counted
+// in what was; a lower one, of which the small steps of the variant need none, is another pass.
 #include "compressors/select/gaussiank.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
 #include "compressors/kernels/compact.h"
-#include "compressors/kernels/count.h"
 #include "compressors/kernels/cut.h"
 #include "compressors/kernels/dispersion.h"
 #include "compressors/select/distributions.h"
@@ -16,13 +14,21 @@
 namespace thinpipe {
 namespace {
 
-constexpr int kRounds = 3;
-constexpr double kLower = 0.5;
-constexpr double kRaise = 1.5;
-constexpr int kSmallRounds = 20;
-constexpr double kSmallStep = 1.02;
-/// Below 1.02^-19 = 0.686: no probe of the variant is lower.
-constexpr double kSmallReach = 0.68;
+/// How a threshold t is corrected that z elements exceed.
+struct Steps {
+  int rounds;         ///< counts
+  std::size_t parts;  ///< of which k is made here
+  std::size_t few;    ///< z is less than so many parts of k: t is divided by `lower`
+  std::size_t many;   ///< z is more than so many: t is multiplied by `raise`
+  double lower;
+  double raise;
+  double reach;  ///< what exceeds so much of the first threshold is compacted first
+};
+constexpr Steps kLarge{
+    .rounds = 3, .parts = 3, .few = 2, .many = 4, .lower = 2, .raise = 1.5, .reach = 1};
+/// 1.02^-19 = 0.686: no threshold is lower.
+constexpr Steps kSmall{
+    .rounds = 20, .parts = 4, .few = 3, .many = 5, .lower = 1.02, .raise = 1.02, .reach = 0.68};
 
 class GaussianKSelector : public Selector {
  public:
@@ -44,69 +50,39 @@ class GaussianKSelector : public Selector {
     const double first =
         spread.mean() + std::fabs(normal_quantile(ratio / 2)) * std::sqrt(spread.variance());
     selection.passes = 1;
-    if (options_.oktopk) {
-      small_steps(c, k, first, selection);
-    } else {
-      large_steps(c, k, first, selection);
-    }
+    correct(c, k, first, options_.oktopk ? kSmall : kLarge, selection);
   }
 
  private:
-  static void large_steps(std::span<const float> c, std::size_t k, double first,
-                          Selection& selection) {
-    const std::array<double, 6> thresholds = {first,
-                                              first * kLower,
-                                              first * kRaise,
-                                              first * kLower * kLower,
-                                              first * kLower * kRaise,
-                                              first * kRaise * kRaise};
-    std::array<std::int32_t, 6> limits;
-    std::array<std::size_t, 6> counts;
-    std::transform(thresholds.begin(), thresholds.end(), limits.begin(), key_above);
-    count_magnitudes(c, limits, counts);
-    // `lowered` and `raised` say which of the six it is; their order does not matter, as halving is
-    // exact.
-    constexpr std::size_t kIndex[kRounds][kRounds] = {{0, 2, 5}, {1, 4, 0}, {3, 0, 0}};
-    std::size_t lowered = 0;
-    std::size_t raised = 0;
-    for (int round = 1; round < kRounds; ++round) {
-      const std::size_t z = counts[kIndex[lowered][raised]];
-      if (3 * z < 2 * k) {
-        ++lowered;
-      } else if (3 * z > 4 * k) {
-        ++raised;
-      } else {
-        break;
-      }
-    }
-    const std::size_t last = kIndex[lowered][raised];
-    selection.threshold = thresholds[last];
-    selection.count = compact(c, KeyOrder::kMagnitude, limits[last], selection.positions.data(),
-                              selection.values.data());
-    selection.passes += 2;
-  }
-
-  static void small_steps(std::span<const float> c, std::size_t k, double first,
-                          Selection& selection) {
+  static void correct(std::span<const float> c, std::size_t k, double first, const Steps& steps,
+                      Selection& selection) {
+    const auto keep = [&](std::int32_t limit) {
+      selection.count = compact(c, KeyOrder::kMagnitude, limit, selection.positions.data(),
+                                selection.values.data());
+      ++selection.passes;
+    };
     // A negative threshold, of a tensor with a negative mean, is exceeded by everything.
-    selection.count = compact(c, KeyOrder::kMagnitude, key_above(first * kSmallReach),
-                              selection.positions.data(), selection.values.data());
-    ++selection.passes;
+    std::int32_t least = key_above(first * steps.reach);
+    keep(least);
     double threshold = first;
+    std::int32_t limit = least;
     for (int round = 1;; ++round) {
-      const std::size_t z = count_at_least(selection.values.first(selection.count),
-                                           KeyOrder::kMagnitude, key_above(threshold));
-      if (round == kSmallRounds) break;
-      if (4 * z < 3 * k) {
-        threshold /= kSmallStep;
-      } else if (4 * z > 5 * k) {
-        threshold *= kSmallStep;
+      limit = key_above(threshold);
+      if (limit < least) keep(least = limit);
+      const std::size_t z = limit == least ? selection.count
+                                           : count_at_least(selection.values.first(selection.count),
+                                                            KeyOrder::kMagnitude, limit);
+      if (round == steps.rounds) break;
+      if (z * steps.parts < k * steps.few) {
+        threshold /= steps.lower;
+      } else if (z * steps.parts > k * steps.many) {
+        threshold *= steps.raise;
       } else {
         break;
       }
     }
     selection.threshold = threshold;
-    selection.choose(cut_at(KeyOrder::kMagnitude, key_above(threshold)));
+    if (limit != least) selection.choose(cut_at(KeyOrder::kMagnitude, limit));
   }
 
   GaussianKOptions options_;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <utility>
 
+#include "compressors/kernels/bit_count.h"
 #include "compressors/kernels/parallel.h"
 #include "compressors/random.h"
 
@@ -119,11 +120,8 @@ std::size_t SeededPositions::set_drawn(SplitMix64 random, std::size_t numbers, s
 
 std::size_t SeededPositions::rank(std::uint64_t position) const {
   if (position == elements_) return count_;
-  std::size_t count = 0;
   const std::size_t words = position / kWord;
-  for (std::size_t i = 0; i < words; ++i) {
-    count += static_cast<std::size_t>(std::popcount(bitmap_[i]));
-  }
+  const std::size_t count = count_bits(bitmap_.first(words));
   if (position % kWord == 0) return count;
   const std::uint64_t below = (std::uint64_t{1} << (position % kWord)) - 1;
   return count + static_cast<std::size_t>(std::popcount(bitmap_[words] & below));
