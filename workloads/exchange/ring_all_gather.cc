@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "workloads/exchange/send_window.h"
 
 namespace thinpipe {
 
@@ -49,8 +50,9 @@ const std::vector<std::span<const std::byte>>& RingAllGather::run(Transport& tra
   total[rank] = own.size() + kLengthBytes;
 
   // Every message has at least one segment; more become certain when a head arrives.
-  std::size_t certain = n - 1, posted = 0, arrived = 0, sent = 0, send_done = 0;
-  while (in.left > 0 || out.left > 0 || send_done < sent) {
+  std::size_t certain = n - 1, posted = 0, arrived = 0;
+  SendWindow window(transport, right, static_cast<int>(kWindow), kWindow);
+  while (in.left > 0 || out.left > 0 || !window.empty()) {
     bool moved = false;
     while (posted < certain && posted - arrived < kWindow) {
       transport.receive(
@@ -83,24 +85,19 @@ const std::vector<std::span<const std::byte>>& RingAllGather::run(Transport& tra
       ++arrived;
       moved = true;
     }
-    while (out.left > 0 && sent - send_done < kWindow) {
+    while (out.left > 0 && !window.full()) {
       // How much of the outgoing message is here: all of a finished one, else what has arrived.
       const bool arriving = in.left > 0 && out.rank == in.rank && out.rank != rank;
       const std::size_t here = arriving ? in.offset : total[out.rank];
       if (total[out.rank] == 0 || out.offset >= here) break;
       const std::size_t chunk = std::min(kSegmentBytes, total[out.rank] - out.offset);
       if (out.offset + chunk > here) break;
-      transport.send(static_cast<int>(kWindow + sent % kWindow), right,
-                     framed(out.rank).subspan(out.offset, chunk));
+      window.send(framed(out.rank).subspan(out.offset, chunk));
       out.offset += chunk;
-      ++sent;
       moved = true;
       if (out.offset == total[out.rank]) out = {(out.rank + n - 1) % n, 0, out.left - 1};
     }
-    while (send_done < sent && transport.done(static_cast<int>(kWindow + send_done % kWindow))) {
-      ++send_done;
-      moved = true;
-    }
+    if (window.collect()) moved = true;
     if (moved)
       transport.progressed();
     else

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/exchange/send_window.h"
+
 namespace thinpipe {
 
 namespace {
@@ -88,8 +90,9 @@ void RingAllReduce::run(Transport& transport, std::span<const float> own, std::s
   SegmentWalk sends(chunks, rank, steps);
   SegmentWalk posts(chunks, left, steps), arrivals(chunks, left, steps);
   std::size_t sendable = segments_of(chunks.size(rank));
-  std::size_t sent = 0, send_done = 0, posted = 0, arrived = 0;
+  std::size_t posted = 0, arrived = 0;
   constexpr std::size_t kWindow = kSegmentsInFlight;
+  SendWindow window(transport, right, static_cast<int>(kWindow), kWindow);
 
   // The first n-1 steps reduce: those segments land beside the data and are added to it.
   const auto reduces = [&](const SegmentWalk& walk) { return walk.steps_left() > n - 1; };
@@ -98,7 +101,7 @@ void RingAllReduce::run(Transport& transport, std::span<const float> own, std::s
     return std::span(staging_).subspan(index % kWindow * kSegment, size);
   };
 
-  while (!arrivals.finished() || send_done < sent || !sends.finished()) {
+  while (!arrivals.finished() || !window.empty() || !sends.finished()) {
     bool moved = false;
     while (!posts.finished() && posted - arrived < kWindow) {
       const std::span<float> target = posts.segment(result);
@@ -108,14 +111,12 @@ void RingAllReduce::run(Transport& transport, std::span<const float> own, std::s
       posts.next();
       ++posted;
     }
-    while (sent < sendable && !sends.finished() && sent - send_done < kWindow) {
-      transport.send(static_cast<int>(kWindow + sent % kWindow), right,
-                     // What a rank sends first is its own; later, what it has received.
-                     sends.steps_left() == steps
-                         ? std::as_bytes(sends.segment(own))
-                         : std::as_bytes(std::span<const float>(sends.segment(result))));
+    while (window.sent() < sendable && !sends.finished() && !window.full()) {
+      // What a rank sends first is its own; later, what it has received.
+      window.send(sends.steps_left() == steps
+                      ? std::as_bytes(sends.segment(own))
+                      : std::as_bytes(std::span<const float>(sends.segment(result))));
       sends.next();
-      ++sent;
       moved = true;
     }
     while (arrived < posted && transport.done(static_cast<int>(arrived % kWindow))) {
@@ -131,10 +132,7 @@ void RingAllReduce::run(Transport& transport, std::span<const float> own, std::s
       ++sendable;
       moved = true;
     }
-    while (send_done < sent && transport.done(static_cast<int>(kWindow + send_done % kWindow))) {
-      ++send_done;
-      moved = true;
-    }
+    if (window.collect()) moved = true;
     if (moved)
       transport.progressed();
     else
