@@ -1,0 +1,160 @@
+// Schedules as tables.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "netem/schedule/files.h"
+
+namespace thinpipe {
+
+namespace {
+
+// A column as the header names it. The suffix is what its numbers lack to be read.
+struct Column {
+  const char* name;
+  const char* field;
+  const char* suffix;  // "": cells have their own unit
+};
+constexpr Column kColumns[] = {
+    {"time", "time", ""},          {"time_s", "time", "s"},       {"time_ms", "time", "ms"},
+    {"rate", "rate", ""},          {"rate_bit", "rate", "bit"},   {"rate_kbit", "rate", "kbit"},
+    {"rate_mbit", "rate", "mbit"}, {"rate_gbit", "rate", "gbit"}, {"delay", "delay", ""},
+    {"delay_s", "delay", "s"},     {"delay_ms", "delay", "ms"},   {"delay_us", "delay", "us"},
+    {"loss", "loss", ""},          {"loss_percent", "loss", "%"},
+};
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r");
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+class Table {
+ public:
+  Table(std::string_view text, std::string name) : name_(std::move(name)) {
+    for (const std::string& raw : split(text, '\n')) {
+      ++line_;
+      const std::string line = trimmed(raw);
+      if (line.empty() || line[0] == '#') continue;
+      std::vector<std::string> cells = split(line, ',');
+      for (std::string& cell : cells) cell = trimmed(cell);
+      if (columns_.empty())
+        read_header(cells);
+      else
+        read_row(cells);
+    }
+    if (columns_.empty())
+      throw InputError(name_ + ": no header; expected one such as time_s,rate_mbit");
+    if (times_.empty()) throw InputError(name_ + ": no row below the header");
+  }
+
+  double end() const { return times_.back(); }
+
+  std::vector<SchedulePart> parts(bool linear, double period) const {
+    std::vector<SchedulePart> parts;
+    for (const Quantity quantity : {Quantity::kRate, Quantity::kDelay, Quantity::kLoss}) {
+      const std::vector<Level>& levels = levels_[static_cast<std::size_t>(quantity)];
+      if (levels.empty()) continue;
+      LevelPoints points;
+      for (std::size_t i = 0; i < times_.size(); ++i) points.emplace_back(times_[i], levels[i]);
+      parts.push_back(
+          {quantity, "", [=](double own) { return level_curve(points, linear, period, own); }});
+    }
+    return parts;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& field, const std::string& what) const {
+    throw InputError(fmt::format("{}:{}: field {}: {}", name_, line_, field, what));
+  }
+
+  void read_header(const std::vector<std::string>& cells) {
+    std::vector<std::string> known;
+    for (const Column& column : kColumns) known.emplace_back(column.name);
+    std::set<std::string> fields;
+    for (const std::string& cell : cells) {
+      const auto* column = std::find_if(std::begin(kColumns), std::end(kColumns),
+                                        [&](const Column& one) { return cell == one.name; });
+      if (column == std::end(kColumns))
+        fail(fmt::format("'{}'", cell),
+             fmt::format("no such column; expected {}{}", fmt::join(known, ", "),
+                         did_you_mean(cell, known)));
+      if (!fields.insert(column->field).second) fail(column->field, "stands twice in the header");
+      columns_.push_back(column);
+    }
+    if (!fields.contains("time")) fail("time", "missing in the header");
+    if (fields.size() == 1) fail("rate", "missing in the header; expected rate, delay or loss");
+  }
+
+  void read_row(const std::vector<std::string>& cells) {
+    if (cells.size() != columns_.size())
+      fail(columns_[std::min(cells.size(), columns_.size() - 1)]->field,
+           fmt::format("{} cells, but the header has {}", cells.size(), columns_.size()));
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const Column& column = *columns_[i];
+      const std::string cell = with_unit(column, cells[i]);
+      try {
+        read_cell(column.field, cell);
+      } catch (const InputError& error) {
+        fail(column.field, error.what());
+      }
+    }
+  }
+
+  std::string with_unit(const Column& column, const std::string& cell) const {
+    double number = 0;
+    const auto [rest, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
+    const bool plain = error == std::errc() && rest == cell.data() + cell.size();
+    if (*column.suffix != '\0') {
+      if (!plain)
+        fail(column.field, fmt::format("found '{}', expected a number, since the header"
+                                       " says {}",
+                                       cell, column.name));
+      return cell + column.suffix;
+    }
+    if (plain && number != 0)
+      fail(column.field, fmt::format("'{}' has no unit; write it there or in the header, as in"
+                                     " time_s, rate_mbit, delay_ms, loss_percent",
+                                     cell));
+    return cell;
+  }
+
+  void read_cell(const std::string& field, const std::string& cell) {
+    if (field == "time") {
+      const double time = parse_moment(cell);
+      if (times_.empty() ? time != 0 : !(time > times_.back()))
+        throw InputError(fmt::format(
+            "found {}, expected {}", cell,
+            times_.empty() ? "0 in the first row" : "a later time than in the row before"));
+      times_.push_back(time);
+      return;
+    }
+    for (const Quantity quantity : {Quantity::kRate, Quantity::kDelay, Quantity::kLoss})
+      if (field == quantity_name(quantity))
+        levels_[static_cast<std::size_t>(quantity)].push_back(
+            parse_level(quantity, cell == "0" && quantity == Quantity::kLoss ? "0%" : cell));
+  }
+
+  std::string name_;
+  std::size_t line_ = 0;
+  std::vector<const Column*> columns_;
+  std::vector<double> times_;
+  std::vector<Level> levels_[3];
+};
+
+}  // namespace
+
+std::vector<SchedulePart> parse_schedule_csv(std::string_view text, const std::string& name,
+                                             bool linear, double period) {
+  const Table table(text, name);
+  if (period < table.end())
+    throw InputError(fmt::format("{}: repeat={} is before the last row, {}", name,
+                                 moment_text(period), moment_text(table.end())));
+  return table.parts(linear, period);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,159 @@
+// From text or a file to a ScheduleSpec.
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "netem/schedule/files.h"
+#include "netem/schedule/schedule.h"
+
+namespace thinpipe {
+
+namespace {
+
+const std::vector<std::string> kKinds = {"steps",  "ramp",     "sine", "walk",
+                                         "outage", "mahimahi", "csv"};
+constexpr double kDefaultBin = 0.05;  // s
+constexpr double kLeastBin = 1e-3;
+
+bool is_kind(const std::string& word) {
+  return std::find(kKinds.begin(), kKinds.end(), word) != kKinds.end();
+}
+
+class Parser {
+ public:
+  void part(const std::string& where, std::string_view text) {
+    ScheduleItems items(where, text);
+    const std::string& kind = items.kind();
+    if (kind == "outage") {
+      if (outage_) items.fail("a second outage; one has every= to come again");
+      outage_ = parse_outage(items);
+      add_text(outage_text(*outage_));
+    } else if (kind == "steps" || kind == "ramp") {
+      add(items, {parse_steps(items)});
+    } else if (kind == "sine") {
+      add(items, {parse_sine(items)});
+    } else if (kind == "walk") {
+      add(items, {parse_walk(items)});
+    } else if (kind == "mahimahi") {
+      mahimahi(items);
+    } else if (kind == "csv") {
+      csv(items);
+    } else {
+      items.fail(fmt::format("'{}' is no kind of schedule (known: {}), nor a file{}", kind,
+                             fmt::join(kKinds, ", "), did_you_mean(kind, kKinds)));
+    }
+  }
+
+  ScheduleSpec spec() && {
+    return {std::move(parts_), outage_, std::move(text_), std::move(digest_)};
+  }
+
+ private:
+  void add_text(const std::string& text) {
+    if (text.empty()) return;
+    text_ += (text_.empty() ? "" : ";") + text;
+  }
+
+  void add(const ScheduleItems& items, std::vector<SchedulePart> parts) {
+    for (SchedulePart& part : parts) {
+      for (const SchedulePart& before : parts_)
+        if (before.quantity == part.quantity)
+          items.fail(fmt::format("the {} is scheduled already", quantity_name(part.quantity)));
+      add_text(part.text);
+      parts_.push_back(std::move(part));
+    }
+  }
+
+  std::string take_file(ScheduleItems& items, std::string& content) {
+    std::string path = items.take("file");
+    ScheduleFile file = read_schedule_file(path);
+    content = std::move(file.text);
+    digest_ += (digest_.empty() ? "" : "+") + file.digest;
+    return path;
+  }
+
+  void mahimahi(ScheduleItems& items) {
+    std::string content;
+    const std::string path = take_file(items, content);
+    const auto text = items.find("bin");
+    const double bin = text ? items.read("bin", *text, parse_moment) : kDefaultBin;
+    if (bin < kLeastBin) items.fail(fmt::format("bin={}: expected at least 1ms", *text));
+    items.finish({"file", "bin"});
+    const CurvePtr curve = parse_mahimahi(content, path, bin);
+    add(items, {{Quantity::kRate, fmt::format("mahimahi:file={},bin={}", path, moment_text(bin)),
+                 [curve](double) { return curve; }}});
+  }
+
+  void csv(ScheduleItems& items) {
+    std::string content;
+    const std::string path = take_file(items, content);
+    const std::string shape = items.find("shape").value_or("steps");
+    if (shape != "steps" && shape != "ramp")
+      items.fail(fmt::format("shape={}: expected steps or ramp", shape));
+    const auto text = items.find("repeat");
+    const double period = text ? items.read("repeat", *text, parse_moment) : kNever;
+    if (period < kLeastBin) items.fail(fmt::format("repeat={}: expected at least 1ms", *text));
+    items.finish({"file", "shape", "repeat"});
+    std::vector<SchedulePart> parts = parse_schedule_csv(content, path, shape == "ramp", period);
+    parts.front().text = fmt::format("csv:file={}{}{}", path, shape == "ramp" ? ",shape=ramp" : "",
+                                     period < kNever ? ",repeat=" + moment_text(period) : "");
+    add(items, std::move(parts));
+  }
+
+  std::vector<SchedulePart> parts_;
+  std::optional<OutageTimes> outage_;
+  std::string text_, digest_;
+};
+
+// The first line that is neither empty nor a comment.
+std::string first_line(const std::string& content) {
+  for (const std::string& raw : split(content, '\n')) {
+    const std::string line = raw.substr(0, raw.find_last_not_of(" \t\r") + 1);
+    if (!line.empty() && line[0] != '#') return line;
+  }
+  return "";
+}
+
+ScheduleSpec parse_file(const std::string& path) {
+  const std::string content = read_schedule_file(path).text;
+  const std::string line = first_line(content);
+  Parser parser;
+  if (line.empty()) throw InputError(path + ": nothing but comments; expected a schedule");
+  if (path.find_first_of(",;") != std::string::npos)
+    throw InputError(
+        fmt::format("schedule file '{}': a name with , or ; cannot be written in a"
+                    " schedule",
+                    path));
+  if (line.find_first_not_of("0123456789") == std::string::npos) {
+    parser.part("schedule", "mahimahi:file=" + path);
+  } else if (!is_kind(line.substr(0, line.find(':'))) && line.find(',') != std::string::npos) {
+    parser.part("schedule", "csv:file=" + path);
+  } else {
+    std::size_t number = 0;
+    for (const std::string& raw : split(content, '\n')) {
+      ++number;
+      const std::string code = raw.substr(0, raw.find('#'));
+      const std::string part = code.substr(0, code.find_last_not_of(" \t\r") + 1);
+      if (!part.empty()) parser.part(fmt::format("{}:{}", path, number), part);
+    }
+  }
+  return std::move(parser).spec();
+}
+
+}  // namespace
+
+ScheduleSpec parse_schedule(std::string_view text) {
+  if (text == "none") return {};
+  const std::string whole(text);
+  std::error_code error;
+  if (!is_kind(whole.substr(0, whole.find(':'))) && std::filesystem::is_regular_file(whole, error))
+    return parse_file(whole);
+  Parser parser;
+  for (const std::string& part : split(text, ';')) parser.part("schedule", part);
+  return std::move(parser).spec();
+}
+
+}  // namespace thinpipe

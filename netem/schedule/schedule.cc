@@ -1,0 +1,73 @@
+#include "netem/schedule/schedule.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace thinpipe {
+
+namespace {
+
+CurvePtr constant(double value) { return table_curve({{0, value}}, false); }
+
+constexpr double kLowestRate = 1e3;
+constexpr double kHighestRate = 100e9;
+
+}  // namespace
+
+Schedule::Schedule(CurvePtr rate, CurvePtr delay, CurvePtr loss)
+    : rate_(std::move(rate)), delay_(std::move(delay)), loss_(std::move(loss)) {}
+
+LinkState Schedule::at(double t) const { return {rate_->at(t), delay_->at(t), loss_->at(t)}; }
+
+LinkState Schedule::mean(double from, double to) const {
+  if (to <= from) return at(from);
+  const double span = to - from;
+  return {rate_->integral(from, to) / span, delay_->integral(from, to) / span,
+          loss_->integral(from, to) / span};
+}
+
+double Schedule::next_change(double t, double interval) const {
+  double next = kNever;
+  for (const CurvePtr& curve : {rate_, delay_, loss_}) {
+    next = std::min(next, curve->next_corner(t));
+    if (!curve->steady_after(t)) next = std::min(next, t + interval);
+  }
+  return next;
+}
+
+ScheduleSpec::ScheduleSpec(std::vector<SchedulePart> parts, std::optional<OutageTimes> outage,
+                           std::string text, std::string digest)
+    : parts_(std::move(parts)),
+      outage_(outage),
+      text_(std::move(text)),
+      digest_(std::move(digest)) {}
+
+bool ScheduleSpec::changes(Quantity quantity) const {
+  return (quantity == Quantity::kRate && outage_) ||
+         std::any_of(parts_.begin(), parts_.end(),
+                     [&](const SchedulePart& part) { return part.quantity == quantity; });
+}
+
+Schedule ScheduleSpec::on(const LinkState& own) const {
+  CurvePtr rate = constant(own.rate), delay = constant(own.delay), loss = constant(own.loss);
+  for (const SchedulePart& part : parts_) {
+    if (part.quantity == Quantity::kRate) rate = part.curve(own.rate);
+    if (part.quantity == Quantity::kDelay) delay = part.curve(own.delay);
+    if (part.quantity == Quantity::kLoss) loss = part.curve(own.loss);
+  }
+  if (rate->most() <= 0)
+    throw InputError(fmt::format("schedule '{}': the link never has a rate", text_));
+  if (rate->most() > kHighestRate)
+    throw InputError(
+        fmt::format("schedule '{}': {:.3g} bit/s is above 100gbit", text_, rate->most()));
+  if (rate->least() > 0 && rate->least() < kLowestRate)
+    throw InputError(fmt::format("schedule '{}': {:.3g} bit/s is neither 0 nor at least 1kbit",
+                                 text_, rate->least()));
+  if (outage_) rate = outage_curve(std::move(rate), *outage_);
+  return {std::move(rate), std::move(delay), std::move(loss)};
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,74 @@
+// What a link does over time, as users write it and as a function of time. docs/schedules.md has
+// the grammar.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "netem/schedule/part.h"
+
+namespace thinpipe {
+
+/// A link at one moment, or on average over a span.
+struct LinkState {
+  double rate = 0;   ///< bit/s, frames counted as qdiscs do; 0: nothing crosses
+  double delay = 0;  ///< s, one way
+  double loss = 0;   ///< share of frames, 0 to 1
+  bool operator==(const LinkState&) const = default;
+};
+
+/// A schedule on one link: t is in seconds since it began, t >= 0.
+class Schedule {
+ public:
+  Schedule(CurvePtr rate, CurvePtr delay, CurvePtr loss);
+
+  LinkState at(double t) const;
+  /// What can cross between two moments, in bits: the integral of the rate, exact for every kind of
+  /// schedule but for rounding.
+  double bits(double from, double to) const { return rate_->integral(from, to); }
+  /// Means over [from, to]; at(from) when they are the same.
+  LinkState mean(double from, double to) const;
+  /// The next moment at which the link must be told something: a corner of the schedule, or, while
+  /// it changes all the time, `interval` seconds later.
+  double next_change(double t, double interval) const;
+  double most_rate() const { return rate_->most(); }
+  double least_rate() const { return rate_->least(); }
+
+ private:
+  CurvePtr rate_, delay_, loss_;
+};
+
+/// A schedule that fits any link, since its levels may be shares of the link's own.
+class ScheduleSpec {
+ public:
+  ScheduleSpec() = default;  ///< nothing ever changes
+  ScheduleSpec(std::vector<SchedulePart> parts, std::optional<OutageTimes> outage, std::string text,
+               std::string digest);
+
+  bool empty() const { return parts_.empty() && !outage_; }
+  /// Canonical text, which parse_schedule() reads back; "" when empty.
+  const std::string& to_string() const { return text_; }
+  /// The text, and the digests of the files in it: the same for the same schedule.
+  std::string identity() const { return digest_.empty() ? text_ : text_ + "@" + digest_; }
+  const std::string& digest() const { return digest_; }
+  bool changes(Quantity quantity) const;
+
+  /// On a link that is `own` where the schedule says nothing or a share.
+  /// @throws InputError when a rate comes out above 0 and under 1 kbit/s, or above 100 Gbit/s, or
+  /// the link has none and needs one.
+  Schedule on(const LinkState& own) const;
+
+ private:
+  std::vector<SchedulePart> parts_;
+  std::optional<OutageTimes> outage_;
+  std::string text_, digest_;
+};
+
+/// `none`, parts joined by `;`, or a file: such parts, one a line, `#` beginning a comment; a CSV
+/// table; a mahimahi trace. What the file is shows in its content.
+/// @throws InputError naming file, line and field, or the part and its key.
+ScheduleSpec parse_schedule(std::string_view text);
+
+}  // namespace thinpipe

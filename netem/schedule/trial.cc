@@ -1,0 +1,207 @@
+#include "netem/schedule/trial.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "netem/sandbox.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr int kPollMilliseconds = 20;
+// Longer than any outage a TCP stream survives; then something else is wrong.
+constexpr double kPatience = 120;
+
+sockaddr_in address_of(const std::string& ip) {
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  inet_pton(AF_INET, ip.c_str(), &address.sin_addr);
+  return address;
+}
+
+FileDescriptor stream_socket(const std::string& ip) {
+  FileDescriptor result(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = address_of(ip);
+  // As the ranks' sockets, whatever the namespace's default is.
+  setsockopt(result.get(), IPPROTO_TCP, TCP_CONGESTION, "cubic", std::strlen("cubic"));
+  if (!result.valid() ||
+      bind(result.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
+    throw SystemError("bind a socket to " + ip);
+  return result;
+}
+
+struct Stream {
+  FileDescriptor sender, receiver;
+};
+
+Stream open_stream(const Star& star) {
+  Stream stream;
+  FileDescriptor listener;
+  sockaddr_in there = {};
+  socklen_t size = sizeof(there);
+  star.host(1).inside([&] {
+    listener = stream_socket(star.data_address(1));
+    if (listen(listener.get(), 1) != 0 ||
+        getsockname(listener.get(), reinterpret_cast<sockaddr*>(&there), &size) != 0)
+      throw SystemError("listen");
+  });
+  star.host(0).inside([&] {
+    stream.sender = stream_socket(star.data_address(0));
+    if (connect(stream.sender.get(), reinterpret_cast<const sockaddr*>(&there), sizeof(there)) != 0)
+      throw SystemError("connect to the other host");
+  });
+  stream.receiver = FileDescriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!stream.receiver.valid()) throw SystemError("accept");
+  return stream;
+}
+
+// Sends until stopped. The socket does not block for longer than a poll, so that stop() is heard
+// during an outage.
+class Sender {
+ public:
+  explicit Sender(int socket_fd) : thread_([this, socket_fd] { run(socket_fd); }) {}
+  ~Sender() {
+    done_ = true;
+    thread_.join();
+  }
+  Sender(const Sender&) = delete;
+  Sender& operator=(const Sender&) = delete;
+
+ private:
+  void run(int socket_fd) const {
+    const std::vector<char> block(std::size_t{64} * 1024);
+    pollfd ready = {socket_fd, POLLOUT, 0};
+    while (!done_) {
+      if (poll(&ready, 1, kPollMilliseconds) <= 0) continue;
+      if (send(socket_fd, block.data(), block.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+          errno != EAGAIN && errno != EINTR)
+        return;  // the receiver sees it
+    }
+  }
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+// Payload received by a moment, as a straight line between two readings.
+struct Reading {
+  double time = 0, bytes = 0;
+};
+
+double bytes_at(const std::vector<Reading>& readings, double t) {
+  const auto after = std::lower_bound(readings.begin(), readings.end(), t,
+                                      [](const Reading& r, double time) { return r.time < time; });
+  if (after == readings.begin()) return readings.front().bytes;
+  if (after == readings.end()) return readings.back().bytes;
+  const Reading &a = *std::prev(after), &b = *after;
+  return a.bytes + (b.bytes - a.bytes) * (t - a.time) / (b.time - a.time);
+}
+
+class Trial {
+ public:
+  Trial(SchedulePlayer& player, const TrialOptions& options,
+        const std::function<void(const TrialWindow&)>& told)
+      : player_(player), options_(options), told_(told) {}
+
+  TrialResult run(const Stream& stream) {
+    std::vector<char> block(1 << 20);
+    pollfd ready = {stream.receiver.get(), POLLIN, 0};
+    readings_.push_back({-options_.settle, 0});
+    while (readings_.back().time < options_.seconds) {
+      player_.check();
+      if (stop_requested()) throw RunError("interrupted");
+      const bool more = poll(&ready, 1, kPollMilliseconds) > 0;
+      const ssize_t got =
+          more ? recv(stream.receiver.get(), block.data(), block.size(), MSG_DONTWAIT) : 0;
+      if (got < 0 && errno != EAGAIN) throw SystemError("receive on the scheduled link");
+      if (more && got == 0) throw RunError("the stream on the scheduled link ended");
+      note(player_.now(), static_cast<double>(std::max<ssize_t>(got, 0)));
+    }
+    return finish();
+  }
+
+ private:
+  void note(double time, double bytes) {
+    if (bytes > 0) {
+      result_.longest_gap = std::max(result_.longest_gap, time - std::max(heard_, 0.0));
+      heard_ = time;
+    } else if (time - heard_ > kPatience) {
+      throw RunError("nothing arrived on the scheduled link for two minutes");
+    }
+    readings_.push_back({time, readings_.back().bytes + bytes});
+    while (time >= window_end() && result_.windows.size() < window_count()) close_window();
+  }
+
+  std::size_t window_count() const {
+    return static_cast<std::size_t>(std::ceil(options_.seconds / options_.window - 1e-9));
+  }
+  double window_end() const {
+    return std::min(options_.seconds,
+                    static_cast<double>(result_.windows.size() + 1) * options_.window);
+  }
+
+  void close_window() {
+    TrialWindow window;
+    window.begin = static_cast<double>(result_.windows.size()) * options_.window;
+    window.end = window_end();
+    if (result_.windows.empty()) bytes_at_zero_ = bytes_at(readings_, 0);
+    fill(window, bytes_at(readings_, window.begin));
+    result_.windows.push_back(window);
+    // What is older than the window's end will not be asked for again.
+    const auto old = std::lower_bound(readings_.begin(), readings_.end(), window.end,
+                                      [](const Reading& r, double time) { return r.time < time; });
+    if (old != readings_.begin()) readings_.erase(readings_.begin(), std::prev(old));
+    if (told_) told_(window);
+  }
+
+  void fill(TrialWindow& window, double bytes_before) const {
+    const double span = window.end - window.begin;
+    window.link = player_.schedule().mean(window.begin, window.end);
+    window.expected = tcp_ceiling(window.link.rate);
+    window.goodput = 8 * (bytes_at(readings_, window.end) - bytes_before) / span;
+  }
+
+  TrialResult finish() {
+    TrialWindow whole;
+    whole.end = options_.seconds;
+    fill(whole, bytes_at_zero_);
+    result_.expected = whole.expected;
+    result_.goodput = whole.goodput;
+    result_.player = player_.report();
+    return std::move(result_);
+  }
+
+  SchedulePlayer& player_;
+  const TrialOptions& options_;
+  const std::function<void(const TrialWindow&)>& told_;
+  std::vector<Reading> readings_;
+  double heard_ = 0;
+  double bytes_at_zero_ = 0;
+  TrialResult result_;
+};
+
+}  // namespace
+
+TrialResult try_schedule(Star& star, const LinkSpec& link, const ScheduleSpec& schedule,
+                         const TrialOptions& options,
+                         const std::function<void(const TrialWindow&)>& told) {
+  if (star.size() < 2) throw InputError("a trial needs two hosts");
+  SchedulePlayer player(star, link, schedule, options.player);
+  player.start(options.settle);
+  const Stream stream = open_stream(star);
+  const Sender sender(stream.sender.get());
+  TrialResult result = Trial(player, options, told).run(stream);
+  player.stop();
+  return result;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,41 @@
+// What a TCP stream gets of a link while a schedule plays.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "netem/schedule/player.h"
+
+namespace thinpipe {
+
+/// A stretch of the schedule.
+struct TrialWindow {
+  double begin = 0, end = 0;  ///< schedule time, s
+  LinkState link;             ///< mean over it
+  double expected = 0;        ///< bit/s of payload that TCP can deliver at most
+  double goodput = 0;         ///< bit/s of payload that arrived
+};
+
+struct TrialResult {
+  std::vector<TrialWindow> windows;
+  double expected = 0, goodput = 0;  ///< bit/s over all of it
+  double longest_gap = 0;            ///< s in which nothing arrived
+  PlayerReport player;
+  double deviation() const { return goodput / expected - 1; }
+};
+
+struct TrialOptions {
+  double seconds = 10;
+  double window = 1;    ///< s; the last one may be shorter
+  double settle = 0.5;  ///< s of traffic before the schedule begins, at its first rate
+  PlayerOptions player;
+};
+
+/// One TCP stream from host 0 to host 1, as fast as it goes; the schedule begins after `settle`.
+/// `told` hears of every window as it ends.
+/// @throws RunError when interrupted (stop_requested) or the stream breaks.
+TrialResult try_schedule(Star& star, const LinkSpec& link, const ScheduleSpec& schedule,
+                         const TrialOptions& options,
+                         const std::function<void(const TrialWindow&)>& told = {});
+
+}  // namespace thinpipe
