@@ -52,16 +52,24 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::CappedTag<float, kSide>;
 
+/// Which columns of a matrix are multiplied, and by what: those left out are zeros for all lines.
+struct Columns {
+  std::array<std::uint32_t, kMaxDct / 2> index;
+  std::size_t count = 0;
+};
+
 /// Rows r to r + rows - 1 of Multiply(). As many sums side by side hide an addition's latency.
 template <std::size_t rows>
 HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT matrix, std::size_t n, std::size_t r,
-                             const float* HWY_RESTRICT in, float* HWY_RESTRICT out) {
+                             const Columns& columns, const float* HWY_RESTRICT in,
+                             float* HWY_RESTRICT out) {
   const D d;
   const float* const row = matrix + r * n;
   for (std::size_t lane = 0; lane < kSide; lane += hn::Lanes(d)) {
     hn::Vec<D> sums[rows];
     for (std::size_t i = 0; i < rows; ++i) sums[i] = hn::Zero(d);
-    for (std::size_t c = 0; c < n; ++c) {
+    for (std::size_t j = 0; j < columns.count; ++j) {
+      const std::size_t c = columns.index[j];
       const auto x = hn::Load(d, in + c * kSide + lane);
       for (std::size_t i = 0; i < rows; ++i) {
         sums[i] = hn::Add(sums[i], hn::Mul(x, hn::Set(d, row[i * n + c])));
@@ -71,14 +79,38 @@ HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT matrix, std::size_t n, st
   }
 }
 
-/// out[r] = sum over c < n of in[c] * m(r, c), r < n, for all lines; m(r, c) = matrix[r * n + c],
-/// or of its transpose. The cosine matrix is symmetric, so one function serves both directions.
-void Multiply(const float* HWY_RESTRICT matrix, std::size_t n, const float* HWY_RESTRICT in,
-              float* HWY_RESTRICT out) {
+/// out[r] = sum over the columns c of in[c] * m(r, c), r < n, for all lines; m(r, c) = matrix[r * n
+/// + c], or of its transpose. The cosine matrix is symmetric, so one function serves both
+/// directions. Leaving out zeros changes no bit: a sum from +0 on is never -0.
+void Multiply(const float* HWY_RESTRICT matrix, std::size_t n, const Columns& columns,
+              const float* HWY_RESTRICT in, float* HWY_RESTRICT out) {
   std::size_t r = 0;
-  for (; r + 8 <= n; r += 8) MultiplyRows<8>(matrix, n, r, in, out);
-  for (; r + 4 <= n; r += 4) MultiplyRows<4>(matrix, n, r, in, out);
-  for (; r < n; ++r) MultiplyRows<1>(matrix, n, r, in, out);
+  for (; r + 8 <= n; r += 8) MultiplyRows<8>(matrix, n, r, columns, in, out);
+  for (; r + 4 <= n; r += 4) MultiplyRows<4>(matrix, n, r, columns, in, out);
+  for (; r < n; ++r) MultiplyRows<1>(matrix, n, r, columns, in, out);
+}
+
+Columns AllColumns(std::size_t n) {
+  Columns columns;
+  for (; columns.count < n; ++columns.count) {
+    columns.index[columns.count] = static_cast<std::uint32_t>(columns.count);
+  }
+  return columns;
+}
+
+/// Those of n columns in which any line has something other than 0.
+Columns NonzeroColumns(const float* HWY_RESTRICT in, std::size_t n) {
+  const D d;
+  Columns columns;
+  for (std::size_t c = 0; c < n; ++c) {
+    bool zero = true;
+    for (std::size_t lane = 0; lane < kSide; lane += hn::Lanes(d)) {
+      zero = zero && hn::AllTrue(d, hn::Eq(hn::Load(d, in + c * kSide + lane), hn::Zero(d)));
+    }
+    columns.index[columns.count] = static_cast<std::uint32_t>(c);
+    columns.count += zero ? 0 : 1;
+  }
+  return columns;
 }
 
 struct Workspace {
@@ -121,7 +153,7 @@ void Forward(const float* cosines, std::size_t n, Workspace& work) {
       float* const low = work.sums + i * kSide;
       Butterfly(low, work.sums + (m - 1 - i) * kSide, low, work.differences + i * kSide);
     }
-    Multiply(cosines + Cosines::first(m), m / 2, work.differences, work.odd);
+    Multiply(cosines + Cosines::first(m), m / 2, AllColumns(m / 2), work.differences, work.odd);
     for (std::size_t k = 0; k < m / 2; ++k) {
       std::memcpy(work.x + (2 * k + 1) * stride * kSide, work.odd + k * kSide,
                   kSide * sizeof(float));
@@ -138,7 +170,9 @@ void Inverse(const float* cosines, std::size_t n, Workspace& work) {
       std::memcpy(work.differences + k * kSide, work.x + (2 * k + 1) * stride * kSide,
                   kSide * sizeof(float));
     }
-    Multiply(cosines + Cosines::first(m), m / 2, work.differences, work.odd);
+    // What is turned back is what was sent: most of it is zeros.
+    Multiply(cosines + Cosines::first(m), m / 2, NonzeroColumns(work.differences, m / 2),
+             work.differences, work.odd);
     for (std::size_t i = 0; i < m / 2; ++i) {
       float* const low = work.sums + i * kSide;
       Butterfly(low, work.odd + i * kSide, low, work.sums + (m - 1 - i) * kSide);
@@ -148,23 +182,63 @@ void Inverse(const float* cosines, std::size_t n, Workspace& work) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// to[j * to_step + i] = from[i * from_step + j], i and j under 4.
-HWY_INLINE void Transpose4(const float* from, std::size_t from_step, float* to,
-                           std::size_t to_step) {
-  const hn::CappedTag<float, 4> d;
-  const hn::Repartition<std::uint64_t, decltype(d)> pairs;
+using D4 = hn::CappedTag<float, 4>;
+using V4 = hn::Vec<D4>;
+
+/// Column i of four rows.
+struct Square {
+  V4 columns[4];
+};
+
+HWY_INLINE Square Transposed(const float* from, std::size_t step) {
+  const D4 d;
+  const hn::Repartition<std::uint64_t, D4> pairs;
   const auto a = hn::LoadU(d, from);
-  const auto b = hn::LoadU(d, from + from_step);
-  const auto e = hn::LoadU(d, from + 2 * from_step);
-  const auto f = hn::LoadU(d, from + 3 * from_step);
+  const auto b = hn::LoadU(d, from + step);
+  const auto e = hn::LoadU(d, from + 2 * step);
+  const auto f = hn::LoadU(d, from + 3 * step);
   const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
   const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
   const auto ef_low = hn::BitCast(pairs, hn::InterleaveLower(d, e, f));
   const auto ef_high = hn::BitCast(pairs, hn::InterleaveUpper(d, e, f));
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ef_low)), d, to);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ef_low)), d, to + to_step);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ef_high)), d, to + 2 * to_step);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ef_high)), d, to + 3 * to_step);
+  return {{hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ef_low)),
+           hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ef_low)),
+           hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ef_high)),
+           hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ef_high))}};
+}
+
+/// x[i * kSide + l] = from[l * step + i], i under 4. In vectors as wide as those by which it is
+/// read: a load of what narrower stores have just written would wait for them.
+template <class Part = Square>  // a template, so that widths which others have are not compiled
+HWY_INLINE void TakeFour(const float* from, std::size_t step, float* HWY_RESTRICT x) {
+  constexpr std::size_t kWidth = hn::MaxLanes(D());
+  [[maybe_unused]] const hn::CappedTag<float, 8> d8;
+  for (std::size_t l = 0; l < kSide; l += kWidth) {
+    Part squares[kWidth / 4];
+    for (std::size_t q = 0; q < kWidth / 4; ++q) {
+      squares[q] = Transposed(from + (l + 4 * q) * step, step);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      float* const to = x + i * kSide + l;
+      if constexpr (kWidth == 16) {
+        const auto low = hn::Combine(d8, squares[1].columns[i], squares[0].columns[i]);
+        const auto high = hn::Combine(d8, squares[3].columns[i], squares[2].columns[i]);
+        hn::Store(hn::Combine(D(), high, low), D(), to);
+      } else if constexpr (kWidth == 8) {
+        hn::Store(hn::Combine(d8, squares[1].columns[i], squares[0].columns[i]), d8, to);
+      } else {
+        hn::Store(squares[0].columns[i], D4(), to);
+      }
+    }
+  }
+}
+
+/// to[l * step + i] = x[i * kSide + l], i under 4: the reverse.
+HWY_INLINE void PutFour(const float* HWY_RESTRICT x, float* to, std::size_t step) {
+  for (std::size_t l = 0; l < kSide; l += 4) {
+    const Square square = Transposed(x + l, kSide);
+    for (std::size_t i = 0; i < 4; ++i) hn::StoreU(square.columns[i], D4(), to + (l + i) * step);
+  }
 }
 
 bool IsWhole(const Lines& lines, std::size_t count) {
@@ -188,9 +262,7 @@ void TakeLines(const Lines& lines, const float* base, std::size_t count, float* 
 #if HWY_TARGET != HWY_SCALAR
   if (IsWhole(lines, count)) {
     for (std::size_t i = 0; i < lines.length; i += 4) {
-      for (std::size_t l = 0; l < kSide; l += 4) {
-        Transpose4(base + l * lines.line_step + i, lines.line_step, x + i * kSide + l, kSide);
-      }
+      TakeFour(base + i, lines.line_step, x + i * kSide);
     }
     return;
   }
@@ -211,9 +283,7 @@ void PutLines(const Lines& lines, const float* HWY_RESTRICT x, std::size_t count
 #if HWY_TARGET != HWY_SCALAR
   if (IsWhole(lines, count)) {
     for (std::size_t i = 0; i < lines.length; i += 4) {
-      for (std::size_t l = 0; l < kSide; l += 4) {
-        Transpose4(x + i * kSide + l, kSide, base + l * lines.line_step + i, lines.line_step);
-      }
+      PutFour(x + i * kSide, base + i, lines.line_step);
     }
     return;
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -63,6 +64,28 @@ TEST(Dct, IsTheFormulaOfEveryLine) {
         }
       }
     }
+  });
+}
+
+TEST(Dct, ALineIsTheSameInWhateverCompany) {
+  // Where all lines that go together have a zero it is left out of their sums.
+  constexpr std::size_t kLength = 64;
+  constexpr std::size_t kCount = 16;
+  testing::for_each_target([] {
+    auto sparse = testing::bell(kLength * kCount, 8);
+    for (std::size_t i = 0; i < sparse.size(); ++i) {
+      if (i % kLength % 5 != 3) sparse[i] = i % 2 == 0 ? 0.0F : -0.0F;
+    }
+    auto among = sparse;
+    const auto dense = testing::bell(kLength, 9);
+    std::copy(dense.begin(), dense.end(), among.end() - kLength);
+    const auto turn = [](std::vector<float>& x) {
+      inverse_dct({.base = x.data(), .count = kCount, .line_step = kLength, .length = kLength});
+      x.resize(x.size() - kLength);
+    };
+    turn(sparse);
+    turn(among);
+    EXPECT_EQ(testing::bits(sparse), testing::bits(among));
   });
 }
 
