@@ -1,108 +1,93 @@
+// What follows from a link's settings: defaults, ceilings, and what the kernel must offer.
 #include "netem/link_spec.h"
 
 #include <algorithm>
 #include <cmath>
-#include <set>
-
-#include <fmt/format.h>
-
-#include "base/error.h"
-#include "base/text.h"
-#include "base/units.h"
 
 namespace thinpipe {
 
 namespace {
 
-constexpr double kLowestRate = 1e3;    // tc's rate tables lose meaning below 1 kbit/s
-constexpr double kHighestRate = 30e9;  // libnl-route 3.7 carries TBF rates up to 34.36 Gbit/s
-constexpr double kLargestBytes = 1e9;  // bucket and queue are 32 bits in the kernel
+constexpr double kSmallestQueue = 262144;  // what one TCP sender keeps in flight below TSQ
+constexpr double kLargestShortQueue = 16e6;
+constexpr double kLargestQueue = 1e9;  // 32 bits in the kernel
+constexpr double kQueueSeconds = 0.05;
 
-// 100mbit rather than 100000000bit; exact, so that the text parses back to the same rate.
-std::string rate_text(double rate) {
-  for (const auto& [factor, suffix] :
-       {std::pair{1e9, "gbit"}, std::pair{1e6, "mbit"}, std::pair{1e3, "kbit"}})
-    if (rate >= factor) return fmt::format("{}{}", rate / factor, suffix);
-  return fmt::format("{}bit", rate);
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
 }
 
-double bounded(std::string_view key, std::string_view text, double value, double low, double high) {
-  if (value >= low && value <= high) return value;
-  throw InputError(
-      fmt::format("link: {}={} is out of range; {} to {} is possible", key, text, low, high));
+void fill(Direction& direction, const LinkSpec& link) {
+  if (direction.rate == 0) return;
+  const double bytes_per_second = direction.rate / 8;
+  const double round_trip_bytes = bytes_per_second * link.round_trip();
+  const double least = link.frame_bytes();
+  if (direction.burst == 0 && direction.shaper != Shaper::kNetem)
+    direction.burst = default_burst(direction.rate, static_cast<int>(link.frame_bytes()));
+  if (direction.queue == 0) {
+    // 50 ms of the link or, on long ones, a round trip of it, which lets one TCP flow fill it.
+    const double by_time =
+        std::clamp(bytes_per_second * kQueueSeconds, kSmallestQueue, kLargestShortQueue);
+    const double wanted = direction.queue_bdp > 0 ? direction.queue_bdp * round_trip_bytes
+                                                  : std::max(by_time, round_trip_bytes);
+    direction.queue = static_cast<std::uint32_t>(std::clamp(wanted, least, kLargestQueue));
+  }
+  direction.queue_bdp = 0;
+}
+
+double ceiling_of(const Direction& direction, const LinkSpec& link) {
+  return direction.rate * link.payload_bytes() / (link.frame_bytes() + direction.overhead);
 }
 
 }  // namespace
 
-std::string LinkSpec::to_string() const {
-  if (!throttled()) return "unthrottled";
-  std::string text = "rate=" + rate_text(rate);
-  if (burst != 0) text += fmt::format(",burst={}", burst);
-  if (queue != 0) text += fmt::format(",queue={}", queue);
-  return text;
+double GilbertElliott::mean_loss() const {
+  // Of the two-state chain: the share of frames that find it bad is p / (p + r).
+  const double bad = to_bad + to_good > 0 ? to_bad / (to_bad + to_good) : 0;
+  return bad * lost_in_bad + (1 - bad) * lost_in_good;
 }
 
-std::uint32_t default_burst(double rate) {
+bool Impairment::disturbs() const {
+  return loss.percent > 0 || bursts || reorder.percent > 0 || duplicate.percent > 0 ||
+         corrupt.percent > 0 || jitter.count() > 0;
+}
+
+std::uint32_t default_burst(double rate, int frame_bytes) {
   constexpr double kMicros = 1000;
   const double bytes_per_us = rate / 8e6;
-  const double micros = std::max(kMicros, std::ceil(2.0 * kFrameBytes / bytes_per_us));
+  const double micros = std::max(kMicros, std::ceil(2.0 * frame_bytes / bytes_per_us));
   return static_cast<std::uint32_t>(std::ceil(micros * bytes_per_us));
 }
 
 LinkSpec LinkSpec::with_defaults() const {
   LinkSpec filled = *this;
-  if (!throttled()) return filled;
-  if (filled.burst == 0) filled.burst = default_burst(rate);
-  // 50 ms of the link, and never less than what one TCP sender keeps in flight below TSQ.
-  if (filled.queue == 0)
-    filled.queue = static_cast<std::uint32_t>(std::clamp(rate / 8 * 0.05, 262144.0, 16e6));
+  fill(filled.up, *this);
+  fill(filled.down, *this);
   return filled;
 }
 
-LinkSpec parse_link_spec(std::string_view text) {
-  LinkSpec link;
-  std::set<std::string> seen;
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t equals = part.find('=');
-    const std::string key = part.substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : part.substr(equals + 1);
-    if (value.empty())
-      throw InputError(fmt::format(
-          "link '{}': expected key=value (such as rate=100mbit), found '{}'", text, part));
-    if (!seen.insert(key).second)
-      throw InputError(fmt::format("link '{}': {} is given twice", text, key));
-    if (key == "rate") {
-      link.rate = bounded(key, value, parse_rate(value), kLowestRate, kHighestRate);
-    } else if (key == "burst") {
-      link.burst = static_cast<std::uint32_t>(
-          bounded(key, value, parse_size(value), kFrameBytes, kLargestBytes));
-    } else if (key == "queue") {
-      link.queue = static_cast<std::uint32_t>(
-          bounded(key, value, parse_size(value), kFrameBytes, kLargestBytes));
-    } else {
-      throw InputError(fmt::format("link '{}': unknown key '{}' (known: rate, burst, queue){}",
-                                   text, key, did_you_mean(key, {"rate", "burst", "queue"})));
-    }
-  }
-  if (!seen.contains("rate"))
-    throw InputError(fmt::format("link '{}': rate is missing (such as rate=100mbit)", text));
-  return link;
+double LinkSpec::rate() const {
+  if (up.rate == 0 || down.rate == 0) return std::max(up.rate, down.rate);
+  return std::min(up.rate, down.rate);
 }
 
-std::vector<LinkSpec> expand_link_specs(std::string_view text) {
-  std::vector<std::string> texts = {""};
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t equals = part.find('=');
-    const std::string key = equals == std::string::npos ? "" : part.substr(0, equals + 1);
-    std::vector<std::string> grown;
-    for (const std::string& prefix : texts)
-      for (const std::string& value : split(std::string_view(part).substr(key.size()), '|'))
-        grown.push_back(prefix + (prefix.empty() ? "" : ",") + key + value);
-    texts = std::move(grown);
-  }
-  std::vector<LinkSpec> links;
-  for (const std::string& one : texts) links.push_back(parse_link_spec(one));
-  return links;
+double LinkSpec::delay() const { return seconds(up.way.delay + down.way.delay); }
+
+double LinkSpec::tcp_ceiling() const {
+  const double of_up = ceiling_of(up, *this), of_down = ceiling_of(down, *this);
+  return up.rate == 0 || down.rate == 0 ? std::max(of_up, of_down) : std::min(of_up, of_down);
+}
+
+std::uint32_t LinkSpec::frame_bytes() const { return mtu + kEthernetHeader; }
+std::uint32_t LinkSpec::payload_bytes() const { return mtu - kTcpHeaders; }
+
+bool LinkSpec::needs_netem() const {
+  return !up.way.none() || !down.way.none() || up.shaper == Shaper::kNetem ||
+         down.shaper == Shaper::kNetem;
+}
+
+bool LinkSpec::needs_single_frames() const {
+  return needs_netem() || up.overhead > 0 || down.overhead > 0;
 }
 
 }  // namespace thinpipe

@@ -6,12 +6,8 @@
 #include <netlink/route/link.h>
 #include <netlink/route/link/veth.h>
 #include <netlink/route/qdisc.h>
-#include <netlink/route/qdisc/fifo.h>
-#include <netlink/route/qdisc/netem.h>
-#include <netlink/route/qdisc/tbf.h>
 #include <netlink/route/tc.h>
 
-#include <cmath>
 #include <memory>
 
 #include <fmt/format.h>
@@ -40,13 +36,12 @@ struct CacheDeleter {
   void operator()(nl_cache* cache) const { nl_cache_free(cache); }
 };
 
-QdiscPtr new_root_qdisc(int index, const char* kind) {
+QdiscPtr new_root_qdisc(int index) {
   QdiscPtr qdisc(rtnl_qdisc_alloc());
   rtnl_tc* tc = TC_CAST(qdisc.get());
   rtnl_tc_set_ifindex(tc, index);
   rtnl_tc_set_parent(tc, TC_H_ROOT);
   rtnl_tc_set_handle(tc, TC_HANDLE(1, 0));
-  if (kind != nullptr) check(rtnl_tc_set_kind(tc, kind), fmt::format("qdisc {}", kind));
   return qdisc;
 }
 
@@ -79,12 +74,27 @@ int Netlink::index_of(const std::string& interface) {
   return rtnl_link_get_ifindex(raw);
 }
 
+bool Netlink::exists(const std::string& interface) {
+  rtnl_link* raw = nullptr;
+  const int result = rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw);
+  if (result < 0 && result != -NLE_OBJ_NOTFOUND && result != -NLE_NODEV)
+    check(result, fmt::format("interface {}", interface));
+  const LinkPtr link(raw);
+  return raw != nullptr;
+}
+
 void Netlink::add_link(const std::string& name, const char* kind) {
   const LinkPtr link(rtnl_link_alloc());
   rtnl_link_set_name(link.get(), name.c_str());
   check(rtnl_link_set_type(link.get(), kind), fmt::format("add {} {}", kind, name));
   check(rtnl_link_add(socket_, link.get(), NLM_F_CREATE | NLM_F_EXCL),
         fmt::format("add {} {}", kind, name));
+}
+
+void Netlink::delete_link(const std::string& name) {
+  const LinkPtr link(rtnl_link_alloc());
+  rtnl_link_set_name(link.get(), name.c_str());
+  check(rtnl_link_delete(socket_, link.get()), fmt::format("delete {}", name));
 }
 
 void Netlink::add_bridge(const std::string& name) { add_link(name, "bridge"); }
@@ -127,56 +137,8 @@ void Netlink::add_address(const std::string& interface, const std::string& cidr)
   check(result, fmt::format("give {} the address {}", interface, cidr));
 }
 
-void Netlink::set_tbf(const std::string& interface, double rate, std::uint32_t burst,
-                      std::uint32_t limit) {
-  const int index = index_of(interface);
-  const std::string attempt =
-      fmt::format("tbf rate {:.0f}bit burst {} limit {} on {}", rate, burst, limit, interface);
-  const auto bytes_per_second = static_cast<std::uint32_t>(std::llround(rate / 8));
-  const QdiscPtr qdisc = new_root_qdisc(index, "tbf");
-  // libnl takes an int and hands the kernel its 32 bits: rates to 34.36 Gbit/s survive the cast.
-  rtnl_qdisc_tbf_set_rate(qdisc.get(), static_cast<int>(bytes_per_second), static_cast<int>(burst),
-                          0);
-  rtnl_qdisc_tbf_set_limit(qdisc.get(), static_cast<int>(limit));
-  check(rtnl_qdisc_add(socket_, qdisc.get(), NLM_F_CREATE | NLM_F_REPLACE), attempt);
-
-  const QdiscPtr now = read_root_qdisc(socket_, index);
-  if (!now || std::string(rtnl_tc_get_kind(TC_CAST(now.get()))) != "tbf")
-    throw RunError(attempt + ": the kernel has no tbf there afterwards");
-  const auto kernel_rate = static_cast<std::uint32_t>(rtnl_qdisc_tbf_get_rate(now.get()));
-  const int kernel_limit = rtnl_qdisc_tbf_get_limit(now.get());
-  const int kernel_burst = rtnl_qdisc_tbf_get_rate_bucket(now.get());
-  // A bucket is kept as transmit time in whole microseconds on its way through libnl.
-  const double burst_slack = 1 + 2.0 * bytes_per_second / 1e6;
-  if (kernel_rate != bytes_per_second || kernel_limit != static_cast<int>(limit) ||
-      std::fabs(static_cast<double>(kernel_burst) - burst) > burst_slack)
-    throw RunError(fmt::format("{}: the kernel took rate {} B/s burst {} limit {}", attempt,
-                               kernel_rate, kernel_burst, kernel_limit));
-}
-
-void Netlink::add_fifo(const std::string& interface) {
-  constexpr int kLimitBytes = 16'000'000;
-  const QdiscPtr qdisc = new_root_qdisc(index_of(interface), "bfifo");
-  rtnl_qdisc_fifo_set_limit(qdisc.get(), kLimitBytes);
-  check(rtnl_qdisc_add(socket_, qdisc.get(), NLM_F_CREATE | NLM_F_REPLACE),
-        fmt::format("bfifo on {}", interface));
-}
-
-void Netlink::add_htb(const std::string& interface) {
-  const QdiscPtr qdisc = new_root_qdisc(index_of(interface), "htb");
-  check(rtnl_qdisc_add(socket_, qdisc.get(), NLM_F_CREATE | NLM_F_REPLACE),
-        fmt::format("htb on {}", interface));
-}
-
-void Netlink::add_netem(const std::string& interface) {
-  const QdiscPtr qdisc = new_root_qdisc(index_of(interface), "netem");
-  rtnl_netem_set_delay(qdisc.get(), 1000);  // microseconds
-  check(rtnl_qdisc_add(socket_, qdisc.get(), NLM_F_CREATE | NLM_F_REPLACE),
-        fmt::format("netem on {}", interface));
-}
-
 void Netlink::delete_root_qdisc(const std::string& interface) {
-  const QdiscPtr qdisc = new_root_qdisc(index_of(interface), nullptr);
+  const QdiscPtr qdisc = new_root_qdisc(index_of(interface));
   const int result = rtnl_qdisc_delete(socket_, qdisc.get());
   if (result < 0 && result != -NLE_OBJ_NOTFOUND && result != -NLE_INVAL)
     check(result, fmt::format("delete the qdisc of {}", interface));

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "netem/qdisc.h"
+
 struct nl_sock;
 
 namespace thinpipe {
@@ -17,6 +19,12 @@ struct QdiscCounters {
   std::uint64_t backlog = 0;  ///< bytes waiting now
 };
 
+/// Where a qdisc or class hangs, in tc's numbers: the root is 0xffffffff, `1:2` is 0x10002.
+struct TrafficHandle {
+  std::uint32_t parent = 0xffffffff;
+  std::uint32_t handle = 0x10000;
+};
+
 /// A socket to the kernel for one network namespace: the one that was current when it was made.
 /// Errors are SystemError-like RunErrors that name the attempt and the interface.
 class Netlink {
@@ -27,8 +35,10 @@ class Netlink {
   Netlink& operator=(const Netlink&) = delete;
 
   int index_of(const std::string& interface);
+  bool exists(const std::string& interface);
   void add_bridge(const std::string& name);
   void add_link(const std::string& name, const char* kind);  ///< "ifb", "dummy", ...
+  void delete_link(const std::string& name);
   /// A veth pair: `name` here, `peer` in the namespace that `peer_namespace` (a descriptor) refers
   /// to.
   void add_veth(const std::string& name, const std::string& peer, int peer_namespace);
@@ -36,14 +46,21 @@ class Netlink {
   void set_up(const std::string& interface);
   void add_address(const std::string& interface, const std::string& cidr);
 
-  /// Puts a TBF at the root of the interface, or changes the one there. rate in bit/s; burst and
-  /// limit in bytes. What the kernel then says is compared with what was asked.
-  void set_tbf(const std::string& interface, double rate, std::uint32_t burst, std::uint32_t limit);
-  void add_fifo(
-      const std::string& interface);  ///< first in, first out, 16 MB: counts, throttles nothing
-  void add_htb(const std::string& interface);    ///< an empty one, to see whether the kernel has it
-  void add_netem(const std::string& interface);  ///< likewise: delay 1 ms
+  /// Makes the qdisc, or changes the one of the same kind and handle that is there, then reads it
+  /// back. @throws RunError naming interface, setting, what was asked and what the kernel keeps
+  /// instead.
+  void set_qdisc(const std::string& interface, TrafficHandle at, const QdiscRequest& request);
+  /// The same for a class, such as HTB's.
+  void set_class(const std::string& interface, TrafficHandle at, const QdiscRequest& request);
   void delete_root_qdisc(const std::string& interface);  ///< back to the default; none is no error
+  /// Every frame that arrives at `interface` goes to the qdiscs of `target` (an IFB) first and
+  /// arrives when it leaves those.
+  void redirect_arrivals(const std::string& interface, const std::string& target);
+  void stop_redirecting(const std::string& interface);  ///< no redirection there is no error
+
+  /// Largest IP packet, and how many frames' worth the stack may hand over as one packet (65535 as
+  /// the kernel has it, 1: frames one by one). Read back like a qdisc.
+  void set_frame_limits(const std::string& interface, std::uint32_t mtu, std::uint32_t segments);
   /// Counters of the root qdisc.
   QdiscCounters root_counters(const std::string& interface);
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "netem/netlink.h"
 #include "netem/sandbox.h"
+#include "netem/shaping.h"
 
 namespace thinpipe {
 
@@ -40,19 +42,25 @@ void try_feature(Verdict& verdict, const char* success, const char* module, Atte
   std::memcpy(verdict.detail, detail.c_str(), detail.size() + 1);
 }
 
+// As a star sets its ports.
+Shaping port_of(const char* link) { return shaping_of(parse_link_spec(link)).port; }
+
 void probe_inside(Verdicts& found) {
   Netlink netlink;
   const int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
   try_feature(found.veth, "a pair was made", "veth", [&] { netlink.add_veth("a0", "a1", here); });
   try_feature(found.bridge, "one was made", "bridge", [&] { netlink.add_bridge("b0"); });
-  try_feature(found.ifb, "one was made", "ifb", [&] { netlink.add_link("i0", "ifb"); });
   const std::string device = found.veth.available ? "a0" : "lo";
+  try_feature(found.ifb, "frames were redirected to one", "ifb, cls_u32 or act_mirred", [&] {
+    netlink.add_link("i0", "ifb");
+    netlink.redirect_arrivals(device, "i0");
+  });
   try_feature(found.tbf, "one was set and read back", "sch_tbf",
-              [&] { netlink.set_tbf(device, 100e6, 16000, 262144); });
-  netlink.delete_root_qdisc(device);
-  try_feature(found.htb, "one was set", "sch_htb", [&] { netlink.add_htb(device); });
-  netlink.delete_root_qdisc(device);
-  try_feature(found.netem, "one was set", "sch_netem", [&] { netlink.add_netem(device); });
+              [&] { install(netlink, device, port_of("rate=100mbit")); });
+  try_feature(found.htb, "one was set and read back", "sch_htb",
+              [&] { install(netlink, device, port_of("rate=100mbit,shaper=htb")); });
+  try_feature(found.netem, "one was set and read back", "sch_netem",
+              [&] { install(netlink, device, port_of("delay=1ms")); });
 }
 
 KernelFeature to_feature(const Verdict& verdict) { return {verdict.available, verdict.detail}; }
@@ -91,6 +99,38 @@ KernelFeatures probe_kernel() {
   }
   munmap(memory, sizeof(Verdicts));
   return features;
+}
+
+std::string missing_for(const LinkSpec& link, const KernelFeatures& features) {
+  const auto text = [&](const char* feature, const char* keys, const KernelFeature& found,
+                        const char* module, const char* without) {
+    return fmt::format(
+        "link '{}' needs {} ({}), which this kernel does not offer: {}. `modprobe {}` as root "
+        "loads it where it was built as a module; without it, {}",
+        link.to_string(), feature, keys, found.detail, module, without);
+  };
+  if (link.needs_netem() && !features.netem.available)
+    return text("netem", "delay, jitter, loss, reorder, duplicate, corrupt and shaper=netem do",
+                features.netem, "sch_netem",
+                "links with rate, burst, queue, overhead, mtu, place and shaper=tbf or htb work");
+  if (link.needs_ifb() && !features.ifb.available)
+    return text("IFB", "place=switch and up.delay and its like do", features.ifb, "ifb",
+                "links shaped at the sender (place=sender) and impaired on the way down work");
+  if (link.needs_htb() && !features.htb.available)
+    return text("HTB", "shaper=htb does", features.htb, "sch_htb",
+                "links with shaper=tbf work, which holds the same rates");
+  return "";
+}
+
+void require_kernel_features(const std::vector<LinkSpec>& links) {
+  const bool plain = std::none_of(links.begin(), links.end(), [](const LinkSpec& link) {
+    return link.needs_netem() || link.needs_ifb() || link.needs_htb();
+  });
+  if (plain) return;
+  const KernelFeatures features = probe_kernel();
+  for (const LinkSpec& link : links)
+    if (const std::string missing = missing_for(link, features); !missing.empty())
+      throw RunError(missing);
 }
 
 }  // namespace thinpipe

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "netem/link_spec.h"
 
 namespace thinpipe {
 
@@ -20,5 +23,13 @@ struct KernelFeatures {
 
 /// Never throws for an absent feature. Leaves nothing behind.
 KernelFeatures probe_kernel();
+
+/// Why a kernel with these features cannot make this link: what is missing, how to get it and which
+/// links work without. "" when it can.
+std::string missing_for(const LinkSpec& link, const KernelFeatures& features);
+
+/// Says so before anything is built on it. Probes only when a link needs more than TBF.
+/// @throws RunError with missing_for() of the first link that cannot be made.
+void require_kernel_features(const std::vector<LinkSpec>& links);
 
 }  // namespace thinpipe

@@ -1,5 +1,6 @@
 #include "netem/star.h"
 
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
@@ -25,13 +26,9 @@ std::string address(int network, int number) {
   return fmt::format("198.{}.{}.{}", network, number / 250, 1 + number % 250);
 }
 
-void set_link(Netlink& netlink, const std::string& interface, const LinkSpec& link) {
-  netlink.delete_root_qdisc(interface);
-  if (link.throttled())
-    netlink.set_tbf(interface, link.rate, link.burst, link.queue);
-  else
-    netlink.add_fifo(interface);  // counts, as every link must
-}
+std::string way_up(int index) { return fmt::format("up{}", index); }
+
+constexpr std::uint32_t kKernelSegments = 65535;  // GSO_LEGACY_MAX_SIZE's count: not limited
 
 }  // namespace
 
@@ -63,20 +60,77 @@ Star::Star(int hosts) {
       for (const char* interface : {"lo", kData, kControl}) netlink.set_up(interface);
     });
   }
+  frames_.assign(hosts_.size(), {LinkSpec{}.mtu, kKernelSegments});
+  redirected_.assign(hosts_.size(), false);
   set_links(LinkSpec{});
 }
 
 void Star::set_links(const LinkSpec& link) {
-  const LinkSpec filled = link.with_defaults();
+  set_links(std::vector<LinkSpec>(hosts_.size(), link));
+}
+
+void Star::set_links(const std::vector<LinkSpec>& links) {
+  if (links.size() != hosts_.size())
+    throw InputError(fmt::format("{} links for {} hosts", links.size(), hosts_.size()));
+  // What one host sends as one large packet reaches another's qdiscs so, so one that needs single
+  // frames needs them of all.
+  const bool single = std::any_of(links.begin(), links.end(),
+                                  [](const LinkSpec& link) { return link.needs_single_frames(); });
+  set_tcp_buffers(links);
   for (int i = 0; i < size(); ++i) {
-    set_link(*host_netlinks_[static_cast<std::size_t>(i)], kData, filled);
-    set_link(switch_, data_port(i), filled);
+    const LinkSpec& link = links[static_cast<std::size_t>(i)];
+    set_link(i, link, {link.mtu, single ? 1 : kKernelSegments});
   }
 }
 
+void Star::set_link(int index, const LinkSpec& link, Frames frames) {
+  const auto i = static_cast<std::size_t>(index);
+  const LinkShaping shaping = shaping_of(link, i);
+  if (frames_[i] != frames) {
+    host_netlinks_[i]->set_frame_limits(kData, frames.mtu, frames.segments);
+    switch_.set_frame_limits(data_port(index), frames.mtu, frames.segments);
+    frames_[i] = frames;
+  }
+  install(*host_netlinks_[i], kData, shaping.host);
+  set_way_up(index, shaping.way_up, frames);
+  install(switch_, data_port(index), shaping.port);
+}
+
+void Star::set_way_up(int index, const std::optional<Shaping>& shaping, Frames frames) {
+  const auto i = static_cast<std::size_t>(index);
+  if (redirected_[i]) {
+    switch_.stop_redirecting(data_port(index));
+    switch_.delete_link(way_up(index));
+    redirected_[i] = false;
+  }
+  if (!shaping) return;
+  switch_.add_link(way_up(index), "ifb");
+  redirected_[i] = true;
+  switch_.set_frame_limits(way_up(index), frames.mtu, frames.segments);
+  switch_.set_up(way_up(index));
+  install(switch_, way_up(index), *shaping);
+  switch_.redirect_arrivals(data_port(index), way_up(index));
+}
+
+// TCP fills a long link only with a window of a round trip and the queues on it. Buffers are never
+// made smaller: what a connection has been given it keeps.
+void Star::set_tcp_buffers(const std::vector<LinkSpec>& links) {
+  double window = 0;
+  for (const LinkSpec& link : links) {
+    const LinkSpec filled = link.with_defaults();
+    if (filled.delay() > 0)
+      window = std::max(
+          window, filled.rate() / 8 * filled.round_trip() + filled.up.queue + filled.down.queue);
+  }
+  if (window <= tcp_window_) return;
+  tcp_window_ = window;
+  for (const Host& host : hosts_) host.inside([&] { widen_tcp_buffers(window, sysctls_); });
+}
+
 LinkCounters Star::counters(int index) {
-  return {host_netlinks_[static_cast<std::size_t>(index)]->root_counters(kData),
-          switch_.root_counters(data_port(index))};
+  const auto i = static_cast<std::size_t>(index);
+  return {host_netlinks_[i]->root_counters(kData), switch_.root_counters(data_port(index)),
+          redirected_[i] ? switch_.root_counters(way_up(index)) : QdiscCounters{}};
 }
 
 std::string Star::enter_table() const {

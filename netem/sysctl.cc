@@ -45,4 +45,16 @@ std::map<std::string, std::string> tune_tcp() {
   return in_force;
 }
 
+void widen_tcp_buffers(double window, std::map<std::string, std::string>& in_force) {
+  // Half of a buffer is for the bookkeeping around what is in it (tcp_adv_win_scale).
+  constexpr double kBookkeeping = 2, kMost = 1e9;
+  const auto wanted = static_cast<long long>(std::min(kBookkeeping * window, kMost));
+  for (const char* name : {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}) {
+    long long least = 0, initial = 0, most = 0;
+    if (!(std::ifstream(path_of(name)) >> least >> initial >> most) || most >= wanted) continue;
+    std::ofstream(path_of(name)) << least << ' ' << initial << ' ' << wanted << std::flush;
+    in_force[name] = read(name);
+  }
+}
+
 }  // namespace thinpipe

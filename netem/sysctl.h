@@ -11,4 +11,9 @@ namespace thinpipe {
 /// record tells.
 std::map<std::string, std::string> tune_tcp();
 
+/// Lets TCP's buffers grow to windows of so many bytes, in the network namespace of the calling
+/// thread, and notes in `in_force` what they may grow to now. They are never made smaller.
+/// Connections made before have a window scale of their own and may stay below.
+void widen_tcp_buffers(double window, std::map<std::string, std::string>& in_force);
+
 }  // namespace thinpipe

@@ -13,6 +13,9 @@
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/options/layout.h"
+#include "netem/link_json.h"
+#include "netem/link_keys.h"
+#include "netem/link_presets.h"
 #include "workloads/models/catalogue.h"
 
 namespace thinpipe {
@@ -22,6 +25,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kParameterColumn = 28;
 constexpr std::size_t kModelColumn = 14;
+constexpr std::size_t kPresetColumn = 18;
+constexpr std::size_t kKeyColumn = 28;
 constexpr std::size_t kSummaryColumn = 42;
 
 const char* type_name(ParameterInfo::Type type) {
@@ -185,11 +190,44 @@ std::string table_of_models() {
   return text;
 }
 
+Json to_json(const LinkPreset& preset) {
+  return {{"name", preset.name},
+          {"spec", preset.spec},
+          {"what", preset.what},
+          {"source", preset.source},
+          {"link", link_json(parse_link_spec(preset.spec))}};
+}
+
+std::string table_of_presets() {
+  std::string text;
+  for (const LinkPreset& preset : link_presets())
+    text += two_columns(preset.name, preset.what, kPresetColumn);
+  return text;
+}
+
+std::string links_in_full() {
+  std::string text = "LINKS by name; single keys can be set behind it: --link lte,rate=5mbit\n\n";
+  for (const LinkPreset& preset : link_presets())
+    text += two_columns(preset.name, preset.what, kPresetColumn) +
+            two_columns("", preset.spec, kPresetColumn) +
+            two_columns("", std::string("Source: ") + preset.source, kPresetColumn);
+  text +=
+      "\nKEYS of a link, `key=value,key=value`; up. or down. before a key means\n"
+      "that direction alone\n\n";
+  for (const DirectionKey& key : direction_keys())
+    text += two_columns(fmt::format("{}={}", key.name, key.value), key.help, kKeyColumn);
+  text += "\nand of the link as a whole\n\n";
+  for (const LinkKey& key : link_keys())
+    text += two_columns(fmt::format("{}={}", key.name, key.value), key.help, kKeyColumn);
+  return text;
+}
+
 std::string overview() {
   return "COMPRESSORS, with the payload bits an element that their defaults should take\n\n" +
          table_of_methods() + "\nMODELS that `thinpipe capture` trains\n\n" + table_of_models() +
+         "\nLINKS that `thinpipe run` and `thinpipe net` know by name\n\n" + table_of_presets() +
          "\n`thinpipe list NAME` shows a compressor's parameters, `thinpipe list\n"
-         "compressors` those of all of them.\n";
+         "compressors` those of all of them, `thinpipe list links` the keys of a link.\n";
 }
 
 int run(const Arguments& arguments) {
@@ -197,16 +235,20 @@ int run(const Arguments& arguments) {
   const std::string& what = arguments.positional("WHAT");
   const bool compressors = what.empty() || what == "compressors";
   const bool models = what.empty() || what == "models";
+  const bool links = what.empty() || what == "links";
   if (arguments.flag("json")) {
     Json json = Json::object();
-    if (!models || compressors) json["compressors"] = Json::array();
+    if (compressors || !(models || links)) json["compressors"] = Json::array();
     if (compressors) {
       for (const MethodInfo& method : methods()) json["compressors"].push_back(to_json(method));
-    } else if (!models) {
+    } else if (!models && !links) {
       json["compressors"].push_back(to_json(find_method(what)));
     }
     for (const ModelInfo& model : models ? model_catalogue() : std::vector<ModelInfo>{}) {
       json["models"].push_back(to_json(model));
+    }
+    for (const LinkPreset& preset : links ? link_presets() : std::span<const LinkPreset>()) {
+      json["links"].push_back(to_json(preset));
     }
     write_stdout(json.dump(2) + "\n");
   } else if (what.empty()) {
@@ -215,6 +257,8 @@ int run(const Arguments& arguments) {
     write_stdout(all_in_full());
   } else if (models) {
     write_stdout(table_of_models());
+  } else if (links) {
+    write_stdout(links_in_full());
   } else {
     const MethodInfo& method = find_method(what);
     write_stdout(heading(method) + parameter_lines(method.parameters));
@@ -226,18 +270,20 @@ int run(const Arguments& arguments) {
 
 Verb list_verb() {
   return {.name = "list",
-          .summary = "Name the compressors and the models",
+          .summary = "Name the compressors, the models and the links",
           .description =
               "Prints for every compressor how its payloads are aggregated, the bits an element "
               "they should take, the paper it comes from, and its parameters with defaults and "
               "allowed values. A compressor is written `name:key=value,key=value`; `key=a|b|c` "
-              "stands for three of them.",
+              "stands for three of them. `list links` prints the links that have a name, with "
+              "the sources of their figures, and all keys of a link.",
           .options = {plugin_option(), {.name = "json", .help = "print JSON for programs"}},
           .positionals = {{.name = "WHAT",
-                           .help = "`compressors`, `models`, or the name of a compressor",
+                           .help = "`compressors`, `models`, `links`, or the name of a compressor",
                            .required = false}},
           .examples = {{"All compressors and models, a line each", "thinpipe list"},
                        {"Every compressor with its parameters", "thinpipe list compressors"},
+                       {"Links by name, and the keys of a link", "thinpipe list links"},
                        {"One of them, for a program to read", "thinpipe list topk --json"}},
           .run = run};
 }

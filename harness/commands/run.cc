@@ -1,6 +1,9 @@
 // `thinpipe run`: replays a trace through compressors over throttled links.
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "harness/commands/compressor_options.h"
 #include "harness/commands/kernel_options.h"
 #include "harness/commands/plugins.h"
@@ -30,8 +33,14 @@ OptionInfo compressors_option() {
 std::vector<LinkSpec> links_of(const Arguments& arguments) {
   std::vector<LinkSpec> links;
   for (const std::string& text : arguments.texts("link"))
-    for (const LinkSpec& link : expand_link_specs(text))
+    for (const LinkSpec& link : expand_link_specs(text)) {
+      if (!link.throttled())
+        throw InputError(
+            fmt::format("link '{}': a run needs a rate (such as rate=1gbit): results"
+                        " are drawn against it",
+                        link.to_string()));
       if (std::find(links.begin(), links.end(), link) == links.end()) links.push_back(link);
+    }
   return links;
 }
 
@@ -94,8 +103,8 @@ Verb run_verb() {
                .value_name = "SPEC",
                .type = Type::kText,
                .default_value = "rate=10mbit|100mbit|1gbit",
-               .help = "both directions of each host's link: rate=100mbit (bit/s as tc reads them),"
-                       " burst=16kb and queue=256kb if the defaults will not do",
+               .help = "each host's link: rate=100mbit,delay=10ms,loss=0.1%, or a preset such as"
+                       " lte; see `thinpipe list links`",
                .repeatable = true},
               {.name = "ranks",
                .letter = 'n',

@@ -68,11 +68,16 @@ std::vector<Finding> kernel_findings(const KernelFeatures& features,
               "load or build module bridge"),
       feature("TBF", features.tbf, State::kFatal, "no link can be throttled",
               "load or build module sch_tbf"),
-      feature("HTB", features.htb, State::kAbsent, "none: links are throttled by TBF", ""),
+      feature("HTB", features.htb, State::kAbsent,
+              "links with shaper=htb are refused; TBF holds the same rates",
+              "load or build module sch_htb"),
       feature("netem", features.netem, State::kAbsent,
-              "none: links of this version have a rate, but no delay or loss", ""),
-      feature("IFB", features.ifb, State::kAbsent, "none: both ends of a link are ours to shape",
-              "")};
+              "links with delay, jitter, loss, reorder, duplicate, corrupt or shaper=netem are"
+              " refused; rate, burst, queue, overhead and mtu work",
+              "modprobe sch_netem, or a kernel with CONFIG_NET_SCH_NETEM"),
+      feature("IFB", features.ifb, State::kAbsent,
+              "links with place=switch or up.delay and its like are refused",
+              "load or build modules ifb, cls_u32 and act_mirred")};
   findings.insert(findings.end(), parts.begin(), parts.end());
   return findings;
 }

@@ -16,8 +16,6 @@ using nlohmann::json;
 
 // A header of 22 bytes goes before each message in Open MPI 4.1 over TCP (match + BTL).
 constexpr double kMessageHeader = 22;
-// Ethernet, IP and TCP headers with timestamps: a frame's bytes that are not payload.
-constexpr double kFrameHeader = kFrameBytes - kPayloadBytes;
 // ARP, keep-alives and acknowledgements that straddle the readings, of one host in one step.
 constexpr double kSlackBytes = 2000;
 
@@ -80,11 +78,15 @@ double lateness_p95(const PointSamples& samples) {
 WireBounds wire_bounds(const PointSamples& samples) {
   const double bytes =
       total(samples, "sent_bytes") + kMessageHeader * total(samples, "sent_messages");
-  const double frames = total(samples, "sent_frames");
+  // Ethernet, IP and TCP headers with timestamps: a frame's bytes that are not payload.
+  const double header = samples.frame_bytes - samples.payload_bytes;
+  // Workers count frames at MTU 1500.
+  const double frames = total(samples, "sent_frames") *
+                        std::max(1.0, static_cast<double>(kPayloadBytes) / samples.payload_bytes);
   const double steps = static_cast<double>(samples.answers.size());
   const double hosts = samples.answers.empty() ? 0 : static_cast<double>(samples.answers[0].size());
-  return {bytes * kFrameBytes / kPayloadBytes,
-          bytes + 2 * kFrameHeader * frames + kSlackBytes * steps * hosts};
+  return {bytes * samples.frame_bytes / samples.payload_bytes,
+          bytes + 2 * header * frames + kSlackBytes * steps * hosts};
 }
 
 double bus_bandwidth(Aggregation aggregation, const std::vector<json>& ranks) {
@@ -169,6 +171,7 @@ std::vector<std::string> doubts_about(const PointSamples& samples) {
     doubts.push_back(fmt::format("5 % of the waits ended {} late or later", format_time(late)));
   const double up = static_cast<double>(samples.wire_up);
   const double down = static_cast<double>(samples.wire_down);
+  if (!samples.lossless) return doubts;  // frames that were lost are sent again
   if (std::abs(up - down) > kWireTolerance * up + 10 * kSlackBytes)
     doubts.push_back(
         fmt::format("hosts sent {} but the switch delivered {}; {} frames were dropped",

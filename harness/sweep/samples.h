@@ -21,6 +21,9 @@ struct PointSamples {
   double goodput_ratio = 0;  ///< calibration of the link: goodput / TCP ceiling; 0: not throttled
   double worst_error = 0;    ///< of the checked aggregates, relative to their largest element
   std::uint64_t checked_steps = 0;
+  std::uint32_t frame_bytes = 1514;    ///< of a full frame, as qdiscs count it
+  std::uint32_t payload_bytes = 1448;  ///< of TCP, in it
+  bool lossless = true;         ///< the link itself neither drops, doubles nor reorders frames
   bool identical_ranks = true;  ///< all ranks ended every checked step with the same bits
 };
 
@@ -32,8 +35,8 @@ struct WireBounds {
 WireBounds wire_bounds(const PointSamples& samples);
 
 /// Bus bandwidth of one step as nccl-tests defines it, in bit/s of payload: what each rank must
-/// send over its link, over the time the exchange took on the rank that entered it last. All-reduce of S bytes:
-/// 2(n-1)/n S; all-gather of S bytes in all: (n-1)/n S.
+/// send over its link, over the time the exchange took on the rank that entered it last. All-reduce
+/// of S bytes: 2(n-1)/n S; all-gather of S bytes in all: (n-1)/n S.
 double bus_bandwidth(Aggregation aggregation, const std::vector<nlohmann::json>& ranks);
 
 /// The `metrics` of docs/records.md.

@@ -17,6 +17,7 @@
 #include "harness/sweep/fingerprint.h"
 #include "harness/sweep/measure.h"
 #include "harness/sweep/progress.h"
+#include "netem/probe.h"
 #include "netem/sandbox.h"
 #include "netem/star.h"
 #include "reports/record/writer.h"
@@ -37,8 +38,7 @@ double expected_step_seconds(const SweepPoint& point, const Trace& trace,
                            : 32;
   const double hops = aggregation_of(point.compressor) == Aggregation::kAllReduce ? 2 : point.ranks;
   return trace.times(0, 0).compute() * options.compute_scale + 0.005 +
-         hops * bits_per_element * static_cast<double>(trace.elements()) /
-             tcp_ceiling(point.link.rate);
+         hops * bits_per_element * static_cast<double>(trace.elements()) / point.link.tcp_ceiling();
 }
 
 double expected_seconds(const SweepPoint& point, const Trace& trace, const SweepOptions& options) {
@@ -69,10 +69,16 @@ json header_of(const SweepOptions& options, const Trace& trace, const Star& star
                                   launch != nullptr ? launch->congestion_control() : "")}};
 }
 
+// For people: "100 Mbit/s", or the whole of it where there is more to say.
+std::string link_line(const LinkSpec& link) {
+  LinkSpec plain;
+  plain.up.rate = plain.down.rate = link.rate();
+  return link == plain ? format_rate(link.rate()) : link.to_string();
+}
+
 std::string outcome_line(const SweepPoint& point, const json& record) {
-  std::string line =
-      fmt::format("{:<7} {} x {} on {}", record.at("status").get<std::string>(), point.ranks,
-                  point.compressor.to_string(), format_rate(point.link.rate));
+  std::string line = fmt::format("{:<7} {} x {} on {}", record.at("status").get<std::string>(),
+                                 point.ranks, point.compressor.to_string(), link_line(point.link));
   if (record.contains("metrics")) {
     auto times = record.at("metrics").at("step_time").at("samples").get<std::vector<double>>();
     std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
@@ -134,16 +140,21 @@ class Sweep {
     const double step_seconds = expected_seconds(point, trace_, options_) /
                                 static_cast<double>(options_.warmup + options_.steps);
     try {
-      if (launch && launch->ranks() != point.ranks) {
+      // A connection keeps the segment size and the window scale that it was made with.
+      const bool other_connections =
+          point.link.mtu != connected_.mtu || point.link.round_trip() > connected_.round_trip();
+      if (launch && (launch->ranks() != point.ranks || other_connections)) {
         launch->quit();
         launch.reset();
       }
       if (!launch) {
+        star.set_links(point.link);
+        connected_ = point.link;
         progress_.describe(fmt::format("starting {} ranks", point.ranks));
         launch = std::make_unique<Launch>(star, sandbox, point.ranks);
       }
       progress_.describe(fmt::format("{} x {} on {}", point.ranks, point.compressor.to_string(),
-                                     format_rate(point.link.rate)));
+                                     link_line(point.link)));
       return meter.measure(point, *launch, [&] { progress_.advance(step_seconds); });
     } catch (const RunError& error) {
       launch.reset();
@@ -156,6 +167,7 @@ class Sweep {
   std::vector<SweepPoint> points_;
   RecordWriter& writer_;
   Progress progress_;
+  LinkSpec connected_;  // that the launch's ranks met on
   int failed_ = 0;
 };
 
@@ -184,6 +196,7 @@ int run_sweep(const SweepOptions& options) {
   find_program("thinpipe-enter");
   if (!find_in_path("mpirun"))
     throw RunError("mpirun is not in the PATH; ./setup installs it (Debian: openmpi-bin)");
+  require_kernel_features(options.links);
   RecordWriter writer(options.out,
                       options.resume ? RecordWriter::Mode::kResume : RecordWriter::Mode::kCreate);
   check_same_settings(writer.existing(), trace, options);

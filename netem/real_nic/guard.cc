@@ -22,6 +22,7 @@
 #include "netem/real_nic/burdens.h"
 #include "netem/real_nic/messages.h"
 #include "netem/real_nic/state_file.h"
+#include "netem/shaping.h"
 
 namespace thinpipe {
 
@@ -68,11 +69,13 @@ void refuse_what_must_not_be(const GuardOptions& options) {
 }
 
 void throttle(const std::string& interface, const LinkSpec& link) {
+  if (link.needs_single_frames() || link.needs_ifb() || link.mtu != LinkSpec{}.mtu)
+    throw InputError(
+        fmt::format("link '{}': a real interface can have rate, burst, queue and shaper=tbf or htb",
+                    link.to_string()));
   Netlink netlink;
   // Full buckets, empty queues, counters from 0; and in the place of what the user had there.
-  netlink.delete_root_qdisc(interface);
-  const LinkSpec filled = link.with_defaults();
-  netlink.set_tbf(interface, filled.rate, filled.burst, filled.queue);
+  install(netlink, interface, shaping_of(link).host);
 }
 
 // The process that answers the sweep. Leaves the interface given back, or throws.

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <fstream>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
@@ -65,6 +67,72 @@ TEST(Star, DeliversItsRateWithinThreePercent) {
             0);
 }
 
+// Whatever shapes it, and wherever.
+TEST(Star, DeliversEveryKindOfRate) {
+  const KernelFeatures features = probe_kernel();
+  EXPECT_EQ(
+      run_in_sandbox([&](const Sandbox&) {
+        Star star(2);
+        VerifyOptions quick;
+        quick.seconds = 0.6;
+        quick.settle = 0.3;
+        quick.windows = 3;
+        for (const char* text :
+             {"rate=80mbit,shaper=htb", "rate=80mbit,overhead=24", "rate=80mbit,mtu=9000",
+              "rate=80mbit,mtu=600", "up.rate=40mbit,down.rate=80mbit", "rate=40mbit,queue=64kb",
+              "rate=80mbit,place=switch", "rate=80mbit,overhead=24,shaper=htb"}) {
+          const LinkSpec link = parse_link_spec(text);
+          if (!missing_for(link, features).empty()) continue;
+          const LinkCheck check = verify_link(star, link, quick);
+          require(
+              std::fabs(check.deviation()) < 0.03,
+              fmt::format("{} delivers {:.0f} of {:.0f} bit/s", text, check.goodput, check.ceiling)
+                  .c_str());
+          require(check.wire_ratio > 0.999 && check.wire_ratio < 1.02, text);
+        }
+        return 0;
+      }),
+      0);
+}
+
+// The way up of place=switch passes an IFB, which is gone with the next link.
+TEST(Star, ShapesAtTheSwitch) {
+  if (!probe_kernel().ifb.available) GTEST_SKIP() << probe_kernel().ifb.detail;
+  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
+              Star star(2);
+              VerifyOptions quick;
+              quick.seconds = 0.2;
+              quick.settle = 0.1;
+              quick.windows = 2;
+              verify_link(star, parse_link_spec("rate=50mbit,place=switch"), quick);
+              const LinkCounters counters = star.counters(0);
+              require(counters.up.bytes > 100000, "the host sent");
+              require(counters.way_up.bytes > 100000, "and the IFB let it pass");
+              star.set_links(parse_link_spec("rate=50mbit"));
+              require(star.counters(0).way_up.bytes == 0, "no IFB any more");
+              require(!Netlink().exists("up0"), "it is gone");
+              return 0;
+            }),
+            0);
+}
+
+TEST(Star, HostsCanHaveLinksOfTheirOwn) {
+  EXPECT_EQ(
+      run_in_sandbox([](const Sandbox&) {
+        Star star(2);
+        star.set_links({parse_link_spec("rate=10mbit,mtu=9000"), parse_link_spec("rate=5mbit")});
+        bool refused = false;
+        try {
+          star.set_links(std::vector<LinkSpec>(3));
+        } catch (const InputError&) {
+          refused = true;
+        }
+        require(refused, "three links for two hosts");
+        return 0;
+      }),
+      0);
+}
+
 TEST(Star, CountsFromZeroAfterEveryChange) {
   EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
               Star star(2);
@@ -87,18 +155,6 @@ TEST(Star, RefusesAnImpossibleSize) {
               return 0;
             }),
             kExitUsage);
-}
-
-TEST(Netlink, NamesTheInterfaceThatIsMissing) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              try {
-                Netlink().set_tbf("nowhere0", 1e6, 2000, 5000);
-              } catch (const RunError& error) {
-                return std::string(error.what()).find("nowhere0") != std::string::npos ? 0 : 1;
-              }
-              return 2;
-            }),
-            0);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ int main() {
   // 0.25 of 8 elements are two: the largest by magnitude are 3 and -4.
   if (decoded != std::vector<float>{0, 3, 0, 0, -4, 0, 0, 0}) return 1;
   if (std::string(status_name(Status::kInvalid)) != "invalid") return 4;
-  if (parse_link_spec("rate=100mbit").rate != 100e6) return 2;
+  if (parse_link_spec("rate=100mbit").rate() != 100e6) return 2;
   try {
     const Trace missing("there is no such folder");
     return 3;

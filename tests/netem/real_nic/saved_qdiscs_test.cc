@@ -10,6 +10,8 @@
 
 #include <cstring>
 
+#include "netem/qdisc_htb.h"
+#include "netem/qdisc_tbf.h"
 #include "tests/netem/real_nic/nic.h"
 
 namespace thinpipe {
@@ -31,6 +33,11 @@ void add_limited(const char* kind, std::uint32_t handle, std::uint32_t limit) {
   add_qdisc("nic0", TC_H_ROOT, handle, kind, &options, sizeof(options));
 }
 
+void set_tbf(const char* interface, double rate, std::uint32_t burst, std::uint32_t limit) {
+  Netlink().set_qdisc(
+      interface, {}, tbf_request({.rate = bytes_per_second(rate), .burst = burst, .limit = limit}));
+}
+
 // Reads, throttles over it, gives back: what is there must be what was.
 void expect_given_back(const std::string& kind, std::uint32_t handle) {
   const int index = interface_index("nic0");
@@ -39,7 +46,7 @@ void expect_given_back(const std::string& kind, std::uint32_t handle) {
   const std::string obstacle = why_not_restorable(index, before);
   require(obstacle.empty(), kind + " can be given back, but: " + obstacle);
   Netlink().delete_root_qdisc("nic0");
-  Netlink().set_tbf("nic0", 10e6, 5000, 50000);
+  set_tbf("nic0", 10e6, 5000, 50000);
   require(read_qdiscs(index) != before, "something else is there");
   restore_qdiscs(index, before);
   require(read_qdiscs(index) == before, kind + " is back");
@@ -59,7 +66,7 @@ TEST(SavedQdiscs, GivesBackWhatSomebodySet) {
               expect_given_back("pfifo_fast", 0x70000);
               // A TBF of the user's own, and even with the handle that ours will have.
               Netlink().delete_root_qdisc("nic0");
-              Netlink().set_tbf("nic0", 123e6, 20000, 70000);
+              set_tbf("nic0", 123e6, 20000, 70000);
               expect_given_back("tbf", kOurHandle);
             }),
             0);
@@ -79,7 +86,7 @@ TEST(SavedQdiscs, GivesBackAQdiscAQueue) {
     const std::vector<RawQdisc> before = read_qdiscs(index);
     require(before.at(0).kind == "mq" && before[0].handle == 0 && before.size() > 1, "an mq");
     require(why_not_restorable(index, before).empty(), why_not_restorable(index, before));
-    Netlink().set_tbf("tap0", 10e6, 5000, 50000);
+    set_tbf("tap0", 10e6, 5000, 50000);
     restore_qdiscs(index, before);
     require(read_qdiscs(index) == before, "mq and its children are back");
     // One that somebody set may have anything inside.
@@ -94,7 +101,7 @@ TEST(SavedQdiscs, RefusesWhatItCannotGiveBack) {
   EXPECT_EQ(with_nics([] {
               const int index = interface_index("nic0");
               const auto refusal = [&] { return why_not_restorable(index, read_qdiscs(index)); };
-              Netlink().set_tbf("nic0", 10e6, 5000, 50000);
+              set_tbf("nic0", 10e6, 5000, 50000);
               const tc_fifo_qopt options = {9};
               add_qdisc("nic0", kOurHandle | 1, 0x20000, "pfifo", &options, sizeof(options));
               require(refusal().find("tbf 1: has a qdisc of its own inside (pfifo 2:)") !=
@@ -102,7 +109,7 @@ TEST(SavedQdiscs, RefusesWhatItCannotGiveBack) {
                       "a tbf with a child: " + refusal());
               Netlink().delete_root_qdisc("nic0");
               try {
-                Netlink().add_htb("nic0");
+                Netlink().set_qdisc("nic0", {}, htb_request());
               } catch (const RunError&) {
                 return;  // not in this kernel
               }

@@ -1,0 +1,84 @@
+// Netlink attributes as bytes: written in order, and read from what may be anything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace thinpipe {
+
+/// Appends attributes: a 4-byte header (length without padding, type), the value, padding to 4.
+class AttributeWriter {
+ public:
+  /// A fixed structure before the attributes, as netem's options have one. Its size must be a
+  /// multiple of 4.
+  template <typename T>
+  void put_struct(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 4 == 0);
+    append(&value, sizeof(T));
+  }
+
+  template <typename T>
+  void put(std::uint16_t type, const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    put_bytes(type, std::as_bytes(std::span(&value, 1)));
+  }
+
+  void put_bytes(std::uint16_t type, std::span<const std::byte> value);
+  void put_text(std::uint16_t type, std::string_view text);  ///< with its terminating zero
+  /// An attribute made of attributes.
+  void put_nested(std::uint16_t type, const AttributeWriter& inner) {
+    put_bytes(type, inner.bytes());
+  }
+
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  void append(const void* data, std::size_t size);
+  std::vector<std::byte> bytes_;
+};
+
+/// Attributes by type, as views into the bytes they were read from. Of one that comes twice the
+/// last counts, as in the kernel.
+class AttributeReader {
+ public:
+  /// @throws RunError when a length is smaller than its header or goes beyond the end; `what` names
+  /// the message in it.
+  AttributeReader(std::span<const std::byte> bytes, std::string what);
+
+  bool has(std::uint16_t type) const { return attributes_.contains(type); }
+  /// @throws RunError when it is missing.
+  std::span<const std::byte> bytes(std::uint16_t type) const;
+  std::string text(std::uint16_t type) const;  ///< up to the first zero
+
+  /// The first bytes of the value; kernels may append to their structures.
+  /// @throws RunError when it is missing or shorter than T.
+  template <typename T>
+  T get(std::uint16_t type) const {
+    return read_struct<T>(bytes(type), what_);
+  }
+
+  /// @throws RunError when `bytes` is shorter than T.
+  template <typename T>
+  static T read_struct(std::span<const std::byte> bytes, const std::string& what) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    require(bytes.size(), sizeof(T), what);
+    T value;
+    std::memcpy(&value, bytes.data(), sizeof(T));
+    return value;
+  }
+
+ private:
+  static void require(std::size_t found, std::size_t needed, const std::string& what);
+
+  std::string what_;
+  std::map<std::uint16_t, std::span<const std::byte>> attributes_;
+};
+
+}  // namespace thinpipe

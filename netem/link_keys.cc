@@ -1,0 +1,189 @@
+#include "netem/link_keys.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "netem/link_values.h"
+
+namespace thinpipe {
+
+namespace {
+
+using namespace link_values;
+
+constexpr double kLargestBytes = 1e9;         // bucket and queue are 32 bits in the kernel
+constexpr double kSmallestBytes = 590;        // a frame at the smallest MTU
+constexpr double kLongestDelay = 100;         // s
+constexpr double kLongestJitter = 2;          // s: netem keeps 31 bits of nanoseconds
+constexpr std::uint32_t kMostOverhead = 256;  // bytes: beyond any link layer's framing
+constexpr std::uint32_t kSmallestMtu = 576;   // what every IPv4 host must take (RFC 791)
+constexpr std::uint32_t kLargestMtu = 9216;   // the largest jumbo frame switches commonly carry
+constexpr std::uint32_t kLargestGap = 1'000'000;
+constexpr double kMostBdp = 1000;
+
+const std::vector<std::string> kShapers = {"tbf", "htb", "netem"};
+const std::vector<std::string> kPlaces = {"sender", "switch"};
+const std::vector<std::string> kDistributions = {"uniform", "normal", "pareto", "paretonormal"};
+constexpr std::string_view kTablePrefix = "table:";
+constexpr std::string_view kBurstsPrefix = "ge:";
+
+bool starts_with(const std::string& text, std::string_view prefix) {
+  return std::string_view(text).substr(0, prefix.size()) == prefix;
+}
+
+void read_queue(Direction& direction, const std::string& text) {
+  constexpr std::string_view kSuffix = "bdp";
+  direction.queue = 0;
+  direction.queue_bdp = 0;
+  if (text.size() <= kSuffix.size() || !std::string_view(text).ends_with(kSuffix)) {
+    direction.queue = read_bytes(text, kSmallestBytes, kLargestBytes);
+    return;
+  }
+  direction.queue_bdp = read_multiple(text, kSuffix, kMostBdp);
+}
+
+std::string print_queue(const Direction& direction) {
+  if (direction.queue_bdp > 0) return fmt::format("{}bdp", direction.queue_bdp);
+  return direction.queue > 0 ? fmt::format("{}", direction.queue) : "";
+}
+
+void read_jitter(Direction& direction, const std::string& text) {
+  const std::vector<std::string> parts = split(text, '/');
+  if (parts.size() > 2)
+    throw InputError(
+        fmt::format("'{}' has {} parts; expected a time and perhaps its correlation (such as "
+                    "1ms/25%)",
+                    text, parts.size()));
+  direction.way.jitter = read_time(parts[0], kLongestJitter);
+  direction.way.delay_correlation = parts.size() > 1 ? read_percent(parts[1]) : 0;
+}
+
+std::string print_jitter(const Direction& direction) {
+  if (direction.way.jitter.count() == 0) return "";
+  const std::string time = print_time(direction.way.jitter);
+  if (direction.way.delay_correlation == 0) return time;
+  return time + "/" + print_percent(direction.way.delay_correlation);
+}
+
+void read_distribution(Direction& direction, const std::string& text) {
+  direction.way.table.clear();
+  if (starts_with(text, kTablePrefix)) {
+    direction.way.distribution = Distribution::kTable;
+    direction.way.table = text.substr(kTablePrefix.size());
+    if (direction.way.table.empty())
+      throw InputError("'table:' names no file (such as table:/usr/lib/tc/normal.dist)");
+    return;
+  }
+  try {
+    direction.way.distribution = static_cast<Distribution>(read_choice(text, kDistributions));
+  } catch (const InputError& error) {
+    throw InputError(std::string(error.what()) + ", nor table:FILE");
+  }
+}
+
+std::string print_distribution(const Direction& direction) {
+  if (direction.way.distribution == Distribution::kTable)
+    return std::string(kTablePrefix) + direction.way.table;
+  if (direction.way.distribution == Distribution::kUniform) return "";
+  return kDistributions[static_cast<std::size_t>(direction.way.distribution)];
+}
+
+void read_loss(Direction& direction, const std::string& text) {
+  direction.way.loss = {};
+  direction.way.bursts.reset();
+  if (!starts_with(text, kBurstsPrefix)) {
+    direction.way.loss = read_chance(text);
+    return;
+  }
+  const std::vector<std::string> parts =
+      split(std::string_view(text).substr(kBurstsPrefix.size()), '/');
+  if (parts.size() > 4)
+    throw InputError(fmt::format(
+        "'{}' has {} parts; expected ge:P/R/1-H/1-K, the last ones optional (such as ge:1%/10%)",
+        text, parts.size()));
+  GilbertElliott bursts;
+  double* const fields[] = {&bursts.to_bad, &bursts.to_good, &bursts.lost_in_bad,
+                            &bursts.lost_in_good};
+  for (std::size_t i = 0; i < parts.size(); ++i) *fields[i] = read_percent(parts[i]);
+  direction.way.bursts = bursts;
+}
+
+std::string print_loss(const Direction& direction) {
+  if (!direction.way.bursts) return print_chance(direction.way.loss);
+  const GilbertElliott& bursts = *direction.way.bursts;
+  return fmt::format("ge:{}/{}/{}/{}", print_percent(bursts.to_bad), print_percent(bursts.to_good),
+                     print_percent(bursts.lost_in_bad), print_percent(bursts.lost_in_good));
+}
+
+const DirectionKey kDirectionKeys[] = {
+    {"rate", "RATE", "bit/s of Ethernet frames, 1kbit to 100gbit (kbit, mbit, gbit)", nullptr,
+     [](Direction& to, const std::string& text) { to.rate = read_rate(text); },
+     [](const Direction& of) { return of.rate > 0 ? print_rate(of.rate) : ""; }},
+    {"burst", "SIZE", "bytes of the token bucket; 1 ms of the rate, at least two frames", nullptr,
+     [](Direction& to, const std::string& text) {
+       to.burst = read_bytes(text, kSmallestBytes, kLargestBytes);
+     },
+     [](const Direction& of) { return of.burst > 0 ? fmt::format("{}", of.burst) : ""; }},
+    {"queue", "SIZE|Nbdp",
+     "bytes that may wait (256kb), or multiples of rate times round trip (2bdp)", nullptr,
+     read_queue, print_queue},
+    {"overhead", "BYTES", "bytes a frame takes beyond header and data: 24 on Ethernet", nullptr,
+     [](Direction& to, const std::string& text) {
+       to.overhead = static_cast<std::uint32_t>(read_whole(text, 0, kMostOverhead));
+     },
+     [](const Direction& of) { return of.overhead > 0 ? fmt::format("{}", of.overhead) : ""; }},
+    {"shaper", "tbf|htb|netem", "what holds the rate", nullptr,
+     [](Direction& to, const std::string& text) {
+       to.shaper = static_cast<Shaper>(read_choice(text, kShapers));
+     },
+     [](const Direction& of) {
+       return of.shaper == Shaper::kTbf ? "" : kShapers[static_cast<std::size_t>(of.shaper)];
+     }},
+    {"delay", "TIME", "on the way between two hosts, one way (10ms)", "0s",
+     [](Direction& to, const std::string& text) { to.way.delay = read_time(text, kLongestDelay); },
+     [](const Direction& of) { return of.way.delay.count() > 0 ? print_time(of.way.delay) : ""; }},
+    {"jitter", "TIME[/CORR]", "deviation of the delay (1ms, 1ms/25%)", "0s", read_jitter,
+     print_jitter},
+    {"dist", "NAME", "of the delay: uniform, normal, pareto, paretonormal or table:FILE", "uniform",
+     read_distribution, print_distribution},
+    {"loss", "P[/CORR]|ge:P/R/1-H/1-K", "share of frames lost (0.1%), or in bursts", "0%",
+     read_loss, print_loss},
+    {"reorder", "P[/CORR]", "share of frames that skip the delay", "0%",
+     [](Direction& to, const std::string& text) { to.way.reorder = read_chance(text); },
+     [](const Direction& of) { return print_chance(of.way.reorder); }},
+    {"gap", "N", "only every Nth frame may skip it", "1",
+     [](Direction& to, const std::string& text) {
+       to.way.gap = static_cast<std::uint32_t>(read_whole(text, 1, kLargestGap));
+     },
+     [](const Direction& of) { return of.way.gap > 1 ? fmt::format("{}", of.way.gap) : ""; }},
+    {"duplicate", "P[/CORR]", "share of frames sent twice", "0%",
+     [](Direction& to, const std::string& text) { to.way.duplicate = read_chance(text); },
+     [](const Direction& of) { return print_chance(of.way.duplicate); }},
+    {"corrupt", "P[/CORR]", "share of frames with one bit flipped", "0%",
+     [](Direction& to, const std::string& text) { to.way.corrupt = read_chance(text); },
+     [](const Direction& of) { return print_chance(of.way.corrupt); }},
+};
+
+const LinkKey kLinkKeys[] = {
+    {"mtu", "BYTES", "largest IP packet, 576 to 9216",
+     [](LinkSpec& to, const std::string& text) {
+       to.mtu = static_cast<std::uint32_t>(read_whole(text, kSmallestMtu, kLargestMtu));
+     },
+     [](const LinkSpec& of) { return of.mtu == 1500 ? "" : fmt::format("{}", of.mtu); }},
+    {"place", "sender|switch", "where the way up is shaped: backpressure or tail drop",
+     [](LinkSpec& to, const std::string& text) {
+       to.place = static_cast<Place>(read_choice(text, kPlaces));
+     },
+     [](const LinkSpec& of) { return std::string(of.place == Place::kSwitch ? "switch" : ""); }},
+    {"seed", "N", "of netem's random numbers (kernel 6.6 and later)",
+     [](LinkSpec& to, const std::string& text) { to.seed = read_whole(text, 0, UINT64_MAX); },
+     [](const LinkSpec& of) { return of.seed ? fmt::format("{}", *of.seed) : ""; }},
+};
+
+}  // namespace
+
+std::span<const DirectionKey> direction_keys() { return kDirectionKeys; }
+std::span<const LinkKey> link_keys() { return kLinkKeys; }
+
+}  // namespace thinpipe

@@ -1,0 +1,239 @@
+// The text of a link, read and printed.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "netem/link_keys.h"
+#include "netem/link_presets.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr const char* kUnthrottled = "unthrottled";
+// Buckets are kept as transmit time in 32 bits of 64 ns.
+constexpr double kLongestBurst = 250;  // s
+
+// What the user gave: `key=value` by key, with its prefix if it has one.
+using Given = std::map<std::string, std::string>;
+
+struct Reader {
+  std::string_view text;
+  Given given;
+
+  [[noreturn]] void fail(const std::string& message) const {
+    throw InputError(fmt::format("link '{}': {}", text, message));
+  }
+
+  bool has(const std::string& key) const { return given.contains(key); }
+
+  template <typename Read>
+  void apply(const std::string& key, Read read) const {
+    const auto found = given.find(key);
+    if (found == given.end()) return;
+    try {
+      read(found->second);
+    } catch (const InputError& error) {
+      fail(fmt::format("{}: {}", key, error.what()));
+    }
+  }
+};
+
+std::vector<std::string> known_keys() {
+  std::vector<std::string> names;
+  for (const DirectionKey& key : direction_keys()) names.push_back(key.name);
+  for (const LinkKey& key : link_keys()) names.push_back(key.name);
+  return names;
+}
+
+bool is_known(const std::string& key) {
+  for (const std::string& name : known_keys())
+    if (key == name) return true;
+  for (const DirectionKey& known : direction_keys())
+    if (key == std::string("up.") + known.name || key == std::string("down.") + known.name)
+      return true;
+  return false;
+}
+
+void refuse_unknown(const Reader& reader, const std::string& key) {
+  if (is_known(key)) return;
+  std::vector<std::string> candidates = known_keys();
+  for (const DirectionKey& known : direction_keys())
+    for (const char* prefix : {"up.", "down."})
+      candidates.push_back(prefix + std::string(known.name));
+  reader.fail(fmt::format("unknown key '{}' (known: {}; up. and down. before all but {}){}", key,
+                          fmt::join(known_keys(), ", "), "mtu, place and seed",
+                          did_you_mean(key, candidates)));
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const LinkPreset& preset : link_presets()) names.push_back(preset.name);
+  return names;
+}
+
+// The link that `word`, which has no `=`, stands for.
+LinkSpec named_link(const Reader& reader, const std::string& word) {
+  if (word == kUnthrottled) return {};
+  for (const LinkPreset& preset : link_presets())
+    if (word == preset.name) return parse_link_spec(preset.spec);
+  reader.fail(fmt::format("expected key=value (such as rate=100mbit) or one of {}, found '{}'{}",
+                          fmt::join(preset_names(), ", "), word,
+                          did_you_mean(word, preset_names())));
+}
+
+Reader take_apart(std::string_view text, LinkSpec& link) {
+  Reader reader{text, {}};
+  bool first = true;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    const bool may_be_name = first && !part.empty() && equals == std::string::npos;
+    first = false;
+    if (may_be_name) {
+      link = named_link(reader, part);
+      continue;
+    }
+    if (equals == std::string::npos || equals + 1 == part.size())
+      reader.fail(fmt::format("expected key=value (such as rate=100mbit), found '{}'", part));
+    const std::string key = part.substr(0, equals);
+    refuse_unknown(reader, key);
+    if (!reader.given.emplace(key, part.substr(equals + 1)).second)
+      reader.fail(fmt::format("{} is given twice", key));
+  }
+  return reader;
+}
+
+// Keys without a prefix first: what is said of one direction holds against what is said of both.
+void apply_keys(const Reader& reader, LinkSpec& link) {
+  for (const DirectionKey& key : direction_keys()) {
+    reader.apply(key.name, [&](const std::string& value) {
+      key.read(link.down, value);
+      key.read(link.up, key.never != nullptr ? key.never : value);
+    });
+    reader.apply(std::string("up.") + key.name,
+                 [&](const std::string& value) { key.read(link.up, value); });
+    reader.apply(std::string("down.") + key.name,
+                 [&](const std::string& value) { key.read(link.down, value); });
+  }
+  for (const LinkKey& key : link_keys())
+    reader.apply(key.name, [&](const std::string& value) { key.read(link, value); });
+}
+
+// What means nothing without something else is an error where the user said it and is dropped
+// where a preset did.
+void check_way(const Reader& reader, const std::string& prefix, Impairment& way) {
+  const auto given = [&](const char* key) {
+    return reader.has(prefix + key) || (prefix == "down." && reader.has(key));
+  };
+  if (way.jitter.count() == 0) {
+    if (given("dist"))
+      reader.fail(
+          fmt::format("{}dist says how the delay varies: it needs a jitter (such as "
+                      "jitter=1ms)",
+                      prefix == "down." ? "" : prefix));
+    way.distribution = Distribution::kUniform;
+    way.table.clear();
+    way.delay_correlation = 0;
+  }
+  if (way.reorder.percent == 0) {
+    if (given("gap"))
+      reader.fail("gap says which frames may be reordered: it needs reorder (such as reorder=25%)");
+    way.gap = 0;
+  } else {
+    way.gap = std::max(way.gap, 1U);
+    if (way.delay.count() == 0)
+      reader.fail("reorder lets frames skip the delay: it needs one (such as delay=10ms)");
+  }
+}
+
+void check_shaping(const Reader& reader, const std::string& prefix, const LinkSpec& link,
+                   Direction& direction) {
+  const bool plain_is_for_other = link.throttled();
+  for (const char* key : {"burst", "queue", "overhead", "shaper"})
+    if (direction.rate == 0 &&
+        (reader.has(prefix + key) || (reader.has(key) && !plain_is_for_other)))
+      reader.fail(fmt::format("{} needs a rate (such as rate=100mbit)", key));
+  if (direction.rate == 0) {
+    const Impairment way = direction.way;
+    direction = {};
+    direction.way = way;
+    return;
+  }
+  if (direction.shaper == Shaper::kNetem && direction.burst > 0) {
+    if (reader.has("burst") || reader.has(prefix + "burst"))
+      reader.fail("burst is the size of a token bucket; shaper=netem has none");
+    direction.burst = 0;
+  }
+  const auto at_least_a_frame = [&](const char* key, std::uint32_t bytes) {
+    if (bytes > 0 && bytes < link.frame_bytes())
+      reader.fail(fmt::format("{}={} holds no frame; at least {} bytes are needed at mtu={}", key,
+                              bytes, link.frame_bytes(), link.mtu));
+  };
+  at_least_a_frame("burst", direction.burst);
+  at_least_a_frame("queue", direction.queue);
+  if (direction.burst * 8.0 / direction.rate > kLongestBurst)
+    reader.fail(fmt::format("burst={} takes {:.0f} s at this rate; at most {:.0f} s are possible",
+                            direction.burst, direction.burst * 8.0 / direction.rate,
+                            kLongestBurst));
+  if (direction.queue_bdp > 0 && link.round_trip() == 0)
+    reader.fail(
+        fmt::format("queue={}bdp is a multiple of rate times round trip: it needs a delay "
+                    "(such as delay=10ms)",
+                    direction.queue_bdp));
+}
+
+std::string print_direction_key(const DirectionKey& key, const LinkSpec& link) {
+  const std::string up = key.print(link.up), down = key.print(link.down);
+  const auto pair = [](const std::string& name, const std::string& value) {
+    return value.empty() ? "" : fmt::format(",{}={}", name, value);
+  };
+  if (key.never != nullptr) return pair(key.name, down) + pair(std::string("up.") + key.name, up);
+  if (up == down) return pair(key.name, up);
+  return pair(std::string("up.") + key.name, up) + pair(std::string("down.") + key.name, down);
+}
+
+}  // namespace
+
+std::string LinkSpec::to_string() const {
+  std::string text;
+  for (const DirectionKey& key : direction_keys()) text += print_direction_key(key, *this);
+  for (const LinkKey& key : link_keys())
+    if (const std::string value = key.print(*this); !value.empty())
+      text += fmt::format(",{}={}", key.name, value);
+  return text.empty() ? kUnthrottled : text.substr(1);
+}
+
+LinkSpec parse_link_spec(std::string_view text) {
+  LinkSpec link;
+  const Reader reader = take_apart(text, link);
+  apply_keys(reader, link);
+  check_way(reader, "up.", link.up.way);
+  check_way(reader, "down.", link.down.way);
+  check_shaping(reader, "up.", link, link.up);
+  check_shaping(reader, "down.", link, link.down);
+  return link;
+}
+
+std::vector<LinkSpec> expand_link_specs(std::string_view text) {
+  std::vector<std::string> texts = {""};
+  bool first = true;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    const std::string key = equals == std::string::npos ? "" : part.substr(0, equals + 1);
+    std::vector<std::string> grown;
+    for (const std::string& prefix : texts)
+      for (const std::string& value : split(std::string_view(part).substr(key.size()), '|'))
+        grown.push_back(prefix + (first ? "" : ",") + key + value);
+    texts = std::move(grown);
+    first = false;
+  }
+  std::vector<LinkSpec> links;
+  for (const std::string& one : texts) links.push_back(parse_link_spec(one));
+  return links;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,162 @@
+#include "netem/qdisc_netem.h"
+
+#include <linux/pkt_sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "netem/attributes.h"
+#include "netem/correlated_draws.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr std::uint16_t kPrngSeed = 14;  // TCA_NETEM_PRNG_SEED, in headers since Linux 6.6
+
+std::uint32_t ticks(std::chrono::nanoseconds time) {
+  const double count = static_cast<double>(time.count()) / kTickNanoseconds;
+  return static_cast<std::uint32_t>(std::min(count, static_cast<double>(UINT32_MAX)));
+}
+
+tc_netem_qopt base_of(const NetemSettings& settings) {
+  const Impairment& way = settings.way;
+  return {.latency = ticks(way.delay),
+          .limit = settings.limit,
+          .loss = netem_share(way.bursts ? Chance{} : way.loss),
+          .gap = way.gap,
+          .duplicate = netem_share(way.duplicate),
+          .jitter = ticks(way.jitter)};
+}
+
+tc_netem_corr correlations_of(const Impairment& way) {
+  return {.delay_corr = netem_share(way.delay_correlation),
+          .loss_corr = netem_share(way.loss.correlation),
+          .dup_corr = netem_share(way.duplicate.correlation)};
+}
+
+tc_netem_rate rate_of(const NetemSettings& settings) {
+  return {.rate = static_cast<std::uint32_t>(std::min<std::uint64_t>(settings.rate, UINT32_MAX)),
+          .packet_overhead = settings.rate > 0 ? static_cast<std::int32_t>(settings.overhead) : 0,
+          .cell_size = 0,
+          .cell_overhead = 0};
+}
+
+// The kernel asks for h and k1: what is *not* lost in the bad state, and what is in the good one.
+tc_netem_gemodel bursts_of(const GilbertElliott& bursts) {
+  return {.p = netem_share(bursts.to_bad),
+          .r = netem_share(bursts.to_good),
+          .h = UINT32_MAX - netem_share(bursts.lost_in_bad),
+          .k1 = netem_share(bursts.lost_in_good)};
+}
+
+void compare_loss(const NetemSettings& asked, const AttributeReader& attributes,
+                  Comparison& comparison) {
+  const bool got_bursts = attributes.has(TCA_NETEM_LOSS);
+  comparison.expect("netem loss in bursts (TCA_NETEM_LOSS)", asked.way.bursts ? 1 : 0,
+                    got_bursts ? 1 : 0);
+  if (!asked.way.bursts || !got_bursts) return;
+  const tc_netem_gemodel wanted = bursts_of(*asked.way.bursts);
+  const auto got = AttributeReader(attributes.bytes(TCA_NETEM_LOSS), "netem loss")
+                       .get<tc_netem_gemodel>(NETEM_LOSS_GE);
+  comparison.expect("netem loss p (NETEM_LOSS_GE)", wanted.p, got.p);
+  comparison.expect("netem loss r (NETEM_LOSS_GE)", wanted.r, got.r);
+  comparison.expect("netem loss h (NETEM_LOSS_GE)", wanted.h, got.h);
+  comparison.expect("netem loss k1 (NETEM_LOSS_GE)", wanted.k1, got.k1);
+}
+
+void compare_rate(const NetemSettings& asked, const AttributeReader& attributes,
+                  Comparison& comparison) {
+  const auto got = attributes.get<tc_netem_rate>(TCA_NETEM_RATE);
+  const std::uint64_t rate =
+      attributes.has(TCA_NETEM_RATE64) ? attributes.get<std::uint64_t>(TCA_NETEM_RATE64) : got.rate;
+  comparison.expect("netem rate in bytes/s (TCA_NETEM_RATE64)", asked.rate, rate);
+  comparison.expect("netem overhead (TCA_NETEM_RATE)", rate_of(asked).packet_overhead,
+                    got.packet_overhead);
+}
+
+std::vector<Mismatch> compare(const NetemSettings& asked, std::span<const std::byte> options) {
+  const auto got = AttributeReader::read_struct<tc_netem_qopt>(options, "netem");
+  const AttributeReader attributes(options.subspan(sizeof(tc_netem_qopt)), "netem");
+  const tc_netem_qopt wanted = base_of(asked);
+  Comparison comparison;
+  comparison.expect("netem limit in packets", wanted.limit, got.limit);
+  comparison.expect("netem loss in 1/2^32", wanted.loss, got.loss);
+  comparison.expect("netem gap", wanted.gap, got.gap);
+  comparison.expect("netem duplicate in 1/2^32", wanted.duplicate, got.duplicate);
+  comparison.expect<std::int64_t>("netem delay in ns (TCA_NETEM_LATENCY64)",
+                                  asked.way.delay.count(),
+                                  attributes.get<std::int64_t>(TCA_NETEM_LATENCY64));
+  comparison.expect<std::int64_t>("netem jitter in ns (TCA_NETEM_JITTER64)",
+                                  asked.way.jitter.count(),
+                                  attributes.get<std::int64_t>(TCA_NETEM_JITTER64));
+  const tc_netem_corr correlations = correlations_of(asked.way);
+  const auto got_correlations = attributes.get<tc_netem_corr>(TCA_NETEM_CORR);
+  comparison.expect("netem delay correlation (TCA_NETEM_CORR)", correlations.delay_corr,
+                    got_correlations.delay_corr);
+  comparison.expect("netem loss correlation (TCA_NETEM_CORR)", correlations.loss_corr,
+                    got_correlations.loss_corr);
+  comparison.expect("netem duplicate correlation (TCA_NETEM_CORR)", correlations.dup_corr,
+                    got_correlations.dup_corr);
+  const auto reorder = attributes.get<tc_netem_reorder>(TCA_NETEM_REORDER);
+  comparison.expect("netem reorder (TCA_NETEM_REORDER)", netem_share(asked.way.reorder),
+                    reorder.probability);
+  comparison.expect("netem reorder correlation (TCA_NETEM_REORDER)",
+                    netem_share(asked.way.reorder.correlation), reorder.correlation);
+  const auto corrupt = attributes.get<tc_netem_corrupt>(TCA_NETEM_CORRUPT);
+  comparison.expect("netem corrupt (TCA_NETEM_CORRUPT)", netem_share(asked.way.corrupt),
+                    corrupt.probability);
+  comparison.expect("netem corrupt correlation (TCA_NETEM_CORRUPT)",
+                    netem_share(asked.way.corrupt.correlation), corrupt.correlation);
+  compare_loss(asked, attributes, comparison);
+  compare_rate(asked, attributes, comparison);
+  if (asked.seed && !attributes.has(kPrngSeed))
+    comparison.add("netem seed (TCA_NETEM_PRNG_SEED)", std::to_string(*asked.seed),
+                   "none: it takes Linux 6.6 or later");
+  else if (asked.seed)
+    comparison.expect("netem seed (TCA_NETEM_PRNG_SEED)", *asked.seed,
+                      attributes.get<std::uint64_t>(kPrngSeed));
+  return std::move(comparison).found();
+}
+
+}  // namespace
+
+std::uint32_t netem_share(const Chance& chance) {
+  return netem_share(100 * correlated_threshold(chance.percent / 100, chance.correlation / 100));
+}
+
+std::uint32_t netem_share(double percent) {
+  return static_cast<std::uint32_t>(std::llround(percent / 100 * UINT32_MAX));
+}
+
+QdiscRequest netem_request(const NetemSettings& settings) {
+  const Impairment& way = settings.way;
+  AttributeWriter options;
+  options.put_struct(base_of(settings));
+  options.put(TCA_NETEM_CORR, correlations_of(way));
+  options.put(TCA_NETEM_REORDER,
+              tc_netem_reorder{.probability = netem_share(way.reorder),
+                               .correlation = netem_share(way.reorder.correlation)});
+  options.put(TCA_NETEM_CORRUPT,
+              tc_netem_corrupt{.probability = netem_share(way.corrupt),
+                               .correlation = netem_share(way.corrupt.correlation)});
+  if (way.bursts) {  // without it the kernel goes back to independent loss
+    AttributeWriter model;
+    model.put(NETEM_LOSS_GE, bursts_of(*way.bursts));
+    options.put_nested(TCA_NETEM_LOSS, model);
+  }
+  options.put(TCA_NETEM_RATE, rate_of(settings));
+  options.put(TCA_NETEM_RATE64, settings.rate);
+  options.put(TCA_NETEM_ECN, std::uint32_t{0});
+  options.put(TCA_NETEM_LATENCY64, std::int64_t{way.delay.count()});
+  options.put(TCA_NETEM_JITTER64, std::int64_t{way.jitter.count()});
+  options.put(TCA_NETEM_SLOT, tc_netem_slot{});
+  if (way.jitter.count() > 0 && !settings.table.empty())
+    options.put_bytes(TCA_NETEM_DELAY_DIST, std::as_bytes(std::span(settings.table)));
+  if (settings.seed) options.put(kPrngSeed, *settings.seed);
+  return {"netem", options.bytes(),
+          [settings](std::span<const std::byte> got) { return compare(settings, got); }};
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,2 @@
+# Links by name, and every key.
+thinpipe list links
