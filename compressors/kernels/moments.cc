@@ -34,7 +34,6 @@ constexpr std::size_t kParts = 64;
 /// What the kernels add up.
 struct PartMoments {
   double sum = 0;
-  double squares = 0;
   std::size_t count = 0;
   std::int32_t max_key = 0;
 };
@@ -115,48 +114,36 @@ HWY_INLINE void AddTailBlock(const float* HWY_RESTRICT x, std::size_t rows, std:
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t stride = rows * kRowLanes;
   const auto below = hn::Set(di, just_below(limit));
-  HWY_ALIGN float partial[2 * kPartials];
-  HWY_ALIGN double sums[2 * kPartials] = {};
+  HWY_ALIGN float partial[kPartials];
+  HWY_ALIGN double sums[kPartials] = {};
   for (std::size_t row = 0; row < rows; row += kRows) {
     const std::size_t some = std::min(kRows, rows - row);
     for (std::size_t lane = 0; lane < kRowLanes; lane += lanes) {
       const float* p = x + row * kRowLanes + lane;
       auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
-      auto q0 = hn::Zero(d), q1 = hn::Zero(d), q2 = hn::Zero(d), q3 = hn::Zero(d);
       auto n = hn::Zero(di);
-      const auto add = [&](auto& sum, auto& squares, const float* at) {
+      const auto add = [&](auto& sum, const float* at) {
         const auto a = hn::Abs(hn::LoadU(d, at));
         const auto mask = hn::Gt(hn::BitCast(di, a), below);
-        const auto kept = hn::IfThenElseZero(hn::RebindMask(d, mask), a);
-        sum = hn::Add(sum, kept);
-        squares = hn::Add(squares, hn::Mul(kept, kept));
+        sum = hn::Add(sum, hn::IfThenElseZero(hn::RebindMask(d, mask), a));
         n = hn::Sub(n, hn::VecFromMask(di, mask));
       };
       for (std::size_t i = 0; i < some; ++i, p += kRowLanes) {
         if (lane == 0) ask_rows(p, stride);
-        add(s0, q0, p);
-        add(s1, q1, p + stride);
-        add(s2, q2, p + 2 * stride);
-        add(s3, q3, p + 3 * stride);
+        add(s0, p);
+        add(s1, p + stride);
+        add(s2, p + 2 * stride);
+        add(s3, p + 3 * stride);
       }
       hn::Store(s0, d, partial + lane);
       hn::Store(s1, d, partial + kRowLanes + lane);
       hn::Store(s2, d, partial + 2 * kRowLanes + lane);
       hn::Store(s3, d, partial + 3 * kRowLanes + lane);
-      hn::Store(q0, d, partial + 4 * kRowLanes + lane);
-      hn::Store(q1, d, partial + 5 * kRowLanes + lane);
-      hn::Store(q2, d, partial + 6 * kRowLanes + lane);
-      hn::Store(q3, d, partial + 7 * kRowLanes + lane);
       moments.count += static_cast<std::size_t>(hn::GetLane(hn::SumOfLanes(di, n)));
     }
-    for (std::size_t i = 0; i < 2 * kPartials; ++i) {
-      sums[i] += static_cast<double>(partial[i]);
-    }
+    for (std::size_t i = 0; i < kPartials; ++i) sums[i] += static_cast<double>(partial[i]);
   }
-  for (std::size_t i = 0; i < kPartials; ++i) {
-    moments.sum += sums[i];
-    moments.squares += sums[kPartials + i];
-  }
+  for (double sum : sums) moments.sum += sum;
 }
 
 void AddTailBlocks(const float* x, std::size_t begin, std::size_t blocks, std::size_t rows,
@@ -207,7 +194,6 @@ PartMoments add_parts(std::size_t n, Blocks blocks, One one) {
   blocks(begin, rows > 0 ? 1 : 0, rows, total);
   for (const PartMoments& part : parts) {
     total.sum += part.sum;
-    total.squares += part.squares;
     total.count += part.count;
     total.max_key = std::max(total.max_key, part.max_key);
   }
@@ -254,12 +240,10 @@ TailMoments tail_moments(std::span<const float> x, std::int32_t limit) {
       },
       [&](std::size_t i, PartMoments& moments) {
         if (key_of(x[i], KeyOrder::kMagnitude) < limit) return;
-        const auto value = static_cast<double>(std::fabs(x[i]));
-        moments.sum += value;
-        moments.squares += value * value;
+        moments.sum += static_cast<double>(std::fabs(x[i]));
         ++moments.count;
       });
-  return {total.sum, total.squares, total.count};
+  return {total.sum, total.count};
 }
 
 double sum_of_squares(std::span<const float> x) {

@@ -26,7 +26,6 @@ Moments moments_of_sum(const PendingSum& sum);
 /// What of the tensor lies above a limit.
 struct TailMoments {
   double sum_magnitude = 0;  ///< sum of |x| over magnitude keys >= the limit
-  double sum_squares = 0;    ///< sum of x^2 over them
   std::size_t count = 0;
 };
 

@@ -60,13 +60,11 @@ TEST(Moments, TailsAgreeWithAPlainLoopAndOnEveryTarget) {
     SCOPED_TRACE(name);
     for (double threshold : {0.0, 0.001, 0.1, 1.0}) {
       double sum = 0;
-      double squares = 0;
       std::size_t count = 0;
       for (float value : x) {
         const double a = std::fabs(static_cast<double>(value));
         if (!(a > threshold)) continue;
         sum += a;
-        squares += a * a;
         ++count;
       }
       std::vector<std::uint64_t> seen;
@@ -74,8 +72,6 @@ TEST(Moments, TailsAgreeWithAPlainLoopAndOnEveryTarget) {
         const TailMoments tail = tail_moments(x, key_above(threshold));
         EXPECT_EQ(tail.count, count);
         EXPECT_NEAR(tail.sum_magnitude, sum, 1e-6 * sum);
-        // Squares of denormals are 0 in floats.
-        EXPECT_NEAR(tail.sum_squares, squares, 1e-6 * squares + 1e-40);
         seen.push_back(std::bit_cast<std::uint64_t>(tail.sum_magnitude));
       });
       EXPECT_EQ(seen, std::vector<std::uint64_t>(seen.size(), seen[0]));
