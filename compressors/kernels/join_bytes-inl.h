@@ -28,6 +28,18 @@ HWY_INLINE V SelectBits(V mask, V yes, V no) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
+/// Where words go of which each of `blocks` blocks has four, so that the first ones come first.
+template <std::size_t blocks>
+struct RowOrder {
+  alignas(64) std::int32_t lanes[4 * blocks];
+
+  constexpr RowOrder() : lanes() {
+    for (std::size_t i = 0; i < 4 * blocks; ++i) {
+      lanes[i] = static_cast<std::int32_t>(i % blocks * 4 + i / blocks);
+    }
+  }
+};
+
 /// The lowest bytes of a's lanes, then of b's, c's and d's. Whoever wants bytes of what was just
 /// computed should take them from here: a wide load of what narrow stores have written waits until
 /// these are in the cache.
@@ -47,15 +59,7 @@ HWY_INLINE auto JoinBytes(DU du, V a, V b, V c, V d) {
   if constexpr (kBlocks <= 1) {
     return hn::BitCast(d8, rows);
   } else {
-    alignas(64) static constexpr auto kOrder = [] {
-      struct {
-        std::int32_t lanes[4 * kBlocks];
-      } order = {};
-      for (std::size_t i = 0; i < 4 * kBlocks; ++i) {
-        order.lanes[i] = static_cast<std::int32_t>(i % kBlocks * 4 + i / kBlocks);
-      }
-      return order;
-    }();
+    static constexpr RowOrder<kBlocks> kOrder;
     return hn::BitCast(d8, hn::TableLookupLanes(rows, hn::SetTableIndices(du, kOrder.lanes)));
   }
 }
