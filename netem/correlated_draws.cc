@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -46,6 +48,16 @@ double share_at(double threshold, const std::vector<double>& series) {
   return std::clamp(share, 0.0, 1.0);
 }
 
+double search(double share, const std::vector<double>& series) {
+  double low = 0, high = 1;
+  constexpr int kHalvings = 40;  // netem has 32 bits
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (share_at(middle, series) < share ? low : high) = middle;
+  }
+  return high;
+}
+
 }  // namespace
 
 double correlated_share(double threshold, double correlation) {
@@ -56,14 +68,11 @@ double correlated_threshold(double share, double correlation) {
   if (correlation >= 1)
     throw InputError("a correlation of 100 % lets the first draw decide for all; less is possible");
   if (correlation == 0 || share <= 0 || share >= 1) return share;
-  const std::vector<double> series = coefficients(correlation);
-  double low = 0, high = 1;
-  constexpr int kHalvings = 40;  // netem has 32 bits
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = (low + high) / 2;
-    (share_at(middle, series) < share ? low : high) = middle;
-  }
-  return high;
+  // Every host of a star asks for the same few.
+  thread_local std::map<std::pair<double, double>, double> known;
+  const auto [entry, fresh] = known.try_emplace({share, correlation}, 0.0);
+  if (fresh) entry->second = search(share, coefficients(correlation));
+  return entry->second;
 }
 
 }  // namespace thinpipe

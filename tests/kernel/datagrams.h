@@ -12,7 +12,7 @@ struct TrainOptions {
   int count = 100;
   double spacing = 1e-3;  ///< s from one to the next; 0: as fast as they can be sent
   int bytes = 64;         ///< of UDP payload, at least 16; a frame has 42 more (14 + 20 + 8)
-  double linger = 0.15;    ///< s without an arrival after which the rest counts as lost
+  double linger = 0.15;   ///< s without an arrival after which the rest counts as lost
   bool checksum = true;   ///< UDP's; without it, damaged datagrams arrive instead of being dropped
 };
 

@@ -1,0 +1,95 @@
+// The command as a whole over links with a delay: ranks under Open MPI, and
+// verification.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/kernel/in_sandbox.h"
+#include "tests/kernel/programs.h"
+#include "tests/kernel/statistics.h"
+
+namespace thinpipe {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// A folder that is gone afterwards.
+class Run : public testing::Test {
+ protected:
+  Run() {
+    char name[] = "/tmp/thinpipe-kernel-XXXXXX";
+    if (mkdtemp(name) == nullptr) throw std::runtime_error("cannot make a folder in /tmp");
+    folder_ = name;
+  }
+  ~Run() override { fs::remove_all(folder_); }
+
+  // By method; small gradients, so that what takes time is the way and not the
+  // rate.
+  std::map<std::string, json> points_over(const std::string& link) {
+    const std::string trace = folder_ / "trace", out = folder_ / "out";
+    const Finished made = run_program({MAKE_TRACE_PROGRAM, trace, "2", "6", "300", "0.01"});
+    EXPECT_EQ(made.code, 0) << made.error;
+    const Finished ran =
+        run_program({THINPIPE_PROGRAM, "run", "--trace", trace, "--out", out, "--ranks", "2",
+                     "--link", link, "--steps", "6", "--warmup", "2", "-c", "topk:ratio=0.1"});
+    EXPECT_EQ(ran.code, 0) << ran.output << ran.error;
+    std::map<std::string, json> points;
+    std::ifstream records(fs::path(out) / "records.jsonl");
+    for (std::string line; std::getline(records, line);) {
+      const json record = json::parse(line);
+      if (record.at("record") == "point")
+        points[record.at("axes").at("method").get<std::string>()] = record;
+    }
+    return points;
+  }
+
+  fs::path folder_;
+};
+
+std::vector<double> samples(const json& point, const char* metric) {
+  return point.at("metrics").at(metric).at("samples").get<std::vector<double>>();
+}
+
+// Two ranks all-gather in one message each way, and all-reduce in two, one
+// after the other: a rank needs the other's half before it can send the sum on.
+// A message takes the delay of one way.
+// The exchange is timed from where the later rank entered it, which the other's message may
+// precede.
+TEST_F(Run, StepsTakeTheDelaysOfTheirMessages) {
+  constexpr double kDelay = 20e-3, kApart = 2e-3, kSlack = 4e-3;
+  const auto points = points_over("rate=50mbit,delay=20ms");
+  ASSERT_EQ(points.size(), 2U);
+  for (const auto& [method, messages] : {std::pair{"topk", 1}, {"none", 2}}) {
+    const json& point = points.at(method);
+    EXPECT_NE(point.at("status"), "failed") << point.at("reasons");
+    EXPECT_EQ(point.at("validation").at("checked_steps"), 6);
+    EXPECT_TRUE(point.at("validation").at("identical_ranks"));
+    const double exchange = median(samples(point, "exchange_time"));
+    note(std::string(method) + " exchange", exchange * 1e3, "ms");
+    EXPECT_GE(exchange, messages * kDelay - kApart) << method;
+    EXPECT_LT(exchange, messages * kDelay + kSlack) << method;
+    const double step = median(samples(point, "step_time"));
+    note(std::string(method) + " step", step * 1e3, "ms");
+    EXPECT_GE(step, 10e-3 + messages * kDelay) << method;  // 10 ms of compute
+  }
+}
+
+TEST_F(Run, VerifyMeasuresRateAndDelay) {
+  const Finished verified = run_program({THINPIPE_PROGRAM, "net", "verify", "--json", "--seconds",
+                                         "2", "--link", "rate=10mbit,delay=20ms"});
+  ASSERT_EQ(verified.code, 0) << verified.output << verified.error;
+  const json link = json::parse(verified.output).at(0);
+  note("goodput", link.at("goodput").get<double>() / 1e6, "Mbit/s");
+  note("round trip", link.at("round_trip").get<double>() * 1e3, "ms");
+  EXPECT_TRUE(link.at("holds"));
+  EXPECT_NEAR(link.at("round_trip").get<double>(), 40e-3, 2e-3);
+}
+
+}  // namespace
+}  // namespace thinpipe
