@@ -44,6 +44,18 @@ TEST(WireBounds, AreFullFramesAndSingleMessages) {
   EXPECT_NEAR(bounds.most, 2044 + 4 * 66 + 2 * 2000, 1e-9);
 }
 
+TEST(WireBounds, FollowTheLinksFrames) {
+  PointSamples jumbo = good_point();
+  jumbo.frame_bytes = 9014;
+  jumbo.payload_bytes = 8948;
+  EXPECT_NEAR(wire_bounds(jumbo).least, 2044 * 9014.0 / 8948, 1e-9);
+  // Frames of a third as much data are three times as many.
+  PointSamples small = good_point();
+  small.frame_bytes = 548 + 66;
+  small.payload_bytes = 548;
+  EXPECT_NEAR(wire_bounds(small).most, 2044 + 4 * 66 * 1448.0 / 548 + 2 * 2000, 1e-9);
+}
+
 TEST(Metrics, StepIsTheSlowestRanksPartsAreTheLastToArrives) {
   const json metrics = metrics_of(good_point(), 4000);
   EXPECT_DOUBLE_EQ(metrics["step_time"]["samples"][0], 0.033);     // rank 0
@@ -99,6 +111,24 @@ TEST(Doubts, EachSignIsNamed) {
               s.wire_down = 900000;
             }).find("dropped"),
             std::string::npos);
+}
+
+// What a link is set to lose is no sign that something is wrong, nor is what is sent again.
+TEST(Doubts, ALinkThatLosesFramesMay) {
+  PointSamples lossy = good_point();
+  lossy.lossless = false;
+  lossy.goodput_ratio = 0;
+  lossy.answers[0][0]["sent_bytes"] = 1e6;
+  lossy.answers[0][0]["sent_frames"] = 700;
+  lossy.wire_up = 2000000;
+  lossy.wire_down = 1000000;
+  EXPECT_TRUE(doubts_about(lossy).empty());
+  lossy.lossless = true;
+  EXPECT_EQ(doubts_about(lossy).size(), 2U);
+  // But what never crossed it did not.
+  lossy.lossless = false;
+  lossy.wire_up = 10000;
+  EXPECT_EQ(doubts_about(lossy).size(), 1U);
 }
 
 TEST(Faults, AreAWrongAggregateAndRanksThatDiffer) {

@@ -1,0 +1,31 @@
+// Arbitrary text as a link: it parses, and then prints what parses to the same link again and can
+// be turned into qdiscs; or it is an InputError.
+#include "netem/link_spec.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "netem/shaping.h"
+#include "tests/fuzz/input.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace thinpipe;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  try {
+    // Alternatives multiply: more than these are a user's own wish.
+    if (std::count(text.begin(), text.end(), '|') > 6) return 0;
+    for (const LinkSpec& link : expand_link_specs(text)) {
+      const std::string canonical = link.to_string();
+      fuzz::require(parse_link_spec(canonical) == link, "its text is the same link");
+      fuzz::require(parse_link_spec(canonical).to_string() == canonical, "and is canonical");
+      const LinkSpec filled = link.with_defaults();
+      fuzz::require(filled.up.rate == 0 || filled.up.queue >= link.frame_bytes(),
+                    "a frame fits into the queue");
+      // Tables are files of the machine's, and making one takes longer than all else.
+      if (link.up.way.jitter.count() == 0 && link.down.way.jitter.count() == 0)
+        fuzz::require(!shaping_of(link).port.empty(), "it has qdiscs");
+    }
+  } catch (const InputError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,30 @@
+// Arbitrary bytes as what the kernel says of a qdisc: they are read and compared, or are a
+// RunError.
+#include "netem/qdisc.h"
+
+#include "base/error.h"
+#include "netem/qdisc_htb.h"
+#include "netem/qdisc_netem.h"
+#include "netem/qdisc_tbf.h"
+#include "tests/fuzz/input.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace thinpipe;
+  NetemSettings netem;
+  netem.way.bursts = GilbertElliott{1, 10, 100, 0};
+  netem.seed = 1;
+  const QdiscRequest requests[] = {
+      tbf_request({.rate = 12500000, .burst = 12500, .limit = 625000}), htb_request(),
+      htb_class_request({.rate = 12500000, .burst = 12500, .quantum = 15140}), netem_request(netem),
+      fifo_request(1000)};
+  const auto bytes = std::as_bytes(std::span(data, size));
+  for (const QdiscRequest& request : requests) {
+    try {
+      for (const Mismatch& mismatch : request.mismatches(bytes))
+        fuzz::require(!mismatch.setting.empty() && mismatch.asked != mismatch.got,
+                      "a mismatch says what differs");
+    } catch (const RunError&) {
+    }
+  }
+  return 0;
+}
