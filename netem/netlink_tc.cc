@@ -107,17 +107,24 @@ struct Found {
   std::vector<std::byte> options;
 };
 
-// The kernel's own copy of the qdisc or class with this handle; empty when there is none.
-std::optional<Found> read_back(nl_sock* socket, int question, int index, std::uint32_t handle,
+// The kernel's own copy of the qdisc or class that was just set; empty when there is none. A qdisc
+// is asked for by itself: a dump would tell those of all ports of the switch. (Without ECHO the
+// kernel finds it and tells nobody.) Classes are dumped by interface.
+std::optional<Found> read_back(nl_sock* socket, int question, int index, TrafficHandle at,
                                const std::string& attempt) {
   tcmsg header = {};
   header.tcm_family = AF_UNSPEC;
   header.tcm_ifindex = index;
+  const int flags = NLM_F_REQUEST | (question == RTM_GETQDISC ? NLM_F_ECHO : NLM_F_DUMP);
+  if (question == RTM_GETQDISC) {
+    header.tcm_parent = at.parent;
+    header.tcm_handle = at.handle;
+  }
   std::optional<Found> found;
-  ask(socket, make_message(question, NLM_F_REQUEST | NLM_F_DUMP, header, {}), attempt,
+  ask(socket, make_message(question, flags, header, {}), attempt,
       [&](std::span<const std::byte> body) {
         const auto got = AttributeReader::read_struct<tcmsg>(body, attempt);
-        if (got.tcm_ifindex != index || got.tcm_handle != handle) return;
+        if (got.tcm_ifindex != index || got.tcm_handle != at.handle) return;
         const AttributeReader attributes(
             body.subspan(std::min<std::size_t>(body.size(), NLMSG_ALIGN(sizeof(tcmsg)))), attempt);
         Found& one = found.emplace();
@@ -152,7 +159,7 @@ void set_and_check(nl_sock* socket, int set, int get, int index, TrafficHandle a
   send_and_wait(socket,
                 make_message(set, NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE, header, attributes),
                 attempt, request.kind);
-  const std::optional<Found> now = read_back(socket, get, index, at.handle, attempt);
+  const std::optional<Found> now = read_back(socket, get, index, at, attempt);
   if (!now || now->kind != request.kind)
     throw RunError(fmt::format("{}: afterwards the kernel has {} there", attempt,
                                now ? now->kind : "nothing"));
