@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "netem/correlated_draws.h"
 #include "netem/file_descriptor.h"
 #include "netem/netlink.h"
 #include "netem/probe.h"
@@ -102,6 +103,56 @@ TEST(TrafficControl, TcDecodesTbfAsItWasAsked) {
               }
             }),
             0);
+}
+
+// Shares as tc has them, within its six digits.
+void expect_share(const json& options, const char* name, double share, double correlation) {
+  const json& found = options.at(std::string(name) == "loss" ? "loss-random" : name);
+  expect_near(found.at(name), share, 1e-6, name);
+  expect_near(found.at("correlation"), correlation, 1e-6, name);
+}
+
+TEST(TrafficControl, TcDecodesNetemAsItWasAsked) {
+  if (tc_program() == nullptr) GTEST_SKIP() << "tc is not installed";
+  if (!probe_kernel().netem.available) GTEST_SKIP() << probe_kernel().netem.detail;
+  EXPECT_EQ(
+      with_interface([](Netlink& netlink) {
+        const auto told = [&](const char* link) {
+          const Shaping port = shaping_of(parse_link_spec(link)).port;
+          netlink.set_qdisc(kInterface, port[0].at, port[0].request);  // changed in place
+          return tc("qdisc show").at("options");
+        };
+        json options = told(
+            "rate=40gbit,shaper=netem,overhead=24,queue=15140,delay=20ms,jitter=1ms,loss=1%,"
+            "duplicate=2%,corrupt=3%,reorder=4%,gap=5");
+        // 40 Gbit/s for 24 ms are 79260 frames of 1514 bytes, rounded up, and ten wait.
+        expect_near(options.at("limit"), 79261 + 10, 1, "limit");
+        expect_near(options.at("delay").at("delay"), 0.02, 1e-9, "delay");
+        expect_near(options.at("delay").at("jitter"), 0.001, 1e-9, "jitter");
+        expect_near(options.at("rate").at("rate"), 5e9, 0, "rate");
+        expect_near(options.at("rate").at("packetoverhead"), 24, 0, "overhead");
+        expect_near(options.at("gap"), 5, 0, "gap");
+        expect_share(options, "loss", 0.01, 0);
+        expect_share(options, "duplicate", 0.02, 0);
+        expect_share(options, "corrupt", 0.03, 0);
+        expect_share(options, "reorder", 0.04, 0);
+        // What remembers is asked for by the threshold that hits its share.
+        options = told("delay=1ms,loss=1%/25%,duplicate=2%/50%,corrupt=3%/10%,reorder=4%/20%");
+        expect_share(options, "loss", correlated_threshold(0.01, 0.25), 0.25);
+        expect_share(options, "duplicate", correlated_threshold(0.02, 0.5), 0.5);
+        expect_share(options, "corrupt", correlated_threshold(0.03, 0.1), 0.1);
+        expect_share(options, "reorder", correlated_threshold(0.04, 0.2), 0.2);
+        options = told("loss=ge:1%/10%/90%/0.1%");
+        const json& bursts = options.at("loss-gemodel");
+        expect_near(bursts.at("p"), 0.01, 1e-6, "p");
+        expect_near(bursts.at("r"), 0.1, 1e-6, "r");
+        expect_near(bursts.at("1-h"), 0.9, 1e-6, "1-h");
+        expect_near(bursts.at("1-k"), 0.001, 1e-6, "1-k");
+        // Of all that was set before, nothing is left.
+        for (const char* old : {"delay", "duplicate", "corrupt", "reorder", "rate", "loss-random"})
+          require(!options.contains(old), std::string(old) + " was kept: " + options.dump());
+      }),
+      0);
 }
 
 TEST(TrafficControl, TcDecodesHtbAsItWasAsked) {
