@@ -60,7 +60,6 @@ Json direction_json(const Direction& direction) {
   json["delay"] = seconds(way.delay);
   if (way.jitter.count() > 0) {
     json["jitter"] = seconds(way.jitter);
-    json["delay_correlation"] = way.delay_correlation / 100;
     json["distribution"] = name_of(way.distribution);
     if (way.distribution == Distribution::kTable) json["table"] = way.table;
   }

@@ -49,21 +49,16 @@ std::string print_queue(const Direction& direction) {
 }
 
 void read_jitter(Direction& direction, const std::string& text) {
-  const std::vector<std::string> parts = split(text, '/');
-  if (parts.size() > 2)
-    throw InputError(
-        fmt::format("'{}' has {} parts; expected a time and perhaps its correlation (such as "
-                    "1ms/25%)",
-                    text, parts.size()));
-  direction.way.jitter = read_time(parts[0], kLongestJitter);
-  direction.way.delay_correlation = parts.size() > 1 ? read_percent(parts[1]) : 0;
+  if (text.find('/') != std::string::npos)
+    throw InputError(fmt::format(
+        "'{}' has a correlation, which netem takes and forgets: of a draw it keeps the low bits, "
+        "which know nothing of the one before; expected a time alone (such as 1ms)",
+        text));
+  direction.way.jitter = read_time(text, kLongestJitter);
 }
 
 std::string print_jitter(const Direction& direction) {
-  if (direction.way.jitter.count() == 0) return "";
-  const std::string time = print_time(direction.way.jitter);
-  if (direction.way.delay_correlation == 0) return time;
-  return time + "/" + print_percent(direction.way.delay_correlation);
+  return direction.way.jitter.count() == 0 ? "" : print_time(direction.way.jitter);
 }
 
 void read_distribution(Direction& direction, const std::string& text) {
@@ -143,8 +138,7 @@ const DirectionKey kDirectionKeys[] = {
     {"delay", "TIME", "on the way between two hosts, one way (10ms)", "0s",
      [](Direction& to, const std::string& text) { to.way.delay = read_time(text, kLongestDelay); },
      [](const Direction& of) { return of.way.delay.count() > 0 ? print_time(of.way.delay) : ""; }},
-    {"jitter", "TIME[/CORR]", "deviation of the delay (1ms, 1ms/25%)", "0s", read_jitter,
-     print_jitter},
+    {"jitter", "TIME", "deviation of the delay (1ms)", "0s", read_jitter, print_jitter},
     {"dist", "NAME", "of the delay: uniform, normal, pareto, paretonormal or table:FILE", "uniform",
      read_distribution, print_distribution},
     {"loss", "P[/CORR]|ge:P/R/1-H/1-K", "share of frames lost (0.1%), or in bursts", "0%",

@@ -137,7 +137,6 @@ void check_way(const Reader& reader, const std::string& prefix, Impairment& way)
                       prefix == "down." ? "" : prefix));
     way.distribution = Distribution::kUniform;
     way.table.clear();
-    way.delay_correlation = 0;
   }
   if (way.reorder.percent == 0) {
     if (given("gap"))

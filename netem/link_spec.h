@@ -44,7 +44,6 @@ struct GilbertElliott {
 struct Impairment {
   std::chrono::nanoseconds delay{0};
   std::chrono::nanoseconds jitter{0};  ///< standard deviation; of kUniform the half-width
-  double delay_correlation = 0;        ///< percent
   Distribution distribution = Distribution::kUniform;
   std::string table;  ///< file, for kTable
   Chance loss;

@@ -31,7 +31,7 @@ tc_netem_qopt base_of(const NetemSettings& settings) {
 }
 
 tc_netem_corr correlations_of(const Impairment& way) {
-  return {.delay_corr = netem_share(way.delay_correlation),
+  return {.delay_corr = 0,
           .loss_corr = netem_share(way.loss.correlation),
           .dup_corr = netem_share(way.duplicate.correlation)};
 }

@@ -28,11 +28,11 @@ TEST(LinkJson, LeavesOutWhatNeverHappens) {
 
 TEST(LinkJson, HasEveryImpairment) {
   const ordered_json json = link_json(parse_link_spec(
-      "rate=1mbit,shaper=netem,place=switch,mtu=9000,seed=7,delay=10ms,jitter=1ms/25%,"
+      "rate=1mbit,shaper=netem,place=switch,mtu=9000,seed=7,delay=10ms,jitter=1ms,"
       "dist=table:x.dist,loss=ge:1%/9%/100%/0%,reorder=1%,gap=5,duplicate=2%,corrupt=3%"));
   EXPECT_EQ(json["down"], ordered_json::parse(R"({
     "rate": 1e6, "shaper": "netem", "queue": 262144, "overhead": 0, "delay": 0.01,
-    "jitter": 0.001, "delay_correlation": 0.25, "distribution": "table", "table": "x.dist",
+    "jitter": 0.001, "distribution": "table", "table": "x.dist",
     "loss": {"to_bad": 0.01, "to_good": 0.09, "lost_in_bad": 1.0, "lost_in_good": 0.0,
              "share": 0.1},
     "reorder": {"share": 0.01, "correlation": 0.0, "gap": 5},

@@ -35,7 +35,7 @@ TEST(LinkSpec, ParsesAndPrintsTheSameLink) {
                            "delay=999ns",
                            "delay=100s",
                            "delay=10ms,jitter=1ms",
-                           "delay=10ms,jitter=1ms/25%,dist=paretonormal",
+                           "delay=10ms,jitter=1ms,dist=paretonormal",
                            "delay=10ms,jitter=1ms,dist=table:/usr/lib/tc/normal.dist",
                            "loss=0.1%",
                            "loss=0.1%/25%",
@@ -88,11 +88,10 @@ TEST(LinkSpec, PlainKeysHoldBothWaysOrHappenOnce) {
 
 TEST(LinkSpec, ReadsEveryKeyIntoItsPlace) {
   const LinkSpec link = parse_link_spec(
-      "rate=10mbit,delay=20ms,jitter=2ms/10%,dist=normal,loss=ge:1%/20%/90%/0.5%,reorder=3%/4%,"
+      "rate=10mbit,delay=20ms,jitter=2ms,dist=normal,loss=ge:1%/20%/90%/0.5%,reorder=3%/4%,"
       "gap=5,duplicate=6%/7%,corrupt=8%/9%,queue=2bdp,mtu=9000,place=switch,seed=7");
   const Impairment& way = link.down.way;
   EXPECT_EQ(way.jitter, 2ms);
-  EXPECT_EQ(way.delay_correlation, 10);
   EXPECT_EQ(way.distribution, Distribution::kNormal);
   EXPECT_EQ(*way.bursts, (GilbertElliott{1, 20, 90, 0.5}));
   EXPECT_EQ(way.loss, Chance{});
@@ -171,7 +170,7 @@ TEST(LinkSpec, RefusesWhatNoLinkCanBe) {
                            "delay=nanms",
                            "delay=1ms,jitter=3s",
                            "delay=1ms,jitter=1ms/2ms",
-                           "delay=1ms,jitter=1ms/2%/3%",
+                           "delay=1ms,jitter=1ms/25%",
                            "delay=1ms,dist=normal",
                            "delay=1ms,jitter=1ms,dist=cauchy",
                            "delay=1ms,jitter=1ms,dist=table:",
@@ -216,6 +215,7 @@ TEST(LinkSpec, ErrorsNameTheFieldAndWhatIsExpected) {
   expect_in("rate=1mbit,queue=2bdp", {"queue=2bdp", "needs a delay"});
   expect_in("rate=1mbit,mtu=9000,burst=5000", {"burst=5000", "9014"});
   expect_in("delay=1ms,dist=normal", {"dist", "needs a jitter"});
+  expect_in("delay=1ms,jitter=1ms/25%", {"jitter", "'1ms/25%'", "netem takes and forgets"});
 }
 
 TEST(LinkSpec, FillsDefaults) {

@@ -163,7 +163,7 @@ TEST(Netem, SendsZerosToo) {
 
 TEST(Netem, IsLaidOutAsTheKernelReadsIt) {
   NetemSettings settings = netem_settings(
-      "delay=20ms,jitter=1ms/50%,loss=ge:100%/50%/100%/0%,reorder=50%/50%,gap=5,"
+      "delay=20ms,jitter=1ms,loss=ge:100%/50%/100%/0%,reorder=50%/50%,gap=5,"
       "duplicate=100%/50%,corrupt=50%");
   settings.limit = 1000;
   settings.rate = 5000000000;  // 40 Gbit/s: beyond 32 bits
@@ -176,7 +176,7 @@ TEST(Netem, IsLaidOutAsTheKernelReadsIt) {
             "b4c40400 "                    // latency: 20 ms in ticks of 64 ns, 312500
             "e8030000 00000000 05000000 "  // limit, loss (in bursts instead), gap
             "ffffffff 093d0000 "           // duplicate, jitter: 15625 ticks
-            "10000100 00000080 00000000 00000080 "
+            "10000100 00000000 00000000 00000080 "
             "0c000300 00000080 00000080 "
             "0c000400 00000080 00000000 "
             "18000500 14000200 ffffffff 00000080 00000000 00000000 "  // p, r, h = 1 - 1-h, k1

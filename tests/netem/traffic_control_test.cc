@@ -183,7 +183,7 @@ TEST(TrafficControl, NetemTakesEverySetting) {
   if (!probe_kernel().netem.available) GTEST_SKIP() << probe_kernel().netem.detail;
   EXPECT_EQ(with_interface([](Netlink& netlink) {
               for (const char* link :
-                   {"rate=1mbit,delay=100ms,jitter=10ms/25%,dist=pareto,loss=1%/30%",
+                   {"rate=1mbit,delay=100ms,jitter=10ms,dist=pareto,loss=1%/30%",
                     "rate=40gbit,shaper=netem,overhead=24,delay=5s,loss=ge:1%/10%/90%/0.1%",
                     "delay=1ms,reorder=25%/50%,gap=5,duplicate=1%/10%,corrupt=0.1%/20%"})
                 install(netlink, kInterface, shaping_of(parse_link_spec(link)).port);
@@ -197,7 +197,7 @@ TEST(TrafficControl, AChangedNetemKeepsNothing) {
   EXPECT_EQ(with_interface([](Netlink& netlink) {
               const Shaping full =
                   shaping_of(parse_link_spec(
-                                 "rate=40gbit,shaper=netem,overhead=24,delay=5s,jitter=1ms/10%,"
+                                 "rate=40gbit,shaper=netem,overhead=24,delay=5s,jitter=1ms,"
                                  "loss=ge:1%/10%,reorder=25%/50%,gap=5,duplicate=1%/10%,"
                                  "corrupt=0.1%/20%"))
                       .port;

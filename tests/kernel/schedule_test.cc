@@ -1,0 +1,51 @@
+// A schedule on a link, as datagrams see it.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "netem/schedule/player.h"
+#include "tests/kernel/in_sandbox.h"
+#include "tests/kernel/train_over.h"
+
+namespace thinpipe {
+namespace {
+
+// Frames of 1042 bytes at 4 Mbit/s, half a second later at 1 Mbit/s.
+TEST(Schedule, ChangesTheRateWhenItIsDue) {
+  constexpr double kFrameBits = 1042 * 8, kFirst = 4e6, kThen = 1e6, kChange = 0.5;
+  const auto gaps = in_sandbox([] {
+    Star star(2);
+    SchedulePlayer player(star, parse_link_spec("rate=4mbit,burst=3000"),
+                          parse_schedule("steps:0s=100%,500ms=25%"));
+    TrainOptions train;
+    train.count = 300;
+    train.spacing = 0;
+    train.bytes = 1000;
+    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    player.start();
+    const double begin = std::chrono::duration<double>(wall).count();
+    const std::vector<Arrival> arrivals = send_train(star, 0, 1, train);
+    player.stop();
+    player.check();
+    // Between the first and last arrival well before the change, and well after it.
+    std::vector<double> found;
+    for (const auto& [from, to] : {std::pair{0.1, kChange - 0.02}, {kChange + 0.02, 1.0}}) {
+      double first = 0, last = 0, count = 0;
+      for (const Arrival& one : arrivals) {
+        const double at = one.arrived - begin;
+        if (at < from || at > to) continue;
+        if (count++ == 0) first = at;
+        last = at;
+      }
+      found.push_back((last - first) / (count - 1));
+    }
+    return found;
+  });
+  note("gap before", gaps[0] * 1e3, "ms");
+  note("gap after", gaps[1] * 1e3, "ms");
+  EXPECT_NEAR(gaps[0], kFrameBits / kFirst, 0.03 * kFrameBits / kFirst);
+  EXPECT_NEAR(gaps[1], kFrameBits / kThen, 0.03 * kFrameBits / kThen);
+}
+
+}  // namespace
+}  // namespace thinpipe
