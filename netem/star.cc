@@ -98,18 +98,21 @@ void Star::set_link(int index, const LinkSpec& link, Frames frames) {
 
 void Star::set_way_up(int index, const std::optional<Shaping>& shaping, Frames frames) {
   const auto i = static_cast<std::size_t>(index);
-  if (redirected_[i]) {
-    switch_.stop_redirecting(data_port(index));
-    switch_.delete_link(way_up(index));
-    redirected_[i] = false;
+  const std::string interface = way_up(index);
+  if (shaping && !switch_.exists(interface)) {
+    switch_.add_link(interface, "ifb");
+    switch_.set_up(interface);
   }
-  if (!shaping) return;
-  switch_.add_link(way_up(index), "ifb");
-  redirected_[i] = true;
-  switch_.set_frame_limits(way_up(index), frames.mtu, frames.segments);
-  switch_.set_up(way_up(index));
-  install(switch_, way_up(index), *shaping);
-  switch_.redirect_arrivals(data_port(index), way_up(index));
+  if (shaping) {
+    switch_.set_frame_limits(interface, frames.mtu, frames.segments);
+    install(switch_, interface, *shaping);
+  }
+  if (shaping && !redirected_[i]) switch_.redirect_arrivals(data_port(index), interface);
+  if (!shaping && redirected_[i]) {
+    switch_.stop_redirecting(data_port(index));
+    switch_.delete_link(interface);  // takes the kernel some 20 ms: one that is needed again stays
+  }
+  redirected_[i] = shaping.has_value();
 }
 
 // TCP fills a long link only with a window of a round trip and the queues on it. Buffers are never

@@ -108,6 +108,12 @@ TEST(Star, ShapesAtTheSwitch) {
               const LinkCounters counters = star.counters(0);
               require(counters.up.bytes > 100000, "the host sent");
               require(counters.way_up.bytes > 100000, "and the IFB let it pass");
+              // The same IFB serves the next link that needs one, and counts anew.
+              star.set_links(parse_link_spec("rate=20mbit,place=switch"));
+              require(star.counters(0).way_up.bytes == 0, "counters start again");
+              const LinkCheck slower =
+                  verify_link(star, parse_link_spec("rate=20mbit,place=switch"), quick);
+              require(slower.goodput < 20e6 && slower.goodput > 15e6, "the new rate");
               star.set_links(parse_link_spec("rate=50mbit"));
               require(star.counters(0).way_up.bytes == 0, "no IFB any more");
               require(!Netlink().exists("up0"), "it is gone");
