@@ -44,6 +44,19 @@ std::vector<LinkSpec> links_of(const Arguments& arguments) {
   return links;
 }
 
+std::vector<ScheduleSpec> schedules_of(const Arguments& arguments,
+                                       const std::vector<LinkSpec>& links) {
+  std::vector<ScheduleSpec> schedules;
+  for (const std::string& text : arguments.texts("schedule")) {
+    schedules.push_back(parse_schedule(text));
+    for (const LinkSpec& link : links) {  // says now what does not fit
+      schedules.back().on({link.up.rate, 0, 0});
+      schedules.back().on({link.down.rate, 0, 0});
+    }
+  }
+  return schedules;
+}
+
 int run(const Arguments& arguments) {
   SweepOptions options;
   options.plugins = load_plugins(arguments);
@@ -54,6 +67,7 @@ int run(const Arguments& arguments) {
   options.out = arguments.text("out");
   options.compressors = compressors_of(arguments);
   options.links = links_of(arguments);
+  options.schedules = schedules_of(arguments, options.links);
   options.ranks = count_alternatives({arguments.text("ranks")}, "ranks", "ranks", kMostRanks);
   options.repeats = static_cast<int>(arguments.integer("repeats"));
   options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
@@ -105,6 +119,14 @@ Verb run_verb() {
                .default_value = "rate=10mbit|100mbit|1gbit",
                .help = "each host's link: rate=100mbit,delay=10ms,loss=0.1%, or a preset such as"
                        " lte; see `thinpipe list links`",
+               .repeatable = true},
+              {.name = "schedule",
+               .value_name = "SPEC",
+               .type = Type::kText,
+               .default_value = "none",
+               .help = "what the links do over time while ranks run, from a point's first step on:"
+                       " parts such as 'outage:every=10s,lasts=1s' joined by `;`, or a file; see"
+                       " `thinpipe net play`",
                .repeatable = true},
               {.name = "ranks",
                .letter = 'n',

@@ -15,6 +15,7 @@ const std::vector<Verb>& verbs() {
       bench_verb(),
       report_verb(),
       net_verify_verb(),
+      net_play_verb(),
       net_restore_verb(),
       compress_verb(),
       decompress_verb(),

@@ -13,6 +13,7 @@ Verb capture_verb();
 Verb trace_info_verb();
 Verb trace_verify_verb();
 Verb net_verify_verb();
+Verb net_play_verb();
 Verb net_restore_verb();
 Verb run_verb();
 Verb bench_verb();

@@ -9,6 +9,7 @@
 
 #include "compressors/registry.h"
 #include "harness/sweep/samples.h"
+#include "harness/sweep/schedule_log.h"
 #include "netem/verify.h"
 
 namespace thinpipe {
@@ -50,13 +51,17 @@ WireCount count_wire(Star& star, int ranks) {
   return count;
 }
 
+double dense_bits(const SweepPoint& point, const Trace& trace) {
+  return 8.0 * sizeof(float) * static_cast<double>(trace.elements()) * point.ranks;
+}
+
 // Ten times what a dense exchange takes on this link, and half a minute for a machine in trouble.
 double step_patience(const SweepPoint& point, const Trace& trace, double compute_scale) {
   double longest_compute = 0;
   for (std::size_t rank = 0; rank < trace.ranks(); ++rank)
     for (std::size_t step = 0; step < trace.steps(); ++step)
       longest_compute = std::max(longest_compute, trace.times(rank, step).compute());
-  const double bits = 8.0 * sizeof(float) * static_cast<double>(trace.elements()) * point.ranks;
+  const double bits = dense_bits(point, trace);
   // Rings and rendezvous wait for a round trip a few times for each rank and each 64 kB segment in
   // flight; where frames are lost, TCP takes longer than any model says.
   const double waits = 20.0 * point.ranks * point.link.round_trip();
@@ -90,7 +95,7 @@ json Meter::describe(const SweepPoint& point) const {
           {"axes",
            {{"compressor", point.compressor.to_string()},
             {"method", point.compressor.name},
-            {"link", point.link.to_string()},
+            {"link", point.link_text()},
             {"rate", point.link.rate()},
             {"delay", point.link.delay()},
             {"ranks", point.ranks},
@@ -128,7 +133,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   samples.lossless = !point.link.disturbs();
   // What TCP reaches where frames are lost or reordered is no measure of the link.
   if (star_.size() > 1 && samples.lossless) samples.goodput_ratio = goodput_ratio(point.link);
-  star_.set_links(point.link);
+  ScheduleLog schedule(star_, point);
   const std::uint64_t steps = options_.warmup + options_.steps;
   json plugins = json::array();
   for (const std::filesystem::path& plugin : options_.plugins) plugins.push_back(plugin.string());
@@ -154,7 +159,10 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   for (std::uint64_t step = 0; step < steps; ++step) {
     if (step == options_.warmup) wire_before = count_wire(star_, point.ranks);
     const ProcessorTime before = processor_time();
-    auto answers = launch.ask({{"do", "step"}, {"index", step}}, patience);
+    schedule.begin_step();
+    auto answers = launch.ask({{"do", "step"}, {"index", step}},
+                              schedule.patience(dense_bits(point, trace_), patience));
+    schedule.end_step(step >= options_.warmup);
     const ProcessorTime after = processor_time();
     stepped();
     if (step < options_.warmup) continue;
@@ -175,7 +183,9 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   samples.drops = wire_after.drops - wire_before.drops;
   samples.idle_cpu = used.all > 0 ? used.idle / used.all : 1;
 
-  const std::vector<std::string> faults = faults_of(samples), doubts = doubts_about(samples);
+  const std::vector<std::string> faults = faults_of(samples);
+  std::vector<std::string> doubts = doubts_about(samples);
+  for (std::string& doubt : schedule.doubts()) doubts.push_back(std::move(doubt));
   if (!faults.empty()) return failure(point, fmt::format("{}", fmt::join(faults, "; ")));
   const WireBounds bounds = wire_bounds(samples);
   const LinkSpec filled = point.link.with_defaults();
@@ -195,6 +205,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
       {"idle_cpu", samples.idle_cpu},
       {"burst_bytes", slower.burst},
       {"burst_seconds", slower.burst * 8 / slower.rate}};
+  if (!point.schedule.empty()) record["schedule"] = schedule.record();
   record["validation"] = {{"aggregate_max_error", samples.worst_error},
                           {"checked_steps", samples.checked_steps},
                           {"identical_ranks", samples.identical_ranks}};

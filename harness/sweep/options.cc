@@ -7,9 +7,15 @@
 
 namespace thinpipe {
 
+std::string SweepPoint::link_text() const {
+  return link.to_string() + (schedule.empty() ? "" : ",schedule=" + schedule.to_string());
+}
+
 std::string SweepPoint::id(const SweepOptions& options) const {
-  return fmt::format("{}|{}|{}|{}|s{}+{}|c{}|r{}", compressor.to_string(), link.to_string(), ranks,
-                     options.pattern, options.warmup, options.steps, options.compute_scale, repeat);
+  return fmt::format(
+      "{}|{}|{}|{}|s{}+{}|c{}|r{}", compressor.to_string(),
+      link.to_string() + (schedule.empty() ? "" : ",schedule=" + schedule.identity()), ranks,
+      options.pattern, options.warmup, options.steps, options.compute_scale, repeat);
 }
 
 std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
@@ -19,8 +25,9 @@ std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
     const auto first = static_cast<std::ptrdiff_t>(points.size());
     for (int repeat = 0; repeat < options.repeats; ++repeat)
       for (const LinkSpec& link : options.links)
-        for (const Spec& compressor : options.compressors)
-          points.push_back({compressor, link, ranks, repeat});
+        for (const ScheduleSpec& schedule : options.schedules)
+          for (const Spec& compressor : options.compressors)
+            points.push_back({compressor, link, ranks, repeat, schedule});
     std::shuffle(points.begin() + first, points.end(), generator);
   }
   return points;

@@ -8,6 +8,7 @@
 
 #include "compressors/spec.h"
 #include "netem/link_spec.h"
+#include "netem/schedule/schedule.h"
 
 namespace thinpipe {
 
@@ -17,6 +18,7 @@ struct SweepOptions {
   std::vector<Spec> compressors;
   std::vector<std::filesystem::path> plugins;  ///< absolute; every rank loads them
   std::vector<LinkSpec> links;
+  std::vector<ScheduleSpec> schedules = {{}};  ///< each on each link; empty: nothing changes
   std::vector<int> ranks;
   int repeats = 1;
   std::uint64_t warmup = 2;       ///< steps before the measured ones: memories fill, windows open
@@ -39,6 +41,9 @@ struct SweepPoint {
   LinkSpec link;
   int ranks = 0;
   int repeat = 0;
+  ScheduleSpec schedule;
+  /// `rate=100mbit`, and its schedule if it has one: `rate=100mbit,schedule=outage:...`.
+  std::string link_text() const;
   /// Names the point in records: what is measured, and nothing of how the sweep was ordered.
   std::string id(const SweepOptions& options) const;
 };

@@ -13,6 +13,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "netem/distribution.h"
+#include "netem/qdisc_netem.h"
+#include "netem/shaping.h"
 
 namespace thinpipe {
 
@@ -36,13 +39,25 @@ timespec to_timespec(double seconds) {
 constexpr const char* kHostInterface = "thin0";
 std::string port_name(int host) { return fmt::format("data{}", host); }
 
-// A link's rate may be its directions' business.
-template <typename Link>
-auto& direction_of(Link& link) {
-  if constexpr (requires { link.up; })
-    return link.up;
-  else
-    return link;
+constexpr TrafficHandle kWay = {0x20001, 0x30000};  // netem, below the gate
+
+LinkState own_state(const Direction& direction, const LinkSpec& link) {
+  return {direction.rate, std::chrono::duration<double>(link.down.way.delay).count(),
+          link.down.way.loss.percent / 100};
+}
+
+void check_fits(const LinkSpec& link, const ScheduleSpec& schedule) {
+  const auto refuse = [&](const std::string& what) {
+    throw InputError(fmt::format("schedule '{}' on link '{}': {}", schedule.to_string(),
+                                 link.to_string(), what));
+  };
+  if (link.place == Place::kSwitch) refuse("place=switch cannot be scheduled; leave it out");
+  if (link.up.overhead != 0 || link.down.overhead != 0)
+    refuse("overhead= cannot be scheduled; leave it out");
+  if (link.up.shaper == Shaper::kNetem || link.down.shaper == Shaper::kNetem)
+    refuse("shaper=netem cannot be scheduled; leave it out");
+  if (schedule.changes(Quantity::kLoss) && link.down.way.bursts)
+    refuse("a loss in bursts cannot be scheduled");
 }
 
 // Signals are the main thread's: it waits in calls that they interrupt.
@@ -65,26 +80,64 @@ class SignalsBlocked {
 
 SchedulePlayer::SchedulePlayer(Star& star, const LinkSpec& link, const ScheduleSpec& schedule,
                                const PlayerOptions& options)
-    : schedule_(schedule.on({direction_of(link).rate, 0, 0})),
+    : link_(link),
+      up_(schedule.on(own_state(link.up, link))),
+      down_(schedule.on(own_state(link.down, link))),
       options_(options),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_.valid()) throw SystemError("eventfd");
-  const double highest = schedule_.most_rate();
-  LinkSpec at_highest = link;
-  direction_of(at_highest).rate = highest;
-  at_highest = at_highest.with_defaults();
-  const std::uint32_t queue = direction_of(at_highest).queue, burst = direction_of(link).burst;
-  const auto add = [&](const std::string& interface) {
-    auto qdisc = std::make_unique<ScheduleQdisc>(interface, highest, burst, queue);
-    const double piece = qdisc->largest_piece();
-    channels_.push_back({std::move(qdisc), RateKeeper(schedule_, piece)});
-  };
+  check_fits(link, schedule);
+  star.set_links(link);  // frame sizes, TCP's buffers, and what is not scheduled
+  const bool impaired = !link.down.way.none() || schedule.changes(Quantity::kDelay) ||
+                        schedule.changes(Quantity::kLoss);
   for (int i = 0; i < star.size(); ++i) {
-    star.host(i).inside([&] { add(kHostInterface); });
-    add(port_name(i));
+    star.host(i).inside([&] { add_channel(kHostInterface, up_, link.up, false); });
+    add_channel(port_name(i), down_, link.down, impaired);
   }
-  const double first = schedule_.at(0).rate;
-  for (Channel& channel : channels_) channel.qdisc->set_rate(channel.rate = first);
+}
+
+void SchedulePlayer::add_channel(const std::string& interface, const Schedule& schedule,
+                                 const Direction& direction, bool impaired) {
+  LinkSpec highest = link_;
+  highest.up.rate = highest.down.rate = schedule.most_rate();
+  const std::uint32_t queue = highest.with_defaults().down.queue;
+  auto qdisc =
+      std::make_unique<ScheduleQdisc>(interface, schedule.most_rate(), direction.burst, queue);
+  const double piece = qdisc->largest_piece();
+  channels_.push_back(
+      {interface, &schedule, std::move(qdisc), RateKeeper(schedule, piece), -1, std::nullopt});
+  Channel& channel = channels_.back();
+  channel.qdisc->set_rate(channel.rate = schedule.at(0).rate);
+  if (!impaired) return;
+  channel.way = link_.down.way;
+  channel.way->gap = ~0U;  // unlike anything: it is told
+  change_way(channel, 0, 0);
+}
+
+bool SchedulePlayer::change_way(Channel& channel, double from, double until) {
+  if (!channel.way) return false;
+  const LinkState state = channel.schedule->mean(from, until);
+  Direction direction = link_.with_defaults().down;
+  direction.way.delay = std::chrono::nanoseconds(std::llround(state.delay * 1e9));
+  if (!direction.way.bursts) direction.way.loss.percent = state.loss * 100;
+  if (direction.way == *channel.way && !options_.tell_always) return false;
+  channel.way = direction.way;
+  // Enough for the longest delay at the highest rate, whatever is in force now.
+  direction.rate = channel.schedule->most_rate();
+  direction.way.delay =
+      std::chrono::nanoseconds(std::llround(channel.schedule->most_delay() * 1e9));
+  NetemSettings settings;
+  settings.limit = netem_limit(direction, link_.frame_bytes());
+  settings.way = *channel.way;
+  if (settings.way.jitter.count() > 0) settings.table = table_of(settings.way);
+  settings.seed = link_.seed;
+  switch_.set_qdisc(channel.interface, kWay, netem_request(settings));
+  return true;
+}
+
+LinkMean SchedulePlayer::mean(double from, double to) const {
+  const LinkState up = up_.mean(from, to), down = down_.mean(from, to);
+  return {up.rate, down.rate, down.delay, down.loss};
 }
 
 SchedulePlayer::~SchedulePlayer() {
@@ -119,7 +172,7 @@ void SchedulePlayer::stop() {
   std::uint64_t count = 0;
   if (read(wake_.get(), &count, sizeof(count)) != sizeof(count)) throw SystemError("eventfd");
   for (Channel& channel : channels_)
-    if (channel.rate <= 0) channel.qdisc->set_rate(channel.rate = schedule_.most_rate());
+    if (channel.rate <= 0) channel.qdisc->set_rate(channel.rate = channel.schedule->most_rate());
 }
 
 void SchedulePlayer::check() const {
@@ -129,7 +182,9 @@ void SchedulePlayer::check() const {
 
 double SchedulePlayer::next_after(double t) const {
   double next = t;
-  do next = schedule_.next_change(next, options_.interval);
+  do
+    next = std::min(up_.next_change(next, options_.interval),
+                    down_.next_change(next, options_.interval));
   while (next < t + kLeastSpan);
   return std::min(next, t + options_.longest);
 }
@@ -140,6 +195,7 @@ bool SchedulePlayer::change_all(double until) {
     const QueueReading reading = channel.qdisc->read();
     const double from = now();
     const double rate = channel.keeper.plan(from, std::max(until, from + kLeastSpan), reading);
+    told = change_way(channel, from, std::max(until, from + kLeastSpan)) || told;
     if (rate == channel.rate && !options_.tell_always) continue;
     channel.qdisc->set_rate(channel.rate = rate);
     told = true;

@@ -6,12 +6,14 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "netem/file_descriptor.h"
 #include "netem/link_spec.h"
+#include "netem/netlink.h"
 #include "netem/schedule/keeper.h"
 #include "netem/schedule/qdisc.h"
 #include "netem/schedule/schedule.h"
@@ -32,12 +34,20 @@ struct PlayerReport {
   double late_p95 = 0, late_most = 0;
 };
 
+/// A link over a span: what the schedule made of it.
+struct LinkMean {
+  double up_rate = 0, down_rate = 0;  ///< bit/s
+  double delay = 0;                   ///< s, of the way down
+  double loss = 0;                    ///< share of frames, of the way down
+};
+
 /// Sets all links of a star up for a schedule, and changes them from a thread of its own between
 /// start() and stop(). Whatever is wrong meanwhile ends the thread; check() says so.
 class SchedulePlayer {
  public:
-  /// Replaces the qdiscs of every host's link, both directions; they are as at the schedule's
-  /// beginning then. What waits in them is lost, and counters begin at 0.
+  /// Sets every host's link, and puts a throttle that can change in place of the shapers of both
+  /// directions. Rates change in both; shares are of each direction's own. Delay and loss change
+  /// once, on the way down, where links have them. What waits is lost, and counters begin at 0.
   /// @throws InputError when the schedule does not fit the link; RunError of the kernel.
   SchedulePlayer(Star& star, const LinkSpec& link, const ScheduleSpec& schedule,
                  const PlayerOptions& options = {});
@@ -54,23 +64,34 @@ class SchedulePlayer {
   /// Rethrows what ended the thread, if anything did.
   void check() const;
   PlayerReport report() const;
-  const Schedule& schedule() const { return schedule_; }
+  LinkMean mean(double from, double to) const;
+  const Schedule& up() const { return up_; }
+  const Schedule& down() const { return down_; }
 
  private:
   struct Channel {
+    std::string interface;
+    const Schedule* schedule;
     std::unique_ptr<ScheduleQdisc> qdisc;
     RateKeeper keeper;
-    double rate = -1;  ///< as the kernel has it
+    double rate = -1;               ///< as the kernel has it
+    std::optional<Impairment> way;  ///< likewise, where a netem waits below the gate
   };
 
+  void add_channel(const std::string& interface, const Schedule& schedule,
+                   const Direction& direction, bool impaired);
+  /// Tells netem what the schedule says of the span, if that is news.
+  bool change_way(Channel& channel, double from, double until);
   void play();
   double next_after(double t) const;
   /// True when something new was told.
   bool change_all(double until);
   bool wait_until(double t) const;  ///< false when stop() woke it
 
-  Schedule schedule_;
+  LinkSpec link_;
+  Schedule up_, down_;
   PlayerOptions options_;
+  Netlink switch_;  ///< for the thread alone, once it runs
   std::vector<Channel> channels_;
   double begin_ = 0;  ///< of the monotonic clock
   FileDescriptor wake_;

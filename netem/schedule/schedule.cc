@@ -29,6 +29,20 @@ LinkState Schedule::mean(double from, double to) const {
           loss_->integral(from, to) / span};
 }
 
+double Schedule::time_for(double from, double needed) const {
+  constexpr double kLongest = 1e6;
+  if (needed <= 0) return 0;
+  double high = 1e-3;
+  while (bits(from, from + high) < needed)
+    if ((high *= 2) > kLongest) return kNever;
+  double low = 0;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (bits(from, from + middle) < needed ? low : high) = middle;
+  }
+  return high;
+}
+
 double Schedule::next_change(double t, double interval) const {
   double next = kNever;
   for (const CurvePtr& curve : {rate_, delay_, loss_}) {

@@ -28,13 +28,15 @@ class Schedule {
   /// What can cross between two moments, in bits: the integral of the rate, exact for every kind of
   /// schedule but for rounding.
   double bits(double from, double to) const { return rate_->integral(from, to); }
+  /// Seconds from `from` on in which so many bits can cross; kNever when that takes over 10^6 s.
+  double time_for(double from, double bits) const;
   /// Means over [from, to]; at(from) when they are the same.
   LinkState mean(double from, double to) const;
   /// The next moment at which the link must be told something: a corner of the schedule, or, while
   /// it changes all the time, `interval` seconds later.
   double next_change(double t, double interval) const;
   double most_rate() const { return rate_->most(); }
-  double least_rate() const { return rate_->least(); }
+  double most_delay() const { return delay_->most(); }
 
  private:
   CurvePtr rate_, delay_, loss_;

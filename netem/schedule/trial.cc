@@ -108,9 +108,9 @@ double bytes_at(const std::vector<Reading>& readings, double t) {
 
 class Trial {
  public:
-  Trial(SchedulePlayer& player, const TrialOptions& options,
+  Trial(SchedulePlayer& player, double payload_share, const TrialOptions& options,
         const std::function<void(const TrialWindow&)>& told)
-      : player_(player), options_(options), told_(told) {}
+      : player_(player), payload_share_(payload_share), options_(options), told_(told) {}
 
   TrialResult run(const Stream& stream) {
     std::vector<char> block(1 << 20);
@@ -165,8 +165,8 @@ class Trial {
 
   void fill(TrialWindow& window, double bytes_before) const {
     const double span = window.end - window.begin;
-    window.link = player_.schedule().mean(window.begin, window.end);
-    window.expected = tcp_ceiling(window.link.rate);
+    window.link = player_.mean(window.begin, window.end);
+    window.expected = std::min(window.link.up_rate, window.link.down_rate) * payload_share_;
     window.goodput = 8 * (bytes_at(readings_, window.end) - bytes_before) / span;
   }
 
@@ -181,6 +181,7 @@ class Trial {
   }
 
   SchedulePlayer& player_;
+  double payload_share_;  ///< of the bytes of a full frame
   const TrialOptions& options_;
   const std::function<void(const TrialWindow&)>& told_;
   std::vector<Reading> readings_;
@@ -199,7 +200,9 @@ TrialResult try_schedule(Star& star, const LinkSpec& link, const ScheduleSpec& s
   player.start(options.settle);
   const Stream stream = open_stream(star);
   const Sender sender(stream.sender.get());
-  TrialResult result = Trial(player, options, told).run(stream);
+  const double payload_share =
+      static_cast<double>(link.payload_bytes()) / static_cast<double>(link.frame_bytes());
+  TrialResult result = Trial(player, payload_share, options, told).run(stream);
   player.stop();
   return result;
 }

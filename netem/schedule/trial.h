@@ -11,7 +11,7 @@ namespace thinpipe {
 /// A stretch of the schedule.
 struct TrialWindow {
   double begin = 0, end = 0;  ///< schedule time, s
-  LinkState link;             ///< mean over it
+  LinkMean link;              ///< mean over it
   double expected = 0;        ///< bit/s of payload that TCP can deliver at most
   double goodput = 0;         ///< bit/s of payload that arrived
 };

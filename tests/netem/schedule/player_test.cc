@@ -24,7 +24,7 @@ TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
               require(player.now() - begin < 1, "it waited for the end of the outage");
               player.stop();  // again is nothing
               player.check();
-              require(player.schedule().at(500).rate == 0, "the schedule it was given");
+              require(player.up().at(500).rate == 0, "the schedule it was given");
               return 0;
             }),
             0);

@@ -44,6 +44,14 @@ TEST(Schedule, StepsMayBeSharesOfTheLink) {
   EXPECT_EQ(schedule.next_change(0, 0.05), 5);
 }
 
+TEST(Schedule, KnowsHowLongATransferTakes) {
+  const Schedule schedule = on_link("outage:first=1s,every=10s,lasts=2s");
+  EXPECT_NEAR(schedule.time_for(0, 50e6), 0.5, 1e-9);
+  EXPECT_NEAR(schedule.time_for(0.5, 100e6), 3, 1e-9);
+  EXPECT_EQ(schedule.time_for(0, 0), 0);
+  EXPECT_EQ(on_link("steps:0s=100%,1s=0").time_for(0, 200e6), kNever);
+}
+
 TEST(Schedule, WhatChangesAllTheTimeIsToldNowAndThen) {
   const Schedule schedule = on_link("ramp:0s=10mbit,10s=100mbit");
   EXPECT_EQ(schedule.at(5).rate, 55e6);

@@ -1,0 +1,205 @@
+// `thinpipe net play`: a schedule on a link, and what a TCP stream gets of it.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "harness/commands/output.h"
+#include "harness/commands/verbs.h"
+#include "harness/options/arguments.h"
+#include "netem/sandbox.h"
+#include "netem/schedule/trial.h"
+
+namespace thinpipe {
+namespace {
+
+double rate_of(const TrialWindow& window) {
+  return std::min(window.link.up_rate, window.link.down_rate);
+}
+
+// What is of interest about the link besides its rate.
+std::string rest_of(const LinkMean& link) {
+  std::string text;
+  if (link.delay > 0) text += fmt::format(", {} late", format_time(link.delay));
+  if (link.loss > 0) text += fmt::format(", {:.3g} % lost", 100 * link.loss);
+  return text;
+}
+
+std::string row(const TrialWindow& window) {
+  const std::string share =
+      window.expected > 0 ? fmt::format("{:.1f} %", 100 * window.goodput / window.expected) : "";
+  return fmt::format("{:>7.2f} s  {:>11}  {:>11}  {:>11}  {:>8}{}\n", window.begin,
+                     format_rate(rate_of(window)), format_rate(window.expected),
+                     format_rate(window.goodput), share, rest_of(window.link));
+}
+
+// The line that is redrawn while it plays; a bar as long as the goodput is of the highest yet.
+class Live {
+ public:
+  void show(const TrialWindow& window) {
+    if (isatty(STDERR_FILENO) == 0) return;
+    highest_ = std::max({highest_, window.expected, window.goodput, 1.0});
+    constexpr int kColumns = 30;
+    const auto bar = static_cast<std::size_t>(std::lround(kColumns * window.goodput / highest_));
+    fmt::print(stderr, "\r\033[K{:6.1f} s  link {:>10}  goodput {:>10}  {}", window.end,
+               format_rate(rate_of(window)), format_rate(window.goodput), std::string(bar, '#'));
+    std::fflush(stderr);
+    drawn_ = true;
+  }
+  ~Live() {
+    if (drawn_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  double highest_ = 0;
+  bool drawn_ = false;
+};
+
+nlohmann::ordered_json to_json(const LinkSpec& link, const ScheduleSpec& schedule,
+                               const TrialResult& result, bool holds) {
+  nlohmann::ordered_json windows = nlohmann::ordered_json::array();
+  for (const TrialWindow& window : result.windows)
+    windows.push_back({{"begin", window.begin},
+                       {"end", window.end},
+                       {"rate_up", window.link.up_rate},
+                       {"rate_down", window.link.down_rate},
+                       {"delay", window.link.delay},
+                       {"loss", window.link.loss},
+                       {"expected", window.expected},
+                       {"goodput", window.goodput}});
+  return {{"link", link.to_string()},
+          {"schedule", schedule.to_string()},
+          {"digest", schedule.digest()},
+          {"expected", result.expected},
+          {"goodput", result.goodput},
+          {"deviation", result.deviation()},
+          {"holds", holds},
+          {"longest_gap", result.longest_gap},
+          {"changes", result.player.changes},
+          {"late_median", result.player.late_median},
+          {"late_p95", result.player.late_p95},
+          {"late_most", result.player.late_most},
+          {"windows", windows}};
+}
+
+std::string to_text(const LinkSpec& link, const ScheduleSpec& schedule, const TrialResult& result,
+                    bool judged, bool holds) {
+  std::string text = fmt::format("{} under {}\n", link.to_string(),
+                                 schedule.empty() ? "no schedule" : schedule.to_string());
+  text += "  schedule         link  TCP at most      goodput\n";
+  for (const TrialWindow& window : result.windows) text += row(window);
+  text += fmt::format(
+      "{}: goodput {}, {:.2f} % of the {} that the schedule lets through\n"
+      "  changes     {}, late by {} (95 % within {}, at most {})\n"
+      "  longest gap {} without a byte\n",
+      !judged ? "measured"
+      : holds ? "holds"
+              : "DOES NOT HOLD",
+      format_rate(result.goodput), 100 * result.goodput / result.expected,
+      format_rate(result.expected), result.player.changes, format_time(result.player.late_median),
+      format_time(result.player.late_p95), format_time(result.player.late_most),
+      format_time(result.longest_gap));
+  return text;
+}
+
+int play(const Arguments& arguments) {
+  const LinkSpec link = parse_link_spec(arguments.text("link"));
+  const ScheduleSpec schedule = parse_schedule(arguments.text("schedule"));
+  TrialOptions options;
+  options.seconds = arguments.real("seconds");
+  options.window = arguments.real("window");
+  options.player.interval = arguments.real("interval");
+  const double tolerance = arguments.real("tolerance") / 100;
+  // What TCP makes of lost frames and of delays that change is no measure of the link.
+  const bool judged =
+      !link.disturbs() && !schedule.changes(Quantity::kDelay) && !schedule.changes(Quantity::kLoss);
+  schedule.on({link.up.rate, 0, 0});  // says now, not in the sandbox, what does not fit
+  schedule.on({link.down.rate, 0, 0});
+  return run_in_sandbox([&](const Sandbox&) {
+    Star star(2);
+    TrialResult result;
+    {
+      Live live;
+      result = try_schedule(star, link, schedule, options,
+                            [&](const TrialWindow& window) { live.show(window); });
+    }
+    const bool holds = !judged || std::fabs(result.deviation()) <= tolerance;
+    write_stdout(arguments.flag("json") ? to_json(link, schedule, result, holds).dump(2) + "\n"
+                                        : to_text(link, schedule, result, judged, holds));
+    return static_cast<int>(holds ? kExitGood : kExitFailed);
+  });
+}
+
+}  // namespace
+
+Verb net_play_verb() {
+  using Type = OptionInfo::Type;
+  return {
+      .name = "net play",
+      .summary = "Play a schedule on a link and show what crosses",
+      .description =
+          "Builds a pair of emulated hosts, changes their links as the schedule says, and sends"
+          " one TCP stream from one to the other as fast as it goes. The goodput is held against"
+          " the integral of the rate: 1448 of every 1514 bytes on the wire are payload. Exit code"
+          " 4 when it does not hold. Where delays or losses change, it is measured and not judged."
+          " A line on the terminal shows the link meanwhile.",
+      .options =
+          {
+              {.name = "link",
+               .letter = 'l',
+               .value_name = "SPEC",
+               .type = Type::kText,
+               .default_value = "rate=100mbit",
+               .help = "one link, as for `thinpipe run`"},
+              {.name = "schedule",
+               .value_name = "SPEC",
+               .type = Type::kText,
+               .help = "what the link does over time: parts such as"
+                       " 'outage:every=10s,lasts=1s' joined by `;`, or a file of such lines, a CSV"
+                       " table or a mahimahi trace",
+               .required = true},
+              {.name = "seconds",
+               .value_name = "S",
+               .type = Type::kReal,
+               .default_value = "10",
+               .help = "how long to play, in seconds",
+               .minimum = 0.1,
+               .maximum = 86400},
+              {.name = "window",
+               .value_name = "S",
+               .type = Type::kReal,
+               .default_value = "1",
+               .help = "length of a row of the table, in seconds",
+               .minimum = 0.01,
+               .maximum = 3600},
+              {.name = "interval",
+               .value_name = "S",
+               .type = Type::kReal,
+               .default_value = "0.05",
+               .help = "how often to tell a link that changes all the time, in seconds",
+               .minimum = 0.001,
+               .maximum = 60},
+              {.name = "tolerance",
+               .value_name = "PERCENT",
+               .type = Type::kReal,
+               .default_value = "3",
+               .help = "deviation from the integral that still holds, in %",
+               .minimum = 0.01,
+               .maximum = 100},
+              {.name = "json", .help = "print JSON: rates in bit/s, times in seconds"},
+          },
+      .examples = {{.purpose = "A second without a link in every ten",
+                    .command = "thinpipe net play --link rate=50mbit --schedule"
+                               " 'outage:every=10s,lasts=1s' --seconds 20"},
+                   {.purpose = "A recorded cellular link",
+                    .command = "thinpipe net play --link rate=10mbit --schedule verizon.down"}},
+      .run = play,
+  };
+}
+
+}  // namespace thinpipe

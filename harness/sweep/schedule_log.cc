@@ -1,0 +1,88 @@
+#include "harness/sweep/schedule_log.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace thinpipe {
+
+namespace {
+
+using nlohmann::json;
+
+// The keepers make up for late changes, but within a step of a few tens of milliseconds they show.
+constexpr double kLateSeconds = 0.02;
+
+}  // namespace
+
+ScheduleLog::ScheduleLog(Star& star, const SweepPoint& point)
+    : text_(point.schedule.to_string()), digest_(point.schedule.digest()) {
+  if (point.schedule.empty())
+    star.set_links(point.link);
+  else
+    player_ = std::make_unique<SchedulePlayer>(star, point.link, point.schedule);
+}
+
+void ScheduleLog::begin_step() {
+  if (!player_) return;
+  if (!started_) player_->start();
+  started_ = true;
+  step_begin_ = player_->now();
+}
+
+void ScheduleLog::end_step(bool measured) {
+  if (!player_) return;
+  player_->check();
+  if (measured) steps_.push_back({step_begin_, player_->now()});
+}
+
+double ScheduleLog::patience(double bits, double otherwise) const {
+  if (!player_) return otherwise;
+  const double now = started_ ? player_->now() : 0;
+  const double seconds =
+      std::max(player_->up().time_for(now, bits), player_->down().time_for(now, bits));
+  if (seconds == kNever)
+    throw RunError(
+        fmt::format("schedule '{}': {:.0f} s after its beginning the links carry too"
+                    " little to ever end a step",
+                    text_, now));
+  return otherwise + seconds;
+}
+
+json ScheduleLog::record() const {
+  if (!player_) return nullptr;
+  const PlayerReport report = player_->report();
+  json steps = {{"begin", json::array()},     {"end", json::array()},   {"rate_up", json::array()},
+                {"rate_down", json::array()}, {"delay", json::array()}, {"loss", json::array()}};
+  for (const Step& step : steps_) {
+    const LinkMean mean = player_->mean(step.begin, step.end);
+    steps["begin"].push_back(step.begin);
+    steps["end"].push_back(step.end);
+    steps["rate_up"].push_back(mean.up_rate);
+    steps["rate_down"].push_back(mean.down_rate);
+    steps["delay"].push_back(mean.delay);
+    steps["loss"].push_back(mean.loss);
+  }
+  json record = {{"text", text_},
+                 {"changes", report.changes},
+                 {"late_median", report.late_median},
+                 {"late_p95", report.late_p95},
+                 {"late_most", report.late_most},
+                 {"steps", std::move(steps)}};
+  if (!digest_.empty()) record["digest"] = digest_;
+  return record;
+}
+
+std::vector<std::string> ScheduleLog::doubts() const {
+  if (!player_) return {};
+  const double late = player_->report().late_p95;
+  if (late <= kLateSeconds) return {};
+  return {
+      fmt::format("the schedule's changes came {:.1f} ms late (95th percentile; {:.0f} ms is"
+                  " the limit)",
+                  late * 1e3, kLateSeconds * 1e3)};
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,46 @@
+// What the links were during each step of a point that has a schedule.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/sweep/options.h"
+#include "netem/schedule/player.h"
+
+namespace thinpipe {
+
+/// Plays the point's schedule from its first step on and remembers when its steps were. For a point
+/// without one it only sets the links.
+class ScheduleLog {
+ public:
+  ScheduleLog(Star& star, const SweepPoint& point);
+
+  /// A step begins, measured or not; the schedule begins with the first one.
+  void begin_step();
+  /// It has ended.
+  /// @throws RunError when the links could not be changed meanwhile.
+  void end_step(bool measured);
+  /// Seconds from now until the links have carried so many bits more, `otherwise` without a
+  /// schedule. @throws RunError when they never will.
+  double patience(double bits, double otherwise) const;
+
+  /// The `schedule` of docs/records.md; null without one.
+  nlohmann::json record() const;
+  /// Why the figures should not be trusted.
+  std::vector<std::string> doubts() const;
+
+ private:
+  struct Step {
+    double begin = 0, end = 0;
+  };
+  std::string text_, digest_;
+  std::unique_ptr<SchedulePlayer> player_;
+  bool started_ = false;
+  double step_begin_ = 0;
+  std::vector<Step> steps_;
+};
+
+}  // namespace thinpipe
