@@ -41,6 +41,13 @@ std::string port_name(int host) { return fmt::format("data{}", host); }
 
 constexpr TrafficHandle kWay = {0x20001, 0x30000};  // netem, below the gate
 
+// Where a netem is, frames come one by one: enough for a link to have one.
+constexpr double kLeastDelay = 1e-9;
+
+std::chrono::nanoseconds to_nanoseconds(double seconds) {
+  return std::chrono::nanoseconds(std::llround(seconds * 1e9));
+}
+
 LinkState own_state(const Direction& direction, const LinkSpec& link) {
   return {direction.rate, std::chrono::duration<double>(link.down.way.delay).count(),
           link.down.way.loss.percent / 100};
@@ -87,7 +94,10 @@ SchedulePlayer::SchedulePlayer(Star& star, const LinkSpec& link, const ScheduleS
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_.valid()) throw SystemError("eventfd");
   check_fits(link, schedule);
-  star.set_links(link);  // frame sizes, TCP's buffers, and what is not scheduled
+  LinkSpec longest = link;
+  if (schedule.changes(Quantity::kDelay) || schedule.changes(Quantity::kLoss))
+    longest.down.way.delay = to_nanoseconds(std::max(down_.most_delay(), kLeastDelay));
+  star.set_links(longest);  // frame sizes, TCP's buffers, and what is not scheduled
   const bool impaired = !link.down.way.none() || schedule.changes(Quantity::kDelay) ||
                         schedule.changes(Quantity::kLoss);
   for (int i = 0; i < star.size(); ++i) {
@@ -118,14 +128,13 @@ bool SchedulePlayer::change_way(Channel& channel, double from, double until) {
   if (!channel.way) return false;
   const LinkState state = channel.schedule->mean(from, until);
   Direction direction = link_.with_defaults().down;
-  direction.way.delay = std::chrono::nanoseconds(std::llround(state.delay * 1e9));
+  direction.way.delay = to_nanoseconds(state.delay);
   if (!direction.way.bursts) direction.way.loss.percent = state.loss * 100;
   if (direction.way == *channel.way && !options_.tell_always) return false;
   channel.way = direction.way;
   // Enough for the longest delay at the highest rate, whatever is in force now.
   direction.rate = channel.schedule->most_rate();
-  direction.way.delay =
-      std::chrono::nanoseconds(std::llround(channel.schedule->most_delay() * 1e9));
+  direction.way.delay = to_nanoseconds(channel.schedule->most_delay());
   NetemSettings settings;
   settings.limit = netem_limit(direction, link_.frame_bytes());
   settings.way = *channel.way;
