@@ -58,6 +58,21 @@ struct Columns {
   std::size_t count = 0;
 };
 
+/// One row of Multiply().
+HWY_INLINE void MultiplyRow(const float* HWY_RESTRICT row, const Columns& columns,
+                            const float* HWY_RESTRICT in, float* HWY_RESTRICT out) {
+  const D d;
+  for (std::size_t lane = 0; lane < kSide; lane += hn::Lanes(d)) {
+    auto sum = hn::Zero(d);
+    for (std::size_t j = 0; j < columns.count; ++j) {
+      const std::size_t c = columns.index[j];
+      sum = hn::Add(sum, hn::Mul(hn::Load(d, in + c * kSide + lane), hn::Set(d, row[c])));
+    }
+    hn::Store(sum, d, out + lane);
+  }
+}
+
+#if !HWY_HAVE_SCALABLE  // vectors of no fixed size make no arrays
 /// Rows r to r + rows - 1 of Multiply(). As many sums side by side hide an addition's latency.
 template <std::size_t rows>
 HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT matrix, std::size_t n, std::size_t r,
@@ -78,6 +93,7 @@ HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT matrix, std::size_t n, st
     for (std::size_t i = 0; i < rows; ++i) hn::Store(sums[i], d, out + (r + i) * kSide + lane);
   }
 }
+#endif
 
 /// out[r] = sum over the columns c of in[c] * m(r, c), r < n, for all lines; m(r, c) = matrix[r * n
 /// + c], or of its transpose. The cosine matrix is symmetric, so one function serves both
@@ -85,9 +101,11 @@ HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT matrix, std::size_t n, st
 void Multiply(const float* HWY_RESTRICT matrix, std::size_t n, const Columns& columns,
               const float* HWY_RESTRICT in, float* HWY_RESTRICT out) {
   std::size_t r = 0;
+#if !HWY_HAVE_SCALABLE
   for (; r + 8 <= n; r += 8) MultiplyRows<8>(matrix, n, r, columns, in, out);
   for (; r + 4 <= n; r += 4) MultiplyRows<4>(matrix, n, r, columns, in, out);
-  for (; r < n; ++r) MultiplyRows<1>(matrix, n, r, columns, in, out);
+#endif
+  for (; r < n; ++r) MultiplyRow(matrix + r * n, columns, in, out + r * kSide);
 }
 
 Columns AllColumns(std::size_t n) {
@@ -181,16 +199,12 @@ void Inverse(const float* cosines, std::size_t n, Workspace& work) {
   std::memcpy(work.x, work.sums, n * kSide * sizeof(float));
 }
 
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 using D4 = hn::CappedTag<float, 4>;
 using V4 = hn::Vec<D4>;
 
-/// Column i of four rows.
-struct Square {
-  V4 columns[4];
-};
-
-HWY_INLINE Square Transposed(const float* from, std::size_t step) {
+/// columns[i] is column i of four rows.
+HWY_INLINE void Transpose(const float* from, std::size_t step, V4* columns) {
   const D4 d;
   const hn::Repartition<std::uint64_t, D4> pairs;
   const auto a = hn::LoadU(d, from);
@@ -201,33 +215,33 @@ HWY_INLINE Square Transposed(const float* from, std::size_t step) {
   const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
   const auto ef_low = hn::BitCast(pairs, hn::InterleaveLower(d, e, f));
   const auto ef_high = hn::BitCast(pairs, hn::InterleaveUpper(d, e, f));
-  return {{hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ef_low)),
-           hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ef_low)),
-           hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ef_high)),
-           hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ef_high))}};
+  columns[0] = hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ef_low));
+  columns[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ef_low));
+  columns[2] = hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ef_high));
+  columns[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ef_high));
 }
 
 /// x[i * kSide + l] = from[l * step + i], i under 4. In vectors as wide as those by which it is
 /// read: a load of what narrower stores have just written would wait for them.
-template <class Part = Square>  // a template, so that widths which others have are not compiled
+template <class Vector = V4>  // a template, so that widths which others have are not compiled
 HWY_INLINE void TakeFour(const float* from, std::size_t step, float* HWY_RESTRICT x) {
   constexpr std::size_t kWidth = hn::MaxLanes(D());
   [[maybe_unused]] const hn::CappedTag<float, 8> d8;
   for (std::size_t l = 0; l < kSide; l += kWidth) {
-    Part squares[kWidth / 4];
+    Vector squares[kWidth / 4][4];
     for (std::size_t q = 0; q < kWidth / 4; ++q) {
-      squares[q] = Transposed(from + (l + 4 * q) * step, step);
+      Transpose(from + (l + 4 * q) * step, step, squares[q]);
     }
     for (std::size_t i = 0; i < 4; ++i) {
       float* const to = x + i * kSide + l;
       if constexpr (kWidth == 16) {
-        const auto low = hn::Combine(d8, squares[1].columns[i], squares[0].columns[i]);
-        const auto high = hn::Combine(d8, squares[3].columns[i], squares[2].columns[i]);
+        const auto low = hn::Combine(d8, squares[1][i], squares[0][i]);
+        const auto high = hn::Combine(d8, squares[3][i], squares[2][i]);
         hn::Store(hn::Combine(D(), high, low), D(), to);
       } else if constexpr (kWidth == 8) {
-        hn::Store(hn::Combine(d8, squares[1].columns[i], squares[0].columns[i]), d8, to);
+        hn::Store(hn::Combine(d8, squares[1][i], squares[0][i]), d8, to);
       } else {
-        hn::Store(squares[0].columns[i], D4(), to);
+        hn::Store(squares[0][i], D4(), to);
       }
     }
   }
@@ -236,8 +250,9 @@ HWY_INLINE void TakeFour(const float* from, std::size_t step, float* HWY_RESTRIC
 /// to[l * step + i] = x[i * kSide + l], i under 4: the reverse.
 HWY_INLINE void PutFour(const float* HWY_RESTRICT x, float* to, std::size_t step) {
   for (std::size_t l = 0; l < kSide; l += 4) {
-    const Square square = Transposed(x + l, kSide);
-    for (std::size_t i = 0; i < 4; ++i) hn::StoreU(square.columns[i], D4(), to + (l + i) * step);
+    V4 columns[4];
+    Transpose(x + l, kSide, columns);
+    for (std::size_t i = 0; i < 4; ++i) hn::StoreU(columns[i], D4(), to + (l + i) * step);
   }
 }
 
@@ -259,7 +274,7 @@ void TakeLines(const Lines& lines, const float* base, std::size_t count, float* 
     for (std::size_t i = 0; i < lines.length; ++i) CopyRow(base + i * lines.step, x + i * kSide);
     return;
   }
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
   if (IsWhole(lines, count)) {
     for (std::size_t i = 0; i < lines.length; i += 4) {
       TakeFour(base + i, lines.line_step, x + i * kSide);
@@ -280,7 +295,7 @@ void PutLines(const Lines& lines, const float* HWY_RESTRICT x, std::size_t count
     for (std::size_t i = 0; i < lines.length; ++i) CopyRow(x + i * kSide, base + i * lines.step);
     return;
   }
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
   if (IsWhole(lines, count)) {
     for (std::size_t i = 0; i < lines.length; i += 4) {
       PutFour(x + i * kSide, base + i, lines.line_step);

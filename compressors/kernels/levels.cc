@@ -116,7 +116,7 @@ std::size_t Levels(const float* c, std::size_t n, float step, RandomKey key, std
   return DropNegativeZeros<kBits>(codes, n);
 }
 
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE  // vectors of no fixed size make no arrays
 /// Codes and packs whole rows from the front, which begin at a multiple of 32 of the tensor's
 /// elements, for codes of a power of two bits. @returns the elements done; adds to `nonzero`.
 template <int kBits, bool sound>
@@ -170,7 +170,7 @@ HWY_INLINE std::size_t PackBlocks(const float* c, std::size_t n, float step, Ran
                                   std::uint8_t* HWY_RESTRICT packed) {
   std::size_t nonzero = 0;
   std::size_t at = 0;
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
   if constexpr (kBits == 2 || kBits == 4 || kBits == 8) {
     if (first % 32 == 0) {
       at = PackRows<kBits, sound>(c, n, step, key, first, left, packed, nonzero);
