@@ -49,7 +49,7 @@ SchedulePart parse_steps(ScheduleItems& items) {
   LevelPoints points;
   for (const auto& [key, text] : items.take_points()) {
     const double time =
-        items.read(key, text, [&](const std::string&) { return parse_moment(key); });
+        items.read(key, text, [&moment = key](const std::string&) { return parse_moment(moment); });
     if (points.empty() ? time != 0 : !(time > points.back().first))
       items.fail(fmt::format(
           "{}={}: expected {}", key, text,

@@ -6,9 +6,11 @@
 #include <net/if.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -84,6 +86,15 @@ int take_reading(nl_msg* message, void* into) {
   return NL_OK;
 }
 
+// Where `mpu` does nothing, a closed gate would let frames through.
+void require_gate() {
+  utsname kernel = {};
+  int major = 0, minor = 0;
+  if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2 ||
+      major < 5 || (major == 5 && minor < 17))
+    throw RunError(fmt::format("schedules need Linux 5.17 or later; this is {}", kernel.release));
+}
+
 }  // namespace
 
 ScheduleQdisc::ScheduleQdisc(std::string interface, double highest_rate, std::uint32_t burst,
@@ -99,6 +110,7 @@ ScheduleQdisc::ScheduleQdisc(std::string interface, double highest_rate, std::ui
   nl_socket_disable_seq_check(socket_);
   index_ = static_cast<int>(if_nametoindex(interface_.c_str()));
   try {
+    require_gate();
     if (result < 0) throw RunError(fmt::format("connect to rtnetlink: {}", nl_geterror(result)));
     if (index_ == 0) throw SystemError("interface " + interface_);
     set_root();

@@ -28,6 +28,23 @@ TEST(Plan, HasEveryPointOnce) {
   EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 24U);
 }
 
+TEST(Plan, EverySchedulePlaysOnEveryLink) {
+  SweepOptions options = two_by_two_by_two();
+  const auto without = ids(options);
+  options.schedules = {parse_schedule("none"), parse_schedule("outage:every=9s,lasts=1s")};
+  const auto all = ids(options);
+  const std::set<std::string> different(all.begin(), all.end());
+  EXPECT_EQ(different.size(), 48U);
+  // A point without a schedule is named as it was before there were any.
+  for (const std::string& id : without) EXPECT_TRUE(different.contains(id));
+  std::set<std::string> links;
+  for (const SweepPoint& point : plan_sweep(options)) links.insert(point.link_text());
+  EXPECT_EQ(links,
+            (std::set<std::string>{"rate=10mbit", "rate=100mbit",
+                                   "rate=10mbit,schedule=outage:first=8s,every=9s,lasts=1s",
+                                   "rate=100mbit,schedule=outage:first=8s,every=9s,lasts=1s"}));
+}
+
 TEST(Plan, KeepsEachLaunchTogetherAndShufflesWithinIt) {
   const SweepOptions options = two_by_two_by_two();
   const auto points = plan_sweep(options);

@@ -30,6 +30,31 @@ TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
             0);
 }
 
+TEST(SchedulePlayer, SharesAreOfEachDirectionsOwn) {
+  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
+              Star star(1);
+              const SchedulePlayer player(star, parse_link_spec("up.rate=10mbit,down.rate=40mbit"),
+                                          parse_schedule("steps:0s=100%,1s=50%"));
+              const LinkMean mean = player.mean(0, 2);
+              require(mean.up_rate == 7.5e6 && mean.down_rate == 30e6, "rates");
+              return 0;
+            }),
+            0);
+}
+
+TEST(SchedulePlayer, RefusesLinksThatItWouldChangeInOtherWays) {
+  for (const char* link : {"rate=10mbit,place=switch", "rate=10mbit,overhead=24",
+                           "rate=10mbit,shaper=netem", "delay=10ms"})
+    EXPECT_EQ(run_in_sandbox([&](const Sandbox&) {
+                Star star(1);
+                const SchedulePlayer player(star, parse_link_spec(link),
+                                            parse_schedule("outage:first=1s,lasts=1s"));
+                return 0;
+              }),
+              kExitUsage)
+        << link;
+}
+
 TEST(SchedulePlayer, SaysWhichInterfaceIsMissing) {
   EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
               try {
