@@ -2,7 +2,6 @@
 
 #include <netlink/cache.h>
 #include <netlink/netlink.h>
-#include <netlink/route/addr.h>
 #include <netlink/route/link.h>
 #include <netlink/route/link/veth.h>
 #include <netlink/route/qdisc.h>
@@ -123,18 +122,6 @@ void Netlink::set_up(const std::string& interface) {
   const LinkPtr change(rtnl_link_alloc());
   rtnl_link_set_flags(change.get(), rtnl_link_str2flags("up"));
   check(rtnl_link_change(socket_, raw, change.get(), 0), fmt::format("bring {} up", interface));
-}
-
-void Netlink::add_address(const std::string& interface, const std::string& cidr) {
-  nl_addr* local = nullptr;
-  check(nl_addr_parse(cidr.c_str(), AF_INET, &local), fmt::format("address {}", cidr));
-  rtnl_addr* address = rtnl_addr_alloc();
-  rtnl_addr_set_ifindex(address, index_of(interface));
-  rtnl_addr_set_local(address, local);
-  const int result = rtnl_addr_add(socket_, address, 0);
-  rtnl_addr_put(address);
-  nl_addr_put(local);
-  check(result, fmt::format("give {} the address {}", interface, cidr));
 }
 
 void Netlink::delete_root_qdisc(const std::string& interface) {

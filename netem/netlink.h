@@ -44,7 +44,16 @@ class Netlink {
   void add_veth(const std::string& name, const std::string& peer, int peer_namespace);
   void enslave(const std::string& interface, const std::string& bridge);
   void set_up(const std::string& interface);
-  void add_address(const std::string& interface, const std::string& cidr);
+  /// `with_route`: the kernel then knows the way to the whole network of `cidr`.
+  void add_address(const std::string& interface, const std::string& cidr, bool with_route = true);
+  std::string hardware_address(const std::string& interface);  ///< as in 02:00:00:00:00:01
+  /// `address` is reached over `interface` at this hardware address for good: nobody asks ARP.
+  void add_neighbour(const std::string& interface, const std::string& address,
+                     const std::string& hardware_address);
+  /// The way to `destination` (a CIDR) is over `interface`, there or, if given, by `gateway`, which
+  /// need not be of a network that an address of ours is in.
+  void add_route(const std::string& destination, const std::string& interface,
+                 const std::string& gateway = "");
 
   /// Makes the qdisc, or changes the one of the same kind and handle that is there, then reads it
   /// back. @throws RunError naming interface, setting, what was asked and what the kernel keeps

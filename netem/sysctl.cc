@@ -4,6 +4,8 @@
 #include <fstream>
 #include <utility>
 
+#include "base/error.h"
+
 namespace thinpipe {
 
 namespace {
@@ -55,6 +57,19 @@ void widen_tcp_buffers(double window, std::map<std::string, std::string>& in_for
     std::ofstream(path_of(name)) << least << ' ' << initial << ' ' << wanted << std::flush;
     in_force[name] = read(name);
   }
+}
+
+void forward_packets() {
+  static constexpr std::pair<const char*, const char*> kWanted[] = {
+      {"net.ipv4.ip_forward", "1"},
+      // Neighbour discovery would cross the measured links.
+      {"net.ipv6.conf.all.disable_ipv6", "1"},
+      {"net.ipv6.conf.default.disable_ipv6", "1"},
+  };
+  for (const auto& [name, value] : kWanted) std::ofstream(path_of(name)) << value << std::flush;
+  if (read("net.ipv4.ip_forward") != "1")
+    throw RunError("set net.ipv4.ip_forward to 1 in a switch: it is " +
+                   read("net.ipv4.ip_forward"));
 }
 
 }  // namespace thinpipe

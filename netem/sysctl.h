@@ -16,4 +16,8 @@ std::map<std::string, std::string> tune_tcp();
 /// Connections made before have a window scale of their own and may stay below.
 void widen_tcp_buffers(double window, std::map<std::string, std::string>& in_force);
 
+/// Makes the network namespace of the calling thread a router, silent but for the errors of IP.
+/// @throws RunError when the kernel refuses.
+void forward_packets();
+
 }  // namespace thinpipe

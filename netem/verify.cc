@@ -77,15 +77,15 @@ struct Pair {
 };
 
 // A socket stays in the namespace it was made in, so one process can hold both ends.
-Pair tcp_pair(const Star& star, const LinkSpec& link) {
+Pair tcp_pair(const Network& network, const LinkSpec& link) {
   Pair pair;
   FileDescriptor listener;
-  star.host(1).inside([&] {
-    listener = bound_socket(SOCK_STREAM, star.data_address(1));
+  network.host(1).inside([&] {
+    listener = bound_socket(SOCK_STREAM, network.data_address(1));
     if (listen(listener.get(), 1) != 0) throw SystemError("listen");
   });
-  star.host(0).inside([&] {
-    pair.sender = bound_socket(SOCK_STREAM, star.data_address(0));
+  network.host(0).inside([&] {
+    pair.sender = bound_socket(SOCK_STREAM, network.data_address(0));
     // Enough to keep the link busy, and not seconds of it to drain at the end. What the kernel
     // would not grant (net.core.wmem_max) is left to its own tuning, which a fixed size would end.
     const double bytes_per_second = link.rate() / 8;
@@ -93,7 +93,7 @@ Pair tcp_pair(const Star& star, const LinkSpec& link) {
     const int buffer = static_cast<int>(std::clamp(bytes_per_second * 0.1, 65536.0, 4e6));
     if (window <= std::min(buffer, kGrantedBuffer))
       setsockopt(pair.sender.get(), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
-    connect_to(pair.sender, star.data_address(1), port_of(listener));
+    connect_to(pair.sender, network.data_address(1), port_of(listener));
   });
   pair.receiver = FileDescriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!pair.receiver.valid()) throw SystemError("accept");
@@ -108,7 +108,7 @@ struct RoundTrips {
 
 // Round trips of 64-byte datagrams over the idle link; the first, which asks
 // ARP, is left out.
-RoundTrips round_trips(const Star& star, const LinkSpec& link, int count) {
+RoundTrips round_trips(const Network& network, const LinkSpec& link, int count) {
   constexpr double kPatience = 0.2, kEnough = 3;  // s, for one and for all
   constexpr int kFewest = 5;
   const double slowest =
@@ -116,10 +116,10 @@ RoundTrips round_trips(const Star& star, const LinkSpec& link, int count) {
   if (link.round_trip() > 0)
     count = std::clamp(static_cast<int>(kEnough / link.round_trip()), kFewest, count);
   FileDescriptor here, there;
-  star.host(0).inside([&] { here = bound_socket(SOCK_DGRAM, star.data_address(0)); });
-  star.host(1).inside([&] { there = bound_socket(SOCK_DGRAM, star.data_address(1)); });
-  connect_to(here, star.data_address(1), port_of(there));
-  connect_to(there, star.data_address(0), port_of(here));
+  network.host(0).inside([&] { here = bound_socket(SOCK_DGRAM, network.data_address(0)); });
+  network.host(1).inside([&] { there = bound_socket(SOCK_DGRAM, network.data_address(1)); });
+  connect_to(here, network.data_address(1), port_of(there));
+  connect_to(there, network.data_address(0), port_of(here));
   if (link.disturbs())
     for (const FileDescriptor* end : {&here, &there}) limit_wait(end->get(), slowest);
   std::array<char, 64> datagram = {};
@@ -207,7 +207,7 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-LinkCheck verify_link(Star& star, const LinkSpec& link, const VerifyOptions& options) {
+LinkCheck verify_link(Network& network, const LinkSpec& link, const VerifyOptions& options) {
   LinkCheck check;
   check.link = link.with_defaults();
   if (!link.throttled())
@@ -215,22 +215,22 @@ LinkCheck verify_link(Star& star, const LinkSpec& link, const VerifyOptions& opt
         "link '{}' has no rate that could be verified (such as rate=100mbit)", link.to_string()));
   check.ceiling = link.tcp_ceiling();
   check.round_trip_set = link.round_trip();
-  star.set_links(link);
-  const auto [trips, lost] = round_trips(star, link, options.pings);
+  network.set_links(link);
+  const auto [trips, lost] = round_trips(network, link, options.pings);
   check.probes_lost = lost;
   if (stop_requested()) throw RunError("interrupted before anything was measured");
   if (trips.empty()) throw RunError(fmt::format("link '{}': no probe came back", link.to_string()));
   check.round_trip = trips[trips.size() / 2];
   check.round_trip_p95 = trips[trips.size() * 95 / 100];
 
-  const std::uint64_t counted_before = star.counters(0).up.bytes;
-  const Transfer measured = transfer(tcp_pair(star, link), settled(link, options));
+  const std::uint64_t counted_before = network.counters(0).up.bytes;
+  const Transfer measured = transfer(tcp_pair(network, link), settled(link, options));
   check.goodput = median(measured.goodputs);
   const auto [low, high] = std::minmax_element(measured.goodputs.begin(), measured.goodputs.end());
   check.goodput_low = *low;
   check.goodput_high = *high;
   const double needed = measured.payload * link.frame_bytes() / link.payload_bytes();
-  check.wire_ratio = static_cast<double>(star.counters(0).up.bytes - counted_before) / needed;
+  check.wire_ratio = static_cast<double>(network.counters(0).up.bytes - counted_before) / needed;
   return check;
 }
 

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "netem/link_spec.h"
-#include "netem/star.h"
+#include "netem/network.h"
 
 namespace thinpipe {
 
-/// One direction of one link, host 0 to host 1 of a star whose links were set to `link`.
+/// One direction of one link, host 0 to host 1 of a network whose links were set to `link`.
 struct LinkCheck {
   LinkSpec link;
   double ceiling = 0;         ///< bit/s TCP can deliver at most: LinkSpec::tcp_ceiling()
@@ -32,8 +32,9 @@ struct VerifyOptions {
   int pings = 100;
 };
 
-/// Needs a star of at least two hosts inside a sandbox. The link must have a rate. Of a link that
-/// loses, doubles or reorders frames the goodput is what TCP makes of it, not what the link is.
-LinkCheck verify_link(Star& star, const LinkSpec& link, const VerifyOptions& options = {});
+/// Needs a network of at least two hosts inside a sandbox. The link must have a rate. Of a link
+/// that loses, doubles or reorders frames the goodput is what TCP makes of it, not what the link
+/// is.
+LinkCheck verify_link(Network& network, const LinkSpec& link, const VerifyOptions& options = {});
 
 }  // namespace thinpipe

@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "harness/commands/net_topology.h"
 #include "harness/commands/output.h"
+#include "harness/commands/topology_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "netem/link_json.h"
@@ -75,6 +77,7 @@ std::string to_text(const LinkCheck& check, double tolerance) {
 }
 
 int verify(const Arguments& arguments) {
+  if (arguments.given("topology") || arguments.given("ranks")) return verify_network(arguments);
   std::vector<LinkSpec> links;
   for (const std::string& text : arguments.texts("link"))
     for (const LinkSpec& link : expand_link_specs(text)) links.push_back(link);
@@ -83,11 +86,11 @@ int verify(const Arguments& arguments) {
   options.seconds = arguments.real("seconds");
   const double tolerance = arguments.real("tolerance") / 100;
   return run_in_sandbox([&](const Sandbox&) {
-    Star star(2);
+    Network network(2);
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     bool hold = true;
     for (const LinkSpec& link : links) {
-      const LinkCheck check = verify_link(star, link, options);
+      const LinkCheck check = verify_link(network, link, options);
       hold = hold && !fails(check, tolerance);
       if (arguments.flag("json"))
         all.push_back(to_json(check, tolerance));
@@ -112,7 +115,9 @@ Verb net_verify_verb() {
           " at that rate: 1448 of every 1514 bytes on the wire are payload. Exit code 4 when a"
           " link does not hold. Links that lose, double or reorder frames are measured and not "
           "judged:"
-          " TCP gets less than its ceiling there.",
+          " TCP gets less than its ceiling there.\n\n"
+          "With --topology or --ranks it builds that network instead and measures every distinct"
+          " link of it, with as many flows as it takes to fill it.",
       .options =
           {
               {.name = "link",
@@ -122,6 +127,8 @@ Verb net_verify_verb() {
                .default_value = "rate=100mbit",
                .help = "as for `thinpipe run`",
                .repeatable = true},
+              topology_option(),
+              hosts_option(),
               {.name = "seconds",
                .value_name = "S",
                .type = Type::kReal,
@@ -139,7 +146,10 @@ Verb net_verify_verb() {
               {.name = "json", .help = "print JSON: rates in bit/s, times in seconds"},
           },
       .examples = {{.purpose = "Three rates",
-                    .command = "thinpipe net verify --link 'rate=10mbit|100mbit|1gbit'"}},
+                    .command = "thinpipe net verify --link 'rate=10mbit|100mbit|1gbit'"},
+                   {.purpose = "Two racks with an uplink for a quarter of their traffic",
+                    .command = "thinpipe net verify --topology racks:oversubscription=4"
+                               " --ranks 8 --link rate=40mbit"}},
       .run = verify,
   };
 }

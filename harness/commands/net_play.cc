@@ -121,11 +121,11 @@ int play(const Arguments& arguments) {
   schedule.on({link.up.rate, 0, 0});  // says now, not in the sandbox, what does not fit
   schedule.on({link.down.rate, 0, 0});
   return run_in_sandbox([&](const Sandbox&) {
-    Star star(2);
+    Network network(2);
     TrialResult result;
     {
       Live live;
-      result = try_schedule(star, link, schedule, options,
+      result = try_schedule(network, link, schedule, options,
                             [&](const TrialWindow& window) { live.show(window); });
     }
     const bool holds = !judged || std::fabs(result.deviation()) <= tolerance;

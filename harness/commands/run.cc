@@ -7,6 +7,7 @@
 #include "harness/commands/compressor_options.h"
 #include "harness/commands/kernel_options.h"
 #include "harness/commands/plugins.h"
+#include "harness/commands/topology_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/alternatives.h"
 #include "harness/options/arguments.h"
@@ -68,7 +69,13 @@ int run(const Arguments& arguments) {
   options.compressors = compressors_of(arguments);
   options.links = links_of(arguments);
   options.schedules = schedules_of(arguments, options.links);
-  options.ranks = count_alternatives({arguments.text("ranks")}, "ranks", "ranks", kMostRanks);
+  options.topology = parse_topology(arguments.text("topology"));
+  if (!options.topology.is_star() && arguments.given("schedule"))
+    throw InputError(fmt::format("--schedule is for a star only, not for topology '{}'",
+                                 options.topology.to_string()));
+  options.ranks = options.topology.fixed_hosts() > 0 && !arguments.given("ranks")
+                      ? std::vector<int>{options.topology.fixed_hosts()}
+                      : count_alternatives({arguments.text("ranks")}, "ranks", "ranks", kMostRanks);
   options.repeats = static_cast<int>(arguments.integer("repeats"));
   options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
   options.steps = static_cast<std::uint64_t>(arguments.integer("steps"));
@@ -128,6 +135,7 @@ Verb run_verb() {
                        " parts such as 'outage:every=10s,lasts=1s' joined by `;`, or a file; see"
                        " `thinpipe net play`",
                .repeatable = true},
+              topology_option(),
               {.name = "ranks",
                .letter = 'n',
                .value_name = "N",

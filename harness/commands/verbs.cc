@@ -14,6 +14,7 @@ const std::vector<Verb>& verbs() {
       run_verb(),
       bench_verb(),
       report_verb(),
+      net_show_verb(),
       net_verify_verb(),
       net_play_verb(),
       net_restore_verb(),

@@ -12,6 +12,7 @@ Verb doctor_verb();
 Verb capture_verb();
 Verb trace_info_verb();
 Verb trace_verify_verb();
+Verb net_show_verb();
 Verb net_verify_verb();
 Verb net_play_verb();
 Verb net_restore_verb();

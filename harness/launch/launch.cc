@@ -42,10 +42,10 @@ std::string log_tail(const std::string& scratch) {
   return tail;
 }
 
-std::vector<std::string> mpirun_command(const Star& star, const std::string& scratch, int ranks) {
+std::vector<std::string> mpirun_command(const Network& network, const std::string& scratch, int ranks) {
   std::string hosts;
   for (int i = 0; i < ranks; ++i)
-    hosts += fmt::format("{}{}:1", i > 0 ? "," : "", star.control_address(i));
+    hosts += fmt::format("{}{}:1", i > 0 ? "," : "", network.control_address(i));
   std::vector<std::string> command = {"mpirun", "-np", std::to_string(ranks), "--host", hosts,
                                       "--allow-run-as-root",
                                       // Else every one-slot host binds its rank to core 0.
@@ -57,8 +57,8 @@ std::vector<std::string> mpirun_command(const Star& star, const std::string& scr
   set("plm_rsh_agent", scratch + "/thinpipe-enter");
   set("plm_rsh_no_tree_spawn", "1");
   set("orte_tmpdir_base", scratch);
-  set("oob_tcp_if_include", Star::kControlNetwork);
-  set("btl_tcp_if_include", Star::kDataNetwork);
+  set("oob_tcp_if_include", Network::kControlNetwork);
+  set("btl_tcp_if_include", Network::kDataNetwork);
   set("pml", "ob1");
   set("btl", "tcp,self");  // no shared memory: it would go round the links
   set("mpi_yield_when_idle", "1");
@@ -69,9 +69,9 @@ std::vector<std::string> mpirun_command(const Star& star, const std::string& scr
 
 }  // namespace
 
-Launch::Launch(const Star& star, const Sandbox& sandbox, int ranks) : scratch_(sandbox.scratch) {
+Launch::Launch(const Network& network, const Sandbox& sandbox, int ranks) : scratch_(sandbox.scratch) {
   try {
-    start(star, ranks);
+    start(network, ranks);
     accept_workers(ranks);
   } catch (...) {
     end_all();
@@ -81,19 +81,19 @@ Launch::Launch(const Star& star, const Sandbox& sandbox, int ranks) : scratch_(s
 
 Launch::~Launch() { end_all(); }
 
-void Launch::start(const Star& star, int ranks) {
+void Launch::start(const Network& network, int ranks) {
   namespace fs = std::filesystem;
   fs::remove(scratch_ + "/control");
   fs::remove(scratch_ + "/thinpipe-enter");
   fs::create_symlink(find_program("thinpipe-enter"), scratch_ + "/thinpipe-enter");
   listener_ = MessageSocket::listen_at(scratch_ + "/control");
-  std::vector<std::string> command = mpirun_command(star, scratch_, ranks);
+  std::vector<std::string> command = mpirun_command(network, scratch_, ranks);
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   if (!find_in_path("mpirun"))
     throw RunError("mpirun is not installed (Debian: openmpi-bin); without it no ranks can be run");
-  setenv("THINPIPE_HOSTS", star.enter_table().c_str(), 1);
+  setenv("THINPIPE_HOSTS", network.enter_table().c_str(), 1);
   mpirun_ = fork();
   if (mpirun_ < 0) throw SystemError("fork");
   if (mpirun_ == 0) {

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "harness/launch/message_socket.h"
 #include "netem/sandbox.h"
-#include "netem/star.h"
+#include "netem/network.h"
 
 namespace thinpipe {
 
@@ -27,9 +27,9 @@ namespace thinpipe {
 /// Any of them may be answered by error {message} instead.
 class Launch {
  public:
-  /// Starts ranks 0 to ranks-1 on the star's first hosts and waits until all have reported.
+  /// Starts ranks 0 to ranks-1 on the network's first hosts and waits until all have reported.
   /// @throws RunError with what mpirun printed when they do not.
-  Launch(const Star& star, const Sandbox& sandbox, int ranks);
+  Launch(const Network& network, const Sandbox& sandbox, int ranks);
   ~Launch();
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
@@ -49,7 +49,7 @@ class Launch {
   void quit();
 
  private:
-  void start(const Star& star, int ranks);
+  void start(const Network& network, int ranks);
   void accept_workers(int ranks);
   void end_all();
   bool mpirun_ended();

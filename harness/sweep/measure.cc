@@ -1,6 +1,7 @@
 #include "harness/sweep/measure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <fstream>
 
@@ -10,7 +11,10 @@
 #include "compressors/registry.h"
 #include "harness/sweep/samples.h"
 #include "harness/sweep/schedule_log.h"
+#include "harness/sweep/wire.h"
+#include "netem/topology/flows.h"
 #include "netem/verify.h"
+#include "netem/verify_topology.h"
 
 namespace thinpipe {
 
@@ -36,27 +40,13 @@ ProcessorTime processor_time() {
   return time;
 }
 
-struct WireCount {
-  std::uint64_t up = 0, down = 0, drops = 0;
-};
-
-WireCount count_wire(Star& star, int ranks) {
-  WireCount count;
-  for (int i = 0; i < ranks; ++i) {
-    const LinkCounters link = star.counters(i);
-    count.up += link.up.bytes;
-    count.down += link.down.bytes;
-    count.drops += link.up.drops + link.way_up.drops + link.down.drops;
-  }
-  return count;
-}
-
 double dense_bits(const SweepPoint& point, const Trace& trace) {
   return 8.0 * sizeof(float) * static_cast<double>(trace.elements()) * point.ranks;
 }
 
-// Ten times what a dense exchange takes on this link, and half a minute for a machine in trouble.
-double step_patience(const SweepPoint& point, const Trace& trace, double compute_scale) {
+// Ten times what a dense exchange takes on these links, and half a minute for a machine in trouble.
+double step_patience(const SweepPoint& point, const Topology& topology, const Trace& trace,
+                     double compute_scale) {
   double longest_compute = 0;
   for (std::size_t rank = 0; rank < trace.ranks(); ++rank)
     for (std::size_t step = 0; step < trace.steps(); ++step)
@@ -64,14 +54,27 @@ double step_patience(const SweepPoint& point, const Trace& trace, double compute
   const double bits = dense_bits(point, trace);
   // Rings and rendezvous wait for a round trip a few times for each rank and each 64 kB segment in
   // flight; where frames are lost, TCP takes longer than any model says.
-  const double waits = 20.0 * point.ranks * point.link.round_trip();
-  const double trouble = point.link.disturbs() ? 10 : 1;
-  return 30 +
-         10 * trouble * (bits / point.link.tcp_ceiling() + waits + longest_compute * compute_scale);
+  const double waits = 20.0 * point.ranks * longest_round_trip(topology);
+  const double trouble = disturbs(topology) ? 10 : 1;
+  const double goodput = exchange_goodput(topology);
+  const double exchange = goodput > 0 ? bits / goodput : 0;
+  return 30 + 10 * trouble * (exchange + waits + longest_compute * compute_scale);
 }
 
-const Direction& slower_direction(const LinkSpec& link) {
-  return link.up.rate == link.rate() ? link.up : link.down;
+// The bucket that lets most time's worth of bytes through for free.
+struct Burst {
+  double bytes = 0, seconds = 0;
+};
+
+Burst longest_burst(const Topology& topology) {
+  Burst longest;
+  for (const LinkSpec& link : links_as_set(topology)) {
+    const LinkSpec filled = link.with_defaults();
+    for (const Direction& direction : {filled.up, filled.down})
+      if (direction.rate > 0 && direction.burst * 8 / direction.rate > longest.seconds)
+        longest = {static_cast<double>(direction.burst), direction.burst * 8 / direction.rate};
+  }
+  return longest;
 }
 
 void add_comparison(const std::vector<json>& compared, PointSamples& samples) {
@@ -100,6 +103,7 @@ json Meter::describe(const SweepPoint& point) const {
             {"delay", point.link.delay()},
             {"ranks", point.ranks},
             {"repeat", point.repeat},
+            {"topology", options_.topology.to_string()},
             {"pattern", exchange + "-" + options_.pattern}}},
           {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
 }
@@ -111,15 +115,29 @@ json Meter::failure(const SweepPoint& point, const std::string& reason) const {
   return record;
 }
 
+// Of the link that is farthest off.
+double Meter::network_goodput_ratio(const LinkSpec& link) {
+  TopologyCheckOptions quick;
+  quick.seconds = 1;
+  quick.settle = 0.3;
+  quick.pings = 20;
+  double ratio = 1;
+  for (const ProbeCheck& check : verify_topology(network_, link, quick))
+    if (std::fabs(check.deviation()) >= std::fabs(ratio - 1)) ratio = 1 + check.deviation();
+  return ratio;
+}
+
 double Meter::goodput_ratio(const LinkSpec& link) {
   const auto [found, inserted] = goodput_ratios_.try_emplace(link.to_string(), 0);
-  if (inserted) {
+  if (inserted && !options_.topology.is_star()) {
+    found->second = network_goodput_ratio(link);
+  } else if (inserted) {
     VerifyOptions quick;
     quick.seconds = 1;
     quick.settle = 0.3;  // and what slow start takes on a long link
     quick.windows = 5;
     quick.pings = 20;
-    found->second = 1 + verify_link(star_, link, quick).deviation();
+    found->second = 1 + verify_link(network_, link, quick).deviation();
   }
   return found->second;
 }
@@ -130,10 +148,11 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   samples.aggregation = aggregation_of(point.compressor);
   samples.frame_bytes = point.link.frame_bytes();
   samples.payload_bytes = point.link.payload_bytes();
-  samples.lossless = !point.link.disturbs();
+  const Topology planned = options_.topology.plan(network_.size(), point.link);
+  samples.lossless = !disturbs(planned);
   // What TCP reaches where frames are lost or reordered is no measure of the link.
-  if (star_.size() > 1 && samples.lossless) samples.goodput_ratio = goodput_ratio(point.link);
-  ScheduleLog schedule(star_, point);
+  if (network_.size() > 1 && samples.lossless) samples.goodput_ratio = goodput_ratio(point.link);
+  ScheduleLog schedule(network_, point);
   const std::uint64_t steps = options_.warmup + options_.steps;
   json plugins = json::array();
   for (const std::filesystem::path& plugin : options_.plugins) plugins.push_back(plugin.string());
@@ -153,11 +172,11 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   } catch (const WorkerRefusal& refusal) {
     return failure(point, refusal.what());
   }
-  const double patience = step_patience(point, trace_, options_.compute_scale);
+  const double patience = step_patience(point, planned, trace_, options_.compute_scale);
   WireCount wire_before;
   ProcessorTime used;  // while ranks were in their steps, not while they check
   for (std::uint64_t step = 0; step < steps; ++step) {
-    if (step == options_.warmup) wire_before = count_wire(star_, point.ranks);
+    if (step == options_.warmup) wire_before = count_wire(network_);
     const ProcessorTime before = processor_time();
     schedule.begin_step();
     auto answers = launch.ask({{"do", "step"}, {"index", step}},
@@ -177,10 +196,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
     samples.answers.push_back(std::move(answers));
     if (check) add_comparison(launch.ask({{"do", "compare"}}, patience), samples);
   }
-  const WireCount wire_after = count_wire(star_, point.ranks);
-  samples.wire_up = wire_after.up - wire_before.up;
-  samples.wire_down = wire_after.down - wire_before.down;
-  samples.drops = wire_after.drops - wire_before.drops;
+  samples.wire = between(wire_before, count_wire(network_));
   samples.idle_cpu = used.all > 0 ? used.idle / used.all : 1;
 
   const std::vector<std::string> faults = faults_of(samples);
@@ -188,8 +204,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   for (std::string& doubt : schedule.doubts()) doubts.push_back(std::move(doubt));
   if (!faults.empty()) return failure(point, fmt::format("{}", fmt::join(faults, "; ")));
   const WireBounds bounds = wire_bounds(samples);
-  const LinkSpec filled = point.link.with_defaults();
-  const Direction& slower = slower_direction(filled);
+  const Burst burst = longest_burst(planned);
   const double host_steps = static_cast<double>(options_.steps) * static_cast<double>(point.ranks);
   record["status"] = doubts.empty() ? "ok" : "invalid";
   record["reasons"] = doubts;
@@ -199,13 +214,14 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
       {"goodput_ratio", samples.goodput_ratio},
       {"wire_bytes_predicted", bounds.least / host_steps},
       {"wire_bytes_most", bounds.most / host_steps},
-      {"wire_ratio", bounds.least > 0 ? json(static_cast<double>(samples.wire_up) / bounds.least)
+      {"wire_ratio", bounds.least > 0 ? json(static_cast<double>(samples.wire.sent) / bounds.least)
                                       : json(nullptr)},
-      {"drops", samples.drops},
+      {"drops", samples.wire.drops},
       {"idle_cpu", samples.idle_cpu},
-      {"burst_bytes", slower.burst},
-      {"burst_seconds", slower.burst * 8 / slower.rate}};
+      {"burst_bytes", burst.bytes},
+      {"burst_seconds", burst.seconds}};
   if (!point.schedule.empty()) record["schedule"] = schedule.record();
+  if (!samples.wire.trunks.empty()) record["trunks"] = trunks_json(samples.wire);
   record["validation"] = {{"aggregate_max_error", samples.worst_error},
                           {"checked_steps", samples.checked_steps},
                           {"identical_ranks", samples.identical_ranks}};

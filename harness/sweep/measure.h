@@ -8,16 +8,16 @@
 
 #include "harness/launch/launch.h"
 #include "harness/sweep/options.h"
-#include "netem/star.h"
+#include "netem/network.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
 
-/// Measures points on one star, whose links it calibrates when it first meets them.
+/// Measures points on one network, whose links it calibrates when it first meets them.
 class Meter {
  public:
-  Meter(Star& star, const Trace& trace, const SweepOptions& options)
-      : star_(star), trace_(trace), options_(options) {}
+  Meter(Network& network, const Trace& trace, const SweepOptions& options)
+      : network_(network), trace_(trace), options_(options) {}
 
   /// A record of the point with status ok, invalid or failed. `stepped` is told of every step.
   /// A refusal of the workers (bad gradient, say) is a failed point.
@@ -31,8 +31,9 @@ class Meter {
  private:
   nlohmann::json describe(const SweepPoint& point) const;
   double goodput_ratio(const LinkSpec& link);
+  double network_goodput_ratio(const LinkSpec& link);
 
-  Star& star_;
+  Network& network_;
   const Trace& trace_;
   const SweepOptions& options_;
   std::map<std::string, double> goodput_ratios_;  ///< by link, measured once a sweep

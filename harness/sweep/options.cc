@@ -12,10 +12,11 @@ std::string SweepPoint::link_text() const {
 }
 
 std::string SweepPoint::id(const SweepOptions& options) const {
+  const std::string network = options.topology.is_star() ? "" : "|" + options.topology.to_string();
   return fmt::format(
-      "{}|{}|{}|{}|s{}+{}|c{}|r{}", compressor.to_string(),
+      "{}|{}|{}|{}|s{}+{}|c{}|r{}{}", compressor.to_string(),
       link.to_string() + (schedule.empty() ? "" : ",schedule=" + schedule.identity()), ranks,
-      options.pattern, options.warmup, options.steps, options.compute_scale, repeat);
+      options.pattern, options.warmup, options.steps, options.compute_scale, repeat, network);
 }
 
 std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {

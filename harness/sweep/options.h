@@ -9,6 +9,7 @@
 #include "compressors/spec.h"
 #include "netem/link_spec.h"
 #include "netem/schedule/schedule.h"
+#include "netem/topology/spec.h"
 
 namespace thinpipe {
 
@@ -19,6 +20,7 @@ struct SweepOptions {
   std::vector<std::filesystem::path> plugins;  ///< absolute; every rank loads them
   std::vector<LinkSpec> links;
   std::vector<ScheduleSpec> schedules = {{}};  ///< each on each link; empty: nothing changes
+  TopologySpec topology;
   std::vector<int> ranks;
   int repeats = 1;
   std::uint64_t warmup = 2;       ///< steps before the measured ones: memories fill, windows open

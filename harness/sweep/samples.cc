@@ -138,7 +138,7 @@ json metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
   const double host_steps = static_cast<double>(samples.answers.size()) *
                             static_cast<double>(samples.answers.at(0).size());
   metrics["wire_bytes"] =
-      metric("B", "lower", "timed", {static_cast<double>(samples.wire_up) / host_steps});
+      metric("B", "lower", "timed", {static_cast<double>(samples.wire.sent) / host_steps});
   return metrics;
 }
 
@@ -169,20 +169,25 @@ std::vector<std::string> doubts_about(const PointSamples& samples) {
         100 * samples.idle_cpu));
   if (const double late = lateness_p95(samples); late > kLateSeconds)
     doubts.push_back(fmt::format("5 % of the waits ended {} late or later", format_time(late)));
-  const double up = static_cast<double>(samples.wire_up);
-  const double down = static_cast<double>(samples.wire_down);
-  // On a link that loses frames fewer arrive than were sent, and those are sent again.
-  if (samples.lossless && std::abs(up - down) > kWireTolerance * up + 10 * kSlackBytes)
-    doubts.push_back(
-        fmt::format("hosts sent {} but the switch delivered {}; {} frames were dropped",
-                    format_bytes(up), format_bytes(down), samples.drops));
+  const double up = static_cast<double>(samples.wire.sent);
+  // Of a link that loses frames fewer arrive than were sent, and those are sent again.
+  if (samples.lossless) {
+    for (const ThroughSwitch& one : samples.wire.switches) {
+      const double in = static_cast<double>(one.in), out = static_cast<double>(one.out);
+      if (std::abs(in - out) > kWireTolerance * in + 10 * kSlackBytes)
+        doubts.push_back(fmt::format("{} came into the {} but {} left it; {} frames were dropped",
+                                     format_bytes(in), one.name, format_bytes(out),
+                                     samples.wire.drops));
+    }
+  }
   const WireBounds bounds = wire_bounds(samples);
   if (bounds.least > 0 && (up < bounds.least * (1 - kWireTolerance) ||
                            (samples.lossless && up > bounds.most * (1 + kWireTolerance))))
     doubts.push_back(fmt::format(
         "the links counted {} for messages that take {} to {}: bytes went astray or were sent twice"
         " ({} frames dropped)",
-        format_bytes(up), format_bytes(bounds.least), format_bytes(bounds.most), samples.drops));
+        format_bytes(up), format_bytes(bounds.least), format_bytes(bounds.most),
+        samples.wire.drops));
   return doubts;
 }
 

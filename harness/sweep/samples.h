@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compressors/compressor.h"
+#include "harness/sweep/wire.h"
 
 namespace thinpipe {
 
@@ -14,10 +15,8 @@ namespace thinpipe {
 struct PointSamples {
   Aggregation aggregation = Aggregation::kAllGather;
   std::vector<std::vector<nlohmann::json>> answers;
-  std::uint64_t wire_up = 0;    ///< bytes all hosts sent in them, by their qdiscs
-  std::uint64_t wire_down = 0;  ///< bytes the switch sent to all hosts
-  std::uint64_t drops = 0;      ///< frames dropped at full queues
-  double idle_cpu = 0;          ///< share of the processors' time nobody used
+  WireCount wire;            ///< in them
+  double idle_cpu = 0;       ///< share of the processors' time nobody used
   double goodput_ratio = 0;  ///< calibration of the link: goodput / TCP ceiling; 0: not throttled
   double worst_error = 0;    ///< of the checked aggregates, relative to their largest element
   std::uint64_t checked_steps = 0;

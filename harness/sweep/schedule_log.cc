@@ -17,12 +17,12 @@ constexpr double kLateSeconds = 0.02;
 
 }  // namespace
 
-ScheduleLog::ScheduleLog(Star& star, const SweepPoint& point)
+ScheduleLog::ScheduleLog(Network& network, const SweepPoint& point)
     : text_(point.schedule.to_string()), digest_(point.schedule.digest()) {
   if (point.schedule.empty())
-    star.set_links(point.link);
+    network.set_links(point.link);
   else
-    player_ = std::make_unique<SchedulePlayer>(star, point.link, point.schedule);
+    player_ = std::make_unique<SchedulePlayer>(network, point.link, point.schedule);
 }
 
 void ScheduleLog::begin_step() {

@@ -16,7 +16,7 @@ namespace thinpipe {
 /// without one it only sets the links.
 class ScheduleLog {
  public:
-  ScheduleLog(Star& star, const SweepPoint& point);
+  ScheduleLog(Network& network, const SweepPoint& point);
 
   /// A step begins, measured or not; the schedule begins with the first one.
   void begin_step();

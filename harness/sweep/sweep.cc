@@ -17,9 +17,10 @@
 #include "harness/sweep/fingerprint.h"
 #include "harness/sweep/measure.h"
 #include "harness/sweep/progress.h"
+#include "netem/network.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
-#include "netem/star.h"
+#include "netem/topology/flows.h"
 #include "reports/record/writer.h"
 #include "workloads/trace/trace.h"
 
@@ -46,7 +47,7 @@ double expected_seconds(const SweepPoint& point, const Trace& trace, const Sweep
                    expected_step_seconds(point, trace, options);
 }
 
-json header_of(const SweepOptions& options, const Trace& trace, const Star& star,
+json header_of(const SweepOptions& options, const Trace& trace, const Network& network,
                const Launch* launch) {
   return {
       {"record", "header"},
@@ -65,7 +66,7 @@ json header_of(const SweepOptions& options, const Trace& trace, const Star& star
         {"tensors", trace.tensors().size()},
         {"ranks", trace.ranks()},
         {"steps", trace.steps()}}},
-      {"fingerprint", fingerprint(star.sysctls(), launch != nullptr ? launch->mpi_version() : "",
+      {"fingerprint", fingerprint(network.sysctls(), launch != nullptr ? launch->mpi_version() : "",
                                   launch != nullptr ? launch->congestion_control() : "")}};
 }
 
@@ -100,19 +101,24 @@ class Sweep {
         progress_(total_seconds()) {}
 
   int run(const Sandbox& sandbox) {
-    Star star(std::max(
-        2, std::max_element(points_.begin(), points_.end(), [](const auto& a, const auto& b) {
-             return a.ranks < b.ranks;
-           })->ranks));
-    Meter meter(star, trace_, options_);
+    std::unique_ptr<Network> network;
+    std::unique_ptr<Meter> meter;
     std::unique_ptr<Launch> launch;
     bool header_written = false;
     for (const SweepPoint& point : points_) {
       if (stop_requested()) break;
-      const json record = measure(point, star, sandbox, meter, launch);
+      if (!network || network->size() != hosts_for(point)) {
+        if (launch) launch->quit();
+        launch.reset();
+        meter.reset();
+        network.reset();  // its names in the sandbox must be free again
+        network = std::make_unique<Network>(hosts_for(point), options_.topology);
+        meter = std::make_unique<Meter>(*network, trace_, options_);
+      }
+      const json record = measure(point, *network, sandbox, *meter, launch);
       if (stop_requested()) break;
       if (!header_written) {
-        writer_.append(header_of(options_, trace_, star, launch.get()));
+        writer_.append(header_of(options_, trace_, *network, launch.get()));
         header_written = true;
       }
       writer_.append(record);
@@ -128,6 +134,15 @@ class Sweep {
   }
 
  private:
+  // A star serves all its points, with a pair to calibrate on at least; the place of a host in
+  // other networks depends on how many there are.
+  int hosts_for(const SweepPoint& point) const {
+    if (!options_.topology.is_star()) return point.ranks;
+    int most = 2;
+    for (const SweepPoint& one : points_) most = std::max(most, one.ranks);
+    return most;
+  }
+
   double total_seconds() const {
     double total = 0;
     for (const SweepPoint& point : points_) total += expected_seconds(point, trace_, options_);
@@ -135,7 +150,7 @@ class Sweep {
   }
 
   // A launch serves as many points as it can; a broken one is replaced for the next point.
-  json measure(const SweepPoint& point, Star& star, const Sandbox& sandbox, Meter& meter,
+  json measure(const SweepPoint& point, Network& network, const Sandbox& sandbox, Meter& meter,
                std::unique_ptr<Launch>& launch) {
     const double step_seconds = expected_seconds(point, trace_, options_) /
                                 static_cast<double>(options_.warmup + options_.steps);
@@ -148,10 +163,10 @@ class Sweep {
         launch.reset();
       }
       if (!launch) {
-        star.set_links(point.link);
+        network.set_links(point.link);
         connected_ = point.link;
         progress_.describe(fmt::format("starting {} ranks", point.ranks));
-        launch = std::make_unique<Launch>(star, sandbox, point.ranks);
+        launch = std::make_unique<Launch>(network, sandbox, point.ranks);
       }
       progress_.describe(fmt::format("{} x {} on {}", point.ranks, point.compressor.to_string(),
                                      link_line(point.link)));
@@ -187,6 +202,27 @@ void check_same_settings(const Records& existing, const Trace& trace, const Swee
   }
 }
 
+// Every link that the sweep will set. Says what is wrong with the topology before anything is
+// built.
+std::vector<LinkSpec> all_links(const SweepOptions& options) {
+  std::vector<LinkSpec> links;
+  const auto planned = [&](const LinkSpec& link) {
+    return links_as_set(options.topology.plan(options.ranks[0], link));
+  };
+  for (std::size_t i = 1; i < options.links.size(); ++i)
+    if (planned(options.links[i]) == planned(options.links[0]))
+      throw InputError(fmt::format(
+          "topology '{}': no link of it depends on --link, so {} and {} would measure the same;"
+          " give one --link",
+          options.topology.to_string(), options.links[0].to_string(),
+          options.links[i].to_string()));
+  for (const int ranks : options.ranks)
+    for (const LinkSpec& link : options.links)
+      for (const LinkSpec& one : links_as_set(options.topology.plan(ranks, link)))
+        if (std::find(links.begin(), links.end(), one) == links.end()) links.push_back(one);
+  return links;
+}
+
 }  // namespace
 
 int run_sweep(const SweepOptions& options) {
@@ -196,7 +232,7 @@ int run_sweep(const SweepOptions& options) {
   find_program("thinpipe-enter");
   if (!find_in_path("mpirun"))
     throw RunError("mpirun is not in the PATH; ./setup installs it (Debian: openmpi-bin)");
-  require_kernel_features(options.links);
+  require_kernel_features(all_links(options));
   RecordWriter writer(options.out,
                       options.resume ? RecordWriter::Mode::kResume : RecordWriter::Mode::kCreate);
   check_same_settings(writer.existing(), trace, options);

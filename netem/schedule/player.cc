@@ -35,7 +35,7 @@ timespec to_timespec(double seconds) {
   return {whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
 }
 
-// As star.cc names the two ends of a host's throttled link.
+// As network.cc names the two ends of a host's throttled link.
 constexpr const char* kHostInterface = "thin0";
 std::string port_name(int host) { return fmt::format("data{}", host); }
 
@@ -85,7 +85,7 @@ class SignalsBlocked {
 
 }  // namespace
 
-SchedulePlayer::SchedulePlayer(Star& star, const LinkSpec& link, const ScheduleSpec& schedule,
+SchedulePlayer::SchedulePlayer(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
                                const PlayerOptions& options)
     : link_(link),
       up_(schedule.on(own_state(link.up, link))),
@@ -94,15 +94,19 @@ SchedulePlayer::SchedulePlayer(Star& star, const LinkSpec& link, const ScheduleS
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_.valid()) throw SystemError("eventfd");
   check_fits(link, schedule);
+  if (network.topology().text != "star")
+    throw InputError(fmt::format("schedules are played on a star only, not on topology '{}'",
+                                 network.topology().text));
+  network.switch_at(0).inside([&] { switch_ = std::make_unique<Netlink>(); });
   LinkSpec longest = link;
   if (schedule.changes(Quantity::kDelay) || schedule.changes(Quantity::kLoss))
     longest.down.way.delay = to_nanoseconds(std::max(down_.most_delay(), kLeastDelay));
-  star.set_links(longest);  // frame sizes, TCP's buffers, and what is not scheduled
+  network.set_links(longest);  // frame sizes, TCP's buffers, and what is not scheduled
   const bool impaired = !link.down.way.none() || schedule.changes(Quantity::kDelay) ||
                         schedule.changes(Quantity::kLoss);
-  for (int i = 0; i < star.size(); ++i) {
-    star.host(i).inside([&] { add_channel(kHostInterface, up_, link.up, false); });
-    add_channel(port_name(i), down_, link.down, impaired);
+  for (int i = 0; i < network.size(); ++i) {
+    network.host(i).inside([&] { add_channel(kHostInterface, up_, link.up, false); });
+    network.switch_at(0).inside([&] { add_channel(port_name(i), down_, link.down, impaired); });
   }
 }
 
@@ -140,7 +144,7 @@ bool SchedulePlayer::change_way(Channel& channel, double from, double until) {
   settings.way = *channel.way;
   if (settings.way.jitter.count() > 0) settings.table = table_of(settings.way);
   settings.seed = link_.seed;
-  switch_.set_qdisc(channel.interface, kWay, netem_request(settings));
+  switch_->set_qdisc(channel.interface, kWay, netem_request(settings));
   return true;
 }
 
@@ -153,7 +157,7 @@ SchedulePlayer::~SchedulePlayer() {
   try {
     stop();
   } catch (const std::exception&) {
-    // The links go with the star.
+    // The links go with the network.
   }
 }
 

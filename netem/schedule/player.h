@@ -1,4 +1,4 @@
-// Plays a schedule on the links of a star while others use them.
+// Plays a schedule on the links of a network while others use them.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,10 @@
 
 #include "netem/file_descriptor.h"
 #include "netem/link_spec.h"
-#include "netem/netlink.h"
+#include "netem/network.h"
 #include "netem/schedule/keeper.h"
 #include "netem/schedule/qdisc.h"
 #include "netem/schedule/schedule.h"
-#include "netem/star.h"
 
 namespace thinpipe {
 
@@ -49,7 +48,7 @@ class SchedulePlayer {
   /// directions. Rates change in both; shares are of each direction's own. Delay and loss change
   /// once, on the way down, where links have them. What waits is lost, and counters begin at 0.
   /// @throws InputError when the schedule does not fit the link; RunError of the kernel.
-  SchedulePlayer(Star& star, const LinkSpec& link, const ScheduleSpec& schedule,
+  SchedulePlayer(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
                  const PlayerOptions& options = {});
   ~SchedulePlayer();
   SchedulePlayer(const SchedulePlayer&) = delete;
@@ -91,7 +90,7 @@ class SchedulePlayer {
   LinkSpec link_;
   Schedule up_, down_;
   PlayerOptions options_;
-  Netlink switch_;  ///< for the thread alone, once it runs
+  std::unique_ptr<Netlink> switch_;  ///< for the thread alone, once it runs
   std::vector<Channel> channels_;
   double begin_ = 0;  ///< of the monotonic clock
   FileDescriptor wake_;

@@ -44,19 +44,19 @@ struct Stream {
   FileDescriptor sender, receiver;
 };
 
-Stream open_stream(const Star& star) {
+Stream open_stream(const Network& network) {
   Stream stream;
   FileDescriptor listener;
   sockaddr_in there = {};
   socklen_t size = sizeof(there);
-  star.host(1).inside([&] {
-    listener = stream_socket(star.data_address(1));
+  network.host(1).inside([&] {
+    listener = stream_socket(network.data_address(1));
     if (listen(listener.get(), 1) != 0 ||
         getsockname(listener.get(), reinterpret_cast<sockaddr*>(&there), &size) != 0)
       throw SystemError("listen");
   });
-  star.host(0).inside([&] {
-    stream.sender = stream_socket(star.data_address(0));
+  network.host(0).inside([&] {
+    stream.sender = stream_socket(network.data_address(0));
     if (connect(stream.sender.get(), reinterpret_cast<const sockaddr*>(&there), sizeof(there)) != 0)
       throw SystemError("connect to the other host");
   });
@@ -192,13 +192,13 @@ class Trial {
 
 }  // namespace
 
-TrialResult try_schedule(Star& star, const LinkSpec& link, const ScheduleSpec& schedule,
+TrialResult try_schedule(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
                          const TrialOptions& options,
                          const std::function<void(const TrialWindow&)>& told) {
-  if (star.size() < 2) throw InputError("a trial needs two hosts");
-  SchedulePlayer player(star, link, schedule, options.player);
+  if (network.size() < 2) throw InputError("a trial needs two hosts");
+  SchedulePlayer player(network, link, schedule, options.player);
   player.start(options.settle);
-  const Stream stream = open_stream(star);
+  const Stream stream = open_stream(network);
   const Sender sender(stream.sender.get());
   const double payload_share =
       static_cast<double>(link.payload_bytes()) / static_cast<double>(link.frame_bytes());

@@ -34,7 +34,7 @@ struct TrialOptions {
 /// One TCP stream from host 0 to host 1, as fast as it goes; the schedule begins after `settle`.
 /// `told` hears of every window as it ends.
 /// @throws RunError when interrupted (stop_requested) or the stream breaks.
-TrialResult try_schedule(Star& star, const LinkSpec& link, const ScheduleSpec& schedule,
+TrialResult try_schedule(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
                          const TrialOptions& options,
                          const std::function<void(const TrialWindow&)>& told = {});
 

@@ -65,6 +65,7 @@ Axes parse_axes(const Fields& fields) {
   axes.compressor = fields.text("compressor");
   axes.method = fields.text("method");
   axes.link = fields.text("link");
+  axes.topology = fields.text_or("topology", axes.topology);
   axes.pattern = fields.text("pattern");
   axes.rate = fields.positive_number("rate");
   axes.delay = fields.number_at_least("delay", 0);

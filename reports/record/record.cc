@@ -74,6 +74,7 @@ nlohmann::json point_json(const Point& point) {
             {"delay", point.axes.delay},
             {"ranks", point.axes.ranks},
             {"repeat", point.axes.repeat},
+            {"topology", point.axes.topology},
             {"pattern", point.axes.pattern}}},
           {"status", status_name(point.status)},
           {"reasons", point.reasons},

@@ -34,12 +34,13 @@ struct Header {
 
 /// Where a point lies in the sweep.
 struct Axes {
-  std::string compressor;  ///< the whole spec, `topk:memory=residual,ratio=0.01`
-  std::string method;      ///< the spec's name, `topk`; the baseline's is `none`
-  std::string link;        ///< the whole link spec, `rate=100mbit,delay=10ms`
-  std::string pattern;     ///< the exchange, `allgather-ring`
-  double rate = 0;         ///< bit/s, > 0
-  double delay = 0;        ///< s, one way
+  std::string compressor;         ///< the whole spec, `topk:memory=residual,ratio=0.01`
+  std::string method;             ///< the spec's name, `topk`; the baseline's is `none`
+  std::string link;               ///< the whole link spec, `rate=100mbit,delay=10ms`
+  std::string topology = "star";  ///< the network, `racks:racks=2`
+  std::string pattern;            ///< the exchange, `allgather-ring`
+  double rate = 0;                ///< bit/s, > 0
+  double delay = 0;               ///< s, one way
   int ranks = 1;
   int repeat = 0;
 };

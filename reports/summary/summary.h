@@ -45,11 +45,12 @@ struct Series {
   const Cell* at(double rate) const;
 };
 
-/// What may be compared: the same number of ranks, links that differ in their rate only.
+/// What may be compared: the same number of ranks and topology, links that differ in their rate
+/// only.
 struct Group {
   int ranks = 1;
   std::string link;            ///< the link spec without its rate; "" when the rate is all there is
-  std::string title;           ///< "4 ranks, delay=10ms"
+  std::string title;           ///< "4 ranks, racks, delay=10ms"
   std::vector<double> rates;   ///< ascending
   std::vector<Series> series;  ///< `none` first, then by label
   /// The fastest ok `none` at this rate; nothing when there is none.

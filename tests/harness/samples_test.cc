@@ -32,7 +32,7 @@ PointSamples good_point() {
   samples.checked_steps = 1;
   // Two ranks with messages of 1000 bytes; rank 1 computes longer, rank 0 waits for it.
   samples.answers = {{stepped(0.010, 0.021, 1000), stepped(0.030, 0.0008, 1000)}};
-  samples.wire_up = samples.wire_down = 2250;  // 1022 bytes and 66 of headers each, and some acks
+  samples.wire.sent = 2250;  // 1022 bytes and 66 of headers each, and some acks
   return samples;
 }
 
@@ -99,16 +99,14 @@ TEST(Doubts, EachSignIsNamed) {
   EXPECT_NE(doubt([](auto& s) { s.answers[0][0]["late"] = 0.003; }).find("late"),
             std::string::npos);
   // Bytes that never crossed the links, as with a shared-memory shortcut.
-  EXPECT_NE(doubt([](auto& s) { s.wire_up = s.wire_down = 1000; }).find("astray"),
-            std::string::npos);
+  EXPECT_NE(doubt([](auto& s) { s.wire.sent = 1000; }).find("astray"), std::string::npos);
   // Bytes that crossed them twice.
-  EXPECT_NE(doubt([](auto& s) { s.wire_up = s.wire_down = 20000; }).find("twice"),
-            std::string::npos);
+  EXPECT_NE(doubt([](auto& s) { s.wire.sent = 20000; }).find("twice"), std::string::npos);
   EXPECT_NE(doubt([](auto& s) {
               s.answers[0][0]["sent_bytes"] = 1e6;
               s.answers[0][0]["sent_frames"] = 700;
-              s.wire_up = 1060000;
-              s.wire_down = 900000;
+              s.wire.sent = 1060000;
+              s.wire.switches = {{"spine", 2000000, 1990000}, {"rack1", 1060000, 900000}};
             }).find("dropped"),
             std::string::npos);
 }
@@ -120,14 +118,14 @@ TEST(Doubts, ALinkThatLosesFramesMay) {
   lossy.goodput_ratio = 0;
   lossy.answers[0][0]["sent_bytes"] = 1e6;
   lossy.answers[0][0]["sent_frames"] = 700;
-  lossy.wire_up = 2000000;
-  lossy.wire_down = 1000000;
+  lossy.wire.sent = 2000000;
+  lossy.wire.switches = {{"switch", 2000000, 1000000}};
   EXPECT_TRUE(doubts_about(lossy).empty());
   lossy.lossless = true;
   EXPECT_EQ(doubts_about(lossy).size(), 2U);
   // But what never crossed it did not.
   lossy.lossless = false;
-  lossy.wire_up = 10000;
+  lossy.wire.sent = 10000;
   EXPECT_EQ(doubts_about(lossy).size(), 1U);
 }
 

@@ -52,16 +52,16 @@ sockaddr_in bind_to(const FileDescriptor& socket, const std::string& ip) {
 
 class Train {
  public:
-  Train(const Star& star, int from, int to, const TrainOptions& options) : options_(options) {
+  Train(const Network& network, int from, int to, const TrainOptions& options) : options_(options) {
     static std::uint32_t trains = 0;
     train_ = ++trains;
     const auto make = [](FileDescriptor& made) {
       made = FileDescriptor(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     };
-    star.host(from).inside([&] { make(sender_); });
-    star.host(to).inside([&] { make(receiver_); });
-    const sockaddr_in here = bind_to(sender_, star.data_address(from));
-    const sockaddr_in there = bind_to(receiver_, star.data_address(to));
+    network.host(from).inside([&] { make(sender_); });
+    network.host(to).inside([&] { make(receiver_); });
+    const sockaddr_in here = bind_to(sender_, network.data_address(from));
+    const sockaddr_in there = bind_to(receiver_, network.data_address(to));
     const auto connect_to = [](const FileDescriptor& one, const sockaddr_in& other) {
       if (connect(one.get(), reinterpret_cast<const sockaddr*>(&other), sizeof(other)) != 0)
         throw SystemError("connect a datagram socket");
@@ -164,10 +164,11 @@ class Train {
 
 }  // namespace
 
-std::vector<Arrival> send_train(const Star& star, int from, int to, const TrainOptions& options) {
+std::vector<Arrival> send_train(const Network& network, int from, int to,
+                                const TrainOptions& options) {
   if (options.bytes < static_cast<int>(sizeof(Header)))
     throw RunError("a datagram of the train has at least 16 bytes");
-  return Train(star, from, to, options).run();
+  return Train(network, from, to, options).run();
 }
 
 }  // namespace thinpipe

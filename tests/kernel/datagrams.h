@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "netem/star.h"
+#include "netem/network.h"
 
 namespace thinpipe {
 
@@ -25,8 +25,8 @@ struct Arrival {
   double delay() const { return arrived - sent; }
 };
 
-/// Sends a train over the star's data links and returns the arrivals in their order. Both hosts
+/// Sends a train over the network's data links and returns the arrivals in their order. Both hosts
 /// know each other's link addresses before it starts.
-std::vector<Arrival> send_train(const Star& star, int from, int to, const TrainOptions& options);
+std::vector<Arrival> send_train(const Network& network, int from, int to, const TrainOptions& options);
 
 }  // namespace thinpipe

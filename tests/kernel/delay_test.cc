@@ -32,10 +32,10 @@ TEST(Delay, IsWhatWasSet) {
 
 TEST(Delay, RoundTripTakesItTwice) {
   const auto sums = in_sandbox([] {
-    Star star(2);
-    set_links(star, "delay=20ms");
-    const std::vector<double> there = delays_of(send_train(star, 0, 1, train_of(50, 2e-3)));
-    const std::vector<double> back = delays_of(send_train(star, 1, 0, train_of(50, 2e-3)));
+    Network network(2);
+    set_links(network, "delay=20ms");
+    const std::vector<double> there = delays_of(send_train(network, 0, 1, train_of(50, 2e-3)));
+    const std::vector<double> back = delays_of(send_train(network, 1, 0, train_of(50, 2e-3)));
     return std::vector<double>{median(there) + median(back)};
   });
   note("there and back", sums[0] * 1e3, "ms");
@@ -98,11 +98,11 @@ TEST(Jitter, ParetoHasATail) {
 // What is set later leaves nothing of what was set before.
 TEST(Delay, IsForgottenWhenTheLinkChanges) {
   const auto medians = in_sandbox([] {
-    Star star(2);
+    Network network(2);
     std::vector<double> found;
     for (const char* link : {"delay=20ms,jitter=5ms", "delay=5ms", "rate=50mbit"}) {
-      set_links(star, link);
-      const auto delays = delays_of(send_train(star, 0, 1, train_of(100, 2e-3)));
+      set_links(network, link);
+      const auto delays = delays_of(send_train(network, 0, 1, train_of(100, 2e-3)));
       found.insert(found.end(), {median(delays), deviation(delays, 0.05)});
     }
     return found;

@@ -13,10 +13,10 @@ namespace {
 TEST(Rate, TcpGetsItsShare) {
   for (const char* rate : {"rate=10mbit", "rate=50mbit,burst=32kb"}) {
     const auto check = in_sandbox([&]() -> std::vector<double> {
-      Star star(2);
+      Network network(2);
       VerifyOptions quick;
       quick.seconds = 1;
-      const LinkCheck found = verify_link(star, parse_link_spec(rate), quick);
+      const LinkCheck found = verify_link(network, parse_link_spec(rate), quick);
       return {found.goodput, found.ceiling, found.wire_ratio};
     });
     note(std::string(rate) + " delivers", check[0] / 1e6, "Mbit/s");

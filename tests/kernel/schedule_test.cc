@@ -14,8 +14,8 @@ namespace {
 TEST(Schedule, ChangesTheRateWhenItIsDue) {
   constexpr double kFrameBits = 1042 * 8, kFirst = 4e6, kThen = 1e6, kChange = 0.5;
   const auto gaps = in_sandbox([] {
-    Star star(2);
-    SchedulePlayer player(star, parse_link_spec("rate=4mbit,burst=3000"),
+    Network network(2);
+    SchedulePlayer player(network, parse_link_spec("rate=4mbit,burst=3000"),
                           parse_schedule("steps:0s=100%,500ms=25%"));
     TrainOptions train;
     train.count = 300;
@@ -24,7 +24,7 @@ TEST(Schedule, ChangesTheRateWhenItIsDue) {
     const auto wall = std::chrono::system_clock::now().time_since_epoch();
     player.start();
     const double begin = std::chrono::duration<double>(wall).count();
-    const std::vector<Arrival> arrivals = send_train(star, 0, 1, train);
+    const std::vector<Arrival> arrivals = send_train(network, 0, 1, train);
     player.stop();
     player.check();
     // Between the first and last arrival well before the change, and well after it.

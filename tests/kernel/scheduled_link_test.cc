@@ -19,13 +19,13 @@ std::vector<std::vector<Arrival>> trains_under(const std::string& link, const st
   TrainOptions train;
   train.spacing = 2e-3;
   const std::vector<double> figures = in_sandbox([&] {
-    Star star(2);
-    SchedulePlayer player(star, parse_link_spec(link), parse_schedule(schedule));
+    Network network(2);
+    SchedulePlayer player(network, parse_link_spec(link), parse_schedule(schedule));
     player.start();
     std::vector<double> all;
     for (const double moment : moments) {
       while (player.now() < moment) usleep(1000);
-      const std::vector<double> one = to_figures(send_train(star, 0, 1, train));
+      const std::vector<double> one = to_figures(send_train(network, 0, 1, train));
       all.push_back(static_cast<double>(one.size()));
       all.insert(all.end(), one.begin(), one.end());
     }

@@ -55,13 +55,12 @@ TEST(Shaper, EachSpacesFramesByTheirLength) {
 // 0 to 1 crosses 0's way up, 1 to 0 crosses its way down.
 TEST(Asymmetry, EachDirectionHasItsOwnDelay) {
   const auto delays = in_sandbox([] {
-    Star star(2);
-    star.set_links(
-        {parse_link_spec("up.delay=10ms,down.delay=30ms"), parse_link_spec("rate=100mbit")});
+    Network network(2, parse_topology("star:host0=(up.delay=10ms,down.delay=30ms)"));
+    network.set_links(parse_link_spec("rate=100mbit"));
     TrainOptions train;
     train.count = 50;
-    return std::vector<double>{median(delays_of(send_train(star, 0, 1, train))),
-                               median(delays_of(send_train(star, 1, 0, train)))};
+    return std::vector<double>{median(delays_of(send_train(network, 0, 1, train))),
+                               median(delays_of(send_train(network, 1, 0, train)))};
   });
   note("up", delays[0] * 1e3, "ms");
   note("down", delays[1] * 1e3, "ms");
@@ -75,13 +74,13 @@ TEST(Presets, AreTakenByTheKernel) {
   for (const LinkPreset& preset : link_presets()) {
     const LinkSpec link = parse_link_spec(preset.name);
     const auto found = in_sandbox([&] {
-      Star star(2);
-      star.set_links(link);
+      Network network(2);
+      network.set_links(link);
       TrainOptions train;
       train.count = 20;
       train.spacing = 5e-3;
       train.linger = 0.4;  // more than the way to a satellite and back to the ground
-      return std::vector<double>{median(delays_of(send_train(star, 0, 1, train)))};
+      return std::vector<double>{median(delays_of(send_train(network, 0, 1, train)))};
     });
     note(preset.name, found[0] * 1e3, "ms");
     EXPECT_GT(found[0], 0.5 * link.delay()) << preset.name;

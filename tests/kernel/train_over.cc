@@ -13,7 +13,9 @@ constexpr std::size_t kFigures = 4;  // of an arrival
 
 }  // namespace
 
-void set_links(Star& star, const std::string& link) { star.set_links(parse_link_spec(link)); }
+void set_links(Network& network, const std::string& link) {
+  network.set_links(parse_link_spec(link));
+}
 
 std::vector<double> to_figures(const std::vector<Arrival>& arrivals) {
   std::vector<double> figures;
@@ -33,9 +35,9 @@ std::vector<Arrival> to_arrivals(const std::vector<double>& figures) {
 
 std::vector<Arrival> train_over(const std::string& link, const TrainOptions& options) {
   return to_arrivals(in_sandbox([&] {
-    Star star(2);
-    set_links(star, link);
-    return to_figures(send_train(star, 0, 1, options));
+    Network network(2);
+    set_links(network, link);
+    return to_figures(send_train(network, 0, 1, options));
   }));
 }
 

@@ -8,11 +8,11 @@
 
 namespace thinpipe {
 
-/// From host 0 to host 1 of a star of two whose links are set to `link`.
+/// From host 0 to host 1 of a network of two whose links are set to `link`.
 std::vector<Arrival> train_over(const std::string& link, const TrainOptions& options);
 
-/// For use inside a sandbox: sets the star's links from text.
-void set_links(Star& star, const std::string& link);
+/// For use inside a sandbox: sets the network's links from text.
+void set_links(Network& network, const std::string& link);
 
 /// Arrivals as figures, to be handed out of a sandbox, and back.
 std::vector<double> to_figures(const std::vector<Arrival>& arrivals);

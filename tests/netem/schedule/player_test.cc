@@ -15,8 +15,8 @@ void require(bool condition, const std::string& what) {
 
 TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
   EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Star star(2);
-              SchedulePlayer player(star, parse_link_spec("rate=10mbit"),
+              Network network(2);
+              SchedulePlayer player(network, parse_link_spec("rate=10mbit"),
                                     parse_schedule("outage:first=0s,lasts=1000s"));
               player.start();
               const double begin = player.now();
@@ -32,8 +32,8 @@ TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
 
 TEST(SchedulePlayer, SharesAreOfEachDirectionsOwn) {
   EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Star star(1);
-              const SchedulePlayer player(star, parse_link_spec("up.rate=10mbit,down.rate=40mbit"),
+              Network network(1);
+              const SchedulePlayer player(network, parse_link_spec("up.rate=10mbit,down.rate=40mbit"),
                                           parse_schedule("steps:0s=100%,1s=50%"));
               const LinkMean mean = player.mean(0, 2);
               require(mean.up_rate == 7.5e6 && mean.down_rate == 30e6, "rates");
@@ -46,8 +46,8 @@ TEST(SchedulePlayer, RefusesLinksThatItWouldChangeInOtherWays) {
   for (const char* link : {"rate=10mbit,place=switch", "rate=10mbit,overhead=24",
                            "rate=10mbit,shaper=netem", "delay=10ms"})
     EXPECT_EQ(run_in_sandbox([&](const Sandbox&) {
-                Star star(1);
-                const SchedulePlayer player(star, parse_link_spec(link),
+                Network network(1);
+                const SchedulePlayer player(network, parse_link_spec(link),
                                             parse_schedule("outage:first=1s,lasts=1s"));
                 return 0;
               }),

@@ -1,0 +1,107 @@
+#include "harness/commands/net_topology.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "harness/commands/output.h"
+#include "harness/commands/topology_options.h"
+#include "netem/probe.h"
+#include "netem/sandbox.h"
+#include "netem/topology/drawing.h"
+#include "netem/verify_topology.h"
+
+namespace thinpipe {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+bool holds(const ProbeCheck& check, double tolerance) {
+  return std::fabs(check.deviation()) <= tolerance;
+}
+
+std::string flows_in_words(const Topology& topology, const LinkProbe& probe) {
+  const auto name = [&](int host) { return topology.hosts[static_cast<std::size_t>(host)].name; };
+  const std::string first = name(probe.flows[0].from) + " to " + name(probe.flows[0].to);
+  const std::size_t more = probe.flows.size() - 1;
+  return more == 0 ? first : fmt::format("{} and {} more flow{}", first, more, more > 1 ? "s" : "");
+}
+
+std::string to_text(const Topology& topology, const ProbeCheck& check, double tolerance) {
+  std::string text = fmt::format(
+      "{} {} ({}): {} within {:.2f} %\n"
+      "  goodput     {} of {} by {}\n",
+      check.link, check.probe.hop.up ? "up" : "down",
+      link_in_words(topology.link(check.probe.hop.link)),
+      holds(check, tolerance) ? "holds," : "DOES NOT HOLD, not",
+      100 * (holds(check, tolerance) ? std::fabs(check.deviation()) : tolerance),
+      format_rate(check.goodput), format_rate(check.probe.goodput),
+      flows_in_words(topology, check.probe));
+  if (!check.probe.fills) text += "              which is all the hosts can send over it\n";
+  text += fmt::format("  round trip  {}", format_time(check.round_trip));
+  if (check.round_trip_set > 0)
+    text += fmt::format("; {} of it are the links'", format_time(check.round_trip_set));
+  return text + "\n";
+}
+
+json to_json(const ProbeCheck& check, double tolerance) {
+  json flows = json::array();
+  for (const Flow& flow : check.probe.flows) flows.push_back({flow.from, flow.to});
+  return {{"link", check.link},
+          {"direction", check.probe.hop.up ? "up" : "down"},
+          {"spec", check.spec},
+          {"flows", flows},
+          {"filled", check.probe.fills},
+          {"goodput", check.goodput},
+          {"ceiling", check.probe.goodput},
+          {"deviation", check.deviation()},
+          {"round_trip", check.round_trip},
+          {"round_trip_set", check.round_trip_set},
+          {"holds", holds(check, tolerance)}};
+}
+
+}  // namespace
+
+int verify_network(const Arguments& arguments) {
+  const TopologySpec spec = parse_topology(arguments.text("topology"));
+  const int hosts = hosts_of(arguments, spec);
+  std::vector<LinkSpec> links;
+  for (const std::string& text : arguments.texts("link"))
+    for (const LinkSpec& link : expand_link_specs(text)) links.push_back(link);
+  for (const LinkSpec& link : links) require_kernel_features(links_as_set(spec.plan(hosts, link)));
+  TopologyCheckOptions options;
+  options.seconds = arguments.real("seconds");
+  const double tolerance = arguments.real("tolerance") / 100;
+  return run_in_sandbox([&](const Sandbox&) {
+    Network network(hosts, spec);
+    json all = json::array();
+    bool hold = true;
+    for (const LinkSpec& link : links) {
+      const std::vector<ProbeCheck> checks = verify_topology(network, link, options);
+      if (checks.empty())
+        throw InputError(fmt::format("topology '{}' with link '{}': no link has a rate to verify",
+                                     spec.to_string(), link.to_string()));
+      json found = json::array();
+      std::string text =
+          fmt::format("{}, {} hosts, link {}\n", spec.to_string(), hosts, link.to_string());
+      for (const ProbeCheck& check : checks) {
+        hold = hold && holds(check, tolerance);
+        found.push_back(to_json(check, tolerance));
+        text += to_text(network.topology(), check, tolerance);
+      }
+      if (!arguments.flag("json")) write_stdout(text);
+      all.push_back({{"topology", spec.to_string()},
+                     {"hosts", hosts},
+                     {"link", link.to_string()},
+                     {"probes", found}});
+    }
+    if (arguments.flag("json")) write_stdout(all.dump(2) + "\n");
+    return static_cast<int>(hold ? kExitGood : kExitFailed);
+  });
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,59 @@
+#include "harness/commands/topology_options.h"
+
+#include <fmt/format.h>
+
+#include "netem/topology/kinds.h"
+
+namespace thinpipe {
+
+OptionInfo topology_option() {
+  std::vector<std::string> names;
+  for (const TopologyKind& kind : topology_kinds()) names.emplace_back(kind.name);
+  return {.name = "topology",
+          .value_name = "SPEC",
+          .type = OptionInfo::Type::kText,
+          .default_value = "star",
+          .help =
+              "star, racks, wan or ps with settings, such as"
+              " racks:racks=2,host3=(rate=10mbit), or the path of a file",
+          .suggestions = names};
+}
+
+OptionInfo hosts_option() {
+  return {.name = "ranks",
+          .letter = 'n',
+          .value_name = "N",
+          .type = OptionInfo::Type::kInteger,
+          .default_value = "4",
+          .help = "hosts of the topology; a file places its own number",
+          .minimum = 1,
+          .maximum = 1000};
+}
+
+int hosts_of(const Arguments& arguments, const TopologySpec& spec) {
+  return spec.fixed_hosts() > 0 && !arguments.given("ranks")
+             ? spec.fixed_hosts()
+             : static_cast<int>(arguments.integer("ranks"));
+}
+
+std::string topology_help() {
+  std::string text;
+  for (const TopologyKind& kind : topology_kinds()) {
+    text += fmt::format("`{}`: {}. Settings:", kind.name, kind.help);
+    for (const auto* settings : {&kind.values, &kind.links})
+      for (const TopologySetting& setting : *settings)
+        text += fmt::format(" `{}`{}, {};", setting.name,
+                            *setting.default_value == '\0'
+                                ? std::string()
+                                : fmt::format(" ({})", setting.default_value),
+                            setting.help);
+    text.back() = '.';
+    text += "\n\n";
+  }
+  return text +
+         "`host3=(rate=10mbit)` changes the link of one host, `host4-7=(rate=0.1x)` that of some,"
+         " `rack1=(...)` an uplink, `site0-site2=(...)` the link between two sites; 0.1x is a tenth"
+         " of --link. docs/topologies.md describes them and the file.";
+}
+
+}  // namespace thinpipe

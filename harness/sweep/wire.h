@@ -1,0 +1,39 @@
+// What the links of the network counted while ranks exchanged.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "netem/network.h"
+
+namespace thinpipe {
+
+/// Bytes that came into a switch and that left it, over all its links.
+struct ThroughSwitch {
+  std::string name;
+  std::uint64_t in = 0, out = 0;
+};
+
+/// Bytes as the qdiscs count Ethernet frames.
+struct WireCount {
+  std::uint64_t sent = 0;   ///< by all hosts, on their own links
+  std::uint64_t drops = 0;  ///< frames, on all links
+  std::vector<ThroughSwitch> switches;
+  struct OnTrunk {
+    std::string name;
+    std::uint64_t up = 0, down = 0, drops = 0;
+  };
+  std::vector<OnTrunk> trunks;
+};
+
+WireCount count_wire(const Network& network);
+
+/// What was counted from `before` to `after`.
+WireCount between(const WireCount& before, WireCount after);
+
+/// The `trunks` of docs/records.md.
+nlohmann::json trunks_json(const WireCount& count);
+
+}  // namespace thinpipe

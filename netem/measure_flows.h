@@ -1,0 +1,31 @@
+// What TCP flows get when they run at once, and what a datagram's round trip takes: traffic of our
+// own between the hosts of an emulated network.
+#pragma once
+
+#include <vector>
+
+#include "netem/network.h"
+#include "netem/topology/flows.h"
+
+namespace thinpipe {
+
+struct FlowOptions {
+  double settle = 0.5;  ///< s before anything is measured: slow start, and the buckets' credit
+  double seconds = 1;   ///< measured
+};
+
+struct FlowFigures {
+  double goodput = 0;  ///< bit/s of payload that arrived while it was measured
+  double payload = 0;  ///< bytes that arrived in all, from the first to the last
+};
+
+/// All flows start and end together; afterwards nothing is on its way. From within a sandbox.
+/// @throws RunError when a connection cannot be made or breaks, or a stop was asked for.
+std::vector<FlowFigures> measure_flows(const Network& network, const std::vector<Flow>& flows,
+                                       const FlowOptions& options);
+
+/// Median round trip of 64-byte datagrams, in s, between two hosts while nothing else is sent.
+/// @throws RunError when more than half of them are lost.
+double measure_round_trip(const Network& network, const Flow& flow, int count);
+
+}  // namespace thinpipe

@@ -1,0 +1,174 @@
+#include "netem/network.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "netem/sysctl.h"
+#include "netem/topology/flows.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr const char* kData = "thin0";
+constexpr const char* kControl = "ctl0";
+constexpr const char* kControlBridge = "control";
+constexpr int kMostHosts = 1000;  // the control bridge has at most 1023 ports
+
+std::string data_port(int host) { return fmt::format("data{}", host); }
+std::string control_port(int host) { return fmt::format("ctl{}", host); }
+std::string trunk_port(int trunk) { return fmt::format("trunk{}", trunk); }
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+// Host numbers from 1 within a /16; their third byte stays below 5.
+std::string address(int network, int number) {
+  return fmt::format("198.{}.{}.{}", network, number / 250, 1 + number % 250);
+}
+
+std::string switch_address(int index) { return fmt::format("198.18.255.{}", index + 1); }
+
+// What TCP has on its way when it fills the path: a round trip of its rate, and the queues.
+double window_of(const PathFigures& there, const PathFigures& back) {
+  const double round_trip = there.delay + back.delay;
+  if (round_trip == 0) return 0;
+  return std::max(there.rate, back.rate) / 8 * round_trip + there.queue + back.queue;
+}
+
+Topology first_plan(const TopologySpec& spec, int hosts) {
+  if (hosts < 1 || hosts > kMostHosts)
+    throw InputError(fmt::format("{} hosts: 1 to {} are possible", hosts, kMostHosts));
+  // Only its shape matters yet; multiples of a link need one with a rate.
+  Topology plan = spec.plan(hosts, parse_link_spec("rate=1mbit"));
+  for (TopologyHost& host : plan.hosts) host.link = {};
+  for (Trunk& trunk : plan.trunks) trunk.link = {};
+  return plan;
+}
+
+}  // namespace
+
+std::string Network::data_address(int index) const { return address(18, index); }
+std::string Network::control_address(int index) const { return address(19, index + 1); }
+
+Network::Network(int hosts, TopologySpec spec)
+    : spec_(std::move(spec)), topology_(first_plan(spec_, hosts)), routes_(topology_) {
+  control_.set_up("lo");
+  control_.add_bridge(kControlBridge);
+  control_.set_up(kControlBridge);
+  control_.add_address(kControlBridge, address(19, 0) + "/16");
+  for (int i = 0; i < static_cast<int>(topology_.switches.size()); ++i) add_switch(i);
+  for (int i = 0; i < hosts; ++i) add_host(i);
+  for (int i = 0; i < static_cast<int>(topology_.trunks.size()); ++i) add_trunk(i);
+  add_routes();
+  for (int i = 0; i < topology_.links(); ++i) links_[at(i)].set(LinkSpec{}, kManySegments);
+}
+
+Network::~Network() {
+  try {
+    for (int i = 0; i < size(); ++i) control_.delete_link(control_port(i));
+    control_.delete_link(kControlBridge);
+  } catch (const RunError&) {
+    // The sandbox takes it with it.
+  }
+}
+
+void Network::add_switch(int index) {
+  const Host& one = switches_.emplace_back(topology_.switches[at(index)]);
+  one.inside([&] {
+    forward_packets();
+    Netlink& netlink = *switch_netlinks_.emplace_back(std::make_unique<Netlink>());
+    netlink.set_up("lo");
+    netlink.add_address("lo", switch_address(index) + "/32");
+  });
+}
+
+void Network::add_host(int index) {
+  const TopologyHost& planned = topology_.hosts[at(index)];
+  const Host& host = hosts_.emplace_back(planned.name);
+  const std::string port = data_port(index), gateway = switch_address(planned.at);
+  Netlink& above = *switch_netlinks_[at(planned.at)];
+  control_.add_veth(control_port(index), kControl, host.network_namespace());
+  control_.enslave(control_port(index), kControlBridge);
+  control_.set_up(control_port(index));
+  above.add_veth(port, kData, host.network_namespace());
+  above.set_up(port);
+  host.inside([&] {
+    sysctls_ = tune_tcp();
+    Netlink& netlink = *host_netlinks_.emplace_back(std::make_unique<Netlink>());
+    netlink.add_address(kData, data_address(index) + "/16", false);
+    netlink.add_address(kControl, control_address(index) + "/16");
+    for (const char* interface : {"lo", kData, kControl}) netlink.set_up(interface);
+    netlink.add_neighbour(kData, gateway, above.hardware_address(port));
+    netlink.add_route(kDataNetwork, kData, gateway);
+    above.add_neighbour(port, data_address(index), netlink.hardware_address(kData));
+    links_.emplace_back(LinkEnd{&netlink, kData}, LinkEnd{&above, port}, index);
+  });
+  above.add_route(data_address(index) + "/32", port);
+}
+
+void Network::add_trunk(int index) {
+  const Trunk& trunk = topology_.trunks[at(index)];
+  Netlink& a = *switch_netlinks_[at(trunk.a)];
+  Netlink& b = *switch_netlinks_[at(trunk.b)];
+  const std::string port = trunk_port(index);
+  a.add_veth(port, port, switches_[at(trunk.b)].network_namespace());
+  a.set_up(port);
+  b.set_up(port);
+  a.add_neighbour(port, switch_address(trunk.b), b.hardware_address(port));
+  b.add_neighbour(port, switch_address(trunk.a), a.hardware_address(port));
+  links_.emplace_back(LinkEnd{&a, port}, LinkEnd{&b, port}, size() + index);
+}
+
+void Network::add_routes() {
+  const int switches = static_cast<int>(topology_.switches.size());
+  for (int from = 0; from < switches; ++from)
+    for (int to = 0; to < switches; ++to) {
+      if (from == to) continue;
+      const int index = routes_.next_trunk(from, to);
+      const Trunk& trunk = topology_.trunks[at(index)];
+      const std::string gateway = switch_address(trunk.a == from ? trunk.b : trunk.a);
+      Netlink& netlink = *switch_netlinks_[at(from)];
+      netlink.add_route(switch_address(to) + "/32", trunk_port(index), gateway);
+      for (int host = 0; host < size(); ++host)
+        if (topology_.hosts[at(host)].at == to)
+          netlink.add_route(data_address(host) + "/32", trunk_port(index), gateway);
+    }
+}
+
+void Network::set_links(const LinkSpec& link) {
+  topology_ = spec_.plan(size(), link);
+  const std::vector<LinkSpec> links = links_as_set(topology_);
+  // What one host sends as one large packet reaches other links' qdiscs so: one link that needs
+  // single frames needs them of all.
+  const bool single = std::any_of(links.begin(), links.end(),
+                                  [](const LinkSpec& one) { return one.needs_single_frames(); });
+  set_tcp_buffers();
+  for (std::size_t i = 0; i < links.size(); ++i)
+    links_[i].set(links[i], single ? kSingleFrames : kManySegments);
+}
+
+// TCP fills a long path only with a window of a round trip and the queues on it. Buffers are never
+// made smaller: what a connection has been given it keeps.
+void Network::set_tcp_buffers() {
+  double window = 0;
+  for (int from = 0; from < size(); ++from)
+    for (int to = 0; to < from; ++to)
+      window = std::max(window, window_of(figures_of(topology_, routes_.path(from, to)),
+                                          figures_of(topology_, routes_.path(to, from))));
+  if (window <= tcp_window_) return;
+  tcp_window_ = window;
+  for (const Host& host : hosts_) host.inside([&] { widen_tcp_buffers(window, sysctls_); });
+}
+
+LinkCounters Network::counters(int link) const { return links_[at(link)].counters(); }
+
+std::string Network::enter_table() const {
+  std::string table;
+  for (int i = 0; i < size(); ++i)
+    table += fmt::format("{}{}={}:{}", i > 0 ? ";" : "", control_address(i), host(i).network_path(),
+                         host(i).uts_path());
+  return table;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,82 @@
+// An emulated network: hosts, switches and the links of a topology, as network namespaces.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "netem/host.h"
+#include "netem/netlink.h"
+#include "netem/shaped_link.h"
+#include "netem/topology/routes.h"
+#include "netem/topology/spec.h"
+
+namespace thinpipe {
+
+/// Lives in a sandbox and ends with it.
+///
+///   data:    host i, interface thin0, 198.18.0.(i+1)/16, over its switch to every other host
+///   control: host i, interface ctl0,  198.19.0.(i+2)/16, not throttled, on a bridge in the
+///            sandbox's first namespace, which is 198.19.0.1
+///
+/// Every switch is a namespace that forwards between the veth pairs of its links (198.18.255.(j+1),
+/// by which it answers traceroute); Routes says which way. Forwarding rather than bridging, because
+/// sites that are all joined to each other make loops, and because then a host's only neighbour is
+/// its switch: hardware addresses are set once and no ARP crosses a measured link. A host's shaper
+/// sits at the sender, where a full bucket pushes back on TCP instead of dropping, and at the
+/// switch port, where several senders meet (tail drop); docs/links.md says where the rest of a link
+/// is placed.
+class Network {
+ public:
+  /// A star by default.
+  /// @throws InputError when the topology cannot be made of so many hosts.
+  explicit Network(int hosts, TopologySpec spec = {});
+  ~Network();  ///< what is in the sandbox's own namespace goes, so that another can be made
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
+  int size() const { return static_cast<int>(hosts_.size()); }
+  const Host& host(int index) const { return hosts_[static_cast<std::size_t>(index)]; }
+  const Host& switch_at(int index) const { return switches_[static_cast<std::size_t>(index)]; }
+  std::string data_address(int index) const;
+  std::string control_address(int index) const;
+  static constexpr const char* kDataNetwork = "198.18.0.0/16";
+  static constexpr const char* kControlNetwork = "198.19.0.0/16";
+
+  /// Sets every link of the topology anew, with `link` as TopologySpec::plan() has it: what waits
+  /// in a queue is dropped, so call it between transfers. Buckets are full and counters 0
+  /// afterwards.
+  /// @throws InputError as plan() does; RunError when the kernel cannot do it (see
+  /// require_kernel_features) or did not take it.
+  void set_links(const LinkSpec& link);
+  /// What it is, as planned by the last set_links(). Before that no link is throttled.
+  const Topology& topology() const { return topology_; }
+  const Routes& routes() const { return routes_; }
+
+  /// Of a link as Topology numbers them: 0 to size()-1 are the hosts', then come the trunks.
+  LinkCounters counters(int link) const;
+
+  /// The value of THINPIPE_HOSTS that thinpipe-enter needs.
+  std::string enter_table() const;
+  const std::map<std::string, std::string>& sysctls() const { return sysctls_; }
+
+ private:
+  void add_switch(int index);
+  void add_host(int index);
+  void add_trunk(int index);
+  void add_routes();
+  void set_tcp_buffers();
+
+  TopologySpec spec_;
+  Topology topology_;
+  Routes routes_;
+  Netlink control_;
+  std::vector<Host> switches_, hosts_;
+  std::vector<std::unique_ptr<Netlink>> switch_netlinks_, host_netlinks_;
+  std::vector<ShapedLink> links_;
+  double tcp_window_ = 0;  // bytes that TCP's buffers were last widened to
+  std::map<std::string, std::string> sysctls_;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,56 @@
+// One link of an emulated network: two interfaces that face each other, and what slows them down.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "netem/link_spec.h"
+#include "netem/netlink.h"
+#include "netem/shaping.h"
+
+namespace thinpipe {
+
+/// What crossed a link, in bytes and frames as its qdiscs counted.
+struct LinkCounters {
+  QdiscCounters up;    ///< away from the lower end (a host): the qdisc of its interface
+  QdiscCounters down;  ///< towards it: the qdisc of the upper end (a switch's port)
+  /// Between the two, where the way up is impaired or shaped at the upper end: its IFB; else zeros.
+  QdiscCounters way_up;
+  std::uint64_t drops() const { return up.drops + way_up.drops + down.drops; }
+};
+
+/// An interface and the namespace it is in.
+struct LinkEnd {
+  Netlink* netlink = nullptr;  ///< outlives the link
+  std::string interface;
+};
+
+/// How many frames' worth the stack may hand over as one packet.
+inline constexpr std::uint32_t kManySegments = 65535;  ///< GSO_LEGACY_MAX_SIZE: not limited
+inline constexpr std::uint32_t kSingleFrames = 1;
+
+/// The one place where a LinkSpec meets interfaces.
+class ShapedLink {
+ public:
+  /// `up` of the spec is from `lower` to `upper`. `number` names its IFB and tells it apart from
+  /// others that share a seed.
+  ShapedLink(LinkEnd lower, LinkEnd upper, int number);
+
+  /// Sets both directions anew: what waits in a queue is dropped, buckets are full and counters 0
+  /// afterwards.
+  /// @throws RunError when the kernel did not take it.
+  void set(const LinkSpec& link, std::uint32_t segments);
+  LinkCounters counters() const;
+
+ private:
+  void set_frames(std::uint32_t mtu, std::uint32_t segments);
+  void set_way_up(const std::optional<Shaping>& shaping);
+
+  LinkEnd lower_, upper_;
+  std::uint64_t stream_;
+  std::string way_up_;       // the IFB's name
+  bool redirected_ = false;  // arrivals at the upper end pass it
+  std::uint32_t mtu_ = LinkSpec{}.mtu, segments_ = kManySegments;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,192 @@
+// The drawing as SVG: switches inside, hosts on a circle around them.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "netem/topology/drawing.h"
+#include "netem/topology/flows.h"
+#include "netem/topology/groups.h"
+#include "netem/topology/layout.h"
+
+namespace thinpipe {
+
+namespace {
+
+// All in pixels of the drawing's own coordinates.
+constexpr double kHostWidth = 62, kHostHeight = 24;
+constexpr double kMargin = 24, kTitleHeight = 46, kLegendRow = 22;
+constexpr double kLetter = 7.2;  // mean width of a letter at 13 px
+constexpr std::size_t kLongestTitle = 100;
+constexpr std::size_t kMostLabels = 15;  // trunks with a text of their own
+constexpr int kColours = 7;
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text)
+    result += c == '&'   ? "&amp;"
+              : c == '<' ? "&lt;"
+              : c == '>' ? "&gt;"
+              : c == '"' ? "&quot;"
+                         : std::string(1, c);
+  return result;
+}
+
+double switch_width(const std::string& name) {
+  return std::max(46.0, static_cast<double>(name.size()) * kLetter + 20);
+}
+
+// 1.5 px at 1 Mbit/s and below, 1 px more for every tenfold.
+double thickness(const LinkSpec& link) {
+  const double rate = std::max(rate_of(link, true), rate_of(link, false));
+  return rate == 0 ? 1.5 : 1.5 + std::clamp(std::log10(rate / 1e6), 0.0, 5.0);
+}
+
+std::string style_of(const LinkSpec& link, int link_class) {
+  return fmt::format("class=\"l c{}\" stroke-width=\"{:.1f}\"{}", link_class % kColours,
+                     thickness(link), link.throttled() ? "" : " stroke-dasharray=\"2 4\"");
+}
+
+std::string line(const Spot& a, const Spot& b, const std::string& style, const std::string& title) {
+  return fmt::format(
+      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}><title>{}</title></line>\n",
+      a.x, a.y, b.x, b.y, style, escaped(title));
+}
+
+std::string box(const Spot& at, double width, double height, const char* style,
+                const std::string& text) {
+  return fmt::format(
+      "<g class=\"{}\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+      "rx=\"6\"/>"
+      "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
+      style, at.x - width / 2, at.y - height / 2, width, height, at.x, at.y + 4.5, escaped(text));
+}
+
+std::string host_box(const Spot& at, const TopologyHost& host) {
+  if (host.role.empty()) return box(at, kHostWidth, kHostHeight, "h", host.name);
+  return box(at, kHostWidth * 1.7, kHostHeight, "v", host.name + " " + host.role);
+}
+
+constexpr const char* kStyle = R"(<style>
+:root{--page:#fff;--ink:#1b1f24;--soft:#57606a;--box:#f7f8fa;--edge:#949ba4;--mark:#fbe3cf;
+--c0:#57606a;--c1:#0072b2;--c2:#d55e00;--c3:#00875f;--c4:#b0578f;--c5:#c58700;--c6:#7a2048}
+@media(prefers-color-scheme:dark){:root{--page:#14171b;--ink:#e6e9ed;--soft:#a2abb5;--box:#1c2025;
+--edge:#79818b;--mark:#4a3222;--c0:#a2abb5;--c1:#4aa8e8;--c2:#ff8a3d;--c3:#2fc596;--c4:#e08bc0;
+--c5:#f0b840;--c6:#e0708f}}
+.page{fill:var(--page)}
+text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;fill:var(--ink)}
+.h text,.v text,.w text,.t{text-anchor:middle}
+.h rect,.v rect{fill:var(--box);stroke:var(--edge)}
+.v rect{fill:var(--mark)}
+.w rect{fill:var(--ink)}
+.w text{fill:var(--page);font-weight:600}
+.t{font-size:12px;stroke:var(--page);stroke-width:4px;paint-order:stroke}
+.b{font-weight:600}
+.s{fill:var(--soft)}
+.l{stroke-linecap:round}
+.c0{stroke:var(--c0)}.c1{stroke:var(--c1)}.c2{stroke:var(--c2)}.c3{stroke:var(--c3)}
+.c4{stroke:var(--c4)}.c5{stroke:var(--c5)}.c6{stroke:var(--c6)}
+</style>
+)";
+
+// A file's statements make no title.
+std::string title_of(const Topology& topology) {
+  return topology.text.size() <= kLongestTitle
+             ? topology.text
+             : fmt::format("{} hosts, {} switches, {} links", topology.hosts.size(),
+                           topology.switches.size(), topology.links());
+}
+
+std::string links_of(const Topology& topology, const Layout& layout, const LinkClasses& classes) {
+  std::string svg, labels;
+  for (int i = 0; i < topology.links(); ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    const bool trunk = topology.is_trunk(i);
+    const Spot& a = trunk ? layout.switches[static_cast<std::size_t>(topology.trunk_of(i).a)]
+                          : layout.hosts[index];
+    const Spot& b = layout.switches[static_cast<std::size_t>(trunk ? topology.trunk_of(i).b
+                                                                   : topology.hosts[index].at)];
+    const std::string words = link_in_words(topology.link(i));
+    svg += line(a, b, style_of(topology.link(i), classes.class_of[index]),
+                topology.link_name(i) + ": " + words);
+    // Off the middle, where links of a mesh cross.
+    constexpr double kAlong = 0.42;
+    if (trunk && topology.trunks.size() <= kMostLabels)
+      labels += fmt::format("<text class=\"t\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
+                            a.x + kAlong * (b.x - a.x), a.y + kAlong * (b.y - a.y) + 4,
+                            escaped(words.substr(0, words.find(','))));
+  }
+  return svg + labels;
+}
+
+std::string legend(const LinkClasses& classes, double left, double top) {
+  std::string svg;
+  const auto counted = [](int count, const char* what) {
+    return count == 0 ? "" : fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  for (std::size_t i = 0; i < classes.classes.size(); ++i) {
+    const LinkClass& one = classes.classes[i];
+    const double y = top + kLegendRow * static_cast<double>(i);
+    svg += line({left, y - 4}, {left + 30, y - 4}, style_of(one.link, static_cast<int>(i)),
+                link_in_words(one.link));
+    const char* joint = one.hosts > 0 && one.trunks > 0 ? ", " : "";
+    svg +=
+        fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{} <tspan class=\"s\">{}{}{}</tspan></text>\n",
+                    left + 40, y, escaped(link_in_words(one.link)), counted(one.hosts, "host"),
+                    joint, counted(one.trunks, "switch link"));
+  }
+  return svg;
+}
+
+}  // namespace
+
+std::string draw_as_svg(const Topology& topology) {
+  const Layout layout = lay_out(topology);
+  const LinkClasses classes = link_classes(topology);
+  double left = 0, right = 0, top = 0, bottom = 0;
+  const auto cover = [&](const Spot& spot, double width, double height) {
+    left = std::min(left, spot.x - width / 2);
+    right = std::max(right, spot.x + width / 2);
+    top = std::min(top, spot.y - height / 2);
+    bottom = std::max(bottom, spot.y + height / 2);
+  };
+  for (const Spot& spot : layout.hosts) cover(spot, kHostWidth, kHostHeight);
+  for (std::size_t i = 0; i < layout.switches.size(); ++i)
+    cover(layout.switches[i], switch_width(topology.switches[i]), kSwitchHeight);
+  const std::string title = title_of(topology);
+  std::size_t letters = title.size();
+  for (const LinkClass& one : classes.classes)
+    letters = std::max(letters, link_in_words(one.link).size() + 36);
+  const double wanted = std::min(static_cast<double>(letters) * kLetter, 900.0);
+  if (right - left < wanted) {
+    const double more = (wanted - (right - left)) / 2;
+    left -= more;
+    right += more;
+  }
+  left -= kMargin;
+  top -= kMargin + kTitleHeight;
+  const double width = right + kMargin - left, legend_top = bottom + 2 * kMargin;
+  const double height = legend_top + kLegendRow * static_cast<double>(classes.classes.size()) - top;
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "viewBox=\"{2:.1f} {3:.1f} {0:.0f} {1:.0f}\" role=\"img\">\n<title>{4}</title>\n",
+      width, height, left, top, escaped(topology.text));
+  svg += kStyle;
+  svg += fmt::format(
+      "<rect class=\"page\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.0f}\" height=\"{:.0f}\"/>\n", left,
+      top, width, height);
+  svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"b\">{}</text>\n", left + kMargin,
+                     top + kMargin + 4, escaped(title));
+  svg += links_of(topology, layout, classes);
+  for (std::size_t i = 0; i < topology.switches.size(); ++i)
+    svg += box(layout.switches[i], switch_width(topology.switches[i]), kSwitchHeight, "w",
+               topology.switches[i]);
+  for (std::size_t i = 0; i < topology.hosts.size(); ++i)
+    svg += host_box(layout.hosts[i], topology.hosts[i]);
+  svg += legend(classes, left + kMargin, legend_top);
+  return svg + "</svg>\n";
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,234 @@
+// The drawing as text: a tree of switches and hosts, then what they can deliver.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "netem/topology/drawing.h"
+#include "netem/topology/flows.h"
+#include "netem/topology/groups.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr int kMostSingleHosts = 8;     // of a switch; more are drawn as runs
+constexpr int kMostForAllPairs = 64;    // hosts; 4032 flows
+constexpr std::size_t kMostWidth = 44;  // of the tree before the links' column
+
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string padded(const std::string& text, std::size_t columns) {
+  return text + std::string(columns - std::min(columns, width(text)), ' ');
+}
+
+// Lines of 80 columns, broken behind blanks and commas; all but the first begin at `indent`.
+std::string wrapped(const std::string& text, std::size_t indent) {
+  std::string result, line;
+  std::size_t start = 0;
+  while (start < text.size()) {
+    std::size_t end = text.find_first_of(" ,", start);
+    end = end == std::string::npos ? text.size() : end + 1;
+    const std::string word = text.substr(start, end - start);
+    if (width(line) + width(word) > kColumns && width(line) > indent) {
+      result += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+      line = std::string(indent, ' ');
+    }
+    line += word;
+    start = end;
+  }
+  return result + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
+struct Line {
+  std::string left, right;
+};
+
+class Tree {
+ public:
+  explicit Tree(const Topology& topology) : topology_(topology), whole_(is_tree(topology)) {}
+
+  std::string draw() {
+    if (whole_) {
+      grow(central_switch(topology_), -1, "", "");
+    } else {
+      for (int i = 0; i < static_cast<int>(topology_.switches.size()); ++i) grow(i, -1, "", "");
+    }
+    std::size_t column = 0;
+    for (const Line& line : lines_) column = std::max(column, width(line.left));
+    column = std::min(column, kMostWidth) + 2;
+    std::string text;
+    for (const Line& line : lines_)
+      text +=
+          wrapped(line.right.empty() ? line.left : padded(line.left, column) + line.right, column);
+    if (!whole_) text += "\n" + between();
+    return text;
+  }
+
+ private:
+  // The switch, its hosts and, in a tree, the switches behind it. `stem` goes before its own line,
+  // `indent` before those below.
+  void grow(int index, int from_trunk, const std::string& stem, const std::string& indent) {
+    const std::string& name = topology_.switches[static_cast<std::size_t>(index)];
+    lines_.push_back({"  " + stem + name, from_trunk < 0 ? "" : uplink(index, from_trunk)});
+    const std::vector<HostRun> runs = host_runs(topology_, index, kMostSingleHosts);
+    std::vector<int> trunks;
+    for (int i = 0; whole_ && i < static_cast<int>(topology_.trunks.size()); ++i) {
+      const Trunk& trunk = topology_.trunks[static_cast<std::size_t>(i)];
+      if (i != from_trunk && (trunk.a == index || trunk.b == index)) trunks.push_back(i);
+    }
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const bool last = i + 1 == runs.size() && trunks.empty();
+      const LinkSpec& link = topology_.hosts[static_cast<std::size_t>(runs[i].first)].link;
+      const std::string each =
+          runs[i].count() > 1 ? fmt::format("{} × ", runs[i].count()) : std::string();
+      lines_.push_back({"  " + indent + (last ? "└── " : "├── ") + run_name(topology_, runs[i]),
+                        each + link_in_words(link)});
+    }
+    for (std::size_t i = 0; i < trunks.size(); ++i) {
+      const bool last = i + 1 == trunks.size();
+      const Trunk& trunk = topology_.trunks[static_cast<std::size_t>(trunks[i])];
+      grow(trunk.a == index ? trunk.b : trunk.a, trunks[i], indent + (last ? "╚══ " : "╠══ "),
+           indent + (last ? "    " : "║   "));
+    }
+  }
+
+  // The link to the switch above and, where its hosts together are faster, by how much.
+  std::string uplink(int index, int trunk) const {
+    const LinkSpec& link = topology_.trunks[static_cast<std::size_t>(trunk)].link;
+    std::string text = link_in_words(link);
+    const bool up = topology_.trunks[static_cast<std::size_t>(trunk)].a == index;
+    double below = 0;
+    for (const TopologyHost& host : topology_.hosts)
+      if (host.at == index) below += rate_of(host.link, true);
+    const double above = rate_of(link, up);
+    if (above > 0 && below > above * 1.005)
+      text += fmt::format("  oversubscribed {:.3g}:1", below / above);
+    return text;
+  }
+
+  std::string between() const {
+    std::size_t longest = 0;
+    for (const std::string& name : topology_.switches) longest = std::max(longest, width(name));
+    std::string text;
+    for (const Trunk& trunk : topology_.trunks)
+      text += wrapped(
+          "  " + padded(topology_.switches[static_cast<std::size_t>(trunk.a)], longest) + " ═══ " +
+              padded(topology_.switches[static_cast<std::size_t>(trunk.b)], longest) + "  " +
+              link_in_words(trunk.link),
+          2 * longest + 9);
+    return text;
+  }
+
+  const Topology& topology_;
+  bool whole_;
+  std::vector<Line> lines_;
+};
+
+std::string counted(std::size_t count, const char* what, const char* plural) {
+  return fmt::format("{} {}", count, count == 1 ? what : plural);
+}
+
+std::string rate_in_words(double goodput) {
+  return goodput > 0 ? format_rate(goodput) : "unthrottled";
+}
+
+// Paths alike in round trip, goodput and the kind of link that limits them.
+struct PathClass {
+  int pairs = 0;
+  int narrowest = -1;
+  bool one_link = true;
+};
+
+std::string narrowest_in_words(const Topology& topology, const PathClass& paths) {
+  if (paths.narrowest < 0) return "nothing";
+  if (paths.one_link) return topology.link_name(paths.narrowest);
+  return topology.is_trunk(paths.narrowest) ? "the links between switches" : "the hosts' own links";
+}
+
+std::string pairs_table(const Topology& topology, const Routes& routes) {
+  const LinkClasses links = link_classes(topology);
+  std::map<std::tuple<double, double, bool, int>, PathClass> classes;  // fastest first
+  const int hosts = static_cast<int>(topology.hosts.size());
+  for (int from = 0; from < hosts; ++from)
+    for (int to = 0; to < hosts; ++to) {
+      if (from == to) continue;
+      const PathFigures there = figures_of(topology, routes.path(from, to));
+      const PathFigures back = figures_of(topology, routes.path(to, from));
+      const bool trunk = there.narrowest >= 0 && topology.is_trunk(there.narrowest);
+      const int link_class =
+          there.narrowest < 0 ? -1 : links.class_of[static_cast<std::size_t>(there.narrowest)];
+      const double rank =
+          there.narrowest < 0 ? -std::numeric_limits<double>::infinity() : -there.goodput;
+      PathClass& paths = classes[{there.delay + back.delay, rank, trunk, link_class}];
+      paths.one_link = paths.pairs == 0 || (paths.one_link && paths.narrowest == there.narrowest);
+      paths.narrowest = there.narrowest;
+      ++paths.pairs;
+    }
+  std::string text = "From one host to another, nobody else sending\n";
+  text += "   pairs   TCP at most    round trip   narrowest\n";
+  for (const auto& [key, paths] : classes) {
+    const auto& [round_trip, rank, trunk, link_class] = key;
+    text += fmt::format("  {:>6}   {:<12}   {:<10}   {}\n", paths.pairs,
+                        rate_in_words(paths.narrowest < 0 ? 0 : -rank),
+                        round_trip > 0 ? format_time(round_trip) : "-",
+                        narrowest_in_words(topology, paths));
+  }
+  return text;
+}
+
+double least_of(const Topology& topology, const std::vector<std::vector<Hop>>& flows) {
+  const std::vector<double> rates = fair_rates(topology, flows);
+  double least = 0;
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    if (rates[i] > 0 && (least == 0 || rates[i] < least)) least = rates[i];
+  return tcp_ceiling(least);
+}
+
+std::string together(const Topology& topology, const Routes& routes) {
+  const int hosts = static_cast<int>(topology.hosts.size());
+  std::vector<std::vector<Hop>> ring, all;
+  for (int from = 0; from < hosts; ++from) {
+    ring.push_back(routes.path(from, (from + 1) % hosts));
+    for (int to = 0; hosts <= kMostForAllPairs && to < hosts; ++to)
+      if (to != from) all.push_back(routes.path(from, to));
+  }
+  std::string text = "All hosts at once, links shared fairly: the slowest flow gets at most\n";
+  text += fmt::format("  {:<12}   in a ring, each to the next\n",
+                      rate_in_words(least_of(topology, ring)));
+  if (!all.empty())
+    text += fmt::format("  {:<12}   each to every other\n", rate_in_words(least_of(topology, all)));
+  return text;
+}
+
+}  // namespace
+
+std::string link_in_words(const LinkSpec& link) {
+  constexpr std::string_view kRate = "rate=";
+  std::string text = link.to_string();
+  if (text.starts_with(kRate)) text.erase(0, kRate.size());
+  std::string words;
+  for (const char c : text) words += c == ',' ? ", " : c == '=' ? " " : std::string(1, c);
+  return words;
+}
+
+std::string draw_as_text(const Topology& topology) {
+  std::string text = wrapped(topology.text, 2);
+  text += fmt::format("{}, {}, {}\n\n", counted(topology.hosts.size(), "host", "hosts"),
+                      counted(topology.switches.size(), "switch", "switches"),
+                      counted(static_cast<std::size_t>(topology.links()), "link", "links"));
+  text += Tree(topology).draw();
+  if (topology.hosts.size() < 2) return text;
+  const Routes routes(topology);
+  return text + "\n" + pairs_table(topology, routes) + "\n" + together(topology, routes);
+}
+
+}  // namespace thinpipe

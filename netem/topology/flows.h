@@ -1,0 +1,53 @@
+// What a network must deliver: the rate and the delay of a path, and the shares of flows that meet.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "netem/topology/routes.h"
+
+namespace thinpipe {
+
+/// bit/s on the wire of one direction; 0: not throttled.
+double rate_of(const LinkSpec& link, bool up);
+
+/// A link as it is between switches. Of a host's link, what is not given for `up` by itself (delay,
+/// loss and the like) happens once, on the way down, since a frame between two hosts goes up once
+/// and down once. A trunk it crosses in one direction only: there both directions have it.
+LinkSpec as_trunk(const LinkSpec& link);
+
+/// From one host to another.
+struct Flow {
+  int from = 0, to = 0;
+};
+
+/// A path on its own, nothing else on its links.
+struct PathFigures {
+  double rate = 0;         ///< bit/s on the wire of the narrowest link; 0: none is throttled
+  double goodput = 0;      ///< bit/s of payload that TCP can deliver at most; 0 likewise
+  double delay = 0;        ///< s, one way, without queues and transmission
+  double queue = 0;        ///< bytes that may wait on it
+  std::uint32_t mtu = 0;   ///< the least of its links
+  int narrowest = -1;      ///< link; the first of several; -1 when none is throttled
+  bool disturbed = false;  ///< frames may be lost, doubled, damaged or overtake each other
+};
+PathFigures figures_of(const Topology& topology, const std::vector<Hop>& path);
+
+/// The rate of each flow, in bit/s on the wire, when all send at once and share every link fairly
+/// (max-min fairness, by progressive filling: Bertsekas and Gallager, Data Networks, 6.5.2). 0 for
+/// a flow that no throttled link holds back.
+std::vector<double> fair_rates(const Topology& topology,
+                               const std::vector<std::vector<Hop>>& flows);
+
+/// bit/s of payload that every host can send at once to all others together, at most; 0 when no
+/// link is throttled. With more than 64 hosts: what the slowest path has.
+double exchange_goodput(const Topology& topology);
+/// The links as they are set, hosts' first (see as_trunk).
+std::vector<LinkSpec> links_as_set(const Topology& topology);
+/// Some link loses, doubles, damages or reorders frames.
+bool disturbs(const Topology& topology);
+
+/// The longest round trip between two hosts, in s, without queues and transmission.
+double longest_round_trip(const Topology& topology);
+
+}  // namespace thinpipe

@@ -1,0 +1,184 @@
+#include "netem/topology/kinds.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr int kMostGroups = 64;  // racks or sites: a full mesh of so many has 2016 links
+
+double number(const TopologySpec& spec, const char* name, double least, double most, bool whole) {
+  const std::string text = topology_value(spec, name);
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end || !(value >= least && value <= most) ||
+      (whole && value != std::floor(value)))
+    throw InputError(fmt::format("{}={}: a {}number from {} to {} is expected", name, text,
+                                 whole ? "whole " : "", least, most));
+  return value;
+}
+
+int count(const TopologySpec& spec, const char* name, int least) {
+  return static_cast<int>(number(spec, name, least, kMostGroups, true));
+}
+
+bool spread(const TopologySpec& spec) {
+  const std::string text = topology_value(spec, "placement");
+  if (text != "block" && text != "spread")
+    throw InputError(fmt::format("placement={}: block or spread is expected", text));
+  return text == "spread";
+}
+
+const LinkChange* given(const TopologySpec& spec, const char* name) {
+  const auto found = spec.links.find(name);
+  return found == spec.links.end() ? nullptr : &found->second;
+}
+
+LinkSpec link_or(const TopologySpec& spec, const char* name, const LinkSpec& otherwise,
+                 const LinkSpec& reference) {
+  const LinkChange* link = given(spec, name);
+  return link == nullptr ? otherwise : link->applied_to(LinkSpec{}, reference);
+}
+
+// Hosts 0, 1, 2, ... fill one switch after the other, or are dealt round.
+void place_hosts(const TopologySpec& spec, int hosts, int groups, const char* group,
+                 const LinkSpec& link, Topology& plan) {
+  if (hosts < groups)
+    throw InputError(
+        fmt::format("{} hosts do not fill {} {}s: each has at least one", hosts, groups, group));
+  const bool dealt = spread(spec);
+  for (int i = 0; i < hosts; ++i) {
+    // The first hosts % groups blocks are one longer.
+    const int longer = hosts % groups, size = hosts / groups;
+    const int at = dealt                     ? i % groups
+                   : i < longer * (size + 1) ? i / (size + 1)
+                                             : (i - longer) / size;
+    plan.hosts.push_back({fmt::format("host{}", i), "", at, link});
+  }
+}
+
+void no_check(const TopologySpec&) {}
+
+void lay_out_star(const TopologySpec& spec, int hosts, const LinkSpec& link, Topology& plan) {
+  plan.switches = {"switch"};
+  for (int i = 0; i < hosts; ++i)
+    plan.hosts.push_back({fmt::format("host{}", i), "", 0, link_or(spec, "hosts", link, link)});
+}
+
+void check_racks(const TopologySpec& spec) {
+  count(spec, "racks", 2);
+  spread(spec);
+  number(spec, "oversubscription", 0.01, 1000, false);
+  if (given(spec, "uplink") != nullptr && spec.values.contains("oversubscription"))
+    throw InputError("uplink and oversubscription both say how fast the uplinks are: give one");
+}
+
+void lay_out_racks(const TopologySpec& spec, int hosts, const LinkSpec& link, Topology& plan) {
+  const int racks = count(spec, "racks", 2);
+  const LinkSpec own = link_or(spec, "hosts", link, link);
+  place_hosts(spec, hosts, racks, "rack", own, plan);
+  LinkSpec uplink;
+  if (const LinkChange* text = given(spec, "uplink")) {
+    uplink = text->applied_to(LinkSpec{}, link);
+  } else if (own.throttled()) {
+    const int most = (hosts + racks - 1) / racks;
+    const double factor = most / number(spec, "oversubscription", 0.01, 1000, false);
+    uplink = LinkChange::parse(fmt::format("rate={}x", factor)).applied_to(LinkSpec{}, own);
+  }
+  for (int i = 0; i < racks; ++i) {
+    plan.switches.push_back(fmt::format("rack{}", i));
+    plan.trunks.push_back({i, racks, uplink});
+  }
+  plan.switches.push_back("spine");
+}
+
+void check_wan(const TopologySpec& spec) {
+  count(spec, "sites", 2);
+  spread(spec);
+}
+
+void lay_out_wan(const TopologySpec& spec, int hosts, const LinkSpec& link, Topology& plan) {
+  const int sites = count(spec, "sites", 2);
+  place_hosts(spec, hosts, sites, "site", link_or(spec, "hosts", LinkSpec{}, link), plan);
+  for (int i = 0; i < sites; ++i) plan.switches.push_back(fmt::format("site{}", i));
+  for (int a = 0; a < sites; ++a)
+    for (int b = a + 1; b < sites; ++b) plan.trunks.push_back({a, b, link});
+}
+
+void check_ps(const TopologySpec& spec) { count(spec, "servers", 1); }
+
+void lay_out_ps(const TopologySpec& spec, int hosts, const LinkSpec& link, Topology& plan) {
+  const int servers = count(spec, "servers", 1);
+  if (hosts <= servers)
+    throw InputError(fmt::format("{} hosts with {} servers leave no worker", hosts, servers));
+  lay_out_star(spec, hosts, link, plan);
+  for (int i = 0; i < servers; ++i) {
+    TopologyHost& host = plan.hosts[static_cast<std::size_t>(i)];
+    host.role = "server";
+    host.link = link_or(spec, "server", host.link, link);
+  }
+}
+
+constexpr TopologySetting kPlacement = {
+    "placement", "block",
+    "host0, host1, ... fill one after the other (block) or are dealt (spread)"};
+
+}  // namespace
+
+const std::vector<TopologyKind>& topology_kinds() {
+  static const std::vector<TopologyKind> kKinds = {
+      {"star",
+       "every host on one switch, by --link",
+       {},
+       {{"hosts", "", "the hosts' link, instead of --link"}},
+       no_check,
+       lay_out_star},
+      {"racks",
+       "a switch for each rack and a spine above them; --link is the hosts'",
+       {{"racks", "2", "how many"},
+        {"oversubscription", "4", "rates of a rack's hosts, added, over its uplink's"},
+        kPlacement},
+       {{"hosts", "", "the hosts' link, instead of --link"},
+        {"uplink", "", "from each rack to the spine, instead of oversubscription"}},
+       check_racks,
+       lay_out_racks},
+      {"wan",
+       "datacentres, a link between every two of them by --link",
+       {{"sites", "3", "how many"}, kPlacement},
+       {{"hosts", "unthrottled", "the hosts' link inside their site"}},
+       check_wan,
+       lay_out_wan},
+      {"ps",
+       "a star in which the first hosts are parameter servers",
+       {{"servers", "1", "how many"}},
+       {{"hosts", "", "the workers' link, instead of --link"},
+        {"server", "", "the servers' link, instead of the workers'"}},
+       check_ps,
+       lay_out_ps},
+  };
+  return kKinds;
+}
+
+const TopologyKind* find_topology_kind(std::string_view name) {
+  for (const TopologyKind& kind : topology_kinds())
+    if (name == kind.name) return &kind;
+  return nullptr;
+}
+
+std::string topology_value(const TopologySpec& spec, const std::string& name) {
+  if (const auto found = spec.values.find(name); found != spec.values.end()) return found->second;
+  for (const TopologySetting& setting : find_topology_kind(spec.kind)->values)
+    if (name == setting.name) return setting.default_value;
+  return "";
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,161 @@
+#include "netem/topology/link_change.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "netem/link_keys.h"
+
+namespace thinpipe {
+
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+constexpr const char* kUnthrottled = "unthrottled";
+
+Pairs split_pairs(std::string_view text) {
+  Pairs pairs;
+  if (text == kUnthrottled) return pairs;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    pairs.emplace_back(part.substr(0, equals),
+                       equals == std::string::npos ? "" : part.substr(equals + 1));
+  }
+  return pairs;
+}
+
+bool is_rate(std::string_view key) {
+  return key == "rate" || key == "up.rate" || key == "down.rate";
+}
+
+bool is_multiple(const std::string& key, const std::string& value) {
+  return is_rate(key) && value.size() > 1 && value.back() == 'x';
+}
+
+double multiple(const std::string& key, const std::string& value) {
+  double factor = 0;
+  const char* end = value.data() + value.size() - 1;
+  const auto [rest, error] = std::from_chars(value.data(), end, factor);
+  if (error != std::errc() || rest != end || !std::isfinite(factor) || factor <= 0)
+    throw InputError(fmt::format(
+        "link: {}={} is neither a rate (such as 10mbit) nor a multiple of the link (such as 0.1x)",
+        key, value));
+  return factor;
+}
+
+std::string rate_text(double rate) {
+  constexpr std::string_view kKey = "rate=";
+  return parse_link_spec(fmt::format("{}{}bit", kKey, rate)).to_string().substr(kKey.size());
+}
+
+std::string join(const Pairs& pairs) {
+  std::string text;
+  for (const auto& [key, value] : pairs)
+    text += (text.empty() ? "" : ",") + key + (value.empty() ? "" : "=" + value);
+  return text;
+}
+
+// False where it is not a key with a value.
+bool check_value(std::string_view key, const std::string& value) {
+  if (value.empty()) return false;
+  LinkSpec scratch;
+  for (const LinkKey& known : link_keys())
+    if (key == known.name) return known.read(scratch, value), true;
+  for (const std::string_view prefix : {"up.", "down."})
+    if (key.starts_with(prefix)) key.remove_prefix(prefix.size());
+  for (const DirectionKey& known : direction_keys())
+    if (key == known.name) return known.read(scratch.down, value), true;
+  return false;
+}
+
+void replace(Pairs& pairs, const std::string& key, const std::string& value) {
+  std::erase_if(pairs, [&](const auto& pair) {
+    return pair.first == key || pair.first == "up." + key || pair.first == "down." + key;
+  });
+  pairs.emplace_back(key, value);
+}
+
+void replace_by_multiple(Pairs& pairs, const std::string& key, double factor,
+                         const LinkSpec& reference) {
+  const Pairs known = split_pairs(reference.to_string());
+  Pairs scaled;
+  for (const auto& [name, value] : known)
+    if (is_rate(name) && (name == key || key == "rate"))
+      scaled.emplace_back(name, rate_text(parse_rate(value) * factor));
+  if (scaled.empty())  // up.rate=2x of a link that is the same both ways
+    for (const auto& [name, value] : known)
+      if (name == "rate") scaled.emplace_back(key, rate_text(parse_rate(value) * factor));
+  if (scaled.empty())
+    throw InputError(fmt::format("link: {}={}x is a multiple of the link {}, which has no rate",
+                                 key, factor, reference.to_string()));
+  for (const auto& [name, value] : scaled) replace(pairs, name, value);
+}
+
+LinkSpec to_link(const Pairs& pairs) {
+  return pairs.empty() ? LinkSpec{} : parse_link_spec(join(pairs));
+}
+
+}  // namespace
+
+LinkChange LinkChange::parse(std::string_view text) {
+  if (text.size() >= 2 && text.front() == '(' && text.back() == ')')
+    text = text.substr(1, text.size() - 2);
+  if (text.empty()) throw InputError("a link such as (rate=10mbit) is expected, found nothing");
+  if (text.find('|') != std::string_view::npos)
+    throw InputError(
+        fmt::format("link '{}': alternatives by | are for --link; a topology has one value", text));
+  LinkChange change;
+  if (text == kUnthrottled) {
+    change.pairs_.emplace_back(kUnthrottled, "");
+    return change;
+  }
+  change.pairs_ = split_pairs(text);
+  // Checked now, where the text is: each key by itself, since what it needs (a jitter its delay)
+  // may be in the link that it changes.
+  std::set<std::string> seen;
+  for (const auto& [key, value] : change.pairs_) {
+    if (!seen.insert(key).second)
+      throw InputError(fmt::format("link '{}': {} is given twice", text, key));
+    if (is_multiple(key, value))
+      multiple(key, value);
+    else if (!check_value(key, value))
+      parse_link_spec(join({{key, value}}));  // a name, or it says what is wrong
+  }
+  return change;
+}
+
+LinkSpec LinkChange::applied_to(const LinkSpec& base, const LinkSpec& reference) const {
+  if (pairs_.empty()) return base;
+  if (pairs_.front().first == kUnthrottled) return LinkSpec{};
+  // A word without value is a link by name: nothing of the base is left then.
+  Pairs result = pairs_.front().second.empty() ? Pairs{} : split_pairs(base.to_string());
+  for (const auto& [key, value] : pairs_) {
+    if (is_multiple(key, value))
+      replace_by_multiple(result, key, multiple(key, value), reference);
+    else
+      replace(result, key, value);
+  }
+  return to_link(result);
+}
+
+std::string LinkChange::to_string() const {
+  Pairs sorted = pairs_;
+  // A name stays in front: it has no value. Then the rates.
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return std::tuple(!a.second.empty(), !is_rate(a.first), a.first) <
+           std::tuple(!b.second.empty(), !is_rate(b.first), b.first);
+  });
+  for (auto& [key, value] : sorted)
+    if (is_rate(key) && !value.empty() && !is_multiple(key, value))
+      value = rate_text(parse_rate(value));
+  return join(sorted);
+}
+
+}  // namespace thinpipe

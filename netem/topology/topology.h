@@ -1,0 +1,44 @@
+// A network as plain data: hosts on switches and the links between them. Nothing here touches the
+// kernel; Network builds it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "netem/link_spec.h"
+
+namespace thinpipe {
+
+/// A host and its access link.
+struct TopologyHost {
+  std::string name;  ///< its hostname: "host0"
+  std::string role;  ///< "server", or "" for one like all others
+  int at = 0;        ///< the switch it hangs on
+  LinkSpec link;     ///< up is from the host to its switch
+};
+
+/// A link between two switches.
+struct Trunk {
+  int a = 0, b = 0;  ///< switches
+  LinkSpec link;     ///< up is from a to b
+};
+
+/// Hosts, switches and trunks by index. Links are numbered too: first the access link of every
+/// host, in the order of the hosts, then the trunks.
+struct Topology {
+  std::string text;  ///< the spec it was planned from, canonical
+  std::vector<std::string> switches;
+  std::vector<TopologyHost> hosts;
+  std::vector<Trunk> trunks;
+
+  int links() const { return static_cast<int>(hosts.size() + trunks.size()); }
+  bool is_trunk(int link) const { return link >= static_cast<int>(hosts.size()); }
+  const Trunk& trunk_of(int link) const;
+  const LinkSpec& link(int index) const;
+  std::string link_name(int index) const;  ///< "host3", "rack0-spine"
+  int hosts_at(int switch_index) const;
+  /// The least rate of a throttled link, in bit/s; 0 when none is throttled.
+  double slowest_rate() const;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,37 @@
+// Does a topology deliver what it was set to? Every distinct link is measured, as far as the hosts
+// can fill it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "netem/network.h"
+#include "netem/topology/probes.h"
+
+namespace thinpipe {
+
+struct ProbeCheck {
+  LinkProbe probe;
+  std::string link;           ///< "rack0-spine"
+  std::string spec;           ///< its text
+  double goodput = 0;         ///< bit/s of payload, all flows of the probe together
+  double round_trip = 0;      ///< s, median between the hosts of the first flow, nothing else sent
+  double round_trip_set = 0;  ///< s, of which the links on the way are to make so much
+  /// Negative is slower than it should be.
+  double deviation() const { return goodput / probe.goodput - 1; }
+};
+
+struct TopologyCheckOptions {
+  double seconds = 3;  ///< of traffic that is measured, a probe
+  /// s before that; long paths get more. Where a switch's port is what limits, slow start ends in
+  /// drops, and TCP needs a while to come back.
+  double settle = 0.5;
+  double settle_behind_switch = 2;
+  int pings = 20;
+};
+
+/// Sets the network's links to `link` (see Network::set_links) and measures each of link_probes().
+std::vector<ProbeCheck> verify_topology(Network& network, const LinkSpec& link,
+                                        const TopologyCheckOptions& options = {});
+
+}  // namespace thinpipe

@@ -1,0 +1,189 @@
+#include "netem/topology/spec.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "netem/topology/flows.h"
+
+namespace thinpipe {
+namespace {
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_topology(text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string plan_error(const std::string& text, int hosts, const std::string& link) {
+  const TopologySpec spec = parse_topology(text);
+  try {
+    spec.plan(hosts, parse_link_spec(link));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Topology plan(const std::string& text, int hosts, const std::string& link = "rate=100mbit") {
+  return parse_topology(text).plan(hosts, parse_link_spec(link));
+}
+
+double rate(const LinkSpec& link) {
+  return parse_link_spec(link.to_string()) == link ? rate_of(link, true) : -1;
+}
+
+TEST(TopologySpec, CanonicalTextReadsBackAsItself) {
+  for (const char* text :
+       {"star", "racks", "racks:oversubscription=2.5,placement=spread,racks=3",
+        "racks:uplink=(rate=1gbit)", "wan:sites=4,hosts=(rate=10gbit),site0-site2=(rate=0.1x)",
+        "ps:servers=2,server=(rate=4x)", "star:host0=(rate=10mbit),host2-3=(unthrottled)",
+        "switch a hosts=2; switch b; switch c hosts=1; link a b; link b c rate=1mbit; "
+        "hosts rate=1gbit; host1 rate=5mbit"}) {
+    const std::string once = parse_topology(text).to_string();
+    EXPECT_EQ(parse_topology(once).to_string(), once);
+  }
+  // One meaning, one text: order of settings, parentheses and units do not matter.
+  EXPECT_EQ(parse_topology("wan:site0-site1=rate=1000kbit,sites=3").to_string(),
+            parse_topology("wan:sites=3,site0-site1=(rate=1mbit)").to_string());
+  EXPECT_TRUE(parse_topology("star").is_star());
+  EXPECT_FALSE(parse_topology("star:host0=(rate=1mbit)").is_star());
+}
+
+TEST(TopologySpec, ErrorsSayWhatAndWhere) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"stra", "did you mean 'star'?"},
+      {"", "neither a file nor one of star, racks, wan, ps"},
+      {"racks:rcks=2", "unknown setting 'rcks'"},
+      {"racks:racks=1", "racks=1: a whole number from 2 to 64"},
+      {"racks:racks=2.5", "a whole number"},
+      {"racks:racks=", "expected setting=value"},
+      {"racks:placement=left", "placement=left: block or spread"},
+      {"racks:oversubscription=2,uplink=(rate=1gbit)", "give one"},
+      {"wan:sites=3,sites=4", "sites is given twice"},
+      {"wan:rack0=(rate=1mbit)", "unknown setting 'rack0'"},
+      {"star:host3=(rat=1mbit)", "did you mean 'rate'?"},
+      {"star:host3=(rate=0x)", "neither a rate"},
+      {"star:host3=(rate=1x", "parentheses do not match"},
+      {"star:host3=((rate=1mbit))", "parentheses do not match"},
+      {"star:host3=()", "found nothing"},
+      {"star:host3=(rate=1mbit|2mbit)", "a topology has one value"},
+      {"switch", "neither a file"},
+  };
+  for (const auto& [text, message] : cases)
+    EXPECT_NE(error_of(text).find(message), std::string::npos) << text << ": " << error_of(text);
+}
+
+TEST(TopologySpec, ErrorsOfAPlanNameTheTopology) {
+  EXPECT_NE(plan_error("wan:sites=5", 4, "rate=1mbit").find("'wan:sites=5': 4 hosts do not fill 5"),
+            std::string::npos);
+  EXPECT_NE(plan_error("ps:servers=2", 2, "rate=1mbit").find("leave no worker"), std::string::npos);
+  EXPECT_NE(plan_error("star:host9=(rate=1mbit)", 4, "rate=1mbit").find("host0 to host3"),
+            std::string::npos);
+  EXPECT_NE(plan_error("wan:site0-site9=(rate=1mbit)", 4, "rate=1mbit").find("site0-site1"),
+            std::string::npos);
+  EXPECT_NE(plan_error("switch a hosts=2; switch b hosts=1", 3, "rate=1mbit")
+                .find("no links lead from b to a"),
+            std::string::npos);
+  EXPECT_NE(plan_error("switch a hosts=2", 4, "rate=1mbit").find("--ranks 2 fits"),
+            std::string::npos);
+  EXPECT_NE(plan_error("star", 0, "rate=1mbit").find("at least one"), std::string::npos);
+}
+
+TEST(TopologySpec, StarGivesEveryHostTheLink) {
+  const Topology star = plan("star:host1=(rate=0.1x)", 3);
+  EXPECT_EQ(star.switches.size(), 1U);
+  EXPECT_EQ(star.links(), 3);
+  EXPECT_EQ(rate(star.link(0)), 100e6);
+  EXPECT_EQ(rate(star.link(1)), 10e6);
+  EXPECT_EQ(star.slowest_rate(), 10e6);
+}
+
+TEST(TopologySpec, ExceptionsKeepWhatTheyDoNotName) {
+  const Topology star =
+      plan("star:host1=(rate=5mbit),host2=(queue=300kb)", 3, "rate=100mbit,queue=256kb");
+  EXPECT_EQ(star.link(1), parse_link_spec("rate=5mbit,queue=256kb"));
+  EXPECT_EQ(star.link(2), parse_link_spec("rate=100mbit,queue=300kb"));
+}
+
+TEST(TopologySpec, RacksAreFilledOneAfterTheOtherOrDealt) {
+  const Topology block = plan("racks:racks=2", 5),
+                 dealt = plan("racks:racks=2,placement=spread", 5);
+  std::vector<int> blocks, deals;
+  for (const TopologyHost& host : block.hosts) blocks.push_back(host.at);
+  for (const TopologyHost& host : dealt.hosts) deals.push_back(host.at);
+  EXPECT_EQ(blocks, (std::vector<int>{0, 0, 0, 1, 1}));
+  EXPECT_EQ(deals, (std::vector<int>{0, 1, 0, 1, 0}));
+}
+
+TEST(TopologySpec, OversubscriptionIsHostsOverUplink) {
+  // 4 hosts of 100 Mbit/s over 4 are 100 Mbit/s; over 0.5, 800.
+  EXPECT_EQ(rate(plan("racks", 8).trunks[0].link), 100e6);
+  EXPECT_EQ(rate(plan("racks:oversubscription=0.5", 8).trunks[1].link), 800e6);
+  // hosts= counts, not --link.
+  EXPECT_EQ(rate(plan("racks:hosts=(rate=1gbit)", 8).trunks[0].link), 1e9);
+  EXPECT_EQ(rate(plan("racks:uplink=(rate=2x),rack1=(rate=1x)", 8).trunks[0].link), 200e6);
+  EXPECT_EQ(rate(plan("racks:uplink=(rate=2x),rack1=(rate=1x)", 8).trunks[1].link), 100e6);
+}
+
+TEST(TopologySpec, WanJoinsEveryTwoSites) {
+  const Topology wan = plan("wan:sites=4,site1-site3=(rate=7mbit)", 8);
+  EXPECT_EQ(wan.trunks.size(), 6U);
+  for (int i = 8; i < wan.links(); ++i)
+    EXPECT_EQ(rate(wan.link(i)), wan.link_name(i) == "site1-site3" ? 7e6 : 100e6);
+  for (const TopologyHost& host : wan.hosts) EXPECT_FALSE(host.link.throttled());
+}
+
+TEST(TopologySpec, ServersAreTheFirstHosts) {
+  const Topology ps = plan("ps:servers=2,server=(rate=4x)", 5);
+  EXPECT_EQ(ps.hosts[1].role, "server");
+  EXPECT_EQ(ps.hosts[2].role, "");
+  EXPECT_EQ(rate(ps.link(1)), 400e6);
+  EXPECT_EQ(rate(ps.link(2)), 100e6);
+}
+
+TEST(TopologyFile, SaysFileLineAndStatement) {
+  const std::string path = testing::TempDir() + "/bad.topo";
+  std::ofstream(path) << "# two\nswitch a hosts=1\nswitch b hosts=1\n\nlink a c rate=1mbit\n";
+  EXPECT_EQ(error_of(path), path + ":5: link: no switch 'c' before this line");
+  const std::pair<const char*, const char*> cases[] = {
+      {"switch a-b hosts=1", "a name has letters, digits, _ and ."},
+      {"switch a hosts=x", "expected hosts=N"},
+      {"switch a hosts=-1", "expected hosts=N"},
+      {"switch a hosts=1001", "from 0 to 1000"},
+      {"switch a hosts=1; switch a", "'a' is there already"},
+      {"switch a", "no switch has hosts"},
+      {"switch a hosts=1; link a a", "joins a switch to itself"},
+      {"switch a hosts=1; switch b; link a b; link b a", "joined already"},
+      {"switch a hosts=1; host 0 rate=1mbit", "unknown statement"},
+      {"switch a hosts=1; hosts rate=1mbit; hosts rate=1mbit", "given twice"},
+      {"switch a hosts=1; host0", "expected a link"},
+      {"switch a hosts=1; host0 rat=1mbit", "host0: link 'rat=1mbit"},
+      {"switch a hosts=1; swich b", "did you mean 'switch'?"},
+  };
+  for (const auto& [text, message] : cases)
+    EXPECT_NE(error_of(text).find(message), std::string::npos) << text << ": " << error_of(text);
+  EXPECT_NE(error_of(testing::TempDir()).find("a folder"), std::string::npos);
+}
+
+TEST(TopologyFile, PlacesItsHosts) {
+  const std::string path = testing::TempDir() + "/good.topo";
+  std::ofstream(path) << "switch a hosts=2  # a comment\n"
+                         "switch b\nswitch c hosts=1\n"
+                         "link a b\nlink b c rate=0.5x\nhosts rate=1gbit\nhost2 rate=3mbit\n";
+  const TopologySpec spec = parse_topology(path);
+  EXPECT_EQ(spec.fixed_hosts(), 3);
+  const Topology net = spec.plan(3, parse_link_spec("rate=100mbit"));
+  EXPECT_EQ(net.hosts[2].at, 2);
+  EXPECT_EQ(rate(net.link(1)), 1e9);
+  EXPECT_EQ(rate(net.link(2)), 3e6);
+  EXPECT_EQ(rate(net.trunks[0].link), 100e6);
+  EXPECT_EQ(rate(net.trunks[1].link), 50e6);
+}
+
+}  // namespace
+}  // namespace thinpipe
