@@ -32,6 +32,12 @@ constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 void note_stop(int signal_number) { g_stop_signal = signal_number; }
 
+// Outside a sandbox there is nobody who would end us at the second signal.
+void note_stop_once(int signal_number) {
+  if (g_stop_signal != 0) _exit(128 + signal_number);
+  g_stop_signal = signal_number;
+}
+
 // In the caller: the first signal asks, the second does not ask any more.
 void forward_stop(int signal_number) {
   const pid_t child = g_child;
@@ -135,6 +141,22 @@ int wait_for(pid_t child) {
 
 bool stop_requested() { return g_stop_signal != 0; }
 int stop_signal() { return g_stop_signal; }
+
+int run_outside_sandbox(const std::function<int(const Sandbox&)>& body) {
+  std::string folder = (std::filesystem::temp_directory_path() / "thinpipe-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) throw SystemError("make the folder " + folder);
+  struct Removed {
+    std::string path;
+    ~Removed() {
+      std::error_code none;
+      std::filesystem::remove_all(path, none);
+    }
+  };
+  const Removed removed{folder};
+  g_stop_signal = 0;
+  const SignalHandlers handlers(note_stop_once);
+  return body(Sandbox{folder});
+}
 
 int run_in_sandbox(const std::function<int(const Sandbox&)>& body) {
   int hello[2], go[2];  // child -> caller: "I will die with you"; caller -> child: "then begin"

@@ -23,6 +23,11 @@ struct Sandbox {
 /// @throws RunError when namespaces are not to be had, with what to enable.
 int run_in_sandbox(const std::function<int(const Sandbox&)>& body);
 
+/// The same without namespaces, in this process: a folder of our own that is removed afterwards,
+/// and stop signals that stop_requested() tells of. A second one ends the process.
+/// @returns what `body` does; its exceptions pass.
+int run_outside_sandbox(const std::function<int(const Sandbox&)>& body);
+
 /// True after the first SIGINT, SIGTERM or SIGHUP inside a sandbox. The body ends soon after.
 bool stop_requested();
 

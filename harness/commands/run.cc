@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "harness/commands/compressor_options.h"
+#include "harness/commands/hosts_options.h"
 #include "harness/commands/kernel_options.h"
 #include "harness/commands/plugins.h"
 #include "harness/commands/topology_options.h"
@@ -73,9 +74,14 @@ int run(const Arguments& arguments) {
   if (!options.topology.is_star() && arguments.given("schedule"))
     throw InputError(fmt::format("--schedule is for a star only, not for topology '{}'",
                                  options.topology.to_string()));
-  options.ranks = options.topology.fixed_hosts() > 0 && !arguments.given("ranks")
-                      ? std::vector<int>{options.topology.fixed_hosts()}
+  options.hosts = hosts_of(arguments);
+  const int given_hosts = options.hosts ? static_cast<int>(options.hosts->names.size())
+                                        : options.topology.fixed_hosts();
+  options.ranks = given_hosts > 0 && !arguments.given("ranks")
+                      ? std::vector<int>{given_hosts}
                       : count_alternatives({arguments.text("ranks")}, "ranks", "ranks", kMostRanks);
+  if (options.hosts)
+    check_hosts(*options.hosts, options, arguments.given("link"), arguments.given("schedule"));
   options.repeats = static_cast<int>(arguments.integer("repeats"));
   options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
   options.steps = static_cast<std::uint64_t>(arguments.integer("steps"));
@@ -93,7 +99,7 @@ int run(const Arguments& arguments) {
 
 Verb run_verb() {
   using Type = OptionInfo::Type;
-  return {
+  Verb verb{
       .name = "run",
       .summary = "Replay a trace through compressors over throttled links",
       .description =
@@ -104,7 +110,10 @@ Verb run_verb() {
           " OUT/records.jsonl when it ends; `thinpipe report OUT` draws them.\n\n"
           "The uncompressed baseline `none` is always measured too. A rank beyond those in the"
           " trace replays one of them some steps later. Needs no root: the network lives in"
-          " namespaces that end with the command, however it ends.",
+          " namespaces that end with the command, however it ends.\n\n"
+          "With --hosts the ranks run on machines of yours instead, one on each; nothing is "
+          "throttled"
+          " there unless --shape names an interface (docs/real-hosts.md).",
       .options =
           {
               {.name = "trace",
@@ -211,6 +220,8 @@ Verb run_verb() {
           },
       .run = run,
   };
+  for (OptionInfo& option : hosts_options()) verb.options.push_back(std::move(option));
+  return verb;
 }
 
 }  // namespace thinpipe

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 #include <fmt/format.h>
 
 #include "harness/programs.h"
+#include "harness/sweep/fingerprint.h"
+#include "netem/sandbox.h"
 
 namespace thinpipe {
 
@@ -42,36 +45,29 @@ std::string log_tail(const std::string& scratch) {
   return tail;
 }
 
-std::vector<std::string> mpirun_command(const Network& network, const std::string& scratch, int ranks) {
-  std::string hosts;
-  for (int i = 0; i < ranks; ++i)
-    hosts += fmt::format("{}{}:1", i > 0 ? "," : "", network.control_address(i));
-  std::vector<std::string> command = {"mpirun", "-np", std::to_string(ranks), "--host", hosts,
-                                      "--allow-run-as-root",
+std::vector<std::string> mpirun_command(const Boarding& boarding, const std::string& control,
+                                        int ranks) {
+  std::vector<std::string> command = {"mpirun", "-np", std::to_string(ranks), "--allow-run-as-root",
                                       // Else every one-slot host binds its rank to core 0.
                                       "--bind-to", "none"};
+  command.insert(command.end(), boarding.mpirun.begin(), boarding.mpirun.end());
   const auto set = [&](const char* name, const std::string& value) {
     command.insert(command.end(), {"--mca", name, value});
   };
-  // The agent's path may hold blanks, which mpirun would split; this link's does not.
-  set("plm_rsh_agent", scratch + "/thinpipe-enter");
-  set("plm_rsh_no_tree_spawn", "1");
-  set("orte_tmpdir_base", scratch);
-  set("oob_tcp_if_include", Network::kControlNetwork);
-  set("btl_tcp_if_include", Network::kDataNetwork);
   set("pml", "ob1");
   set("btl", "tcp,self");  // no shared memory: it would go round the links
   set("mpi_yield_when_idle", "1");
-  command.insert(command.end(),
-                 {find_program("thinpipe-worker").string(), scratch + "/control", scratch});
+  if (boarding.shared_folder.empty()) command.insert(command.end(), {"-x", kTokenVariable});
+  command.insert(command.end(), {find_program("thinpipe-worker").string(), control});
+  if (!boarding.shared_folder.empty()) command.push_back(boarding.shared_folder);
   return command;
 }
 
 }  // namespace
 
-Launch::Launch(const Network& network, const Sandbox& sandbox, int ranks) : scratch_(sandbox.scratch) {
+Launch::Launch(Machines& machines, const std::string& scratch, int ranks) : scratch_(scratch) {
   try {
-    start(network, ranks);
+    start(machines, ranks);
     accept_workers(ranks);
   } catch (...) {
     end_all();
@@ -81,19 +77,23 @@ Launch::Launch(const Network& network, const Sandbox& sandbox, int ranks) : scra
 
 Launch::~Launch() { end_all(); }
 
-void Launch::start(const Network& network, int ranks) {
-  namespace fs = std::filesystem;
-  fs::remove(scratch_ + "/control");
-  fs::remove(scratch_ + "/thinpipe-enter");
-  fs::create_symlink(find_program("thinpipe-enter"), scratch_ + "/thinpipe-enter");
-  listener_ = MessageSocket::listen_at(scratch_ + "/control");
-  std::vector<std::string> command = mpirun_command(network, scratch_, ranks);
+void Launch::start(Machines& machines, int ranks) {
+  const Boarding boarding = machines.board(ranks);
+  std::string control = boarding.shared_folder + "/control";
+  if (boarding.shared_folder.empty()) {
+    door_.emplace(boarding.control_addresses);
+    control = door_->where();
+    setenv(kTokenVariable, door_->token().c_str(), 1);
+  } else {
+    std::filesystem::remove(control);
+    listener_ = MessageSocket::listen_at(control);
+  }
+  std::vector<std::string> command = mpirun_command(boarding, control, ranks);
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   if (!find_in_path("mpirun"))
     throw RunError("mpirun is not installed (Debian: openmpi-bin); without it no ranks can be run");
-  setenv("THINPIPE_HOSTS", network.enter_table().c_str(), 1);
   mpirun_ = fork();
   if (mpirun_ < 0) throw SystemError("fork");
   if (mpirun_ == 0) {
@@ -103,6 +103,8 @@ void Launch::start(const Network& network, int ranks) {
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
     setpgid(0, 0);  // the terminal's Ctrl-C is the sweep's to handle
+    // However this process ends, mpirun then ends the ranks in good order.
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
     execvp(arguments[0], arguments.data());
     _exit(127);
   }
@@ -111,23 +113,51 @@ void Launch::start(const Network& network, int ranks) {
 void Launch::accept_workers(int ranks) {
   const auto begin = Clock::now();
   workers_.resize(static_cast<std::size_t>(ranks));
+  // Ranks say hello when they have met each other, so all must be let in before any is waited for.
+  std::vector<MessageSocket> silent;
   for (int arrived = 0; arrived < ranks;) {
-    pollfd waiting = {listener_.descriptor(), POLLIN, 0};
-    if (poll(&waiting, 1, kPollMilliseconds) > 0) {
-      MessageSocket worker = listener_.accept();
-      const auto hello = worker.receive();
-      if (!hello) fail("a rank ended while it started");
-      mpi_version_ = hello->at("mpi");
-      congestion_control_ = hello->at("congestion_control");
-      const auto rank = hello->at("rank").get<std::size_t>();
-      workers_.at(rank) = std::move(worker);
-      ++arrived;
+    std::vector<pollfd> waiting = {
+        {door_ ? door_->descriptor() : listener_.descriptor(), POLLIN, 0}};
+    for (const MessageSocket& one : silent) waiting.push_back({one.descriptor(), POLLIN, 0});
+    if (poll(waiting.data(), waiting.size(), kPollMilliseconds) > 0) {
+      for (std::size_t i = waiting.size() - 1; i > 0; --i) {
+        if (waiting[i].revents == 0) continue;
+        const auto place = silent.begin() + static_cast<std::ptrdiff_t>(i - 1);
+        MessageSocket worker = std::move(*place);
+        silent.erase(place);
+        welcome(std::move(worker));
+        ++arrived;
+      }
+      if (waiting[0].revents != 0) {
+        // At a door, anybody may knock.
+        std::optional<MessageSocket> worker = door_ ? door_->accept() : listener_.accept();
+        if (worker) silent.push_back(std::move(*worker));
+      }
     }
     if (stop_requested()) throw RunError("interrupted");
     if (mpirun_ended()) fail("mpirun ended before all ranks had started");
     if (seconds_since(begin) > kStartSeconds)
       fail(fmt::format("only {} of {} ranks started within {} s", arrived, ranks, kStartSeconds));
   }
+}
+
+void Launch::welcome(MessageSocket worker) {
+  const auto hello = worker.receive();
+  if (!hello) fail("a rank ended while it started");
+  mpi_version_ = hello->at("mpi");
+  congestion_control_ = hello->at("congestion_control");
+  const auto rank = hello->at("rank").get<std::size_t>();
+  if (hello->contains("machine")) {
+    const nlohmann::json ours = machine_description(), &theirs = hello->at("machine");
+    for (const char* part : {"thinpipe", "git"})
+      if (theirs.at(part) != ours.at(part))
+        fail(fmt::format(
+            "rank {} has another thinpipe ({} {}) than this machine ({} {})", rank,
+            theirs.at("thinpipe").get<std::string>(), theirs.at("git").get<std::string>(),
+            ours.at("thinpipe").get<std::string>(), ours.at("git").get<std::string>()));
+    rank_machines_[rank] = theirs;
+  }
+  workers_.at(rank) = std::move(worker);
 }
 
 std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double seconds) {
@@ -184,13 +214,26 @@ void Launch::fail(const std::string& what) {
   throw RunError(tail.empty() ? what : what + " (" + tail + ")");
 }
 
+void Launch::end_mpirun() {
+  const auto begin = Clock::now();
+  for (const int how : {SIGTERM, SIGKILL}) {
+    if (mpirun_ended()) return;
+    kill(mpirun_, how);
+    while (!mpirun_ended() && seconds_since(begin) < kQuitSeconds) poll(nullptr, 0, 10);
+  }
+}
+
 void Launch::end_all() {
   workers_.clear();
-  // This is the first process of its PID namespace: -1 is everyone else in it, and no one outside.
-  if (getpid() == 1) kill(-1, SIGKILL);
-  while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
+  if (getpid() == 1) {
+    // The first process of its PID namespace: -1 is everyone else in it, and no one outside.
+    kill(-1, SIGKILL);
+    while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
+    }
+    mpirun_ = -1;
+  } else {
+    end_mpirun();  // it alone is ours to end: guards of interfaces must live
   }
-  mpirun_ = -1;
 }
 
 }  // namespace thinpipe

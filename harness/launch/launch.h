@@ -1,35 +1,40 @@
-// Ranks under Open MPI, one on each emulated host, and the conversation with them.
+// Ranks under Open MPI, one on each machine, and the conversation with them.
 #pragma once
 
 #include <sys/types.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "harness/launch/control_door.h"
+#include "harness/launch/machines.h"
 #include "harness/launch/message_socket.h"
-#include "netem/sandbox.h"
-#include "netem/network.h"
 
 namespace thinpipe {
 
-/// A running `mpirun` with one thinpipe-worker a host. Lives in the sandbox's first process; its
-/// destructor ends every other process of the sandbox.
+/// A running `mpirun` with one thinpipe-worker a machine. Its destructor ends them: in a sandbox's
+/// first process every other process there, else mpirun, which ends what it started.
 ///
 /// Messages to a worker have a field `do`, answers a field `type`:
 ///   prepare {trace, plugins, compressor, seed, compute_scale, non_finite, pattern, threads, simd,
-///            steps} -> prepared
+///            steps} -> prepared {trace}: the identity of the one it has
+///   stream {settle, seconds}-> streamed {goodput}: all ranks at once, round the ring
 ///   step {index}            -> stepped {times, bytes, ...}
 ///   account {index, check}  -> accounted {relative_error}; after all ranks have stepped
 ///   compare                 -> compared {error, digest}; after all ranks have accounted with check
+/// Ranks that share no memory say `projections` (harness/worker/projections.h) with check and in
+/// compared, and there `largest` instead of error.
 ///   quit                    -> the worker ends
 /// Any of them may be answered by error {message} instead.
 class Launch {
  public:
-  /// Starts ranks 0 to ranks-1 on the network's first hosts and waits until all have reported.
-  /// @throws RunError with what mpirun printed when they do not.
-  Launch(const Network& network, const Sandbox& sandbox, int ranks);
+  /// Starts ranks 0 to ranks-1 on the first machines and waits until all have reported.
+  /// @param scratch  a folder of this machine for what mpirun prints
+  /// @throws RunError with what mpirun printed when they do not, or are not of this version.
+  Launch(Machines& machines, const std::string& scratch, int ranks);
   ~Launch();
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
@@ -38,6 +43,8 @@ class Launch {
   const std::string& mpi_version() const { return mpi_version_; }
   /// In force on the ranks' sockets, as the first rank found.
   const std::string& congestion_control() const { return congestion_control_; }
+  /// What each rank told of the machine it has for itself; empty where they share this one.
+  const nlohmann::json& rank_machines() const { return rank_machines_; }
 
   /// Sends a message to every rank and waits for one answer of each, by rank.
   /// @throws WorkerRefusal when all answered but some with an error (the ranks live on);
@@ -49,16 +56,20 @@ class Launch {
   void quit();
 
  private:
-  void start(const Network& network, int ranks);
+  void start(Machines& machines, int ranks);
   void accept_workers(int ranks);
+  void welcome(MessageSocket worker);
   void end_all();
+  void end_mpirun();
   bool mpirun_ended();
   [[noreturn]] void fail(const std::string& what);
 
   std::string scratch_;
-  MessageSocket listener_;
+  MessageSocket listener_;           // where ranks share a folder
+  std::optional<ControlDoor> door_;  // else
   std::vector<MessageSocket> workers_;
   std::string mpi_version_, congestion_control_;
+  nlohmann::json rank_machines_ = nlohmann::json::array();
   pid_t mpirun_ = -1;
 };
 

@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
-#include <fstream>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "compressors/registry.h"
+#include "harness/launch/processor_time.h"
 #include "harness/sweep/samples.h"
 #include "harness/sweep/schedule_log.h"
 #include "harness/sweep/wire.h"
+#include "harness/worker/projections.h"
 #include "netem/topology/flows.h"
-#include "netem/verify.h"
-#include "netem/verify_topology.h"
 
 namespace thinpipe {
 
@@ -22,23 +21,34 @@ namespace {
 
 using nlohmann::json;
 
-// Processor time of the whole machine so far, in clock ticks.
-struct ProcessorTime {
-  double idle = 0, all = 0;
-};
-
-ProcessorTime processor_time() {
-  std::ifstream file("/proc/stat");
-  std::string word;
-  file >> word;  // "cpu": user nice system idle iowait irq softirq steal (guests are in user)
-  ProcessorTime time;
-  double value = 0;
-  for (int column = 0; column < 8 && file >> value; ++column) {
-    time.all += value;
-    if (column == 3 || column == 4) time.idle += value;
+// Share of the machines' time that their processors idled during a step: of the busiest machine
+// where ranks have machines of their own, else of this one.
+class IdleWatch {
+ public:
+  explicit IdleWatch(bool own_machines) : own_machines_(own_machines) {}
+  void before_step() { before_ = processor_time(); }
+  void after_step(const std::vector<json>& answers) {
+    const ProcessorTime after = processor_time();
+    spent_.resize(own_machines_ ? answers.size() : 1);
+    for (std::size_t rank = 0; rank < spent_.size(); ++rank) {
+      spent_[rank].idle += own_machines_ ? answers[rank].at("processors_idle").get<double>()
+                                         : after.idle - before_.idle;
+      spent_[rank].all += own_machines_ ? answers[rank].at("processors_all").get<double>()
+                                        : after.all - before_.all;
+    }
   }
-  return time;
-}
+  double idle() const {
+    double least = 1;
+    for (const ProcessorTime& one : spent_)
+      if (one.all > 0) least = std::min(least, one.idle / one.all);
+    return least;
+  }
+
+ private:
+  bool own_machines_;
+  ProcessorTime before_;
+  std::vector<ProcessorTime> spent_;
+};
 
 double dense_bits(const SweepPoint& point, const Trace& trace) {
   return 8.0 * sizeof(float) * static_cast<double>(trace.elements()) * point.ranks;
@@ -77,12 +87,26 @@ Burst longest_burst(const Topology& topology) {
   return longest;
 }
 
-void add_comparison(const std::vector<json>& compared, PointSamples& samples) {
+std::vector<json> field_of(const std::vector<json>& answers, const char* field) {
+  std::vector<json> values;
+  for (const json& answer : answers) values.push_back(answer.at(field));
+  return values;
+}
+
+void add_comparison(const std::vector<json>& accounts, const std::vector<json>& compared,
+                    PointSamples& samples) {
   ++samples.checked_steps;
+  if (compared[0].contains("projections"))
+    samples.worst_error =
+        std::max(samples.worst_error,
+                 projected_error(field_of(accounts, "projections"),
+                                 field_of(compared, "projections"), field_of(compared, "largest")));
   for (const json& answer : compared) {
-    const double error = answer.at("error").is_number() ? answer.at("error").get<double>()
-                                                        : std::numeric_limits<double>::infinity();
-    samples.worst_error = std::max(samples.worst_error, error);
+    if (answer.contains("error"))
+      samples.worst_error =
+          std::max(samples.worst_error, answer.at("error").is_number()
+                                            ? answer.at("error").get<double>()
+                                            : std::numeric_limits<double>::infinity());
     samples.identical_ranks =
         samples.identical_ranks && answer.at("digest") == compared[0].at("digest");
   }
@@ -115,78 +139,63 @@ json Meter::failure(const SweepPoint& point, const std::string& reason) const {
   return record;
 }
 
-// Of the link that is farthest off.
-double Meter::network_goodput_ratio(const LinkSpec& link) {
-  TopologyCheckOptions quick;
-  quick.seconds = 1;
-  quick.settle = 0.3;
-  quick.pings = 20;
-  double ratio = 1;
-  for (const ProbeCheck& check : verify_topology(network_, link, quick))
-    if (std::fabs(check.deviation()) >= std::fabs(ratio - 1)) ratio = 1 + check.deviation();
-  return ratio;
-}
-
-double Meter::goodput_ratio(const LinkSpec& link) {
-  const auto [found, inserted] = goodput_ratios_.try_emplace(link.to_string(), 0);
-  if (inserted && !options_.topology.is_star()) {
-    found->second = network_goodput_ratio(link);
-  } else if (inserted) {
-    VerifyOptions quick;
-    quick.seconds = 1;
-    quick.settle = 0.3;  // and what slow start takes on a long link
-    quick.windows = 5;
-    quick.pings = 20;
-    found->second = 1 + verify_link(network_, link, quick).deviation();
-  }
-  return found->second;
+std::optional<double> Meter::goodput_ratio(const LinkSpec& link, Launch& launch) {
+  const auto found = goodput_ratios_.find(link.to_string());
+  if (found != goodput_ratios_.end()) return found->second;
+  return goodput_ratios_[link.to_string()] = machines_.goodput_ratio(link, launch);
 }
 
 json Meter::measure(const SweepPoint& point, Launch& launch, const std::function<void()>& stepped) {
   json record = describe(point);
   PointSamples samples;
   samples.aggregation = aggregation_of(point.compressor);
-  samples.frame_bytes = point.link.frame_bytes();
-  samples.payload_bytes = point.link.payload_bytes();
-  const Topology planned = options_.topology.plan(network_.size(), point.link);
+  const std::uint32_t mtu = machines_.mtu(point.link);
+  samples.frame_bytes = mtu + kEthernetHeader;
+  samples.payload_bytes = mtu - kTcpHeaders;
+  const Topology planned = options_.topology.plan(machines_.size(), point.link);
   samples.lossless = !disturbs(planned);
   // What TCP reaches where frames are lost or reordered is no measure of the link.
-  if (network_.size() > 1 && samples.lossless) samples.goodput_ratio = goodput_ratio(point.link);
-  ScheduleLog schedule(network_, point);
+  std::optional<double> goodput;
+  if (samples.lossless) goodput = goodput_ratio(point.link, launch);
+  if (machines_.sets_links()) samples.goodput_ratio = goodput.value_or(0);
+  ScheduleLog schedule(machines_, point);
   const std::uint64_t steps = options_.warmup + options_.steps;
   json plugins = json::array();
   for (const std::filesystem::path& plugin : options_.plugins) plugins.push_back(plugin.string());
   try {
-    launch.ask({{"do", "prepare"},
-                {"trace", std::filesystem::absolute(options_.trace).string()},
-                {"plugins", plugins},
-                {"compressor", point.compressor.to_string()},
-                {"seed", options_.seed},
-                {"compute_scale", options_.compute_scale},
-                {"non_finite", options_.zero_non_finite ? "zero" : "error"},
-                {"pattern", options_.pattern},
-                {"threads", options_.threads},
-                {"simd", options_.simd},
-                {"steps", steps}},
-               300);
+    const auto prepared = launch.ask({{"do", "prepare"},
+                                      {"trace", std::filesystem::absolute(options_.trace).string()},
+                                      {"plugins", plugins},
+                                      {"compressor", point.compressor.to_string()},
+                                      {"seed", options_.seed},
+                                      {"compute_scale", options_.compute_scale},
+                                      {"non_finite", options_.zero_non_finite ? "zero" : "error"},
+                                      {"pattern", options_.pattern},
+                                      {"threads", options_.threads},
+                                      {"simd", options_.simd},
+                                      {"steps", steps}},
+                                     300);
+    for (std::size_t rank = 0; rank < prepared.size(); ++rank)
+      if (prepared[rank].at("trace") != trace_.identity())
+        return failure(
+            point, fmt::format("rank {} has another trace at {}", rank, options_.trace.string()));
   } catch (const WorkerRefusal& refusal) {
     return failure(point, refusal.what());
   }
   const double patience = step_patience(point, planned, trace_, options_.compute_scale);
   WireCount wire_before;
-  ProcessorTime used;  // while ranks were in their steps, not while they check
+  // While ranks are in their steps, not while they check.
+  IdleWatch idle(!launch.rank_machines().empty());
   for (std::uint64_t step = 0; step < steps; ++step) {
-    if (step == options_.warmup) wire_before = count_wire(network_);
-    const ProcessorTime before = processor_time();
+    if (step == options_.warmup) wire_before = machines_.count_wire(point.ranks);
+    idle.before_step();
     schedule.begin_step();
     auto answers = launch.ask({{"do", "step"}, {"index", step}},
                               schedule.patience(dense_bits(point, trace_), patience));
     schedule.end_step(step >= options_.warmup);
-    const ProcessorTime after = processor_time();
     stepped();
     if (step < options_.warmup) continue;
-    used.idle += after.idle - before.idle;
-    used.all += after.all - before.all;
+    idle.after_step(answers);
     const bool check =
         options_.check_every > 0 && (step - options_.warmup) % options_.check_every == 0;
     const auto accounts =
@@ -194,10 +203,10 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
     for (std::size_t rank = 0; rank < answers.size(); ++rank)
       answers[rank]["relative_error"] = accounts[rank].at("relative_error");
     samples.answers.push_back(std::move(answers));
-    if (check) add_comparison(launch.ask({{"do", "compare"}}, patience), samples);
+    if (check) add_comparison(accounts, launch.ask({{"do", "compare"}}, patience), samples);
   }
-  samples.wire = between(wire_before, count_wire(network_));
-  samples.idle_cpu = used.all > 0 ? used.idle / used.all : 1;
+  samples.wire = between(wire_before, machines_.count_wire(point.ranks));
+  samples.idle_cpu = idle.idle();
 
   const std::vector<std::string> faults = faults_of(samples);
   std::vector<std::string> doubts = doubts_about(samples);
@@ -211,20 +220,23 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   record["metrics"] = metrics_of(samples, trace_.elements() * sizeof(float));
   record["per_rank"] = per_rank(samples);
   record["fidelity"] = {
-      {"goodput_ratio", samples.goodput_ratio},
+      {"goodput_ratio", goodput ? json(*goodput) : json(nullptr)},
       {"wire_bytes_predicted", bounds.least / host_steps},
       {"wire_bytes_most", bounds.most / host_steps},
-      {"wire_ratio", bounds.least > 0 ? json(static_cast<double>(samples.wire.sent) / bounds.least)
-                                      : json(nullptr)},
+      {"wire_ratio", bounds.least > 0 && samples.wire.counted
+                         ? json(static_cast<double>(samples.wire.sent) / bounds.least)
+                         : json(nullptr)},
       {"drops", samples.wire.drops},
       {"idle_cpu", samples.idle_cpu},
       {"burst_bytes", burst.bytes},
       {"burst_seconds", burst.seconds}};
   if (!point.schedule.empty()) record["schedule"] = schedule.record();
   if (!samples.wire.trunks.empty()) record["trunks"] = trunks_json(samples.wire);
-  record["validation"] = {{"aggregate_max_error", samples.worst_error},
-                          {"checked_steps", samples.checked_steps},
-                          {"identical_ranks", samples.identical_ranks}};
+  record["validation"] = {
+      {"aggregate_max_error", samples.worst_error},
+      {"checked_steps", samples.checked_steps},
+      {"identical_ranks", samples.identical_ranks},
+      {"reference", launch.rank_machines().empty() ? "elements" : "projections"}};
   return record;
 }
 

@@ -7,17 +7,17 @@
 #include <string>
 
 #include "harness/launch/launch.h"
+#include "harness/launch/machines.h"
 #include "harness/sweep/options.h"
-#include "netem/network.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
 
-/// Measures points on one network, whose links it calibrates when it first meets them.
+/// Measures points on machines, whose links it calibrates when it first meets them.
 class Meter {
  public:
-  Meter(Network& network, const Trace& trace, const SweepOptions& options)
-      : network_(network), trace_(trace), options_(options) {}
+  Meter(Machines& machines, const Trace& trace, const SweepOptions& options)
+      : machines_(machines), trace_(trace), options_(options) {}
 
   /// A record of the point with status ok, invalid or failed. `stepped` is told of every step.
   /// A refusal of the workers (bad gradient, say) is a failed point.
@@ -30,13 +30,12 @@ class Meter {
 
  private:
   nlohmann::json describe(const SweepPoint& point) const;
-  double goodput_ratio(const LinkSpec& link);
-  double network_goodput_ratio(const LinkSpec& link);
+  std::optional<double> goodput_ratio(const LinkSpec& link, Launch& launch);
 
-  Network& network_;
+  Machines& machines_;
   const Trace& trace_;
   const SweepOptions& options_;
-  std::map<std::string, double> goodput_ratios_;  ///< by link, measured once a sweep
+  std::map<std::string, std::optional<double>> goodput_ratios_;  ///< by link, measured once a sweep
 };
 
 }  // namespace thinpipe

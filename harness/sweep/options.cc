@@ -13,10 +13,14 @@ std::string SweepPoint::link_text() const {
 
 std::string SweepPoint::id(const SweepOptions& options) const {
   const std::string network = options.topology.is_star() ? "" : "|" + options.topology.to_string();
+  const std::string where =
+      !options.hosts ? ""
+                     : "|hosts" + (options.hosts->shape.empty() ? "" : ":" + options.hosts->shape);
   return fmt::format(
       "{}|{}|{}|{}|s{}+{}|c{}|r{}{}", compressor.to_string(),
       link.to_string() + (schedule.empty() ? "" : ",schedule=" + schedule.identity()), ranks,
-      options.pattern, options.warmup, options.steps, options.compute_scale, repeat, network);
+      options.pattern, options.warmup, options.steps, options.compute_scale, repeat,
+      network + where);
 }
 
 std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compressors/spec.h"
+#include "harness/hosts/hosts_options.h"
 #include "netem/link_spec.h"
 #include "netem/schedule/schedule.h"
 #include "netem/topology/spec.h"
@@ -33,6 +35,7 @@ struct SweepOptions {
   int threads = 1;            ///< that each rank's encode and decode may use
   std::string simd = "best";  ///< instruction set of the ranks' kernels (simd.h); the best is each
                               ///< machine's own
+  std::optional<HostsOptions> hosts;  ///< real machines; else emulated hosts
   bool resume = false;
   std::vector<std::string> command;  ///< argv, for the records
 };

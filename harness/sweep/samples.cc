@@ -135,6 +135,7 @@ json metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
       metric("bit/s", "higher", "timed", per_step(samples, [&](const auto& ranks) {
                return bus_bandwidth(samples.aggregation, ranks);
              }));
+  if (!samples.wire.counted) return metrics;
   const double host_steps = static_cast<double>(samples.answers.size()) *
                             static_cast<double>(samples.answers.at(0).size());
   metrics["wire_bytes"] =
@@ -170,6 +171,7 @@ std::vector<std::string> doubts_about(const PointSamples& samples) {
   if (const double late = lateness_p95(samples); late > kLateSeconds)
     doubts.push_back(fmt::format("5 % of the waits ended {} late or later", format_time(late)));
   const double up = static_cast<double>(samples.wire.sent);
+  if (!samples.wire.counted) return doubts;
   // Of a link that loses frames fewer arrive than were sent, and those are sent again.
   if (samples.lossless) {
     for (const ThroughSwitch& one : samples.wire.switches) {

@@ -17,12 +17,14 @@ constexpr double kLateSeconds = 0.02;
 
 }  // namespace
 
-ScheduleLog::ScheduleLog(Network& network, const SweepPoint& point)
+ScheduleLog::ScheduleLog(Machines& machines, const SweepPoint& point)
     : text_(point.schedule.to_string()), digest_(point.schedule.digest()) {
   if (point.schedule.empty())
-    network.set_links(point.link);
+    machines.set_links(point.link);
+  else if (Network* network = machines.network())
+    player_ = std::make_unique<SchedulePlayer>(*network, point.link, point.schedule);
   else
-    player_ = std::make_unique<SchedulePlayer>(network, point.link, point.schedule);
+    throw RunError("a schedule is played on emulated hosts only");
 }
 
 void ScheduleLog::begin_step() {

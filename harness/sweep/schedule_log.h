@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/launch/machines.h"
 #include "harness/sweep/options.h"
 #include "netem/schedule/player.h"
 
@@ -16,7 +17,7 @@ namespace thinpipe {
 /// without one it only sets the links.
 class ScheduleLog {
  public:
-  ScheduleLog(Network& network, const SweepPoint& point);
+  ScheduleLog(Machines& machines, const SweepPoint& point);
 
   /// A step begins, measured or not; the schedule begins with the first one.
   void begin_step();

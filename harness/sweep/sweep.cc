@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,12 +13,13 @@
 #include "base/units.h"
 #include "compressors/registry.h"
 #include "compressors/simd.h"
+#include "harness/hosts/real_machines.h"
+#include "harness/launch/emulated_machines.h"
 #include "harness/launch/launch.h"
 #include "harness/programs.h"
 #include "harness/sweep/fingerprint.h"
 #include "harness/sweep/measure.h"
 #include "harness/sweep/progress.h"
-#include "netem/network.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
 #include "netem/topology/flows.h"
@@ -47,27 +49,36 @@ double expected_seconds(const SweepPoint& point, const Trace& trace, const Sweep
                    expected_step_seconds(point, trace, options);
 }
 
-json header_of(const SweepOptions& options, const Trace& trace, const Network& network,
+// What the machines are, and what each rank told of its own.
+json machines_of(const Machines& machines, const Launch* launch) {
+  json text = machines.description();
+  if (launch != nullptr && !launch->rank_machines().empty())
+    text["ranks"] = launch->rank_machines();
+  return text;
+}
+
+json header_of(const SweepOptions& options, const Trace& trace, const Machines& machines,
                const Launch* launch) {
-  return {
-      {"record", "header"},
-      {"version", kRecordVersion},
-      {"kind", "run"},
-      {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-      {"command", options.command},
-      {"seed", options.seed},
-      {"threads", options.threads},
-      {"simd", simd_target()},
-      {"trace",
-       {{"path", options.trace.string()},
-        {"model", trace.model()},
-        {"identity", trace.identity()},
-        {"elements", trace.elements()},
-        {"tensors", trace.tensors().size()},
-        {"ranks", trace.ranks()},
-        {"steps", trace.steps()}}},
-      {"fingerprint", fingerprint(network.sysctls(), launch != nullptr ? launch->mpi_version() : "",
-                                  launch != nullptr ? launch->congestion_control() : "")}};
+  return {{"record", "header"},
+          {"version", kRecordVersion},
+          {"kind", "run"},
+          {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+          {"command", options.command},
+          {"seed", options.seed},
+          {"threads", options.threads},
+          {"simd", simd_target()},
+          {"trace",
+           {{"path", options.trace.string()},
+            {"model", trace.model()},
+            {"identity", trace.identity()},
+            {"elements", trace.elements()},
+            {"tensors", trace.tensors().size()},
+            {"ranks", trace.ranks()},
+            {"steps", trace.steps()}}},
+          {"machines", machines_of(machines, launch)},
+          {"fingerprint",
+           fingerprint(machines.sysctls(), launch != nullptr ? launch->mpi_version() : "",
+                       launch != nullptr ? launch->congestion_control() : "")}};
 }
 
 // For people: "100 Mbit/s", or the whole of it where there is more to say.
@@ -100,25 +111,28 @@ class Sweep {
         writer_(writer),
         progress_(total_seconds()) {}
 
-  int run(const Sandbox& sandbox) {
-    std::unique_ptr<Network> network;
+  /// @param machines_for  gives so many; asked for another number, it may take the last ones away
+  /// @param scratch       a folder of this machine, for logs
+  int run(const std::function<Machines&(int hosts)>& machines_for, const std::string& scratch) {
+    Machines* machines = nullptr;
+    int hosts = 0;
     std::unique_ptr<Meter> meter;
     std::unique_ptr<Launch> launch;
     bool header_written = false;
     for (const SweepPoint& point : points_) {
       if (stop_requested()) break;
-      if (!network || network->size() != hosts_for(point)) {
+      if (hosts != hosts_for(point)) {
         if (launch) launch->quit();
         launch.reset();
         meter.reset();
-        network.reset();  // its names in the sandbox must be free again
-        network = std::make_unique<Network>(hosts_for(point), options_.topology);
-        meter = std::make_unique<Meter>(*network, trace_, options_);
+        hosts = hosts_for(point);
+        machines = &machines_for(hosts);
+        meter = std::make_unique<Meter>(*machines, trace_, options_);
       }
-      const json record = measure(point, *network, sandbox, *meter, launch);
+      const json record = measure(point, *machines, scratch, *meter, launch);
       if (stop_requested()) break;
       if (!header_written) {
-        writer_.append(header_of(options_, trace_, *network, launch.get()));
+        writer_.append(header_of(options_, trace_, *machines, launch.get()));
         header_written = true;
       }
       writer_.append(record);
@@ -150,8 +164,8 @@ class Sweep {
   }
 
   // A launch serves as many points as it can; a broken one is replaced for the next point.
-  json measure(const SweepPoint& point, Network& network, const Sandbox& sandbox, Meter& meter,
-               std::unique_ptr<Launch>& launch) {
+  json measure(const SweepPoint& point, Machines& machines, const std::string& scratch,
+               Meter& meter, std::unique_ptr<Launch>& launch) {
     const double step_seconds = expected_seconds(point, trace_, options_) /
                                 static_cast<double>(options_.warmup + options_.steps);
     try {
@@ -163,10 +177,10 @@ class Sweep {
         launch.reset();
       }
       if (!launch) {
-        network.set_links(point.link);
+        machines.set_links(point.link);
         connected_ = point.link;
         progress_.describe(fmt::format("starting {} ranks", point.ranks));
-        launch = std::make_unique<Launch>(network, sandbox, point.ranks);
+        launch = std::make_unique<Launch>(machines, scratch, point.ranks);
       }
       progress_.describe(fmt::format("{} x {} on {}", point.ranks, point.compressor.to_string(),
                                      link_line(point.link)));
@@ -223,16 +237,11 @@ std::vector<LinkSpec> all_links(const SweepOptions& options) {
   return links;
 }
 
-}  // namespace
+// Measures points with a writer that nobody else has.
+using Runner = std::function<int(std::vector<SweepPoint>, RecordWriter&)>;
 
-int run_sweep(const SweepOptions& options) {
-  const Trace trace(options.trace);
-  for (const Spec& spec : options.compressors) check_spec(spec);
-  find_program("thinpipe-worker");  // say now what is missing, not in the sandbox
-  find_program("thinpipe-enter");
-  if (!find_in_path("mpirun"))
-    throw RunError("mpirun is not in the PATH; ./setup installs it (Debian: openmpi-bin)");
-  require_kernel_features(all_links(options));
+// Opens the records and hands over the points that are not in them yet.
+int with_missing_points(const SweepOptions& options, const Trace& trace, const Runner& run) {
   RecordWriter writer(options.out,
                       options.resume ? RecordWriter::Mode::kResume : RecordWriter::Mode::kCreate);
   check_same_settings(writer.existing(), trace, options);
@@ -243,9 +252,47 @@ int run_sweep(const SweepOptions& options) {
   if (points.size() < all)
     fmt::print(stderr, "{} of {} points are in the records already\n", all - points.size(), all);
   if (points.empty()) return kExitGood;
-  return run_in_sandbox([&](const Sandbox& sandbox) {
-    return Sweep(options, trace, std::move(points), writer).run(sandbox);
+  return run(std::move(points), writer);
+}
+
+int run_on_real_machines(const SweepOptions& options, const Trace& trace) {
+  return run_outside_sandbox([&](const Sandbox& place) {
+    // A host that refuses does so before there are records.
+    RealMachines machines(*options.hosts, place.scratch,
+                          *std::max_element(options.ranks.begin(), options.ranks.end()));
+    return with_missing_points(options, trace, [&](auto points, RecordWriter& writer) {
+      return Sweep(options, trace, std::move(points), writer)
+          .run([&](int) -> Machines& { return machines; }, place.scratch);
+    });
   });
+}
+
+int run_on_emulated_machines(const SweepOptions& options, const Trace& trace) {
+  require_kernel_features(all_links(options));
+  return with_missing_points(options, trace, [&](auto points, RecordWriter& writer) {
+    return run_in_sandbox([&](const Sandbox& sandbox) {
+      std::unique_ptr<EmulatedMachines> machines;
+      const auto machines_for = [&](int hosts) -> Machines& {
+        machines.reset();  // its names in the sandbox must be free again
+        machines = std::make_unique<EmulatedMachines>(hosts, options.topology, sandbox);
+        return *machines;
+      };
+      return Sweep(options, trace, std::move(points), writer).run(machines_for, sandbox.scratch);
+    });
+  });
+}
+
+}  // namespace
+
+int run_sweep(const SweepOptions& options) {
+  const Trace trace(options.trace);
+  for (const Spec& spec : options.compressors) check_spec(spec);
+  find_program("thinpipe-worker");  // say now what is missing, not in the sandbox
+  find_program(options.hosts ? "thinpipe-shape" : "thinpipe-enter");
+  if (!find_in_path("mpirun"))
+    throw RunError("mpirun is not in the PATH; ./setup installs it (Debian: openmpi-bin)");
+  return options.hosts ? run_on_real_machines(options, trace)
+                       : run_on_emulated_machines(options, trace);
 }
 
 }  // namespace thinpipe

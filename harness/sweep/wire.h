@@ -26,6 +26,7 @@ struct WireCount {
     std::uint64_t up = 0, down = 0, drops = 0;
   };
   std::vector<OnTrunk> trunks;
+  bool counted = true;  ///< else nobody does, and all is 0 (real hosts)
 };
 
 WireCount count_wire(const Network& network);

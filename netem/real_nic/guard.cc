@@ -20,9 +20,9 @@
 #include "netem/link_spec.h"
 #include "netem/netlink.h"
 #include "netem/real_nic/burdens.h"
+#include "netem/real_nic/card_link.h"
 #include "netem/real_nic/messages.h"
 #include "netem/real_nic/state_file.h"
-#include "netem/shaping.h"
 
 namespace thinpipe {
 
@@ -66,16 +66,6 @@ void refuse_what_must_not_be(const GuardOptions& options) {
   if (!burdens.empty() && !options.anyway)
     throw InputError(
         fmt::format("{}; --shape-anyway throttles it all the same", fmt::join(burdens, "; ")));
-}
-
-void throttle(const std::string& interface, const LinkSpec& link) {
-  if (link.needs_single_frames() || link.needs_ifb() || link.mtu != LinkSpec{}.mtu)
-    throw InputError(
-        fmt::format("link '{}': a real interface can have rate, burst, queue and shaper=tbf or htb",
-                    link.to_string()));
-  Netlink netlink;
-  // Full buckets, empty queues, counters from 0; and in the place of what the user had there.
-  install(netlink, interface, shaping_of(link).host);
 }
 
 // The process that answers the sweep. Leaves the interface given back, or throws.
@@ -128,7 +118,7 @@ class Keeper {
         say(out_, fmt::format("counted {} {} {} {}", counters.bytes, counters.packets,
                               counters.drops, counters.backlog));
       } else if (line.starts_with("link ")) {
-        throttle(options_.interface, parse_link_spec(line.substr(5)));
+        throttle_card(options_.interface, parse_link_spec(line.substr(5)));
         say(out_, "set " + line.substr(5));
       } else {
         say(out_, "error expected link, count, renew or restore, found '" + line + "'");

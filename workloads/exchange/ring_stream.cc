@@ -13,68 +13,79 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kSegmentBytes = 32768;
 constexpr int kInFlight = 16;
 constexpr std::byte kMore{0}, kLast{1};
+using Segments = std::vector<std::vector<std::byte>>;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-}  // namespace
+void wait(Transport& transport, Transport::Request slot) {
+  while (!transport.done(slot)) transport.pause();
+  transport.progressed();
+}
 
-double stream_round_ring(Transport& transport, const StreamOptions& options) {
-  const int size = transport.size();
-  if (size < 2) return 0;
-  const int next = (transport.rank() + 1) % size, previous = (transport.rank() + size - 1) % size;
-  std::vector<std::vector<std::byte>> out(kInFlight, std::vector<std::byte>(kSegmentBytes, kMore));
-  std::vector<std::vector<std::byte>> in(kInFlight, std::vector<std::byte>(kSegmentBytes));
+// Messages keep their order, so slots come round in turn. The last kInFlight messages say that they
+// are: one for each receive that the other rank has posted.
+void send_stream(Transport& transport, int peer, const StreamOptions& options) {
+  Segments segments(kInFlight, std::vector<std::byte>(kSegmentBytes, kMore));
   const auto begin = Clock::now();
-  for (int slot = 0; slot < kInFlight; ++slot) {
-    transport.receive(kInFlight + slot, previous, in[static_cast<std::size_t>(slot)]);
-    transport.send(slot, next, out[static_cast<std::size_t>(slot)]);
+  for (int slot = 0, last = 0; last < kInFlight; slot = (slot + 1) % kInFlight) {
+    auto& segment = segments[static_cast<std::size_t>(slot)];
+    wait(transport, slot);
+    if (seconds_between(begin, Clock::now()) > options.settle + options.seconds) {
+      segment[0] = kLast;
+      ++last;
+    }
+    transport.send(slot, peer, segment);
   }
-  // Messages keep their order, so slots come round in turn. The last kInFlight messages say that
-  // they are, one for each receive that the next rank has posted.
-  int sending = 0, last_sent = 0, sends_done = 0, receiving = 0, last_received = 0;
-  auto counted_from = begin, counted_to = begin;
+  for (int slot = 0; slot < kInFlight; ++slot) wait(transport, slot);
+}
+
+double receive_stream(Transport& transport, int peer, const StreamOptions& options) {
+  Segments segments(kInFlight, std::vector<std::byte>(kSegmentBytes));
+  for (int slot = 0; slot < kInFlight; ++slot)
+    transport.receive(slot, peer, segments[static_cast<std::size_t>(slot)]);
+  Clock::time_point first, counted_from, counted_to;
   double bytes = 0;
-  while (last_received < kInFlight || sends_done < kInFlight) {
-    bool moved = false;
+  bool any = false, settled = false;
+  for (int slot = 0, last = 0; last < kInFlight; slot = (slot + 1) % kInFlight) {
+    const auto& segment = segments[static_cast<std::size_t>(slot)];
+    wait(transport, slot);
+    if (segment[0] == kLast) {
+      ++last;
+      continue;
+    }
     const auto now = Clock::now();
-    if (sends_done < kInFlight && transport.done(sending)) {
-      moved = true;
-      if (last_sent == kInFlight) {
-        ++sends_done;
-      } else {
-        auto& segment = out[static_cast<std::size_t>(sending)];
-        const bool over = seconds_between(begin, now) > options.settle + options.seconds;
-        segment[0] = over ? kLast : kMore;
-        last_sent += over ? 1 : 0;
-        transport.send(sending, next, segment);
-      }
-      sending = (sending + 1) % kInFlight;
+    if (!any) first = now;
+    any = true;
+    if (settled) {
+      bytes += static_cast<double>(segment.size());
+      counted_to = now;
+    } else if (seconds_between(first, now) >= options.settle) {
+      settled = true;  // what comes after this one counts
+      counted_from = counted_to = now;
     }
-    if (last_received < kInFlight && transport.done(kInFlight + receiving)) {
-      moved = true;
-      const auto& segment = in[static_cast<std::size_t>(receiving)];
-      if (segment[0] == kLast) {
-        ++last_received;
-      } else {
-        if (seconds_between(begin, now) < options.settle || counted_from == begin) {
-          counted_from = now;  // what comes from here on counts
-        } else {
-          bytes += static_cast<double>(segment.size());
-          counted_to = now;
-        }
-        transport.receive(kInFlight + receiving, previous, in[static_cast<std::size_t>(receiving)]);
-      }
-      receiving = (receiving + 1) % kInFlight;
-    }
-    if (moved)
-      transport.progressed();
-    else
-      transport.pause();
+    transport.receive(slot, peer, segments[static_cast<std::size_t>(slot)]);
   }
   const double seconds = seconds_between(counted_from, counted_to);
   return seconds > 0 ? bytes * 8 / seconds : 0;
+}
+
+// The turn in which a rank sends. Nobody then sends to one who sends.
+int turn_of(int sender, int size) { return size % 2 == 1 && sender == size - 1 ? 2 : sender % 2; }
+
+}  // namespace
+
+double stream_round_ring(Transport& transport, const StreamOptions& options) {
+  const int size = transport.size(), rank = transport.rank();
+  if (size < 2) return 0;
+  const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
+  double goodput = 0;
+  for (int turn = 0; turn < 3; ++turn) {
+    if (turn_of(rank, size) == turn) send_stream(transport, next, options);
+    if (turn_of(previous, size) == turn) goodput = receive_stream(transport, previous, options);
+  }
+  return goodput;
 }
 
 }  // namespace thinpipe

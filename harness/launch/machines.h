@@ -1,0 +1,59 @@
+// The machines that a sweep's ranks run on: emulated hosts, or real ones.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/sweep/wire.h"
+#include "netem/link_spec.h"
+
+namespace thinpipe {
+
+class Launch;
+
+/// How the ranks come to the sweep, and what else they are started with.
+struct Boarding {
+  /// mpirun's words that say where ranks run and by which interfaces they talk.
+  std::vector<std::string> mpirun;
+  /// A folder in memory that all ranks and this process see; "" when each rank has a machine of its
+  /// own. Control is then by TCP, else by a UNIX socket in it.
+  std::string shared_folder;
+  /// Where this machine is found by TCP, tried in this order.
+  std::vector<std::string> control_addresses;
+};
+
+class Machines {
+ public:
+  virtual ~Machines() = default;
+
+  /// How many there are. A launch of n ranks has one on each of the first n.
+  virtual int size() const = 0;
+  /// Prepares what mpirun needs (files, environment variables) and says how to start it.
+  virtual Boarding board(int ranks) = 0;
+
+  /// Sets the links of all machines, as far as they are ours to set. Call it between transfers.
+  virtual void set_links(const LinkSpec& link) = 0;
+  /// What crossed the links so far, as far as somebody counts. @param ranks  of the launch
+  virtual WireCount count_wire(int ranks) = 0;
+  /// Largest IP packet on a link.
+  virtual std::uint32_t mtu(const LinkSpec& link) const = 0;
+  /// Measures TCP's goodput over the TCP ceiling of the link, and leaves the link set.
+  /// @returns nothing when there is nobody to send to.
+  virtual std::optional<double> goodput_ratio(const LinkSpec& link, Launch& launch) = 0;
+  /// Whether links were set to what the records call them, so that a deviation speaks against a
+  /// point.
+  virtual bool sets_links() const = 0;
+
+  /// The emulated network, for what only one can do; null on real machines.
+  virtual Network* network() { return nullptr; }
+  /// The sysctls in force on the hosts; empty where they are not ours to set.
+  virtual std::map<std::string, std::string> sysctls() const = 0;
+  /// For a run's header: what they are, and what is not known or not done on them and why.
+  virtual nlohmann::json description() const = 0;
+};
+
+}  // namespace thinpipe

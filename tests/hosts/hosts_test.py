@@ -1,0 +1,299 @@
+"""`thinpipe run --hosts` over two namespaces that play machines. Runs inside play_hosts.
+
+The hosts share neither /tmp nor /dev/shm nor /run, and are reached only over their control
+interface, by a server that stands for sshd. Standard library only.
+"""
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+THINPIPE = os.environ["THINPIPE"]
+MAKE_TRACE = os.environ["MAKE_TRACE"]
+PLAY_HOSTS = os.environ["PLAY_HOSTS"]
+HOSTS = ["198.19.0.2", "198.19.0.3"]  # of the control network
+DATA = "thin0"
+CONTROL = "ctl0"
+HAD = ["bfifo 1:"] * 2  # what the star counts with
+
+
+def on(host, *words):
+    """What a command prints on a host."""
+    result = subprocess.run([PLAY_HOSTS, "on", host, shlex.join(words)], stdout=subprocess.PIPE,
+                            stdin=subprocess.DEVNULL, check=True, text=True, timeout=60)
+    return result.stdout.strip()
+
+
+class HostsCase(unittest.TestCase):
+    def setUp(self):
+        # Not in /tmp: that is each host's own.
+        self.folder = tempfile.mkdtemp(prefix="thinpipe-hosts-", dir="/var/tmp")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.out = os.path.join(self.folder, "out")
+        self.hostfile = self.write("hosts", "".join(f"{host} slots=1\n" for host in HOSTS))
+        self.trace = os.path.join(self.folder, "trace")
+        subprocess.run([MAKE_TRACE, self.trace, "2", "3", "100000", "0.002"], check=True)
+        self.assert_all_given_back()
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def start(self, *arguments):
+        # In a session of its own, as from another terminal.
+        return subprocess.Popen(
+            [THINPIPE, "run", "--trace", self.trace, "--out", self.out, "--hosts", self.hostfile,
+             "--agent", PLAY_HOSTS + " on", *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    def finish(self, process, code=0):
+        out, error = process.communicate(timeout=240)
+        self.assertEqual(process.returncode, code, error)
+        return out + error
+
+    def run_thinpipe(self, *arguments, code=0):
+        return self.finish(self.start(*arguments), code)
+
+    def records(self):
+        with open(os.path.join(self.out, "records.jsonl")) as file:
+            return [json.loads(line) for line in file]
+
+    def points(self):
+        return [record for record in self.records() if record["record"] == "point"]
+
+    def qdiscs(self):
+        return [on(host, PLAY_HOSTS, "qdisc", DATA) for host in HOSTS]
+
+    def assert_all_given_back(self):
+        self.assertEqual(self.qdiscs(), HAD)
+        for host in HOSTS:
+            self.assertEqual(on(host, "ls", "-A", "/run"), "thinpipe" if self.ever(host) else "")
+            self.assertEqual(on(host, "sh", "-c", "ls -A /run/thinpipe 2>/dev/null || true"), "")
+
+    def ever(self, host):
+        return on(host, "sh", "-c", "test -d /run/thinpipe && echo yes || true") == "yes"
+
+    def wait_for(self, condition, what, seconds=60):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, "waited in vain for " + what)
+            time.sleep(0.02)
+
+    def processes(self, name):
+        """By their command's name; all that there are in this PID namespace are ours."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat") as file:
+                    text = file.read()
+            except OSError:
+                continue
+            command = text[text.index("(") + 1:text.rindex(")")]
+            if command == name[:15] and text[text.rindex(")") + 2] != "Z":
+                found.append(int(pid))
+        return found
+
+    def wait_for_throttled(self, process):
+        def throttled():
+            self.assertIsNone(process.poll(), "the run ended early")
+            return self.qdiscs() == ["tbf 1:", "tbf 1:"]
+        self.wait_for(throttled, "throttled interfaces")
+
+    def wait_for_given_back(self, seconds=20):
+        self.wait_for(lambda: self.qdiscs() == HAD, "interfaces given back",
+                      seconds)
+        self.wait_for(lambda: not self.processes("thinpipe-shape"), "the guards' end", seconds)
+        self.assert_all_given_back()
+
+
+# A point that takes some 20 s: there is time to do something to it.
+SLOW = ("--shape", DATA, "--link", "rate=5mbit", "--steps", "12", "--warmup", "0")
+
+
+class RunTest(HostsCase):
+    def test_hosts_share_nothing(self):
+        for folder in ("/tmp", "/dev/shm", "/run"):
+            on(HOSTS[0], "touch", folder + "/of-host-0")
+            self.assertEqual(on(HOSTS[1], "ls", "-A", folder).count("of-host-0"), 0)
+            on(HOSTS[0], "rm", folder + "/of-host-0")
+
+    def test_a_throttled_run_is_measured_checked_and_counted(self):
+        self.run_thinpipe("--shape", DATA, "--link", "rate=100mbit|20mbit", "-c", "topk:ratio=0.01",
+                          "-c", "terngrad", "--steps", "3", "--warmup", "1")
+        self.assert_all_given_back()
+        header, *points = self.records()
+        machines = header["machines"]
+        self.assertEqual((machines["kind"], machines["hosts"], machines["throttled"]),
+                         ("real", 2, DATA))
+        self.assertEqual(machines["cards"], [{"mtu": 1500, "given_back": "bfifo 1:"}] * 2)
+        self.assertEqual(len(machines["ranks"]), 2)
+        self.assertTrue(header["fingerprint"]["congestion_control"])  # whatever the hosts chose
+        self.assertEqual(len(points), 6)
+        for point in points:
+            # A loaded machine may make a point doubtful, but never wrong.
+            self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+            validation, fidelity = point["validation"], point["fidelity"]
+            self.assertEqual(validation["reference"], "projections")
+            self.assertEqual(validation["checked_steps"], 3)
+            self.assertTrue(validation["identical_ranks"])
+            self.assertLess(validation["aggregate_max_error"], 1e-5)
+            self.assertGreater(fidelity["wire_ratio"], 0.98)
+            self.assertLess(fidelity["goodput_ratio"], 1.03)
+            self.assertGreater(fidelity["goodput_ratio"], 0.8)
+            if point["axes"]["method"] == "none":
+                # 100000 floats cross each link once and arrive once: two ranks, 2(n-1)/n = 1.
+                least = 400000 * 8 * 1514 / 1448 / point["axes"]["rate"]
+                # The rank that is timed came last: the other had begun to send.
+                self.assertGreater(min(point["metrics"]["exchange_time"]["samples"]), 0.8 * least)
+
+    def test_a_network_left_as_it_is(self):
+        self.run_thinpipe("--link", "rate=1gbit", "--mpi-iface", DATA, "--steps", "2", "--warmup",
+                          "1", "--no-baseline")
+        self.assertFalse(self.ever(HOSTS[0]) and on(HOSTS[0], "ls", "-A", "/run/thinpipe"))
+        header, point = self.records()
+        self.assertIsNone(header["machines"]["throttled"])
+        self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+        self.assertNotIn("wire_bytes", point["metrics"])  # nobody counts there
+        self.assertIsNone(point["fidelity"]["wire_ratio"])
+        self.assertGreater(point["fidelity"]["goodput_ratio"], 0)
+
+
+class RefusalTest(HostsCase):
+    def refuse(self, expected, *arguments, code=4):
+        text = self.run_thinpipe(*arguments, code=code)
+        self.assertIn(expected, text)
+        self.assertFalse(os.path.exists(self.out), "a refused run made its output folder")
+        self.assertEqual(self.qdiscs(), HAD)
+
+    def test_the_control_connection(self):
+        self.refuse(f"{CONTROL} carries the connection to 198.19.0.1, which controls this host",
+                    "--shape", CONTROL)
+
+    def test_the_default_route_unless_told_twice(self):
+        on(HOSTS[1], PLAY_HOSTS, "route", DATA)
+        try:
+            self.refuse(f"host {HOSTS[1]}: {DATA} carries the default route", "--shape", DATA)
+            self.assert_all_given_back()
+            self.run_thinpipe("--shape", DATA, "--shape-anyway", "--link", "rate=200mbit",
+                              "--steps", "1", "--warmup", "0", "--no-baseline")
+            self.assertEqual(len(self.points()), 1)
+        finally:
+            on(HOSTS[1], PLAY_HOSTS, "unroute", DATA)
+        self.assert_all_given_back()
+
+    def test_hosts_that_cannot_be(self):
+        self.refuse("there is no interface 'eth9'", "--shape", "eth9")
+        self.hostfile = self.write("nobody", "198.19.0.2\n198.19.0.77\n")
+        self.refuse("host 198.19.0.77", "--shape", DATA)
+
+    def test_words_that_cannot_be(self):
+        for text, expected in (("198.19.0.2 slot=1\n", "bad:1: 'slot=1' after"),
+                               ("198.19.0.2\n\n198.19.0.2\n", "bad:3: '198.19.0.2' stands in"),
+                               ("# none\n", "bad: no machine is named")):
+            self.hostfile = self.write("bad", text)
+            self.refuse(expected, "--shape", DATA, code=2)
+        self.hostfile = self.write("one", "198.19.0.2\n")
+        self.refuse("a machine gets one rank", "--shape", DATA, "--ranks", "2", code=2)
+        self.refuse("say with one --link what it is", code=2)
+        self.refuse("on a real interface only rate", "--shape", DATA, "--link",
+                    "rate=10mbit,delay=5ms", code=2)
+        self.refuse("of emulated networks", "--shape", DATA, "--topology", "racks", code=2)
+        self.refuse("--lease says how to throttle", "--link", "rate=1gbit", "--lease", "3", code=2)
+
+
+class GiveBackTest(HostsCase):
+    def test_after_a_killed_rank(self):
+        process = self.start(*SLOW)
+        self.wait_for_throttled(process)
+        self.wait_for(lambda: len(self.processes("thinpipe-worker")) >= 2, "the ranks")
+        time.sleep(3)  # past the calibration, into the steps
+        os.kill(self.processes("thinpipe-worker")[0], signal.SIGKILL)
+        self.finish(process, 4)
+        self.assert_all_given_back()
+        statuses = sorted(point["status"] for point in self.points())
+        self.assertEqual(statuses[0], "failed")
+        self.assertIn(statuses[1], ("ok", "invalid"))
+
+    def test_after_ctrl_c(self):
+        process = self.start(*SLOW)
+        self.wait_for_throttled(process)
+        process.send_signal(signal.SIGINT)
+        self.finish(process, 128 + signal.SIGINT)
+        self.assert_all_given_back()
+
+    def test_after_the_controller_is_killed(self):
+        process = self.start(*SLOW)
+        self.wait_for_throttled(process)
+        self.wait_for(lambda: len(self.processes("thinpipe-worker")) >= 2, "the ranks")
+        process.kill()
+        process.communicate()
+        self.wait_for_given_back()
+        for name in ("thinpipe-worker", "orted", "mpirun"):
+            self.wait_for(lambda: not self.processes(name), "the end of " + name, 30)
+
+    def test_after_the_connection_is_cut(self):
+        # Pulled out, not closed: no end of anything is ever seen on that host.
+        process = self.start(*SLOW, "--lease", "2")
+        self.wait_for_throttled(process)
+        keepers = set(self.processes("thinpipe-shape"))
+        self.assertEqual(len(keepers), 4)  # two a host
+        self.cut(HOSTS[0])
+        try:
+            # That host's two end by themselves; the other's go on.
+            self.wait_for(lambda: len(self.processes("thinpipe-shape")) == 2, "the lease's end", 20)
+        finally:
+            self.join(HOSTS[0])
+        self.assertEqual(self.qdiscs(), ["bfifo 1:", "tbf 1:"])
+        process.kill()
+        process.communicate()
+        self.wait_for_given_back()
+
+    def cut(self, host):
+        # The switch's port: the command that would do it on the host itself could not say so.
+        subprocess.run([PLAY_HOSTS, "down", f"ctl{HOSTS.index(host)}"], check=True)
+
+    def join(self, host):
+        subprocess.run([PLAY_HOSTS, "up", f"ctl{HOSTS.index(host)}"], check=True)
+
+    def test_a_second_run_is_refused_and_does_no_harm(self):
+        process = self.start(*SLOW)
+        self.wait_for_throttled(process)
+        second = subprocess.run(
+            [THINPIPE, "run", "--trace", self.trace, "--out", self.out + "-2", "--hosts",
+             self.hostfile, "--agent", PLAY_HOSTS + " on", "--shape", DATA],
+            capture_output=True, text=True)
+        self.assertEqual(second.returncode, 4, second.stderr)
+        self.assertIn("throttled already, by process", second.stderr)
+        self.wait_for_throttled(process)
+        process.send_signal(signal.SIGTERM)
+        self.finish(process, 128 + signal.SIGTERM)
+        self.assert_all_given_back()
+
+    def test_guards_that_are_killed_leave_it_to_net_restore(self):
+        process = self.start(*SLOW)
+        self.wait_for_throttled(process)
+        for pid in self.processes("thinpipe-shape"):
+            os.kill(pid, signal.SIGSTOP)  # else one of a pair would do the other's work
+        for pid in self.processes("thinpipe-shape"):
+            os.kill(pid, signal.SIGKILL)
+        process.kill()
+        process.communicate()
+        self.wait_for(lambda: not self.processes("thinpipe-shape"), "the guards' end")
+        self.assertEqual(self.qdiscs(), ["tbf 1:", "tbf 1:"])
+        doctor = on(HOSTS[0], "sh", "-c", THINPIPE + " doctor; true")
+        self.assertIn("and its guard is dead", " ".join(doctor.split()))
+        for host in HOSTS:
+            self.assertEqual(on(host, THINPIPE, "net", "restore"), DATA + ": gave back bfifo 1:")
+            self.assertIn("no interface", on(host, THINPIPE, "net", "restore"))
+        self.assert_all_given_back()
+
+
+if __name__ == "__main__":
+    unittest.main()
