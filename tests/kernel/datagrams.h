@@ -27,6 +27,7 @@ struct Arrival {
 
 /// Sends a train over the network's data links and returns the arrivals in their order. Both hosts
 /// know each other's link addresses before it starts.
-std::vector<Arrival> send_train(const Network& network, int from, int to, const TrainOptions& options);
+std::vector<Arrival> send_train(const Network& network, int from, int to,
+                                const TrainOptions& options);
 
 }  // namespace thinpipe

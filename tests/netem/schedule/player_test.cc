@@ -33,7 +33,8 @@ TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
 TEST(SchedulePlayer, SharesAreOfEachDirectionsOwn) {
   EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
               Network network(1);
-              const SchedulePlayer player(network, parse_link_spec("up.rate=10mbit,down.rate=40mbit"),
+              const SchedulePlayer player(network,
+                                          parse_link_spec("up.rate=10mbit,down.rate=40mbit"),
                                           parse_schedule("steps:0s=100%,1s=50%"));
               const LinkMean mean = player.mean(0, 2);
               require(mean.up_rate == 7.5e6 && mean.down_rate == 30e6, "rates");
