@@ -85,6 +85,7 @@ void Launch::start(Machines& machines, int ranks) {
     control = door_->where();
     setenv(kTokenVariable, door_->token().c_str(), 1);
   } else {
+    in_sandbox_ = getpid() == 1;
     std::filesystem::remove(control);
     listener_ = MessageSocket::listen_at(control);
   }
@@ -225,14 +226,14 @@ void Launch::end_mpirun() {
 
 void Launch::end_all() {
   workers_.clear();
-  if (getpid() == 1) {
+  if (in_sandbox_) {
     // The first process of its PID namespace: -1 is everyone else in it, and no one outside.
     kill(-1, SIGKILL);
     while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
     }
     mpirun_ = -1;
   } else {
-    end_mpirun();  // it alone is ours to end: guards of interfaces must live
+    end_mpirun();  // it alone is ours to end: guards of interfaces live on
   }
 }
 

@@ -70,6 +70,7 @@ class Launch {
   std::vector<MessageSocket> workers_;
   std::string mpi_version_, congestion_control_;
   nlohmann::json rank_machines_ = nlohmann::json::array();
+  bool in_sandbox_ = false;  // all processes of this PID namespace are the launch's
   pid_t mpirun_ = -1;
 };
 
