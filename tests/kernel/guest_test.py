@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """One boot for GoogleTest programs, and ctest entries that tell how they did there.
 
-guest_test.py FOLDER run PROGRAM...  boots a guest (in_guest.py), runs the programs there, keeps
+guest_test.py FOLDER run PROGRAM [--gtest_filter=...] [PROGRAM...]
+                                     boots a guest (in_guest.py), runs the programs there, keeps
                                      their reports in FOLDER; fails if one left no report
 guest_test.py FOLDER report PROGRAM  passes if the program did, else names what failed
 guest_test.py FOLDER PROGRAM --gtest_list_tests
@@ -27,13 +28,16 @@ def report_of(folder, program):
     return folder / (pathlib.Path(program).name + ".xml")
 
 
-def run(folder, programs):
+def run(folder, words):
+    programs = [word for word in words if not word.startswith("--")]
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
-    script = "\n".join(
-        shlex.join([program, f"--gtest_output=xml:{report_of(folder, program)}"])
-        for program in programs) + "\nexit 0"
+    script = ""
+    for word in words:
+        script += (f" {shlex.quote(word)}" if word.startswith("--") else "\n" + shlex.join(
+            [word, f"--gtest_output=xml:{report_of(folder, word)}"]))
+    script += "\nexit 0"
     result = subprocess.run(
         [IN_GUEST, "--verbose", "--time-limit", str(TIME_LIMIT_SECONDS), "--out", folder,
          "--visible", pathlib.Path(programs[0]).parent.parent, "--log", folder / "console.log",

@@ -62,7 +62,8 @@ std::vector<double> samples(const json& point, const char* metric) {
 // The exchange is timed from where the later rank entered it, which the other's message may
 // precede.
 TEST_F(Run, StepsTakeTheDelaysOfTheirMessages) {
-  constexpr double kDelay = 20e-3, kApart = 2e-3, kSlack = 4e-3;
+  constexpr double kDelay = 20e-3, kApart = 2e-3;
+  constexpr double kSlack = 10e-3;  // 0.6 ms on a quiet machine; half a message on a busy one
   const auto points = points_over("rate=50mbit,delay=20ms");
   ASSERT_EQ(points.size(), 2U);
   for (const auto& [method, messages] : {std::pair{"topk", 1}, {"none", 2}}) {
@@ -82,7 +83,7 @@ TEST_F(Run, StepsTakeTheDelaysOfTheirMessages) {
 
 TEST_F(Run, VerifyMeasuresRateAndDelay) {
   const Finished verified = run_program({THINPIPE_PROGRAM, "net", "verify", "--json", "--seconds",
-                                         "2", "--link", "rate=10mbit,delay=20ms"});
+                                         "1", "--link", "rate=10mbit,burst=32kb,delay=20ms"});
   ASSERT_EQ(verified.code, 0) << verified.output << verified.error;
   const json link = json::parse(verified.output).at(0);
   note("goodput", link.at("goodput").get<double>() / 1e6, "Mbit/s");

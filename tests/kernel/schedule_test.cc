@@ -10,15 +10,16 @@
 namespace thinpipe {
 namespace {
 
-// Frames of 1042 bytes at 4 Mbit/s, half a second later at 1 Mbit/s.
+// Frames of 1042 bytes at 4 Mbit/s, 0.3 s later at 1 Mbit/s. Right after the change the
+// player may hold the rate lower for a moment, to make good for frames that left too early.
 TEST(Schedule, ChangesTheRateWhenItIsDue) {
-  constexpr double kFrameBits = 1042 * 8, kFirst = 4e6, kThen = 1e6, kChange = 0.5;
+  constexpr double kFrameBits = 1042 * 8, kFirst = 4e6, kThen = 1e6, kChange = 0.3;
   const auto gaps = in_sandbox([] {
     Network network(2);
-    SchedulePlayer player(network, parse_link_spec("rate=4mbit,burst=3000"),
-                          parse_schedule("steps:0s=100%,500ms=25%"));
+    SchedulePlayer player(network, parse_link_spec("rate=4mbit,burst=16kb"),
+                          parse_schedule("steps:0s=100%,300ms=25%"));
     TrainOptions train;
-    train.count = 300;
+    train.count = 250;  // which the queue holds
     train.spacing = 0;
     train.bytes = 1000;
     const auto wall = std::chrono::system_clock::now().time_since_epoch();
@@ -29,7 +30,7 @@ TEST(Schedule, ChangesTheRateWhenItIsDue) {
     player.check();
     // Between the first and last arrival well before the change, and well after it.
     std::vector<double> found;
-    for (const auto& [from, to] : {std::pair{0.1, kChange - 0.02}, {kChange + 0.02, 1.0}}) {
+    for (const auto& [from, to] : {std::pair{0.1, kChange - 0.02}, {kChange + 0.2, 1.05}}) {
       double first = 0, last = 0, count = 0;
       for (const Arrival& one : arrivals) {
         const double at = one.arrived - begin;
@@ -44,7 +45,7 @@ TEST(Schedule, ChangesTheRateWhenItIsDue) {
   note("gap before", gaps[0] * 1e3, "ms");
   note("gap after", gaps[1] * 1e3, "ms");
   EXPECT_NEAR(gaps[0], kFrameBits / kFirst, 0.03 * kFrameBits / kFirst);
-  EXPECT_NEAR(gaps[1], kFrameBits / kThen, 0.03 * kFrameBits / kThen);
+  EXPECT_NEAR(gaps[1], kFrameBits / kThen, 0.05 * kFrameBits / kThen);
 }
 
 }  // namespace
