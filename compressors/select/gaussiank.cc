@@ -65,7 +65,7 @@ class GaussianKSelector : public Selector {
     std::int32_t least = key_above(first * steps.reach);
     keep(least);
     double threshold = first;
-    std::int32_t limit = least;
+    std::int32_t limit = 0;  // set in the first round
     for (int round = 1;; ++round) {
       limit = key_above(threshold);
       if (limit < least) keep(least = limit);
