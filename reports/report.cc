@@ -10,6 +10,7 @@
 #include "reports/html/html.h"
 #include "reports/markdown/markdown.h"
 #include "reports/record/reader.h"
+#include "reports/scale/scale.h"
 
 namespace thinpipe {
 namespace {
@@ -53,9 +54,21 @@ std::string render_report(const Records& records, ReportFormat format) {
   return format == ReportFormat::kHtml ? render_html(records) : render_markdown(records);
 }
 
+Records reported_records(const std::filesystem::path& records_folder,
+                         std::optional<double> time_scale) {
+  Records records = read_records(records_folder);
+  const std::vector<ScaleAgreement> agreements = compare_time_scales(records);
+  if (time_scale) records = at_time_scale(std::move(records), *time_scale);
+  for (std::string& note : time_scale_notes(records)) records.notes.push_back(std::move(note));
+  for (const ScaleAgreement& agreement : agreements)
+    if (!time_scale || agreement.factor == *time_scale || agreement.base == *time_scale)
+      records.notes.push_back("Time scales compared: " + agreement_sentence(agreement) + ".");
+  return records;
+}
+
 std::filesystem::path write_report(const std::filesystem::path& records_folder,
                                    const ReportOptions& options) {
-  const Records records = read_records(records_folder);
+  const Records records = reported_records(records_folder, options.time_scale);
   const std::string text = render_report(records, options.format);
   std::filesystem::path output = options.output;
   if (output.empty()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "reports/record/record.h"
@@ -20,7 +21,14 @@ struct ReportOptions {
   ReportFormat format = ReportFormat::kHtml;
   /// Where to write; empty: `report.html` or `report.md` beside the records.
   std::filesystem::path output;
+  /// Only points of this time scale, with how others compare; nothing: all, of one each.
+  std::optional<double> time_scale = std::nullopt;
 };
+
+/// The records of a folder as a report takes them: of one time scale, with notes on it.
+/// @throws InputError as at_time_scale() (reports/scale/scale.h) and read_records() do.
+Records reported_records(const std::filesystem::path& records_folder,
+                         std::optional<double> time_scale);
 
 /// The report as text. Throws InputError when there is no point, RunError without gnuplot (HTML).
 std::string render_report(const Records& records, ReportFormat format);

@@ -7,15 +7,16 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
 #include "harness/commands/output.h"
+#include "harness/commands/time_scale_option.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/options/layout.h"
 #include "harness/programs.h"
-#include "reports/record/reader.h"
 #include "reports/verdict/verdict.h"
 
 namespace thinpipe {
@@ -40,27 +41,29 @@ void show(const std::filesystem::path& file) {
 }
 
 // The findings alone, a paragraph each, for the end of a terminal session.
-std::string findings(const std::filesystem::path& folder) {
+std::string findings(const Records& records) {
   std::string text;
-  for (const std::string& sentence : verdict(read_records(folder))) {
-    text += wrap(sentence, 0) + "\n";
-  }
+  for (const std::string& sentence : verdict(records)) text += wrap(sentence, 0) + "\n";
+  for (const std::string& note : records.notes) text += wrap(note, 0) + "\n";
   return text;
 }
 
 int run(const Arguments& arguments) {
+  std::optional<double> time_scale;
+  if (arguments.given("time-scale")) time_scale = parse_time_scale(arguments.text("time-scale"));
   if (arguments.text("format") == "text") {
     if (arguments.given("output"))
       throw InputError("--output goes with html and md; text goes to standard output");
-    write_stdout(findings(arguments.positional("DIR")));
+    write_stdout(findings(reported_records(arguments.positional("DIR"), time_scale)));
     return kExitGood;
   }
   ReportOptions options;
   options.format = parse_report_format(arguments.text("format"));
   options.output = arguments.text("output");
+  options.time_scale = time_scale;
   const std::string& folder = arguments.positional("DIR");
   if (options.output == "-") {
-    write_stdout(render_report(read_records(folder), options.format));
+    write_stdout(render_report(reported_records(folder, time_scale), options.format));
     return kExitGood;
   }
   const std::filesystem::path written = write_report(folder, options);
@@ -92,6 +95,11 @@ Verb report_verb() {
                        .type = Type::kFile,
                        .help = "where to write, - for standard output; by default report.html or "
                                "report.md beside the records"},
+                      {.name = "time-scale",
+                       .value_name = "F",
+                       .type = Type::kText,
+                       .help = "only points run with --time-scale F, and how others compare with "
+                               "them"},
                       {.name = "open",
                        .value_name = "YES",
                        .type = Type::kChoice,

@@ -1,5 +1,6 @@
 // `thinpipe run`: replays a trace through compressors over throttled links.
 #include <algorithm>
+#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -8,11 +9,14 @@
 #include "harness/commands/hosts_options.h"
 #include "harness/commands/kernel_options.h"
 #include "harness/commands/plugins.h"
+#include "harness/commands/time_scale_option.h"
 #include "harness/commands/topology_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/alternatives.h"
 #include "harness/options/arguments.h"
 #include "harness/sweep/sweep.h"
+#include "reports/record/reader.h"
+#include "reports/scale/scale.h"
 
 namespace thinpipe {
 namespace {
@@ -59,6 +63,12 @@ std::vector<ScheduleSpec> schedules_of(const Arguments& arguments,
   return schedules;
 }
 
+// Whether points that were measured at several time scales came out the same.
+void print_agreement(const std::filesystem::path& folder) {
+  for (const ScaleAgreement& agreement : compare_time_scales(read_records(folder)))
+    std::fprintf(stderr, "%s\n", agreement_sentence(agreement).c_str());
+}
+
 int run(const Arguments& arguments) {
   SweepOptions options;
   options.plugins = load_plugins(arguments);
@@ -88,11 +98,14 @@ int run(const Arguments& arguments) {
   options.check_every = static_cast<std::uint64_t>(arguments.integer("check-every"));
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
   options.compute_scale = arguments.real("compute-scale");
+  options.time_scales = parse_time_scales(arguments.text("time-scale"));
   options.zero_non_finite = arguments.text("non-finite") == "zero";
   options.pattern = arguments.text("pattern");
   options.resume = arguments.flag("resume");
   options.command = arguments.command_line();
-  return run_sweep(options);
+  const int code = run_sweep(options);
+  if (options.time_scales.size() > 1) print_agreement(options.out);
+  return code;
 }
 
 }  // namespace
@@ -185,6 +198,7 @@ Verb run_verb() {
                .help = "times the captured compute time; 0 leaves it out",
                .minimum = 0,
                .maximum = 1000},
+              time_scale_option(),
               threads_option("each rank's encode and decode"),
               simd_option(),
               {.name = "check-every",
@@ -214,6 +228,9 @@ Verb run_verb() {
           {
               {.purpose = "Three compressors on three rates, 4 ranks",
                .command = "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc"},
+              {.purpose = "A link faster than this machine, in slow motion",
+               .command = "thinpipe run --trace trace --out out --link rate=25gbit --time-scale"
+                          " auto"},
               {.purpose = "Go on after an interruption",
                .command = "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc"
                           " --resume"},

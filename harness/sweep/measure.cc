@@ -9,10 +9,12 @@
 
 #include "compressors/registry.h"
 #include "harness/launch/processor_time.h"
+#include "harness/scale/step.h"
 #include "harness/sweep/samples.h"
 #include "harness/sweep/schedule_log.h"
 #include "harness/sweep/wire.h"
 #include "harness/worker/projections.h"
+#include "netem/time_scale.h"
 #include "netem/topology/flows.h"
 
 namespace thinpipe {
@@ -128,6 +130,7 @@ json Meter::describe(const SweepPoint& point) const {
             {"ranks", point.ranks},
             {"repeat", point.repeat},
             {"topology", options_.topology.to_string()},
+            {"time_scale", point.time_scale},
             {"pattern", exchange + "-" + options_.pattern}}},
           {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
 }
@@ -152,11 +155,13 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   const std::uint32_t mtu = machines_.mtu(point.link);
   samples.frame_bytes = mtu + kEthernetHeader;
   samples.payload_bytes = mtu - kTcpHeaders;
-  const Topology planned = options_.topology.plan(machines_.size(), point.link);
+  samples.time_scale = point.time_scale;
+  const LinkSpec link = slowed(point.link, point.time_scale);
+  const Topology planned = options_.topology.plan(machines_.size(), link);
   samples.lossless = !disturbs(planned);
   // What TCP reaches where frames are lost or reordered is no measure of the link.
   std::optional<double> goodput;
-  if (samples.lossless) goodput = goodput_ratio(point.link, launch);
+  if (samples.lossless) goodput = goodput_ratio(link, launch);
   if (machines_.sets_links()) samples.goodput_ratio = goodput.value_or(0);
   ScheduleLog schedule(machines_, point);
   const std::uint64_t steps = options_.warmup + options_.steps;
@@ -169,6 +174,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
                                       {"compressor", point.compressor.to_string()},
                                       {"seed", options_.seed},
                                       {"compute_scale", options_.compute_scale},
+                                      {"time_scale", point.time_scale},
                                       {"non_finite", options_.zero_non_finite ? "zero" : "error"},
                                       {"pattern", options_.pattern},
                                       {"threads", options_.threads},
@@ -182,7 +188,8 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   } catch (const WorkerRefusal& refusal) {
     return failure(point, refusal.what());
   }
-  const double patience = step_patience(point, planned, trace_, options_.compute_scale);
+  const double patience =
+      step_patience(point, planned, trace_, options_.compute_scale * point.time_scale);
   WireCount wire_before;
   // While ranks are in their steps, not while they check.
   IdleWatch idle(!launch.rank_machines().empty());
@@ -202,6 +209,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
         launch.ask({{"do", "account"}, {"index", step}, {"check", check}}, patience);
     for (std::size_t rank = 0; rank < answers.size(); ++rank)
       answers[rank]["relative_error"] = accounts[rank].at("relative_error");
+    if (point.time_scale != 1) scale_step(answers, point.time_scale);
     samples.answers.push_back(std::move(answers));
     if (check) add_comparison(accounts, launch.ask({{"do", "compare"}}, patience), samples);
   }
@@ -229,7 +237,8 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
       {"drops", samples.wire.drops},
       {"idle_cpu", samples.idle_cpu},
       {"burst_bytes", burst.bytes},
-      {"burst_seconds", burst.seconds}};
+      {"burst_seconds", burst.seconds / point.time_scale}};
+  if (point.time_scale != 1) record["raw"] = raw_times(samples.answers);
   if (!point.schedule.empty()) record["schedule"] = schedule.record();
   if (!samples.wire.trunks.empty()) record["trunks"] = trunks_json(samples.wire);
   record["validation"] = {

@@ -17,10 +17,13 @@ std::string SweepPoint::id(const SweepOptions& options) const {
       !options.hosts ? ""
                      : "|hosts" + (options.hosts->shape.empty() ? "" : ":" + options.hosts->shape);
   return fmt::format(
-      "{}|{}|{}|{}|s{}+{}|c{}|r{}{}", compressor.to_string(),
-      link.to_string() + (schedule.empty() ? "" : ",schedule=" + schedule.identity()), ranks,
-      options.pattern, options.warmup, options.steps, options.compute_scale, repeat,
-      network + where);
+             "{}|{}|{}|{}|s{}+{}|c{}|r{}{}", compressor.to_string(),
+             link.to_string() + (schedule.empty() ? "" : ",schedule=" + schedule.identity()), ranks,
+             options.pattern, options.warmup, options.steps, options.compute_scale, repeat,
+             network + where) +
+         (chooses_scale     ? "|auto"
+          : time_scale == 1 ? ""
+                            : fmt::format("|x{}", time_scale));
 }
 
 std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
@@ -32,7 +35,10 @@ std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
       for (const LinkSpec& link : options.links)
         for (const ScheduleSpec& schedule : options.schedules)
           for (const Spec& compressor : options.compressors)
-            points.push_back({compressor, link, ranks, repeat, schedule});
+            for (const double time_scale : options.time_scales)
+              points.push_back({compressor, link, ranks, repeat, schedule,
+                                time_scale == kAutoTimeScale ? 1 : time_scale,
+                                time_scale == kAutoTimeScale});
     std::shuffle(points.begin() + first, points.end(), generator);
   }
   return points;

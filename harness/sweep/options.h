@@ -15,6 +15,9 @@
 
 namespace thinpipe {
 
+/// Among time scales: to be chosen for each link and number of ranks (harness/scale/choice.h).
+inline constexpr double kAutoTimeScale = 0;
+
 struct SweepOptions {
   std::filesystem::path trace;
   std::filesystem::path out;
@@ -30,6 +33,7 @@ struct SweepOptions {
   std::uint64_t check_every = 1;  ///< the aggregate is checked in every so many steps; 0: never
   std::uint64_t seed = 1;         ///< of the order of the points and of sampling compressors
   double compute_scale = 1;       ///< times the captured compute time
+  std::vector<double> time_scales = {1};  ///< docs/time-scaling.md; may hold kAutoTimeScale
   bool zero_non_finite = false;
   std::string pattern = "ring";
   int threads = 1;            ///< that each rank's encode and decode may use
@@ -47,6 +51,8 @@ struct SweepPoint {
   int ranks = 0;
   int repeat = 0;
   ScheduleSpec schedule;
+  double time_scale = 1;       ///< 1 until it is chosen
+  bool chooses_scale = false;  ///< kAutoTimeScale was asked for
   /// `rate=100mbit`, and its schedule if it has one: `rate=100mbit,schedule=outage:...`.
   std::string link_text() const;
   /// Names the point in records: what is measured, and nothing of how the sweep was ordered.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "harness/scale/step.h"
 #include "netem/link_spec.h"
 
 namespace thinpipe {
@@ -170,6 +171,9 @@ std::vector<std::string> doubts_about(const PointSamples& samples) {
         100 * samples.idle_cpu));
   if (const double late = lateness_p95(samples); late > kLateSeconds)
     doubts.push_back(fmt::format("5 % of the waits ended {} late or later", format_time(late)));
+  if (samples.time_scale != 1)
+    for (std::string& doubt : scale_doubts(samples.answers, samples.time_scale))
+      doubts.push_back(std::move(doubt));
   const double up = static_cast<double>(samples.wire.sent);
   if (!samples.wire.counted) return doubts;
   // Of a link that loses frames fewer arrive than were sent, and those are sent again.

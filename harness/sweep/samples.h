@@ -23,6 +23,7 @@ struct PointSamples {
   std::uint32_t frame_bytes = 1514;    ///< of a full frame, as qdiscs count it
   std::uint32_t payload_bytes = 1448;  ///< of TCP, in it
   bool lossless = true;         ///< the link itself neither drops, doubles nor reorders frames
+  double time_scale = 1;        ///< of times that scale_step() rewrote
   bool identical_ranks = true;  ///< all ranks ended every checked step with the same bits
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "netem/time_scale.h"
 
 namespace thinpipe {
 
@@ -18,11 +19,14 @@ constexpr double kLateSeconds = 0.02;
 }  // namespace
 
 ScheduleLog::ScheduleLog(Machines& machines, const SweepPoint& point)
-    : text_(point.schedule.to_string()), digest_(point.schedule.digest()) {
+    : text_(point.schedule.to_string()),
+      digest_(point.schedule.digest()),
+      factor_(point.time_scale) {
+  const LinkSpec link = slowed(point.link, factor_);
   if (point.schedule.empty())
-    machines.set_links(point.link);
+    machines.set_links(link);
   else if (Network* network = machines.network())
-    player_ = std::make_unique<SchedulePlayer>(*network, point.link, point.schedule);
+    player_ = std::make_unique<SchedulePlayer>(*network, link, point.schedule.slowed(factor_));
   else
     throw RunError("a schedule is played on emulated hosts only");
 }
@@ -60,18 +64,18 @@ json ScheduleLog::record() const {
                 {"rate_down", json::array()}, {"delay", json::array()}, {"loss", json::array()}};
   for (const Step& step : steps_) {
     const LinkMean mean = player_->mean(step.begin, step.end);
-    steps["begin"].push_back(step.begin);
-    steps["end"].push_back(step.end);
-    steps["rate_up"].push_back(mean.up_rate);
-    steps["rate_down"].push_back(mean.down_rate);
-    steps["delay"].push_back(mean.delay);
+    steps["begin"].push_back(step.begin / factor_);
+    steps["end"].push_back(step.end / factor_);
+    steps["rate_up"].push_back(mean.up_rate * factor_);
+    steps["rate_down"].push_back(mean.down_rate * factor_);
+    steps["delay"].push_back(mean.delay / factor_);
     steps["loss"].push_back(mean.loss);
   }
   json record = {{"text", text_},
                  {"changes", report.changes},
-                 {"late_median", report.late_median},
-                 {"late_p95", report.late_p95},
-                 {"late_most", report.late_most},
+                 {"late_median", report.late_median / factor_},
+                 {"late_p95", report.late_p95 / factor_},
+                 {"late_most", report.late_most / factor_},
                  {"steps", std::move(steps)}};
   if (!digest_.empty()) record["digest"] = digest_;
   return record;
@@ -79,7 +83,7 @@ json ScheduleLog::record() const {
 
 std::vector<std::string> ScheduleLog::doubts() const {
   if (!player_) return {};
-  const double late = player_->report().late_p95;
+  const double late = player_->report().late_p95 / factor_;
   if (late <= kLateSeconds) return {};
   return {
       fmt::format("the schedule's changes came {:.1f} ms late (95th percentile; {:.0f} ms is"

@@ -38,6 +38,7 @@ class ScheduleLog {
     double begin = 0, end = 0;
   };
   std::string text_, digest_;
+  double factor_;  // the point's time scale; records have the times of the emulated links
   std::unique_ptr<SchedulePlayer> player_;
   bool started_ = false;
   double step_begin_ = 0;

@@ -17,11 +17,13 @@
 #include "harness/launch/emulated_machines.h"
 #include "harness/launch/launch.h"
 #include "harness/programs.h"
+#include "harness/scale/chooser.h"
 #include "harness/sweep/fingerprint.h"
 #include "harness/sweep/measure.h"
 #include "harness/sweep/progress.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
+#include "netem/time_scale.h"
 #include "netem/topology/flows.h"
 #include "reports/record/writer.h"
 #include "workloads/trace/trace.h"
@@ -40,8 +42,9 @@ double expected_step_seconds(const SweepPoint& point, const Trace& trace,
       method.expected_bits ? method.expected_bits(Parameters(method.parameters, point.compressor))
                            : 32;
   const double hops = aggregation_of(point.compressor) == Aggregation::kAllReduce ? 2 : point.ranks;
-  return trace.times(0, 0).compute() * options.compute_scale + 0.005 +
-         hops * bits_per_element * static_cast<double>(trace.elements()) / point.link.tcp_ceiling();
+  return point.time_scale * trace.times(0, 0).compute() * options.compute_scale + 0.005 +
+         point.time_scale * hops * bits_per_element * static_cast<double>(trace.elements()) /
+             point.link.tcp_ceiling();
 }
 
 double expected_seconds(const SweepPoint& point, const Trace& trace, const SweepOptions& options) {
@@ -91,6 +94,8 @@ std::string link_line(const LinkSpec& link) {
 std::string outcome_line(const SweepPoint& point, const json& record) {
   std::string line = fmt::format("{:<7} {} x {} on {}", record.at("status").get<std::string>(),
                                  point.ranks, point.compressor.to_string(), link_line(point.link));
+  if (const double factor = record.at("axes").at("time_scale"); factor != 1)
+    line += fmt::format(" at time scale {}", factor);
   if (record.contains("metrics")) {
     auto times = record.at("metrics").at("step_time").at("samples").get<std::vector<double>>();
     std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
@@ -109,7 +114,8 @@ class Sweep {
         trace_(trace),
         points_(std::move(points)),
         writer_(writer),
-        progress_(total_seconds()) {}
+        progress_(total_seconds()),
+        chooser_(options.threads) {}
 
   /// @param machines_for  gives so many; asked for another number, it may take the last ones away
   /// @param scratch       a folder of this machine, for logs
@@ -163,25 +169,62 @@ class Sweep {
     return total;
   }
 
-  // A launch serves as many points as it can; a broken one is replaced for the next point.
-  json measure(const SweepPoint& point, Machines& machines, const std::string& scratch,
-               Meter& meter, std::unique_ptr<Launch>& launch) {
+  // A launch serves as many points as it can: ranks that meet on this link, or those there are.
+  void board(const LinkSpec& link, int ranks, Machines& machines, const std::string& scratch,
+             std::unique_ptr<Launch>& launch) {
+    // A connection keeps the segment size and the window scale that it was made with.
+    const bool other_connections =
+        link.mtu != connected_.mtu || link.round_trip() > connected_.round_trip();
+    if (launch && (launch->ranks() != ranks || other_connections)) {
+      launch->quit();
+      launch.reset();
+    }
+    if (launch) return;
+    machines.set_links(link);
+    connected_ = link;
+    progress_.describe(fmt::format("starting {} ranks", ranks));
+    launch = std::make_unique<Launch>(machines, scratch, ranks);
+  }
+
+  // The point with its time scale chosen, or why none will do.
+  std::string choose_scale(SweepPoint& point, Network& network) {
+    LinkSpec busiest = point.link;
+    if (!point.schedule.empty())
+      for (Direction* way : {&busiest.up, &busiest.down})
+        way->rate = std::max(way->rate, point.schedule.on({way->rate, 0, 0}).most_rate());
+    const bool is_new = chooser_.is_new(busiest, point.ranks);
+    const TimeScaleChoice& choice = chooser_.choose(network, point.ranks, busiest);
+    if (choice.refused) return "--time-scale auto: " + choice.why;
+    if (choice.factor > 1 && point.schedule.changes(Quantity::kLoss))
+      return "--time-scale auto: " + choice.why +
+             ": but TCP's timers do not slow down, and the schedule loses frames";
+    point.time_scale = choice.factor;
+    if (is_new)
+      progress_.note(fmt::format("time scale {} for {} ranks on {}: {}", choice.factor, point.ranks,
+                                 link_line(point.link), choice.why));
+    return "";
+  }
+
+  void warn(const SweepPoint& point) {
+    for (const std::string& warning : time_scale_warnings(point.link, point.time_scale))
+      if (warned_.insert(fmt::format("{}|{}|{}", point.link.to_string(), point.time_scale, warning))
+              .second)
+        progress_.note(fmt::format("time scale {} on {}: {}", point.time_scale,
+                                   link_line(point.link), warning));
+  }
+
+  // A broken launch is replaced for the next point.
+  json measure(SweepPoint point, Machines& machines, const std::string& scratch, Meter& meter,
+               std::unique_ptr<Launch>& launch) {
     const double step_seconds = expected_seconds(point, trace_, options_) /
                                 static_cast<double>(options_.warmup + options_.steps);
     try {
-      // A connection keeps the segment size and the window scale that it was made with.
-      const bool other_connections =
-          point.link.mtu != connected_.mtu || point.link.round_trip() > connected_.round_trip();
-      if (launch && (launch->ranks() != point.ranks || other_connections)) {
-        launch->quit();
-        launch.reset();
+      if (point.chooses_scale) {
+        const std::string refusal = choose_scale(point, *machines.network());
+        if (!refusal.empty()) return meter.failure(point, refusal);
       }
-      if (!launch) {
-        machines.set_links(point.link);
-        connected_ = point.link;
-        progress_.describe(fmt::format("starting {} ranks", point.ranks));
-        launch = std::make_unique<Launch>(machines, scratch, point.ranks);
-      }
+      warn(point);
+      board(slowed(point.link, point.time_scale), point.ranks, machines, scratch, launch);
       progress_.describe(fmt::format("{} x {} on {}", point.ranks, point.compressor.to_string(),
                                      link_line(point.link)));
       return meter.measure(point, *launch, [&] { progress_.advance(step_seconds); });
@@ -197,6 +240,8 @@ class Sweep {
   RecordWriter& writer_;
   Progress progress_;
   LinkSpec connected_;  // that the launch's ranks met on
+  ScaleChooser chooser_;
+  std::set<std::string> warned_;
   int failed_ = 0;
 };
 
@@ -239,6 +284,22 @@ std::vector<LinkSpec> all_links(const SweepOptions& options) {
 
 // Measures points with a writer that nobody else has.
 using Runner = std::function<int(std::vector<SweepPoint>, RecordWriter&)>;
+
+// What cannot be run at a time scale is refused before anything is started.
+void check_time_scales(const SweepOptions& options) {
+  for (const double factor : options.time_scales) {
+    if (factor != 1 && !options.topology.is_star())
+      throw InputError(fmt::format(
+          "--time-scale {} with --topology {}: links that a topology gives rates of their own would"
+          " not be slowed down; expected 1, or a star",
+          factor == kAutoTimeScale ? "auto" : fmt::format("{}", factor),
+          options.topology.to_string()));
+    if (factor != 1 && options.hosts)
+      throw InputError("--time-scale goes with emulated hosts; with --hosts expected 1");
+    for (const LinkSpec& link : options.links)
+      if (factor != kAutoTimeScale) slowed(link, factor);  // a refusal belongs before the sandbox
+  }
+}
 
 // Opens the records and hands over the points that are not in them yet.
 int with_missing_points(const SweepOptions& options, const Trace& trace, const Runner& run) {
@@ -287,6 +348,7 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace) {
 int run_sweep(const SweepOptions& options) {
   const Trace trace(options.trace);
   for (const Spec& spec : options.compressors) check_spec(spec);
+  check_time_scales(options);
   find_program("thinpipe-worker");  // say now what is missing, not in the sandbox
   find_program(options.hosts ? "thinpipe-shape" : "thinpipe-enter");
   if (!find_in_path("mpirun"))

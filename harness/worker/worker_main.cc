@@ -101,6 +101,7 @@ class Worker {
     options.compressor = parse_spec(message.at("compressor").get<std::string>());
     options.seed = message.at("seed");
     options.compute_scale = message.at("compute_scale");
+    options.time_scale = message.value("time_scale", 1.0);
     options.non_finite = message.at("non_finite") == "zero" ? NonFinite::kZero : NonFinite::kError;
     options.threads = message.at("threads");
     set_simd_target(message.at("simd"));
@@ -132,6 +133,12 @@ class Worker {
                   {"exchange", report.exchange},
                   {"decode", report.decode},
                   {"total", report.total},
+                  {"wanted", report.wanted},
+                  {"codec", report.codec},
+                  {"codec_decode", report.codec_decode},
+                  {"arrived", report.arrived},
+                  {"lag", report.lag},
+                  {"overrun", report.overrun},
                   {"payload_bytes", report.payload_bytes},
                   {"target", report.target},
                   {"selected", report.selected},

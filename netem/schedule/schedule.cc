@@ -65,7 +65,14 @@ bool ScheduleSpec::changes(Quantity quantity) const {
                      [&](const SchedulePart& part) { return part.quantity == quantity; });
 }
 
-Schedule ScheduleSpec::on(const LinkState& own) const {
+ScheduleSpec ScheduleSpec::slowed(double factor) const {
+  ScheduleSpec spec = *this;
+  spec.slow_ *= factor;
+  return spec;
+}
+
+Schedule ScheduleSpec::on(const LinkState& set) const {
+  const LinkState own = {set.rate * slow_, set.delay / slow_, set.loss};
   CurvePtr rate = constant(own.rate), delay = constant(own.delay), loss = constant(own.loss);
   for (const SchedulePart& part : parts_) {
     if (part.quantity == Quantity::kRate) rate = part.curve(own.rate);
@@ -81,7 +88,11 @@ Schedule ScheduleSpec::on(const LinkState& own) const {
     throw InputError(fmt::format("schedule '{}': {:.3g} bit/s is neither 0 nor at least 1kbit",
                                  text_, rate->least()));
   if (outage_) rate = outage_curve(std::move(rate), *outage_);
-  return {std::move(rate), std::move(delay), std::move(loss)};
+  if (rate->most() > kHighestRate * slow_)
+    throw InputError(fmt::format("schedule '{}': {:.3g} bit/s at time scale {} is above 100gbit",
+                                 text_, rate->most(), slow_));
+  const Schedule schedule(std::move(rate), std::move(delay), std::move(loss));
+  return slow_ == 1 ? schedule : schedule.slowed(slow_);
 }
 
 }  // namespace thinpipe

@@ -35,6 +35,9 @@ class Schedule {
   /// The next moment at which the link must be told something: a corner of the schedule, or, while
   /// it changes all the time, `interval` seconds later.
   double next_change(double t, double interval) const;
+  /// The same on a link in slow motion (netem/time_scale.h): moments and delays times `factor`,
+  /// rates divided by it.
+  Schedule slowed(double factor) const;
   double most_rate() const { return rate_->most(); }
   double most_delay() const { return delay_->most(); }
 
@@ -57,6 +60,10 @@ class ScheduleSpec {
   const std::string& digest() const { return digest_; }
   bool changes(Quantity quantity) const;
 
+  /// The same for links in slow motion: on() expects such a link's own state and gives what plays
+  /// on it. Levels in the text stay those of the link that is emulated.
+  ScheduleSpec slowed(double factor) const;
+
   /// On a link that is `own` where the schedule says nothing or a share.
   /// @throws InputError when a rate comes out above 0 and under 1 kbit/s, or above 100 Gbit/s, or
   /// the link has none and needs one.
@@ -66,6 +73,7 @@ class ScheduleSpec {
   std::vector<SchedulePart> parts_;
   std::optional<OutageTimes> outage_;
   std::string text_, digest_;
+  double slow_ = 1;
 };
 
 /// `none`, parts joined by `;`, or a file: such parts, one a line, `#` beginning a comment; a CSV

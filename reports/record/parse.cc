@@ -71,6 +71,7 @@ Axes parse_axes(const Fields& fields) {
   axes.delay = fields.number_at_least("delay", 0);
   axes.ranks = static_cast<int>(fields.integer("ranks", 1, kMostRanks));
   axes.repeat = static_cast<int>(fields.integer("repeat", 0, std::numeric_limits<int>::max()));
+  if (fields.has("time_scale")) axes.time_scale = fields.positive_number("time_scale");
   return axes;
 }
 

@@ -75,6 +75,7 @@ nlohmann::json point_json(const Point& point) {
             {"ranks", point.axes.ranks},
             {"repeat", point.axes.repeat},
             {"topology", point.axes.topology},
+            {"time_scale", point.axes.time_scale},
             {"pattern", point.axes.pattern}}},
           {"status", status_name(point.status)},
           {"reasons", point.reasons},

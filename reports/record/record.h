@@ -43,6 +43,7 @@ struct Axes {
   double delay = 0;               ///< s, one way
   int ranks = 1;
   int repeat = 0;
+  double time_scale = 1;  ///< the machine ran so many times slower; times are of the emulated one
 };
 
 /// A measured quantity with its raw samples. A sample that was not finite is NaN here.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "reports/scale/scale.h"
 #include "reports/statistics/quantile.h"
 #include "reports/summary/label.h"
 
@@ -140,6 +141,7 @@ Group make_group(const std::vector<const Point*>& points,
 }  // namespace
 
 Summary summarize(const Records& records) {
+  require_one_time_scale(records);
   Summary summary;
   summary.records = &records;
   const std::map<SeriesKey, Series> styles = make_styles(records);

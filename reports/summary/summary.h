@@ -63,6 +63,7 @@ struct Summary {
   std::vector<Group> groups;  ///< ascending in ranks
 };
 
+/// @throws InputError where points that are to be compared have different time scales.
 Summary summarize(const Records& records);
 
 }  // namespace thinpipe

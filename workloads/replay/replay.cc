@@ -27,6 +27,8 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
       rank_(rank),
       ranks_(ranks),
       aggregation_(aggregation_of(options.compressor)),
+      pace_(options.time_scale, options.threads),
+      decode_pace_(1, options.threads),
       aggregate_(trace.elements()),
       payloads_(trace.tensors().size()) {
   CompressorSettings settings;
@@ -54,6 +56,11 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
   else
     message_.resize(capacity);
   if (!tensors_.empty() && tensors_[0].compressor->shares_scale()) scales_.resize(tensors_.size());
+  if (options.time_scale < 1 && (rounds_ || !scales_.empty()))
+    throw InputError(fmt::format(
+        "{}: its codec works between several exchanges of a step, which a time scale of {} would"
+        " shorten but not the codec; expected a time scale of at least 1 for this method",
+        options.compressor.to_string(), options.time_scale));
 }
 
 Replay::~Replay() = default;
@@ -97,8 +104,10 @@ GradientInput Replay::input(std::size_t tensor, std::uint64_t index) const {
 
 /// Every tensor's greatest scale over all ranks (TernGrad section 4.3), by one gathering of all.
 void Replay::share_scales(std::uint64_t index, Pattern& pattern, StepReport& report) {
+  pace_.begin();
   for (std::size_t i = 0; i < tensors_.size(); ++i)
     scales_[i] = tensors_[i].compressor->prepare(input(i, index));
+  pace_.end();
   const double begin = now_seconds();
   const double cpu_begin = now_seconds(processor_clock(options_.threads));
   for (const auto message : pattern.all_gather(std::as_bytes(std::span(scales_)))) {
@@ -164,6 +173,7 @@ void Replay::all_gather(Pattern& pattern, StepReport& report) {
   const auto& messages = pattern.all_gather(std::span(message_).first(message_size_));
   const double exchanged = now_seconds();
   report.exchange += exchanged - begin;
+  decode_pace_.begin();
   std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
   const float factor = 1.0F / static_cast<float>(ranks_);
   for (const std::span<const std::byte> message : messages) {
@@ -173,20 +183,23 @@ void Replay::all_gather(Pattern& pattern, StepReport& report) {
           payloads_[i], factor,
           std::span(aggregate_).subspan(tensors_[i].offset, tensors_[i].compressor->elements()));
   }
+  decode_pace_.end();
   report.decode = now_seconds() - exchanged;
 }
 
 void Replay::run_rounds(Pattern& pattern, StepReport& report) {
-  const RoundsTime time = rounds_->run(pattern, ranks_);
+  const RoundsTime time = rounds_->run(pattern, ranks_, pace_);
   report.exchange += time.exchange;
   report.compress += time.compress;
   report.compress_cpu += time.compress_cpu;
   const double begin = now_seconds();
+  decode_pace_.begin();
   std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
   for (std::size_t i = 0; i < tensors_.size(); ++i)
     tensors_[i].compressor->decode_add(
         rounds_->result(i), 1.0F,
         std::span(aggregate_).subspan(tensors_[i].offset, tensors_[i].compressor->elements()));
+  decode_pace_.end();
   report.decode = now_seconds() - begin;
   for (std::size_t round = 0; round < rounds_->count(); ++round)
     report.payload_bytes += rounds_->sent(round).size_bytes();
@@ -195,22 +208,40 @@ void Replay::run_rounds(Pattern& pattern, StepReport& report) {
 StepReport Replay::step(std::uint64_t index, Pattern& pattern) {
   StepReport report;
   const Replayed source = replayed(trace_, rank_, index);
-  const double wanted = trace_.times(source.rank, source.step).compute() * options_.compute_scale;
+  const double factor = options_.time_scale;
+  report.wanted = trace_.times(source.rank, source.step).compute() * options_.compute_scale;
+  const double wanted = report.wanted * factor;
+  const bool codec_first = factor < 1;
+  pace_.reset();
+  decode_pace_.reset();
   const double begin = now_seconds();
-  if (wanted > 0) wait_until(begin + wanted);
+  if (!codec_first && wanted > 0) wait_until(begin + wanted);
   const double computed = now_seconds();
   const double cpu_before = now_seconds(processor_clock(options_.threads));
   report.exchanged = (index + 1) % period_ == 0;
   if (report.exchanged && !scales_.empty()) share_scales(index, pattern, report);
+  pace_.begin();
   if (report.exchanged)
     compress(index, report);
   else
     hold(index);
+  pace_.end();
   const double compressed = now_seconds();
   report.compress_cpu += now_seconds(processor_clock(options_.threads)) - cpu_before;
-  report.compute = computed - begin;
-  report.late = report.compute - wanted;
   report.compress = compressed - computed - report.exchange;  // so far of scales alone
+  const double due = begin + wanted + factor * pace_.own() + report.exchange;
+  if (codec_first) {
+    if (compressed < due) wait_until(due);
+    report.compute = now_seconds() - compressed;
+    report.late = compressed < due ? now_seconds() - due : 0;
+  } else {
+    report.compute = computed - begin;
+    report.late = report.compute - wanted;
+  }
+  const double arrived = now_seconds();
+  report.arrived = arrived - begin;
+  report.lag = arrived - due;
+  const double overrun = pace_.overrun();
   if (!report.exchanged)
     std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
   else if (rounds_)
@@ -220,6 +251,9 @@ StepReport Replay::step(std::uint64_t index, Pattern& pattern) {
   else
     all_gather(pattern, report);
   report.total = now_seconds() - begin;
+  report.codec = pace_.own();
+  report.codec_decode = decode_pace_.own();
+  report.overrun = pace_.overrun() - overrun;
   return report;
 }
 

@@ -10,6 +10,7 @@
 #include "compressors/compressor.h"
 #include "compressors/registry.h"
 #include "workloads/exchange/pattern.h"
+#include "workloads/replay/pace.h"
 #include "workloads/replay/rounds.h"
 #include "workloads/trace/trace.h"
 
@@ -27,6 +28,10 @@ struct ReplayOptions {
   int threads = 1;           ///< that one encode or decode may use
   double compute_scale = 1;  ///< times the captured compute time; 0: as fast as the network allows
   NonFinite non_finite = NonFinite::kError;
+  /// The links are so many times slower than those that are emulated: compute times are stretched
+  /// by it and, where it is above 1, so is what the codec takes. Below 1 the codec works while the
+  /// compute time passes, so that the exchange begins when it should. docs/time-scaling.md.
+  double time_scale = 1;
 };
 
 /// What one rank measured in one step. Times in seconds by the monotonic clock.
@@ -43,6 +48,14 @@ struct StepReport {
   std::size_t target = 0;         ///< sum of k over tensors; 0 where the method has none
   std::size_t selected = 0;       ///< sum of k-hat over tensors
   bool exchanged = true;          ///< false in a step that a delayed method holds back
+
+  // For a time scale other than 1: what the step's time is made of on the emulated machine.
+  double wanted = 0;        ///< the captured compute time, not stretched
+  double codec = 0;         ///< of `compress`, at this machine's own speed (pace.h)
+  double codec_decode = 0;  ///< of `decode`, likewise
+  double arrived = 0;       ///< after the step's begin, when the payloads' exchange began
+  double lag = 0;           ///< by which that was later than the time scale asks for
+  double overrun = 0;       ///< by which codec work between exchanges lasted longer than it should
 };
 
 /// Which recorded gradient a rank replays: rank r of more ranks than the trace has plays trace rank
@@ -54,7 +67,8 @@ Replayed replayed(const Trace& trace, int rank, std::uint64_t step);
 
 class Replay {
  public:
-  /// @throws InputError for a spec or a trace that does not fit.
+  /// @throws InputError for a spec or a trace that does not fit, or a time scale below 1 and a
+  /// method whose codec works between exchanges: that cannot be told apart from them.
   Replay(const Trace& trace, const ReplayOptions& options, int rank, int ranks);
   ~Replay();
 
@@ -106,6 +120,7 @@ class Replay {
   std::vector<Tensor> tensors_;
   std::vector<std::byte> message_;  ///< lengths, then payloads
   std::size_t message_size_ = 0;
+  Pace pace_, decode_pace_;         ///< of what is sent and of what came
   std::unique_ptr<Rounds> rounds_;  ///< where the method takes several, instead of the message
   std::vector<float> scales_;       ///< by tensor, where workers share them; else empty
   std::vector<float> aggregate_;

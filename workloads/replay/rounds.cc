@@ -56,7 +56,7 @@ EncodeReport Rounds::encode(const GradientInput& gradient) {
   return report;
 }
 
-RoundsTime Rounds::run(Pattern& pattern, int ranks) {
+RoundsTime Rounds::run(Pattern& pattern, int ranks, Pace& pace) {
   RoundsTime time;
   std::size_t from = 0;
   for (int round = 1; round <= most_rounds_; ++round) {
@@ -68,6 +68,7 @@ RoundsTime Rounds::run(Pattern& pattern, int ranks) {
     from = end;
     const double exchanged = now_seconds();
     const double cpu = now_seconds(processor_clock(threads_));
+    pace.begin();
     for (Tensor& tensor : tensors_) {
       const int rounds = tensor.compressor->rounds();
       if (rounds == 1 || rounds < round) continue;
@@ -79,6 +80,7 @@ RoundsTime Rounds::run(Pattern& pattern, int ranks) {
             mean,
             std::span(payloads_).subspan(tensor.payload_at, tensor.compressor->max_encoded_size()));
     }
+    pace.end();
     time.exchange += exchanged - begin;
     time.compress += now_seconds() - exchanged;
     time.compress_cpu += now_seconds(processor_clock(threads_)) - cpu;

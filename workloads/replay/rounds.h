@@ -7,6 +7,7 @@
 
 #include "compressors/compressor.h"
 #include "workloads/exchange/pattern.h"
+#include "workloads/replay/pace.h"
 
 namespace thinpipe {
 
@@ -33,7 +34,8 @@ class Rounds {
   EncodeReport encode(const GradientInput& gradient);
 
   /// Runs all rounds with the other ranks. @param ranks  how many take the mean
-  RoundsTime run(Pattern& pattern, int ranks);
+  /// @param pace  of what the compressors do in between
+  RoundsTime run(Pattern& pattern, int ranks, Pace& pace);
 
   /// The payload of the aggregate, the same on every rank; and of this rank's part.
   std::span<const std::byte> result(std::size_t tensor) const;

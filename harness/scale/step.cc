@@ -1,0 +1,100 @@
+#include "harness/scale/step.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+
+namespace thinpipe {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kTimes[] = {"compute", "compress", "exchange", "decode", "total"};
+
+// Ranks that begin in another order than on the emulated machines change how their transfers
+// overlap, and a step by at most that much; this share of it may be off.
+constexpr double kSkewTolerance = 0.02;
+
+double number(const json& rank, const char* field) { return rank.at(field).get<double>(); }
+
+template <class Value>
+double greatest(const std::vector<json>& ranks, Value value) {
+  double most = value(ranks.front());
+  for (const json& rank : ranks) most = std::max(most, value(rank));
+  return most;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// What a rank's step lacks of being the emulated one; both in the emulated machine's time.
+double skew_of(const json& rank, double shift, double factor) {
+  const double overrun = std::max(0.0, number(rank, "overrun"));
+  return (std::fabs(number(rank, "lag") - shift) + overrun) / factor;
+}
+
+void scale_rank(json& rank, double shift, double factor) {
+  const double skew = skew_of(rank, shift, factor);
+  const double end = number(rank, "total") - number(rank, "decode");
+  json& raw = rank["raw"] = json::object();
+  for (const char* time : kTimes) raw[time] = rank.at(time);
+  const double compute = number(rank, "wanted"), compress = number(rank, "codec");
+  const double decode = number(rank, "codec_decode");
+  const double exchange = std::max(0.0, (end - shift) / factor - compute - compress);
+  rank["compute"] = compute;
+  rank["compress"] = compress;
+  rank["exchange"] = exchange;
+  rank["decode"] = decode;
+  rank["total"] = compute + compress + exchange + decode;
+  rank["late"] = number(rank, "late") / factor;
+  rank["skew"] = skew;
+}
+
+}  // namespace
+
+void scale_step(std::vector<json>& ranks, double factor) {
+  if (ranks.empty()) return;
+  const double began = greatest(ranks, [](const json& rank) { return number(rank, "arrived"); });
+  const double due = greatest(
+      ranks, [](const json& rank) { return number(rank, "arrived") - number(rank, "lag"); });
+  for (json& rank : ranks) scale_rank(rank, began - due, factor);
+}
+
+json raw_times(const std::vector<std::vector<json>>& steps) {
+  json times = json::object();
+  for (const std::vector<json>& ranks : steps) {
+    const auto last = std::max_element(
+        ranks.begin(), ranks.end(),
+        [](const json& a, const json& b) { return number(a, "arrived") < number(b, "arrived"); });
+    times["step_time"].push_back(
+        greatest(ranks, [](const json& rank) { return number(rank.at("raw"), "total"); }));
+    for (const char* part : {"compute", "compress", "exchange", "decode"})
+      times[fmt::format("{}_time", part)].push_back(last->at("raw").at(part));
+  }
+  return times;
+}
+
+std::vector<std::string> scale_doubts(const std::vector<std::vector<json>>& steps, double factor) {
+  std::vector<double> skews, totals;
+  for (const std::vector<json>& ranks : steps) {
+    if (ranks.empty()) continue;
+    skews.push_back(greatest(ranks, [](const json& rank) { return number(rank, "skew"); }));
+    totals.push_back(greatest(ranks, [](const json& rank) { return number(rank, "total"); }));
+  }
+  const double skew = median(skews), total = median(totals);
+  if (skew <= kSkewTolerance * total) return {};
+  return {fmt::format(
+      "time scale {}: ranks began their exchanges up to {} apart from when they should, of steps of"
+      " {}; a greater factor gives their codecs time",
+      factor, format_time(skew), format_time(total))};
+}
+
+}  // namespace thinpipe

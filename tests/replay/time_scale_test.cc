@@ -1,0 +1,98 @@
+// Steps in slow and fast motion: what waits for what, by relations that hold however slow a
+// machine.
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/exchange/thread_transport.h"
+#include "tests/trace/temporary_folder.h"
+#include "workloads/exchange/ring_pattern.h"
+#include "workloads/replay/pace.h"
+#include "workloads/replay/replay.h"
+#include "workloads/trace/synthetic.h"
+
+namespace thinpipe {
+namespace {
+
+// Uses the processor until it has used so much of it.
+void work(double seconds) {
+  const double end = now_seconds(CLOCK_THREAD_CPUTIME_ID) + seconds;
+  while (now_seconds(CLOCK_THREAD_CPUTIME_ID) < end) {
+  }
+}
+
+TEST(Pace, StretchesWorkByTheFactorAndCountsItAtItsOwnSpeed) {
+  Pace pace(3, 1);
+  const double begin = now_seconds();
+  pace.begin();
+  work(0.002);
+  pace.end();
+  EXPECT_GE(now_seconds() - begin, 3 * pace.own());
+  EXPECT_GE(pace.own(), 0.002);
+  EXPECT_GE(pace.overrun(), 0);
+  pace.reset();
+  EXPECT_EQ(pace.own(), 0);
+}
+
+TEST(Pace, WaitingIsNotWork) {
+  Pace pace(1, 1);
+  pace.begin();
+  wait_until(now_seconds() + 0.02);
+  pace.end();
+  EXPECT_LT(pace.own(), 0.02);
+  EXPECT_EQ(pace.overrun(), 0);
+}
+
+class TimeScaleTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    SyntheticTrace what;
+    what.ranks = 2;
+    what.steps = 3;
+    what.compute_seconds = 0.004;
+    make_synthetic_trace(folder_ / "trace", what);
+  }
+
+  StepReport step(const std::string& spec, double factor) {
+    const Trace trace(folder_ / "trace");
+    ReplayOptions options;
+    options.compressor = parse_spec(spec);
+    options.time_scale = factor;
+    Replay replay(trace, options, 0, 1);
+    captured_ = trace.times(0, 0).compute();
+    Mailboxes boxes;
+    RingPattern ring(std::make_unique<ThreadTransport>(boxes, 0, 1), replay.message_capacity());
+    return replay.step(0, ring);
+  }
+
+  TemporaryFolder folder_;
+  double captured_ = 0;
+};
+
+TEST_F(TimeScaleTest, SlowMotionStretchesComputeAndCodec) {
+  for (const char* spec : {"topk:ratio=0.01", "terngrad", "powersgd:rank=2"}) {
+    SCOPED_TRACE(spec);
+    const StepReport report = step(spec, 3);
+    EXPECT_EQ(report.wanted, captured_);
+    EXPECT_GE(report.compute, 3 * captured_);
+    EXPECT_GT(report.codec, 0);
+    EXPECT_GE(report.compress, 3 * report.codec * 0.999);
+    EXPECT_GE(report.lag, 0);
+    EXPECT_GE(report.arrived, report.compute);
+  }
+}
+
+TEST_F(TimeScaleTest, FastMotionEncodesWhileTheComputeTimePasses) {
+  const StepReport report = step("topk:ratio=0.01", 0.5);
+  EXPECT_GE(report.arrived, 0.5 * (captured_ + report.codec) * 0.999);
+  EXPECT_GT(report.codec_decode, 0);
+  EXPECT_GE(report.arrived, (report.compress + report.compute) * 0.999);
+}
+
+TEST_F(TimeScaleTest, FastMotionIsRefusedWhereCodecsWorkBetweenExchanges) {
+  EXPECT_THROW(step("powersgd:rank=2", 0.5), InputError);
+  EXPECT_THROW(step("terngrad", 0.5), InputError);
+  EXPECT_NO_THROW(step("powersgd:rank=2", 1));
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,19 @@
+#include "workloads/replay/pace.h"
+
+namespace thinpipe {
+
+void Pace::begin() {
+  begin_ = now_seconds();
+  own_begin_ = now_seconds(clock());
+}
+
+void Pace::end() {
+  const double took = now_seconds(clock()) - own_begin_;
+  own_ += took;
+  if (factor_ <= 1) return;
+  const double due = begin_ + factor_ * took;
+  if (now_seconds() < due) wait_until(due);
+  overrun_ += now_seconds() - due;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,39 @@
+// How long a codec's work takes on this machine, and makes it last on one that runs slower.
+#pragma once
+
+#include "workloads/replay/clock.h"
+
+namespace thinpipe {
+
+/// Adds up pieces of codec work. With a factor above 1 every piece is made to last `factor` times
+/// what it took, as on a machine that runs so many times slower; a factor below 1 stretches
+/// nothing, since work cannot be sped up.
+///
+/// What a piece took is its processor time where one thread does it: what it would take on a core
+/// of its own, whoever shares this one. Of several threads it is the time that passed.
+class Pace {
+ public:
+  Pace(double factor, int threads) : factor_(factor), threads_(threads) {}
+
+  /// Forgets what was added up.
+  void reset() { own_ = overrun_ = 0; }
+  void begin();
+  /// Ends the piece begun last, not before it has lasted as long as it must.
+  void end();
+
+  /// s that the pieces took, at this machine's own speed.
+  double own() const { return own_; }
+  /// s by which pieces lasted longer than they should: ranks that share a core, late timers. 0
+  /// where nothing is stretched.
+  double overrun() const { return overrun_; }
+
+ private:
+  clockid_t clock() const { return threads_ == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC; }
+
+  double factor_;
+  int threads_;
+  double begin_ = 0, own_begin_ = 0;
+  double own_ = 0, overrun_ = 0;
+};
+
+}  // namespace thinpipe
