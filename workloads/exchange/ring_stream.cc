@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 // As the rings have them: under Open MPI's eager limit of 64 KiB, enough to fill the link.
 constexpr std::size_t kSegmentBytes = 32768;
 constexpr int kInFlight = 16;
-constexpr std::byte kMore{0}, kLast{1};
+constexpr std::byte kSettling{0}, kCounted{1}, kLast{2};
 using Segments = std::vector<std::vector<std::byte>>;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
@@ -24,30 +24,37 @@ void wait(Transport& transport, Transport::Request slot) {
   transport.progressed();
 }
 
-// Messages keep their order, so slots come round in turn. The last kInFlight messages say that they
-// are: one for each receive that the other rank has posted.
+// Messages keep their order, so slots come round in turn. The sender says which of them count, by
+// its own clock: a receiver that did not run for a while finds them all there at once. The last
+// kInFlight messages say that they are: one for each receive that the other rank has posted.
 void send_stream(Transport& transport, int peer, const StreamOptions& options) {
-  Segments segments(kInFlight, std::vector<std::byte>(kSegmentBytes, kMore));
+  Segments segments(kInFlight, std::vector<std::byte>(kSegmentBytes));
   const auto begin = Clock::now();
-  for (int slot = 0, last = 0; last < kInFlight; slot = (slot + 1) % kInFlight) {
-    auto& segment = segments[static_cast<std::size_t>(slot)];
+  for (int slot = 0, counted = 0, last = 0; last < kInFlight; slot = (slot + 1) % kInFlight) {
     wait(transport, slot);
-    if (seconds_between(begin, Clock::now()) > options.settle + options.seconds) {
-      segment[0] = kLast;
+    const double now = seconds_between(begin, Clock::now());
+    std::byte kind = kSettling;
+    if (now > options.settle + options.seconds && counted >= kInFlight) {
+      kind = kLast;
       ++last;
+    } else if (now > options.settle) {
+      kind = kCounted;
+      ++counted;
     }
+    auto& segment = segments[static_cast<std::size_t>(slot)];
+    segment[0] = kind;
     transport.send(slot, peer, segment);
   }
   for (int slot = 0; slot < kInFlight; ++slot) wait(transport, slot);
 }
 
-double receive_stream(Transport& transport, int peer, const StreamOptions& options) {
+double receive_stream(Transport& transport, int peer) {
   Segments segments(kInFlight, std::vector<std::byte>(kSegmentBytes));
   for (int slot = 0; slot < kInFlight; ++slot)
     transport.receive(slot, peer, segments[static_cast<std::size_t>(slot)]);
-  Clock::time_point first, counted_from, counted_to;
+  Clock::time_point counted_from, counted_to;
   double bytes = 0;
-  bool any = false, settled = false;
+  bool any = false;
   for (int slot = 0, last = 0; last < kInFlight; slot = (slot + 1) % kInFlight) {
     const auto& segment = segments[static_cast<std::size_t>(slot)];
     wait(transport, slot);
@@ -55,15 +62,11 @@ double receive_stream(Transport& transport, int peer, const StreamOptions& optio
       ++last;
       continue;
     }
-    const auto now = Clock::now();
-    if (!any) first = now;
-    any = true;
-    if (settled) {
-      bytes += static_cast<double>(segment.size());
-      counted_to = now;
-    } else if (seconds_between(first, now) >= options.settle) {
-      settled = true;  // what comes after this one counts
-      counted_from = counted_to = now;
+    if (segment[0] == kCounted) {
+      counted_to = Clock::now();
+      if (any) bytes += static_cast<double>(segment.size());
+      if (!any) counted_from = counted_to;  // what comes after this one counts
+      any = true;
     }
     transport.receive(slot, peer, segments[static_cast<std::size_t>(slot)]);
   }
@@ -83,7 +86,7 @@ double stream_round_ring(Transport& transport, const StreamOptions& options) {
   double goodput = 0;
   for (int turn = 0; turn < 3; ++turn) {
     if (turn_of(rank, size) == turn) send_stream(transport, next, options);
-    if (turn_of(previous, size) == turn) goodput = receive_stream(transport, previous, options);
+    if (turn_of(previous, size) == turn) goodput = receive_stream(transport, previous);
   }
   return goodput;
 }
