@@ -54,14 +54,14 @@ std::vector<double> quantiles(const std::function<double(double)>& quantile) {
   return values;
 }
 
-std::vector<double> shape_of(Distribution distribution) {
-  if (distribution == Distribution::kUniform)
+std::vector<double> shape_of(DelayDistribution distribution) {
+  if (distribution == DelayDistribution::kUniform)
     return quantiles([](double share) { return 2 * share - 1; });
   std::vector<double> normal = quantiles(normal_quantile), pareto = quantiles(pareto_quantile);
   standardise(normal);
   standardise(pareto);
-  if (distribution == Distribution::kNormal) return normal;
-  if (distribution == Distribution::kPareto) return pareto;
+  if (distribution == DelayDistribution::kNormal) return normal;
+  if (distribution == DelayDistribution::kPareto) return pareto;
   for (std::size_t i = 0; i < kEntries; ++i) normal[i] = 0.25 * normal[i] + 0.75 * pareto[i];
   standardise(normal);
   return normal;
@@ -69,7 +69,7 @@ std::vector<double> shape_of(Distribution distribution) {
 
 }  // namespace
 
-std::vector<std::int16_t> distribution_table(Distribution distribution) {
+std::vector<std::int16_t> distribution_table(DelayDistribution distribution) {
   std::vector<std::int16_t> table;
   for (const double value : shape_of(distribution))
     table.push_back(static_cast<std::int16_t>(std::lround(value * kDistributionScale)));
@@ -105,7 +105,7 @@ std::vector<std::int16_t> read_distribution(const std::filesystem::path& file) {
 }
 
 std::vector<std::int16_t> table_of(const Impairment& way) {
-  if (way.distribution == Distribution::kTable) return read_distribution(way.table);
+  if (way.distribution == DelayDistribution::kTable) return read_distribution(way.table);
   return distribution_table(way.distribution);
 }
 

@@ -20,7 +20,7 @@ inline constexpr std::size_t kDistributionMost = 16384;
 /// normal; Pareto with shape 3; and the mixture of a quarter normal and three quarters Pareto that
 /// tc's paretonormal is. (tc's own pareto.dist and paretonormal.dist deviate by 0.82 and 0.83
 /// jitter; they can be had as table:FILE.)
-std::vector<std::int16_t> distribution_table(Distribution distribution);
+std::vector<std::int16_t> distribution_table(DelayDistribution distribution);
 
 /// Reads a table as tc's .dist files have it: whole numbers between spaces, comments from # on.
 /// @throws InputError naming file and line.

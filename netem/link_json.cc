@@ -26,17 +26,17 @@ const char* name_of(Shaper shaper) {
   return "";
 }
 
-const char* name_of(Distribution distribution) {
+const char* name_of(DelayDistribution distribution) {
   switch (distribution) {
-    case Distribution::kUniform:
+    case DelayDistribution::kUniform:
       return "uniform";
-    case Distribution::kNormal:
+    case DelayDistribution::kNormal:
       return "normal";
-    case Distribution::kPareto:
+    case DelayDistribution::kPareto:
       return "pareto";
-    case Distribution::kParetoNormal:
+    case DelayDistribution::kParetoNormal:
       return "paretonormal";
-    case Distribution::kTable:
+    case DelayDistribution::kTable:
       return "table";
   }
   return "";
@@ -61,7 +61,7 @@ Json direction_json(const Direction& direction) {
   if (way.jitter.count() > 0) {
     json["jitter"] = seconds(way.jitter);
     json["distribution"] = name_of(way.distribution);
-    if (way.distribution == Distribution::kTable) json["table"] = way.table;
+    if (way.distribution == DelayDistribution::kTable) json["table"] = way.table;
   }
   add_chance(json, "loss", way.loss);
   if (way.bursts)

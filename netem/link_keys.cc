@@ -64,23 +64,23 @@ std::string print_jitter(const Direction& direction) {
 void read_distribution(Direction& direction, const std::string& text) {
   direction.way.table.clear();
   if (starts_with(text, kTablePrefix)) {
-    direction.way.distribution = Distribution::kTable;
+    direction.way.distribution = DelayDistribution::kTable;
     direction.way.table = text.substr(kTablePrefix.size());
     if (direction.way.table.empty())
       throw InputError("'table:' names no file (such as table:/usr/lib/tc/normal.dist)");
     return;
   }
   try {
-    direction.way.distribution = static_cast<Distribution>(read_choice(text, kDistributions));
+    direction.way.distribution = static_cast<DelayDistribution>(read_choice(text, kDistributions));
   } catch (const InputError& error) {
     throw InputError(std::string(error.what()) + ", nor table:FILE");
   }
 }
 
 std::string print_distribution(const Direction& direction) {
-  if (direction.way.distribution == Distribution::kTable)
+  if (direction.way.distribution == DelayDistribution::kTable)
     return std::string(kTablePrefix) + direction.way.table;
-  if (direction.way.distribution == Distribution::kUniform) return "";
+  if (direction.way.distribution == DelayDistribution::kUniform) return "";
   return kDistributions[static_cast<std::size_t>(direction.way.distribution)];
 }
 

@@ -135,7 +135,7 @@ void check_way(const Reader& reader, const std::string& prefix, Impairment& way)
           fmt::format("{}dist says how the delay varies: it needs a jitter (such as "
                       "jitter=1ms)",
                       prefix == "down." ? "" : prefix));
-    way.distribution = Distribution::kUniform;
+    way.distribution = DelayDistribution::kUniform;
     way.table.clear();
   }
   if (way.reorder.percent == 0) {

@@ -19,7 +19,7 @@ enum class Shaper { kTbf, kHtb, kNetem };
 enum class Place { kSender, kSwitch };
 
 /// How a frame's delay varies around its mean; kTable is read from a file.
-enum class Distribution { kUniform, kNormal, kPareto, kParetoNormal, kTable };
+enum class DelayDistribution { kUniform, kNormal, kPareto, kParetoNormal, kTable };
 
 /// Something that happens to some frames. Both in percent; the correlation is with the frame
 /// before.
@@ -44,7 +44,7 @@ struct GilbertElliott {
 struct Impairment {
   std::chrono::nanoseconds delay{0};
   std::chrono::nanoseconds jitter{0};  ///< standard deviation; of kUniform the half-width
-  Distribution distribution = Distribution::kUniform;
+  DelayDistribution distribution = DelayDistribution::kUniform;
   std::string table;  ///< file, for kTable
   Chance loss;
   std::optional<GilbertElliott> bursts;  ///< instead of `loss`

@@ -12,9 +12,9 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// A function of the time since the schedule began, in s; the unit of its value is the user's
 /// business. Immutable, so any thread may ask.
-class Curve {
+class ScheduleCurve {
  public:
-  virtual ~Curve() = default;
+  virtual ~ScheduleCurve() = default;
   /// The value at `t` >= 0; at a jump, the one from then on.
   virtual double at(double t) const = 0;
   /// The integral over [from, to], 0 <= from <= to: exact but for rounding.
@@ -27,7 +27,7 @@ class Curve {
   virtual double least() const = 0;
   virtual double most() const = 0;
 };
-using CurvePtr = std::shared_ptr<const Curve>;
+using CurvePtr = std::shared_ptr<const ScheduleCurve>;
 
 struct CurvePoint {
   double time = 0;

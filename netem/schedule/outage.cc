@@ -9,7 +9,7 @@ namespace thinpipe {
 
 namespace {
 
-class OutageCurve : public Curve {
+class OutageCurve : public ScheduleCurve {
  public:
   OutageCurve(CurvePtr inner, const OutageTimes& times) : inner_(std::move(inner)), times_(times) {}
 

@@ -8,7 +8,7 @@ namespace thinpipe {
 
 namespace {
 
-class SineCurve : public Curve {
+class SineCurve : public ScheduleCurve {
  public:
   SineCurve(double middle, double swing, double period, double shift)
       : middle_(middle), swing_(swing), pace_(2 * std::numbers::pi / period), shift_(shift) {}

@@ -8,7 +8,7 @@ namespace thinpipe {
 namespace {
 
 // `inner` drawn out along the time, and its values multiplied.
-class SlowedCurve : public Curve {
+class SlowedCurve : public ScheduleCurve {
  public:
   SlowedCurve(CurvePtr inner, double factor, double times)
       : inner_(std::move(inner)), factor_(factor), times_(times) {}

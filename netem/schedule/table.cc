@@ -9,7 +9,7 @@ namespace thinpipe {
 
 namespace {
 
-class TableCurve : public Curve {
+class TableCurve : public ScheduleCurve {
  public:
   TableCurve(std::vector<CurvePoint> points, bool linear, double period)
       : points_(std::move(points)), linear_(linear), period_(period) {

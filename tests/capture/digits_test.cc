@@ -38,7 +38,7 @@ TEST(Digits, StrokesLieInTheUnitSquare) {
   for (std::size_t digit = 0; digit < 10; ++digit) {
     for (const Stroke& stroke : digit_strokes(digit)) {
       EXPECT_GE(stroke.size(), 2U);
-      for (const Point& point : stroke) {
+      for (const GlyphPoint& point : stroke) {
         EXPECT_TRUE(point.x >= 0.1 && point.x <= 0.9 && point.y >= 0.05 && point.y <= 0.95)
             << digit << ": " << point.x << ", " << point.y;
       }

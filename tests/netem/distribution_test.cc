@@ -32,9 +32,9 @@ double above(const std::vector<std::int16_t>& table, double deviations) {
          static_cast<double>(table.size());
 }
 
-TEST(Distribution, HasMean0AndDeviation1) {
-  for (const Distribution shape :
-       {Distribution::kNormal, Distribution::kPareto, Distribution::kParetoNormal}) {
+TEST(DelayDistribution, HasMean0AndDeviation1) {
+  for (const DelayDistribution shape :
+       {DelayDistribution::kNormal, DelayDistribution::kPareto, DelayDistribution::kParetoNormal}) {
     const auto table = distribution_table(shape);
     EXPECT_LE(table.size(), kDistributionMost);
     EXPECT_NEAR(mean(table), 0, 1e-4);
@@ -42,15 +42,15 @@ TEST(Distribution, HasMean0AndDeviation1) {
   }
 }
 
-TEST(Distribution, HasItsShape) {
-  const auto uniform = distribution_table(Distribution::kUniform);
+TEST(DelayDistribution, HasItsShape) {
+  const auto uniform = distribution_table(DelayDistribution::kUniform);
   EXPECT_NEAR(deviation(uniform), 1 / std::sqrt(3.0), 1e-3);
   EXPECT_NEAR(above(uniform, 0.5), 0.25, 1e-3);
   EXPECT_EQ(above(uniform, 1), 0);
-  const auto normal = distribution_table(Distribution::kNormal);
+  const auto normal = distribution_table(DelayDistribution::kNormal);
   EXPECT_NEAR(above(normal, 1), 0.1587, 1e-3);  // of the normal distribution's table
   EXPECT_NEAR(above(normal, 2), 0.0228, 1e-3);
-  const auto pareto = distribution_table(Distribution::kPareto);
+  const auto pareto = distribution_table(DelayDistribution::kPareto);
   EXPECT_EQ(*std::max_element(pareto.begin(), pareto.end()), 32767);  // cut at 4
   EXPECT_GT(*std::min_element(pareto.begin(), pareto.end()), -8192);  // it has a least value
   EXPECT_LT(above(pareto, 0), 0.4);                                   // most are below the mean
@@ -90,14 +90,15 @@ TEST_F(DistributionFile, ErrorsNameFileAndLine) {
   EXPECT_THROW(read_distribution("/no/such/file.dist"), InputError);
 }
 
-TEST(Distribution, ReadsTcsOwn) {
+TEST(DelayDistribution, ReadsTcsOwn) {
   const char* file = "/usr/lib/x86_64-linux-gnu/tc/normal.dist";
   if (!std::ifstream(file)) GTEST_SKIP() << "tc's tables are not at " << file;
   const auto theirs = read_distribution(file);
   EXPECT_NEAR(deviation(theirs), 1, 0.01);
   // Ours is the same distribution: the same share in every half deviation.
   for (double from = -3; from < 3; from += 0.5)
-    EXPECT_NEAR(above(theirs, from), above(distribution_table(Distribution::kNormal), from), 2e-3);
+    EXPECT_NEAR(above(theirs, from), above(distribution_table(DelayDistribution::kNormal), from),
+                2e-3);
 }
 
 }  // namespace

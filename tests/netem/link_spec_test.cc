@@ -92,7 +92,7 @@ TEST(LinkSpec, ReadsEveryKeyIntoItsPlace) {
       "gap=5,duplicate=6%/7%,corrupt=8%/9%,queue=2bdp,mtu=9000,place=switch,seed=7");
   const Impairment& way = link.down.way;
   EXPECT_EQ(way.jitter, 2ms);
-  EXPECT_EQ(way.distribution, Distribution::kNormal);
+  EXPECT_EQ(way.distribution, DelayDistribution::kNormal);
   EXPECT_EQ(*way.bursts, (GilbertElliott{1, 20, 90, 0.5}));
   EXPECT_EQ(way.loss, Chance{});
   EXPECT_EQ(way.reorder, (Chance{3, 4}));

@@ -16,7 +16,7 @@ constexpr std::size_t kColumns = 79;  // the 80th would wrap on some terminals
 constexpr std::chrono::milliseconds kRedraw(100);
 constexpr std::chrono::seconds kPlainLine(10);
 
-double seconds(Progress::Clock::duration duration) {
+double seconds(StepProgress::Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
@@ -30,7 +30,7 @@ std::string format_left(double left) {
   return fmt::format("{}:{:02d}", minutes, total % 60);
 }
 
-Progress::Progress(std::string title, std::uint64_t total, std::FILE* stream, bool terminal)
+StepProgress::StepProgress(std::string title, std::uint64_t total, std::FILE* stream, bool terminal)
     : title_(std::move(title)),
       total_(total),
       stream_(stream),
@@ -38,14 +38,14 @@ Progress::Progress(std::string title, std::uint64_t total, std::FILE* stream, bo
       start_(Clock::now()),
       last_(start_) {}
 
-Progress::~Progress() {
+StepProgress::~StepProgress() {
   if (line_open_) std::fputc('\n', stream_);
 }
 
-bool Progress::is_terminal(std::FILE* stream) { return isatty(fileno(stream)) == 1; }
+bool StepProgress::is_terminal(std::FILE* stream) { return isatty(fileno(stream)) == 1; }
 
-std::string Progress::line(const std::string& title, std::uint64_t done, std::uint64_t total,
-                           const std::string& note, double seconds_so_far) {
+std::string StepProgress::line(const std::string& title, std::uint64_t done, std::uint64_t total,
+                               const std::string& note, double seconds_so_far) {
   const double part = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
   std::string tail = fmt::format(" {:3.0f}% {}/{}", 100 * part, done, total);
   if (!note.empty()) tail += "  " + note;
@@ -58,7 +58,7 @@ std::string Progress::line(const std::string& title, std::uint64_t done, std::ui
                      std::string(width - filled, '.'), tail);
 }
 
-void Progress::update(std::uint64_t done, const std::string& note) {
+void StepProgress::update(std::uint64_t done, const std::string& note) {
   const Clock::time_point now = Clock::now();
   const bool last = done == total_;
   if (!last && now - last_ < (terminal_ ? Clock::duration(kRedraw) : Clock::duration(kPlainLine))) {

@@ -14,15 +14,15 @@ std::string format_left(double seconds);
 /// Shows how far a run of known length has come. On a terminal one line of at most 79 columns is
 /// redrawn ten times a second at most; elsewhere a line without control characters is written
 /// every ten seconds and at the end.
-class Progress {
+class StepProgress {
  public:
   using Clock = std::chrono::steady_clock;
 
   /// @param stream where to write; @param terminal whether it is one (see is_terminal)
-  Progress(std::string title, std::uint64_t total, std::FILE* stream, bool terminal);
-  ~Progress();  ///< ends the line, so that what follows starts on a fresh one
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  StepProgress(std::string title, std::uint64_t total, std::FILE* stream, bool terminal);
+  ~StepProgress();  ///< ends the line, so that what follows starts on a fresh one
+  StepProgress(const StepProgress&) = delete;
+  StepProgress& operator=(const StepProgress&) = delete;
 
   /// @param note a few words beside the bar, e.g. "loss 1.234"
   void update(std::uint64_t done, const std::string& note);

@@ -26,7 +26,7 @@ class Canvas {
 
  private:
   // Coverage falls from 1 to 0 over one pixel around the pen's edge.
-  void draw_line(Point from, Point to, double pen) {
+  void draw_line(GlyphPoint from, GlyphPoint to, double pen) {
     const double reach = pen / 2 + 1;
     const auto side = static_cast<double>(side_);
     const auto low = [&](double a, double b) {
@@ -37,7 +37,7 @@ class Canvas {
     };
     for (std::size_t row = low(from.y, to.y); row < high(from.y, to.y); ++row) {
       for (std::size_t column = low(from.x, to.x); column < high(from.x, to.x); ++column) {
-        const Point pixel{static_cast<double>(column), static_cast<double>(row)};
+        const GlyphPoint pixel{static_cast<double>(column), static_cast<double>(row)};
         const double cover = std::clamp(pen / 2 + 0.5 - distance(pixel, from, to), 0.0, 1.0);
         float& ink = ink_[row * side_ + column];
         ink = std::max(ink, static_cast<float>(cover));
@@ -45,7 +45,7 @@ class Canvas {
     }
   }
 
-  static double distance(Point pixel, Point from, Point to) {
+  static double distance(GlyphPoint pixel, GlyphPoint from, GlyphPoint to) {
     const double dx = to.x - from.x;
     const double dy = to.y - from.y;
     const double length = dx * dx + dy * dy;
@@ -77,7 +77,7 @@ class Distortion {
     centre_x_ = pixels / 2 + pixels * random.uniform(-1.0 / 7, 1.0 / 7);
     centre_y_ = pixels / 2 + pixels * random.uniform(-1.0 / 7, 1.0 / 7);
   }
-  Point operator()(Point p) const {
+  GlyphPoint operator()(GlyphPoint p) const {
     const double x = p.x - 0.5;
     const double y = p.y - 0.5;
     return {centre_x_ + xx_ * x + xy_ * y, centre_y_ + yx_ * x + yy_ * y};
@@ -107,7 +107,7 @@ Canvas draw_digit(std::size_t digit, std::size_t side, Draws& random) {
   const double pen = static_cast<double>(side) / 28 * random.uniform(1.0, 3.2);
   for (const Stroke& stroke : digit_strokes(digit)) {
     Stroke moved = wobble(stroke, random);
-    for (Point& point : moved) point = distort(point);
+    for (GlyphPoint& point : moved) point = distort(point);
     canvas.draw(moved, pen);
   }
   return canvas;
@@ -117,7 +117,7 @@ Canvas draw_digit(std::size_t digit, std::size_t side, Draws& random) {
 Canvas draw_clutter(std::size_t side, Draws& random) {
   Canvas canvas(side);
   const auto pixels = static_cast<double>(side);
-  const Point from{random.uniform(0, pixels), random.uniform(0, pixels)};
+  const GlyphPoint from{random.uniform(0, pixels), random.uniform(0, pixels)};
   const double angle = random.uniform(0, 6.3);
   const double length = pixels * random.uniform(0.125, 0.33);
   canvas.draw({from, {from.x + length * std::cos(angle), from.y + length * std::sin(angle)}},

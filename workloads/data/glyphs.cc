@@ -10,7 +10,7 @@ namespace {
 
 // Part of an ellipse, angles in degrees from the positive x axis towards positive y (clockwise as
 // seen, because y points down), in steps of about 15 degrees.
-Stroke arc(Point centre, double rx, double ry, double from, double to) {
+Stroke arc(GlyphPoint centre, double rx, double ry, double from, double to) {
   constexpr double kDegree = 3.14159265358979323846 / 180;
   const int steps = std::max(2, static_cast<int>(std::fabs(to - from) / 15));
   Stroke stroke;

@@ -54,8 +54,8 @@ void capture(const std::string& argument) {
   std::signal(SIGXFSZ, SIG_IGN);
   CaptureSummary summary;
   {
-    Progress progress("capture " + options.model, options.steps, stderr,
-                      Progress::is_terminal(stderr));
+    StepProgress progress("capture " + options.model, options.steps, stderr,
+                          StepProgress::is_terminal(stderr));
     summary = run_capture(options, [&](std::uint64_t step, double loss) {
       progress.update(step + 1, fmt::format("loss {:.3f}", loss));
     });

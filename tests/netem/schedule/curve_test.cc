@@ -9,7 +9,7 @@ namespace {
 
 // The midpoint rule with many steps: plainly right, and good to about 1e-6 of what is summed where
 // the curve jumps rarely.
-double summed(const Curve& curve, double from, double to) {
+double summed(const ScheduleCurve& curve, double from, double to) {
   constexpr int kSteps = 400000;
   const double width = (to - from) / kSteps;
   double sum = 0;
