@@ -1,4 +1,4 @@
-// make_trace FOLDER RANKS STEPS ELEMENTS COMPUTE_SECONDS: a synthetic trace for run_test.py.
+// make_trace FOLDER RANKS STEPS ELEMENTS COMPUTE_SECONDS: a synthetic trace for the tests beside it.
 #include <cstdlib>
 
 #include "workloads/trace/synthetic.h"

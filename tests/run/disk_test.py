@@ -1,0 +1,43 @@
+"""A disk that is full in the middle of a sweep: whole records, and --resume once there is room."""
+import os
+import shutil
+import unittest
+
+from run_case import THINPIPE, RunCase
+
+# A disk of two pages: the header and a point or two fit. Mounts need a namespace of their own, and
+# go with it, so the records are copied out of it.
+SCRIPT = """
+out=$1 copies=$2; shift 2
+mount -t tmpfs -o size=8k full "$out" || exit 99
+"$@"; code=$?
+cp "$out/records.jsonl" "$copies/full.jsonl"
+mount -o remount,size=1m "$out" || exit 99
+"$@" --resume || exit 98
+cp "$out/records.jsonl" "$copies/resumed.jsonl"
+exit $code
+"""
+
+
+class DiskTest(RunCase):
+    def test_a_full_disk_leaves_whole_records_and_resume_goes_on_with_room(self):
+        os.mkdir(self.out)
+        command = (THINPIPE, "run", "--trace", self.trace(), "--out", self.out, "--ranks", "2",
+                   "--link", "rate=500mbit", "--repeats", "4", "--steps", "3", "--warmup", "0")
+        error = self.finish(self.start_command("unshare", "--user", "--map-root-user", "--mount",
+                                               "sh", "-c", SCRIPT, "sh", self.out, self.folder,
+                                               *command), 4)
+        self.assertIn("records.jsonl (it ends at its last whole record): No space left on device",
+                      error)
+        self.assert_nothing_left()
+        counts = []
+        for name in ("full.jsonl", "resumed.jsonl"):
+            shutil.copy(os.path.join(self.folder, name), os.path.join(self.out, "records.jsonl"))
+            counts.append(len(self.points()))  # each line is JSON
+        self.assertGreaterEqual(counts[0], 1)
+        self.assertLess(counts[0], 8)
+        self.assertEqual(counts[1], 8)  # 2 compressors, 4 repeats
+
+
+if __name__ == "__main__":
+    unittest.main()

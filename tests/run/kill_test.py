@@ -1,0 +1,71 @@
+"""Killed runs, ranks and launchers: nothing is left behind, and the rest goes on."""
+import os
+import random
+import signal
+import time
+import unittest
+
+from run_case import RunCase
+
+
+class KillTest(RunCase):
+    ARGUMENTS = ("--ranks", "2", "--link", "rate=50mbit|500mbit", "--steps", "3", "--warmup", "1",
+                 "--repeats", "2", "--resume")
+
+    def test_sigkill_at_random_moments_leaves_nothing_and_resume_completes(self):
+        trace = self.trace(elements=100000)
+        arguments = ("run", "--trace", trace, "--out", self.out, *self.ARGUMENTS)
+        kills = int(os.environ.get("THINPIPE_KILLS", "5"))
+        generator = random.Random(20)
+        for _ in range(kills):
+            process = self.start(*arguments)
+            time.sleep(generator.uniform(0, 2.5))
+            process.kill()
+            process.communicate()
+            self.assert_nothing_left()
+        self.run_thinpipe(*arguments)
+        self.assert_nothing_left()
+        points = self.points()
+        self.assertEqual(len(points), 8)  # 2 compressors, 2 links, 2 repeats
+        for point in points.values():
+            self.assertIn(point["status"], ("ok", "invalid"))
+
+    def test_ctrl_c_keeps_what_was_measured(self):
+        process = self.start("run", "--trace", self.trace(elements=100000), "--out", self.out,
+                             *self.ARGUMENTS)
+        self.wait_for(self.has_a_point, "the first point")
+        process.send_signal(signal.SIGINT)
+        self.assertIn("--resume", self.finish(process, 128 + signal.SIGINT))
+        self.assert_nothing_left()
+        self.assertGreaterEqual(len(self.points()), 1)
+
+    def test_a_killed_rank_fails_its_point_and_the_sweep_goes_on(self):
+        # A slow point, so that the rank is killed within it.
+        process = self.start("run", "--trace", self.trace(elements=400000), "--out", self.out,
+                             "--ranks", "2", "--link", "rate=20mbit", "--steps", "2", "--warmup",
+                             "1")
+        self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")
+        time.sleep(2.5)  # past the calibration of the link, into the steps
+        os.kill(self.ours("thinpipe-worker")[0], signal.SIGKILL)
+        self.finish(process, 4)
+        self.assert_nothing_left()
+        statuses = sorted(p["status"] for p in self.points().values())
+        self.assertEqual(len(statuses), 2)
+        self.assertEqual(statuses[0], "failed")
+        self.assertIn(statuses[1], ("invalid", "ok"))
+
+    def test_a_killed_mpirun_fails_its_point_and_the_sweep_goes_on(self):
+        process = self.start("run", "--trace", self.trace(elements=400000), "--out", self.out,
+                             "--ranks", "2", "--link", "rate=20mbit", "--steps", "2", "--warmup",
+                             "1")
+        self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")
+        time.sleep(2.5)
+        for pid in self.ours("mpirun"):
+            os.kill(pid, signal.SIGKILL)
+        self.finish(process, 4)
+        self.assert_nothing_left()
+        self.assertEqual(len(self.points()), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,91 @@
+"""What the tests of `thinpipe run` have in common: a trace, an output folder, our processes.
+
+Environment: THINPIPE and MAKE_TRACE are the programs. Standard library only.
+"""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+import uuid
+
+THINPIPE = os.environ["THINPIPE"]
+MAKE_TRACE = os.environ["MAKE_TRACE"]
+
+
+class RunCase(unittest.TestCase):
+    """A trace, an output folder, and a mark in the environment by which our processes are known."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="thinpipe-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.mark = "THINPIPE_TEST=" + uuid.uuid4().hex
+        self.out = os.path.join(self.folder, "out")
+        self.interfaces = sorted(os.listdir("/sys/class/net"))
+
+    def trace(self, ranks=2, steps=3, elements=30000, compute=0.002):
+        path = os.path.join(self.folder, "trace")
+        subprocess.run([MAKE_TRACE, path] + [str(x) for x in (ranks, steps, elements, compute)],
+                       check=True)
+        return path
+
+    def start(self, *arguments, **options):
+        return self.start_command(THINPIPE, *arguments, **options)
+
+    def start_command(self, *command, **options):
+        environment = dict(os.environ, THINPIPE_TEST=self.mark.split("=")[1],
+                           **options.pop("environment", {}))
+        return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE,
+                                stdout=subprocess.PIPE, text=True, **options)
+
+    def finish(self, process, code=0):
+        out, error = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, code, error)
+        return out + error
+
+    def run_thinpipe(self, *arguments, code=0, **options):
+        return self.finish(self.start(*arguments, **options), code)
+
+    def records(self):
+        with open(os.path.join(self.out, "records.jsonl")) as file:
+            return [json.loads(line) for line in file]
+
+    def has_a_point(self):
+        try:
+            with open(os.path.join(self.out, "records.jsonl")) as file:
+                return '"record":"point"' in file.read()
+        except FileNotFoundError:
+            return False
+
+    def points(self):
+        """By id, the later record counting."""
+        return {r["id"]: r for r in self.records() if r["record"] == "point"}
+
+    def ours(self, name=""):
+        """Processes that carry our mark, whatever they are called and whoever adopted them."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    marked = self.mark.encode() in file.read()
+                with open(f"/proc/{pid}/comm") as file:
+                    if marked and name in file.read():
+                        found.append(int(pid))
+            except OSError:
+                pass  # ended meanwhile, or a zombie
+        return found
+
+    def assert_nothing_left(self):
+        deadline = time.monotonic() + 10
+        while self.ours() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertEqual(self.ours(), [])
+        self.assertEqual(sorted(os.listdir("/sys/class/net")), self.interfaces)
+
+    def wait_for(self, condition, what):
+        deadline = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, "waited in vain for " + what)
+            time.sleep(0.02)

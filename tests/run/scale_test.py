@@ -1,0 +1,110 @@
+"""--time-scale: slow motion gives the step times of the real thing, and says when it does not."""
+import os
+import unittest
+
+from run_case import RunCase
+
+FRAME, PAYLOAD = 1514, 1448
+
+
+class ScaleTest(RunCase):
+    # Of the step time. A loaded machine delays the two runs differently; each attempt is of its own.
+    TOLERANCE, ATTEMPTS = 0.05, 4
+
+    def median(self, point, name="step_time"):
+        samples = sorted(point["metrics"][name]["samples"])
+        return samples[len(samples) // 2]
+
+    def measure(self, trace, number):
+        self.out = os.path.join(self.folder, f"out-{number}")
+        said = self.run_thinpipe("run", "--trace", trace, "--out", self.out, "--ranks", "2",
+                                 "--link", "rate=100mbit", "-c", "topk:ratio=0.05", "--steps", "7",
+                                 "--warmup", "1", "--time-scale", "1|2")
+        points = {(p["axes"]["method"], p["axes"]["time_scale"]): p for p in self.points().values()}
+        self.assertEqual(sorted(points), [("none", 1), ("none", 2), ("topk", 1), ("topk", 2)])
+        return said, points
+
+    def test_half_speed_takes_twice_as_long_and_comes_to_the_same(self):
+        trace = self.trace(elements=200000, compute=0.02)
+        for attempt in range(self.ATTEMPTS):
+            said, points = self.measure(trace, attempt)
+            self.assert_nothing_left()
+            ratios = []
+            for method in ("none", "topk"):
+                one, two = points[method, 1], points[method, 2]
+                for point in (one, two):
+                    self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+                    self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+                # What is sent does not depend on the clock.
+                self.assertEqual(one["metrics"]["payload_bytes"]["samples"],
+                                 two["metrics"]["payload_bytes"]["samples"])
+                # Measured, not computed: the raw times are there, and nothing can be faster.
+                self.assertNotIn("raw", one)
+                raw = two["raw"]
+                self.assertEqual(set(raw), {f"{part}_time" for part in
+                                            ("step", "compute", "compress", "exchange", "decode")})
+                self.assertGreaterEqual(min(raw["compute_time"]), 2 * 0.999 * min(
+                    two["metrics"]["compute_time"]["samples"]))
+                self.assertGreaterEqual(min(raw["step_time"]),
+                                        1.9 * min(two["metrics"]["step_time"]["samples"]) - 2e-3)
+                for metric in ("compute_time", "step_time"):
+                    self.assertEqual(len(raw[metric]), 7)
+                ratios.append(self.median(two) / self.median(one))
+            # The tool compares them as well.
+            self.assertRegex(said, "none on rate=100mbit, 2 ranks: .*time scale")
+            if max(abs(ratio - 1) for ratio in ratios) < self.TOLERANCE:
+                break
+        else:
+            self.fail(f"step times at time scale 2 over those at 1: {ratios}")
+        # Two time scales are not mixed in a report.
+        self.assertIn("time scales 1 and 2", self.run_thinpipe("report", self.out, "--format",
+                                                               "text", code=2))
+        text = self.run_thinpipe("report", self.out, "--format", "text", "--time-scale", "2")
+        self.assertIn("Time scale 2", text)
+        self.assertIn("Time scales compared", text)
+
+    def test_fast_motion_accounts_for_the_codec_apart_or_refuses(self):
+        self.run_thinpipe("run", "--trace", self.trace(elements=200000, compute=0.02), "--out",
+                          self.out, "--ranks", "2", "--link", "rate=20mbit", "-c",
+                          "topk:ratio=0.05", "-c", "terngrad", "--no-baseline", "--steps",
+                          "3", "--warmup", "0", "--time-scale", "0.25", code=4)
+        points = {p["axes"]["method"]: p for p in self.points().values()}
+        self.assertEqual(points["terngrad"]["status"], "failed")
+        self.assertIn("between several exchanges", points["terngrad"]["reasons"][0])
+        topk = points["topk"]
+        self.assertIn(topk["status"], ("ok", "invalid"), topk["reasons"])
+        # 10,000 positions and values through 20 Mbit/s, not through the 80 that were set, less what
+        # the bucket lets through.
+        payload = topk["metrics"]["payload_bytes"]["samples"][0]
+        least = (payload * FRAME / PAYLOAD - topk["fidelity"]["burst_bytes"]) * 8 / 20e6
+        self.assertGreater(self.median(topk, "exchange_time"), 0.9 * least)
+        self.assertLess(min(topk["raw"]["exchange_time"]),
+                        min(topk["metrics"]["exchange_time"]["samples"]))
+
+    def test_auto_chooses_by_rate_and_says_why(self):
+        arguments = ("run", "--trace", self.trace(), "--out", self.out, "--ranks", "2", "--link",
+                     "rate=100gbit", "--no-baseline", "-c", "topk:ratio=0.05", "--steps", "2",
+                     "--warmup", "0", "--time-scale", "auto")
+        self.assertRegex(self.run_thinpipe(*arguments),
+                         "time scale [0-9]+ for 2 ranks on 100 Gbit/s: a TCP flow carries")
+        (point,) = self.points().values()
+        self.assertGreater(point["axes"]["time_scale"], 1)
+        self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+        # It is the same point when it is resumed.
+        self.assertIn("1 of 1 points", self.run_thinpipe(*arguments, "--resume"))
+
+    def test_what_is_no_time_scale(self):
+        trace = self.trace()
+        for text, complaint in (("fast", "'fast' is not a number from 0.001 to 1000"),
+                                ("0.001", "expected 1 kbit/s to 100 Gbit/s")):
+            error = self.run_thinpipe("run", "--trace", trace, "--out", self.out, "--link",
+                                      "rate=1gbit", "--time-scale", text, code=2)
+            self.assertIn(complaint, error)
+            self.assertFalse(self.has_a_point())
+        self.assertIn("--time-scale 2 with --topology racks", self.run_thinpipe(
+            "run", "--trace", trace, "--out", self.out, "--link", "rate=1gbit", "--time-scale", "2",
+            "--topology", "racks", code=2))
+
+
+if __name__ == "__main__":
+    unittest.main()

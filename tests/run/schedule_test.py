@@ -1,0 +1,50 @@
+"""--schedule: links that change while ranks run."""
+import signal
+import time
+import unittest
+
+from run_case import RunCase
+
+
+class ScheduleTest(RunCase):
+    def test_each_record_says_what_the_link_was(self):
+        # 400000 floats take 134 ms at 100 Mbit/s between two ranks: the outage is in the second step.
+        self.run_thinpipe("run", "--trace", self.trace(elements=400000, compute=0), "--out",
+                          self.out, "--ranks", "2", "--link", "rate=100mbit", "--schedule", "none",
+                          "--schedule", "outage:first=250ms,lasts=400ms", "-c", "none",
+                          "--steps", "3", "--warmup", "0")
+        self.assert_nothing_left()
+        (plain,) = [p for i, p in self.points().items() if "schedule" not in i]
+        (point,) = [p for i, p in self.points().items() if "schedule" in i]
+        self.assertNotIn("schedule", plain)
+        self.assertEqual(point["axes"]["link"],
+                         "rate=100mbit,schedule=outage:first=250ms,lasts=400ms")
+        self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+        self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+        schedule, taken = point["schedule"], point["metrics"]["step_time"]["samples"]
+        self.assertGreaterEqual(schedule["changes"], 2)
+        steps = schedule["steps"]
+        for begin, end, up, down, seconds in zip(steps["begin"], steps["end"], steps["rate_up"],
+                                                 steps["rate_down"], taken):
+            self.assertGreaterEqual(end - begin, seconds)
+            out = max(0, min(end, 0.65) - max(begin, 0.25))
+            for rate in (up, down):
+                self.assertAlmostEqual(rate / 100e6, 1 - out / (end - begin), places=6)
+        self.assertEqual(len(taken), 3)
+        # One of the steps waited for the outage to end.
+        self.assertGreater(max(taken), 0.4)
+        self.assertLess(min(taken), 0.4)
+
+    def test_ctrl_c_ends_it_in_an_outage(self):
+        process = self.start("run", "--trace", self.trace(), "--out", self.out, "--ranks", "2",
+                             "--link", "rate=50mbit", "--schedule",
+                             "outage:first=1s,lasts=1000s", "--steps", "1000")
+        self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")
+        time.sleep(4)  # past the calibration of the link and the first second
+        process.send_signal(signal.SIGINT)
+        self.finish(process, 128 + signal.SIGINT)
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    unittest.main()
