@@ -15,6 +15,7 @@
 #include "harness/bench/roofline.h"
 #include "harness/bench/tensor_bench.h"
 #include "harness/doctor/machine.h"
+#include "harness/files/open_trace.h"
 #include "harness/sweep/progress.h"
 #include "workloads/trace/trace.h"
 
@@ -90,7 +91,7 @@ BenchResult run_bench(const BenchOptions& options) {
   if (options.trace.empty()) {
     tensors = options.sizes;
   } else {
-    trace.emplace(options.trace);
+    trace.emplace(open_trace(options.trace));
     tensors = tensors_of(*trace, options.tensors);
   }
 

@@ -12,6 +12,7 @@
 #include "harness/commands/output.h"
 #include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
+#include "harness/files/open_trace.h"
 #include "harness/quality/dump.h"
 #include "harness/quality/offline.h"
 #include "harness/sweep/progress.h"
@@ -113,7 +114,7 @@ std::filesystem::path dump_folder(const Arguments& arguments, const Spec& spec, 
 int run(const Arguments& arguments) {
   load_plugins(arguments);
   const std::vector<Spec> specs = all_compressors(arguments);
-  const Trace trace(arguments.text("trace"));
+  const Trace trace = open_trace(arguments.text("trace"));
   OfflineOptions options;
   options.ranks = arguments.given("ranks") ? static_cast<std::size_t>(arguments.integer("ranks"))
                                            : trace.ranks();

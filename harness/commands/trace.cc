@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
+#include "harness/files/open_trace.h"
 #include "harness/options/arguments.h"
 #include "workloads/trace/trace.h"
 
@@ -45,6 +47,21 @@ bool has_squares(const Trace& trace) {
          !trace.squares(0, 0, 0).empty();
 }
 
+/// What the sum of the second moments runs over, or null.
+Json squares_of(const Trace& trace) {
+  if (!has_squares(trace)) return nullptr;
+  return trace.squares_of_micro_batches() ? "micro-batches" : "samples";
+}
+
+/// How the files hold gradients, e.g. "0.026 MB as BF16, widened to FP32 when read".
+std::string stored(const Trace& trace) {
+  const GradientType type = trace.gradient_type();
+  const auto bytes = static_cast<double>(trace.elements() * gradient_type_bytes(type));
+  if (type == GradientType::kF32) return fmt::format("{:.3f} MB as FP32", bytes / 1e6);
+  return fmt::format("{:.3f} MB as {}, widened to FP32 when read", bytes / 1e6,
+                     gradient_type_name(type));
+}
+
 std::string info_json(const Trace& trace) {
   const Summary summary = summarise(trace);
   Json tensors = Json::array();
@@ -61,7 +78,11 @@ std::string info_json(const Trace& trace) {
               {"steps", trace.steps()},
               {"elements", trace.elements()},
               {"gradient_bytes", trace.elements() * sizeof(float)},
+              {"dtype", gradient_type_name(trace.gradient_type())},
               {"second_moments", has_squares(trace)},
+              {"second_moments_of", squares_of(trace)},
+              {"complete", trace.complete()},
+              {"missing", trace.missing()},
               {"median_compute_seconds", summary.median_compute},
               {"first_loss", summary.first_loss},
               {"last_loss", summary.last_loss},
@@ -83,12 +104,16 @@ std::string info_text(const Trace& trace) {
     line("steps", fmt::format("{} (training steps {} to {})", trace.steps(), trace.training_step(0),
                               trace.training_step(trace.steps() - 1)));
   }
-  line("gradient", fmt::format("{} elements, {:.3f} MB as FP32", trace.elements(),
-                               static_cast<double>(trace.elements() * sizeof(float)) / 1e6));
-  line("second moments", has_squares(trace) ? "yes" : "no");
+  if (!trace.complete()) line("incomplete", why_incomplete(trace));
+  line("gradient", fmt::format("{} elements, {}", trace.elements(), stored(trace)));
+  line("second moments", !has_squares(trace)                ? "no"
+                         : trace.squares_of_micro_batches() ? "yes, of micro-batches"
+                                                            : "yes");
   line("compute", fmt::format("{:.3f} ms a step (median)", summary.median_compute * 1e3));
-  line("loss", fmt::format("{:.4g} in the first step, {:.4g} in the last", summary.first_loss,
-                           summary.last_loss));
+  line("loss", std::isnan(summary.first_loss) && std::isnan(summary.last_loss)
+                   ? "not recorded"
+                   : fmt::format("{:.4g} in the first step, {:.4g} in the last", summary.first_loss,
+                                 summary.last_loss));
   text += fmt::format("\n{:>5}  {:<36}{:>12}  {}\n", "ready", "tensor", "elements", "shape");
   for (const TraceTensor& tensor : trace.tensors()) {
     text += fmt::format("{:>5}  {:<36}{:>12}  {}\n", tensor.ready_order, tensor.name,
@@ -108,13 +133,21 @@ int run_verify(const Arguments& arguments) {
   trace.verify();
   const std::size_t files = trace.ranks() * trace.steps();
   if (arguments.flag("json")) {
-    write_stdout(
-        Json{{"identity", trace.identity()}, {"files", files}, {"verified", true}}.dump(2) + "\n");
+    write_stdout(Json{{"identity", trace.identity()},
+                      {"files", files},
+                      {"verified", true},
+                      {"complete", trace.complete()},
+                      {"missing", trace.missing()}}
+                     .dump(2) +
+                 "\n");
   } else {
-    write_stdout(
-        fmt::format("{}: {} gradient files, all hashes hold\n", trace.folder().string(), files));
+    const std::string folder = trace.folder().string();
+    write_stdout(fmt::format("{}: {} gradient files, all hashes hold\n", folder, files));
+    if (!trace.complete()) {
+      write_stdout(fmt::format("{}: incomplete: {}\n", folder, why_incomplete(trace)));
+    }
   }
-  return kExitGood;
+  return trace.complete() ? kExitGood : kExitFailed;
 }
 
 const OptionInfo kJson{.name = "json", .help = "print JSON for programs"};
@@ -138,15 +171,18 @@ Verb trace_info_verb() {
 }
 
 Verb trace_verify_verb() {
-  return {.name = "trace verify",
-          .summary = "Check every hash of a trace",
-          .description =
-              "Reads every file of the trace and compares its SHA-256 with the one that was "
-              "recorded. Exits with 2 and names the first file that differs.",
-          .options = {kJson},
-          .positionals = {kFolder},
-          .examples = {{"Check a trace that came from elsewhere", "thinpipe trace verify trace"}},
-          .run = run_verify};
+  return {
+      .name = "trace verify",
+      .summary = "Check every hash of a trace",
+      .description =
+          "Reads every file of the trace and compares its SHA-256 with the one that was "
+          "recorded. Exits with 2 and names the first file that differs; with 4 where all hold but "
+          "the capture lost a rank or was broken off, and says why: such a trace opens, and "
+          "its steps are whole.",
+      .options = {kJson},
+      .positionals = {kFolder},
+      .examples = {{"Check a trace that came from elsewhere", "thinpipe trace verify trace"}},
+      .run = run_verify};
 }
 
 }  // namespace thinpipe

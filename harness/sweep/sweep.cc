@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "compressors/registry.h"
 #include "compressors/simd.h"
+#include "harness/files/open_trace.h"
 #include "harness/hosts/real_machines.h"
 #include "harness/launch/emulated_machines.h"
 #include "harness/launch/launch.h"
@@ -346,7 +347,7 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace) {
 }  // namespace
 
 int run_sweep(const SweepOptions& options) {
-  const Trace trace(options.trace);
+  const Trace trace = open_trace(options.trace);
   for (const Spec& spec : options.compressors) check_spec(spec);
   check_time_scales(options);
   find_program("thinpipe-worker");  // say now what is missing, not in the sandbox

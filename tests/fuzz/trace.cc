@@ -1,10 +1,11 @@
-// Arbitrary bytes as the trace.json of a trace whose other files are sound: it opens and every
-// value can be read, or it is an InputError.
+// Arbitrary bytes as the trace.json of a trace whose other files are sound, one of them in 16 bits:
+// it opens and every value can be read, or it is an InputError.
 #include <fstream>
 
 #include "tests/fuzz/input.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/touch.h"
+#include "tests/trace/trace_files.h"
 #include "workloads/trace/synthetic.h"
 #include "workloads/trace/trace.h"
 
@@ -17,6 +18,14 @@ const std::filesystem::path& folder() {
   static const std::filesystem::path path = [] {
     const std::filesystem::path trace = temporary / "trace";
     make_synthetic_trace(trace, {.shapes = {{3, 2}, {5}}, .ranks = 1, .steps = 1, .squares = true});
+    // What the seed `bf16` names.
+    write_bytes(
+        trace / "rank-000/half.safetensors",
+        safetensors_bytes(R"({"q:tensor-0":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]},)"
+                          R"("q:tensor-1":{"dtype":"F32","shape":[5],"data_offsets":[24,44]},)"
+                          R"("tensor-0":{"dtype":"BF16","shape":[3,2],"data_offsets":[44,56]},)"
+                          R"("tensor-1":{"dtype":"BF16","shape":[5],"data_offsets":[56,66]}}  )",
+                          66));
     return trace;
   }();
   return path;

@@ -1,7 +1,8 @@
 """An independent reader of traces, written from docs/trace-format.md with the standard library alone.
 
-Prints, for every rank, step and tensor, a line "rank step name count sum bits", where `bits` is
-the XOR over (index + 1) * (the value's 32 bits), so that a test can compare every bit and its place.
+Prints, for every rank, step and tensor, a line "rank step name shape count bits", where `bits` is
+the XOR over (index + 1) * (the 32 bits of the value as FP32), so that a test can compare every bit
+and its place.
 """
 import hashlib
 import json
@@ -10,7 +11,17 @@ import struct
 import sys
 
 
-def read_safetensors(path):
+def read_words(data, start, count, dtype):
+    """The values as FP32, each as its 32 bits."""
+    if dtype == "F32":
+        return struct.unpack_from("<%dI" % count, data, start)
+    if dtype == "BF16":
+        return [bits << 16 for bits in struct.unpack_from("<%dH" % count, data, start)]
+    halves = struct.unpack_from("<%de" % count, data, start)
+    return struct.unpack("<%dI" % count, struct.pack("<%df" % count, *halves))
+
+
+def read_safetensors(path, dtype):
     with open(path, "rb") as file:
         data = file.read()
     (length,) = struct.unpack_from("<Q", data, 0)
@@ -18,15 +29,17 @@ def read_safetensors(path):
     header.pop("__metadata__", None)
     tensors = {}
     for name, entry in header.items():
-        assert entry["dtype"] == "F32", entry["dtype"]
+        expected = "F32" if name.startswith("q:") else dtype
+        assert entry["dtype"] == expected, entry["dtype"]
         begin, end = entry["data_offsets"]
         count = 1
         for dimension in entry["shape"]:
             count *= dimension
-        assert end - begin == 4 * count
+        size = 4 if expected == "F32" else 2
+        assert end - begin == size * count
         start = 8 + length + begin
-        assert start % 4 == 0
-        tensors[name] = (entry["shape"], struct.unpack_from("<%dI" % count, data, start))
+        assert start % size == 0
+        tensors[name] = (entry["shape"], read_words(data, start, count, expected))
     return tensors, hashlib.sha256(data).hexdigest(), len(data)
 
 
@@ -37,10 +50,11 @@ def main(folder):
     for number, step in enumerate(trace["steps"]):
         assert len(step["workers"]) == trace["ranks"]
         for rank, worker in enumerate(step["workers"]):
-            tensors, digest, size = read_safetensors(os.path.join(folder, worker["file"]))
+            tensors, digest, size = read_safetensors(os.path.join(folder, worker["file"]),
+                                                     trace.get("dtype", "F32"))
             assert digest == worker["sha256"] and size == worker["bytes"]
             names = [tensor["name"] for tensor in trace["tensors"]]
-            if trace["squares"]:
+            if trace.get("squares", False):
                 names += ["q:" + name for name in names]
             assert sorted(names) == sorted(tensors)
             for name in names:

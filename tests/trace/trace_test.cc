@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -113,6 +114,68 @@ TEST_F(TraceTest, WrongDtypeNamesTensorFoundAndExpected) {
                                   HasSubstr("found F16, expected F32")));
 }
 
+TEST_F(TraceTest, GradientsOf16BitsAreWidenedAndSecondMomentsBesideThemAreNot) {
+  // q first, then 12 and 5 values of 2 bytes: binary16 0x3F3F is 1.8115234375, bfloat16 0x3F3F is
+  // 0.74609375, binary32 0x3F3F3F3F is 0.747059...
+  const std::string half = R"("q:tensor-0":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]},)"
+                           R"("q:tensor-1":{"dtype":"F32","shape":[5],"data_offsets":[48,68]},)"
+                           R"("tensor-0":{"dtype":"TYPE","shape":[3,4],"data_offsets":[68,92]},)"
+                           R"("tensor-1":{"dtype":"TYPE","shape":[5],"data_offsets":[92,102]})";
+  for (const auto& [type, value] :
+       {std::pair("F16", 1.8115234375F), std::pair("BF16", 0.74609375F)}) {
+    std::string header = "{" + half + "}";
+    for (std::size_t at; (at = header.find("TYPE")) != std::string::npos;)
+      header.replace(at, 4, type);
+    while (header.size() % 4 != 0) header += ' ';
+    replace_file(safetensors_bytes(header, 102));
+    edit([&, &name = type](json& root) {
+      const json worker = root["steps"][0]["workers"][0];
+      root["ranks"] = 1;
+      root["dtype"] = name;
+      root["squares"] = true;
+      root["steps"] = {{{"training_step", 0}, {"workers", {worker}}}};
+    });
+    const Trace trace(folder());
+    EXPECT_STREQ(gradient_type_name(trace.gradient_type()), type);
+    ASSERT_EQ(trace.gradient(0, 0, 0).size(), 12U);
+    EXPECT_EQ(trace.gradient(0, 0, 0)[11], value);
+    ASSERT_EQ(trace.gradient(0, 0, 1).size(), 5U);
+    EXPECT_EQ(trace.gradient(0, 0, 1)[4], value);
+    EXPECT_EQ(trace.squares(0, 0, 1)[4], std::bit_cast<float>(0x3F3F3F3FU));
+  }
+  edit([](json& root) { root.erase("dtype"); });
+  EXPECT_THAT(open_error(), HasSubstr("found BF16, expected F32"));
+}
+
+TEST_F(TraceTest, SecondMomentsOffTheirAlignmentBehind16BitsAreRefused) {
+  std::string header = R"({"tensor-0":{"dtype":"BF16","shape":[3,4],"data_offsets":[0,24]},)"
+                       R"("tensor-1":{"dtype":"BF16","shape":[5],"data_offsets":[24,34]},)"
+                       R"("q:tensor-0":{"dtype":"F32","shape":[3,4],"data_offsets":[34,82]},)"
+                       R"("q:tensor-1":{"dtype":"F32","shape":[5],"data_offsets":[82,102]}})";
+  while (header.size() % 4 != 0) header += ' ';
+  replace_file(safetensors_bytes(header, 102));
+  edit([](json& root) {
+    root["dtype"] = "BF16";
+    root["squares"] = true;
+  });
+  EXPECT_THAT(open_error(), HasSubstr("not aligned to 4"));
+}
+
+TEST_F(TraceTest, AnIncompleteTraceOpensAndSaysWhy) {
+  EXPECT_TRUE(Trace(folder()).complete());
+  EXPECT_FALSE(Trace(folder()).squares_of_micro_batches());
+  edit([](json& root) {
+    root["complete"] = false;
+    root["missing"] = {"rank 1: ended without closing its part"};
+    root["squares_of"] = "micro-batches";
+  });
+  const Trace trace(folder());
+  EXPECT_FALSE(trace.complete());
+  EXPECT_EQ(trace.missing(), std::vector<std::string>{"rank 1: ended without closing its part"});
+  EXPECT_TRUE(trace.squares_of_micro_batches());
+  EXPECT_NO_THROW(trace.verify());
+}
+
 TEST_F(TraceTest, TensorsOfAFileMustBeThoseOfTheTrace) {
   replace_file(
       safetensors_bytes(R"({"tensor-0":{"dtype":"F32","shape":[4,3],"data_offsets":[0,48]}})", 48));
@@ -194,6 +257,15 @@ TEST_F(TraceTest, ImpossibleValuesAreRefused) {
       {"/ranks", 1e30},
       {"/squares", true},  // the files have none
       {"/squares", 1},
+      {"/squares_of", "batches"},
+      {"/squares_of", true},
+      {"/dtype", "F64"},
+      {"/dtype", 16},
+      {"/dtype", "F16"},  // the files hold F32
+      {"/complete", "no"},
+      {"/missing", "rank 1"},
+      {"/missing", json::array({1})},
+      {"/missing", json::array({"a\nb"})},
       {"/tensors", json::array()},
       {"/tensors/0/name", ""},
       {"/tensors/0/name", "q:tensor-0"},

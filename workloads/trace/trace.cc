@@ -30,7 +30,7 @@ struct StepFile {
   std::string sha256;
   TraceStepTimes times;
   MappedFile data;
-  std::vector<std::span<const float>> gradients;
+  std::vector<GradientValues> gradients;
   std::vector<std::span<const float>> squares;
 };
 
@@ -115,30 +115,42 @@ std::string parse_sha256(const JsonField& field) {
   return text;
 }
 
-std::span<const float> find_floats(const std::map<std::string, SafetensorsEntry>& entries,
-                                   const std::string& key, const TraceTensor& tensor,
-                                   const std::string& file) {
+std::span<const std::byte> find_values(const std::map<std::string, SafetensorsEntry>& entries,
+                                       const std::string& key, const TraceTensor& tensor,
+                                       GradientType type, const std::string& file) {
   const auto fail = [&](const std::string& what) {
     throw InputError(fmt::format("{}: tensor '{}': {}", file, key, what));
   };
   const auto found = entries.find(key);
   if (found == entries.end()) fail("missing");
   const SafetensorsEntry& entry = found->second;
-  if (entry.dtype != "F32") {
-    fail(fmt::format("dtype: found {}, expected F32", printable(entry.dtype)));
+  if (entry.dtype != gradient_type_name(type)) {
+    fail(fmt::format("dtype: found {}, expected {}", printable(entry.dtype),
+                     gradient_type_name(type)));
   }
   if (entry.shape != tensor.shape) {
     fail(fmt::format("shape: found [{}], expected [{}] as in {}", fmt::join(entry.shape, ", "),
                      fmt::join(tensor.shape, ", "), kTraceFile));
   }
-  if (reinterpret_cast<std::uintptr_t>(entry.bytes.data()) % alignof(float) != 0) {
-    fail("data_offsets: its bytes in the file are not aligned to 4; pad the header with spaces");
+  const std::size_t size = gradient_type_bytes(type);
+  if (reinterpret_cast<std::uintptr_t>(entry.bytes.data()) % size != 0) {
+    fail(
+        fmt::format("data_offsets: its bytes in the file are not aligned to {}; pad the header "
+                    "with spaces{}",
+                    size, size == sizeof(float) ? "" : " and put what is wider first"));
   }
-  return {reinterpret_cast<const float*>(entry.bytes.data()), tensor.elements};
+  return entry.bytes;
+}
+
+std::span<const float> find_floats(const std::map<std::string, SafetensorsEntry>& entries,
+                                   const std::string& key, const TraceTensor& tensor,
+                                   const std::string& file) {
+  const auto bytes = find_values(entries, key, tensor, GradientType::kF32, file);
+  return {reinterpret_cast<const float*>(bytes.data()), tensor.elements};
 }
 
 StepFile open_step_file(const JsonField& worker, const fs::path& folder,
-                        const std::vector<TraceTensor>& tensors, bool squares) {
+                        const std::vector<TraceTensor>& tensors, GradientType type, bool squares) {
   const std::string name = parse_file_name(worker.at("file"));
   const std::uint64_t bytes = worker.at("bytes").unsigned_integer();
   StepFile file{name,
@@ -154,7 +166,7 @@ StepFile open_step_file(const JsonField& worker, const fs::path& folder,
   }
   const auto entries = parse_safetensors(file.data.bytes(), shown);
   for (const TraceTensor& tensor : tensors) {
-    file.gradients.push_back(find_floats(entries, tensor.name, tensor, shown));
+    file.gradients.emplace_back(find_values(entries, tensor.name, tensor, type, shown), type);
     if (squares) {
       file.squares.push_back(find_floats(entries, kSquaresPrefix + tensor.name, tensor, shown));
     }
@@ -193,6 +205,10 @@ struct Trace::State {
   json metadata;
   std::string model;
   std::size_t ranks = 0;
+  GradientType type = GradientType::kF32;
+  bool complete = true;
+  std::vector<std::string> missing;
+  bool micro_batches = false;
   std::vector<TraceTensor> tensors;
   std::size_t elements = 0;
   std::vector<Step> steps;
@@ -218,6 +234,10 @@ Trace::Trace(const fs::path& folder) : state_(std::make_unique<State>()) {
       root.at("tensors").fail("more elements than can be counted");
     }
   }
+  state.type = parse_gradient_dtype(root);
+  state.micro_batches = parse_squares_of(root) == kSquaresOfMicroBatches;
+  state.complete = !root.has("complete") || root.at("complete").boolean();
+  state.missing = parse_missing(root);
   const bool squares = root.has("squares") && root.at("squares").boolean();
   const JsonField steps = root.at("steps");
   if (steps.size() == 0) steps.fail("expected at least one step");
@@ -235,7 +255,8 @@ Trace::Trace(const fs::path& folder) : state_(std::make_unique<State>()) {
       workers.fail(fmt::format("{} workers, expected {} (ranks)", workers.size(), state.ranks));
     }
     for (std::size_t rank = 0; rank < state.ranks; ++rank) {
-      step.workers.push_back(open_step_file(workers.at(rank), folder, state.tensors, squares));
+      step.workers.push_back(
+          open_step_file(workers.at(rank), folder, state.tensors, state.type, squares));
     }
     state.steps.push_back(std::move(step));
   }
@@ -252,6 +273,11 @@ std::size_t Trace::elements() const { return state_->elements; }
 std::size_t Trace::ranks() const { return state_->ranks; }
 std::size_t Trace::steps() const { return state_->steps.size(); }
 
+GradientType Trace::gradient_type() const { return state_->type; }
+bool Trace::complete() const { return state_->complete; }
+const std::vector<std::string>& Trace::missing() const { return state_->missing; }
+bool Trace::squares_of_micro_batches() const { return state_->micro_batches; }
+
 std::uint64_t Trace::training_step(std::size_t step) const {
   return state_->steps.at(step).training_step;
 }
@@ -262,7 +288,7 @@ const TraceStepTimes& Trace::times(std::size_t rank, std::size_t step) const {
 
 std::span<const float> Trace::gradient(std::size_t rank, std::size_t step,
                                        std::size_t tensor) const {
-  return state_->steps.at(step).workers.at(rank).gradients.at(tensor);
+  return state_->steps.at(step).workers.at(rank).gradients.at(tensor).get();
 }
 
 std::span<const float> Trace::squares(std::size_t rank, std::size_t step,

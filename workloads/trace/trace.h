@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "workloads/trace/gradient_values.h"
 
 namespace thinpipe {
 
@@ -53,7 +54,17 @@ class Trace {
   std::uint64_t training_step(std::size_t step) const;  ///< step number within the training run
   const TraceStepTimes& times(std::size_t rank, std::size_t step) const;
 
-  /// The gradient of one tensor: points into the mapped file. FP32 little-endian.
+  /// How the files hold gradients; gradient() gives FP32 whatever this is.
+  GradientType gradient_type() const;
+  /// False where the capture was broken off or a rank was lost: what is there is sound, but it is
+  /// not all that was meant to be recorded. missing() says why, a sentence each.
+  bool complete() const;
+  const std::vector<std::string>& missing() const;
+  /// The second moments' sum runs over micro-batches where a layer mixes samples, not over samples.
+  bool squares_of_micro_batches() const;
+
+  /// The gradient of one tensor: points into the mapped file where that holds FP32. Of a trace in
+  /// 16 bits it is widened when first asked for, and then kept in memory.
   std::span<const float> gradient(std::size_t rank, std::size_t step, std::size_t tensor) const;
   /// Second moments q of the same shape, or empty where the trace has none.
   std::span<const float> squares(std::size_t rank, std::size_t step, std::size_t tensor) const;

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "workloads/trace/gradient_values.h"
 #include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
@@ -22,8 +24,19 @@ inline constexpr const char* kOriginTraining = "training";    ///< a training ru
 inline constexpr const char* kOriginSynthetic = "synthetic";  ///< drawn from a distribution
 inline constexpr const char* kOriginImported = "imported";    ///< recorded by another program
 
+/// What the second moments' sum runs over.
+inline constexpr const char* kSquaresOfSamples = "samples";
+inline constexpr const char* kSquaresOfMicroBatches = "micro-batches";
+
 /// Checks `format`, `version` and `origin`.
 void check_trace_preamble(const JsonField& root);
+
+/// `dtype`; F32 where there is none.
+GradientType parse_gradient_dtype(const JsonField& root);
+/// `squares_of`: one of the two above; samples where there is none.
+std::string parse_squares_of(const JsonField& root);
+/// `missing`: why a trace is not complete; empty where there is none.
+std::vector<std::string> parse_missing(const JsonField& root);
 
 /// A tensor's name is 1 to 512 bytes of printable UTF-8, not "__metadata__" (safetensors keeps
 /// it) and does not begin with "q:" (ours).
