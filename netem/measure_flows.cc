@@ -25,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kConnectSeconds = 10;
-constexpr double kDrainSeconds = 30;  // of what was sent when the time was up
+constexpr double kDrainSeconds = 30;  // of what was sent when the time was up, and what it takes
 constexpr int kPollMilliseconds = 100;
 
 double since(Clock::time_point begin) {
@@ -75,6 +75,21 @@ struct Connection {
   bool ended = false;
 };
 
+int buffer_for(const PathFigures& path) {
+  return static_cast<int>(std::clamp(path.rate / 8 * 0.3, 65536.0, 4e6));
+}
+
+// What may wait in the sender (the kernel grants twice the buffer) and in the queues, flow by flow.
+double drain_seconds(const Network& network, const std::vector<Flow>& flows) {
+  double seconds = kDrainSeconds;
+  for (const Flow& flow : flows) {
+    const PathFigures path =
+        figures_of(network.topology(), network.routes().path(flow.from, flow.to));
+    if (path.rate > 0) seconds += (2 * buffer_for(path) + path.queue) * 8 / path.rate;
+  }
+  return seconds;
+}
+
 // Sockets stay in the namespace they were made in, so one process can hold both ends.
 Connection connect_flow(const Network& network, const Flow& flow) {
   Connection result;
@@ -89,7 +104,7 @@ Connection connect_flow(const Network& network, const Flow& flow) {
     // to drain at the end; a long path is left to the kernel's own tuning.
     const PathFigures path =
         figures_of(network.topology(), network.routes().path(flow.from, flow.to));
-    const int buffer = static_cast<int>(std::clamp(path.rate / 8 * 0.3, 65536.0, 4e6));
+    const int buffer = buffer_for(path);
     if (path.delay == 0)
       setsockopt(result.sender.get(), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
     connect_to(result.sender, listener);
@@ -173,7 +188,7 @@ std::vector<FlowFigures> measure_flows(const Network& network, const std::vector
   for (const Connection& connection : connections)
     figures.push_back({(connection.received - connection.before) * 8 / seconds, 0});
   traffic.stop_sending();
-  traffic.run(kDrainSeconds, false);
+  traffic.run(drain_seconds(network, flows), false);
   for (std::size_t i = 0; i < flows.size(); ++i) figures[i].payload = connections[i].received;
   return figures;
 }

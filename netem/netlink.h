@@ -61,6 +61,11 @@ class Netlink {
   void set_qdisc(const std::string& interface, TrafficHandle at, const QdiscRequest& request);
   /// The same for a class, such as HTB's.
   void set_class(const std::string& interface, TrafficHandle at, const QdiscRequest& request);
+  /// What of such a qdisc or class the kernel has otherwise now, with its place; "" when nothing.
+  std::string qdisc_difference(const std::string& interface, TrafficHandle at,
+                               const QdiscRequest& request);
+  std::string class_difference(const std::string& interface, TrafficHandle at,
+                               const QdiscRequest& request);
   void delete_root_qdisc(const std::string& interface);  ///< back to the default; none is no error
   /// Every frame that arrives at `interface` goes to the qdiscs of `target` (an IFB) first and
   /// arrives when it leaves those.
@@ -70,6 +75,8 @@ class Netlink {
   /// Largest IP packet, and how many frames' worth the stack may hand over as one packet (65535 as
   /// the kernel has it, 1: frames one by one). Read back like a qdisc.
   void set_frame_limits(const std::string& interface, std::uint32_t mtu, std::uint32_t segments);
+  std::string frame_limits_difference(const std::string& interface, std::uint32_t mtu,
+                                      std::uint32_t segments);
   /// Counters of the root qdisc.
   QdiscCounters root_counters(const std::string& interface);
 

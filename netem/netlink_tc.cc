@@ -137,13 +137,43 @@ std::optional<Found> read_back(nl_sock* socket, int question, int index, Traffic
   return found;
 }
 
-void refuse_mismatches(const std::vector<Mismatch>& mismatches, const std::string& attempt) {
-  std::string differences;
+std::string in_words(const std::vector<Mismatch>& mismatches) {
+  std::string words;
   for (const Mismatch& mismatch : mismatches)
-    differences += fmt::format("{}{}: asked {}, got {}", differences.empty() ? "" : "; ",
-                               mismatch.setting, mismatch.asked, mismatch.got);
-  if (!differences.empty())
-    throw RunError(fmt::format("{}: the kernel did not take it: {}", attempt, differences));
+    words += fmt::format("{}{}: asked {}, got {}", words.empty() ? "" : "; ", mismatch.setting,
+                         mismatch.asked, mismatch.got);
+  return words;
+}
+
+void refuse_mismatches(const std::vector<Mismatch>& mismatches, const std::string& attempt) {
+  if (!mismatches.empty())
+    throw RunError(
+        fmt::format("{}: the kernel did not take it: {}", attempt, in_words(mismatches)));
+}
+
+// What is there now against what was set there.
+std::string difference(nl_sock* socket, int question, int index, TrafficHandle at,
+                       const QdiscRequest& request, const std::string& what) {
+  std::optional<Found> now;
+  try {
+    now = read_back(socket, question, index, at, what);
+  } catch (const RunError&) {
+    // Of a handle that is not there the kernel says nothing but an error.
+  }
+  if (!now || now->kind != request.kind)
+    return fmt::format("{}: the kernel has {} there now", what, now ? now->kind : "nothing");
+  const std::string words = in_words(request.mismatches(now->options));
+  return words.empty() ? "" : fmt::format("{}: {}", what, words);
+}
+
+std::string qdisc_words(const std::string& interface, const QdiscRequest& request) {
+  return fmt::format("qdisc {} on {}", request.kind, interface);
+}
+
+std::string class_words(const std::string& interface, TrafficHandle at,
+                        const QdiscRequest& request) {
+  return fmt::format("class {:x}:{:x} of {} on {}", at.handle >> 16, at.handle & 0xffff,
+                     request.kind, interface);
 }
 
 void set_and_check(nl_sock* socket, int set, int get, int index, TrafficHandle at,
@@ -166,19 +196,53 @@ void set_and_check(nl_sock* socket, int set, int get, int index, TrafficHandle a
   refuse_mismatches(request.mismatches(now->options), attempt);
 }
 
+std::string frame_limits_words(const std::string& interface, std::uint32_t mtu,
+                               std::uint32_t segments) {
+  return fmt::format("mtu {} and {} segments a packet on {}", mtu, segments, interface);
+}
+
+std::vector<Mismatch> compare_frame_limits(nl_sock* socket, int index, std::uint32_t mtu,
+                                           std::uint32_t segments, const std::string& attempt) {
+  ifinfomsg header = {};
+  header.ifi_family = AF_UNSPEC;
+  header.ifi_index = index;
+  Comparison comparison;
+  ask(socket, make_message(RTM_GETLINK, NLM_F_REQUEST, header, {}), attempt,
+      [&](std::span<const std::byte> body) {
+        const AttributeReader got(
+            body.subspan(std::min<std::size_t>(body.size(), NLMSG_ALIGN(sizeof(ifinfomsg)))),
+            attempt);
+        comparison.expect("mtu (IFLA_MTU)", mtu, got.get<std::uint32_t>(IFLA_MTU));
+        comparison.expect("segments a packet (IFLA_GSO_MAX_SEGS)", segments,
+                          got.get<std::uint32_t>(IFLA_GSO_MAX_SEGS));
+      });
+  return std::move(comparison).found();
+}
+
 }  // namespace
 
 void Netlink::set_qdisc(const std::string& interface, TrafficHandle at,
                         const QdiscRequest& request) {
   set_and_check(socket_, RTM_NEWQDISC, RTM_GETQDISC, index_of(interface), at, request,
-                fmt::format("qdisc {} on {}", request.kind, interface));
+                qdisc_words(interface, request));
 }
 
 void Netlink::set_class(const std::string& interface, TrafficHandle at,
                         const QdiscRequest& request) {
   set_and_check(socket_, RTM_NEWTCLASS, RTM_GETTCLASS, index_of(interface), at, request,
-                fmt::format("class {:x}:{:x} of {} on {}", at.handle >> 16, at.handle & 0xffff,
-                            request.kind, interface));
+                class_words(interface, at, request));
+}
+
+std::string Netlink::qdisc_difference(const std::string& interface, TrafficHandle at,
+                                      const QdiscRequest& request) {
+  return difference(socket_, RTM_GETQDISC, index_of(interface), at, request,
+                    qdisc_words(interface, request));
+}
+
+std::string Netlink::class_difference(const std::string& interface, TrafficHandle at,
+                                      const QdiscRequest& request) {
+  return difference(socket_, RTM_GETTCLASS, index_of(interface), at, request,
+                    class_words(interface, at, request));
 }
 
 void Netlink::redirect_arrivals(const std::string& interface, const std::string& target) {
@@ -239,8 +303,7 @@ void Netlink::stop_redirecting(const std::string& interface) {
 
 void Netlink::set_frame_limits(const std::string& interface, std::uint32_t mtu,
                                std::uint32_t segments) {
-  const std::string attempt =
-      fmt::format("mtu {} and {} segments a packet on {}", mtu, segments, interface);
+  const std::string attempt = frame_limits_words(interface, mtu, segments);
   ifinfomsg header = {};
   header.ifi_family = AF_UNSPEC;
   header.ifi_index = index_of(interface);
@@ -248,17 +311,15 @@ void Netlink::set_frame_limits(const std::string& interface, std::uint32_t mtu,
   attributes.put(IFLA_MTU, mtu);
   attributes.put(IFLA_GSO_MAX_SEGS, segments);
   send_and_wait(socket_, make_message(RTM_NEWLINK, NLM_F_REQUEST, header, attributes), attempt);
-  Comparison comparison;
-  ask(socket_, make_message(RTM_GETLINK, NLM_F_REQUEST, header, {}), attempt,
-      [&](std::span<const std::byte> body) {
-        const AttributeReader got(
-            body.subspan(std::min<std::size_t>(body.size(), NLMSG_ALIGN(sizeof(ifinfomsg)))),
-            attempt);
-        comparison.expect("mtu (IFLA_MTU)", mtu, got.get<std::uint32_t>(IFLA_MTU));
-        comparison.expect("segments a packet (IFLA_GSO_MAX_SEGS)", segments,
-                          got.get<std::uint32_t>(IFLA_GSO_MAX_SEGS));
-      });
-  refuse_mismatches(std::move(comparison).found(), attempt);
+  refuse_mismatches(compare_frame_limits(socket_, header.ifi_index, mtu, segments, attempt),
+                    attempt);
+}
+
+std::string Netlink::frame_limits_difference(const std::string& interface, std::uint32_t mtu,
+                                             std::uint32_t segments) {
+  const std::string words = in_words(compare_frame_limits(
+      socket_, index_of(interface), mtu, segments, frame_limits_words(interface, mtu, segments)));
+  return words.empty() ? "" : fmt::format("interface {}: {}", interface, words);
 }
 
 }  // namespace thinpipe

@@ -163,6 +163,14 @@ void Network::set_tcp_buffers() {
 
 LinkCounters Network::counters(int link) const { return links_[at(link)].counters(); }
 
+std::vector<std::string> Network::alterations() const {
+  std::vector<std::string> found;
+  for (int i = 0; i < topology_.links(); ++i)
+    for (const std::string& one : links_[at(i)].alterations())
+      found.push_back(fmt::format("link {}: {}", topology_.link_name(i), one));
+  return found;
+}
+
 std::string Network::enter_table() const {
   std::string table;
   for (int i = 0; i < size(); ++i)

@@ -56,6 +56,9 @@ class Network {
 
   /// Of a link as Topology numbers them: 0 to size()-1 are the hosts', then come the trunks.
   LinkCounters counters(int link) const;
+  /// What of the links the kernel has otherwise now than set_links() set it, each with the link's
+  /// name, in words; empty when nobody changed anything.
+  std::vector<std::string> alterations() const;
 
   /// The value of THINPIPE_HOSTS that thinpipe-enter needs.
   std::string enter_table() const;

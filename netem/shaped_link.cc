@@ -12,6 +12,7 @@ ShapedLink::ShapedLink(LinkEnd lower, LinkEnd upper, int number)
 
 void ShapedLink::set(const LinkSpec& link, std::uint32_t segments) {
   const LinkShaping shaping = shaping_of(link, stream_);
+  link_ = link;
   set_frames(link.mtu, segments);
   install(*lower_.netlink, lower_.interface, shaping.host);
   set_way_up(shaping.way_up);
@@ -42,6 +43,20 @@ void ShapedLink::set_way_up(const std::optional<Shaping>& shaping) {
     netlink.delete_link(way_up_);  // takes the kernel some 20 ms: one that is needed again stays
   }
   redirected_ = shaping.has_value();
+}
+
+std::vector<std::string> ShapedLink::alterations() const {
+  const LinkShaping shaping = shaping_of(link_, stream_);
+  std::vector<std::string> found;
+  const auto look = [&](Netlink& netlink, const std::string& interface, const Shaping& set) {
+    for (std::string& one : differences(netlink, interface, set)) found.push_back(std::move(one));
+    const std::string frames = netlink.frame_limits_difference(interface, mtu_, segments_);
+    if (!frames.empty()) found.push_back(frames);
+  };
+  look(*lower_.netlink, lower_.interface, shaping.host);
+  if (shaping.way_up) look(*upper_.netlink, way_up_, *shaping.way_up);
+  look(*upper_.netlink, upper_.interface, shaping.port);
+  return found;
 }
 
 LinkCounters ShapedLink::counters() const {

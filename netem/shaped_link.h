@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "netem/link_spec.h"
 #include "netem/netlink.h"
@@ -41,12 +42,15 @@ class ShapedLink {
   /// @throws RunError when the kernel did not take it.
   void set(const LinkSpec& link, std::uint32_t segments);
   LinkCounters counters() const;
+  /// What of it the kernel has otherwise now, in words: somebody changed it since.
+  std::vector<std::string> alterations() const;
 
  private:
   void set_frames(std::uint32_t mtu, std::uint32_t segments);
   void set_way_up(const std::optional<Shaping>& shaping);
 
   LinkEnd lower_, upper_;
+  LinkSpec link_;  // as set
   std::uint64_t stream_;
   std::string way_up_;       // the IFB's name
   bool redirected_ = false;  // arrivals at the upper end pass it

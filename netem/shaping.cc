@@ -125,4 +125,16 @@ void install(Netlink& netlink, const std::string& interface, const Shaping& shap
   }
 }
 
+std::vector<std::string> differences(Netlink& netlink, const std::string& interface,
+                                     const Shaping& shaping) {
+  std::vector<std::string> found;
+  for (const ShapingStep& step : shaping) {
+    const std::string one = step.is_class
+                                ? netlink.class_difference(interface, step.at, step.request)
+                                : netlink.qdisc_difference(interface, step.at, step.request);
+    if (!one.empty()) found.push_back(one);
+  }
+  return found;
+}
+
 }  // namespace thinpipe

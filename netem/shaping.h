@@ -38,6 +38,10 @@ LinkShaping shaping_of(const LinkSpec& link, std::uint64_t stream = 0);
 /// Replaces what is at the interface; every step is read back.
 void install(Netlink& netlink, const std::string& interface, const Shaping& shaping);
 
+/// Reads all of it back: what the kernel has otherwise now, in words.
+std::vector<std::string> differences(Netlink& netlink, const std::string& interface,
+                                     const Shaping& shaping);
+
 /// Frames netem must be able to hold: rate times delay in full frames, and the queue. Without a
 /// rate, what 100 Gbit/s bring.
 std::uint32_t netem_limit(const Direction& direction, std::uint32_t frame_bytes);

@@ -190,6 +190,16 @@ QdiscCounters Guards::count(int hosts) {
   return sum;
 }
 
+std::vector<std::string> Guards::alterations() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> found;
+  for (const auto& line : lines_) {
+    const std::string difference = line->ask("check", "checked", kAnswerSeconds);
+    if (difference != "same") found.push_back(fmt::format("host {}: {}", line->host(), difference));
+  }
+  return found;
+}
+
 std::vector<GuardedCard> Guards::cards() const {
   std::vector<GuardedCard> cards;
   for (const auto& line : lines_) cards.push_back(line->card());

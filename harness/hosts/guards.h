@@ -67,6 +67,8 @@ class Guards {
   void set_links(const std::string& link);
   /// Of the qdiscs of the first `hosts` hosts, added up.
   QdiscCounters count(int hosts);
+  /// What of the links is not as it was set any more, host by host in words.
+  std::vector<std::string> alterations();
   std::vector<GuardedCard> cards() const;
 
  private:

@@ -121,20 +121,34 @@ std::uint32_t RealMachines::mtu(const LinkSpec& link) const {
   return guards_ ? static_cast<std::uint32_t>(guards_->cards().at(0).mtu) : link.mtu;
 }
 
-std::optional<double> RealMachines::goodput_ratio(const LinkSpec& link, Launch& launch) {
-  if (launch.ranks() < 2) return std::nullopt;
+LinkCalibration RealMachines::calibrate(const LinkSpec& link, Launch* launch) {
+  LinkCalibration result;
+  if (launch == nullptr || launch->ranks() < 2) {
+    result.unmeasured = launch == nullptr ? "no ranks" : "one rank has nobody to send to";
+    return result;
+  }
   set_links(link);
   constexpr double kSettle = 0.5;
   // Some 30 segments of the stream at least.
   const double seconds = std::max(1.0, 8e6 / link.rate());
-  double slowest = 0;
-  for (const json& answer : launch.ask(
-           {{"do", "stream"}, {"settle", kSettle}, {"seconds", seconds}}, 60 + 20 * seconds)) {
-    const double goodput = answer.at("goodput");
-    slowest = slowest == 0 ? goodput : std::min(slowest, goodput);
-  }
+  const std::vector<json> answers =
+      launch->ask({{"do", "stream"}, {"settle", kSettle}, {"seconds", seconds}}, 60 + 20 * seconds);
   const double payload = mtu(link) - kTcpHeaders, frame = mtu(link) + kEthernetHeader;
-  return slowest / (link.rate() * payload / frame);
+  for (std::size_t rank = 0; rank < answers.size(); ++rank) {
+    WayCalibration way;
+    way.where =
+        fmt::format("rank {} to rank {}", (rank + answers.size() - 1) % answers.size(), rank);
+    way.set = sets_links() ? link.to_string() : "";
+    way.ceiling = link.rate() * payload / frame;
+    way.goodput = answers[rank].at("goodput");
+    way.seconds = seconds;
+    result.ways.push_back(std::move(way));
+  }
+  return result;
+}
+
+std::vector<std::string> RealMachines::alterations() {
+  return guards_ ? guards_->alterations() : std::vector<std::string>{};
 }
 
 json RealMachines::description() const {

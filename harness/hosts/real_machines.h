@@ -24,7 +24,10 @@ class RealMachines : public Machines {
   void set_links(const LinkSpec& link) override;
   WireCount count_wire(int ranks) override;
   std::uint32_t mtu(const LinkSpec& link) const override;
-  std::optional<double> goodput_ratio(const LinkSpec& link, Launch& launch) override;
+  /// By streams of the ranks round a ring: what each received of the one before it.
+  LinkCalibration calibrate(const LinkSpec& link, Launch* launch) override;
+  bool needs_ranks_to_calibrate() const override { return true; }
+  std::vector<std::string> alterations() override;
   bool sets_links() const override { return guards_ != nullptr; }
   std::map<std::string, std::string> sysctls() const override { return {}; }
   nlohmann::json description() const override;

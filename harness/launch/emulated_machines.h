@@ -10,15 +10,15 @@ namespace thinpipe {
 class EmulatedMachines : public Machines {
  public:
   EmulatedMachines(int hosts, const TopologySpec& topology, const Sandbox& sandbox)
-      : network_(hosts, topology), star_(topology.is_star()), scratch_(sandbox.scratch) {}
+      : network_(hosts, topology), scratch_(sandbox.scratch) {}
 
   int size() const override { return network_.size(); }
   Boarding board(int ranks) override;
   void set_links(const LinkSpec& link) override { network_.set_links(link); }
   WireCount count_wire(int) override { return thinpipe::count_wire(network_); }
   std::uint32_t mtu(const LinkSpec& link) const override { return link.mtu; }
-  /// In a network that is no star, of the link that is farthest off.
-  std::optional<double> goodput_ratio(const LinkSpec& link, Launch& launch) override;
+  LinkCalibration calibrate(const LinkSpec& link, Launch* launch) override;
+  std::vector<std::string> alterations() override { return network_.alterations(); }
   bool sets_links() const override { return true; }
   Network* network() override { return &network_; }
   std::map<std::string, std::string> sysctls() const override { return network_.sysctls(); }
@@ -26,7 +26,6 @@ class EmulatedMachines : public Machines {
 
  private:
   Network network_;
-  bool star_;
   std::string scratch_;
 };
 

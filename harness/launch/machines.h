@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/launch/calibration.h"
 #include "harness/sweep/wire.h"
 #include "netem/link_spec.h"
 
@@ -41,9 +42,14 @@ class Machines {
   virtual WireCount count_wire(int ranks) = 0;
   /// Largest IP packet on a link.
   virtual std::uint32_t mtu(const LinkSpec& link) const = 0;
-  /// Measures TCP's goodput over the TCP ceiling of the link, and leaves the link set.
-  /// @returns nothing when there is nobody to send to.
-  virtual std::optional<double> goodput_ratio(const LinkSpec& link, Launch& launch) = 0;
+  /// Sets the links and measures what TCP gets of them, each way; they stay set.
+  /// @param launch  all ranks, where needs_ranks_to_calibrate(); else it may be null
+  /// @throws RunError when traffic does not come through, or a stop was asked for.
+  virtual LinkCalibration calibrate(const LinkSpec& link, Launch* launch) = 0;
+  virtual bool needs_ranks_to_calibrate() const { return false; }
+  /// What of the links is not any more as set_links() set it, in words, by reading it back from the
+  /// kernel: somebody else changed it. Not for links that a schedule changes.
+  virtual std::vector<std::string> alterations() = 0;
   /// Whether links were set to what the records call them, so that a deviation speaks against a
   /// point.
   virtual bool sets_links() const = 0;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "harness/sweep/thresholds.h"
 
 namespace thinpipe {
 
@@ -14,10 +15,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kTimes[] = {"compute", "compress", "exchange", "decode", "total"};
-
-// Ranks that begin in another order than on the emulated machines change how their transfers
-// overlap, and a step by at most that much; this share of it may be off.
-constexpr double kSkewTolerance = 0.02;
 
 double number(const json& rank, const char* field) { return rank.at(field).get<double>(); }
 

@@ -39,10 +39,12 @@ class IdleWatch {
                                         : after.all - before_.all;
     }
   }
-  double idle() const {
-    double least = 1;
+  /// Nothing where the kernel's ticks are too coarse for such short steps.
+  std::optional<double> idle() const {
+    constexpr double kFewestTicks = 10;  // of 10 ms, all processors together
+    std::optional<double> least;
     for (const ProcessorTime& one : spent_)
-      if (one.all > 0) least = std::min(least, one.idle / one.all);
+      if (one.all >= kFewestTicks) least = std::min(least.value_or(1), one.idle / one.all);
     return least;
   }
 
@@ -142,10 +144,17 @@ json Meter::failure(const SweepPoint& point, const std::string& reason) const {
   return record;
 }
 
-std::optional<double> Meter::goodput_ratio(const LinkSpec& link, Launch& launch) {
-  const auto found = goodput_ratios_.find(link.to_string());
-  if (found != goodput_ratios_.end()) return found->second;
-  return goodput_ratios_[link.to_string()] = machines_.goodput_ratio(link, launch);
+// As the kernel has them now, after the last step.
+std::vector<std::string> Meter::alterations(ScheduleLog& schedule) {
+  std::vector<std::string> found =
+      schedule.plays() ? schedule.alterations() : machines_.alterations();
+  constexpr std::size_t kMostTold = 3;  // of a network of which somebody took everything away
+  if (found.size() > kMostTold) {
+    const std::size_t more = found.size() - kMostTold;
+    found.resize(kMostTold);
+    found.back() += fmt::format("; and {} more", more);
+  }
+  return found;
 }
 
 json Meter::measure(const SweepPoint& point, Launch& launch, const std::function<void()>& stepped) {
@@ -159,10 +168,12 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   const LinkSpec link = slowed(point.link, point.time_scale);
   const Topology planned = options_.topology.plan(machines_.size(), link);
   samples.lossless = !disturbs(planned);
-  // What TCP reaches where frames are lost or reordered is no measure of the link.
-  std::optional<double> goodput;
-  if (samples.lossless) goodput = goodput_ratio(link, launch);
-  if (machines_.sets_links()) samples.goodput_ratio = goodput.value_or(0);
+  const CalibratedLink* calibrated = calibrator_.find(machines_, link);
+  const WayCalibration* farthest = calibrated != nullptr ? calibrated->figures.farthest() : nullptr;
+  if (farthest != nullptr && machines_.sets_links()) {
+    samples.goodput_ratio = farthest->ratio();
+    samples.goodput_of = farthest->where;
+  }
   ScheduleLog schedule(machines_, point);
   const std::uint64_t steps = options_.warmup + options_.steps;
   json plugins = json::array();
@@ -218,7 +229,14 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
 
   const std::vector<std::string> faults = faults_of(samples);
   std::vector<std::string> doubts = doubts_about(samples);
+  if (calibrated == nullptr && machines_.sets_links())
+    doubts.push_back("the link was not calibrated: no ranks could be started for that");
+  if (calibrated != nullptr && !calibrated->error.empty())
+    doubts.push_back("in the calibration of the link traffic did not come through: " +
+                     calibrated->error);
   for (std::string& doubt : schedule.doubts()) doubts.push_back(std::move(doubt));
+  for (const std::string& altered : alterations(schedule))
+    doubts.push_back("somebody changed the links meanwhile: " + altered);
   if (!faults.empty()) return failure(point, fmt::format("{}", fmt::join(faults, "; ")));
   const WireBounds bounds = wire_bounds(samples);
   const Burst burst = longest_burst(planned);
@@ -228,14 +246,14 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   record["metrics"] = metrics_of(samples, trace_.elements() * sizeof(float));
   record["per_rank"] = per_rank(samples);
   record["fidelity"] = {
-      {"goodput_ratio", goodput ? json(*goodput) : json(nullptr)},
+      {"goodput_ratio", farthest != nullptr ? json(farthest->ratio()) : json(nullptr)},
       {"wire_bytes_predicted", bounds.least / host_steps},
       {"wire_bytes_most", bounds.most / host_steps},
       {"wire_ratio", bounds.least > 0 && samples.wire.counted
                          ? json(static_cast<double>(samples.wire.sent) / bounds.least)
                          : json(nullptr)},
       {"drops", samples.wire.drops},
-      {"idle_cpu", samples.idle_cpu},
+      {"idle_cpu", samples.idle_cpu ? json(*samples.idle_cpu) : json(nullptr)},
       {"burst_bytes", burst.bytes},
       {"burst_seconds", burst.seconds / point.time_scale}};
   if (point.time_scale != 1) record["raw"] = raw_times(samples.answers);

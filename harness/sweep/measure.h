@@ -2,22 +2,25 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "harness/launch/launch.h"
 #include "harness/launch/machines.h"
+#include "harness/sweep/calibrator.h"
 #include "harness/sweep/options.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
 
-/// Measures points on machines, whose links it calibrates when it first meets them.
+class ScheduleLog;
+
+/// Measures points on machines whose links have been calibrated.
 class Meter {
  public:
-  Meter(Machines& machines, const Trace& trace, const SweepOptions& options)
-      : machines_(machines), trace_(trace), options_(options) {}
+  Meter(Machines& machines, const Trace& trace, const SweepOptions& options,
+        const Calibrator& calibrator)
+      : machines_(machines), trace_(trace), options_(options), calibrator_(calibrator) {}
 
   /// A record of the point with status ok, invalid or failed. `stepped` is told of every step.
   /// A refusal of the workers (bad gradient, say) is a failed point.
@@ -30,12 +33,12 @@ class Meter {
 
  private:
   nlohmann::json describe(const SweepPoint& point) const;
-  std::optional<double> goodput_ratio(const LinkSpec& link, Launch& launch);
+  std::vector<std::string> alterations(ScheduleLog& schedule);
 
   Machines& machines_;
   const Trace& trace_;
   const SweepOptions& options_;
-  std::map<std::string, std::optional<double>> goodput_ratios_;  ///< by link, measured once a sweep
+  const Calibrator& calibrator_;
 };
 
 }  // namespace thinpipe

@@ -1,31 +1,20 @@
 #include "harness/sweep/samples.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include <fmt/format.h>
 
 #include "base/units.h"
 #include "harness/scale/step.h"
-#include "netem/link_spec.h"
+#include "harness/sweep/thresholds.h"
 
 namespace thinpipe {
 
 namespace {
 
 using nlohmann::json;
-
-// A header of 22 bytes goes before each message in Open MPI 4.1 over TCP (match + BTL).
-constexpr double kMessageHeader = 22;
-// ARP, keep-alives and acknowledgements that straddle the readings, of one host in one step.
-constexpr double kSlackBytes = 2000;
-
-// Tolerances; docs/measuring.md gives their reasons.
-constexpr double kGoodputTolerance = 0.03;
-constexpr double kWireTolerance = 0.02;
-constexpr double kLeastIdle = 0.02;
-constexpr double kLateSeconds = 2e-3;
-constexpr double kErrorTolerance = 1e-5;
 
 std::vector<double> per_step(const PointSamples& samples,
                              const std::function<double(const std::vector<json>&)>& value) {
@@ -75,20 +64,6 @@ double lateness_p95(const PointSamples& samples) {
 }
 
 }  // namespace
-
-WireBounds wire_bounds(const PointSamples& samples) {
-  const double bytes =
-      total(samples, "sent_bytes") + kMessageHeader * total(samples, "sent_messages");
-  // Ethernet, IP and TCP headers with timestamps: a frame's bytes that are not payload.
-  const double header = samples.frame_bytes - samples.payload_bytes;
-  // Workers count frames at MTU 1500.
-  const double frames = total(samples, "sent_frames") *
-                        std::max(1.0, static_cast<double>(kPayloadBytes) / samples.payload_bytes);
-  const double steps = static_cast<double>(samples.answers.size());
-  const double hosts = samples.answers.empty() ? 0 : static_cast<double>(samples.answers[0].size());
-  return {bytes * samples.frame_bytes / samples.payload_bytes,
-          bytes + 2 * header * frames + kSlackBytes * steps * hosts};
-}
 
 double bus_bandwidth(Aggregation aggregation, const std::vector<json>& ranks) {
   const double seconds = last_to_arrive(ranks).at("exchange");
@@ -160,40 +135,22 @@ json per_rank(const PointSamples& samples) {
 
 std::vector<std::string> doubts_about(const PointSamples& samples) {
   std::vector<std::string> doubts;
-  const double ratio = samples.goodput_ratio;
-  if (ratio > 0 && (ratio < 1 - kGoodputTolerance || ratio > 1 + kGoodputTolerance))
-    doubts.push_back(fmt::format(
-        "the link delivered {:.1f} % of its TCP ceiling in the calibration", 100 * ratio));
-  if (samples.idle_cpu < kLeastIdle)
+  if (const auto ratio = samples.goodput_ratio;
+      ratio && !(std::fabs(*ratio - 1) <= kGoodputTolerance))
+    doubts.push_back(fmt::format("{} delivered {:.1f} % of its TCP ceiling in the calibration",
+                                 samples.goodput_of, 100 * *ratio));
+  if (samples.idle_cpu && *samples.idle_cpu < kLeastIdle)
     doubts.push_back(fmt::format(
         "the processors were idle only {:.1f} % of the time: the emulation itself may be what was"
         " slow",
-        100 * samples.idle_cpu));
+        100 * *samples.idle_cpu));
   if (const double late = lateness_p95(samples); late > kLateSeconds)
     doubts.push_back(fmt::format("5 % of the waits ended {} late or later", format_time(late)));
   if (samples.time_scale != 1)
     for (std::string& doubt : scale_doubts(samples.answers, samples.time_scale))
       doubts.push_back(std::move(doubt));
-  const double up = static_cast<double>(samples.wire.sent);
-  if (!samples.wire.counted) return doubts;
-  // Of a link that loses frames fewer arrive than were sent, and those are sent again.
-  if (samples.lossless) {
-    for (const ThroughSwitch& one : samples.wire.switches) {
-      const double in = static_cast<double>(one.in), out = static_cast<double>(one.out);
-      if (std::abs(in - out) > kWireTolerance * in + 10 * kSlackBytes)
-        doubts.push_back(fmt::format("{} came into the {} but {} left it; {} frames were dropped",
-                                     format_bytes(in), one.name, format_bytes(out),
-                                     samples.wire.drops));
-    }
-  }
-  const WireBounds bounds = wire_bounds(samples);
-  if (bounds.least > 0 && (up < bounds.least * (1 - kWireTolerance) ||
-                           (samples.lossless && up > bounds.most * (1 + kWireTolerance))))
-    doubts.push_back(fmt::format(
-        "the links counted {} for messages that take {} to {}: bytes went astray or were sent twice"
-        " ({} frames dropped)",
-        format_bytes(up), format_bytes(bounds.least), format_bytes(bounds.most),
-        samples.wire.drops));
+  if (samples.wire.counted)
+    for (std::string& doubt : wire_doubts(samples)) doubts.push_back(std::move(doubt));
   return doubts;
 }
 

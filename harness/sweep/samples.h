@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,11 @@ namespace thinpipe {
 struct PointSamples {
   Aggregation aggregation = Aggregation::kAllGather;
   std::vector<std::vector<nlohmann::json>> answers;
-  WireCount wire;            ///< in them
-  double idle_cpu = 0;       ///< share of the processors' time nobody used
-  double goodput_ratio = 0;  ///< calibration of the link: goodput / TCP ceiling; 0: not throttled
-  double worst_error = 0;    ///< of the checked aggregates, relative to their largest element
+  WireCount wire;                  ///< in them
+  std::optional<double> idle_cpu;  ///< share of the processors' time nobody used; if long enough
+  std::optional<double> goodput_ratio;  ///< calibration of the link: goodput / TCP ceiling; if any
+  std::string goodput_of = "the link";  ///< which it is of: "rack0-spine up"
+  double worst_error = 0;  ///< of the checked aggregates, relative to their largest element
   std::uint64_t checked_steps = 0;
   std::uint32_t frame_bytes = 1514;    ///< of a full frame, as qdiscs count it
   std::uint32_t payload_bytes = 1448;  ///< of TCP, in it
@@ -44,6 +46,9 @@ nlohmann::json metrics_of(const PointSamples& samples, std::size_t dense_bytes);
 
 /// The `per_rank` of docs/records.md: every rank's own times and bytes, step by step.
 nlohmann::json per_rank(const PointSamples& samples);
+
+/// Why the bytes that the links counted do not add up.
+std::vector<std::string> wire_doubts(const PointSamples& samples);
 
 /// Why these figures should not be trusted; empty when nothing speaks against them.
 std::vector<std::string> doubts_about(const PointSamples& samples);

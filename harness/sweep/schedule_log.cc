@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "harness/sweep/thresholds.h"
 #include "netem/time_scale.h"
 
 namespace thinpipe {
@@ -12,9 +13,6 @@ namespace thinpipe {
 namespace {
 
 using nlohmann::json;
-
-// The keepers make up for late changes, but within a step of a few tens of milliseconds they show.
-constexpr double kLateSeconds = 0.02;
 
 }  // namespace
 
@@ -57,6 +55,13 @@ double ScheduleLog::patience(double bits, double otherwise) const {
   return otherwise + seconds;
 }
 
+std::vector<std::string> ScheduleLog::alterations() {
+  if (!player_) return {};
+  player_->stop();
+  player_->check();
+  return player_->alterations();
+}
+
 json ScheduleLog::record() const {
   if (!player_) return nullptr;
   const PlayerReport report = player_->report();
@@ -84,11 +89,11 @@ json ScheduleLog::record() const {
 std::vector<std::string> ScheduleLog::doubts() const {
   if (!player_) return {};
   const double late = player_->report().late_p95 / factor_;
-  if (late <= kLateSeconds) return {};
+  if (late <= kLateChangeSeconds) return {};
   return {
       fmt::format("the schedule's changes came {:.1f} ms late (95th percentile; {:.0f} ms is"
                   " the limit)",
-                  late * 1e3, kLateSeconds * 1e3)};
+                  late * 1e3, kLateChangeSeconds * 1e3)};
 }
 
 }  // namespace thinpipe

@@ -28,6 +28,11 @@ class ScheduleLog {
   /// schedule. @throws RunError when they never will.
   double patience(double bits, double otherwise) const;
 
+  bool plays() const { return player_ != nullptr; }
+  /// Ends the schedule. @returns what of the links is not as it was told last, in words: somebody
+  /// else changed it. @throws RunError as end_step().
+  std::vector<std::string> alterations();
+
   /// The `schedule` of docs/records.md; null without one.
   nlohmann::json record() const;
   /// Why the figures should not be trusted.

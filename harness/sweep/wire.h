@@ -26,7 +26,15 @@ struct WireCount {
     std::uint64_t up = 0, down = 0, drops = 0;
   };
   std::vector<OnTrunk> trunks;
-  bool counted = true;  ///< else nobody does, and all is 0 (real hosts)
+  /// What a host sent must pass a shaper of its own at the switch (place=switch, up.delay).
+  struct Detour {
+    std::string name;
+    std::uint64_t in = 0, out = 0, drops = 0;
+  };
+  std::vector<Detour> detours;
+  std::vector<std::uint64_t> sent_by;  ///< host by host, where it is known
+  bool restarted = false;              ///< some counter went back: a qdisc was replaced
+  bool counted = true;                 ///< else nobody does, and all is 0 (real hosts)
 };
 
 WireCount count_wire(const Network& network);

@@ -26,4 +26,9 @@ void throttle_card(const std::string& interface, const LinkSpec& link) {
   install(netlink, interface, shaping_of(link).host);
 }
 
+std::vector<std::string> card_alterations(const std::string& interface, const LinkSpec& link) {
+  Netlink netlink;
+  return differences(netlink, interface, shaping_of(link).host);
+}
+
 }  // namespace thinpipe

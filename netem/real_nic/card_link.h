@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "netem/link_spec.h"
 
@@ -16,5 +17,8 @@ std::string why_not_on_a_card(const LinkSpec& link);
 /// Puts the link in the place of the interface's root qdisc: full buckets, empty queues, counters
 /// from 0. @throws InputError as above; RunError when the kernel did not take it.
 void throttle_card(const std::string& interface, const LinkSpec& link);
+
+/// What of that the kernel does not have any more, in words.
+std::vector<std::string> card_alterations(const std::string& interface, const LinkSpec& link);
 
 }  // namespace thinpipe

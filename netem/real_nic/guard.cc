@@ -117,11 +117,17 @@ class Keeper {
         const QdiscCounters counters = Netlink().root_counters(options_.interface);
         say(out_, fmt::format("counted {} {} {} {}", counters.bytes, counters.packets,
                               counters.drops, counters.backlog));
+      } else if (line == "check") {
+        const std::vector<std::string> found =
+            link_ ? card_alterations(options_.interface, *link_) : std::vector<std::string>{};
+        say(out_,
+            found.empty() ? "checked same" : fmt::format("checked {}", fmt::join(found, "; ")));
       } else if (line.starts_with("link ")) {
-        throttle_card(options_.interface, parse_link_spec(line.substr(5)));
+        link_ = parse_link_spec(line.substr(5));
+        throttle_card(options_.interface, *link_);
         say(out_, "set " + line.substr(5));
       } else {
-        say(out_, "error expected link, count, renew or restore, found '" + line + "'");
+        say(out_, "error expected link, check, count, renew or restore, found '" + line + "'");
       }
     } catch (const std::exception& error) {
       say(out_, std::string("error ") + error.what());
@@ -135,6 +141,7 @@ class Keeper {
 
   const GuardOptions& options_;
   const StateFile& state_;
+  std::optional<LinkSpec> link_;  // that the interface was throttled to last
   int in_, out_;
 };
 

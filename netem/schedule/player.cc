@@ -244,6 +244,14 @@ void SchedulePlayer::play() {
   }
 }
 
+std::vector<std::string> SchedulePlayer::alterations() const {
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < channels_.size(); ++i)
+    if (const std::string one = channels_[i].qdisc->alteration(); !one.empty())
+      found.push_back(fmt::format("link host{}: {}", i / 2, one));  // its two ways in turn
+  return found;
+}
+
 PlayerReport SchedulePlayer::report() const {
   PlayerReport report;
   std::vector<double> late;

@@ -63,6 +63,8 @@ class SchedulePlayer {
   /// Rethrows what ended the thread, if anything did.
   void check() const;
   PlayerReport report() const;
+  /// Once stopped: what of the links the kernel has otherwise than it was told last, in words.
+  std::vector<std::string> alterations() const;
   LinkMean mean(double from, double to) const;
   const Schedule& up() const { return up_; }
   const Schedule& down() const { return down_; }

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "netem/attributes.h"
 #include "netem/link_spec.h"
 
 namespace thinpipe {
@@ -161,6 +162,7 @@ void ScheduleQdisc::set_class(double rate, bool create) {
   nla_put_u64(message, TCA_HTB_CEIL64, exact);
   nla_nest_end(message, options);
   send(message, fmt::format("htb class rate {:.0f}bit burst {}", rate, burst));
+  rate_ = rate;
 }
 
 void ScheduleQdisc::set_gate(bool open, bool create) {
@@ -209,6 +211,40 @@ QueueReading ScheduleQdisc::read() {
     throw RunError(
         fmt::format("read the htb of {}: the kernel's answer has no counters", interface_));
   return answer.reading;
+}
+
+std::string ScheduleQdisc::alteration() {
+  const auto anything = [](std::span<const std::byte>) { return std::vector<Mismatch>{}; };
+  const auto expect_rate = [](Comparison& comparison, const char* setting, double asked,
+                              const AttributeReader& got, std::uint16_t wide,
+                              std::uint32_t narrow) {
+    comparison.expect(setting, static_cast<std::uint64_t>(std::llround(asked)),
+                      got.has(wide) ? got.get<std::uint64_t>(wide) : std::uint64_t{narrow});
+  };
+  const auto compare_class = [&](std::span<const std::byte> options) {
+    const AttributeReader got(options, "htb class");
+    Comparison comparison;
+    expect_rate(comparison, "htb rate in bytes/s (TCA_HTB_RATE64)", rate_ / 8, got, TCA_HTB_RATE64,
+                got.get<tc_htb_opt>(TCA_HTB_PARMS).rate.rate);
+    return std::move(comparison).found();
+  };
+  const auto compare_gate = [&](std::span<const std::byte> options) {
+    const AttributeReader got(options, "tbf");
+    const auto parameters = got.get<tc_tbf_qopt>(TCA_TBF_PARMS);
+    const double rate = open_ ? kOpenRate : (kClosedSize - cut_) / kPollSeconds;
+    Comparison comparison;
+    expect_rate(comparison, "tbf rate in bytes/s (TCA_TBF_RATE64)", rate, got, TCA_TBF_RATE64,
+                parameters.rate.rate);
+    comparison.expect("tbf limit in bytes (TCA_TBF_PARMS)", queue_, parameters.limit);
+    return std::move(comparison).found();
+  };
+  std::string one =
+      netlink_.qdisc_difference(interface_, {TC_H_ROOT, kRoot}, {"htb", {}, anything});
+  if (one.empty())
+    one = netlink_.class_difference(interface_, {kRoot, kClass}, {"htb", {}, compare_class});
+  if (one.empty())
+    one = netlink_.qdisc_difference(interface_, {kClass, kGate}, {"tbf", {}, compare_gate});
+  return one;
 }
 
 }  // namespace thinpipe

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "netem/netlink.h"
+
 struct nl_msg;
 struct nl_sock;
 
@@ -46,6 +48,8 @@ class ScheduleQdisc {
   /// From now on so many bit/s; 0 holds everything.
   void set_rate(double rate);
   QueueReading read();
+  /// What the kernel has otherwise than it was told last, in words; "" when nothing.
+  std::string alteration();
   /// The most bytes that leave in one piece: what HTB may send before it is paid for.
   std::uint32_t largest_piece() const { return cut_; }
 
@@ -57,11 +61,13 @@ class ScheduleQdisc {
 
   std::string interface_;
   nl_sock* socket_;
+  Netlink netlink_;  ///< to read back
   int index_ = 0;
   std::uint32_t burst_;
   std::uint32_t cut_;  ///< bytes to which the gate cuts packets
   std::uint32_t queue_;
   bool open_ = true;
+  double rate_ = 0;  ///< bit/s, of the class
 };
 
 }  // namespace thinpipe

@@ -78,7 +78,7 @@ LinkProbe probe_of(const Topology& topology, const Routes& routes, const Hop& ho
 
 }  // namespace
 
-std::vector<LinkProbe> link_probes(const Topology& topology) {
+std::vector<LinkProbe> link_probes(const Topology& topology, bool each_way) {
   const Routes routes(topology);
   const LinkClasses classes = link_classes(topology);
   std::set<std::pair<int, bool>> seen;
@@ -89,7 +89,8 @@ std::vector<LinkProbe> link_probes(const Topology& topology) {
     Direction up_shape = topology.link(i).up, down_shape = topology.link(i).down;
     up_shape.way = down_shape.way = {};  // a delay makes no other goodput
     for (const bool up : {true, false}) {
-      if (rate_of(topology.link(i), up) == 0 || (!up && up_shape == down_shape)) continue;
+      if (rate_of(topology.link(i), up) == 0) continue;
+      if (!up && up_shape == down_shape && !each_way) continue;
       LinkProbe probe = probe_of(topology, routes, {i, up});
       if (!probe.flows.empty()) probes.push_back(std::move(probe));
     }

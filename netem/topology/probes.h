@@ -18,6 +18,7 @@ struct LinkProbe {
 /// A probe for every setting that some link has: of the first host and the first trunk with it, up
 /// and, where that differs, down. Links without a rate and paths that lose or reorder frames have
 /// no goodput to hold against and are left out.
-std::vector<LinkProbe> link_probes(const Topology& topology);
+/// @param each_way  down also where it is set as up is
+std::vector<LinkProbe> link_probes(const Topology& topology, bool each_way = false);
 
 }  // namespace thinpipe

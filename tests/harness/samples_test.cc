@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace thinpipe {
 namespace {
 
@@ -98,6 +100,18 @@ TEST(Doubts, EachSignIsNamed) {
   EXPECT_NE(doubt([](auto& s) { s.idle_cpu = 0.01; }).find("idle only"), std::string::npos);
   EXPECT_NE(doubt([](auto& s) { s.answers[0][0]["late"] = 0.003; }).find("late"),
             std::string::npos);
+  EXPECT_NE(doubt([](auto& s) {
+              s.goodput_ratio = 0.96;
+              s.goodput_of = "rack0-spine up";
+            }).find("rack0-spine up delivered 96.0 %"),
+            std::string::npos);
+  // A link that delivers nothing, or no number, is no link that was not measured.
+  EXPECT_NE(doubt([](auto& s) { s.goodput_ratio = 0; }).find("TCP ceiling"), std::string::npos);
+  EXPECT_NE(doubt([](auto& s) {
+              s.goodput_ratio = std::numeric_limits<double>::quiet_NaN();
+            }).find("TCP ceiling"),
+            std::string::npos);
+  EXPECT_NE(doubt([](auto& s) { s.wire.restarted = true; }).find("began anew"), std::string::npos);
   // Bytes that never crossed the links, as with a shared-memory shortcut.
   EXPECT_NE(doubt([](auto& s) { s.wire.sent = 1000; }).find("astray"), std::string::npos);
   // Bytes that crossed them twice.
@@ -111,11 +125,44 @@ TEST(Doubts, EachSignIsNamed) {
             std::string::npos);
 }
 
+// In a sum over many ranks one whose messages take a short cut is lost: the others'
+// acknowledgements outweigh it.
+TEST(Doubts, OneRankWhoseBytesGoAnotherWayIsNamed) {
+  PointSamples samples = good_point();
+  samples.wire.sent = 0;
+  samples.answers = {std::vector<json>(40, stepped(0.01, 0.001, 100000))};
+  for (json& rank : samples.answers[0]) rank["sent_frames"] = 70;
+  for (int rank = 0; rank < 40; ++rank) samples.wire.sent_by.push_back(rank == 7 ? 500 : 108000);
+  for (const std::uint64_t bytes : samples.wire.sent_by) samples.wire.sent += bytes;
+  const auto doubts = doubts_about(samples);
+  ASSERT_EQ(doubts.size(), 1U);
+  EXPECT_NE(doubts[0].find("rank 7"), std::string::npos) << doubts[0];
+  samples.wire.sent_by[7] = 108000;
+  EXPECT_TRUE(doubts_about(samples).empty());
+}
+
+// Frames that do not pass the shaper that place=switch or up.delay put in their way.
+TEST(Doubts, AShaperThatFramesGoRound) {
+  PointSamples samples = good_point();
+  samples.wire.detours = {{"host3", 1000000, 100000, 0}};
+  ASSERT_EQ(doubts_about(samples).size(), 1U);
+  EXPECT_NE(doubts_about(samples)[0].find("host3 sent"), std::string::npos);
+  samples.wire.detours = {{"host3", 1000000, 999000, 0}};
+  EXPECT_TRUE(doubts_about(samples).empty());
+}
+
+// Too short a time for the kernel's ticks says nothing.
+TEST(Doubts, IdleTimeThatIsNotKnownIsNone) {
+  PointSamples samples = good_point();
+  samples.idle_cpu.reset();
+  EXPECT_TRUE(doubts_about(samples).empty());
+}
+
 // What a link is set to lose is no sign that something is wrong, nor is what is sent again.
 TEST(Doubts, ALinkThatLosesFramesMay) {
   PointSamples lossy = good_point();
   lossy.lossless = false;
-  lossy.goodput_ratio = 0;
+  lossy.goodput_ratio.reset();
   lossy.answers[0][0]["sent_bytes"] = 1e6;
   lossy.answers[0][0]["sent_frames"] = 700;
   lossy.wire.sent = 2000000;

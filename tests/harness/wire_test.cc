@@ -5,9 +5,19 @@
 namespace thinpipe {
 namespace {
 
+WireCount counted(std::uint64_t sent, std::uint64_t drops, std::vector<ThroughSwitch> switches,
+                  std::vector<WireCount::OnTrunk> trunks) {
+  WireCount count;
+  count.sent = sent;
+  count.drops = drops;
+  count.switches = std::move(switches);
+  count.trunks = std::move(trunks);
+  return count;
+}
+
 TEST(Wire, CountsWhatCameBetweenTwoReadings) {
-  const WireCount before = {100, 1, {{"rack0", 50, 40}}, {{"rack0-spine", 10, 20, 1}}};
-  const WireCount after = {400, 3, {{"rack0", 350, 240}}, {{"rack0-spine", 110, 70, 2}}};
+  const WireCount before = counted(100, 1, {{"rack0", 50, 40}}, {{"rack0-spine", 10, 20, 1}});
+  const WireCount after = counted(400, 3, {{"rack0", 350, 240}}, {{"rack0-spine", 110, 70, 2}});
   const WireCount count = between(before, after);
   EXPECT_EQ(count.sent, 300U);
   EXPECT_EQ(count.drops, 2U);
@@ -15,6 +25,16 @@ TEST(Wire, CountsWhatCameBetweenTwoReadings) {
   EXPECT_EQ(count.switches[0].out, 200U);
   EXPECT_EQ(trunks_json(count).dump(),
             R"([{"down_bytes":50,"drops":1,"link":"rack0-spine","up_bytes":100}])");
+}
+
+// A qdisc that was replaced counts from 0 again: that is no enormous number of bytes.
+TEST(Wire, ACounterThatWentBackIsTold) {
+  const WireCount before = counted(400, 0, {{"switch", 50, 40}}, {});
+  WireCount after = counted(450, 0, {{"switch", 60, 45}}, {});
+  EXPECT_FALSE(between(before, after).restarted);
+  after.switches[0].out = 39;
+  EXPECT_TRUE(between(before, after).restarted);
+  EXPECT_EQ(between(before, after).switches[0].out, 0U);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ class KillTest(RunCase):
         generator = random.Random(20)
         for _ in range(kills):
             process = self.start(*arguments)
-            time.sleep(generator.uniform(0, 2.5))
+            time.sleep(generator.uniform(0, 6))
             process.kill()
             process.communicate()
             self.assert_nothing_left()
@@ -45,7 +45,7 @@ class KillTest(RunCase):
                              "--ranks", "2", "--link", "rate=20mbit", "--steps", "2", "--warmup",
                              "1")
         self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")
-        time.sleep(2.5)  # past the calibration of the link, into the steps
+        time.sleep(1.5)  # past MPI's start, into the steps, which take 2 s
         os.kill(self.ours("thinpipe-worker")[0], signal.SIGKILL)
         self.finish(process, 4)
         self.assert_nothing_left()
@@ -59,7 +59,7 @@ class KillTest(RunCase):
                              "--ranks", "2", "--link", "rate=20mbit", "--steps", "2", "--warmup",
                              "1")
         self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")
-        time.sleep(2.5)
+        time.sleep(1.5)
         for pid in self.ours("mpirun"):
             os.kill(pid, signal.SIGKILL)
         self.finish(process, 4)

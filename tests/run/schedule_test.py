@@ -40,7 +40,7 @@ class ScheduleTest(RunCase):
                              "--link", "rate=50mbit", "--schedule",
                              "outage:first=1s,lasts=1000s", "--steps", "1000")
         self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")
-        time.sleep(4)  # past the calibration of the link and the first second
+        time.sleep(3)  # past MPI's start and the first second
         process.send_signal(signal.SIGINT)
         self.finish(process, 128 + signal.SIGINT)
         self.assert_nothing_left()

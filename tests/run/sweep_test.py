@@ -1,4 +1,8 @@
 """`thinpipe run`: what it records of every point."""
+import os
+import shutil
+import subprocess
+import time
 import unittest
 
 from run_case import RunCase
@@ -7,40 +11,126 @@ FRAME, PAYLOAD = 1514, 1448
 
 
 class SweepTest(RunCase):
+    ATTEMPTS = 4
+
     def test_every_point_is_measured_checked_and_counted(self):
-        trace = self.trace()
-        self.run_thinpipe("run", "--trace", trace, "--out", self.out, "--ranks", "2|3", "--link",
-                          "rate=200mbit", "-c", "topk:ratio=0.01", "-c", "3lc", "--steps", "3",
-                          "--warmup", "1")
-        self.assert_nothing_left()
-        records = self.records()
-        self.assertEqual([r["record"] for r in records], ["header"] + ["point"] * 6)
-        for point in records[1:]:
-            # A loaded machine may make a point doubtful, but never wrong.
-            self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
-            self.assertEqual(point["validation"]["checked_steps"], 3)
-            self.assertTrue(point["validation"]["identical_ranks"])
-            self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
-            metrics, ranks = point["metrics"], point["axes"]["ranks"]
-            for name in ("step_time", "compress_time", "exchange_time", "payload_bytes"):
-                self.assertEqual(len(metrics[name]["samples"]), 3)
-            for step in range(3):
-                parts = sum(metrics[f"{part}_time"]["samples"][step]
-                            for part in ("compute", "compress", "exchange", "decode"))
-                total = metrics["step_time"]["samples"][step]
-                # Ranks leave the exchange within a segment or two of each other.
-                self.assertLess(abs(total - parts), 5e-3 + 0.05 * total)
+        trace, folder = self.trace(), self.out
+        for attempt in range(self.ATTEMPTS):
+            self.out = f"{folder}-{attempt}"
+            self.run_thinpipe("run", "--trace", trace, "--out", self.out, "--ranks", "2|3", "--link",
+                              "rate=200mbit", "-c", "topk:ratio=0.01", "-c", "3lc", "--steps", "3",
+                              "--warmup", "1")
+            self.assert_nothing_left()
+            records = self.records()
+            self.assertEqual([r["record"] for r in records], ["header"] + ["point"] * 6)
+            for point in records[1:]:
+                self.check_point(point)
+            off = [what for point in records[1:] for what in self.off_by_the_clock(point)]
+            if not off:
+                return
+        self.fail(off)
+
+    def check_point(self, point):
+        """What holds however busy the machine is."""
+        # That may make a point doubtful, but never wrong.
+        self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+        self.assertEqual(point["validation"]["checked_steps"], 3)
+        self.assertTrue(point["validation"]["identical_ranks"])
+        self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+        metrics, ranks = point["metrics"], point["axes"]["ranks"]
+        for name in ("step_time", "compress_time", "exchange_time", "payload_bytes"):
+            self.assertEqual(len(metrics[name]["samples"]), 3)
+        payload = metrics["payload_bytes"]["samples"][0]
+        wire = metrics["wire_bytes"]["samples"][0]
+        if point["axes"]["method"] == "none":
+            self.assertEqual(payload, 120000)  # 30000 floats
+            # A ring sends 2 (n-1)/n of them, in full frames.
+            self.assertGreater(wire, 2 * (ranks - 1) / ranks * payload * FRAME / PAYLOAD)
+        else:
+            self.assertLess(payload, 12000)
+            self.assertGreater(wire, (ranks - 1) * payload)
+
+    def off_by_the_clock(self, point):
+        """What a rank that was kept from running for long spoils: one leaves the exchange later
+        than the others, or TCP sends again what was only late."""
+        off = []
+        metrics, ranks = point["metrics"], point["axes"]["ranks"]
+        for step in range(3):
+            parts = sum(metrics[f"{part}_time"]["samples"][step]
+                        for part in ("compute", "compress", "exchange", "decode"))
+            total = metrics["step_time"]["samples"][step]
+            # Ranks leave the exchange within a segment or two of each other.
+            if abs(total - parts) >= 5e-3 + 0.05 * total:
+                off.append(f"{point['id']}: step {step} took {total} s, its parts {parts} s")
+        if point["axes"]["method"] == "none":
             payload = metrics["payload_bytes"]["samples"][0]
+            needed = 2 * (ranks - 1) / ranks * payload * FRAME / PAYLOAD
             wire = metrics["wire_bytes"]["samples"][0]
-            if point["axes"]["method"] == "none":
-                self.assertEqual(payload, 120000)  # 30000 floats
-                # A ring sends 2 (n-1)/n of them, in full frames, and acknowledges what comes in.
-                needed = 2 * (ranks - 1) / ranks * payload * FRAME / PAYLOAD
-                self.assertGreater(wire, needed)
-                self.assertLess(wire, 1.06 * needed)
-            else:
-                self.assertLess(payload, 12000)
-                self.assertGreater(wire, (ranks - 1) * payload)
+            # What comes in is acknowledged.
+            if wire >= 1.06 * needed:
+                off.append(f"{point['id']}: {wire} bytes on the wire for {needed}")
+        return off
+
+    def test_the_header_says_what_every_distinct_link_delivered(self):
+        said = self.run_thinpipe("run", "--trace", self.trace(), "--out", self.out, "--ranks",
+                                 "2|3", "--link", "rate=100mbit|up.rate=20mbit,down.rate=50mbit",
+                                 "--steps", "1", "--warmup", "0", "--no-baseline")
+        header, *points = self.records()
+        links = {link["link"]: link for link in header["calibration"]["links"]}
+        # Once each, although two launches use them.
+        self.assertEqual(len(header["calibration"]["links"]), 2)
+        self.assertEqual(sorted(links), sorted({p["axes"]["link"] for p in points}))
+        self.assertEqual(said.count("calibrated rate=100mbit:"), 1)
+        for text, link in links.items():
+            self.assertEqual([way["where"] for way in link["ways"]], ["host0 up", "host0 down"])
+            for way in link["ways"]:
+                self.assertEqual(way["set"], text)
+                self.assertGreater(way["round_trip"], 0)
+                self.assertAlmostEqual(way["ratio"], way["goodput"] / way["ceiling"])
+                # However busy the machine is, more than it was set to does not come through.
+                self.assertLess(way["ratio"], 1.03)
+            off = max(abs(way["ratio"] - 1) for way in link["ways"])
+            self.assertAlmostEqual(abs(link["ratio"] - 1), off)
+            self.assertEqual(link["verdict"], "holds" if off <= 0.03 else "off")
+        # Of the host's own way up a flow gets 20 Mbit/s; two others fill its way down.
+        up, down = links["down.rate=50mbit,up.rate=20mbit"]["ways"] \
+            if "down.rate=50mbit,up.rate=20mbit" in links \
+            else links["up.rate=20mbit,down.rate=50mbit"]["ways"]
+        self.assertAlmostEqual(up["ceiling"], 20e6 * PAYLOAD / FRAME)
+        self.assertAlmostEqual(down["ceiling"], 40e6 * PAYLOAD / FRAME)
+        self.assertEqual((up["flows"], down["flows"], up["fills"], down["fills"]),
+                         (1, 2, True, False))
+        for point in points:
+            link = links[point["axes"]["link"]]
+            self.assertEqual(point["fidelity"]["goodput_ratio"], link["ratio"])
+            named = [r for r in point["reasons"] if "in the calibration" in r]
+            self.assertEqual(len(named), 0 if link["verdict"] == "holds" else 1)
+
+    def test_a_link_that_somebody_changes_makes_its_point_invalid(self):
+        if not shutil.which("tc") or not shutil.which("nsenter"):
+            self.skipTest("tc (iproute2) or nsenter (util-linux) is not installed")
+        # 400000 floats take 0.67 s a step.
+        process = self.start("run", "--trace", self.trace(elements=400000), "--out", self.out,
+                             "--ranks", "2", "--link", "rate=20mbit", "-c", "none", "--steps", "2",
+                             "--warmup", "1")
+        self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")
+        # Again and again: what comes before the point has set its links is undone by that.
+        while process.poll() is None:
+            for rank in self.ours("thinpipe-worker")[:1]:
+                own = os.stat(f"/proc/{rank}/ns/user").st_ino != os.stat("/proc/self/ns/user").st_ino
+                subprocess.run(
+                    ["nsenter", "-t", str(rank), "-n", *(["-U", "--preserve-credentials"] * own),
+                     "tc", "qdisc", "change", "dev", "thin0", "root", "handle", "1:", "tbf", "rate",
+                     "30mbit", "burst", "16kb", "limit", "256kb"], capture_output=True)
+            time.sleep(0.2)
+        self.finish(process)
+        self.assert_nothing_left()
+        (point,) = self.points().values()
+        self.assertEqual(point["status"], "invalid")
+        changed = [r for r in point["reasons"] if "somebody changed the links meanwhile" in r]
+        self.assertEqual(len(changed), 1, point["reasons"])
+        self.assertRegex(changed[0], "link host[01]: qdisc tbf on thin0: tbf rate.*"
+                                     "asked 2500000, got 3750000")
 
     def test_more_ranks_than_the_trace_has_replay_it_later(self):
         self.run_thinpipe("run", "--trace", self.trace(ranks=1), "--out", self.out, "--ranks", "3",

@@ -1,0 +1,128 @@
+#include "harness/sweep/calibrator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "harness/launch/machines.h"
+#include "harness/sweep/thresholds.h"
+#include "netem/sandbox.h"
+
+namespace thinpipe {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Verdict = CalibratedLink::Verdict;
+using nlohmann::json;
+
+json or_null(double seconds) { return seconds > 0 ? json(seconds) : json(nullptr); }
+
+json way_json(const WayCalibration& way) {
+  return {{"where", way.where},
+          {"set", way.set.empty() ? json(nullptr) : json(way.set)},
+          {"ceiling", way.ceiling},
+          {"goodput", way.goodput},
+          {"ratio", way.ratio()},
+          {"round_trip", or_null(way.round_trip)},
+          {"round_trip_set", way.round_trip_set},
+          {"seconds", way.seconds},
+          {"attempts", way.attempts},
+          {"flows", way.flows},
+          {"fills", way.fills}};
+}
+
+std::string in_words(const WayCalibration& way) {
+  std::string text =
+      fmt::format("{} {} ({:.1f} %", way.where, format_rate(way.goodput), 100 * way.ratio());
+  if (way.round_trip > 0) text += ", round trip " + format_time(way.round_trip);
+  return text + ")";
+}
+
+}  // namespace
+
+const char* verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kHolds:
+      return "holds";
+    case Verdict::kOff:
+      return "off";
+    case Verdict::kUnjudged:
+      return "unjudged";
+    case Verdict::kUnmeasured:
+      return "unmeasured";
+    case Verdict::kBroken:
+      return "broken";
+  }
+  return "broken";
+}
+
+Verdict CalibratedLink::verdict() const {
+  if (!error.empty()) return Verdict::kBroken;
+  const WayCalibration* way = figures.farthest();
+  if (way == nullptr) return Verdict::kUnmeasured;
+  if (!judged) return Verdict::kUnjudged;
+  return std::fabs(way->ratio() - 1) <= kGoodputTolerance ? Verdict::kHolds : Verdict::kOff;
+}
+
+std::string CalibratedLink::to_string() const {
+  const std::string begin = "calibrated " + link;
+  if (!error.empty()) return fmt::format("{}: traffic does not come through: {}", begin, error);
+  if (figures.ways.empty()) return fmt::format("{}: not measured: {}", begin, figures.unmeasured);
+  std::string text = begin + ": ";
+  for (const WayCalibration& way : figures.ways)
+    text += (&way == &figures.ways.front() ? "" : ", ") + in_words(way);
+  if (verdict() == Verdict::kOff) text += "; DOES NOT HOLD: its points will be invalid";
+  return text;
+}
+
+const CalibratedLink* Calibrator::find(const Machines& machines, const LinkSpec& link) const {
+  const auto found = std::find_if(links_.begin(), links_.end(), [&](const CalibratedLink& one) {
+    return one.machines == machines.size() && one.link == link.to_string();
+  });
+  return found == links_.end() ? nullptr : &*found;
+}
+
+const CalibratedLink& Calibrator::calibrate(Machines& machines, const LinkSpec& link,
+                                            Launch* launch) {
+  CalibratedLink one;
+  one.link = link.to_string();
+  one.machines = machines.size();
+  one.judged = machines.sets_links();
+  const auto begin = Clock::now();
+  try {
+    one.figures = machines.calibrate(link, launch);
+  } catch (const RunError& error) {
+    if (stop_requested()) throw;
+    one.error = error.what();
+    links_.push_back(std::move(one));
+    throw;
+  }
+  one.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  links_.push_back(std::move(one));
+  return links_.back();
+}
+
+json Calibrator::record() const {
+  json links = json::array();
+  for (const CalibratedLink& one : links_) {
+    const WayCalibration* way = one.figures.farthest();
+    json ways = json::array();
+    for (const WayCalibration& each : one.figures.ways) ways.push_back(way_json(each));
+    links.push_back({{"link", one.link},
+                     {"machines", one.machines},
+                     {"verdict", verdict_name(one.verdict())},
+                     {"reason", one.error.empty() ? one.figures.unmeasured : one.error},
+                     {"ratio", way != nullptr ? json(way->ratio()) : json(nullptr)},
+                     {"seconds", one.seconds},
+                     {"ways", std::move(ways)}});
+  }
+  return {{"tolerance", kGoodputTolerance}, {"links", std::move(links)}};
+}
+
+}  // namespace thinpipe

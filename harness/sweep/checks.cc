@@ -1,0 +1,63 @@
+#include "harness/sweep/checks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "compressors/simd.h"
+#include "netem/time_scale.h"
+#include "netem/topology/flows.h"
+
+namespace thinpipe {
+
+void check_same_settings(const Records& existing, const Trace& trace, const SweepOptions& options) {
+  for (const Header& header : existing.headers) {
+    if (header.trace.value("identity", "") != trace.identity())
+      throw InputError(fmt::format(
+          "{}: the records there are of another trace ({}, not {}); give another --out",
+          existing.file.string(), header.trace.value("path", "?"), trace.folder().string()));
+    if (header.threads != options.threads || (!header.simd.empty() && header.simd != simd_target()))
+      throw InputError(fmt::format(
+          "{}: the records there were measured with --threads {} --simd {}, not with --threads {}"
+          " --simd {}; give another --out",
+          existing.file.string(), header.threads, header.simd.empty() ? "best" : header.simd,
+          options.threads, simd_target()));
+  }
+}
+
+std::vector<LinkSpec> all_links(const SweepOptions& options) {
+  std::vector<LinkSpec> links;
+  const auto planned = [&](const LinkSpec& link) {
+    return links_as_set(options.topology.plan(options.ranks[0], link));
+  };
+  for (std::size_t i = 1; i < options.links.size(); ++i)
+    if (planned(options.links[i]) == planned(options.links[0]))
+      throw InputError(fmt::format(
+          "topology '{}': no link of it depends on --link, so {} and {} would measure the same;"
+          " give one --link",
+          options.topology.to_string(), options.links[0].to_string(),
+          options.links[i].to_string()));
+  for (const int ranks : options.ranks)
+    for (const LinkSpec& link : options.links)
+      for (const LinkSpec& one : links_as_set(options.topology.plan(ranks, link)))
+        if (std::find(links.begin(), links.end(), one) == links.end()) links.push_back(one);
+  return links;
+}
+
+void check_time_scales(const SweepOptions& options) {
+  for (const double factor : options.time_scales) {
+    if (factor != 1 && !options.topology.is_star())
+      throw InputError(fmt::format(
+          "--time-scale {} with --topology {}: links that a topology gives rates of their own would"
+          " not be slowed down; expected 1, or a star",
+          factor == kAutoTimeScale ? "auto" : fmt::format("{}", factor),
+          options.topology.to_string()));
+    if (factor != 1 && options.hosts)
+      throw InputError("--time-scale goes with emulated hosts; with --hosts expected 1");
+    for (const LinkSpec& link : options.links)
+      if (factor != kAutoTimeScale) slowed(link, factor);  // a refusal belongs before the sandbox
+  }
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,23 @@
+// What is refused before a sweep starts anything.
+#pragma once
+
+#include <vector>
+
+#include "harness/sweep/options.h"
+#include "reports/record/record.h"
+#include "workloads/trace/trace.h"
+
+namespace thinpipe {
+
+/// Figures that stand in one file are drawn together.
+/// @throws InputError when the records are of another trace or other settings.
+void check_same_settings(const Records& existing, const Trace& trace, const SweepOptions& options);
+
+/// Every link that the sweep will set.
+/// @throws InputError saying what is wrong with the topology.
+std::vector<LinkSpec> all_links(const SweepOptions& options);
+
+/// @throws InputError when something cannot be run at a time scale that is asked for.
+void check_time_scales(const SweepOptions& options);
+
+}  // namespace thinpipe

@@ -1,0 +1,29 @@
+#include "harness/sweep/expected_time.h"
+
+#include "compressors/registry.h"
+
+namespace thinpipe {
+
+namespace {
+
+// Expected seconds of one step: only for the bar, so a rough model is enough.
+double expected_step_seconds(const SweepPoint& point, const Trace& trace,
+                             const SweepOptions& options) {
+  const MethodInfo& method = find_method(point.compressor.name);
+  const double bits_per_element =
+      method.expected_bits ? method.expected_bits(Parameters(method.parameters, point.compressor))
+                           : 32;
+  const double hops = aggregation_of(point.compressor) == Aggregation::kAllReduce ? 2 : point.ranks;
+  return point.time_scale * trace.times(0, 0).compute() * options.compute_scale + 0.005 +
+         point.time_scale * hops * bits_per_element * static_cast<double>(trace.elements()) /
+             point.link.tcp_ceiling();
+}
+
+}  // namespace
+
+double expected_seconds(const SweepPoint& point, const Trace& trace, const SweepOptions& options) {
+  return 0.1 + static_cast<double>(options.warmup + options.steps) *
+                   expected_step_seconds(point, trace, options);
+}
+
+}  // namespace thinpipe

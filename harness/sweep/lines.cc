@@ -1,0 +1,36 @@
+#include "harness/sweep/lines.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+
+namespace thinpipe {
+
+using nlohmann::json;
+
+std::string link_line(const LinkSpec& link) {
+  LinkSpec plain;
+  plain.up.rate = plain.down.rate = link.rate();
+  return link == plain ? format_rate(link.rate()) : link.to_string();
+}
+
+std::string outcome_line(const SweepPoint& point, const json& record) {
+  std::string line = fmt::format("{:<7} {} x {} on {}", record.at("status").get<std::string>(),
+                                 point.ranks, point.compressor.to_string(), link_line(point.link));
+  if (const double factor = record.at("axes").at("time_scale"); factor != 1)
+    line += fmt::format(" at time scale {}", factor);
+  if (record.contains("metrics")) {
+    auto times = record.at("metrics").at("step_time").at("samples").get<std::vector<double>>();
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
+                     times.end());
+    line += fmt::format(": {} a step", format_time(times[times.size() / 2]));
+  }
+  for (const json& reason : record.at("reasons")) line += "; " + reason.get<std::string>();
+  return line;
+}
+
+}  // namespace thinpipe
