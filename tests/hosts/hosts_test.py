@@ -213,7 +213,8 @@ class GiveBackTest(HostsCase):
         process = self.start(*SLOW)
         self.wait_for_throttled(process)
         self.wait_for(lambda: len(self.processes("thinpipe-worker")) >= 2, "the ranks")
-        time.sleep(6)  # past the calibration, into the steps
+        self.assertTrue(any(line.startswith("calibrated rate=5mbit") for line in process.stderr))
+        time.sleep(1)  # into the steps
         os.kill(self.processes("thinpipe-worker")[0], signal.SIGKILL)
         self.finish(process, 4)
         self.assert_all_given_back()
