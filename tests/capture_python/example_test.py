@@ -1,0 +1,36 @@
+"""The documented path, walked as a new user would: the example in two ranks, then the trace replays."""
+import os
+import socket
+import subprocess
+import sys
+import unittest
+
+import support
+from support import MODULE, ROOT, read_trace
+
+
+class ExampleTest(support.TestCase):
+    def test_the_example_of_the_documentation(self):
+        script = os.path.join(ROOT, "examples", "capture", "train.py")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        # By hand what torchrun does: Debian's torch 1.13 has one that fails with Python 3.11.
+        world = dict(os.environ, PYTHONPATH=MODULE, WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
+                     MASTER_PORT=port)
+        ranks = [subprocess.Popen([sys.executable, script], cwd=self.folder, text=True,
+                                  env=dict(world, RANK=str(rank)), stderr=subprocess.PIPE,
+                                  stdout=subprocess.DEVNULL) for rank in (0, 1)]
+        said = [rank.communicate(timeout=240)[1] for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
+        self.assertIn("8 of 8 steps recorded in trace", said[0])
+        trace = read_trace(self.trace)
+        self.assertTrue(trace["complete"])
+        self.assertEqual([s["training_step"] for s in trace["steps"]], list(range(3, 83, 10)))
+        losses = [sum(w["loss"] for w in s["workers"]) for s in trace["steps"]]
+        self.assertLess(losses[-1], losses[0])  # it is a training
+        self.assert_replays(self.trace)
+
+
+if __name__ == "__main__":
+    unittest.main()
