@@ -8,6 +8,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(THINPIPE_TESTS "Build the tests" ON)
+option(THINPIPE_UNITY "Compile the files of a folder together; OFF compiles each alone" ON)
 option(THINPIPE_WERROR "Treat warnings in thinpipe's own code as errors" ON)
 set(THINPIPE_SANITIZE "" CACHE STRING "Sanitizers: address, undefined, thread, address,undefined; or empty")
 option(THINPIPE_FUZZ "Build the fuzz targets with libFuzzer (clang)" OFF)

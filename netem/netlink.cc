@@ -17,10 +17,6 @@ namespace thinpipe {
 
 namespace {
 
-void check(int result, const std::string& attempt) {
-  if (result < 0) throw RunError(fmt::format("{}: {}", attempt, nl_geterror(result)));
-}
-
 struct LinkDeleter {
   void operator()(rtnl_link* link) const { rtnl_link_put(link); }
 };
@@ -47,19 +43,23 @@ QdiscPtr new_root_qdisc(int index) {
 // The kernel's own copy of the root qdisc; empty when there is none.
 QdiscPtr read_root_qdisc(nl_sock* socket, int index) {
   nl_cache* raw = nullptr;
-  check(rtnl_qdisc_alloc_cache(socket, &raw), "read the qdiscs");
+  check_netlink(rtnl_qdisc_alloc_cache(socket, &raw), "read the qdiscs");
   const std::unique_ptr<nl_cache, CacheDeleter> cache(raw);
   return QdiscPtr(rtnl_qdisc_get_by_parent(raw, index, TC_H_ROOT));
 }
 
 }  // namespace
 
+void check_netlink(int result, const std::string& attempt) {
+  if (result < 0) throw RunError(fmt::format("{}: {}", attempt, nl_geterror(result)));
+}
+
 Netlink::Netlink() : socket_(nl_socket_alloc()) {
   if (socket_ == nullptr) throw RunError("netlink socket: out of memory");
   const int result = nl_connect(socket_, NETLINK_ROUTE);
   if (result < 0) {
     nl_socket_free(socket_);
-    check(result, "connect to rtnetlink");
+    check_netlink(result, "connect to rtnetlink");
   }
 }
 
@@ -67,8 +67,8 @@ Netlink::~Netlink() { nl_socket_free(socket_); }
 
 int Netlink::index_of(const std::string& interface) {
   rtnl_link* raw = nullptr;
-  check(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw),
-        fmt::format("interface {}", interface));
+  check_netlink(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw),
+                fmt::format("interface {}", interface));
   const LinkPtr link(raw);
   return rtnl_link_get_ifindex(raw);
 }
@@ -77,7 +77,7 @@ bool Netlink::exists(const std::string& interface) {
   rtnl_link* raw = nullptr;
   const int result = rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw);
   if (result < 0 && result != -NLE_OBJ_NOTFOUND && result != -NLE_NODEV)
-    check(result, fmt::format("interface {}", interface));
+    check_netlink(result, fmt::format("interface {}", interface));
   const LinkPtr link(raw);
   return raw != nullptr;
 }
@@ -85,15 +85,15 @@ bool Netlink::exists(const std::string& interface) {
 void Netlink::add_link(const std::string& name, const char* kind) {
   const LinkPtr link(rtnl_link_alloc());
   rtnl_link_set_name(link.get(), name.c_str());
-  check(rtnl_link_set_type(link.get(), kind), fmt::format("add {} {}", kind, name));
-  check(rtnl_link_add(socket_, link.get(), NLM_F_CREATE | NLM_F_EXCL),
-        fmt::format("add {} {}", kind, name));
+  check_netlink(rtnl_link_set_type(link.get(), kind), fmt::format("add {} {}", kind, name));
+  check_netlink(rtnl_link_add(socket_, link.get(), NLM_F_CREATE | NLM_F_EXCL),
+                fmt::format("add {} {}", kind, name));
 }
 
 void Netlink::delete_link(const std::string& name) {
   const LinkPtr link(rtnl_link_alloc());
   rtnl_link_set_name(link.get(), name.c_str());
-  check(rtnl_link_delete(socket_, link.get()), fmt::format("delete {}", name));
+  check_netlink(rtnl_link_delete(socket_, link.get()), fmt::format("delete {}", name));
 }
 
 void Netlink::add_bridge(const std::string& name) { add_link(name, "bridge"); }
@@ -105,30 +105,31 @@ void Netlink::add_veth(const std::string& name, const std::string& peer, int pee
   rtnl_link_set_name(other, peer.c_str());
   rtnl_link_set_ns_fd(other, peer_namespace);
   rtnl_link_put(other);
-  check(rtnl_link_add(socket_, link.get(), NLM_F_CREATE | NLM_F_EXCL),
-        fmt::format("add veth {} with peer {}", name, peer));
+  check_netlink(rtnl_link_add(socket_, link.get(), NLM_F_CREATE | NLM_F_EXCL),
+                fmt::format("add veth {} with peer {}", name, peer));
 }
 
 void Netlink::enslave(const std::string& interface, const std::string& bridge) {
-  check(rtnl_link_enslave_ifindex(socket_, index_of(bridge), index_of(interface)),
-        fmt::format("put {} on bridge {}", interface, bridge));
+  check_netlink(rtnl_link_enslave_ifindex(socket_, index_of(bridge), index_of(interface)),
+                fmt::format("put {} on bridge {}", interface, bridge));
 }
 
 void Netlink::set_up(const std::string& interface) {
   rtnl_link* raw = nullptr;
-  check(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw),
-        fmt::format("interface {}", interface));
+  check_netlink(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw),
+                fmt::format("interface {}", interface));
   const LinkPtr link(raw);
   const LinkPtr change(rtnl_link_alloc());
   rtnl_link_set_flags(change.get(), rtnl_link_str2flags("up"));
-  check(rtnl_link_change(socket_, raw, change.get(), 0), fmt::format("bring {} up", interface));
+  check_netlink(rtnl_link_change(socket_, raw, change.get(), 0),
+                fmt::format("bring {} up", interface));
 }
 
 void Netlink::delete_root_qdisc(const std::string& interface) {
   const QdiscPtr qdisc = new_root_qdisc(index_of(interface));
   const int result = rtnl_qdisc_delete(socket_, qdisc.get());
   if (result < 0 && result != -NLE_OBJ_NOTFOUND && result != -NLE_INVAL)
-    check(result, fmt::format("delete the qdisc of {}", interface));
+    check_netlink(result, fmt::format("delete the qdisc of {}", interface));
 }
 
 QdiscCounters Netlink::root_counters(const std::string& interface) {

@@ -11,6 +11,9 @@ struct nl_sock;
 
 namespace thinpipe {
 
+/// @throws RunError with the attempt and libnl's reason if `result` is a code of failure.
+void check_netlink(int result, const std::string& attempt);
+
 /// Counters of a qdisc since it was made. `bytes` counts Ethernet frames as they leave it.
 struct QdiscCounters {
   std::uint64_t bytes = 0;

@@ -18,10 +18,6 @@ namespace thinpipe {
 
 namespace {
 
-void check(int result, const std::string& attempt) {
-  if (result < 0) throw RunError(fmt::format("{}: {}", attempt, nl_geterror(result)));
-}
-
 struct AddressDeleter {
   void operator()(nl_addr* address) const { nl_addr_put(address); }
 };
@@ -29,7 +25,7 @@ using AddressPtr = std::unique_ptr<nl_addr, AddressDeleter>;
 
 AddressPtr parse_address(const std::string& text, int family) {
   nl_addr* address = nullptr;
-  check(nl_addr_parse(text.c_str(), family, &address), fmt::format("address {}", text));
+  check_netlink(nl_addr_parse(text.c_str(), family, &address), fmt::format("address {}", text));
   return AddressPtr(address);
 }
 
@@ -43,13 +39,13 @@ void Netlink::add_address(const std::string& interface, const std::string& cidr,
   if (!with_route) rtnl_addr_set_flags(address, IFA_F_NOPREFIXROUTE);
   const int result = rtnl_addr_add(socket_, address, 0);
   rtnl_addr_put(address);
-  check(result, fmt::format("give {} the address {}", interface, cidr));
+  check_netlink(result, fmt::format("give {} the address {}", interface, cidr));
 }
 
 std::string Netlink::hardware_address(const std::string& interface) {
   rtnl_link* link = nullptr;
-  check(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &link),
-        fmt::format("interface {}", interface));
+  check_netlink(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &link),
+                fmt::format("interface {}", interface));
   char text[64] = {};
   nl_addr2str(rtnl_link_get_addr(link), text, sizeof(text));
   rtnl_link_put(link);
@@ -67,7 +63,7 @@ void Netlink::add_neighbour(const std::string& interface, const std::string& add
   rtnl_neigh_set_state(neighbour, NUD_PERMANENT);
   const int result = rtnl_neigh_add(socket_, neighbour, NLM_F_CREATE | NLM_F_REPLACE);
   rtnl_neigh_put(neighbour);
-  check(result, fmt::format("tell {} that {} is {}", interface, address, hardware_address));
+  check_netlink(result, fmt::format("tell {} that {} is {}", interface, address, hardware_address));
 }
 
 void Netlink::add_route(const std::string& destination, const std::string& interface,
@@ -88,8 +84,8 @@ void Netlink::add_route(const std::string& destination, const std::string& inter
   rtnl_route_add_nexthop(route, next);  // owns it now
   const int result = rtnl_route_add(socket_, route, NLM_F_CREATE | NLM_F_EXCL);
   rtnl_route_put(route);
-  check(result, fmt::format("route {} over {}{}{}", destination, interface,
-                            gateway.empty() ? "" : " by ", gateway));
+  check_netlink(result, fmt::format("route {} over {}{}{}", destination, interface,
+                                    gateway.empty() ? "" : " by ", gateway));
 }
 
 }  // namespace thinpipe

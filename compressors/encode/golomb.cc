@@ -12,7 +12,7 @@ namespace thinpipe {
 namespace {
 
 /// Positions read between two looks at their range.
-constexpr std::size_t kBlock = 4096;
+constexpr std::size_t kBatch = 4096;
 
 /// The density from which golomb_bits() gives less than `bits`.
 double density_limit(int bits) {
@@ -68,7 +68,7 @@ class GolombCodec : public PositionCodec {
   }
   void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
     while (!positions.empty()) {
-      const auto block = positions.first(std::min(kBlock, positions.size()));
+      const auto block = positions.first(std::min(kBatch, positions.size()));
       RiceCursor rice{.bit = cursor.bits.at(), .next = cursor.next};
       const double mean_bits =
           static_cast<double>(cursor.bits.remaining()) / static_cast<double>(cursor.count);

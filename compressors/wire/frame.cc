@@ -14,8 +14,8 @@
 namespace thinpipe {
 namespace {
 
-constexpr char kMagic[] = {'T', 'P', 'P', 'F'};
-constexpr std::uint16_t kVersion = 1;
+constexpr char kFrameMagic[] = {'T', 'P', 'P', 'F'};
+constexpr std::uint16_t kFrameVersion = 1;
 constexpr std::uint16_t kChecksumFlag = 1;
 constexpr std::uint16_t kHeldFlag = 2;
 constexpr std::uint16_t kKnownFlags = kChecksumFlag | kHeldFlag;
@@ -132,8 +132,8 @@ void append_frame(const Frame& frame, std::vector<std::byte>& out) {
   out.resize(begin + header + sizeof(std::uint32_t) + payload.size() +
              (checksum ? sizeof(std::uint32_t) : 0));
   ByteWriter writer{std::span(out).subspan(begin)};
-  writer.put_bytes(std::as_bytes(std::span(kMagic)));
-  writer.put(kVersion);
+  writer.put_bytes(std::as_bytes(std::span(kFrameMagic)));
+  writer.put(kFrameVersion);
   writer.put(
       static_cast<std::uint16_t>((checksum ? kChecksumFlag : 0) | (frame.held ? kHeldFlag : 0)));
   writer.put(frame.index);
@@ -157,10 +157,10 @@ Frame FrameReader::next() {
   Fields in(file_, at_, next_);
   const std::size_t begin = at_;
   Frame frame;
-  const auto magic = in.bytes(sizeof kMagic, "magic");
-  in.expect(std::memcmp(magic.data(), kMagic, sizeof kMagic) == 0, "other bytes",
+  const auto magic = in.bytes(sizeof kFrameMagic, "magic");
+  in.expect(std::memcmp(magic.data(), kFrameMagic, sizeof kFrameMagic) == 0, "other bytes",
             "the letters TPPF");
-  limited<std::uint16_t>(in, "version", kVersion, kVersion);
+  limited<std::uint16_t>(in, "version", kFrameVersion, kFrameVersion);
   const auto flags = limited<std::uint16_t>(in, "flags", 0, kKnownFlags);
   frame.checksum = (flags & kChecksumFlag) != 0;
   frame.held = (flags & kHeldFlag) != 0;

@@ -11,18 +11,18 @@
 namespace thinpipe {
 namespace {
 
-constexpr char kMagic[] = {'T', 'P', 'S', 'F'};
-constexpr std::uint32_t kVersion = 1;
+constexpr char kStatesMagic[] = {'T', 'P', 'S', 'F'};
+constexpr std::uint32_t kStatesVersion = 1;
 
 }  // namespace
 
 std::vector<std::byte> write_states(const StateBundle& bundle) {
-  std::size_t size = sizeof kMagic + 4 + 4 + 8 + 8 + 4;
+  std::size_t size = sizeof kStatesMagic + 4 + 4 + 8 + 8 + 4;
   for (const auto& state : bundle.states) size += 8 + state.size();
   std::vector<std::byte> file(size);
   ByteWriter out(file);
-  out.put_bytes(std::as_bytes(std::span(kMagic)));
-  out.put(kVersion);
+  out.put_bytes(std::as_bytes(std::span(kStatesMagic)));
+  out.put(kStatesVersion);
   out.put(static_cast<std::uint32_t>(bundle.states.size()));
   out.put(bundle.seed);
   out.put(bundle.next_step);
@@ -36,14 +36,16 @@ std::vector<std::byte> write_states(const StateBundle& bundle) {
 
 StateBundle read_states(std::span<const std::byte> file) {
   // The checksum first: whatever else is wrong then was written that way.
-  if (file.size() < sizeof kMagic || std::memcmp(file.data(), kMagic, sizeof kMagic) != 0) {
+  if (file.size() < sizeof kStatesMagic ||
+      std::memcmp(file.data(), kStatesMagic, sizeof kStatesMagic) != 0) {
     throw InputError("magic at byte 0: not a file of compressor states, which begins with TPSF");
   }
   ByteReader in(file);
-  in.get_bytes(sizeof kMagic, "magic");
+  in.get_bytes(sizeof kStatesMagic, "magic");
   const auto version = in.get<std::uint32_t>("version");
-  if (version != kVersion) {
-    throw InputError(fmt::format("version at byte 4: found {}, expected {}", version, kVersion));
+  if (version != kStatesVersion) {
+    throw InputError(
+        fmt::format("version at byte 4: found {}, expected {}", version, kStatesVersion));
   }
   if (in.remaining() < sizeof(std::uint32_t)) throw InputError("the file ends within its header");
   const std::size_t body = file.size() - sizeof(std::uint32_t);

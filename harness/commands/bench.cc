@@ -67,7 +67,7 @@ std::string tables(const BenchOptions& options, const BenchResult& result) {
   return text;
 }
 
-int run(const Arguments& arguments) {
+int bench(const Arguments& arguments) {
   load_plugins(arguments);
   const BenchOptions options = options_of(arguments);
   const std::string& file = arguments.text("json");
@@ -193,7 +193,7 @@ Verb bench_verb() {
                     "thinpipe bench --threads '1|2' --json bench.json"},
                    {"Small tensors that stay in the cache",
                     "thinpipe bench --size '27k|270k' --residency cache"}},
-      .run = run};
+      .run = bench};
 }
 
 }  // namespace thinpipe

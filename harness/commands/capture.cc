@@ -51,7 +51,7 @@ void check(const nlohmann::json& options) {
   }
 }
 
-int run(const Arguments& arguments) {
+int capture(const Arguments& arguments) {
   const nlohmann::json options = to_json(arguments);
   check(options);
   replace_process(find_program("thinpipe-capture"), {options.dump()});
@@ -166,7 +166,7 @@ Verb capture_verb() {
           .examples = {{"Ten steps of LeNet-5 on four workers", "thinpipe capture --out trace"},
                        {"Every 20th step of a character LSTM",
                         "thinpipe capture -m charlstm -s 300 --every 20 -o trace-lstm"}},
-          .run = run};
+          .run = capture};
 }
 
 }  // namespace thinpipe

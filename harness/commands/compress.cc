@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Type = OptionInfo::Type;
 
-constexpr std::size_t kNameColumns = 20;
+constexpr std::size_t kEncodedName = 20;
 
 /// Sums over tensors, and one tensor's own.
 struct Sums {
@@ -91,7 +91,7 @@ std::string to_json(const CompressOutcome& outcome, const Arguments& arguments) 
 std::string row(const std::string& name, const Sums& sums) {
   const auto elements = static_cast<double>(sums.elements);
   const auto encoded = static_cast<double>(sums.encoded);
-  return fmt::format("{:<20}{:>11}{:>9}{:>8}{:>9}{:>7}{:>8}{:>8}\n", shortened(name, kNameColumns),
+  return fmt::format("{:<20}{:>11}{:>9}{:>8}{:>9}{:>7}{:>8}{:>8}\n", shortened(name, kEncodedName),
                      sums.elements, format_bytes(encoded), digits(ratio_of(4 * elements, encoded)),
                      digits(ratio_of(8 * encoded, elements)), digits(sums.estimation()),
                      percent(sums.distortion.relative()), format_time(sums.seconds));
@@ -114,7 +114,7 @@ std::string to_text(const CompressOutcome& outcome, const Arguments& arguments) 
                             arguments.text("out"));
 }
 
-int run(const Arguments& arguments) {
+int compress(const Arguments& arguments) {
   load_plugins(arguments);
   CompressOptions options;
   options.compressor = one_compressor(arguments);
@@ -201,7 +201,7 @@ Verb compress_verb() {
                    {"Carry the residual on to the next step",
                     "thinpipe compress -c sbc -i gradient.safetensors -o payload.tpp"
                     " --state worker0.state"}},
-      .run = run};
+      .run = compress};
 }
 
 }  // namespace thinpipe

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Type = OptionInfo::Type;
 
-constexpr std::size_t kNameColumns = 30;
+constexpr std::size_t kDecodedName = 30;
 
 /// All tensors as if they were one.
 DecompressedTensor total_of(const DecompressOutcome& outcome) {
@@ -62,7 +62,7 @@ std::string to_json(const DecompressOutcome& outcome, const Arguments& arguments
 std::string row(const std::string& name, const DecompressedTensor& tensor) {
   const auto elements = static_cast<double>(tensor.info.elements);
   const auto encoded = static_cast<double>(tensor.encoded_bytes);
-  return fmt::format("{:<30}{:>11}{:>10}{:>9}{:>11}{:>9}\n", shortened(name, kNameColumns),
+  return fmt::format("{:<30}{:>11}{:>10}{:>9}{:>11}{:>9}\n", shortened(name, kDecodedName),
                      tensor.info.elements, format_bytes(encoded),
                      digits(ratio_of(4 * elements, encoded)), tensor.nonzero,
                      format_time(tensor.seconds));
@@ -77,7 +77,7 @@ std::string to_text(const DecompressOutcome& outcome) {
   return text + row(fmt::format("all {}", outcome.tensors.size()), total_of(outcome));
 }
 
-int run(const Arguments& arguments) {
+int decompress(const Arguments& arguments) {
   load_plugins(arguments);
   DecompressOptions options;
   options.in = arguments.text("in");
@@ -128,7 +128,7 @@ Verb decompress_verb() {
                   {.name = "json", .help = "print JSON for programs"}},
       .examples = {{"Decode a file of frames",
                     "thinpipe decompress -i step.tpp -o decoded.safetensors"}},
-      .run = run};
+      .run = decompress};
 }
 
 }  // namespace thinpipe

@@ -16,13 +16,13 @@
 namespace thinpipe {
 namespace {
 
-int run(const Arguments& arguments) {
+int doctor(const Arguments& arguments) {
   const KernelFeatures features = probe_kernel();
   std::vector<Finding> findings = kernel_findings(features);
   for (Finding& finding : software_findings()) findings.push_back(std::move(finding));
   const auto guest = find_in_path("linux.uml");
-  findings.push_back(netem_tests_finding(
-      features.netem, guest ? first_line(*guest, "--version") : std::nullopt));
+  findings.push_back(
+      netem_tests_finding(features.netem, guest ? first_line(*guest, "--version") : std::nullopt));
   for (Finding& finding : machine_findings(read_machine(std::filesystem::current_path()))) {
     findings.push_back(std::move(finding));
   }
@@ -44,7 +44,7 @@ Verb doctor_verb() {
           "what to do.\n\nExits with 0 when `thinpipe run` can work here, else with 4.",
       .options = {{.name = "json", .help = "print JSON for programs"}},
       .examples = {{"Before the first run", "thinpipe doctor"}},
-      .run = run};
+      .run = doctor};
 }
 
 }  // namespace thinpipe

@@ -230,7 +230,7 @@ std::string overview() {
          "compressors` those of all of them, `thinpipe list links` the keys of a link.\n";
 }
 
-int run(const Arguments& arguments) {
+int list(const Arguments& arguments) {
   load_plugins(arguments);
   const std::string& what = arguments.positional("WHAT");
   const bool compressors = what.empty() || what == "compressors";
@@ -285,7 +285,7 @@ Verb list_verb() {
                        {"Every compressor with its parameters", "thinpipe list compressors"},
                        {"Links by name, and the keys of a link", "thinpipe list links"},
                        {"One of them, for a program to read", "thinpipe list topk --json"}},
-          .run = run};
+          .run = list};
 }
 
 }  // namespace thinpipe

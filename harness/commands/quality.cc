@@ -111,7 +111,7 @@ std::filesystem::path dump_folder(const Arguments& arguments, const Spec& spec, 
   return folder / name;
 }
 
-int run(const Arguments& arguments) {
+int quality(const Arguments& arguments) {
   load_plugins(arguments);
   const std::vector<Spec> specs = all_compressors(arguments);
   const Trace trace = open_trace(arguments.text("trace"));
@@ -216,7 +216,7 @@ Verb quality_verb() {
                     "thinpipe quality --trace trace -c 'topk:ratio=0.01' -c sidco -c 3lc"},
                    {"Keep what was decoded",
                     "thinpipe quality --trace trace -c sbc --dump-decoded decoded"}},
-      .run = run};
+      .run = quality};
 }
 
 }  // namespace thinpipe

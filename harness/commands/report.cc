@@ -48,7 +48,7 @@ std::string findings(const Records& records) {
   return text;
 }
 
-int run(const Arguments& arguments) {
+int report(const Arguments& arguments) {
   std::optional<double> time_scale;
   if (arguments.given("time-scale")) time_scale = parse_time_scale(arguments.text("time-scale"));
   if (arguments.text("format") == "text") {
@@ -111,7 +111,7 @@ Verb report_verb() {
                            .help = "the run's folder, which has a records.jsonl"}},
           .examples = {{"A page to look at", "thinpipe report out"},
                        {"Text for a merge request", "thinpipe report out --format md -o -"}},
-          .run = run};
+          .run = report};
 }
 
 }  // namespace thinpipe

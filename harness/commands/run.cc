@@ -69,7 +69,7 @@ void print_agreement(const std::filesystem::path& folder) {
     std::fprintf(stderr, "%s\n", agreement_sentence(agreement).c_str());
 }
 
-int run(const Arguments& arguments) {
+int run_sweep_of(const Arguments& arguments) {
   SweepOptions options;
   options.plugins = load_plugins(arguments);
   options.threads = threads_of(arguments);
@@ -235,7 +235,7 @@ Verb run_verb() {
                .command = "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc"
                           " --resume"},
           },
-      .run = run,
+      .run = run_sweep_of,
   };
   for (OptionInfo& option : hosts_options()) verb.options.push_back(std::move(option));
   return verb;

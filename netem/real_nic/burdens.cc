@@ -16,15 +16,12 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "netem/netlink.h"
 #include "netem/real_nic/messages.h"
 
 namespace thinpipe {
 
 namespace {
-
-void check(int result, const std::string& attempt) {
-  if (result < 0) throw RunError(fmt::format("{}: {}", attempt, nl_geterror(result)));
-}
 
 struct Put {
   void operator()(nl_cache* cache) const { nl_cache_free(cache); }
@@ -45,7 +42,7 @@ class Interfaces {
  public:
   explicit Interfaces(const NetlinkConversation& kernel) {
     nl_cache* raw = nullptr;
-    check(rtnl_link_alloc_cache(kernel.socket(), AF_UNSPEC, &raw), "read the interfaces");
+    check_netlink(rtnl_link_alloc_cache(kernel.socket(), AF_UNSPEC, &raw), "read the interfaces");
     cache_.reset(raw);
   }
 
@@ -90,7 +87,7 @@ std::set<int> ways_out(rtnl_route* route) {
 // Interfaces of all default routes.
 std::set<int> default_routes(const NetlinkConversation& kernel) {
   nl_cache* raw = nullptr;
-  check(rtnl_route_alloc_cache(kernel.socket(), AF_UNSPEC, 0, &raw), "read the routes");
+  check_netlink(rtnl_route_alloc_cache(kernel.socket(), AF_UNSPEC, 0, &raw), "read the routes");
   const Held<nl_cache> cache(raw);
   std::set<int> found;
   for_each(raw, [&](nl_object* object) {

@@ -8,14 +8,11 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "netem/netlink.h"
 
 namespace thinpipe {
 
 namespace {
-
-void check(int result, const std::string& attempt) {
-  if (result < 0) throw RunError(fmt::format("{}: {}", attempt, nl_geterror(result)));
-}
 
 int hand_over(nl_msg* message, void* each) {
   (*static_cast<const std::function<void(nlmsghdr*)>*>(each))(nlmsg_hdr(message));
@@ -31,15 +28,15 @@ NetlinkConversation::NetlinkConversation() : socket_(nl_socket_alloc()) {
   const int result = nl_connect(socket_, NETLINK_ROUTE);
   if (result < 0) {
     nl_socket_free(socket_);
-    check(result, "connect to rtnetlink");
+    check_netlink(result, "connect to rtnetlink");
   }
 }
 
 NetlinkConversation::~NetlinkConversation() { nl_socket_free(socket_); }
 
 void NetlinkConversation::request(const NetlinkMessage& message, const std::string& attempt) const {
-  check(nl_send_auto(socket_, message.get()), attempt);
-  check(nl_wait_for_ack(socket_), attempt);
+  check_netlink(nl_send_auto(socket_, message.get()), attempt);
+  check_netlink(nl_wait_for_ack(socket_), attempt);
 }
 
 void NetlinkConversation::read(const NetlinkMessage& message, const std::string& attempt,
@@ -52,10 +49,10 @@ void NetlinkConversation::read(const NetlinkMessage& message, const std::string&
   };
   nl_socket_modify_cb(socket_, NL_CB_VALID, NL_CB_CUSTOM, hand_over,
                       const_cast<std::function<void(nlmsghdr*)>*>(&keep));
-  check(nl_send_auto(socket_, message.get()), attempt);
+  check_netlink(nl_send_auto(socket_, message.get()), attempt);
   const int result = nl_recvmsgs_default(socket_);
   nl_socket_modify_cb(socket_, NL_CB_VALID, NL_CB_DEFAULT, nullptr, nullptr);
-  check(result, attempt);
+  check_netlink(result, attempt);
   for (std::vector<std::byte>& answer : answers) each(reinterpret_cast<nlmsghdr*>(answer.data()));
 }
 

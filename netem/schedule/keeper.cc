@@ -7,7 +7,7 @@ namespace thinpipe {
 
 namespace {
 
-constexpr double kLowestRate = 1e3;  // bit/s; less is nothing
+constexpr double kLeastKept = 1e3;  // bit/s; less is nothing
 // How far the rate may leave the schedule to make up for what was. Not far down: what is sent at a
 // low rate blocks the link for long.
 constexpr double kLeastFactor = 0.75, kMostFactor = 4;
@@ -49,7 +49,7 @@ double RateKeeper::plan(double now, double until, const QueueReading& reading) {
   // On a link that has nothing waiting, a piece that comes goes at once, and is paid for later.
   if (reading.packets_waiting == 0) rate = mean;
   // Where less than a piece may cross, none does, until enough has come together for one.
-  if (mean < kLowestRate || (reading.packets_waiting > 0 && wanted < piece_ / 2)) rate = 0;
+  if (mean < kLeastKept || (reading.packets_waiting > 0 && wanted < piece_ / 2)) rate = 0;
   if (std::fabs(rate - rate_) <= kSame * rate_) rate = rate_;
   postponed_ = wanted - rate * std::max(0.0, span - blocked_);
   last_ = now;

@@ -21,7 +21,7 @@ namespace thinpipe {
 
 namespace {
 
-constexpr double kLeastSpan = 2e-4;          // s; closer moments are one
+constexpr double kOneMoment = 2e-4;          // s; closer moments are one
 constexpr std::size_t kMostTimes = 100'000;  // of lateness kept: enough for every quantile
 
 double monotonic() {
@@ -198,7 +198,7 @@ double SchedulePlayer::next_after(double t) const {
   do
     next = std::min(up_.next_change(next, options_.interval),
                     down_.next_change(next, options_.interval));
-  while (next < t + kLeastSpan);
+  while (next < t + kOneMoment);
   return std::min(next, t + options_.longest);
 }
 
@@ -207,8 +207,8 @@ bool SchedulePlayer::change_all(double until) {
   for (Channel& channel : channels_) {
     const QueueReading reading = channel.qdisc->read();
     const double from = now();
-    const double rate = channel.keeper.plan(from, std::max(until, from + kLeastSpan), reading);
-    told = change_way(channel, from, std::max(until, from + kLeastSpan)) || told;
+    const double rate = channel.keeper.plan(from, std::max(until, from + kOneMoment), reading);
+    told = change_way(channel, from, std::max(until, from + kOneMoment)) || told;
     if (rate == channel.rate && !options_.tell_always) continue;
     channel.qdisc->set_rate(channel.rate = rate);
     told = true;

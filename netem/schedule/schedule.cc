@@ -12,7 +12,7 @@ namespace {
 
 CurvePtr constant(double value) { return table_curve({{0, value}}, false); }
 
-constexpr double kLowestRate = 1e3;
+constexpr double kLeastOfBase = 1e3;
 constexpr double kHighestRate = 100e9;
 
 }  // namespace
@@ -84,7 +84,7 @@ Schedule ScheduleSpec::on(const LinkState& set) const {
   if (rate->most() > kHighestRate)
     throw InputError(
         fmt::format("schedule '{}': {:.3g} bit/s is above 100gbit", text_, rate->most()));
-  if (rate->least() > 0 && rate->least() < kLowestRate)
+  if (rate->least() > 0 && rate->least() < kLeastOfBase)
     throw InputError(fmt::format("schedule '{}': {:.3g} bit/s is neither 0 nor at least 1kbit",
                                  text_, rate->least()));
   if (outage_) rate = outage_curve(std::move(rate), *outage_);

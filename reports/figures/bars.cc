@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kWidth = 400;
 constexpr int kRowHeight = 26;
-constexpr Margins kMargins = {134, 10, 8, 52};
+constexpr Margins kBarMargins = {134, 10, 8, 52};
 constexpr double kHalfBar = 0.34;       // of a row
 constexpr double kRoomForTotal = 1.24;  // the axis is so much longer than the longest bar
 constexpr std::size_t kLongestLabel = 20;
@@ -70,7 +70,7 @@ std::string row_overlay(const Bar& bar, double row, const Canvas& canvas) {
   std::string text = fmt::format(
       "<text x=\"{}\" y=\"{:.1f}\" font-size=\"12.5\" "
       "text-anchor=\"end\">{}<title>{}</title></text>\n",
-      kMargins.left - 8, baseline, escape_html(shortened(bar.label)), escape_html(bar.label));
+      kBarMargins.left - 8, baseline, escape_html(shortened(bar.label)), escape_html(bar.label));
   double start = 0;
   for (const BarPart& part : bar.parts) {
     const double left = canvas.x(start);
@@ -92,8 +92,8 @@ std::string draw_bars(const BarChart& chart) {
   const Range x = {0, longest * kRoomForTotal};
   const double last = static_cast<double>(chart.bars.size()) - 0.5;
   const int height =
-      kMargins.top + kMargins.bottom + kRowHeight * static_cast<int>(chart.bars.size());
-  const Canvas canvas(kWidth, height, kMargins, {x, false}, {{last, -0.5}, false});
+      kBarMargins.top + kBarMargins.bottom + kRowHeight * static_cast<int>(chart.bars.size());
+  const Canvas canvas(kWidth, height, kBarMargins, {x, false}, {{last, -0.5}, false});
   const std::string script =
       canvas.script() +
       fmt::format(

@@ -16,7 +16,7 @@ namespace thinpipe {
 namespace {
 
 constexpr int kHeight = 296;
-constexpr Margins kMargins = {66, 22, 30, 52};
+constexpr Margins kChartMargins = {66, 22, 30, 52};
 
 bool fits(double value, const Axis& axis) {
   return std::isfinite(value) && (!axis.is_log || value > 0);
@@ -126,7 +126,8 @@ std::string draw_chart(const Chart& chart) {
   if (curves.empty()) return "";
   const Range x = range_of(chart.x, curves, true);
   const Range y = range_of(chart.y, curves, false);
-  const Canvas canvas(chart.width, kHeight, kMargins, {x, chart.x.is_log}, {y, chart.y.is_log});
+  const Canvas canvas(chart.width, kHeight, kChartMargins, {x, chart.x.is_log},
+                      {y, chart.y.is_log});
   std::string script = canvas.script() + axis_script(chart.x, x, 'x') +
                        axis_script(chart.y, y, 'y') + "set xlabel " +
                        gnuplot_quoted(chart.x.label) + " offset 0,0.5\n";

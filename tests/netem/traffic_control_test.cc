@@ -28,7 +28,7 @@ using nlohmann::json;
 
 constexpr const char* kInterface = "a0";
 
-void require(bool condition, const std::string& what) {
+void demand(bool condition, const std::string& what) {
   if (!condition) throw RunError(what);
 }
 
@@ -42,7 +42,7 @@ const char* tc_program() {
 std::string tc_text(const std::string& options) {
   const std::string command = std::string(tc_program()) + " " + options + " dev " + kInterface;
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  require(pipe != nullptr, command);
+  demand(pipe != nullptr, command);
   std::string text;
   std::array<char, 4096> block;
   while (const std::size_t got = fread(block.data(), 1, block.size(), pipe.get()))
@@ -53,8 +53,8 @@ std::string tc_text(const std::string& options) {
 json tc(const std::string& options) { return json::parse(tc_text("-j " + options)).at(0); }
 
 void expect_near(const json& found, double wanted, double tolerance, const std::string& what) {
-  require(found.is_number() && std::fabs(found.get<double>() - wanted) <= tolerance,
-          what + ": wanted " + std::to_string(wanted) + ", tc says " + found.dump());
+  demand(found.is_number() && std::fabs(found.get<double>() - wanted) <= tolerance,
+         what + ": wanted " + std::to_string(wanted) + ", tc says " + found.dump());
 }
 
 // Runs `body` with an interface and a socket in a sandbox; RunErrors fail the test by exit code.
@@ -92,7 +92,7 @@ TEST(TrafficControl, TcDecodesTbfAsItWasAsked) {
                 netlink.set_qdisc(kInterface, {}, tbf_request(asked));
                 const json plain = tc("qdisc show"), raw = tc("-r qdisc show");
                 const json& options = plain.at("options");
-                require(plain.at("kind") == "tbf" && plain.at("root") == true, plain.dump());
+                demand(plain.at("kind") == "tbf" && plain.at("root") == true, plain.dump());
                 expect_near(options.at("rate"), static_cast<double>(asked.rate), 0, "rate");
                 // tc tells the bucket in whole microseconds of the rate; the kernel keeps overhead
                 // in it.
@@ -150,7 +150,7 @@ TEST(TrafficControl, TcDecodesNetemAsItWasAsked) {
         expect_near(bursts.at("1-k"), 0.001, 1e-6, "1-k");
         // Of all that was set before, nothing is left.
         for (const char* old : {"delay", "duplicate", "corrupt", "reorder", "rate", "loss-random"})
-          require(!options.contains(old), std::string(old) + " was kept: " + options.dump());
+          demand(!options.contains(old), std::string(old) + " was kept: " + options.dump());
       }),
       0);
 }
@@ -166,14 +166,14 @@ TEST(TrafficControl, TcDecodesHtbAsItWasAsked) {
                 const LinkSpec link = parse_link_spec(text).with_defaults();
                 install(netlink, kInterface, shaping_of(link).port);
                 const json root = tc("qdisc show");
-                require(root.at("kind") == "htb" && root.at("options").at("default") == "0x1",
-                        root.dump());
+                demand(root.at("kind") == "htb" && root.at("options").at("default") == "0x1",
+                       root.dump());
                 const std::string one = tc_text("-d -r class show");
                 const std::uint32_t ticks = transmit_ticks(link.down.burst, link.down.rate / 8);
                 for (const std::string& part :
                      {std::string(printed), std::string("quantum 15140"),
                       fmt::format("buffer [{:08x}] cbuffer [{:08x}]", ticks, ticks)})
-                  require(one.find(part) != std::string::npos, part + " in: " + one);
+                  demand(one.find(part) != std::string::npos, part + " in: " + one);
               }
             }),
             0);
@@ -194,18 +194,18 @@ TEST(TrafficControl, NetemTakesEverySetting) {
 // Changed in place, a netem keeps nothing of what it was before.
 TEST(TrafficControl, AChangedNetemKeepsNothing) {
   if (!probe_kernel().netem.available) GTEST_SKIP() << probe_kernel().netem.detail;
-  EXPECT_EQ(with_interface([](Netlink& netlink) {
-              const Shaping full =
-                  shaping_of(parse_link_spec(
-                                 "rate=40gbit,shaper=netem,overhead=24,delay=5s,jitter=1ms,"
-                                 "loss=ge:1%/10%,reorder=25%/50%,gap=5,duplicate=1%/10%,"
-                                 "corrupt=0.1%/20%"))
-                      .port;
-              const Shaping bare = shaping_of(parse_link_spec("delay=1ms")).port;
-              netlink.set_qdisc(kInterface, full[0].at, full[0].request);
-              netlink.set_qdisc(kInterface, bare[0].at, bare[0].request);
-            }),
-            0);
+  EXPECT_EQ(
+      with_interface([](Netlink& netlink) {
+        const Shaping full =
+            shaping_of(parse_link_spec("rate=40gbit,shaper=netem,overhead=24,delay=5s,jitter=1ms,"
+                                       "loss=ge:1%/10%,reorder=25%/50%,gap=5,duplicate=1%/10%,"
+                                       "corrupt=0.1%/20%"))
+                .port;
+        const Shaping bare = shaping_of(parse_link_spec("delay=1ms")).port;
+        netlink.set_qdisc(kInterface, full[0].at, full[0].request);
+        netlink.set_qdisc(kInterface, bare[0].at, bare[0].request);
+      }),
+      0);
 }
 
 TEST(TrafficControl, FrameLimitsAreTakenAndReadBack) {
@@ -227,14 +227,14 @@ TEST(TrafficControl, ErrorsNameTheInterfaceAndTheAttempt) {
                 return "";
               };
               const QdiscRequest tbf = tbf_request({.rate = 1000, .burst = 2000, .limit = 5000});
-              require(error_of([&] { netlink.set_qdisc("nowhere0", {}, tbf); }).find("nowhere0") !=
-                          std::string::npos,
-                      "interface");
+              demand(error_of([&] { netlink.set_qdisc("nowhere0", {}, tbf); }).find("nowhere0") !=
+                         std::string::npos,
+                     "interface");
               const std::string unknown = error_of([&] {
                 netlink.set_qdisc(kInterface, {}, {"nosuchqdisc", {}, tbf.mismatches});
               });
-              require(unknown.find("qdisc nosuchqdisc on a0: this kernel has no nosuchqdisc") == 0,
-                      unknown);
+              demand(unknown.find("qdisc nosuchqdisc on a0: this kernel has no nosuchqdisc") == 0,
+                     unknown);
               // A setting that comes back otherwise: asked with one comparison, set with another.
               const std::string differs = error_of([&] {
                 netlink.set_qdisc(
@@ -242,9 +242,9 @@ TEST(TrafficControl, ErrorsNameTheInterfaceAndTheAttempt) {
                     {"tbf", tbf.options,
                      tbf_request({.rate = 1001, .burst = 2000, .limit = 5000}).mismatches});
               });
-              require(differs.find("a0: the kernel did not take it: tbf rate in bytes/s "
-                                   "(TCA_TBF_RATE64): asked 1001, got 1000") != std::string::npos,
-                      differs);
+              demand(differs.find("a0: the kernel did not take it: tbf rate in bytes/s "
+                                  "(TCA_TBF_RATE64): asked 1001, got 1000") != std::string::npos,
+                     differs);
             }),
             0);
 }

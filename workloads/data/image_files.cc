@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint8_t kClasses = 10;
+constexpr std::uint8_t kLabels = 10;
 
 std::span<const std::uint8_t> as_u8(const MappedFile& file) {
   return {reinterpret_cast<const std::uint8_t*>(file.bytes().data()), file.bytes().size()};
@@ -64,7 +64,7 @@ void check_idx_size(std::size_t found, std::uint64_t expected, const std::string
 }
 
 void check_label(std::uint8_t label, const std::string& file, std::size_t index) {
-  if (label >= kClasses) {
+  if (label >= kLabels) {
     throw InputError(
         fmt::format("{}: label of image {}: found {}, expected 0 to 9", file, index, label));
   }

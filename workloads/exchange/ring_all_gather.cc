@@ -15,7 +15,9 @@ namespace {
 constexpr std::size_t kLengthBytes = sizeof(std::uint64_t);
 constexpr std::size_t kWindow = kSegmentsInFlight;
 
-std::size_t segments_of(std::size_t bytes) { return (bytes + kSegmentBytes - 1) / kSegmentBytes; }
+std::size_t segments_of_bytes(std::size_t bytes) {
+  return (bytes + kSegmentBytes - 1) / kSegmentBytes;
+}
 
 }  // namespace
 
@@ -71,7 +73,7 @@ const std::vector<std::span<const std::byte>>& RingAllGather::run(Transport& tra
           throw InputError("all-gather: rank " + std::to_string(in.rank) +
                            " announced a message of impossible length " + std::to_string(length));
         total[in.rank] = length + kLengthBytes;
-        certain += segments_of(total[in.rank]) - 1;
+        certain += segments_of_bytes(total[in.rank]) - 1;
       }
       if (in.offset + size > total[in.rank])
         throw InputError("all-gather: a segment runs past the end of its message");

@@ -58,7 +58,9 @@ class SegmentWalk {
   std::size_t offset_ = 0;
 };
 
-std::size_t segments_of(std::size_t elements) { return (elements + kSegment - 1) / kSegment; }
+std::size_t segments_of_elements(std::size_t elements) {
+  return (elements + kSegment - 1) / kSegment;
+}
 
 }  // namespace
 
@@ -89,7 +91,7 @@ void RingAllReduce::run(Transport& transport, std::span<const float> own, std::s
   // the next, so a segment may be sent as soon as it has arrived (and been added).
   SegmentWalk sends(chunks, rank, steps);
   SegmentWalk posts(chunks, left, steps), arrivals(chunks, left, steps);
-  std::size_t sendable = segments_of(chunks.size(rank));
+  std::size_t sendable = segments_of_elements(chunks.size(rank));
   std::size_t posted = 0, arrived = 0;
   constexpr std::size_t kWindow = kSegmentsInFlight;
   SendWindow window(transport, right, static_cast<int>(kWindow), kWindow);

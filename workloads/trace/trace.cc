@@ -16,16 +16,8 @@
 
 namespace thinpipe {
 
-namespace {
-
-using nlohmann::json;
-namespace fs = std::filesystem;
-
-constexpr double kUnbounded = std::numeric_limits<double>::max();
-constexpr std::size_t kMaxRanks = 65'536;
-
 /// What one rank left of one step.
-struct StepFile {
+struct RecordedFile {
   std::string name;  // relative to the folder
   std::string sha256;
   TraceStepTimes times;
@@ -34,10 +26,18 @@ struct StepFile {
   std::vector<std::span<const float>> squares;
 };
 
-struct Step {
+struct RecordedStep {
   std::uint64_t training_step = 0;
-  std::vector<StepFile> workers;
+  std::vector<RecordedFile> workers;
 };
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr double kUnbounded = std::numeric_limits<double>::max();
+constexpr std::size_t kMaxRanks = 65'536;
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -149,16 +149,17 @@ std::span<const float> find_floats(const std::map<std::string, SafetensorsEntry>
   return {reinterpret_cast<const float*>(bytes.data()), tensor.elements};
 }
 
-StepFile open_step_file(const JsonField& worker, const fs::path& folder,
-                        const std::vector<TraceTensor>& tensors, GradientType type, bool squares) {
+RecordedFile open_step_file(const JsonField& worker, const fs::path& folder,
+                            const std::vector<TraceTensor>& tensors, GradientType type,
+                            bool squares) {
   const std::string name = parse_file_name(worker.at("file"));
   const std::uint64_t bytes = worker.at("bytes").unsigned_integer();
-  StepFile file{name,
-                parse_sha256(worker.at("sha256")),
-                parse_times(worker, tensors.size()),
-                MappedFile(folder / name),
-                {},
-                {}};
+  RecordedFile file{name,
+                    parse_sha256(worker.at("sha256")),
+                    parse_times(worker, tensors.size()),
+                    MappedFile(folder / name),
+                    {},
+                    {}};
   const std::string shown = (folder / name).string();
   if (file.data.bytes().size() != bytes) {
     throw InputError(fmt::format("{}: the file has {} bytes, expected {} ({}: {}.bytes)", shown,
@@ -211,7 +212,7 @@ struct Trace::State {
   bool micro_batches = false;
   std::vector<TraceTensor> tensors;
   std::size_t elements = 0;
-  std::vector<Step> steps;
+  std::vector<RecordedStep> steps;
 };
 
 Trace::Trace(const fs::path& folder) : state_(std::make_unique<State>()) {
@@ -242,7 +243,7 @@ Trace::Trace(const fs::path& folder) : state_(std::make_unique<State>()) {
   const JsonField steps = root.at("steps");
   if (steps.size() == 0) steps.fail("expected at least one step");
   for (std::size_t s = 0; s < steps.size(); ++s) {
-    Step step;
+    RecordedStep step;
     step.training_step = steps.at(s).at("training_step").unsigned_integer();
     if (s > 0 && step.training_step <= state.steps.back().training_step) {
       steps.at(s)
@@ -301,8 +302,8 @@ std::string Trace::identity() const { return state_->identity; }
 const json& Trace::metadata() const { return state_->metadata; }
 
 void Trace::verify() const {
-  for (const Step& step : state_->steps) {
-    for (const StepFile& file : step.workers) {
+  for (const RecordedStep& step : state_->steps) {
+    for (const RecordedFile& file : step.workers) {
       const std::string found = sha256_hex(file.data.bytes());
       if (found == file.sha256) continue;
       throw InputError(

@@ -16,7 +16,7 @@ namespace {
 using testing::bits;
 using testing::for_each_target;
 
-constexpr KeyOrder kOrders[] = {KeyOrder::kMagnitude, KeyOrder::kLargest, KeyOrder::kSmallest};
+constexpr KeyOrder kAllOrders[] = {KeyOrder::kMagnitude, KeyOrder::kLargest, KeyOrder::kSmallest};
 
 void expect_plain(std::span<const float> x, KeyOrder order, std::int32_t limit) {
   std::vector<std::uint32_t> plain_positions;
@@ -44,7 +44,7 @@ TEST(Compact, SameAsAPlainLoop) {
   for_each_target([&] {
     for (const auto& [name, x] : inputs) {
       SCOPED_TRACE(name);
-      for (KeyOrder order : kOrders) {
+      for (KeyOrder order : kAllOrders) {
         expect_plain(x, order, kMinKey);
         expect_plain(x, order, kMaxKey);
         for (std::size_t i = 0; i < std::min<std::size_t>(x.size(), 3); ++i) {
@@ -91,7 +91,7 @@ TEST(Keys, RankAsDocumented) {
   rank({-kNan, -kInfinity, 3, -2, kTiny, -0.0F}, KeyOrder::kMagnitude);
   rank({kNan, kInfinity, 3, 2, kTiny, -0.0F, -kTiny, -2, -kInfinity, -kNan}, KeyOrder::kLargest);
   rank({-kNan, -kInfinity, -3, -2, -kTiny, 0, kTiny, 2, kInfinity, kNan}, KeyOrder::kSmallest);
-  for (KeyOrder order : kOrders) {
+  for (KeyOrder order : kAllOrders) {
     EXPECT_EQ(key_of(-0.0F, order), key_of(0.0F, order));
     for (std::uint32_t all_ones : {0x7fffffffU, 0xffffffffU}) {
       EXPECT_GT(key_of(std::bit_cast<float>(all_ones), order), kMinKey);

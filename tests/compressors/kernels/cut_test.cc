@@ -69,14 +69,14 @@ void expect_same(const Cut& cut, const Pairs& from) {
   EXPECT_TRUE(bits(own.values) == bits(expected.values));
 }
 
-std::vector<testing::NamedInput> inputs() {
+std::vector<testing::NamedInput> some_inputs() {
   auto all = testing::finite_inputs();
   for (auto& input : testing::non_finite_inputs()) all.push_back(std::move(input));
   return all;
 }
 
 TEST(Cut, SameAsAPlainLoop) {
-  const auto all = inputs();
+  const auto all = some_inputs();
   for_each_target([&] {
     for (const auto& [name, x] : all) {
       SCOPED_TRACE(name);

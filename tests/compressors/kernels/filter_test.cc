@@ -13,21 +13,21 @@ namespace {
 
 using testing::for_each_target;
 
-constexpr KeyOrder kOrders[] = {KeyOrder::kMagnitude, KeyOrder::kLargest, KeyOrder::kSmallest};
+constexpr KeyOrder kKeyOrders[] = {KeyOrder::kMagnitude, KeyOrder::kLargest, KeyOrder::kSmallest};
 constexpr std::size_t kSlack = 64;  // one of the widest vectors
 
-std::vector<testing::NamedInput> inputs() {
+std::vector<testing::NamedInput> all_inputs() {
   auto all = testing::finite_inputs();
   for (auto& input : testing::non_finite_inputs()) all.push_back(std::move(input));
   return all;
 }
 
 TEST(Filter, KeysAgreeWithAPlainLoop) {
-  const auto all = inputs();
+  const auto all = all_inputs();
   for_each_target([&] {
     for (const auto& [name, x] : all) {
       SCOPED_TRACE(name);
-      for (KeyOrder order : kOrders) {
+      for (KeyOrder order : kKeyOrders) {
         std::vector<std::int32_t> plain;
         for (float value : x) plain.push_back(key_of(value, order));
         std::vector<std::int32_t> keys(x.size());

@@ -10,7 +10,7 @@ namespace thinpipe {
 namespace {
 
 constexpr std::uint64_t kSettled = 120;
-constexpr std::uint64_t kSteps = 720;
+constexpr std::uint64_t kCapturedSteps = 720;
 
 /// Mean k-hat / k over the 600 compressions after 120 for the adaptation, of both ranks' last
 /// layer's weights.
@@ -21,7 +21,7 @@ double share_after_adaptation(const std::string& spec) {
   double sum = 0;
   for (std::size_t rank = 0; rank < trace.ranks(); ++rank) {
     const auto compressor = testing::make(spec, trace.tensors()[tensor].elements);
-    for (std::uint64_t step = 0; step < kSteps; ++step) {
+    for (std::uint64_t step = 0; step < kCapturedSteps; ++step) {
       const auto gradient = trace.gradient(rank, step % trace.steps(), tensor);
       const auto report = testing::encode(*compressor, gradient, step).report;
       if (step < kSettled) continue;
@@ -29,7 +29,7 @@ double share_after_adaptation(const std::string& spec) {
              static_cast<double>(report.target_elements);
     }
   }
-  return sum / static_cast<double>(trace.ranks() * (kSteps - kSettled));
+  return sum / static_cast<double>(trace.ranks() * (kCapturedSteps - kSettled));
 }
 
 // Without a memory: the recorded steps come again and again.

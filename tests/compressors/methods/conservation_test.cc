@@ -11,8 +11,8 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kElements = 3000;  // 50 x 60
-constexpr std::uint64_t kSteps = 100;
+constexpr std::size_t kConserved = 3000;  // 50 x 60
+constexpr std::uint64_t kConservedSteps = 100;
 
 bool has_parameter(const MethodInfo& method, const std::string& name) {
   for (const ParameterInfo& parameter : method.parameters) {
@@ -49,8 +49,8 @@ TEST(Conservation, OfEveryMethodThatCanHaveAResidual) {
   std::set<std::string> names;
   for (const Spec& spec : specs_with_residual()) {
     SCOPED_TRACE(spec.to_string());
-    const auto compressor = testing::make(spec.to_string(), kElements);
-    const testing::Accounts accounts(*compressor, kSteps, 100);
+    const auto compressor = testing::make(spec.to_string(), kConserved);
+    const testing::Accounts accounts(*compressor, kConservedSteps, 100);
     accounts.expect_balance(compressor->residual());
     names.insert(spec.name);
   }

@@ -15,8 +15,8 @@ using testing::decode;
 using testing::encode;
 using testing::make;
 
-constexpr std::size_t kElements = 3001;
-constexpr std::uint64_t kSteps = 100;
+constexpr std::size_t kInvariant = 3001;
+constexpr std::uint64_t kInvariantSteps = 100;
 
 /// The floats of a state, `from` bytes after its envelope (docs/wire-format.md).
 std::vector<float> floats_of_state(const Compressor& compressor, std::size_t from) {
@@ -32,7 +32,9 @@ std::vector<float> floats_of_state(const Compressor& compressor, std::size_t fro
   return values;
 }
 
-std::vector<float> gradient_of(std::uint64_t step) { return testing::heavy(kElements, 100 + step); }
+std::vector<float> gradient_of(std::uint64_t step) {
+  return testing::heavy(kInvariant, 100 + step);
+}
 
 TEST(Invariant, InputsAreDecodedOrStillInTheResidual) {
   for (const char* spec : {"topk:ratio=0.01",
@@ -84,8 +86,8 @@ TEST(Invariant, InputsAreDecodedOrStillInTheResidual) {
                            "sdp4bit:memory=residual",
                            "mxfp4:memory=residual,rounding=stochastic"}) {
     SCOPED_TRACE(spec);
-    const auto compressor = make(spec, kElements);
-    const testing::Accounts accounts(*compressor, kSteps, 100);
+    const auto compressor = make(spec, kInvariant);
+    const testing::Accounts accounts(*compressor, kInvariantSteps, 100);
     accounts.expect_balance(floats_of_state(*compressor, 1));
   }
 }
@@ -118,15 +120,15 @@ TEST(Invariant, MomentumWithoutMaskingLosesNothing) {
   for (bool nesterov : {false, true}) {
     const auto compressor =
         make(std::string("dgc:ratio=0.01,masking=false,nesterov=") + (nesterov ? "true" : "false"),
-             kElements);
-    std::vector<double> velocity(kElements, 0.0);
-    std::vector<double> inputs(kElements, 0.0);
-    std::vector<double> decoded(kElements, 0.0);
-    std::vector<double> scale(kElements, 0.0);
-    for (std::uint64_t step = 0; step < kSteps; ++step) {
+             kInvariant);
+    std::vector<double> velocity(kInvariant, 0.0);
+    std::vector<double> inputs(kInvariant, 0.0);
+    std::vector<double> decoded(kInvariant, 0.0);
+    std::vector<double> scale(kInvariant, 0.0);
+    for (std::uint64_t step = 0; step < kInvariantSteps; ++step) {
       const auto gradient = gradient_of(step);
       const auto values = decode(*compressor, encode(*compressor, gradient, step).payload);
-      for (std::size_t i = 0; i < kElements; ++i) {
+      for (std::size_t i = 0; i < kInvariant; ++i) {
         const auto g = static_cast<double>(gradient[i]);
         velocity[i] = nesterov ? 0.9F * (velocity[i] + g) : 0.9F * velocity[i] + g;
         inputs[i] += nesterov ? velocity[i] + g : velocity[i];
@@ -134,10 +136,10 @@ TEST(Invariant, MomentumWithoutMaskingLosesNothing) {
         scale[i] += 10 * std::fabs(g) + std::fabs(static_cast<double>(values[i]));
       }
     }
-    const auto left = floats_of_state(*compressor, kElements * sizeof(float));
-    for (std::size_t i = 0; i < kElements; ++i) {
+    const auto left = floats_of_state(*compressor, kInvariant * sizeof(float));
+    for (std::size_t i = 0; i < kInvariant; ++i) {
       ASSERT_NEAR(inputs[i], decoded[i] + static_cast<double>(left[i]),
-                  8 * static_cast<double>(kSteps) * 0x1p-24 * scale[i]);
+                  8 * static_cast<double>(kInvariantSteps) * 0x1p-24 * scale[i]);
     }
   }
 }
@@ -146,15 +148,15 @@ TEST(Invariant, DgcIsTheAlgorithmOfThePaper) {
   // u = m u + g; v = v + u; what is sent is v there, exactly; then u and v are 0 there.
   for (bool masking : {false, true}) {
     const auto compressor =
-        make(std::string("dgc:ratio=0.02,masking=") + (masking ? "true" : "false"), kElements);
-    std::vector<float> u(kElements, 0.0F);
-    std::vector<float> v(kElements, 0.0F);
-    for (std::uint64_t step = 0; step < kSteps; ++step) {
+        make(std::string("dgc:ratio=0.02,masking=") + (masking ? "true" : "false"), kInvariant);
+    std::vector<float> u(kInvariant, 0.0F);
+    std::vector<float> v(kInvariant, 0.0F);
+    for (std::uint64_t step = 0; step < kInvariantSteps; ++step) {
       const auto gradient = gradient_of(step);
       const auto encoded = encode(*compressor, gradient, step);
       const auto values = decode(*compressor, encoded.payload);
       std::size_t sent = 0;
-      for (std::size_t i = 0; i < kElements; ++i) {
+      for (std::size_t i = 0; i < kInvariant; ++i) {
         const float kept = 0.9F * u[i];
         u[i] = kept + gradient[i];
         v[i] = v[i] + u[i];

@@ -16,14 +16,14 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::uint64_t kSteps = 12;  // error feedback at work; the longest period is 10
+constexpr std::uint64_t kQualitySteps = 12;  // error feedback at work; the longest period is 10
 
-/// One tensor of one rank over kSteps steps.
+/// One tensor of one rank over kQualitySteps steps.
 struct Series {
   TensorInfo tensor;
   int rank = 0;
-  std::array<std::vector<float>, kSteps> gradients;
-  std::array<std::vector<float>, kSteps> squares;
+  std::array<std::vector<float>, kQualitySteps> gradients;
+  std::array<std::vector<float>, kQualitySteps> squares;
 };
 
 struct Input {
@@ -38,7 +38,7 @@ Input captured() {
     for (std::size_t i = 0; i < trace.tensors().size(); ++i) {
       const TraceTensor& tensor = trace.tensors()[i];
       Series series{{tensor.name, tensor.shape, tensor.elements}, static_cast<int>(rank), {}, {}};
-      for (std::size_t step = 0; step < kSteps; ++step) {
+      for (std::size_t step = 0; step < kQualitySteps; ++step) {
         const auto g = trace.gradient(rank, step % trace.steps(), i);
         const auto q = trace.squares(rank, step % trace.steps(), i);
         series.gradients[step].assign(g.begin(), g.end());
@@ -53,7 +53,7 @@ Input captured() {
 Input drawn(const std::string& distribution) {
   constexpr std::size_t kElements = 10000;
   Series series{{"layer.weight", testing::matrix_shape(kElements), kElements}, 0, {}, {}};
-  for (std::uint64_t step = 0; step < kSteps; ++step) {
+  for (std::uint64_t step = 0; step < kQualitySteps; ++step) {
     series.gradients[step] = testing::drawn(distribution, kElements, step);
     series.squares[step] = testing::squares_of(series.gradients[step]);
   }
@@ -70,7 +70,7 @@ std::string row(const std::string& spec, const Input& input) {
   for (const Series& series : input.series) {
     const auto compressor = make_compressor(parse_spec(spec), series.tensor, {.rank = series.rank});
     std::vector<std::byte> room(compressor->max_encoded_size());
-    for (std::uint64_t step = 0; step < kSteps; ++step) {
+    for (std::uint64_t step = 0; step < kQualitySteps; ++step) {
       const GradientInput gradient{
           .values = series.gradients[step], .squares = series.squares[step], .step = step};
       if ((step + 1) % compressor->period() != 0) {

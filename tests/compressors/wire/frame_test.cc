@@ -17,12 +17,12 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-Bytes bytes_of(std::string_view text) {
+Bytes bytes_in(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
 
-const Bytes kPayload = bytes_of("payload");
+const Bytes kPayload = bytes_in("payload");
 
 Frame sample(std::uint32_t index = 0, std::uint32_t count = 1) {
   return {.spec = "topk:ratio=0.01",
@@ -81,7 +81,7 @@ TEST(Frame, TheBytesAreThoseOfTheDocument) {
   const Bytes payload(4, std::byte{0});
   frame.payload = payload;
   Bytes expected =
-      bytes_of(std::string("TPPF"
+      bytes_in(std::string("TPPF"
                            "\x01\x00\x01\x00"
                            "\x00\x00\x00\x00\x01\x00\x00\x00"
                            "\x01\x00\x00\x00\x00\x00\x00\x00"

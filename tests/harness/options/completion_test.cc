@@ -16,7 +16,7 @@ using Type = OptionInfo::Type;
 
 Verb command() { return {.options = {{.name = "version"}}}; }
 
-std::vector<Verb> sample() {
+std::vector<Verb> sample_verbs() {
   return {{.name = "run",
            .options = {{.name = "mode",
                         .letter = 'm',
@@ -33,7 +33,7 @@ std::vector<Verb> sample() {
 
 // `words` as on the command line; the last one is being typed.
 std::string offered(const std::string& words, int typed) {
-  const std::string script = bash_completion(command(), sample()) + "\nCOMP_WORDS=(" + words +
+  const std::string script = bash_completion(command(), sample_verbs()) + "\nCOMP_WORDS=(" + words +
                              ")\nCOMP_CWORD=" + std::to_string(typed) +
                              "\n_thinpipe\necho \"${COMPREPLY[*]}\"\n";
   std::string quoted = "bash -u -c '";

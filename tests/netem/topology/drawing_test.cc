@@ -12,7 +12,7 @@
 namespace thinpipe {
 namespace {
 
-Topology plan(const std::string& text, int hosts, const char* link = "rate=100mbit") {
+Topology drawn(const std::string& text, int hosts, const char* link = "rate=100mbit") {
   return parse_topology(text).plan(hosts, parse_link_spec(link));
 }
 
@@ -22,7 +22,7 @@ std::size_t columns(const std::string& line) {
 }
 
 TEST(TextDrawing, ShowsATreeFromItsSpine) {
-  EXPECT_EQ(draw_as_text(plan("racks:host3=(rate=0.1x)", 4)), R"(racks:host3=(rate=0.1x)
+  EXPECT_EQ(draw_as_text(drawn("racks:host3=(rate=0.1x)", 4)), R"(racks:host3=(rate=0.1x)
 4 hosts, 3 switches, 6 links
 
   spine
@@ -46,7 +46,7 @@ All hosts at once, links shared fairly: the slowest flow gets at most
 }
 
 TEST(TextDrawing, ListsTheLinksOfAMesh) {
-  const std::string text = draw_as_text(plan("wan:sites=3,site0-site2=(rate=1mbit)", 3));
+  const std::string text = draw_as_text(drawn("wan:sites=3,site0-site2=(rate=1mbit)", 3));
   EXPECT_NE(text.find("  site1\n  └── host1  unthrottled\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  site0 ═══ site2  1mbit\n"), std::string::npos) << text;
 }
@@ -56,10 +56,10 @@ TEST(TextDrawing, FitsIn80Columns) {
                      std::string(32, 'b') + " hosts=1; link " + std::string(32, 'a') + " " +
                      std::string(32, 'b') +
                      " rate=123456789,burst=100kb,queue=1000kb; host3 rate=1mbit";
-  for (const Topology& net : {plan(file, 41), plan("racks:racks=4", 64), plan("star", 250),
-                              plan("star:host0=(rate=1mbit),host1=(rate=2mbit),host2=(rate=3mbit),"
-                                   "host3=(rate=4mbit),host4=(rate=5mbit)",
-                                   5)}) {
+  for (const Topology& net : {drawn(file, 41), drawn("racks:racks=4", 64), drawn("star", 250),
+                              drawn("star:host0=(rate=1mbit),host1=(rate=2mbit),host2=(rate=3mbit),"
+                                    "host3=(rate=4mbit),host4=(rate=5mbit)",
+                                    5)}) {
     std::istringstream lines(draw_as_text(net));
     for (std::string line; std::getline(lines, line);) {
       EXPECT_LE(columns(line), 80U) << line;
@@ -69,14 +69,14 @@ TEST(TextDrawing, FitsIn80Columns) {
 }
 
 TEST(TextDrawing, JoinsNeighboursThatAreAlike) {
-  const std::string text = draw_as_text(plan("ps:host19=(rate=1mbit)", 20));
+  const std::string text = draw_as_text(drawn("ps:host19=(rate=1mbit)", 20));
   EXPECT_NE(text.find("├── host0 (server)  100mbit\n"), std::string::npos) << text;
   EXPECT_NE(text.find("├── host1 … host18  18 × 100mbit\n"), std::string::npos) << text;
   EXPECT_NE(text.find("└── host19          1mbit\n"), std::string::npos) << text;
 }
 
 TEST(SvgDrawing, HasEveryHostSwitchAndLinkOnce) {
-  const Topology net = plan("wan:sites=4,host3=(rate=10mbit)", 8);
+  const Topology net = drawn("wan:sites=4,host3=(rate=10mbit)", 8);
   const std::string svg = draw_as_svg(net);
   const auto count = [&](const std::string& what) {
     std::size_t found = 0;
@@ -91,8 +91,8 @@ TEST(SvgDrawing, HasEveryHostSwitchAndLinkOnce) {
 }
 
 TEST(SvgDrawing, NothingStandsOnAnother) {
-  for (const Topology& net :
-       {plan("star", 30), plan("racks:racks=5", 23), plan("wan:sites=7", 9), plan("racks", 2)}) {
+  for (const Topology& net : {drawn("star", 30), drawn("racks:racks=5", 23),
+                              drawn("wan:sites=7", 9), drawn("racks", 2)}) {
     const Layout layout = lay_out(net);
     std::vector<Spot> spots = layout.hosts;
     spots.insert(spots.end(), layout.switches.begin(), layout.switches.end());

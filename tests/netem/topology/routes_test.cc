@@ -9,7 +9,7 @@
 namespace thinpipe {
 namespace {
 
-Topology plan(const char* text, int hosts) {
+Topology route_plan(const char* text, int hosts) {
   return parse_topology(text).plan(hosts, parse_link_spec("rate=100mbit"));
 }
 
@@ -20,21 +20,21 @@ std::vector<Hop> reversed(std::vector<Hop> path) {
 }
 
 TEST(Routes, CrossTheSpineOnlyBetweenRacks) {
-  const Topology racks = plan("racks", 4);  // hosts 0 1 | 2 3; links 4, 5 are the uplinks
+  const Topology racks = route_plan("racks", 4);  // hosts 0 1 | 2 3; links 4, 5 are the uplinks
   const Routes routes(racks);
   EXPECT_EQ(routes.path(0, 1), (std::vector<Hop>{{0, true}, {1, false}}));
   EXPECT_EQ(routes.path(0, 3), (std::vector<Hop>{{0, true}, {4, true}, {5, false}, {3, false}}));
 }
 
 TEST(Routes, TakeTheDirectLinkBetweenSites) {
-  const Topology wan = plan("wan:sites=3", 3);  // links 3: 0-1, 4: 0-2, 5: 1-2
+  const Topology wan = route_plan("wan:sites=3", 3);  // links 3: 0-1, 4: 0-2, 5: 1-2
   const Routes routes(wan);
   EXPECT_EQ(routes.path(2, 1), (std::vector<Hop>{{2, true}, {5, false}, {1, false}}));
 }
 
 TEST(Routes, OfEqualWaysAllSwitchesTakeTheSameBothWays) {
   // A ring of six: opposite switches have two ways of three trunks each.
-  const Topology ring = plan(
+  const Topology ring = route_plan(
       "switch a hosts=1; switch b hosts=1; switch c hosts=1; switch d hosts=1; switch e hosts=1; "
       "switch f hosts=1; link a b; link b c; link c d; link d e; link e f; link f a",
       6);
