@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double seconds(std::chrono::nanoseconds time) {
+double in_seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
@@ -57,9 +57,9 @@ Json direction_json(const Direction& direction) {
     json["overhead"] = direction.overhead;
   }
   const Impairment& way = direction.way;
-  json["delay"] = seconds(way.delay);
+  json["delay"] = in_seconds(way.delay);
   if (way.jitter.count() > 0) {
-    json["jitter"] = seconds(way.jitter);
+    json["jitter"] = in_seconds(way.jitter);
     json["distribution"] = name_of(way.distribution);
     if (way.distribution == DelayDistribution::kTable) json["table"] = way.table;
   }

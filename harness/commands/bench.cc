@@ -82,7 +82,7 @@ int bench(const Arguments& arguments) {
   throw RunError(message);
 }
 
-OptionInfo compressors_option() {
+OptionInfo benched_option() {
   OptionInfo option = compressor_option(true);
   option.required = false;
   option.help =
@@ -92,7 +92,7 @@ OptionInfo compressors_option() {
 }
 
 std::vector<OptionInfo> bench_options() {
-  return {compressors_option(),
+  return {benched_option(),
           plugin_option(),
           {.name = "size",
            .value_name = "N",

@@ -88,7 +88,7 @@ std::string to_json(const CompressOutcome& outcome, const Arguments& arguments) 
          "\n";
 }
 
-std::string row(const std::string& name, const Sums& sums) {
+std::string encoded_row(const std::string& name, const Sums& sums) {
   const auto elements = static_cast<double>(sums.elements);
   const auto encoded = static_cast<double>(sums.encoded);
   return fmt::format("{:<20}{:>11}{:>9}{:>8}{:>9}{:>7}{:>8}{:>8}\n", shortened(name, kEncodedName),
@@ -106,9 +106,9 @@ std::string to_text(const CompressOutcome& outcome, const Arguments& arguments) 
       fmt::format("{:<20}{:>11}{:>9}{:>8}{:>9}{}{:>8}{:>8}\n", "tensor", "elements", "encoded",
                   "ratio", "bits/el", right("k\xcc\x82/k", 7), "error", "time");
   for (const CompressedTensor& tensor : outcome.tensors) {
-    text += row(printable(tensor.info.name), sums_of(tensor));
+    text += encoded_row(printable(tensor.info.name), sums_of(tensor));
   }
-  text += row(fmt::format("all {}", outcome.tensors.size()), sums_of(outcome));
+  text += encoded_row(fmt::format("all {}", outcome.tensors.size()), sums_of(outcome));
   return text + fmt::format("step {}: {} in {} with all frames\n", outcome.step,
                             format_bytes(static_cast<double>(outcome.file_bytes)),
                             arguments.text("out"));

@@ -59,7 +59,7 @@ std::string to_json(const DecompressOutcome& outcome, const Arguments& arguments
          "\n";
 }
 
-std::string row(const std::string& name, const DecompressedTensor& tensor) {
+std::string decoded_row(const std::string& name, const DecompressedTensor& tensor) {
   const auto elements = static_cast<double>(tensor.info.elements);
   const auto encoded = static_cast<double>(tensor.encoded_bytes);
   return fmt::format("{:<30}{:>11}{:>10}{:>9}{:>11}{:>9}\n", shortened(name, kDecodedName),
@@ -72,9 +72,9 @@ std::string to_text(const DecompressOutcome& outcome) {
   std::string text = fmt::format("{:<30}{:>11}{:>10}{:>9}{:>11}{:>9}\n", "tensor", "elements",
                                  "encoded", "ratio", "not zero", "time");
   for (const DecompressedTensor& tensor : outcome.tensors) {
-    text += row(printable(tensor.info.name), tensor);
+    text += decoded_row(printable(tensor.info.name), tensor);
   }
-  return text + row(fmt::format("all {}", outcome.tensors.size()), total_of(outcome));
+  return text + decoded_row(fmt::format("all {}", outcome.tensors.size()), total_of(outcome));
 }
 
 int decompress(const Arguments& arguments) {

@@ -25,7 +25,7 @@ using Type = OptionInfo::Type;
 
 constexpr std::size_t kSpecColumns = 22;
 
-Json to_json(const std::optional<Distribution>& values) {
+Json distribution_json(const std::optional<Distribution>& values) {
   if (!values) return nullptr;
   return {{"samples", values->samples}, {"mean", values->mean}, {"p5", values->p5},
           {"p50", values->p50},         {"p95", values->p95},   {"max", values->max}};
@@ -37,7 +37,7 @@ Json to_json(const QualitySummary& summary) {
           {"bits_per_element", summary.bits_per_element},
           {"compression_ratio",
            summary.encoded_bytes == 0 ? Json(nullptr) : Json(summary.compression_ratio)},
-          {"k_hat_over_k", to_json(summary.estimation)},
+          {"k_hat_over_k", distribution_json(summary.estimation)},
           {"relative_error",
            {{"mean", number_or_null(summary.error_mean)},
             {"last", number_or_null(summary.error_last)}}},
@@ -83,7 +83,7 @@ std::string header() {
                     "cosine", "drift", "top-k", "passes", "ns/el");
 }
 
-std::string row(const CompressorQuality& quality) {
+std::string quality_row(const CompressorQuality& quality) {
   const QualitySummary& total = quality.total;
   const auto& k = total.estimation;
   const auto of_k = [&](double Distribution::*member) {
@@ -144,7 +144,7 @@ int quality(const Arguments& arguments) {
           trace, spec, options,
           [&](std::size_t elements) { progress.advance(static_cast<double>(elements)); });
       json["compressors"].push_back(to_json(quality));
-      text += row(quality);
+      text += quality_row(quality);
     }
   }
   write_stdout(arguments.flag("json") ? json.dump(2) + "\n" : text);

@@ -25,7 +25,7 @@ namespace {
 using Type = OptionInfo::Type;
 
 // Hands the file to the desktop and does not wait. A report that cannot be shown is still written.
-void show(const std::filesystem::path& file) {
+void open_page(const std::filesystem::path& file) {
   const auto opener = find_in_path("xdg-open");
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
@@ -68,7 +68,7 @@ int report(const Arguments& arguments) {
   }
   const std::filesystem::path written = write_report(folder, options);
   write_stdout(written.string() + "\n");
-  if (arguments.text("open") == "yes") show(written);
+  if (arguments.text("open") == "yes") open_page(written);
   return kExitGood;
 }
 

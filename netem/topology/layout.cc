@@ -17,13 +17,13 @@ constexpr double kWidestStep = 0.5;  // rad between hosts of a switch that is on
 constexpr double kCircle = 2 * std::numbers::pi;
 constexpr double kTop = -std::numbers::pi / 2;
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
+std::size_t place(int index) { return static_cast<std::size_t>(index); }
 
 Spot on_circle(double radius, double angle) {
   return {radius * std::cos(angle), radius * std::sin(angle)};
 }
 
-Layout lay_out_star(const Topology& topology) {
+Layout place_star(const Topology& topology) {
   Layout layout;
   layout.switches.resize(1);
   const double hosts = static_cast<double>(topology.hosts.size());
@@ -44,7 +44,7 @@ void place_on_circle(const Topology& topology, const std::vector<int>& with_host
   for (const int index : with_hosts) {
     const int count = topology.hosts_at(index);
     const double middle = angle + (count + 1) * slot / 2;
-    layout.switches[at(index)] = on_circle(radius * kInner, middle);
+    layout.switches[place(index)] = on_circle(radius * kInner, middle);
     double placed = 0;
     for (std::size_t i = 0; i < topology.hosts.size(); ++i)
       if (topology.hosts[i].at == index)
@@ -58,7 +58,7 @@ Spot amid_neighbours(const Topology& topology, int index, const Layout& layout) 
   double neighbours = 0;
   for (const Trunk& trunk : topology.trunks) {
     if (trunk.a != index && trunk.b != index) continue;
-    const Spot& other = layout.switches[at(trunk.a == index ? trunk.b : trunk.a)];
+    const Spot& other = layout.switches[place(trunk.a == index ? trunk.b : trunk.a)];
     sum = {sum.x + other.x, sum.y + other.y};
     ++neighbours;
   }
@@ -75,7 +75,7 @@ void part_overlapping(std::vector<Spot>& spots) {
 }  // namespace
 
 Layout lay_out(const Topology& topology) {
-  if (topology.switches.size() == 1) return lay_out_star(topology);
+  if (topology.switches.size() == 1) return place_star(topology);
   Layout layout;
   layout.hosts.resize(topology.hosts.size());
   layout.switches.resize(topology.switches.size());
@@ -86,7 +86,7 @@ Layout lay_out(const Topology& topology) {
   constexpr int kRounds = 30;  // where neighbours have no hosts either, it settles by and by
   for (int round = 0; round < kRounds; ++round)
     for (const int index : without)
-      layout.switches[at(index)] = amid_neighbours(topology, index, layout);
+      layout.switches[place(index)] = amid_neighbours(topology, index, layout);
   part_overlapping(layout.switches);
   return layout;
 }

@@ -17,7 +17,7 @@ namespace thinpipe {
 namespace {
 
 // Expectations inside a sandbox are in another process: they are thrown, and the exit code tells.
-void require(bool condition, const std::string& what) {
+void ensure(bool condition, const std::string& what) {
   if (!condition) throw RunError(what);
 }
 
@@ -41,7 +41,7 @@ void require_goodput(const Network& network, const std::vector<Flow>& flows,
             fmt::format("{}: host{} to host{}: {:.0f} bit/s, not {:.0f}; ", network.topology().text,
                         flows[i].from, flows[i].to, found[i].goodput, goodput);
   }
-  require(wrong.empty(), wrong);
+  ensure(wrong.empty(), wrong);
 }
 
 int in_network(const char* topology, int hosts, const char* link, void (*check)(Network&)) {
@@ -136,14 +136,14 @@ TEST(TopologyNetwork, SwitchesGiveOutWhatTheyTakeIn) {
                            in[std::size_t(topology.trunk_of(i).a)] += double(link.down.bytes);
                          }
                          for (std::size_t i = 0; i < 3; ++i)
-                           require(in[i] > 1e5 && in[i] == out[i],
-                                   fmt::format("site{}: {} in, {} out", i, in[i], out[i]));
+                           ensure(in[i] > 1e5 && in[i] == out[i],
+                                  fmt::format("site{}: {} in, {} out", i, in[i], out[i]));
                          // Flow 0 alone is on site0-site1, so that trunk carried its payload in
                          // full frames, and on the way back its acknowledgements.
                          const double payload = flows[0].payload * kFrameBytes / kPayloadBytes;
                          const double carried = double(network.counters(6).up.bytes);
-                         require(carried > payload && carried < payload * 1.01,
-                                 fmt::format("{} bytes for {}", carried, payload));
+                         ensure(carried > payload && carried < payload * 1.01,
+                                fmt::format("{} bytes for {}", carried, payload));
                        }),
             0);
 }
@@ -158,13 +158,13 @@ TEST(TopologyNetwork, CountersStartAnewAndAreOfTheirDirection) {
                            const LinkCounters found = network.counters(link);
                            const auto there = up ? found.up.bytes : found.down.bytes;
                            const auto back = up ? found.down.bytes : found.up.bytes;
-                           require(there > 20 * back && back > 0, "data one way, ACKs the other");
+                           ensure(there > 20 * back && back > 0, "data one way, ACKs the other");
                          }
                          network.set_links(parse_link_spec("rate=20mbit"));
                          for (int i = 0; i < network.topology().links(); ++i)
-                           require(network.counters(i).up.bytes == 0 &&
-                                       network.counters(i).down.bytes == 0,
-                                   "counters start again");
+                           ensure(network.counters(i).up.bytes == 0 &&
+                                      network.counters(i).down.bytes == 0,
+                                  "counters start again");
                        }),
             0);
 }
@@ -175,9 +175,9 @@ TEST(TopologyNetwork, NothingButOurTrafficCrossesALink) {
                        [](Network& network) {
                          measure_round_trip(network, {0, 1}, 3);
                          for (int i = 0; i < network.topology().links(); ++i) {
-                           require(network.counters(i).up.packets == 3, "3 frames up");
-                           require(network.counters(i).down.bytes == 3 * (14 + 20 + 8 + 64),
-                                   "3 frames down");
+                           ensure(network.counters(i).up.packets == 3, "3 frames up");
+                           ensure(network.counters(i).down.bytes == 3 * (14 + 20 + 8 + 64),
+                                  "3 frames down");
                          }
                        }),
             0);

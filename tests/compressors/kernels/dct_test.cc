@@ -15,7 +15,7 @@ namespace thinpipe {
 namespace {
 
 /// The textbook's sum.
-std::vector<double> plain(const std::vector<double>& x) {
+std::vector<double> plain_dct(const std::vector<double>& x) {
   const auto n = static_cast<double>(x.size());
   std::vector<double> result;
   for (std::size_t k = 0; k < x.size(); ++k) {
@@ -50,7 +50,7 @@ TEST(Dct, IsTheFormulaOfEveryLine) {
             for (std::size_t i = 0; i < n; ++i) {
               line.push_back(static_cast<double>(input[l * lines.line_step + i * lines.step]));
             }
-            const auto expected = plain(line);
+            const auto expected = plain_dct(line);
             for (std::size_t k = 0; k < n; ++k) {
               const auto found = static_cast<double>(x[l * lines.line_step + k * lines.step]);
               ASSERT_NEAR(found, expected[k], 2e-6);

@@ -20,7 +20,7 @@ using testing::encode;
 
 using Matrix = std::vector<std::vector<double>>;
 
-std::unique_ptr<Compressor> make(const std::string& spec, std::vector<std::int64_t> shape) {
+std::unique_ptr<Compressor> made_demo(const std::string& spec, std::vector<std::int64_t> shape) {
   std::size_t elements = 1;
   for (std::int64_t side : shape) elements *= static_cast<std::size_t>(side);
   return make_compressor(parse_spec(spec),
@@ -58,8 +58,8 @@ Matrix transformed(const Matrix& x, bool back) {
 }
 
 /// DeMo's algorithm 1 for one chunk after another, in doubles.
-std::vector<double> plain(const std::vector<float>& c, std::size_t rows, std::size_t columns,
-                          std::size_t chunk, std::size_t k) {
+std::vector<double> plain_demo(const std::vector<float>& c, std::size_t rows, std::size_t columns,
+                               std::size_t chunk, std::size_t k) {
   const std::size_t h = std::min(chunk, std::bit_ceil(rows));
   const std::size_t w = std::min(chunk, std::bit_ceil(columns));
   std::vector<double> decoded(c.size());
@@ -101,12 +101,12 @@ TEST(Demo, DecodesToTheGreatestCoefficientsOfEveryChunk) {
        {Case{{1000}, 1, 1000, 64, 32}, Case{{1}, 1, 1, 64, 32}, Case{{5}, 1, 5, 64, 2},
         Case{{130, 70}, 130, 70, 64, 32}, Case{{3, 5, 7}, 3, 35, 16, 4},
         Case{{17, 1}, 17, 1, 16, 3}, Case{{64, 64}, 64, 64, 64, 4096}}) {
-    const auto compressor = make(
+    const auto compressor = made_demo(
         "demo:memory=none,chunk=" + std::to_string(chunk) + ",topk=" + std::to_string(k), shape);
     const auto c = testing::bell(rows * columns, 3);
     const auto encoded = encode(*compressor, c);
     const auto decoded = decode(*compressor, encoded.payload);
-    const auto expected = plain(c, rows, columns, chunk, k);
+    const auto expected = plain_demo(c, rows, columns, chunk, k);
     for (std::size_t i = 0; i < c.size(); ++i) {
       ASSERT_NEAR(static_cast<double>(decoded[i]), expected[i], 3e-5) << rows << ' ' << i;
     }
@@ -115,11 +115,11 @@ TEST(Demo, DecodesToTheGreatestCoefficientsOfEveryChunk) {
 
 TEST(Demo, SizesByHand) {
   // Four chunks of 64 x 64, 32 coefficients each: count of two bytes, floats, 12 bits each.
-  const auto matrix = make("demo", {128, 128});
+  const auto matrix = made_demo("demo", {128, 128});
   EXPECT_EQ(encode(*matrix, testing::bell(128UL * 128, 1)).payload.size(),
             2 + 128U * 4 + 128 * 12 / 8);
   // Two chunks of 64: 6 bits each.
-  const auto vector = make("demo:topk=8", {128});
+  const auto vector = made_demo("demo:topk=8", {128});
   EXPECT_EQ(encode(*vector, testing::bell(128, 1)).payload.size(), 1 + 16U * 4 + 16 * 6 / 8);
 }
 
@@ -129,7 +129,7 @@ TEST(Demo, InputsAreDecodedOrStillInTheMemory) {
   constexpr std::size_t kColumns = 50;
   for (const char* spec : {"demo:decay=1", "demo:decay=1,values=sign", "demo:decay=1,chunk=16"}) {
     SCOPED_TRACE(spec);
-    const auto compressor = make(spec, {kRows, kColumns});
+    const auto compressor = made_demo(spec, {kRows, kColumns});
     const testing::Accounts accounts(*compressor, 100);
     accounts.expect_balance(testing::floats_of_state(*compressor, kRows * kColumns));
   }
@@ -138,7 +138,7 @@ TEST(Demo, InputsAreDecodedOrStillInTheMemory) {
 TEST(Demo, OneCosineIsOneCoefficient) {
   std::vector<float> gradient(64);
   for (std::size_t i = 0; i < 64; ++i) gradient[i] = static_cast<float>(basis(5, i, 64));
-  const auto compressor = make("demo:topk=1", {64});
+  const auto compressor = made_demo("demo:topk=1", {64});
   const auto decoded = decode(*compressor, encode(*compressor, gradient).payload);
   for (std::size_t i = 0; i < 64; ++i) ASSERT_NEAR(decoded[i], gradient[i], 1e-6);
 }

@@ -15,7 +15,7 @@ namespace {
 using testing::decode;
 using testing::encode;
 
-std::unique_ptr<Compressor> make(const std::string& spec, std::size_t n, int rank = 0) {
+std::unique_ptr<Compressor> made_thc(const std::string& spec, std::size_t n, int rank = 0) {
   return make_compressor(parse_spec(spec),
                          {.name = "w", .shape = {static_cast<std::int64_t>(n)}, .elements = n},
                          {.seed = 3, .rank = rank});
@@ -31,7 +31,7 @@ TEST(Thc, RangeIsThatOfTheRootMeanSquare) {
   // 2048 elements of +-3: root mean square 3, range 2.154 * 3, 16 levels and so 15 distances.
   std::vector<float> gradient(2048, 3.0F);
   for (std::size_t i = 0; i < gradient.size(); i += 3) gradient[i] = -3;
-  const auto payload = encode(*make("thc", 2048), gradient).payload;
+  const auto payload = encode(*made_thc("thc", 2048), gradient).payload;
   EXPECT_EQ(payload.size(), 4U + 1024);
   EXPECT_NEAR(step_of(payload), 2 * 2.154 * 3 / 15, 1e-6);
 }
@@ -42,7 +42,7 @@ TEST(Thc, UnbiasedWhereNothingIsClamped) {
   for (const char* spec :
        {"thc:block=64,memory=none,range=8", "thc:bits=8,block=64,memory=none,range=8"}) {
     const auto gradient = testing::heavy(100, 1);
-    const auto compressor = make(spec, gradient.size());
+    const auto compressor = made_thc(spec, gradient.size());
     std::vector<double> sum(gradient.size(), 0.0);
     std::vector<double> squares(gradient.size(), 0.0);
     for (std::uint64_t step = 0; step < kRounds; ++step) {
@@ -63,8 +63,8 @@ TEST(Thc, UnbiasedWhereNothingIsClamped) {
 TEST(Thc, CodesOfWorkersWithOneRangeCanBeSummed) {
   // Decoding is linear in the codes: the mean of what two workers' payloads decode to is what a
   // payload with the means of their codes would decode to, which needs the same distance in both.
-  const auto a = make("thc", 5000, 0);
-  const auto b = make("thc", 5000, 1);
+  const auto a = made_thc("thc", 5000, 0);
+  const auto b = made_thc("thc", 5000, 1);
   ASSERT_TRUE(a->shares_scale());
   const auto first = testing::bell(5000, 1);
   auto second = testing::bell(5000, 2);
@@ -96,7 +96,7 @@ TEST(Thc, CodesOfWorkersWithOneRangeCanBeSummed) {
 }
 
 TEST(Thc, RefusesADistanceThatIsNone) {
-  const auto compressor = make("thc", 100);
+  const auto compressor = made_thc("thc", 100);
   auto payload = encode(*compressor, testing::bell(100, 1)).payload;
   for (float bad : {-1.0F, -0.0F, std::nanf(""), std::numeric_limits<float>::infinity()}) {
     std::memcpy(payload.data(), &bad, sizeof bad);
