@@ -43,7 +43,7 @@ void try_feature(Verdict& verdict, const char* success, const char* module, Atte
 }
 
 // As a star sets its ports.
-Shaping port_of(const char* link) { return shaping_of(parse_link_spec(link)).port; }
+Shaping port_shaping(const char* link) { return shaping_of(parse_link_spec(link)).port; }
 
 void probe_inside(Verdicts& found) {
   Netlink netlink;
@@ -56,11 +56,11 @@ void probe_inside(Verdicts& found) {
     netlink.redirect_arrivals(device, "i0");
   });
   try_feature(found.tbf, "one was set and read back", "sch_tbf",
-              [&] { install(netlink, device, port_of("rate=100mbit")); });
+              [&] { install(netlink, device, port_shaping("rate=100mbit")); });
   try_feature(found.htb, "one was set and read back", "sch_htb",
-              [&] { install(netlink, device, port_of("rate=100mbit,shaper=htb")); });
+              [&] { install(netlink, device, port_shaping("rate=100mbit,shaper=htb")); });
   try_feature(found.netem, "one was set and read back", "sch_netem",
-              [&] { install(netlink, device, port_of("delay=1ms")); });
+              [&] { install(netlink, device, port_shaping("delay=1ms")); });
 }
 
 KernelFeature to_feature(const Verdict& verdict) { return {verdict.available, verdict.detail}; }
