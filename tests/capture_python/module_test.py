@@ -219,6 +219,17 @@ class ModuleTest(support.TestCase):
         with self.assertRaisesRegex(FileExistsError, "never overwritten"):
             train("mlp", self.trace, steps=1)
 
+    def test_a_job_that_is_restarted_goes_on_without_recording(self):
+        train("mlp", self.trace, steps=1)
+        before = read_trace(self.trace)["provenance"]
+        with unittest.mock.patch.dict(os.environ, TORCHELASTIC_RESTART_COUNT="1"):
+            gradients, said = train("mlp", self.trace, steps=1)
+            self.assertEqual(len(gradients), 8)
+            self.assertIn("from before this job's restart: nothing is recorded", said)
+            train("mlp", self.trace + "-new", steps=1)  # where nothing is left, it records
+        self.assertEqual(read_trace(self.trace)["provenance"], before)
+        self.assertTrue(read_trace(self.trace + "-new")["complete"])
+
     def test_wrong_options_are_refused_by_name(self):
         for options, words in (({"steps": 0}, "steps=0"), ({"every": 1.5}, "every=1.5"),
                                ({"dtype": "int8"}, "dtype='int8'"), ({"limit": "9 XB"}, "limit="),

@@ -706,7 +706,7 @@ class Capture:
         header = {"thinpipe_capture": 1, "rank": rank, "ranks": ranks, "model": self.name,
                   "tensors": self.tensors, "dtype": _DTYPES[str(self.dtype)[6:]],
                   "squares": self.squares is not None, "provenance": self._provenance()}
-        self._create_folder(header)
+        restarted = self._create_folder(header)
         cuda = any(p.is_cuda for p in self.parameters)
         self.clock = _Clock(self, cuda)
         self.spent = 0.0  # s in our own code, in the training's thread
@@ -718,6 +718,9 @@ class Capture:
         self._handles, self._gradient_handles = [], []
         self._pid = os.getpid()
         self._writer = _Writer(self, self.buffers)
+        if restarted:
+            self._off = self._said = self._writer.closed = True
+            return
         self._writer.start()
         atexit.register(self.close)
 
@@ -789,16 +792,23 @@ class Capture:
         return facts
 
     def _create_folder(self, header):
-        if self.rank == 0 and os.path.exists(os.path.join(self.folder, "trace.json")):
-            raise FileExistsError(f"{self.folder}: holds a trace already; expected a new folder (a "
-                                  "trace is never overwritten)")
+        """Returns True, and writes nothing, in a job that was started again after a failure: it must
+        not fail once more over what it left the first time."""
         own = os.path.join(self.folder, _rank_folder(self.rank))
-        try:
+        taken = own if os.path.exists(own) else None
+        if self.rank == 0 and os.path.exists(os.path.join(self.folder, "trace.json")):
+            taken = os.path.join(self.folder, "trace.json")
+        if taken is None:
             os.makedirs(own)
-        except FileExistsError:
-            raise FileExistsError(f"{own}: is there already; expected a new folder (a trace is never "
-                                  "overwritten)") from None
-        self.append(header)
+            self.append(header)
+            return False
+        if any(os.environ.get(count, "0") not in ("", "0")
+               for count in ("TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT")):
+            if self.rank == 0:
+                _say(f"{taken} is there already, from before this job's restart: nothing is recorded")
+            return True
+        raise FileExistsError(f"{taken} is there already; expected a new folder (a trace is never "
+                              "overwritten)")
 
     def append(self, entry):
         """A line to this rank's manifest, in one write."""
