@@ -57,12 +57,6 @@ int capture(const Arguments& arguments) {
   replace_process(find_program("thinpipe-capture"), {options.dump()});
 }
 
-std::vector<std::string> model_names() {
-  std::vector<std::string> names;
-  for (const ModelInfo& model : model_catalogue()) names.push_back(model.name);
-  return names;
-}
-
 std::vector<OptionInfo> options() {
   const CaptureOptions defaults;
   return {
@@ -72,7 +66,7 @@ std::vector<OptionInfo> options() {
        .type = Type::kChoice,
        .default_value = defaults.model,
        .help = "model to train",
-       .choices = model_names()},
+       .choices = trainable_models()},
       {.name = "out",
        .letter = 'o',
        .value_name = "DIR",

@@ -1,4 +1,4 @@
-// `thinpipe list`: which compressors there are, with their parameters.
+// `thinpipe list`: which compressors, models and links there are.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "compressors/methods/common.h"
 #include "compressors/registry.h"
+#include "harness/commands/list_models.h"
 #include "harness/commands/output.h"
 #include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
@@ -16,7 +17,6 @@
 #include "netem/link_json.h"
 #include "netem/link_keys.h"
 #include "netem/link_presets.h"
-#include "workloads/models/catalogue.h"
 
 namespace thinpipe {
 namespace {
@@ -24,7 +24,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kParameterColumn = 28;
-constexpr std::size_t kModelColumn = 14;
 constexpr std::size_t kPresetColumn = 18;
 constexpr std::size_t kKeyColumn = 28;
 constexpr std::size_t kSummaryColumn = 42;
@@ -173,23 +172,6 @@ std::string table_of_methods() {
   return text;
 }
 
-Json to_json(const ModelInfo& model) {
-  return {{"name", model.name},
-          {"description", model.description},
-          {"parameters", model.parameters},
-          {"tensors", model.tensors}};
-}
-
-std::string table_of_models() {
-  std::string text;
-  for (const ModelInfo& model : model_catalogue()) {
-    text += two_columns(model.name,
-                        fmt::format("{}; {} parameters", model.description, model.parameters),
-                        kModelColumn);
-  }
-  return text;
-}
-
 Json to_json(const LinkPreset& preset) {
   return {{"name", preset.name},
           {"spec", preset.spec},
@@ -224,10 +206,16 @@ std::string links_in_full() {
 
 std::string overview() {
   return "COMPRESSORS, with the payload bits an element that their defaults should take\n\n" +
-         table_of_methods() + "\nMODELS that `thinpipe capture` trains\n\n" + table_of_models() +
+         table_of_methods() + "\nMODELS of the catalogue\n\n" + table_of_models() +
          "\nLINKS that `thinpipe run` and `thinpipe net` know by name\n\n" + table_of_presets() +
-         "\n`thinpipe list NAME` shows a compressor's parameters, `thinpipe list\n"
-         "compressors` those of all of them, `thinpipe list links` the keys of a link.\n";
+         "\n`thinpipe list NAME` shows a compressor's parameters or a model's layers,\n"
+         "`thinpipe list compressors` the parameters of all compressors, `thinpipe list\n"
+         "links` the keys of a link.\n";
+}
+
+bool is_method(const std::string& name) {
+  return std::any_of(methods().begin(), methods().end(),
+                     [&](const MethodInfo& method) { return method.name == name; });
 }
 
 int list(const Arguments& arguments) {
@@ -236,16 +224,22 @@ int list(const Arguments& arguments) {
   const bool compressors = what.empty() || what == "compressors";
   const bool models = what.empty() || what == "models";
   const bool links = what.empty() || what == "links";
+  const bool model =
+      !what.empty() && !compressors && !models && !links && !is_method(what) && names_a_model(what);
   if (arguments.flag("json")) {
     Json json = Json::object();
-    if (compressors || !(models || links)) json["compressors"] = Json::array();
+    if (compressors || !(models || links || model)) json["compressors"] = Json::array();
     if (compressors) {
       for (const MethodInfo& method : methods()) json["compressors"].push_back(to_json(method));
-    } else if (!models && !links) {
+    } else if (!models && !links && !model) {
       json["compressors"].push_back(to_json(find_method(what)));
     }
-    for (const ModelInfo& model : models ? model_catalogue() : std::vector<ModelInfo>{}) {
-      json["models"].push_back(to_json(model));
+    if (models) {
+      for (const ModelInfo& info : model_catalogue()) {
+        json["models"].push_back(model_json(info, !what.empty()));
+      }
+    } else if (model) {
+      json["models"].push_back(model_json(find_model(what), true));
     }
     for (const LinkPreset& preset : links ? link_presets() : std::span<const LinkPreset>()) {
       json["links"].push_back(to_json(preset));
@@ -259,6 +253,8 @@ int list(const Arguments& arguments) {
     write_stdout(table_of_models());
   } else if (links) {
     write_stdout(links_in_full());
+  } else if (model) {
+    write_stdout(model_text(find_model(what)));
   } else {
     const MethodInfo& method = find_method(what);
     write_stdout(heading(method) + parameter_lines(method.parameters));
@@ -269,23 +265,28 @@ int list(const Arguments& arguments) {
 }  // namespace
 
 Verb list_verb() {
-  return {.name = "list",
-          .summary = "Name the compressors, the models and the links",
-          .description =
-              "Prints for every compressor how its payloads are aggregated, the bits an element "
-              "they should take, the paper it comes from, and its parameters with defaults and "
-              "allowed values. A compressor is written `name:key=value,key=value`; `key=a|b|c` "
-              "stands for three of them. `list links` prints the links that have a name, with "
-              "the sources of their figures, and all keys of a link.",
-          .options = {plugin_option(), {.name = "json", .help = "print JSON for programs"}},
-          .positionals = {{.name = "WHAT",
-                           .help = "`compressors`, `models`, `links`, or the name of a compressor",
-                           .required = false}},
-          .examples = {{"All compressors and models, a line each", "thinpipe list"},
-                       {"Every compressor with its parameters", "thinpipe list compressors"},
-                       {"Links by name, and the keys of a link", "thinpipe list links"},
-                       {"One of them, for a program to read", "thinpipe list topk --json"}},
-          .run = list};
+  return {
+      .name = "list",
+      .summary = "Name the compressors, the models and the links",
+      .description =
+          "Prints for every compressor how its payloads are aggregated, the bits an element "
+          "they should take, the paper it comes from, and its parameters with defaults and "
+          "allowed values. A compressor is written `name:key=value,key=value`; `key=a|b|c` "
+          "stands for three of them. `list models` prints the models of the catalogue, whose "
+          "layers, published parameter counts and compute times, with their sources, come "
+          "with a model's name or with --json. `list links` prints the links that have a "
+          "name, with the sources of their figures, and all keys of a link.",
+      .options = {plugin_option(), {.name = "json", .help = "print JSON for programs"}},
+      .positionals = {{.name = "WHAT",
+                       .help = "`compressors`, `models`, `links`, or the name of a compressor or "
+                               "a model",
+                       .required = false}},
+      .examples = {{"All compressors and models, a line each", "thinpipe list"},
+                   {"Every compressor with its parameters", "thinpipe list compressors"},
+                   {"A model with its layers and times", "thinpipe list vgg19"},
+                   {"Links by name, and the keys of a link", "thinpipe list links"},
+                   {"One of them, for a program to read", "thinpipe list topk --json"}},
+      .run = list};
 }
 
 }  // namespace thinpipe

@@ -25,9 +25,9 @@ std::string error_of(const json& object) {
 TEST(CaptureOptions, DefaultsComeFromTheModel) {
   const CaptureOptions options = parse_capture_options(with_out({{"model", "charlstm"}}));
   const ModelInfo& model = find_model("charlstm");
-  EXPECT_EQ(options.batch, model.batch);
-  EXPECT_EQ(options.learning_rate, model.learning_rate);
-  EXPECT_EQ(options.momentum, model.momentum);
+  EXPECT_EQ(options.batch, model.training->batch);
+  EXPECT_EQ(options.learning_rate, model.training->learning_rate);
+  EXPECT_EQ(options.momentum, model.training->momentum);
   EXPECT_EQ(options.workers, 4U);
   EXPECT_EQ(parse_capture_options(with_out({{"batch", 3}, {"data", nullptr}})).batch, 3U);
 }
@@ -74,13 +74,6 @@ TEST(CaptureOptions, WrongOnesAreNamed) {
   EXPECT_TRUE(parse_capture_options(with_out({{"squares", true}})).squares);
   EXPECT_THAT(error_of(with_out({{"squares", true}, {"model", "resnet20"}})),
               HasSubstr("squares: a sample of resnet20 has no gradient of its own"));
-}
-
-TEST(ModelCatalogue, ListsTheModelsOfTheBrief) {
-  EXPECT_EQ(find_model("lenet5").parameters, 431'080U);
-  EXPECT_EQ(find_model("resnet20").parameters, 269'722U);
-  EXPECT_EQ(find_model("charlstm").data, DataKind::kText);
-  EXPECT_THAT(input_error([] { find_model("vgg"); }), HasSubstr("lenet5, charlstm, resnet20"));
 }
 
 }  // namespace

@@ -85,10 +85,10 @@ CaptureOptions parse_capture_options(const json& object) {
   read.string("out", options.out);
   if (options.out.empty()) throw InputError("capture: out: expected the folder for the trace");
   read.string("model", options.model);
-  const ModelInfo& model = find_model(options.model);
-  options.batch = model.batch;
-  options.learning_rate = model.learning_rate;
-  options.momentum = model.momentum;
+  const ModelInfo& model = find_trainable_model(options.model);
+  options.batch = model.training->batch;
+  options.learning_rate = model.training->learning_rate;
+  options.momentum = model.training->momentum;
   read.integer("workers", options.workers, 1, 1024);
   read.integer("steps", options.steps, kCaptureWarmUpSteps + 1, kMaxSteps);
   read.integer("record", options.record, 1, kMaxSteps);
@@ -101,7 +101,7 @@ CaptureOptions parse_capture_options(const json& object) {
   read.string("data", options.data);
   read.integer("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
   if (const auto field = read.find("squares")) options.squares = field->boolean();
-  if (options.squares && !model.independent_samples) {
+  if (options.squares && !model.training->independent_samples) {
     throw InputError(
         "capture: squares: a sample of " + model.name +
         " has no gradient of its own (expected a model without batch normalisation or carried "

@@ -21,7 +21,7 @@ inline constexpr std::uint64_t kCaptureWarmUpSteps = 3;
 /// absent or null; no others are allowed):
 ///
 ///   out            string   folder of the trace; must not exist or be empty
-///   model          string   a name of model_catalogue()              "lenet5"
+///   model          string   one of trainable_models()               "lenet5"
 ///   workers        integer  1..1024                                  4
 ///   steps          integer  4..10^9, training steps                  160
 ///   record         integer  1.., steps recorded                      10

@@ -178,7 +178,7 @@ std::unique_ptr<BatchSource> make_text_batches(TextCorpus corpus, std::size_t wo
 }
 
 std::unique_ptr<BatchSource> make_batches(const CaptureOptions& options) {
-  const DataKind kind = find_model(options.model).data;
+  const DataKind kind = find_trainable_model(options.model).training->data;
   const bool own = options.data.empty();
   if (kind == DataKind::kText) {
     return make_text_batches(own ? load_shipped_text() : load_text(options.data), options.workers,

@@ -7,7 +7,7 @@
 namespace thinpipe {
 
 std::shared_ptr<TrainableModel> make_model(std::string_view name) {
-  const ModelInfo& info = find_model(name);
+  const ModelInfo& info = find_trainable_model(name);
   if (info.name == "lenet5") return make_lenet5();
   if (info.name == "charlstm") return make_charlstm();
   assert(info.name == "resnet20" && "a model of the catalogue has no module");

@@ -18,7 +18,12 @@ TEST_P(ModelTest, CountsAreThoseOfTheCatalogue) {
     EXPECT_EQ(parameter.scalar_type(), torch::kFloat);
   }
   EXPECT_EQ(count, info.parameters);
-  EXPECT_EQ(model->parameters().size(), info.tensors);
+  const auto named = model->named_parameters();
+  ASSERT_EQ(named.size(), info.tensors.size());
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    EXPECT_EQ(named[i].key(), info.tensors[i].name);
+    EXPECT_EQ(named[i].value().sizes().vec(), info.tensors[i].shape) << info.tensors[i].name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ModelTest, ::testing::Values("lenet5", "charlstm", "resnet20"),
