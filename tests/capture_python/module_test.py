@@ -11,6 +11,7 @@ import unittest.mock
 import support
 from support import (MODULE, batch_of, loss_of, make_model, named_gradients, nn, read_trace,
                      thinpipe_capture, torch)
+import torch.utils.checkpoint
 
 
 def train(kind, folder, length=8, mark=False, accumulate=1, spoil=False, **options):
@@ -78,6 +79,33 @@ class ModuleTest(support.TestCase):
                     worker = step["workers"][0]
                     self.assert_same_values(worker["values"], gradients[step["training_step"]])
                     self.assertEqual(worker["forward_passes"], 3)
+
+    def test_activation_checkpoints_and_an_output_that_is_a_tuple(self):
+        class Checkpointed(nn.Module):
+            def __init__(self, reentrant):
+                super().__init__()
+                self.first, self.inner, self.last = nn.Linear(4, 5), nn.Linear(5, 5), nn.Linear(5, 3)
+                self.reentrant = reentrant  # then a backward pass runs within the backward pass
+
+            def forward(self, inputs):
+                hidden = torch.utils.checkpoint.checkpoint(
+                    lambda x: torch.tanh(self.inner(x)), torch.relu(self.first(inputs)),
+                    use_reentrant=self.reentrant)
+                return self.last(hidden), hidden
+        for reentrant in (False, True):
+            with self.subTest(reentrant=reentrant):
+                folder = f"{self.trace}-{reentrant}"
+                model, gradients = Checkpointed(reentrant), []
+                with support.heard(), thinpipe_capture.module(model, folder, steps=2, first=1):
+                    for _ in range(4):
+                        model.zero_grad()
+                        model(torch.randn(6, 4))[0].pow(2).mean().backward()
+                        gradients.append(named_gradients(model))
+                steps = read_trace(folder)["steps"]
+                self.assertEqual([step["training_step"] for step in steps], [1, 2])
+                for step in steps:
+                    self.assert_same_values(step["workers"][0]["values"],
+                                            gradients[step["training_step"]])
 
     def test_training_is_bit_for_bit_that_without_a_capture(self):
         results = []
