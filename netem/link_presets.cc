@@ -8,10 +8,10 @@ namespace {
 // the sources measured it: two such hosts are both their round trips apart.
 constexpr LinkPreset kPresets[] = {
     {"ethernet-1g", "rate=1gbit,overhead=24", "Gigabit Ethernet, wire framing counted",
-     "IEEE 802.3-2022, 3.1.1 and 4.4.2: 8 bytes of preamble, 4 of check sequence and 12 of gap a "
-     "frame"},
+     "Ethernet (IEEE 802.3): 8 bytes of preamble with its delimiter, 4 of check sequence and 12 of "
+     "gap a frame"},
     {"ethernet-10g", "rate=10gbit,overhead=24", "10 Gigabit Ethernet, wire framing counted",
-     "IEEE 802.3-2022, 3.1.1 and 4.4.2, as ethernet-1g"},
+     "Ethernet (IEEE 802.3), as ethernet-1g"},
     {"wan-100ms", "rate=100mbit,delay=50ms,queue=1bdp",
      "data centres an ocean apart: 100 ms round trip",
      "round trip: California to Tokyo 102.5 ms, Virginia to Frankfurt 88.6 ms between AWS regions "
@@ -25,15 +25,17 @@ constexpr LinkPreset kPresets[] = {
      "WebPageTest's connection profile DSL (1.5 Mbit/s down, 384 kbit/s up, 50 ms)"},
     {"wifi", "up.rate=33mbit,down.rate=40mbit,up.delay=1ms,down.delay=1ms",
      "a home's wireless network",
-     "Apple's Network Link Conditioner, profile Wi-Fi (40 Mbit/s "
-     "down, 33 Mbit/s up, 1 ms each way)"},
+     "ours, of the order of what tools for developers call Wi-Fi (Proxyman's documentation: 25 to "
+     "40 Mbit/s down, 15 to 30 up)"},
     {"geo-satellite", "up.rate=3mbit,down.rate=25mbit,delay=279ms",
      "over one geostationary satellite, 558 ms round trip",
      "delay: RFC 2488, section 2 (one hop at the edge of the view, 279.0 ms); rates: the plan that "
      "HughesNet sold on Jupiter 1 and 2 (25 Mbit/s down, 3 Mbit/s up)"},
     {"aws-25g", "rate=25gbit,mtu=9001", "EC2 instances of 25 Gbit/s in one VPC",
-     "AWS EC2 User Guide: instance network bandwidth (25 Gbit/s, of which one flow outside a "
-     "placement group gets 5) and network MTU (9001)"},
+     "rate: ours, of the larger instances; AWS EC2 User Guide, instance network bandwidth: one "
+     "flow "
+     "gets at most 5 Gbit/s outside a cluster placement group, 10 within; network MTU: 9001 within "
+     "a VPC"},
 };
 
 }  // namespace
