@@ -28,7 +28,7 @@ import time
 NO_KERNEL, TIMED_OUT, NO_ANSWER = 77, 124, 125
 MODULE_FOLDER = pathlib.Path("/usr/lib/uml/modules")
 MODULES = ("veth", "bridge", "ifb", "sch_tbf", "sch_htb", "sch_netem", "sch_ingress", "sch_prio",
-           "cls_u32", "cls_matchall", "act_mirred", "tcp_bbr")
+           "sch_fq_codel", "cls_u32", "cls_matchall", "act_mirred", "tcp_bbr")
 OWN_FOLDERS = ("/tmp", "/run", "/var/tmp", "/dev/shm")  # the guest's, in its memory
 POLL_SECONDS = 0.05
 LOG_LINES = 40  # of the kernel's messages, when something went wrong; --log keeps all

@@ -1,7 +1,10 @@
 #include "netem/real_nic/guard.h"
 
 #include <gtest/gtest.h>
+#include <linux/pkt_sched.h>
 
+#include "netem/attributes.h"
+#include "netem/qdisc_htb.h"
 #include "tests/netem/real_nic/nic.h"
 
 namespace thinpipe {
@@ -193,6 +196,65 @@ TEST(Guard, RefusesAnInterfaceWithBurdens) {
               require(ssh.hello().find("10.2.0.8") != std::string::npos, ssh.hello());
             }),
             0);
+}
+
+// What many distributions set on a card.
+TEST(Guard, GivesBackFqCodelThatSomebodySet) {
+  EXPECT_EQ(with_nics([] {
+              AttributeWriter options;
+              options.put(TCA_FQ_CODEL_TARGET, std::uint32_t{7000});
+              options.put(TCA_FQ_CODEL_LIMIT, std::uint32_t{4321});
+              try {
+                add_qdisc("nic0", TC_H_ROOT, 0x80030000, "fq_codel", options.bytes().data(),
+                          static_cast<int>(options.bytes().size()));
+              } catch (const RunError&) {
+                return;  // not in this kernel
+              }
+              const std::vector<RawQdisc> before = read_qdiscs(interface_index("nic0"));
+              RunningGuard guard(nic0());
+              require(guard.hello() == "guarding 1500 fq_codel 8003:", guard.hello());
+              require(guard.ask("link rate=10mbit") == "set rate=10mbit", "set");
+              require_throttled();
+              require(guard.ask("restore") == "restored gave back fq_codel 8003: (asked to)",
+                      "restored");
+              require(read_qdiscs(interface_index("nic0")) == before, "byte for byte");
+            }),
+            0);
+}
+
+// Classes and bands cannot be made again from what the kernel tells of a qdisc. Refused, such an
+// interface is as it was: nothing was deleted to find out.
+TEST(Guard, RefusesWhatItCouldNotGiveBackBeforeTouchingIt) {
+  EXPECT_EQ(
+      with_nics([] {
+        const int index = interface_index("nic0");
+        for (const std::string kind : {"htb", "prio"}) {
+          Netlink().delete_root_qdisc("nic0");
+          try {
+            if (kind == "htb") {
+              Netlink().set_qdisc("nic0", {}, htb_request());
+              Netlink().set_class(
+                  "nic0", {0x10000, 0x10001},
+                  htb_class_request({.rate = 125000, .burst = 5000, .quantum = 3000}));
+            } else {
+              const tc_prio_qopt bands = {3, {1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}};
+              add_qdisc("nic0", TC_H_ROOT, 0x80040000, "prio", &bands, sizeof(bands));
+            }
+          } catch (const RunError&) {
+            continue;  // not in this kernel
+          }
+          const std::vector<RawQdisc> before = read_qdiscs(index);
+          RunningGuard guard(nic0());
+          require(guard.hello().starts_with("refused nic0 could not be given back as it is: "
+                                            "a qdisc of kind " +
+                                            kind),
+                  guard.hello());
+          require(guard.wait() == kExitFailed, "a failure");
+          require(read_qdiscs(index) == before, kind + " is as it was");
+          require(shaped_interfaces().empty(), "and nothing is written down");
+        }
+      }),
+      0);
 }
 
 TEST(Guard, RefusesWhatIsNoCard) {

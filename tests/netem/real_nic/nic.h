@@ -3,7 +3,10 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/rtnetlink.h>
 #include <net/route.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -68,6 +71,17 @@ inline void add_default_route(const std::string& interface, const char* gateway)
   route.rt_flags = RTF_UP | RTF_GATEWAY;
   route.rt_dev = device.data();
   require(ioctl(any.get(), SIOCADDRT, &route) == 0, "a default route on " + interface);
+}
+
+/// Set by a message of the test's own: what the code under test reads and gives back is held
+/// against it.
+inline void add_qdisc(const std::string& interface, std::uint32_t parent, std::uint32_t handle,
+                      const char* kind, const void* options, int size) {
+  const NetlinkMessage message = traffic_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE,
+                                                 interface_index(interface), parent, handle);
+  nla_put_string(message.get(), TCA_KIND, kind);
+  if (size > 0) nla_put(message.get(), TCA_OPTIONS, size, options);
+  NetlinkConversation().request(message, std::string("the test's ") + kind);
 }
 
 inline RawQdisc root_qdisc(const std::string& interface) {

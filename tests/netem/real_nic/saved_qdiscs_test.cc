@@ -5,8 +5,6 @@
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <netlink/attr.h>
-#include <netlink/msg.h>
 
 #include <cstring>
 
@@ -16,17 +14,6 @@
 
 namespace thinpipe {
 namespace {
-
-// Set by a message of the test's own: what the code under test reads and gives back is held against
-// it.
-void add_qdisc(const std::string& interface, std::uint32_t parent, std::uint32_t handle,
-               const char* kind, const void* options, int size) {
-  const NetlinkMessage message = traffic_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE,
-                                                 interface_index(interface), parent, handle);
-  nla_put_string(message.get(), TCA_KIND, kind);
-  if (size > 0) nla_put(message.get(), TCA_OPTIONS, size, options);
-  NetlinkConversation().request(message, std::string("the test's ") + kind);
-}
 
 void add_limited(const char* kind, std::uint32_t handle, std::uint32_t limit) {
   const tc_fifo_qopt options = {limit};
