@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "netem/attributes.h"
 #include "netem/netlink.h"
+#include "netem/traffic_control.h"
 
 namespace thinpipe {
 
@@ -107,24 +108,26 @@ struct Found {
   std::vector<std::byte> options;
 };
 
-// The kernel's own copy of the qdisc or class that was just set; empty when there is none. A qdisc
-// is asked for by itself: a dump would tell those of all ports of the switch. (Without ECHO the
-// kernel finds it and tells nobody.) Classes are dumped by interface.
-std::optional<Found> read_back(nl_sock* socket, int question, int index, TrafficHandle at,
-                               const std::string& attempt) {
+tcmsg header_of(const TrafficPlace& place) {
   tcmsg header = {};
   header.tcm_family = AF_UNSPEC;
-  header.tcm_ifindex = index;
-  const int flags = NLM_F_REQUEST | (question == RTM_GETQDISC ? NLM_F_ECHO : NLM_F_DUMP);
-  if (question == RTM_GETQDISC) {
-    header.tcm_parent = at.parent;
-    header.tcm_handle = at.handle;
-  }
+  header.tcm_ifindex = place.interface;
+  header.tcm_parent = place.at.parent;
+  header.tcm_handle = place.at.handle;
+  return header;
+}
+
+// The kernel's own copy of a qdisc or class; empty when there is none. It is asked for by itself: a
+// dump would tell those of all ports of the switch. (Without ECHO the kernel finds it and tells
+// nobody.)
+std::optional<Found> read_back(nl_sock* socket, const TrafficPlace& place,
+                               const std::string& attempt) {
+  const int question = place.is_class ? RTM_GETTCLASS : RTM_GETQDISC;
   std::optional<Found> found;
-  ask(socket, make_message(question, flags, header, {}), attempt,
+  ask(socket, make_message(question, NLM_F_REQUEST | NLM_F_ECHO, header_of(place), {}), attempt,
       [&](std::span<const std::byte> body) {
         const auto got = AttributeReader::read_struct<tcmsg>(body, attempt);
-        if (got.tcm_ifindex != index || got.tcm_handle != at.handle) return;
+        if (got.tcm_ifindex != place.interface || got.tcm_handle != place.at.handle) return;
         const AttributeReader attributes(
             body.subspan(std::min<std::size_t>(body.size(), NLMSG_ALIGN(sizeof(tcmsg)))), attempt);
         Found& one = found.emplace();
@@ -151,21 +154,6 @@ void refuse_mismatches(const std::vector<Mismatch>& mismatches, const std::strin
         fmt::format("{}: the kernel did not take it: {}", attempt, in_words(mismatches)));
 }
 
-// What is there now against what was set there.
-std::string difference(nl_sock* socket, int question, int index, TrafficHandle at,
-                       const QdiscRequest& request, const std::string& what) {
-  std::optional<Found> now;
-  try {
-    now = read_back(socket, question, index, at, what);
-  } catch (const RunError&) {
-    // Of a handle that is not there the kernel says nothing but an error.
-  }
-  if (!now || now->kind != request.kind)
-    return fmt::format("{}: the kernel has {} there now", what, now ? now->kind : "nothing");
-  const std::string words = in_words(request.mismatches(now->options));
-  return words.empty() ? "" : fmt::format("{}: {}", what, words);
-}
-
 std::string qdisc_words(const std::string& interface, const QdiscRequest& request) {
   return fmt::format("qdisc {} on {}", request.kind, interface);
 }
@@ -174,26 +162,6 @@ std::string class_words(const std::string& interface, TrafficHandle at,
                         const QdiscRequest& request) {
   return fmt::format("class {:x}:{:x} of {} on {}", at.handle >> 16, at.handle & 0xffff,
                      request.kind, interface);
-}
-
-void set_and_check(nl_sock* socket, int set, int get, int index, TrafficHandle at,
-                   const QdiscRequest& request, const std::string& attempt) {
-  tcmsg header = {};
-  header.tcm_family = AF_UNSPEC;
-  header.tcm_ifindex = index;
-  header.tcm_parent = at.parent;
-  header.tcm_handle = at.handle;
-  AttributeWriter attributes;
-  attributes.put_text(TCA_KIND, request.kind);
-  attributes.put_bytes(TCA_OPTIONS, request.options);
-  send_and_wait(socket,
-                make_message(set, NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE, header, attributes),
-                attempt, request.kind);
-  const std::optional<Found> now = read_back(socket, get, index, at, attempt);
-  if (!now || now->kind != request.kind)
-    throw RunError(fmt::format("{}: afterwards the kernel has {} there", attempt,
-                               now ? now->kind : "nothing"));
-  refuse_mismatches(request.mismatches(now->options), attempt);
 }
 
 std::string frame_limits_words(const std::string& interface, std::uint32_t mtu,
@@ -221,28 +189,76 @@ std::vector<Mismatch> compare_frame_limits(nl_sock* socket, int index, std::uint
 
 }  // namespace
 
+void set_traffic(nl_sock* socket, const TrafficPlace& place, const QdiscRequest& request,
+                 const std::string& attempt) {
+  AttributeWriter attributes;
+  attributes.put_text(TCA_KIND, request.kind);
+  attributes.put_bytes(TCA_OPTIONS, request.options);
+  send_and_wait(
+      socket,
+      make_message(place.is_class ? RTM_NEWTCLASS : RTM_NEWQDISC,
+                   NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE, header_of(place), attributes),
+      attempt, request.kind);
+}
+
+void check_traffic(nl_sock* socket, const TrafficPlace& place, const QdiscRequest& request,
+                   const std::string& attempt) {
+  const std::optional<Found> now = read_back(socket, place, attempt);
+  if (!now || now->kind != request.kind)
+    throw RunError(fmt::format("{}: afterwards the kernel has {} there", attempt,
+                               now ? now->kind : "nothing"));
+  refuse_mismatches(request.mismatches(now->options), attempt);
+}
+
+std::string traffic_difference(nl_sock* socket, const TrafficPlace& place,
+                               const QdiscRequest& request, const std::string& what) {
+  std::optional<Found> now;
+  try {
+    now = read_back(socket, place, what);
+  } catch (const RunError&) {
+    // Of a handle that is not there the kernel says nothing but an error.
+  }
+  if (!now || now->kind != request.kind)
+    return fmt::format("{}: the kernel has {} there now", what, now ? now->kind : "nothing");
+  const std::string words = in_words(request.mismatches(now->options));
+  return words.empty() ? "" : fmt::format("{}: {}", what, words);
+}
+
+void delete_root_qdisc(nl_sock* socket, int interface) {
+  const TrafficPlace root = {.interface = interface, .at = {TC_H_ROOT, 0}};
+  const int result = nl_send_sync(
+      socket, make_message(RTM_DELQDISC, NLM_F_REQUEST, header_of(root), {}).release());
+  if (result < 0 && result != -NLE_OBJ_NOTFOUND && result != -NLE_INVAL)
+    throw RunError(
+        fmt::format("delete the qdisc of interface {}: {}", interface, nl_geterror(result)));
+}
+
 void Netlink::set_qdisc(const std::string& interface, TrafficHandle at,
                         const QdiscRequest& request) {
-  set_and_check(socket_, RTM_NEWQDISC, RTM_GETQDISC, index_of(interface), at, request,
-                qdisc_words(interface, request));
+  const TrafficPlace place = {index_of(interface), at};
+  const std::string attempt = qdisc_words(interface, request);
+  set_traffic(socket_, place, request, attempt);
+  check_traffic(socket_, place, request, attempt);
 }
 
 void Netlink::set_class(const std::string& interface, TrafficHandle at,
                         const QdiscRequest& request) {
-  set_and_check(socket_, RTM_NEWTCLASS, RTM_GETTCLASS, index_of(interface), at, request,
-                class_words(interface, at, request));
+  const TrafficPlace place = {index_of(interface), at, true};
+  const std::string attempt = class_words(interface, at, request);
+  set_traffic(socket_, place, request, attempt);
+  check_traffic(socket_, place, request, attempt);
 }
 
 std::string Netlink::qdisc_difference(const std::string& interface, TrafficHandle at,
                                       const QdiscRequest& request) {
-  return difference(socket_, RTM_GETQDISC, index_of(interface), at, request,
-                    qdisc_words(interface, request));
+  return traffic_difference(socket_, {index_of(interface), at}, request,
+                            qdisc_words(interface, request));
 }
 
 std::string Netlink::class_difference(const std::string& interface, TrafficHandle at,
                                       const QdiscRequest& request) {
-  return difference(socket_, RTM_GETTCLASS, index_of(interface), at, request,
-                    class_words(interface, at, request));
+  return traffic_difference(socket_, {index_of(interface), at, true}, request,
+                            class_words(interface, at, request));
 }
 
 void Netlink::redirect_arrivals(const std::string& interface, const std::string& target) {

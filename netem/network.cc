@@ -136,8 +136,8 @@ void Network::add_routes() {
     }
 }
 
-void Network::set_links(const LinkSpec& link) {
-  topology_ = spec_.plan(size(), link);
+void Network::set_topology(Topology planned) {
+  topology_ = std::move(planned);
   const std::vector<LinkSpec> links = links_as_set(topology_);
   // What one host sends as one large packet reaches other links' qdiscs so: one link that needs
   // single frames needs them of all.
@@ -159,6 +159,15 @@ void Network::set_tcp_buffers() {
   if (window <= tcp_window_) return;
   tcp_window_ = window;
   for (const Host& host : hosts_) host.inside([&] { widen_tcp_buffers(window, sysctls_); });
+}
+
+const Host& Network::lower(int link) const {
+  return topology_.is_trunk(link) ? switch_at(topology_.trunk_of(link).a) : host(link);
+}
+
+const Host& Network::upper(int link) const {
+  return switch_at(topology_.is_trunk(link) ? topology_.trunk_of(link).b
+                                            : topology_.hosts[at(link)].at);
 }
 
 LinkCounters Network::counters(int link) const { return links_[at(link)].counters(); }

@@ -9,6 +9,7 @@
 #include "netem/host.h"
 #include "netem/netlink.h"
 #include "netem/shaped_link.h"
+#include "netem/time_scale.h"
 #include "netem/topology/routes.h"
 #include "netem/topology/spec.h"
 
@@ -49,7 +50,16 @@ class Network {
   /// afterwards.
   /// @throws InputError as plan() does; RunError when the kernel cannot do it (see
   /// require_kernel_features) or did not take it.
-  void set_links(const LinkSpec& link);
+  /// @param time_scale  all links in slow motion, by this factor (netem/time_scale.h)
+  void set_links(const LinkSpec& link, double time_scale = 1) {
+    set_topology(plan(link, time_scale));
+  }
+  /// What set_links() would set.
+  Topology plan(const LinkSpec& link, double time_scale = 1) const {
+    return slowed(spec_.plan(size(), link), time_scale);
+  }
+  /// The same with a plan() in which links may have been changed.
+  void set_topology(Topology planned);
   /// What it is, as planned by the last set_links(). Before that no link is throttled.
   const Topology& topology() const { return topology_; }
   const Routes& routes() const { return routes_; }
@@ -59,6 +69,11 @@ class Network {
   /// What of the links the kernel has otherwise now than set_links() set it, each with the link's
   /// name, in words; empty when nobody changed anything.
   std::vector<std::string> alterations() const;
+  /// The two ends of a link (see ShapedLink): its interfaces, and the hosts or switches they are
+  /// in.
+  const ShapedLink& shaped(int link) const { return links_[static_cast<std::size_t>(link)]; }
+  const Host& lower(int link) const;
+  const Host& upper(int link) const;
 
   /// The value of THINPIPE_HOSTS that thinpipe-enter needs.
   std::string enter_table() const;

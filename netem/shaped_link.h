@@ -45,6 +45,11 @@ class ShapedLink {
   /// What of it the kernel has otherwise now, in words: somebody changed it since.
   std::vector<std::string> alterations() const;
 
+  const std::string& lower_interface() const { return lower_.interface; }
+  const std::string& upper_interface() const { return upper_.interface; }
+  /// The IFB at the upper end, where the way up is impaired or shaped there; else "".
+  std::string way_up_interface() const { return redirected_ ? way_up_ : ""; }
+
  private:
   void set_frames(std::uint32_t mtu, std::uint32_t segments);
   void set_way_up(const std::optional<Shaping>& shaping);

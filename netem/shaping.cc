@@ -74,12 +74,12 @@ Shaping chain(const Direction& direction, const LinkSpec& link,
   return shaping;
 }
 
-std::optional<std::uint64_t> derived_seed(const LinkSpec& link, std::uint64_t stream) {
-  if (!link.seed) return std::nullopt;
-  return SplitMix64::mix(SplitMix64::mix(*link.seed) + stream);
-}
-
 }  // namespace
+
+std::optional<std::uint64_t> netem_seed(const LinkSpec& link, std::uint64_t stream, bool up) {
+  if (!link.seed) return std::nullopt;
+  return SplitMix64::mix(SplitMix64::mix(*link.seed) + 2 * stream + (up ? 0 : 1));
+}
 
 std::uint32_t netem_limit(const Direction& direction, std::uint32_t frame_bytes) {
   const double rate = direction.rate > 0 ? direction.rate : kUnthrottledRate;
@@ -94,8 +94,8 @@ std::uint32_t netem_limit(const Direction& direction, std::uint32_t frame_bytes)
 LinkShaping shaping_of(const LinkSpec& link, std::uint64_t stream) {
   const LinkSpec filled = link.with_defaults();
   const std::uint32_t frame = filled.frame_bytes();
-  const auto seed_up = derived_seed(filled, 2 * stream);
-  const auto seed_down = derived_seed(filled, 2 * stream + 1);
+  const auto seed_up = netem_seed(filled, stream, true);
+  const auto seed_down = netem_seed(filled, stream, false);
   Direction shaper = filled.up;
   shaper.way = {};
   LinkShaping result;

@@ -35,6 +35,10 @@ struct LinkShaping {
 /// hosts that share a seed.
 LinkShaping shaping_of(const LinkSpec& link, std::uint64_t stream = 0);
 
+/// The seed of netem's random numbers in one direction of the link of that stream; none if the link
+/// has none.
+std::optional<std::uint64_t> netem_seed(const LinkSpec& link, std::uint64_t stream, bool up);
+
 /// Replaces what is at the interface; every step is read back.
 void install(Netlink& netlink, const std::string& interface, const Shaping& shaping);
 

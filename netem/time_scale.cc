@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "netem/topology/flows.h"
 
 namespace thinpipe {
 
@@ -48,6 +49,36 @@ LinkSpec slowed(const LinkSpec& link, double factor) {
   slow(slow_link.up, link.up.burst == 0, link.frame_bytes(), factor);
   slow(slow_link.down, link.down.burst == 0, link.frame_bytes(), factor);
   return slow_link;
+}
+
+Topology slowed(Topology topology, double factor) {
+  if (factor == 1) return topology;
+  for (int i = 0; i < topology.links(); ++i) {
+    LinkSpec& link = topology.link(i);
+    try {
+      link = slowed(topology.is_trunk(i) ? as_trunk(link) : link, factor);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}: {}", topology.link_name(i), error.what()));
+    }
+  }
+  return topology;
+}
+
+std::vector<std::string> time_scale_warnings(const Topology& topology, double factor) {
+  std::vector<std::string> warnings;
+  const auto add = [&](const std::string& warning) {
+    if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end())
+      warnings.push_back(warning);
+  };
+  for (int i = 0; factor != 1 && i < topology.links(); ++i) {
+    if (!topology.link(i).throttled())
+      add(
+          fmt::format("links without a rate are as fast as this machine, which does not slow down:"
+                      " they count as {} times as fast",
+                      factor));
+    for (const std::string& warning : time_scale_warnings(topology.link(i), factor)) add(warning);
+  }
+  return warnings;
 }
 
 std::vector<std::string> time_scale_warnings(const LinkSpec& link, double factor) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "netem/link_spec.h"
+#include "netem/topology/topology.h"
 
 namespace thinpipe {
 
@@ -17,8 +18,14 @@ inline constexpr double kLeastTimeScale = 1e-3, kMostTimeScale = 1e3;
 /// @throws InputError when a rate leaves 1 kbit/s to 100 Gbit/s.
 LinkSpec slowed(const LinkSpec& link, double factor);
 
+/// Every link of it, in the same way: links between switches as links_as_set() has them.
+/// @throws InputError naming the link whose rate leaves that range.
+Topology slowed(Topology topology, double factor);
+
 /// What does not slow down with the link and comes into sight at this factor, as sentences; none
 /// at 1.
 std::vector<std::string> time_scale_warnings(const LinkSpec& link, double factor);
+/// The same of all links of a topology, each once; and that links without a rate do not slow down.
+std::vector<std::string> time_scale_warnings(const Topology& topology, double factor);
 
 }  // namespace thinpipe

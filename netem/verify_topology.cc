@@ -22,7 +22,7 @@ double path_round_trip(const Network& network, const Flow& flow) {
 std::vector<ProbeCheck> verify_topology(Network& network, const LinkSpec& link,
                                         const TopologyCheckOptions& options) {
   constexpr double kDoublings = 20;  // of the window, each a round trip
-  network.set_links(link);
+  network.set_links(link, options.time_scale);
   const Topology& topology = network.topology();
   std::vector<ProbeCheck> checks;
   for (LinkProbe& probe : link_probes(topology)) {

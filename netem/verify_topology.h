@@ -28,6 +28,7 @@ struct TopologyCheckOptions {
   double settle = 0.5;
   double settle_behind_switch = 2;
   int pings = 20;
+  double time_scale = 1;  ///< of the links, see Network::set_links
 };
 
 /// Sets the network's links to `link` (see Network::set_links) and measures each of link_probes().

@@ -10,16 +10,38 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "harness/commands/output.h"
+#include "harness/commands/topology_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
+#include "netem/probe.h"
 #include "netem/sandbox.h"
+#include "netem/schedule/links.h"
 #include "netem/schedule/trial.h"
+#include "netem/topology/flows.h"
 
 namespace thinpipe {
 namespace {
 
-double rate_of(const TrialWindow& window) {
-  return std::min(window.link.up_rate, window.link.down_rate);
+// What is played, and how.
+struct Played {
+  TopologySpec topology;
+  int hosts = 2;
+  LinkSpec link;
+  ScheduleSpec schedule;
+  TrialOptions options;
+  double tolerance = 0;    // share
+  bool disturbed = false;  // the network loses or reorders frames by itself
+};
+
+// What TCP makes of lost frames and of delays that change is no measure of the link; nor does the
+// integral say what queues let through between links that take turns.
+bool judged(const Played& played, const TrialResult& result) {
+  return !played.disturbed && !played.schedule.changes(Quantity::kDelay) &&
+         !played.schedule.changes(Quantity::kLoss) && !result.links_take_turns;
+}
+
+bool holds(const Played& played, const TrialResult& result) {
+  return !judged(played, result) || std::fabs(result.deviation()) <= played.tolerance;
 }
 
 // What is of interest about the link besides its rate.
@@ -34,7 +56,7 @@ std::string row(const TrialWindow& window) {
   const std::string share =
       window.expected > 0 ? fmt::format("{:.1f} %", 100 * window.goodput / window.expected) : "";
   return fmt::format("{:>7.2f} s  {:>11}  {:>11}  {:>11}  {:>8}{}\n", window.begin,
-                     format_rate(rate_of(window)), format_rate(window.expected),
+                     format_rate(window.rate), format_rate(window.expected),
                      format_rate(window.goodput), share, rest_of(window.link));
 }
 
@@ -47,7 +69,7 @@ class Live {
     constexpr int kColumns = 30;
     const auto bar = static_cast<std::size_t>(std::lround(kColumns * window.goodput / highest_));
     fmt::print(stderr, "\r\033[K{:6.1f} s  link {:>10}  goodput {:>10}  {}", window.end,
-               format_rate(rate_of(window)), format_rate(window.goodput), std::string(bar, '#'));
+               format_rate(window.rate), format_rate(window.goodput), std::string(bar, '#'));
     std::fflush(stderr);
     drawn_ = true;
   }
@@ -60,25 +82,29 @@ class Live {
   bool drawn_ = false;
 };
 
-nlohmann::ordered_json to_json(const LinkSpec& link, const ScheduleSpec& schedule,
-                               const TrialResult& result, bool holds) {
+nlohmann::ordered_json to_json(const Played& played, const TrialResult& result) {
   nlohmann::ordered_json windows = nlohmann::ordered_json::array();
   for (const TrialWindow& window : result.windows)
     windows.push_back({{"begin", window.begin},
                        {"end", window.end},
+                       {"rate", window.rate},
                        {"rate_up", window.link.up_rate},
                        {"rate_down", window.link.down_rate},
                        {"delay", window.link.delay},
                        {"loss", window.link.loss},
                        {"expected", window.expected},
                        {"goodput", window.goodput}});
-  return {{"link", link.to_string()},
-          {"schedule", schedule.to_string()},
-          {"digest", schedule.digest()},
+  return {{"link", played.link.to_string()},
+          {"topology", played.topology.to_string()},
+          {"from", played.options.from},
+          {"to", played.options.to},
+          {"schedule", played.schedule.to_string()},
+          {"digest", played.schedule.digest()},
           {"expected", result.expected},
           {"goodput", result.goodput},
           {"deviation", result.deviation()},
-          {"holds", holds},
+          {"judged", judged(played, result)},
+          {"holds", holds(played, result)},
           {"longest_gap", result.longest_gap},
           {"changes", result.player.changes},
           {"late_median", result.player.late_median},
@@ -87,51 +113,68 @@ nlohmann::ordered_json to_json(const LinkSpec& link, const ScheduleSpec& schedul
           {"windows", windows}};
 }
 
-std::string to_text(const LinkSpec& link, const ScheduleSpec& schedule, const TrialResult& result,
-                    bool judged, bool holds) {
-  std::string text = fmt::format("{} under {}\n", link.to_string(),
-                                 schedule.empty() ? "no schedule" : schedule.to_string());
+std::string to_text(const Played& played, const TrialResult& result) {
+  std::string text =
+      fmt::format("{}{} under {}\n", played.link.to_string(),
+                  played.topology.is_star() && played.hosts == 2
+                      ? ""
+                      : fmt::format(", host{} to host{} of {}", played.options.from,
+                                    played.options.to, played.topology.to_string()),
+                  played.schedule.empty() ? "no schedule" : played.schedule.to_string());
   text += "  schedule         link  TCP at most      goodput\n";
   for (const TrialWindow& window : result.windows) text += row(window);
   text += fmt::format(
       "{}: goodput {}, {:.2f} % of the {} that the schedule lets through\n"
       "  changes     {}, late by {} (95 % within {}, at most {})\n"
       "  longest gap {} without a byte\n",
-      !judged ? "measured"
-      : holds ? "holds"
-              : "DOES NOT HOLD",
+      !judged(played, result) ? "measured"
+      : holds(played, result) ? "holds"
+                              : "DOES NOT HOLD",
       format_rate(result.goodput), 100 * result.goodput / result.expected,
       format_rate(result.expected), result.player.changes, format_time(result.player.late_median),
       format_time(result.player.late_p95), format_time(result.player.late_most),
       format_time(result.longest_gap));
+  if (result.links_take_turns)
+    text += "  several links take turns at being the narrowest: their queues let more through\n";
   return text;
 }
 
+Played read_played(const Arguments& arguments) {
+  Played played;
+  played.topology = parse_topology(arguments.text("topology"));
+  played.hosts = arguments.given("ranks")            ? static_cast<int>(arguments.integer("ranks"))
+                 : played.topology.fixed_hosts() > 0 ? played.topology.fixed_hosts()
+                                                     : 2;
+  played.link = parse_link_spec(arguments.text("link"));
+  played.schedule = parse_schedule(arguments.text("schedule"));
+  played.options.seconds = arguments.real("seconds");
+  played.options.window = arguments.real("window");
+  played.options.player.interval = arguments.real("interval");
+  played.options.from = static_cast<int>(arguments.integer("from"));
+  played.options.to =
+      arguments.given("to") ? static_cast<int>(arguments.integer("to")) : played.hosts - 1;
+  played.tolerance = arguments.real("tolerance") / 100;
+  // Says now, not in the sandbox, what does not fit.
+  const Topology planned = played.topology.plan(played.hosts, played.link);
+  scheduled_links(planned, played.schedule);
+  require_kernel_features(links_as_set(planned));
+  played.disturbed = disturbs(planned);
+  return played;
+}
+
 int play(const Arguments& arguments) {
-  const LinkSpec link = parse_link_spec(arguments.text("link"));
-  const ScheduleSpec schedule = parse_schedule(arguments.text("schedule"));
-  TrialOptions options;
-  options.seconds = arguments.real("seconds");
-  options.window = arguments.real("window");
-  options.player.interval = arguments.real("interval");
-  const double tolerance = arguments.real("tolerance") / 100;
-  // What TCP makes of lost frames and of delays that change is no measure of the link.
-  const bool judged =
-      !link.disturbs() && !schedule.changes(Quantity::kDelay) && !schedule.changes(Quantity::kLoss);
-  schedule.on({link.up.rate, 0, 0});  // says now, not in the sandbox, what does not fit
-  schedule.on({link.down.rate, 0, 0});
+  const Played played = read_played(arguments);
   return run_in_sandbox([&](const Sandbox&) {
-    Network network(2);
+    Network network(played.hosts, played.topology);
     TrialResult result;
     {
       Live live;
-      result = try_schedule(network, link, schedule, options,
+      result = try_schedule(network, played.link, played.schedule, played.options,
                             [&](const TrialWindow& window) { live.show(window); });
     }
-    const bool holds = !judged || std::fabs(result.deviation()) <= tolerance;
-    write_stdout(arguments.flag("json") ? to_json(link, schedule, result, holds).dump(2) + "\n"
-                                        : to_text(link, schedule, result, judged, holds));
-    return static_cast<int>(holds ? kExitGood : kExitFailed);
+    write_stdout(arguments.flag("json") ? to_json(played, result).dump(2) + "\n"
+                                        : to_text(played, result));
+    return static_cast<int>(holds(played, result) ? kExitGood : kExitFailed);
   });
 }
 
@@ -143,11 +186,12 @@ Verb net_play_verb() {
       .name = "net play",
       .summary = "Play a schedule on a link and show what crosses",
       .description =
-          "Builds a pair of emulated hosts, changes their links as the schedule says, and sends"
-          " one TCP stream from one to the other as fast as it goes. The goodput is held against"
-          " the integral of the rate: 1448 of every 1514 bytes on the wire are payload. Exit code"
-          " 4 when it does not hold. Where delays or losses change, it is measured and not judged."
-          " A line on the terminal shows the link meanwhile.",
+          "Builds a pair of emulated hosts (or a topology), changes their links as the schedule"
+          " says, and sends one TCP stream from one to the other as fast as it goes. The goodput is"
+          " held against the integral of the narrowest link's rate: 1448 of every 1514 bytes on the"
+          " wire are payload. Exit code 4 when it does not hold. Where delays or losses change, or"
+          " links take turns at being the narrowest, it is measured and not judged. A line on the"
+          " terminal shows the link meanwhile.",
       .options =
           {
               {.name = "link",
@@ -159,10 +203,34 @@ Verb net_play_verb() {
               {.name = "schedule",
                .value_name = "SPEC",
                .type = Type::kText,
-               .help = "what the link does over time: parts such as"
-                       " 'outage:every=10s,lasts=1s' joined by `;`, or a file of such lines, a CSV"
-                       " table or a mahimahi trace",
+               .help =
+                   "what the link does over time: parts such as"
+                   " 'outage:every=10s,lasts=1s' joined by `;`, of one link with its name in"
+                   " front ('host1:sine:...'), or a file of such lines, a CSV table or a mahimahi"
+                   " trace",
                .required = true},
+              topology_option(),
+              {.name = "ranks",
+               .letter = 'n',
+               .value_name = "N",
+               .type = Type::kInteger,
+               .default_value = "2",
+               .help = "hosts of the topology; a file places its own number",
+               .minimum = 2,
+               .maximum = 1000},
+              {.name = "from",
+               .value_name = "N",
+               .type = Type::kInteger,
+               .default_value = "0",
+               .help = "the host that sends",
+               .minimum = 0,
+               .maximum = 999},
+              {.name = "to",
+               .value_name = "N",
+               .type = Type::kInteger,
+               .help = "the host that receives; the last one by default",
+               .minimum = 0,
+               .maximum = 999},
               {.name = "seconds",
                .value_name = "S",
                .type = Type::kReal,
@@ -196,6 +264,10 @@ Verb net_play_verb() {
       .examples = {{.purpose = "A second without a link in every ten",
                     .command = "thinpipe net play --link rate=50mbit --schedule"
                                " 'outage:every=10s,lasts=1s' --seconds 20"},
+                   {.purpose = "One rack's uplink that comes and goes, from its first host to the"
+                               " other rack's last",
+                    .command = "thinpipe net play --topology racks --ranks 4 --schedule"
+                               " 'rack0:outage:every=4s,lasts=500ms'"},
                    {.purpose = "A recorded cellular link",
                     .command = "thinpipe net play --link rate=10mbit --schedule verizon.down"}},
       .run = play,

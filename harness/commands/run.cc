@@ -15,6 +15,7 @@
 #include "harness/options/alternatives.h"
 #include "harness/options/arguments.h"
 #include "harness/sweep/sweep.h"
+#include "netem/schedule/links.h"
 #include "reports/record/reader.h"
 #include "reports/scale/scale.h"
 
@@ -50,17 +51,19 @@ std::vector<LinkSpec> links_of(const Arguments& arguments) {
   return links;
 }
 
-std::vector<ScheduleSpec> schedules_of(const Arguments& arguments,
-                                       const std::vector<LinkSpec>& links) {
+std::vector<ScheduleSpec> schedules_of(const Arguments& arguments) {
   std::vector<ScheduleSpec> schedules;
-  for (const std::string& text : arguments.texts("schedule")) {
+  for (const std::string& text : arguments.texts("schedule"))
     schedules.push_back(parse_schedule(text));
-    for (const LinkSpec& link : links) {  // says now what does not fit
-      schedules.back().on({link.up.rate, 0, 0});
-      schedules.back().on({link.down.rate, 0, 0});
-    }
-  }
   return schedules;
+}
+
+// Says now what does not fit.
+void check_schedules(const SweepOptions& options) {
+  for (const ScheduleSpec& schedule : options.schedules)
+    for (const int ranks : options.ranks)
+      for (const LinkSpec& link : options.links)
+        scheduled_links(options.topology.plan(ranks, link), schedule);
 }
 
 // Whether points that were measured at several time scales came out the same.
@@ -79,11 +82,8 @@ int run_sweep_of(const Arguments& arguments) {
   options.out = arguments.text("out");
   options.compressors = compressors_of(arguments);
   options.links = links_of(arguments);
-  options.schedules = schedules_of(arguments, options.links);
+  options.schedules = schedules_of(arguments);
   options.topology = parse_topology(arguments.text("topology"));
-  if (!options.topology.is_star() && arguments.given("schedule"))
-    throw InputError(fmt::format("--schedule is for a star only, not for topology '{}'",
-                                 options.topology.to_string()));
   options.hosts = hosts_of(arguments);
   const int given_hosts = options.hosts ? static_cast<int>(options.hosts->names.size())
                                         : options.topology.fixed_hosts();
@@ -92,6 +92,7 @@ int run_sweep_of(const Arguments& arguments) {
                       : count_alternatives({arguments.text("ranks")}, "ranks", "ranks", kMostRanks);
   if (options.hosts)
     check_hosts(*options.hosts, options, arguments.given("link"), arguments.given("schedule"));
+  check_schedules(options);
   options.repeats = static_cast<int>(arguments.integer("repeats"));
   options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
   options.steps = static_cast<std::uint64_t>(arguments.integer("steps"));
@@ -154,7 +155,8 @@ Verb run_verb() {
                .type = Type::kText,
                .default_value = "none",
                .help = "what the links do over time while ranks run, from a point's first step on:"
-                       " parts such as 'outage:every=10s,lasts=1s' joined by `;`, or a file; see"
+                       " parts such as 'outage:every=10s,lasts=1s' joined by `;`, of one link"
+                       " with its name in front ('host3:sine:...'), or a file; see"
                        " `thinpipe net play`",
                .repeatable = true},
               topology_option(),

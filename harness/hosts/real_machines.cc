@@ -10,6 +10,7 @@
 #include "harness/launch/control_door.h"
 #include "harness/launch/launch.h"
 #include "harness/programs.h"
+#include "netem/time_scale.h"
 
 namespace thinpipe {
 
@@ -102,8 +103,8 @@ Boarding RealMachines::board(int ranks) {
   return boarding;
 }
 
-void RealMachines::set_links(const LinkSpec& link) {
-  if (guards_) guards_->set_links(link.to_string());
+void RealMachines::set_links(const LinkSpec& link, double time_scale) {
+  if (guards_) guards_->set_links(slowed(link, time_scale).to_string());
 }
 
 WireCount RealMachines::count_wire(int ranks) {
@@ -121,13 +122,14 @@ std::uint32_t RealMachines::mtu(const LinkSpec& link) const {
   return guards_ ? static_cast<std::uint32_t>(guards_->cards().at(0).mtu) : link.mtu;
 }
 
-LinkCalibration RealMachines::calibrate(const LinkSpec& link, Launch* launch) {
+LinkCalibration RealMachines::calibrate(const LinkSpec& own, double time_scale, Launch* launch) {
   LinkCalibration result;
   if (launch == nullptr || launch->ranks() < 2) {
     result.unmeasured = launch == nullptr ? "no ranks" : "one rank has nobody to send to";
     return result;
   }
-  set_links(link);
+  set_links(own, time_scale);
+  const LinkSpec link = slowed(own, time_scale);
   constexpr double kSettle = 0.5;
   // Some 30 segments of the stream at least.
   const double seconds = std::max(1.0, 8e6 / link.rate());

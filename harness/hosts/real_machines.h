@@ -21,11 +21,11 @@ class RealMachines : public Machines {
 
   int size() const override { return static_cast<int>(options_.names.size()); }
   Boarding board(int ranks) override;
-  void set_links(const LinkSpec& link) override;
+  void set_links(const LinkSpec& link, double time_scale) override;
   WireCount count_wire(int ranks) override;
   std::uint32_t mtu(const LinkSpec& link) const override;
   /// By streams of the ranks round a ring: what each received of the one before it.
-  LinkCalibration calibrate(const LinkSpec& link, Launch* launch) override;
+  LinkCalibration calibrate(const LinkSpec& link, double time_scale, Launch* launch) override;
   bool needs_ranks_to_calibrate() const override { return true; }
   std::vector<std::string> alterations() override;
   bool sets_links() const override { return guards_ != nullptr; }

@@ -102,8 +102,8 @@ Boarding EmulatedMachines::board(int ranks) {
   return boarding;
 }
 
-LinkCalibration EmulatedMachines::calibrate(const LinkSpec& link, Launch*) {
-  network_.set_links(link);
+LinkCalibration EmulatedMachines::calibrate(const LinkSpec& link, double time_scale, Launch*) {
+  network_.set_links(link, time_scale);
   const Topology& topology = network_.topology();
   LinkCalibration result;
   for (const LinkProbe& probe : link_probes(topology, true))

@@ -14,10 +14,12 @@ class EmulatedMachines : public Machines {
 
   int size() const override { return network_.size(); }
   Boarding board(int ranks) override;
-  void set_links(const LinkSpec& link) override { network_.set_links(link); }
+  void set_links(const LinkSpec& link, double time_scale) override {
+    network_.set_links(link, time_scale);
+  }
   WireCount count_wire(int) override { return thinpipe::count_wire(network_); }
   std::uint32_t mtu(const LinkSpec& link) const override { return link.mtu; }
-  LinkCalibration calibrate(const LinkSpec& link, Launch* launch) override;
+  LinkCalibration calibrate(const LinkSpec& link, double time_scale, Launch* launch) override;
   std::vector<std::string> alterations() override { return network_.alterations(); }
   bool sets_links() const override { return true; }
   Network* network() override { return &network_; }

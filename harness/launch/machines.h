@@ -36,8 +36,9 @@ class Machines {
   /// Prepares what mpirun needs (files, environment variables) and says how to start it.
   virtual Boarding board(int ranks) = 0;
 
-  /// Sets the links of all machines, as far as they are ours to set. Call it between transfers.
-  virtual void set_links(const LinkSpec& link) = 0;
+  /// Sets the links of all machines, as far as they are ours to set, in slow motion by this factor
+  /// (netem/time_scale.h). Call it between transfers.
+  virtual void set_links(const LinkSpec& link, double time_scale) = 0;
   /// What crossed the links so far, as far as somebody counts. @param ranks  of the launch
   virtual WireCount count_wire(int ranks) = 0;
   /// Largest IP packet on a link.
@@ -45,7 +46,7 @@ class Machines {
   /// Sets the links and measures what TCP gets of them, each way; they stay set.
   /// @param launch  all ranks, where needs_ranks_to_calibrate(); else it may be null
   /// @throws RunError when traffic does not come through, or a stop was asked for.
-  virtual LinkCalibration calibrate(const LinkSpec& link, Launch* launch) = 0;
+  virtual LinkCalibration calibrate(const LinkSpec& link, double time_scale, Launch* launch) = 0;
   virtual bool needs_ranks_to_calibrate() const { return false; }
   /// What of the links is not any more as set_links() set it, in words, by reading it back from the
   /// kernel: somebody else changed it. Not for links that a schedule changes.

@@ -89,6 +89,24 @@ TimeScaleChoice choose_time_scale(const LinkSpec& link, const Capacity& machine)
   return choice;
 }
 
+TimeScaleChoice choose_time_scale(const Topology& topology, const Capacity& machine) {
+  LinkSpec fastest;
+  for (int i = 0; i < topology.links(); ++i)
+    if (topology.link(i).tcp_ceiling() > fastest.tcp_ceiling()) fastest = topology.link(i);
+  TimeScaleChoice choice = choose_time_scale(fastest, machine);
+  for (int i = 0; i < topology.links() && choice.factor > 1 && !choice.refused; ++i) {
+    const LinkSpec& link = topology.link(i);
+    choice.refused = link.disturbs() || (link.throttled() && link.rate() / choice.factor < 1e3);
+    if (choice.refused)
+      choice.why = fmt::format(
+          "{}: that takes a factor of {}, but {}", choice.why, choice.factor,
+          link.disturbs()
+              ? topology.link_name(i) + ": " + time_scale_warnings(link, choice.factor).front()
+              : topology.link_name(i) + " would be slower than 1 kbit/s");
+  }
+  return choice;
+}
+
 LinkSpec ceiling_link(const LinkSpec& link) {
   LinkSpec fast = link;
   quicken(fast.up);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "netem/link_spec.h"
+#include "netem/topology/topology.h"
 
 namespace thinpipe {
 
@@ -33,6 +34,9 @@ struct TimeScaleChoice {
 /// factor will do, and where a link loses or reorders frames and would have to be slowed down:
 /// TCP's timers do not slow down with it.
 TimeScaleChoice choose_time_scale(const LinkSpec& link, const Capacity& machine);
+/// The same for a network: no rank is given more than its fastest link carries, and none of its
+/// links may be one that must not be slowed down.
+TimeScaleChoice choose_time_scale(const Topology& topology, const Capacity& machine);
 
 /// What to measure Capacity::goodput over: the same qdiscs, which cost the same processor time,
 /// with nothing that slows frames down.

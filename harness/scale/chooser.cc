@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "netem/verify.h"
+#include "netem/measure_flows.h"
 
 namespace thinpipe {
 
@@ -19,19 +19,19 @@ int usable_cores() {
 
 }  // namespace
 
-const TimeScaleChoice& ScaleChooser::choose(Network& network, int ranks, const LinkSpec& link) {
-  const auto [found, inserted] = choices_.try_emplace(key(link, ranks));
+const TimeScaleChoice& ScaleChooser::choose(Network& network, const std::string& key, int ranks,
+                                            const Topology& busiest) {
+  const auto [found, inserted] = choices_.try_emplace(Key{key, ranks});
   if (!inserted) return found->second;
   Capacity machine{.cores = usable_cores(), .ranks = ranks, .threads = threads_};
   if (ranks > 1) {
-    VerifyOptions quick;
-    quick.seconds = 1;
-    quick.settle = 0.3;
-    quick.windows = 5;
-    quick.pings = 5;
-    machine.flow = verify_link(network, ceiling_link(link), quick).goodput;
+    Topology fast = busiest;
+    for (int i = 0; i < fast.links(); ++i) fast.link(i) = ceiling_link(fast.link(i));
+    network.set_topology(std::move(fast));
+    machine.flow =
+        measure_flows(network, {{0, ranks - 1}}, {.settle = 0.3, .seconds = 1}).at(0).goodput;
   }
-  found->second = choose_time_scale(link, machine);
+  found->second = choose_time_scale(busiest, machine);
   return found->second;
 }
 

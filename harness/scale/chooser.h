@@ -15,18 +15,19 @@ class ScaleChooser {
   /// @param threads  of each rank's codec
   explicit ScaleChooser(int threads) : threads_(threads) {}
 
-  /// Was there nothing to be measured for this link and so many ranks before?
-  bool is_new(const LinkSpec& link, int ranks) const {
-    return !choices_.contains(key(link, ranks));
-  }
+  /// Was nothing chosen under this key, for so many ranks, before?
+  bool is_new(const std::string& key, int ranks) const { return !choices_.contains({key, ranks}); }
 
-  /// Sets the links as fast as they go, measures a flow for a second and chooses. Links must be set
-  /// anew afterwards. @throws RunError as verify_link() does.
-  const TimeScaleChoice& choose(Network& network, int ranks, const LinkSpec& link);
+  /// Sets the links as fast as they go, measures a flow from the first rank's host to the last's
+  /// for a second and chooses; under a key that is known, what was chosen. Links must be set anew
+  /// afterwards.
+  /// @param busiest  the network at the highest rates it will have
+  /// @throws RunError as measure_flows() does.
+  const TimeScaleChoice& choose(Network& network, const std::string& key, int ranks,
+                                const Topology& busiest);
 
  private:
   using Key = std::pair<std::string, int>;
-  static Key key(const LinkSpec& link, int ranks) { return {link.to_string(), ranks}; }
 
   int threads_;
   std::map<Key, TimeScaleChoice> choices_;

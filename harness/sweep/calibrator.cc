@@ -12,6 +12,7 @@
 #include "harness/launch/machines.h"
 #include "harness/sweep/thresholds.h"
 #include "netem/sandbox.h"
+#include "netem/time_scale.h"
 
 namespace thinpipe {
 
@@ -81,22 +82,25 @@ std::string CalibratedLink::to_string() const {
   return text;
 }
 
-const CalibratedLink* Calibrator::find(const Machines& machines, const LinkSpec& link) const {
+const CalibratedLink* Calibrator::find(const Machines& machines, const LinkSpec& link,
+                                       double time_scale) const {
+  const std::string set = slowed(link, time_scale).to_string();
   const auto found = std::find_if(links_.begin(), links_.end(), [&](const CalibratedLink& one) {
-    return one.machines == machines.size() && one.link == link.to_string();
+    return one.machines == machines.size() && one.link == set && one.time_scale == time_scale;
   });
   return found == links_.end() ? nullptr : &*found;
 }
 
 const CalibratedLink& Calibrator::calibrate(Machines& machines, const LinkSpec& link,
-                                            Launch* launch) {
+                                            double time_scale, Launch* launch) {
   CalibratedLink one;
-  one.link = link.to_string();
+  one.link = slowed(link, time_scale).to_string();
+  one.time_scale = time_scale;
   one.machines = machines.size();
   one.judged = machines.sets_links();
   const auto begin = Clock::now();
   try {
-    one.figures = machines.calibrate(link, launch);
+    one.figures = machines.calibrate(link, time_scale, launch);
   } catch (const RunError& error) {
     if (stop_requested()) throw;
     one.error = error.what();

@@ -22,7 +22,8 @@ struct CalibratedLink {
     kUnmeasured,  ///< there is nothing to hold against a ceiling
     kBroken,      ///< traffic did not come through
   };
-  std::string link;  ///< as it was set, canonical
+  std::string link;       ///< as it was set, canonical
+  double time_scale = 1;  ///< by which it and all other links were slowed down
   int machines = 0;
   bool judged = true;
   double seconds = 0;  ///< that it took
@@ -40,11 +41,13 @@ const char* verdict_name(CalibratedLink::Verdict verdict);
 class Calibrator {
  public:
   /// null while it has not been measured on so many machines.
-  const CalibratedLink* find(const Machines& machines, const LinkSpec& link) const;
-  /// Measures the link; see Machines::calibrate(). It stays set.
+  const CalibratedLink* find(const Machines& machines, const LinkSpec& link,
+                             double time_scale) const;
+  /// Measures the link in slow motion; see Machines::calibrate(). It stays set.
   /// @throws RunError when traffic does not come through (which is remembered, and speaks against
   /// the link's points) or a stop was asked for (which is not).
-  const CalibratedLink& calibrate(Machines& machines, const LinkSpec& link, Launch* launch);
+  const CalibratedLink& calibrate(Machines& machines, const LinkSpec& link, double time_scale,
+                                  Launch* launch);
   /// The header's `calibration` of docs/records.md.
   nlohmann::json record() const;
 

@@ -47,16 +47,18 @@ std::vector<LinkSpec> all_links(const SweepOptions& options) {
 
 void check_time_scales(const SweepOptions& options) {
   for (const double factor : options.time_scales) {
-    if (factor != 1 && !options.topology.is_star())
-      throw InputError(fmt::format(
-          "--time-scale {} with --topology {}: links that a topology gives rates of their own would"
-          " not be slowed down; expected 1, or a star",
-          factor == kAutoTimeScale ? "auto" : fmt::format("{}", factor),
-          options.topology.to_string()));
-    if (factor != 1 && options.hosts)
-      throw InputError("--time-scale goes with emulated hosts; with --hosts expected 1");
-    for (const LinkSpec& link : options.links)
-      if (factor != kAutoTimeScale) slowed(link, factor);  // a refusal belongs before the sandbox
+    if (factor == 1) continue;
+    if (options.hosts && options.hosts->shape.empty())
+      throw InputError(
+          "--time-scale with --hosts and without --shape: nobody would slow the network down;"
+          " expected 1");
+    if (options.hosts && factor == kAutoTimeScale)
+      throw InputError(
+          "--time-scale auto: how much of a link machines of yours can carry is not measured before"
+          " they run; with --hosts expected a number");
+    for (const int ranks : options.ranks)  // a refusal belongs before the sandbox
+      for (const LinkSpec& link : options.links)
+        if (factor != kAutoTimeScale) slowed(options.topology.plan(ranks, link), factor);
   }
 }
 

@@ -165,10 +165,10 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   samples.frame_bytes = mtu + kEthernetHeader;
   samples.payload_bytes = mtu - kTcpHeaders;
   samples.time_scale = point.time_scale;
-  const LinkSpec link = slowed(point.link, point.time_scale);
-  const Topology planned = options_.topology.plan(machines_.size(), link);
+  const Topology planned =
+      slowed(options_.topology.plan(machines_.size(), point.link), point.time_scale);
   samples.lossless = !disturbs(planned);
-  const CalibratedLink* calibrated = calibrator_.find(machines_, link);
+  const CalibratedLink* calibrated = calibrator_.find(machines_, point.link, point.time_scale);
   const WayCalibration* farthest = calibrated != nullptr ? calibrated->figures.farthest() : nullptr;
   if (farthest != nullptr && machines_.sets_links()) {
     samples.goodput_ratio = farthest->ratio();

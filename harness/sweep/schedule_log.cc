@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "harness/sweep/thresholds.h"
-#include "netem/time_scale.h"
 
 namespace thinpipe {
 
@@ -20,11 +19,11 @@ ScheduleLog::ScheduleLog(Machines& machines, const SweepPoint& point)
     : text_(point.schedule.to_string()),
       digest_(point.schedule.digest()),
       factor_(point.time_scale) {
-  const LinkSpec link = slowed(point.link, factor_);
   if (point.schedule.empty())
-    machines.set_links(link);
+    machines.set_links(point.link, factor_);
   else if (Network* network = machines.network())
-    player_ = std::make_unique<SchedulePlayer>(*network, link, point.schedule.slowed(factor_));
+    player_ = std::make_unique<SchedulePlayer>(*network, network->plan(point.link, factor_),
+                                               point.schedule.slowed(factor_));
   else
     throw RunError("a schedule is played on emulated hosts only");
 }
@@ -45,8 +44,9 @@ void ScheduleLog::end_step(bool measured) {
 double ScheduleLog::patience(double bits, double otherwise) const {
   if (!player_) return otherwise;
   const double now = started_ ? player_->now() : 0;
-  const double seconds =
-      std::max(player_->up().time_for(now, bits), player_->down().time_for(now, bits));
+  double seconds = 0;
+  for (const ScheduledLink& one : player_->links())
+    seconds = std::max({seconds, one.up.time_for(now, bits), one.down.time_for(now, bits)});
   if (seconds == kNever)
     throw RunError(
         fmt::format("schedule '{}': {:.0f} s after its beginning the links carry too"
@@ -62,26 +62,53 @@ std::vector<std::string> ScheduleLog::alterations() {
   return player_->alterations();
 }
 
+json ScheduleLog::link_record(int link) const {
+  json means = {{"rate_up", json::array()},
+                {"rate_down", json::array()},
+                {"delay", json::array()},
+                {"loss", json::array()}};
+  for (const Step& step : steps_) {
+    const LinkMean mean = player_->mean(link, step.begin, step.end);
+    means["rate_up"].push_back(mean.up_rate * factor_);
+    means["rate_down"].push_back(mean.down_rate * factor_);
+    means["delay"].push_back(mean.delay / factor_);
+    means["loss"].push_back(mean.loss);
+  }
+  return means;
+}
+
 json ScheduleLog::record() const {
   if (!player_) return nullptr;
   const PlayerReport report = player_->report();
-  json steps = {{"begin", json::array()},     {"end", json::array()},   {"rate_up", json::array()},
-                {"rate_down", json::array()}, {"delay", json::array()}, {"loss", json::array()}};
+  // Links that are always the same are told once.
+  std::vector<json> means;
+  std::vector<json> names;
+  for (const ScheduledLink& one : player_->links()) {
+    json mean = link_record(one.link);
+    const auto same = std::find(means.begin(), means.end(), mean);
+    if (same == means.end()) names.push_back(json::array());
+    json& told = same == means.end() ? names.back() : names[std::size_t(same - means.begin())];
+    told.push_back(player_->planned().link_name(one.link));
+    if (same == means.end()) means.push_back(std::move(mean));
+  }
+  json steps = {{"begin", json::array()}, {"end", json::array()}};
   for (const Step& step : steps_) {
-    const LinkMean mean = player_->mean(step.begin, step.end);
     steps["begin"].push_back(step.begin / factor_);
     steps["end"].push_back(step.end / factor_);
-    steps["rate_up"].push_back(mean.up_rate * factor_);
-    steps["rate_down"].push_back(mean.down_rate * factor_);
-    steps["delay"].push_back(mean.delay / factor_);
-    steps["loss"].push_back(mean.loss);
+  }
+  if (means.size() == 1) steps.update(means[0]);
+  json links = json::array();
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    means[i]["names"] = names[i];
+    links.push_back(std::move(means[i]));
   }
   json record = {{"text", text_},
                  {"changes", report.changes},
                  {"late_median", report.late_median / factor_},
                  {"late_p95", report.late_p95 / factor_},
                  {"late_most", report.late_most / factor_},
-                 {"steps", std::move(steps)}};
+                 {"steps", std::move(steps)},
+                 {"links", std::move(links)}};
   if (!digest_.empty()) record["digest"] = digest_;
   return record;
 }

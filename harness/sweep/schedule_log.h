@@ -42,6 +42,8 @@ class ScheduleLog {
   struct Step {
     double begin = 0, end = 0;
   };
+  nlohmann::json link_record(int link) const;
+
   std::string text_, digest_;
   double factor_;  // the point's time scale; records have the times of the emulated links
   std::unique_ptr<SchedulePlayer> player_;

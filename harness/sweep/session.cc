@@ -10,6 +10,7 @@
 #include "harness/sweep/header.h"
 #include "harness/sweep/lines.h"
 #include "netem/sandbox.h"
+#include "netem/schedule/links.h"
 #include "netem/time_scale.h"
 
 namespace thinpipe {
@@ -83,12 +84,16 @@ void Session::use_machines(int hosts, const MachinesFor& machines_for) {
 
 // Fills in the point's time scale, or remembers why none will do.
 void Session::choose_scale(SweepPoint& point) {
-  LinkSpec busiest = point.link;
-  if (!point.schedule.empty())
-    for (Direction* way : {&busiest.up, &busiest.down})
-      way->rate = std::max(way->rate, point.schedule.on({way->rate, 0, 0}).most_rate());
-  const bool is_new = chooser_.is_new(busiest, point.ranks);
-  const TimeScaleChoice& choice = chooser_.choose(*machines_->network(), point.ranks, busiest);
+  Network& network = *machines_->network();
+  Topology busiest = network.plan(point.link);
+  for (const ScheduledLink& one : scheduled_links(busiest, point.schedule)) {
+    LinkSpec& link = busiest.link(one.link);
+    link.up.rate = std::max(link.up.rate, one.up.most_rate());
+    link.down.rate = std::max(link.down.rate, one.down.most_rate());
+  }
+  const std::string key = point.link_text();
+  const bool is_new = chooser_.is_new(key, point.ranks);
+  const TimeScaleChoice& choice = chooser_.choose(network, key, point.ranks, busiest);
   std::string& refusal = refusals_[point.id(options_)];
   if (choice.refused) refusal = "--time-scale auto: " + choice.why;
   if (choice.factor > 1 && point.schedule.changes(Quantity::kLoss))
@@ -119,22 +124,23 @@ void Session::calibrate_all(const MachinesFor& machines_for) {
 }
 
 void Session::calibrate(const SweepPoint& point) {
-  const LinkSpec link = slowed(point.link, point.time_scale);
-  if (calibrator_.find(*machines_, link) != nullptr) return;
-  progress_.describe("calibrating " + link_line(link));
+  const double factor = point.time_scale;
+  if (calibrator_.find(*machines_, point.link, factor) != nullptr) return;
+  progress_.describe("calibrating " + link_line(slowed(point.link, factor)));
   try {
     if (machines_->needs_ranks_to_calibrate())
-      board(link, *std::max_element(options_.ranks.begin(), options_.ranks.end()));
-    calibrator_.calibrate(*machines_, link, launch_.get());
+      board(point, *std::max_element(options_.ranks.begin(), options_.ranks.end()));
+    calibrator_.calibrate(*machines_, point.link, factor, launch_.get());
   } catch (const RunError&) {
     launch_.reset();  // it may be what broke
   }
-  if (const CalibratedLink* one = calibrator_.find(*machines_, link))
+  if (const CalibratedLink* one = calibrator_.find(*machines_, point.link, factor))
     progress_.note(one->to_string());
 }
 
 // A launch serves as many points as it can: ranks that meet on this link, or those there are.
-void Session::board(const LinkSpec& link, int ranks) {
+void Session::board(const SweepPoint& point, int ranks) {
+  const LinkSpec link = slowed(point.link, point.time_scale);
   // A connection keeps the segment size and the window scale that it was made with.
   const bool other_connections =
       link.mtu != connected_.mtu || link.round_trip() > connected_.round_trip();
@@ -143,14 +149,15 @@ void Session::board(const LinkSpec& link, int ranks) {
     launch_.reset();
   }
   if (launch_) return;
-  machines_->set_links(link);
+  machines_->set_links(point.link, point.time_scale);
   connected_ = link;
   progress_.describe(fmt::format("starting {} ranks", ranks));
   launch_ = std::make_unique<Launch>(*machines_, scratch_, ranks);
 }
 
 void Session::warn(const SweepPoint& point) {
-  for (const std::string& warning : time_scale_warnings(point.link, point.time_scale))
+  const Topology planned = options_.topology.plan(hosts_, point.link);
+  for (const std::string& warning : time_scale_warnings(planned, point.time_scale))
     if (warned_.insert(fmt::format("{}|{}|{}", point.link.to_string(), point.time_scale, warning))
             .second)
       progress_.note(
@@ -166,7 +173,7 @@ json Session::measure(const SweepPoint& point) {
     return meter.failure(point, refusal);
   try {
     warn(point);
-    board(slowed(point.link, point.time_scale), point.ranks);
+    board(point, point.ranks);
     progress_.describe(fmt::format("{} x {} on {}", point.ranks, point.compressor.to_string(),
                                    link_line(point.link)));
     return meter.measure(point, *launch_, [&] { progress_.advance(step_seconds); });

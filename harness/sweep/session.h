@@ -41,7 +41,7 @@ class Session {
   void calibrate_all(const MachinesFor& machines_for);
   void calibrate(const SweepPoint& point);
   void warn(const SweepPoint& point);
-  void board(const LinkSpec& link, int ranks);
+  void board(const SweepPoint& point, int ranks);
   nlohmann::json measure(const SweepPoint& point);
   int interrupted();
 

@@ -22,15 +22,51 @@ bool is_kind(const std::string& word) {
   return std::find(kKinds.begin(), kKinds.end(), word) != kKinds.end();
 }
 
+// A part and the links it is of: `host3: sine:low=...`; "" for all.
+struct NamedPart {
+  std::string links, part;
+};
+
+// A name is only taken for one where a kind of schedule follows it.
+NamedPart take_name(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || is_kind(std::string(text.substr(0, colon))))
+    return {"", std::string(text)};
+  const std::size_t begin = text.find_first_not_of(" \t", colon + 1);
+  if (begin == std::string_view::npos) return {"", std::string(text)};
+  const std::string rest(text.substr(begin));
+  if (!is_kind(rest.substr(0, rest.find(':')))) return {"", std::string(text)};
+  return {std::string(text.substr(0, colon)), rest};
+}
+
+bool is_part(const std::string& text) {
+  const std::string part = take_name(text).part;
+  return is_kind(part.substr(0, part.find(':')));
+}
+
+bool is_link_name(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
+  });
+}
+
 class Parser {
  public:
   void part(const std::string& where, std::string_view text) {
-    ScheduleItems items(where, text);
+    const NamedPart named = take_name(text);
+    if (named.part.size() < text.size() && !is_link_name(named.links))
+      throw InputError(fmt::format(
+          "{} '{}': '{}' is no name of links (such as host3, host4-7, rack0, site0-site1, trunks)",
+          where, text, named.links));
+    ScheduleItems items(named.links.empty() ? where : where + " of " + named.links, named.part);
+    prefix_ = named.links.empty() ? "" : named.links + ":";
+    into_ = &of_links(named.links);
     const std::string& kind = items.kind();
     if (kind == "outage") {
-      if (outage_) items.fail("a second outage; one has every= to come again");
-      outage_ = parse_outage(items);
-      add_text(outage_text(*outage_));
+      if (into_->outage) items.fail("a second outage; one has every= to come again");
+      into_->outage = parse_outage(items);
+      add_text(outage_text(*into_->outage));
     } else if (kind == "steps" || kind == "ramp") {
       add(items, {parse_steps(items)});
     } else if (kind == "sine") {
@@ -48,22 +84,45 @@ class Parser {
   }
 
   ScheduleSpec spec() && {
-    return {std::move(parts_), outage_, std::move(text_), std::move(digest_)};
+    ScheduleSpec::Named named;
+    Parts general;
+    for (Parts& one : parts_) {
+      if (one.links.empty())
+        general = std::move(one);
+      else
+        named.emplace_back(one.links, ScheduleSpec(std::move(one.parts), one.outage, "", ""));
+    }
+    ScheduleSpec spec(std::move(general.parts), general.outage, std::move(text_),
+                      std::move(digest_));
+    spec.set_named(std::move(named));
+    return spec;
   }
 
  private:
+  struct Parts {
+    std::string links;
+    std::vector<SchedulePart> parts;
+    std::optional<OutageTimes> outage;
+  };
+
+  Parts& of_links(const std::string& links) {
+    for (Parts& one : parts_)
+      if (one.links == links) return one;
+    return parts_.emplace_back(Parts{links, {}, {}});
+  }
+
   void add_text(const std::string& text) {
     if (text.empty()) return;
-    text_ += (text_.empty() ? "" : ";") + text;
+    text_ += (text_.empty() ? "" : ";") + prefix_ + text;
   }
 
   void add(const ScheduleItems& items, std::vector<SchedulePart> parts) {
     for (SchedulePart& part : parts) {
-      for (const SchedulePart& before : parts_)
+      for (const SchedulePart& before : into_->parts)
         if (before.quantity == part.quantity)
           items.fail(fmt::format("the {} is scheduled already", quantity_name(part.quantity)));
       add_text(part.text);
-      parts_.push_back(std::move(part));
+      into_->parts.push_back(std::move(part));
     }
   }
 
@@ -103,8 +162,9 @@ class Parser {
     add(items, std::move(parts));
   }
 
-  std::vector<SchedulePart> parts_;
-  std::optional<OutageTimes> outage_;
+  std::vector<Parts> parts_;  // in the order in which their links were first named
+  Parts* into_ = nullptr;     // of parts_: those of the part that is being read
+  std::string prefix_;        // of its text
   std::string text_, digest_;
 };
 
@@ -129,7 +189,7 @@ ScheduleSpec parse_file(const std::string& path) {
                     path));
   if (line.find_first_not_of("0123456789") == std::string::npos) {
     parser.part("schedule", "mahimahi:file=" + path);
-  } else if (!is_kind(line.substr(0, line.find(':'))) && line.find(',') != std::string::npos) {
+  } else if (!is_part(line) && line.find(',') != std::string::npos) {
     parser.part("schedule", "csv:file=" + path);
   } else {
     std::size_t number = 0;
@@ -149,10 +209,9 @@ ScheduleSpec parse_schedule(std::string_view text) {
   if (text == "none") return {};
   const std::string whole(text);
   std::error_code error;
-  if (!is_kind(whole.substr(0, whole.find(':'))) && std::filesystem::is_regular_file(whole, error))
-    return parse_file(whole);
+  if (!is_part(whole) && std::filesystem::is_regular_file(whole, error)) return parse_file(whole);
   Parser parser;
-  for (const std::string& part : split(text, ';')) parser.part("schedule", part);
+  for (const std::string& one : split(text, ';')) parser.part("schedule", one);
   return std::move(parser).spec();
 }
 

@@ -1,14 +1,17 @@
 #include "netem/schedule/player.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -16,6 +19,7 @@
 #include "netem/distribution.h"
 #include "netem/qdisc_netem.h"
 #include "netem/shaping.h"
+#include "netem/topology/flows.h"
 
 namespace thinpipe {
 
@@ -35,11 +39,8 @@ timespec to_timespec(double seconds) {
   return {whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
 }
 
-// As network.cc names the two ends of a host's throttled link.
-constexpr const char* kHostInterface = "thin0";
-std::string port_name(int host) { return fmt::format("data{}", host); }
-
-constexpr TrafficHandle kWay = {0x20001, 0x30000};  // netem, below the gate
+constexpr TrafficHandle kBelowGate = {0x20001, 0x30000};
+constexpr TrafficHandle kRootOfIfb = {0xffffffff, 0x10000};
 
 // Where a netem is, frames come one by one: enough for a link to have one.
 constexpr double kLeastDelay = 1e-9;
@@ -48,23 +49,25 @@ std::chrono::nanoseconds to_nanoseconds(double seconds) {
   return std::chrono::nanoseconds(std::llround(seconds * 1e9));
 }
 
-LinkState own_state(const Direction& direction, const LinkSpec& link) {
-  return {direction.rate, std::chrono::duration<double>(link.down.way.delay).count(),
-          link.down.way.loss.percent / 100};
+// The link at the highest rates and longest delays it will have: frame sizes, TCP's buffers and
+// queues are for that.
+LinkSpec highest(const ScheduledLink& one, bool is_trunk) {
+  LinkSpec link = one.own;
+  link.up.rate = one.up.most_rate();
+  link.down.rate = one.down.most_rate();
+  if (!one.changes_way()) return link;
+  link.down.way.delay = to_nanoseconds(std::max(one.down.most_delay(), kLeastDelay));
+  if (is_trunk) link.up.way.delay = to_nanoseconds(std::max(one.up.most_delay(), kLeastDelay));
+  return link;
 }
 
-void check_fits(const LinkSpec& link, const ScheduleSpec& schedule) {
-  const auto refuse = [&](const std::string& what) {
-    throw InputError(fmt::format("schedule '{}' on link '{}': {}", schedule.to_string(),
-                                 link.to_string(), what));
-  };
-  if (link.place == Place::kSwitch) refuse("place=switch cannot be scheduled; leave it out");
-  if (link.up.overhead != 0 || link.down.overhead != 0)
-    refuse("overhead= cannot be scheduled; leave it out");
-  if (link.up.shaper == Shaper::kNetem || link.down.shaper == Shaper::kNetem)
-    refuse("shaper=netem cannot be scheduled; leave it out");
-  if (schedule.changes(Quantity::kLoss) && link.down.way.bursts)
-    refuse("a loss in bursts cannot be scheduled");
+// Ahead of all that only computes, as far as we may: a change that comes late is a wrong rate.
+void take_precedence() {
+  prctl(PR_SET_TIMERSLACK, 1UL);  // else every wait may end 50 us late
+  const sched_param parameters = {.sched_priority = 1};
+  constexpr int kNicest = -20;
+  if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters) != 0)
+    setpriority(PRIO_PROCESS, 0, kNicest);  // of this thread alone, on Linux; may be refused too
 }
 
 // Signals are the main thread's: it waits in calls that they interrupt.
@@ -85,72 +88,118 @@ class SignalsBlocked {
 
 }  // namespace
 
-SchedulePlayer::SchedulePlayer(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
+SchedulePlayer::SchedulePlayer(Network& network, Topology planned, const ScheduleSpec& schedule,
                                const PlayerOptions& options)
-    : link_(link),
-      up_(schedule.on(own_state(link.up, link))),
-      down_(schedule.on(own_state(link.down, link))),
+    : network_(network),
+      planned_(std::move(planned)),
+      links_(scheduled_links(planned_, schedule)),
       options_(options),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_.valid()) throw SystemError("eventfd");
-  check_fits(link, schedule);
-  if (network.topology().text != "star")
-    throw InputError(fmt::format("schedules are played on a star only, not on topology '{}'",
-                                 network.topology().text));
-  network.switch_at(0).inside([&] { switch_ = std::make_unique<Netlink>(); });
-  LinkSpec longest = link;
-  if (schedule.changes(Quantity::kDelay) || schedule.changes(Quantity::kLoss))
-    longest.down.way.delay = to_nanoseconds(std::max(down_.most_delay(), kLeastDelay));
-  network.set_links(longest);  // frame sizes, TCP's buffers, and what is not scheduled
-  const bool impaired = !link.down.way.none() || schedule.changes(Quantity::kDelay) ||
-                        schedule.changes(Quantity::kLoss);
-  for (int i = 0; i < network.size(); ++i) {
-    network.host(i).inside([&] { add_channel(kHostInterface, up_, link.up, false); });
-    network.switch_at(0).inside([&] { add_channel(port_name(i), down_, link.down, impaired); });
-  }
+  Topology set = planned_;
+  for (const ScheduledLink& one : links_)
+    set.link(one.link) = highest(one, planned_.is_trunk(one.link));
+  network.set_topology(std::move(set));
+  for (const ScheduledLink& one : links_) add_link(network, one);
 }
 
-void SchedulePlayer::add_channel(const std::string& interface, const Schedule& schedule,
-                                 const Direction& direction, bool impaired) {
-  LinkSpec highest = link_;
-  highest.up.rate = highest.down.rate = schedule.most_rate();
-  const std::uint32_t queue = highest.with_defaults().down.queue;
-  auto qdisc =
-      std::make_unique<ScheduleQdisc>(interface, schedule.most_rate(), direction.burst, queue);
-  const double piece = qdisc->largest_piece();
-  channels_.push_back(
-      {interface, &schedule, std::move(qdisc), RateKeeper(schedule, piece), -1, std::nullopt});
+void SchedulePlayer::add_link(const Network& network, const ScheduledLink& one) {
+  const ShapedLink& shaped = network.shaped(one.link);
+  const Host &lower = network.lower(one.link), &upper = network.upper(one.link);
+  const std::string ifb = shaped.way_up_interface();
+  const bool at_switch = one.own.place == Place::kSwitch;
+  const auto stream = static_cast<std::uint64_t>(one.link);
+  const LinkSpec link = highest(one, planned_.is_trunk(one.link));
+  const auto put_way = [&](const std::string& interface, TrafficHandle at, bool up) {
+    Channel& channel = channels_.back();
+    channel.way =
+        Way{&netlink_in(upper), interface, at, one.own, up, netem_seed(one.own, stream, up),
+            std::nullopt};
+    change_way(channel, 0, 0);
+  };
+  add_channel(at_switch ? upper : lower, at_switch ? ifb : shaped.lower_interface(), one, true);
+  if (!link.up.way.none() && at_switch)
+    put_way(ifb, kBelowGate, true);
+  else if (!link.up.way.none() && one.changes_way() && planned_.is_trunk(one.link))
+    put_way(ifb, kRootOfIfb, true);
+  add_channel(upper, shaped.upper_interface(), one, false);
+  if (!link.down.way.none()) put_way(shaped.upper_interface(), kBelowGate, false);
+}
+
+void SchedulePlayer::add_channel(const Host& at, const std::string& interface,
+                                 const ScheduledLink& one, bool up) {
+  const LinkSpec link = highest(one, planned_.is_trunk(one.link)).with_defaults();
+  const Direction &direction = up ? link.up : link.down, &own = up ? one.own.up : one.own.down;
+  const Schedule& schedule = up ? one.up : one.down;
+  ScheduleQdiscSettings settings;
+  settings.highest_rate = schedule.most_rate();
+  // Without a bucket: nothing is saved up but the frame that HTB lets go at once.
+  settings.burst = own.shaper == Shaper::kNetem ? link.frame_bytes() + own.overhead : own.burst;
+  settings.queue = direction.queue;
+  settings.overhead = own.overhead;
+  settings.frame_bytes = static_cast<int>(link.frame_bytes());
+  at.inside([&] {
+    auto qdisc = std::make_unique<ScheduleQdisc>(interface, settings);
+    const double piece = qdisc->largest_piece();
+    channels_.push_back(
+        {one.link, std::move(qdisc), &schedule, RateKeeper(schedule, piece), -1, {}, false});
+  });
   Channel& channel = channels_.back();
   channel.qdisc->set_rate(channel.rate = schedule.at(0).rate);
-  if (!impaired) return;
-  channel.way = link_.down.way;
-  channel.way->gap = ~0U;  // unlike anything: it is told
-  change_way(channel, 0, 0);
+  channel.qdisc->check();
+}
+
+Netlink& SchedulePlayer::netlink_in(const Host& at) {
+  std::unique_ptr<Netlink>& netlink = netlinks_[&at];
+  if (!netlink) at.inside([&] { netlink = std::make_unique<Netlink>(); });
+  return *netlink;
 }
 
 bool SchedulePlayer::change_way(Channel& channel, double from, double until) {
   if (!channel.way) return false;
+  Way& way = *channel.way;
   const LinkState state = channel.schedule->mean(from, until);
-  Direction direction = link_.with_defaults().down;
+  Direction direction = way.up ? way.own.up : way.own.down;
   direction.way.delay = to_nanoseconds(state.delay);
   if (!direction.way.bursts) direction.way.loss.percent = state.loss * 100;
-  if (direction.way == *channel.way && !options_.tell_always) return false;
-  channel.way = direction.way;
-  // Enough for the longest delay at the highest rate, whatever is in force now.
-  direction.rate = channel.schedule->most_rate();
-  direction.way.delay = to_nanoseconds(channel.schedule->most_delay());
+  if (direction.way == way.told && !options_.tell_always) return false;
+  way.told = direction.way;
   NetemSettings settings;
-  settings.limit = netem_limit(direction, link_.frame_bytes());
-  settings.way = *channel.way;
+  settings.way = direction.way;
   if (settings.way.jitter.count() > 0) settings.table = table_of(settings.way);
-  settings.seed = link_.seed;
-  switch_->set_qdisc(channel.interface, kWay, netem_request(settings));
+  settings.seed = way.seed;
+  // Enough for the longest delay at the highest rate, whatever is in force now.
+  LinkSpec link = way.own;
+  Direction& most = way.up ? link.up : link.down;
+  most.rate = channel.schedule->most_rate();
+  most.way.delay = to_nanoseconds(channel.schedule->most_delay());
+  const LinkSpec filled = link.with_defaults();
+  settings.limit = netem_limit(way.up ? filled.up : filled.down, link.frame_bytes());
+  way.netlink->set_qdisc(way.interface, way.at, netem_request(settings));
   return true;
 }
 
-LinkMean SchedulePlayer::mean(double from, double to) const {
-  const LinkState up = up_.mean(from, to), down = down_.mean(from, to);
-  return {up.rate, down.rate, down.delay, down.loss};
+const ScheduledLink* SchedulePlayer::find(int link) const {
+  for (const ScheduledLink& one : links_)
+    if (one.link == link) return &one;
+  return nullptr;
+}
+
+LinkMean SchedulePlayer::mean(int link, double from, double to) const {
+  if (const ScheduledLink* one = find(link)) {
+    const LinkState up = one->up.mean(from, to), down = one->down.mean(from, to);
+    return {up.rate, down.rate, down.delay, down.loss};
+  }
+  const LinkSpec& own = planned_.link(link);
+  const Impairment& way = own.down.way;
+  return {own.up.rate, own.down.rate, std::chrono::duration<double>(way.delay).count(),
+          (way.bursts ? way.bursts->mean_loss() : way.loss.percent) / 100};
+}
+
+double SchedulePlayer::bits(int link, bool up, double from, double to) const {
+  if (const ScheduledLink* one = find(link)) return (up ? one->up : one->down).bits(from, to);
+  const double rate = rate_of(planned_.link(link), up);
+  return rate > 0 ? rate * (to - from) : std::numeric_limits<double>::infinity();
 }
 
 SchedulePlayer::~SchedulePlayer() {
@@ -167,7 +216,7 @@ void SchedulePlayer::start(double in_seconds) {
   begin_ = monotonic() + in_seconds;
   const SignalsBlocked blocked;
   thread_ = std::thread([this] {
-    prctl(PR_SET_TIMERSLACK, 1UL);  // else every wait may end 50 us late
+    take_precedence();
     try {
       play();
     } catch (...) {
@@ -195,11 +244,14 @@ void SchedulePlayer::check() const {
 
 double SchedulePlayer::next_after(double t) const {
   double next = t;
-  do
-    next = std::min(up_.next_change(next, options_.interval),
-                    down_.next_change(next, options_.interval));
-  while (next < t + kOneMoment);
-  return std::min(next, t + options_.longest);
+  do {
+    double first = t + options_.longest;
+    for (const ScheduledLink& one : links_)
+      first = std::min({first, one.up.next_change(next, options_.interval),
+                        one.down.next_change(next, options_.interval)});
+    next = first;
+  } while (next < t + kOneMoment);
+  return next;
 }
 
 bool SchedulePlayer::change_all(double until) {
@@ -211,9 +263,16 @@ bool SchedulePlayer::change_all(double until) {
     told = change_way(channel, from, std::max(until, from + kOneMoment)) || told;
     if (rate == channel.rate && !options_.tell_always) continue;
     channel.qdisc->set_rate(channel.rate = rate);
-    told = true;
+    channel.changed = told = true;
   }
   return told;
+}
+
+void SchedulePlayer::check_changed() {
+  for (Channel& channel : channels_) {
+    if (channel.changed) channel.qdisc->check();
+    channel.changed = false;
+  }
 }
 
 bool SchedulePlayer::wait_until(double t) const {
@@ -235,6 +294,7 @@ void SchedulePlayer::play() {
     const double next = next_after(std::max(due, now()));
     const bool told = change_all(next);
     const double late = now() - due;
+    check_changed();
     const std::lock_guard lock(mutex_);
     if (told) {
       ++changes_;
@@ -246,9 +306,13 @@ void SchedulePlayer::play() {
 
 std::vector<std::string> SchedulePlayer::alterations() const {
   std::vector<std::string> found;
-  for (std::size_t i = 0; i < channels_.size(); ++i)
-    if (const std::string one = channels_[i].qdisc->alteration(); !one.empty())
-      found.push_back(fmt::format("link host{}: {}", i / 2, one));  // its two ways in turn
+  const auto add = [&](int link, const std::string& what) {
+    if (!what.empty()) found.push_back(fmt::format("link {}: {}", planned_.link_name(link), what));
+  };
+  for (const Channel& channel : channels_) add(channel.link, channel.qdisc->alteration());
+  for (int link = 0; link < planned_.links(); ++link)
+    if (find(link) == nullptr)
+      for (const std::string& one : network_.shaped(link).alterations()) add(link, one);
   return found;
 }
 

@@ -1,9 +1,9 @@
 // Plays a schedule on the links of a network while others use them.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "netem/file_descriptor.h"
-#include "netem/link_spec.h"
 #include "netem/network.h"
 #include "netem/schedule/keeper.h"
+#include "netem/schedule/links.h"
 #include "netem/schedule/qdisc.h"
 #include "netem/schedule/schedule.h"
 
@@ -35,20 +35,23 @@ struct PlayerReport {
 
 /// A link over a span: what the schedule made of it.
 struct LinkMean {
-  double up_rate = 0, down_rate = 0;  ///< bit/s
+  double up_rate = 0, down_rate = 0;  ///< bit/s; 0 also of a link that is not throttled
   double delay = 0;                   ///< s, of the way down
   double loss = 0;                    ///< share of frames, of the way down
 };
 
-/// Sets all links of a star up for a schedule, and changes them from a thread of its own between
+/// Sets all links of a network up for a schedule, and changes them from a thread of its own between
 /// start() and stop(). Whatever is wrong meanwhile ends the thread; check() says so.
 class SchedulePlayer {
  public:
-  /// Sets every host's link, and puts a throttle that can change in place of the shapers of both
-  /// directions. Rates change in both; shares are of each direction's own. Delay and loss change
-  /// once, on the way down, where links have them. What waits is lost, and counters begin at 0.
-  /// @throws InputError when the schedule does not fit the link; RunError of the kernel.
-  SchedulePlayer(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
+  /// Sets every link as `planned` has it (see Network::plan) and puts a throttle that can change in
+  /// place of the shapers of those that the schedule changes, in both directions. Rates change in
+  /// both; shares are of each direction's own. Delay and loss change where links have them: once,
+  /// on the way down, of a host's link; both ways of a trunk. What waits is lost, and counters
+  /// begin at 0.
+  /// @param network  outlives this
+  /// @throws InputError when the schedule does not fit the links; RunError of the kernel.
+  SchedulePlayer(Network& network, Topology planned, const ScheduleSpec& schedule,
                  const PlayerOptions& options = {});
   ~SchedulePlayer();
   SchedulePlayer(const SchedulePlayer&) = delete;
@@ -63,36 +66,57 @@ class SchedulePlayer {
   /// Rethrows what ended the thread, if anything did.
   void check() const;
   PlayerReport report() const;
-  /// Once stopped: what of the links the kernel has otherwise than it was told last, in words.
+  /// Once stopped: what of the links the kernel has otherwise than it was told last, each with the
+  /// link's name, in words.
   std::vector<std::string> alterations() const;
-  LinkMean mean(double from, double to) const;
-  const Schedule& up() const { return up_; }
-  const Schedule& down() const { return down_; }
+  /// Of any link of the topology, also one that does not change.
+  LinkMean mean(int link, double from, double to) const;
+  /// Bits that can cross it in one direction meanwhile; infinite where nothing throttles it.
+  double bits(int link, bool up, double from, double to) const;
+  /// Those that change.
+  const std::vector<ScheduledLink>& links() const { return links_; }
+  /// The network as it would be without the schedule.
+  const Topology& planned() const { return planned_; }
 
  private:
-  struct Channel {
+  /// A netem whose delay or loss changes, or that waits below a gate.
+  struct Way {
+    Netlink* netlink;  ///< of the namespace it is in
     std::string interface;
-    const Schedule* schedule;
+    TrafficHandle at;
+    LinkSpec own;  ///< of its link
+    bool up;
+    std::optional<std::uint64_t> seed;
+    std::optional<Impairment> told;  ///< as the kernel has it
+  };
+  struct Channel {
+    int link;
     std::unique_ptr<ScheduleQdisc> qdisc;
+    const Schedule* schedule;
     RateKeeper keeper;
-    double rate = -1;               ///< as the kernel has it
-    std::optional<Impairment> way;  ///< likewise, where a netem waits below the gate
+    double rate = -1;  ///< as the kernel has it
+    std::optional<Way> way;
+    bool changed = false;  ///< and not read back yet
   };
 
-  void add_channel(const std::string& interface, const Schedule& schedule,
-                   const Direction& direction, bool impaired);
+  void add_link(const Network& network, const ScheduledLink& one);
+  void add_channel(const Host& at, const std::string& interface, const ScheduledLink& one, bool up);
+  Netlink& netlink_in(const Host& at);
   /// Tells netem what the schedule says of the span, if that is news.
   bool change_way(Channel& channel, double from, double until);
+  const ScheduledLink* find(int link) const;
   void play();
   double next_after(double t) const;
   /// True when something new was told.
   bool change_all(double until);
+  void check_changed();
   bool wait_until(double t) const;  ///< false when stop() woke it
 
-  LinkSpec link_;
-  Schedule up_, down_;
+  const Network& network_;
+  Topology planned_;
+  std::vector<ScheduledLink> links_;
   PlayerOptions options_;
-  std::unique_ptr<Netlink> switch_;  ///< for the thread alone, once it runs
+  std::map<const Host*, std::unique_ptr<Netlink>> netlinks_;  ///< for the thread alone
   std::vector<Channel> channels_;
   double begin_ = 0;  ///< of the monotonic clock
   FileDescriptor wake_;

@@ -6,18 +6,15 @@
 #include <net/if.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
-#include <sys/utsname.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstring>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "netem/attributes.h"
-#include "netem/link_spec.h"
+#include "netem/qdisc_htb.h"
+#include "netem/schedule/gate.h"
+#include "netem/traffic_control.h"
 
 namespace thinpipe {
 
@@ -27,45 +24,15 @@ constexpr std::uint32_t kRoot = 0x10000;   // 1:
 constexpr std::uint32_t kClass = 0x10001;  // 1:1
 constexpr std::uint32_t kGate = 0x20000;   // 2:
 
-constexpr double kTicksPerSecond = 1e9 / 64;  // PSCHED_SHIFT is 6: a tick is 64 ns
-constexpr double kOpenRate = 50e9;            // bytes/s: the gate is no throttle
-constexpr double kPollSeconds = 1e-3;  // a closed gate looks again so often; so late it opens
-// A closed gate takes every packet for as large as this (the widest `mpu` there is), which is more
-// than its bucket holds.
-constexpr std::uint32_t kClosedSize = 65535;
-constexpr std::uint32_t kLargestCut = 60000;  // must be less
-
-tc_ratespec ratespec(double bytes_per_second, std::uint32_t least_size) {
-  tc_ratespec spec = {};
-  // With the link layer named, the kernel asks for no table of 256 transmit times.
-  spec.linklayer = 1;  // TC_LINKLAYER_ETHERNET
-  spec.mpu = static_cast<unsigned short>(least_size);
-  spec.rate = bytes_per_second >= 4294967295.0
-                  ? 4294967295U
-                  : static_cast<std::uint32_t>(std::llround(bytes_per_second));
-  return spec;
-}
-
-std::uint32_t ticks(double seconds) {
-  return static_cast<std::uint32_t>(std::min(std::ceil(seconds * kTicksPerSecond), 4294967295.0));
-}
-
-nl_msg* new_message(int type, int flags, int index, std::uint32_t parent, std::uint32_t handle,
-                    const char* kind) {
-  nl_msg* message = nlmsg_alloc_simple(type, flags);
-  if (message == nullptr) throw RunError("netlink message: out of memory");
-  tcmsg header = {};
-  header.tcm_family = AF_UNSPEC;
-  header.tcm_ifindex = index;
-  header.tcm_parent = parent;
-  header.tcm_handle = handle;
-  nlmsg_append(message, &header, sizeof(header), NLMSG_ALIGNTO);
-  if (kind != nullptr) nla_put_string(message, TCA_KIND, kind);
-  return message;
-}
+// Larger than any GSO packet (64 KiB of payload, and the headers of each frame): cutting those up,
+// in software, is most of what a link of 1 Gbit/s costs. The bucket may be larger still.
+constexpr std::uint32_t kLargestCut = 80000;
+// Of no effect with one class, but outside 1000 to 200000 the kernel notes it.
+constexpr std::uint32_t kQuantum = 60000;
 
 struct Answer {
   QueueReading reading;
+  std::uint32_t packets = 0;
   bool found = false;
 };
 
@@ -83,28 +50,33 @@ int take_reading(nl_msg* message, void* into) {
   if (stats[TCA_STATS_BASIC] != nullptr) nla_memcpy(&basic, stats[TCA_STATS_BASIC], sizeof(basic));
   if (stats[TCA_STATS_QUEUE] != nullptr) nla_memcpy(&queue, stats[TCA_STATS_QUEUE], sizeof(queue));
   answer->reading = {basic.bytes, queue.qlen};
+  answer->packets = basic.packets;
   answer->found = stats[TCA_STATS_BASIC] != nullptr && stats[TCA_STATS_QUEUE] != nullptr;
   return NL_OK;
 }
 
-// Where `mpu` does nothing, a closed gate would let frames through.
-void require_gate() {
-  utsname kernel = {};
-  int major = 0, minor = 0;
-  if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2 ||
-      major < 5 || (major == 5 && minor < 17))
-    throw RunError(fmt::format("schedules need Linux 5.17 or later; this is {}", kernel.release));
+TrafficPlace root_of(int index) { return {index, {TC_H_ROOT, kRoot}, false}; }
+TrafficPlace class_of(int index) { return {index, {kRoot, kClass}, true}; }
+TrafficPlace gate_of(int index) { return {index, {kClass, kGate}, false}; }
+
+std::uint32_t burst_of(double rate, const ScheduleQdiscSettings& settings) {
+  return settings.burst != 0 ? settings.burst : default_burst(rate, settings.frame_bytes);
+}
+
+QdiscRequest class_request(double rate, const ScheduleQdiscSettings& settings) {
+  return htb_class_request({.rate = bytes_per_second(rate),
+                            .burst = burst_of(rate, settings),
+                            .quantum = kQuantum,
+                            .overhead = settings.overhead});
 }
 
 }  // namespace
 
-ScheduleQdisc::ScheduleQdisc(std::string interface, double highest_rate, std::uint32_t burst,
-                             std::uint32_t queue)
+ScheduleQdisc::ScheduleQdisc(std::string interface, const ScheduleQdiscSettings& settings)
     : interface_(std::move(interface)),
+      settings_(settings),
       socket_(nl_socket_alloc()),
-      burst_(burst),
-      cut_(std::min(burst != 0 ? burst : default_burst(highest_rate), kLargestCut)),
-      queue_(queue) {
+      cut_(std::min(burst_of(settings.highest_rate, settings), kLargestCut)) {
   if (socket_ == nullptr) throw RunError("netlink socket: out of memory");
   const int result = nl_connect(socket_, NETLINK_ROUTE);
   // libnl counts answers by their acknowledgements, and read() asks for none.
@@ -114,9 +86,7 @@ ScheduleQdisc::ScheduleQdisc(std::string interface, double highest_rate, std::ui
     require_gate();
     if (result < 0) throw RunError(fmt::format("connect to rtnetlink: {}", nl_geterror(result)));
     if (index_ == 0) throw SystemError("interface " + interface_);
-    set_root();
-    set_class(highest_rate, true);
-    set_gate(true, true);
+    set_up();
   } catch (...) {
     nl_socket_free(socket_);
     throw;
@@ -125,79 +95,70 @@ ScheduleQdisc::ScheduleQdisc(std::string interface, double highest_rate, std::ui
 
 ScheduleQdisc::~ScheduleQdisc() { nl_socket_free(socket_); }
 
-void ScheduleQdisc::send(nl_msg* message, const std::string& attempt) {
-  const int result = nl_send_sync(socket_, message);  // frees it, waits for the kernel's answer
-  if (result < 0)
-    throw RunError(fmt::format("{} on {}: {}", attempt, interface_, nl_geterror(result)));
-}
-
-void ScheduleQdisc::set_root() {
+void ScheduleQdisc::set_up() {
   // Else a root of the same handle would be changed, or refused if of another kind.
-  nl_send_sync(socket_, new_message(RTM_DELQDISC, 0, index_, TC_H_ROOT, 0, nullptr));  // if any
-  nl_msg* message =
-      new_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, index_, TC_H_ROOT, kRoot, "htb");
-  nlattr* options = nla_nest_start(message, TCA_OPTIONS);
-  tc_htb_glob glob = {};
-  glob.version = 3;
-  glob.rate2quantum = 10;
-  glob.defcls = 1;  // everything goes to 1:1
-  nla_put(message, TCA_HTB_INIT, sizeof(glob), &glob);
-  nla_nest_end(message, options);
-  send(message, "htb");
+  delete_root_qdisc(socket_, index_);
+  const std::string attempt = "htb on " + interface_;
+  set_traffic(socket_, root_of(index_), htb_request(), attempt);
+  check_traffic(socket_, root_of(index_), htb_request(), attempt);
+  set_class(settings_.highest_rate);
+  set_gate(true);
+  check();
 }
 
-void ScheduleQdisc::set_class(double rate, bool create) {
-  const double bytes = rate / 8;
-  const std::uint32_t burst = burst_ != 0 ? burst_ : default_burst(rate);
-  nl_msg* message = new_message(RTM_NEWTCLASS, create ? NLM_F_CREATE | NLM_F_EXCL : 0, index_,
-                                kRoot, kClass, "htb");
-  nlattr* options = nla_nest_start(message, TCA_OPTIONS);
-  tc_htb_opt parameters = {};
-  parameters.rate = parameters.ceil = ratespec(bytes, 0);
-  parameters.buffer = parameters.cbuffer = ticks(burst / bytes);
-  parameters.quantum = 60000;  // of no effect with one class, but outside 1000..200000 it is logged
-  nla_put(message, TCA_HTB_PARMS, sizeof(parameters), &parameters);
-  const auto exact = static_cast<std::uint64_t>(std::llround(bytes));
-  nla_put_u64(message, TCA_HTB_RATE64, exact);
-  nla_put_u64(message, TCA_HTB_CEIL64, exact);
-  nla_nest_end(message, options);
-  send(message, fmt::format("htb class rate {:.0f}bit burst {}", rate, burst));
+void ScheduleQdisc::set_class(double rate) {
+  set_traffic(socket_, class_of(index_), class_request(rate, settings_),
+              fmt::format("htb class of {:.0f} bit/s on {}", rate, interface_));
   rate_ = rate;
 }
 
-void ScheduleQdisc::set_gate(bool open, bool create) {
-  nl_msg* message = new_message(RTM_NEWQDISC, create ? NLM_F_CREATE | NLM_F_EXCL : 0, index_,
-                                kClass, kGate, "tbf");
-  nlattr* options = nla_nest_start(message, TCA_OPTIONS);
-  tc_tbf_qopt parameters = {};
-  parameters.limit = queue_;
-  // Closed: waiting for `kClosedSize - cut_` bytes to come in, which the bucket cannot hold, takes
-  // kPollSeconds; then it looks again. A rate near 0 would do too, but look again hours later.
-  const double rate = open ? kOpenRate : (kClosedSize - cut_) / kPollSeconds;
-  parameters.rate = ratespec(rate, open ? 0 : kClosedSize);
-  parameters.buffer = ticks(cut_ / rate);
-  nla_put(message, TCA_TBF_PARMS, sizeof(parameters), &parameters);
-  if (open) {
-    nla_put_u64(message, TCA_TBF_RATE64, static_cast<std::uint64_t>(rate));
-    nla_put_u32(message, TCA_TBF_BURST, cut_);
-  }
-  nla_nest_end(message, options);
-  send(message, open ? "tbf, open" : "tbf, closed");
+void ScheduleQdisc::set_gate(bool open) {
+  set_traffic(socket_, gate_of(index_),
+              gate_request({.open = open, .cut = cut_, .limit = settings_.queue}),
+              fmt::format("tbf, {}, on {}", open ? "open" : "shut", interface_));
   open_ = open;
 }
 
 void ScheduleQdisc::set_rate(double rate) {
   if (rate <= 0) {
-    if (open_) set_gate(false, false);
+    if (open_) set_gate(false);
     return;
   }
-  set_class(rate, false);
-  if (!open_) set_gate(true, false);
+  set_class(rate);
+  if (!open_) set_gate(true);
+}
+
+void ScheduleQdisc::check() {
+  check_traffic(socket_, class_of(index_), class_request(rate_, settings_),
+                fmt::format("htb class of {:.0f} bit/s on {}", rate_, interface_));
+  check_traffic(socket_, gate_of(index_),
+                gate_request({.open = open_, .cut = cut_, .limit = settings_.queue}),
+                fmt::format("tbf, {}, on {}", open_ ? "open" : "shut", interface_));
+}
+
+std::string ScheduleQdisc::alteration() {
+  std::string found =
+      traffic_difference(socket_, root_of(index_), htb_request(), "htb on " + interface_);
+  if (found.empty())
+    found = traffic_difference(socket_, class_of(index_), class_request(rate_, settings_),
+                               "htb class on " + interface_);
+  if (found.empty())
+    found = traffic_difference(socket_, gate_of(index_),
+                               gate_request({.open = open_, .cut = cut_, .limit = settings_.queue}),
+                               "tbf on " + interface_);
+  return found;
 }
 
 QueueReading ScheduleQdisc::read() {
   // Without ECHO the kernel finds it and tells nobody.
-  nl_msg* message = new_message(RTM_GETQDISC, NLM_F_ECHO, index_, TC_H_ROOT, kRoot, nullptr);
+  nl_msg* message = nlmsg_alloc_simple(RTM_GETQDISC, NLM_F_ECHO);
+  if (message == nullptr) throw RunError("netlink message: out of memory");
+  tcmsg header = {};
+  header.tcm_family = AF_UNSPEC;
+  header.tcm_ifindex = index_;
+  header.tcm_parent = TC_H_ROOT;
+  header.tcm_handle = kRoot;
+  nlmsg_append(message, &header, sizeof(header), NLMSG_ALIGNTO);
   Answer answer;
   nl_socket_modify_cb(socket_, NL_CB_VALID, NL_CB_CUSTOM, take_reading, &answer);
   nl_socket_disable_auto_ack(socket_);  // the answer is all there is to come
@@ -205,46 +166,17 @@ QueueReading ScheduleQdisc::read() {
   nlmsg_free(message);
   const int result = sent < 0 ? sent : nl_recvmsgs_default(socket_);
   nl_socket_enable_auto_ack(socket_);
+  nl_socket_modify_cb(socket_, NL_CB_VALID, NL_CB_DEFAULT, nullptr, nullptr);
   if (result < 0)
     throw RunError(fmt::format("read the htb of {}: {}", interface_, nl_geterror(result)));
   if (!answer.found)
     throw RunError(
         fmt::format("read the htb of {}: the kernel's answer has no counters", interface_));
+  // GSO packets count as the frames they are.
+  charged_ += std::uint64_t{settings_.overhead} * (answer.packets - packets_);
+  packets_ = answer.packets;
+  answer.reading.bytes += charged_;
   return answer.reading;
-}
-
-std::string ScheduleQdisc::alteration() {
-  const auto anything = [](std::span<const std::byte>) { return std::vector<Mismatch>{}; };
-  const auto expect_rate = [](Comparison& comparison, const char* setting, double asked,
-                              const AttributeReader& got, std::uint16_t wide,
-                              std::uint32_t narrow) {
-    comparison.expect(setting, static_cast<std::uint64_t>(std::llround(asked)),
-                      got.has(wide) ? got.get<std::uint64_t>(wide) : std::uint64_t{narrow});
-  };
-  const auto compare_class = [&](std::span<const std::byte> options) {
-    const AttributeReader got(options, "htb class");
-    Comparison comparison;
-    expect_rate(comparison, "htb rate in bytes/s (TCA_HTB_RATE64)", rate_ / 8, got, TCA_HTB_RATE64,
-                got.get<tc_htb_opt>(TCA_HTB_PARMS).rate.rate);
-    return std::move(comparison).found();
-  };
-  const auto compare_gate = [&](std::span<const std::byte> options) {
-    const AttributeReader got(options, "tbf");
-    const auto parameters = got.get<tc_tbf_qopt>(TCA_TBF_PARMS);
-    const double rate = open_ ? kOpenRate : (kClosedSize - cut_) / kPollSeconds;
-    Comparison comparison;
-    expect_rate(comparison, "tbf rate in bytes/s (TCA_TBF_RATE64)", rate, got, TCA_TBF_RATE64,
-                parameters.rate.rate);
-    comparison.expect("tbf limit in bytes (TCA_TBF_PARMS)", queue_, parameters.limit);
-    return std::move(comparison).found();
-  };
-  std::string one =
-      netlink_.qdisc_difference(interface_, {TC_H_ROOT, kRoot}, {"htb", {}, anything});
-  if (one.empty())
-    one = netlink_.class_difference(interface_, {kRoot, kClass}, {"htb", {}, compare_class});
-  if (one.empty())
-    one = netlink_.qdisc_difference(interface_, {kClass, kGate}, {"tbf", {}, compare_gate});
-  return one;
 }
 
 }  // namespace thinpipe

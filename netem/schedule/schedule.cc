@@ -62,7 +62,27 @@ ScheduleSpec::ScheduleSpec(std::vector<SchedulePart> parts, std::optional<Outage
 bool ScheduleSpec::changes(Quantity quantity) const {
   return (quantity == Quantity::kRate && outage_) ||
          std::any_of(parts_.begin(), parts_.end(),
-                     [&](const SchedulePart& part) { return part.quantity == quantity; });
+                     [&](const SchedulePart& part) { return part.quantity == quantity; }) ||
+         std::any_of(named_.begin(), named_.end(),
+                     [&](const auto& one) { return one.second.changes(quantity); });
+}
+
+ScheduleSpec ScheduleSpec::with(const ScheduleSpec& over) const {
+  ScheduleSpec joined = *this;
+  joined.named_.clear();
+  for (const SchedulePart& part : over.parts_) {
+    std::erase_if(joined.parts_, [&](const auto& old) { return old.quantity == part.quantity; });
+    joined.parts_.push_back(part);
+  }
+  if (over.outage_) joined.outage_ = over.outage_;
+  return joined;
+}
+
+ScheduleSpec ScheduleSpec::without(Quantity quantity) const {
+  ScheduleSpec rest = with({});
+  std::erase_if(rest.parts_, [&](const auto& part) { return part.quantity == quantity; });
+  if (quantity == Quantity::kRate) rest.outage_.reset();
+  return rest;
 }
 
 ScheduleSpec ScheduleSpec::slowed(double factor) const {

@@ -45,26 +45,38 @@ class Schedule {
   CurvePtr rate_, delay_, loss_;
 };
 
-/// A schedule that fits any link, since its levels may be shares of the link's own.
+/// A schedule that fits any link, since its levels may be shares of the link's own. Parts are of
+/// every link, or of those that are named before them (`host3: outage:...`).
 class ScheduleSpec {
  public:
   ScheduleSpec() = default;  ///< nothing ever changes
   ScheduleSpec(std::vector<SchedulePart> parts, std::optional<OutageTimes> outage, std::string text,
                std::string digest);
 
-  bool empty() const { return parts_.empty() && !outage_; }
+  /// What is said of links by name, in the order in which it was; of each only parts and outages.
+  using Named = std::vector<std::pair<std::string, ScheduleSpec>>;
+  void set_named(Named named) { named_ = std::move(named); }
+  const Named& named() const { return named_; }
+  /// Of every link.
+  bool has_general() const { return !parts_.empty() || outage_; }
+  /// The general parts, and those of `over` in place of those that are of the same quantity.
+  ScheduleSpec with(const ScheduleSpec& over) const;
+  /// The general parts but those of this quantity.
+  ScheduleSpec without(Quantity quantity) const;
+
+  bool empty() const { return !has_general() && named_.empty(); }
   /// Canonical text, which parse_schedule() reads back; "" when empty.
   const std::string& to_string() const { return text_; }
   /// The text, and the digests of the files in it: the same for the same schedule.
   std::string identity() const { return digest_.empty() ? text_ : text_ + "@" + digest_; }
   const std::string& digest() const { return digest_; }
-  bool changes(Quantity quantity) const;
+  bool changes(Quantity quantity) const;  ///< of any link
 
   /// The same for links in slow motion: on() expects such a link's own state and gives what plays
   /// on it. Levels in the text stay those of the link that is emulated.
   ScheduleSpec slowed(double factor) const;
 
-  /// On a link that is `own` where the schedule says nothing or a share.
+  /// The general parts on a link that is `own` where they say nothing or a share.
   /// @throws InputError when a rate comes out above 0 and under 1 kbit/s, or above 100 Gbit/s, or
   /// the link has none and needs one.
   Schedule on(const LinkState& own) const;
@@ -72,12 +84,14 @@ class ScheduleSpec {
  private:
   std::vector<SchedulePart> parts_;
   std::optional<OutageTimes> outage_;
+  Named named_;
   std::string text_, digest_;
   double slow_ = 1;
 };
 
 /// `none`, parts joined by `;`, or a file: such parts, one a line, `#` beginning a comment; a CSV
-/// table; a mahimahi trace. What the file is shows in its content.
+/// table; a mahimahi trace. What the file is shows in its content. A part may begin with the name
+/// of the links it is of, as Topology::links_named() reads it: `host3: sine:...`.
 /// @throws InputError naming file, line and field, or the part and its key.
 ScheduleSpec parse_schedule(std::string_view text);
 

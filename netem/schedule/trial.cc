@@ -11,8 +11,11 @@
 #include <cmath>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "netem/sandbox.h"
+#include "netem/schedule/delivery.h"
 
 namespace thinpipe {
 
@@ -44,19 +47,19 @@ struct Stream {
   FileDescriptor sender, receiver;
 };
 
-Stream open_stream(const Network& network) {
+Stream open_stream(const Network& network, int from, int to) {
   Stream stream;
   FileDescriptor listener;
   sockaddr_in there = {};
   socklen_t size = sizeof(there);
-  network.host(1).inside([&] {
-    listener = stream_socket(network.data_address(1));
+  network.host(to).inside([&] {
+    listener = stream_socket(network.data_address(to));
     if (listen(listener.get(), 1) != 0 ||
         getsockname(listener.get(), reinterpret_cast<sockaddr*>(&there), &size) != 0)
       throw SystemError("listen");
   });
-  network.host(0).inside([&] {
-    stream.sender = stream_socket(network.data_address(0));
+  network.host(from).inside([&] {
+    stream.sender = stream_socket(network.data_address(from));
     if (connect(stream.sender.get(), reinterpret_cast<const sockaddr*>(&there), sizeof(there)) != 0)
       throw SystemError("connect to the other host");
   });
@@ -108,9 +111,9 @@ double bytes_at(const std::vector<Reading>& readings, double t) {
 
 class Trial {
  public:
-  Trial(SchedulePlayer& player, double payload_share, const TrialOptions& options,
+  Trial(SchedulePlayer& player, const PathDelivery& path, const TrialOptions& options,
         const std::function<void(const TrialWindow&)>& told)
-      : player_(player), payload_share_(payload_share), options_(options), told_(told) {}
+      : player_(player), path_(path), options_(options), told_(told) {}
 
   TrialResult run(const Stream& stream) {
     std::vector<char> block(1 << 20);
@@ -154,7 +157,13 @@ class Trial {
     window.begin = static_cast<double>(result_.windows.size()) * options_.window;
     window.end = window_end();
     if (result_.windows.empty()) bytes_at_zero_ = bytes_at(readings_, 0);
-    fill(window, bytes_at(readings_, window.begin));
+    const double span = window.end - window.begin;
+    window.link = path_.mean(window.begin, window.end);
+    window.rate = path_.narrowest(window.begin, window.end).rate;
+    window.expected = path_.goodput(window.begin, window.end);
+    window.goodput =
+        8 * (bytes_at(readings_, window.end) - bytes_at(readings_, window.begin)) / span;
+    due_ += window.expected * span;
     result_.windows.push_back(window);
     // What is older than the window's end will not be asked for again.
     const auto old = std::lower_bound(readings_.begin(), readings_.end(), window.end,
@@ -163,30 +172,25 @@ class Trial {
     if (told_) told_(window);
   }
 
-  void fill(TrialWindow& window, double bytes_before) const {
-    const double span = window.end - window.begin;
-    window.link = player_.mean(window.begin, window.end);
-    window.expected = std::min(window.link.up_rate, window.link.down_rate) * payload_share_;
-    window.goodput = 8 * (bytes_at(readings_, window.end) - bytes_before) / span;
-  }
-
   TrialResult finish() {
-    TrialWindow whole;
-    whole.end = options_.seconds;
-    fill(whole, bytes_at_zero_);
-    result_.expected = whole.expected;
-    result_.goodput = whole.goodput;
+    constexpr double kRounding = 1e-3;
+    result_.expected = due_ / options_.seconds;
+    result_.goodput =
+        8 * (bytes_at(readings_, options_.seconds) - bytes_at_zero_) / options_.seconds;
+    result_.links_take_turns =
+        path_.narrowest(0, options_.seconds).goodput > result_.expected * (1 + kRounding);
     result_.player = player_.report();
     return std::move(result_);
   }
 
   SchedulePlayer& player_;
-  double payload_share_;  ///< of the bytes of a full frame
+  const PathDelivery& path_;
   const TrialOptions& options_;
   const std::function<void(const TrialWindow&)>& told_;
   std::vector<Reading> readings_;
   double heard_ = 0;
   double bytes_at_zero_ = 0;
+  double due_ = 0;  ///< bits of payload, of all windows so far
   TrialResult result_;
 };
 
@@ -195,14 +199,20 @@ class Trial {
 TrialResult try_schedule(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
                          const TrialOptions& options,
                          const std::function<void(const TrialWindow&)>& told) {
-  if (network.size() < 2) throw InputError("a trial needs two hosts");
-  SchedulePlayer player(network, link, schedule, options.player);
+  for (const int host : {options.from, options.to})
+    if (host < 0 || host >= network.size())
+      throw InputError(
+          fmt::format("host{}: the hosts are host0 to host{}", host, network.size() - 1));
+  if (options.from == options.to) throw InputError("a stream needs two hosts, not one");
+  SchedulePlayer player(network, network.plan(link), schedule, options.player);
+  const PathDelivery path(player, network.routes().path(options.from, options.to));
+  if (path.narrowest(0, options.seconds).goodput == 0)
+    throw InputError(fmt::format("from host{} to host{} nothing is throttled, or nothing crosses",
+                                 options.from, options.to));
   player.start(options.settle);
-  const Stream stream = open_stream(network);
+  const Stream stream = open_stream(network, options.from, options.to);
   const Sender sender(stream.sender.get());
-  const double payload_share =
-      static_cast<double>(link.payload_bytes()) / static_cast<double>(link.frame_bytes());
-  TrialResult result = Trial(player, payload_share, options, told).run(stream);
+  TrialResult result = Trial(player, path, options, told).run(stream);
   player.stop();
   return result;
 }

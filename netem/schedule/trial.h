@@ -11,7 +11,8 @@ namespace thinpipe {
 /// A stretch of the schedule.
 struct TrialWindow {
   double begin = 0, end = 0;  ///< schedule time, s
-  LinkMean link;              ///< mean over it
+  LinkMean link;              ///< means over it, of the path (see PathDelivery::mean)
+  double rate = 0;            ///< bit/s of its narrowest link
   double expected = 0;        ///< bit/s of payload that TCP can deliver at most
   double goodput = 0;         ///< bit/s of payload that arrived
 };
@@ -19,6 +20,7 @@ struct TrialWindow {
 struct TrialResult {
   std::vector<TrialWindow> windows;
   double expected = 0, goodput = 0;  ///< bit/s over all of it
+  bool links_take_turns = false;     ///< at being the narrowest: more than `expected` may cross
   double longest_gap = 0;            ///< s in which nothing arrived
   PlayerReport player;
   double deviation() const { return goodput / expected - 1; }
@@ -26,14 +28,16 @@ struct TrialResult {
 
 struct TrialOptions {
   double seconds = 10;
-  double window = 1;    ///< s; the last one may be shorter
-  double settle = 0.5;  ///< s of traffic before the schedule begins, at its first rate
+  double window = 1;     ///< s; the last one may be shorter
+  double settle = 0.5;   ///< s of traffic before the schedule begins, at its first rate
+  int from = 0, to = 1;  ///< hosts
   PlayerOptions player;
 };
 
-/// One TCP stream from host 0 to host 1, as fast as it goes; the schedule begins after `settle`.
+/// One TCP stream from one host to another, as fast as it goes; the schedule begins after `settle`.
 /// `told` hears of every window as it ends.
-/// @throws RunError when interrupted (stop_requested) or the stream breaks.
+/// @throws InputError when nothing on the way is throttled; RunError when interrupted
+/// (stop_requested) or the stream breaks.
 TrialResult try_schedule(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
                          const TrialOptions& options,
                          const std::function<void(const TrialWindow&)>& told = {});

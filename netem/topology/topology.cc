@@ -14,6 +14,11 @@ const LinkSpec& Topology::link(int index) const {
   return is_trunk(index) ? trunk_of(index).link : hosts[static_cast<std::size_t>(index)].link;
 }
 
+LinkSpec& Topology::link(int index) {
+  const auto at = static_cast<std::size_t>(index);
+  return is_trunk(index) ? trunks[at - hosts.size()].link : hosts[at].link;
+}
+
 std::string Topology::link_name(int index) const {
   if (!is_trunk(index)) return hosts[static_cast<std::size_t>(index)].name;
   const Trunk& trunk = trunk_of(index);

@@ -35,8 +35,13 @@ struct Topology {
   bool is_trunk(int link) const { return link >= static_cast<int>(hosts.size()); }
   const Trunk& trunk_of(int link) const;
   const LinkSpec& link(int index) const;
+  LinkSpec& link(int index);
   std::string link_name(int index) const;  ///< "host3", "rack0-spine"
   int hosts_at(int switch_index) const;
+  /// The links of a name: `host3`, `host4-7`, that of a trunk, `rack0` for `rack0-spine`, `hosts`
+  /// or `trunks` for all of them.
+  /// @throws InputError naming what there is, where it is of none.
+  std::vector<int> links_named(const std::string& name) const;
   /// The least rate of a throttled link, in bit/s; 0 when none is throttled.
   double slowest_rate() const;
 };

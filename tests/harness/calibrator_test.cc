@@ -31,10 +31,10 @@ class FakeMachines : public Machines {
 
   int size() const override { return hosts; }
   Boarding board(int) override { return {}; }
-  void set_links(const LinkSpec&) override {}
+  void set_links(const LinkSpec&, double) override {}
   WireCount count_wire(int) override { return {}; }
   std::uint32_t mtu(const LinkSpec& link) const override { return link.mtu; }
-  LinkCalibration calibrate(const LinkSpec&, Launch*) override {
+  LinkCalibration calibrate(const LinkSpec&, double, Launch*) override {
     ++asked;
     if (breaks) throw RunError("no datagram came back");
     return answer;
@@ -50,13 +50,13 @@ TEST(Calibrator, TheFarthestWayDecides) {
   const LinkSpec link = parse_link_spec("rate=1mbit");
   machines.answer.ways = {way("host0 up", 99.5), way("host0 down", 97.1), way("host1 up", 102)};
   Calibrator calibrator;
-  const CalibratedLink& holds = calibrator.calibrate(machines, link, nullptr);
+  const CalibratedLink& holds = calibrator.calibrate(machines, link, 1, nullptr);
   EXPECT_EQ(holds.verdict(), Verdict::kHolds);
   EXPECT_EQ(holds.figures.farthest()->where, "host0 down");
   // 3 % either way: too fast is as wrong as too slow.
   for (const double wrong : {96.9, 103.1, 0.0}) {
     machines.answer.ways[1].goodput = wrong;
-    EXPECT_EQ(Calibrator().calibrate(machines, link, nullptr).verdict(), Verdict::kOff) << wrong;
+    EXPECT_EQ(Calibrator().calibrate(machines, link, 1, nullptr).verdict(), Verdict::kOff) << wrong;
   }
 }
 
@@ -64,10 +64,10 @@ TEST(Calibrator, WhatCannotBeJudgedIsSaidToBeSo) {
   FakeMachines machines;
   const LinkSpec link = parse_link_spec("rate=1mbit");
   machines.answer.unmeasured = "it loses frames";
-  EXPECT_EQ(Calibrator().calibrate(machines, link, nullptr).verdict(), Verdict::kUnmeasured);
+  EXPECT_EQ(Calibrator().calibrate(machines, link, 1, nullptr).verdict(), Verdict::kUnmeasured);
   machines.answer = {{way("rank 0 to rank 1", 30)}, ""};
   machines.ours = false;
-  EXPECT_EQ(Calibrator().calibrate(machines, link, nullptr).verdict(), Verdict::kUnjudged);
+  EXPECT_EQ(Calibrator().calibrate(machines, link, 1, nullptr).verdict(), Verdict::kUnjudged);
 }
 
 TEST(Calibrator, KeepsWhatItMeasuredByLinkAndNumberOfMachines) {
@@ -75,13 +75,13 @@ TEST(Calibrator, KeepsWhatItMeasuredByLinkAndNumberOfMachines) {
   machines.answer.ways = {way("host0 up", 100)};
   const LinkSpec slow = parse_link_spec("rate=1mbit"), fast = parse_link_spec("rate=9mbit");
   Calibrator calibrator;
-  EXPECT_EQ(calibrator.find(machines, slow), nullptr);
-  calibrator.calibrate(machines, slow, nullptr);
-  calibrator.calibrate(machines, fast, nullptr);
-  ASSERT_NE(calibrator.find(machines, slow), nullptr);
-  EXPECT_EQ(calibrator.find(machines, slow)->link, "rate=1mbit");
+  EXPECT_EQ(calibrator.find(machines, slow, 1), nullptr);
+  calibrator.calibrate(machines, slow, 1, nullptr);
+  calibrator.calibrate(machines, fast, 1, nullptr);
+  ASSERT_NE(calibrator.find(machines, slow, 1), nullptr);
+  EXPECT_EQ(calibrator.find(machines, slow, 1)->link, "rate=1mbit");
   machines.hosts = 4;  // another network
-  EXPECT_EQ(calibrator.find(machines, slow), nullptr);
+  EXPECT_EQ(calibrator.find(machines, slow, 1), nullptr);
   const nlohmann::json record = calibrator.record();
   EXPECT_EQ(record["tolerance"], 0.03);
   ASSERT_EQ(record["links"].size(), 2U);
@@ -98,9 +98,9 @@ TEST(Calibrator, RemembersWhatBroke) {
   machines.breaks = true;
   const LinkSpec link = parse_link_spec("rate=1mbit");
   Calibrator calibrator;
-  EXPECT_THROW(calibrator.calibrate(machines, link, nullptr), RunError);
-  ASSERT_NE(calibrator.find(machines, link), nullptr);
-  EXPECT_EQ(calibrator.find(machines, link)->verdict(), Verdict::kBroken);
+  EXPECT_THROW(calibrator.calibrate(machines, link, 1, nullptr), RunError);
+  ASSERT_NE(calibrator.find(machines, link, 1), nullptr);
+  EXPECT_EQ(calibrator.find(machines, link, 1)->verdict(), Verdict::kBroken);
   EXPECT_EQ(calibrator.record()["links"][0]["reason"], "no datagram came back");
 }
 

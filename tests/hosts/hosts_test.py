@@ -124,6 +124,22 @@ class RunTest(HostsCase):
             self.assertEqual(on(HOSTS[1], "ls", "-A", folder).count("of-host-0"), 0)
             on(HOSTS[0], "rm", folder + "/of-host-0")
 
+    def test_slow_motion_throttles_to_the_slowed_link(self):
+        self.run_thinpipe("--shape", DATA, "--link", "rate=80mbit", "-c", "topk:ratio=0.01",
+                          "--no-baseline", "--steps", "3", "--warmup", "1", "--time-scale", "1|4")
+        self.assert_all_given_back()
+        points = {point["axes"]["time_scale"]: point for point in self.points()}
+        self.assertEqual(sorted(points), [1, 4])
+        for point in points.values():
+            self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+            self.assertEqual(point["axes"]["rate"], 80e6)
+        payload = points[4]["metrics"]["payload_bytes"]["samples"][0]
+        # Through 20 Mbit/s, not through 80, less what the bucket lets through.
+        least = (payload * 1514 / 1448 - points[4]["fidelity"]["burst_bytes"]) * 8 / 20e6
+        self.assertGreater(min(points[4]["raw"]["exchange_time"]), 0.9 * least)
+        self.assertLess(min(points[4]["metrics"]["exchange_time"]["samples"]),
+                        0.5 * min(points[4]["raw"]["exchange_time"]))
+
     def test_a_throttled_run_is_measured_checked_and_counted(self):
         self.run_thinpipe("--shape", DATA, "--link", "rate=100mbit|20mbit", "-c", "topk:ratio=0.01",
                           "-c", "terngrad", "--steps", "3", "--warmup", "1")

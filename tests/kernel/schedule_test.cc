@@ -16,7 +16,7 @@ TEST(Schedule, ChangesTheRateWhenItIsDue) {
   constexpr double kFrameBits = 1042 * 8, kFirst = 4e6, kThen = 1e6, kChange = 0.3;
   const auto gaps = in_sandbox([] {
     Network network(2);
-    SchedulePlayer player(network, parse_link_spec("rate=4mbit,burst=16kb"),
+    SchedulePlayer player(network, network.plan(parse_link_spec("rate=4mbit,burst=16kb")),
                           parse_schedule("steps:0s=100%,300ms=25%"));
     TrainOptions train;
     train.count = 250;  // which the queue holds

@@ -13,14 +13,16 @@
 namespace thinpipe {
 namespace {
 
-// A train of 100 in 0.2 s that begins at each of the schedule's moments given.
+// A train of 100 in 0.2 s that begins at each of the schedule's moments given, from the first host
+// to the last.
 std::vector<std::vector<Arrival>> trains_under(const std::string& link, const std::string& schedule,
-                                               const std::vector<double>& moments) {
+                                               const std::vector<double>& moments,
+                                               const std::string& topology = "star") {
   TrainOptions train;
   train.spacing = 2e-3;
   const std::vector<double> figures = in_sandbox([&] {
-    Network network(2);
-    SchedulePlayer player(network, parse_link_spec(link), parse_schedule(schedule));
+    Network network(2, parse_topology(topology));
+    SchedulePlayer player(network, network.plan(parse_link_spec(link)), parse_schedule(schedule));
     player.start();
     std::vector<double> all;
     for (const double moment : moments) {
@@ -64,6 +66,48 @@ TEST(ScheduledLink, LossComesAndGoes) {
   EXPECT_GT(trains[1].size(), 40U);
   EXPECT_LT(trains[1].size(), 80U);
   EXPECT_EQ(trains[2].size(), 100U);
+}
+
+// A trunk has its delay in both directions, whichever is asked for.
+TEST(ScheduledLink, TheDelayOfATrunkChangesBothWays) {
+  for (const char* trunk : {"rack0", "rack1"}) {  // up the one, down the other
+    const auto trains = trains_under(
+        "rate=10mbit", std::string(trunk) + ":steps:of=delay,0s=15ms,1s=40ms", {0.1, 1.1}, "racks");
+    ASSERT_EQ(trains.size(), 2U);
+    const double wanted[] = {15e-3, 40e-3};
+    for (std::size_t i = 0; i < 2; ++i) {
+      ASSERT_EQ(trains[i].size(), 100U);
+      note(trunk, median(delays_of(trains[i])) * 1e3, "ms");
+      EXPECT_NEAR(median(delays_of(trains[i])), wanted[i], std::max(1e-3, 0.05 * wanted[i]));
+    }
+  }
+}
+
+// shaper=netem: no bucket. 100 frames of 1042 bytes are 0.21 s at 4 Mbit/s, 0.83 s at 1 Mbit/s; of
+// a link that idled only one frame comes at once.
+TEST(ScheduledLink, WithoutABucketEveryFrameTakesItsTime) {
+  const std::vector<double> gaps = in_sandbox([] {
+    Network network(2);
+    SchedulePlayer player(network, network.plan(parse_link_spec("rate=4mbit,shaper=netem")),
+                          parse_schedule("steps:0s=100%,1s=25%"));
+    player.start();
+    std::vector<double> found;
+    TrainOptions train;
+    train.count = 100;
+    train.spacing = 0;
+    train.bytes = 1000;
+    for (const double moment : {0.1, 1.2}) {
+      while (player.now() < moment) usleep(1000);
+      const std::vector<Arrival> arrivals = send_train(network, 0, 1, train);
+      found.push_back((arrivals.back().arrived - arrivals.front().arrived) / 99);
+    }
+    player.check();
+    return found;
+  });
+  note("gap before", gaps[0] * 1e3, "ms");
+  note("gap after", gaps[1] * 1e3, "ms");
+  EXPECT_NEAR(gaps[0], 1042 * 8 / 4e6, 0.05 * 1042 * 8 / 4e6);
+  EXPECT_NEAR(gaps[1], 1042 * 8 / 1e6, 0.05 * 1042 * 8 / 1e6);
 }
 
 // Datagrams sent during an outage wait, and arrive when it ends.

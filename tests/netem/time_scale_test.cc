@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "netem/topology/flows.h"
+#include "netem/topology/spec.h"
 
 namespace thinpipe {
 namespace {
@@ -23,6 +25,37 @@ TEST(Slowed, RatesAreDividedAndDelaysMultipliedAndBytesStay) {
   // The bucket of the link's own rate: 1 ms of 1 Gbit/s, 4 ms of what is set.
   EXPECT_EQ(slow.down.burst, default_burst(1e9));
   EXPECT_EQ(slow.mtu, link.mtu);
+}
+
+TEST(Slowed, EveryLinkOfATopologyIs) {
+  const Topology own = parse_topology("racks:uplink=(rate=1gbit,delay=5ms),host1=(rate=40mbit)")
+                           .plan(2, parse_link_spec("rate=200mbit"));
+  const Topology slow = slowed(own, 4);
+  EXPECT_EQ(slow.link(0).down.rate, 50e6);
+  EXPECT_EQ(slow.link(1).up.rate, 10e6);
+  for (const int trunk : {2, 3}) {
+    EXPECT_EQ(slow.link(trunk).up.rate, 250e6);
+    EXPECT_EQ(slow.link(trunk).up.way.delay, milliseconds(20));  // both ways, as a trunk has it
+    EXPECT_EQ(slow.link(trunk).down.way.delay, milliseconds(20));
+    EXPECT_EQ(slow.link(trunk).down.queue, links_as_set(own)[2].with_defaults().down.queue);
+  }
+  EXPECT_EQ(longest_round_trip(slow), 4 * longest_round_trip(own));
+  EXPECT_EQ(links_as_set(slowed(own, 1)), links_as_set(own));
+  try {
+    slowed(own, 1e-3);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("host0: time scale 0.001"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Slowed, LinksWithoutARateAreWarnedOf) {
+  const Topology wan = parse_topology("wan:sites=2").plan(2, parse_link_spec("rate=10mbit"));
+  const std::vector<std::string> warnings = time_scale_warnings(wan, 2);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("they count as 2 times as fast"), std::string::npos) << warnings[0];
+  EXPECT_TRUE(time_scale_warnings(wan, 1).empty());
 }
 
 TEST(Slowed, AQueueInRoundTripsHoldsTheSameBytes) {

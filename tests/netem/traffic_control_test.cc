@@ -217,36 +217,49 @@ TEST(TrafficControl, FrameLimitsAreTakenAndReadBack) {
 }
 
 TEST(TrafficControl, ErrorsNameTheInterfaceAndTheAttempt) {
-  EXPECT_EQ(with_interface([](Netlink& netlink) {
-              const auto error_of = [](const std::function<void()>& attempt) -> std::string {
-                try {
-                  attempt();
-                } catch (const RunError& error) {
-                  return error.what();
-                }
-                return "";
-              };
-              const QdiscRequest tbf = tbf_request({.rate = 1000, .burst = 2000, .limit = 5000});
-              demand(error_of([&] { netlink.set_qdisc("nowhere0", {}, tbf); }).find("nowhere0") !=
-                         std::string::npos,
-                     "interface");
-              const std::string unknown = error_of([&] {
-                netlink.set_qdisc(kInterface, {}, {"nosuchqdisc", {}, tbf.mismatches});
-              });
-              demand(unknown.find("qdisc nosuchqdisc on a0: this kernel has no nosuchqdisc") == 0,
-                     unknown);
-              // A setting that comes back otherwise: asked with one comparison, set with another.
-              const std::string differs = error_of([&] {
-                netlink.set_qdisc(
-                    kInterface, {},
-                    {"tbf", tbf.options,
-                     tbf_request({.rate = 1001, .burst = 2000, .limit = 5000}).mismatches});
-              });
-              demand(differs.find("a0: the kernel did not take it: tbf rate in bytes/s "
-                                  "(TCA_TBF_RATE64): asked 1001, got 1000") != std::string::npos,
-                     differs);
-            }),
-            0);
+  EXPECT_EQ(
+      with_interface([](Netlink& netlink) {
+        const auto error_of = [](const std::function<void()>& attempt) -> std::string {
+          try {
+            attempt();
+          } catch (const RunError& error) {
+            return error.what();
+          }
+          return "";
+        };
+        const QdiscRequest tbf = tbf_request({.rate = 1000, .burst = 2000, .limit = 5000});
+        demand(error_of([&] { netlink.set_qdisc("nowhere0", {}, tbf); }).find("nowhere0") !=
+                   std::string::npos,
+               "interface");
+        const std::string unknown = error_of([&] {
+          netlink.set_qdisc(kInterface, {}, {"nosuchqdisc", {}, tbf.mismatches});
+        });
+        demand(unknown.find("qdisc nosuchqdisc on a0: this kernel has no nosuchqdisc") == 0,
+               unknown);
+        // A setting that comes back otherwise: asked with one comparison, set with another.
+        const std::string differs = error_of([&] {
+          netlink.set_qdisc(kInterface, {},
+                            {"tbf", tbf.options,
+                             tbf_request({.rate = 1001, .burst = 2000, .limit = 5000}).mismatches});
+        });
+        demand(differs.find("a0: the kernel did not take it: tbf rate in bytes/s "
+                            "(TCA_TBF_RATE64): asked 1001, got 1000") != std::string::npos,
+               differs);
+        // The same of a class.
+        netlink.delete_root_qdisc(kInterface);
+        netlink.set_qdisc(kInterface, {}, htb_request());
+        const std::string of_class = error_of([&] {
+          netlink.set_class(
+              kInterface, {0x10000, 0x10001},
+              {"htb", htb_class_request({.rate = 1000, .burst = 2000, .quantum = 2000}).options,
+               htb_class_request({.rate = 1000, .burst = 2000, .quantum = 2001}).mismatches});
+        });
+        demand(of_class ==
+                   "class 1:1 of htb on a0: the kernel did not take it: htb quantum "
+                   "(TCA_HTB_PARMS): asked 2001, got 2000",
+               of_class);
+      }),
+      0);
 }
 
 }  // namespace

@@ -101,9 +101,38 @@ class ScaleTest(RunCase):
                                       "rate=1gbit", "--time-scale", text, code=2)
             self.assertIn(complaint, error)
             self.assertFalse(self.has_a_point())
-        self.assertIn("--time-scale 2 with --topology racks", self.run_thinpipe(
-            "run", "--trace", trace, "--out", self.out, "--link", "rate=1gbit", "--time-scale", "2",
-            "--topology", "racks", code=2))
+        # Of a link of the topology as well.
+        self.assertIn("rack0-spine: time scale 100", self.run_thinpipe(
+            "run", "--trace", trace, "--out", self.out, "--link", "rate=1gbit", "--time-scale",
+            "100", "--topology", "racks:uplink=(rate=50kbit)", code=2))
+        hosts = os.path.join(self.folder, "hosts")
+        with open(hosts, "w") as file:
+            file.write("192.0.2.1\n192.0.2.2\n")
+        for extra, complaint in ((("--time-scale", "2"), "nobody would slow the network down"),
+                                 (("--time-scale", "auto", "--shape", "eth0"),
+                                  "with --hosts expected a number")):
+            self.assertIn(complaint, self.run_thinpipe(
+                "run", "--trace", trace, "--out", self.out, "--link", "rate=1gbit", "--hosts",
+                hosts, *extra, code=2))
+
+    def test_all_links_of_a_topology_are_slowed_down(self):
+        # Two racks of one host each; the uplinks have a rate of their own and limit the exchange.
+        trace = self.trace(elements=100000, compute=0.01)
+        for attempt in range(self.ATTEMPTS):
+            self.out = os.path.join(self.folder, f"out-{attempt}")
+            self.run_thinpipe("run", "--trace", trace, "--out", self.out, "--ranks", "2",
+                              "--topology", "racks:uplink=(rate=40mbit)", "--link", "rate=200mbit",
+                              "-c", "none", "--steps", "5", "--warmup", "1", "--time-scale", "1|3")
+            points = {p["axes"]["time_scale"]: p for p in self.points().values()}
+            self.assertEqual(sorted(points), [1, 3])
+            for point in points.values():
+                self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+            # 400 kB each way through 13.3 Mbit/s cannot take less.
+            self.assertGreater(min(points[3]["raw"]["exchange_time"]), 0.9 * 400e3 * 8 / (40e6 / 3))
+            ratio = self.median(points[3]) / self.median(points[1])
+            if abs(ratio - 1) < self.TOLERANCE:
+                return
+        self.fail(f"step time at time scale 3 over that at 1: {ratio}")
 
 
 if __name__ == "__main__":

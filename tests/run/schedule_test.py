@@ -35,6 +35,44 @@ class ScheduleTest(RunCase):
         self.assertGreater(max(taken), 0.4)
         self.assertLess(min(taken), 0.4)
 
+    def test_a_straggler_and_an_uplink_each_have_their_own(self):
+        schedule = "host1:steps:0s=50%;rack0:outage:first=100ms,lasts=300ms"
+        self.run_thinpipe("run", "--trace", self.trace(elements=400000, compute=0), "--out",
+                          self.out, "--ranks", "4", "--topology", "racks", "--link",
+                          "rate=200mbit", "--schedule", schedule, "-c", "none", "--steps", "2",
+                          "--warmup", "0", "--no-baseline")
+        self.assert_nothing_left()
+        (point,) = self.points().values()
+        self.assertEqual(point["axes"]["link"], "rate=200mbit,schedule=" + schedule)
+        self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+        self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+        schedule = point["schedule"]
+        steps, links = schedule["steps"], {tuple(l["names"]): l for l in schedule["links"]}
+        # Two that differ, so there is none that stands for all.
+        self.assertEqual(sorted(steps), ["begin", "end"])
+        self.assertEqual(sorted(links), [("host1",), ("rack0-spine",)])
+        for rate in links["host1",]["rate_up"]:
+            self.assertAlmostEqual(rate / 100e6, 1, places=9)
+        # Two hosts of 200 Mbit/s, oversubscribed 4:1.
+        for begin, end, rate in zip(steps["begin"], steps["end"],
+                                    links["rack0-spine",]["rate_down"]):
+            out = max(0, min(end, 0.4) - max(begin, 0.1))
+            self.assertAlmostEqual(rate / 100e6, 1 - out / (end - begin), places=6)
+        # A step cannot have ended while nothing crossed between the racks.
+        self.assertGreater(steps["end"][0], 0.4)
+
+    def test_names_of_no_link_are_refused_before_anything_runs(self):
+        trace = self.trace()
+        for topology, schedule, complaint in (
+                ("star", "host7:steps:0s=50%", "host7: the hosts are host0 to host3"),
+                ("racks", "rack9:steps:0s=50%", "'rack9' is no link of it"),
+                ("wan", "host0:steps:0s=50%", "host0 (unthrottled)")):
+            error = self.run_thinpipe("run", "--trace", trace, "--out", self.out, "--topology",
+                                      topology, "--link", "rate=50mbit", "--schedule", schedule,
+                                      code=2)
+            self.assertIn(complaint, error)
+            self.assertFalse(self.has_a_point())
+
     def test_ctrl_c_ends_it_in_an_outage(self):
         process = self.start("run", "--trace", self.trace(), "--out", self.out, "--ranks", "2",
                              "--link", "rate=50mbit", "--schedule",

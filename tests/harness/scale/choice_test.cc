@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "netem/topology/spec.h"
+
 namespace thinpipe {
 namespace {
 
@@ -50,6 +52,23 @@ TEST(ChooseTimeScale, RefusesWhereItWouldLie) {
   Capacity crowded = kTwoCores;
   crowded.ranks = 20;
   EXPECT_TRUE(choose("rate=5kbit", crowded).refused);
+}
+
+TEST(ChooseTimeScale, TheFastestLinkOfATopologyDecides) {
+  const auto choose_of = [](const char* topology) {
+    return choose_time_scale(parse_topology(topology).plan(2, parse_link_spec("rate=1gbit")),
+                             kTwoCores);
+  };
+  EXPECT_EQ(choose_of("racks").factor, 1);
+  EXPECT_EQ(choose_of("racks:uplink=(rate=25gbit)").factor, 20);
+  EXPECT_EQ(choose_of("wan:sites=2,host1=(rate=4gbit)").factor, 2);
+  // One link that must not be slowed down is enough.
+  const TimeScaleChoice lossy = choose_of("racks:uplink=(rate=25gbit),host1=(loss=1%)");
+  EXPECT_TRUE(lossy.refused);
+  EXPECT_NE(lossy.why.find("but host1: "), std::string::npos) << lossy.why;
+  const TimeScaleChoice slow = choose_of("racks:uplink=(rate=100gbit),host1=(rate=20kbit)");
+  EXPECT_TRUE(slow.refused);
+  EXPECT_NE(slow.why.find("host1 would be slower than 1 kbit/s"), std::string::npos) << slow.why;
 }
 
 TEST(ChooseTimeScale, FlowsShareTheCoresTwoToEach) {

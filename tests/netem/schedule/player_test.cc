@@ -3,7 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "netem/measure_flows.h"
+#include "netem/probe.h"
+#include "netem/qdisc_htb.h"
+#include "netem/real_nic/messages.h"
+#include "netem/real_nic/saved_qdiscs.h"
 #include "netem/sandbox.h"
+#include "netem/schedule/gate.h"
 
 namespace thinpipe {
 namespace {
@@ -16,7 +22,7 @@ void require(bool condition, const std::string& what) {
 TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
   EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
               Network network(2);
-              SchedulePlayer player(network, parse_link_spec("rate=10mbit"),
+              SchedulePlayer player(network, network.plan(parse_link_spec("rate=10mbit")),
                                     parse_schedule("outage:first=0s,lasts=1000s"));
               player.start();
               const double begin = player.now();
@@ -24,7 +30,7 @@ TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
               require(player.now() - begin < 1, "it waited for the end of the outage");
               player.stop();  // again is nothing
               player.check();
-              require(player.up().at(500).rate == 0, "the schedule it was given");
+              require(player.links().at(0).up.at(500).rate == 0, "the schedule it was given");
               return 0;
             }),
             0);
@@ -33,33 +39,136 @@ TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
 TEST(SchedulePlayer, SharesAreOfEachDirectionsOwn) {
   EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
               Network network(1);
-              const SchedulePlayer player(network,
-                                          parse_link_spec("up.rate=10mbit,down.rate=40mbit"),
-                                          parse_schedule("steps:0s=100%,1s=50%"));
-              const LinkMean mean = player.mean(0, 2);
+              const SchedulePlayer player(
+                  network, network.plan(parse_link_spec("up.rate=10mbit,down.rate=40mbit")),
+                  parse_schedule("steps:0s=100%,1s=50%"));
+              const LinkMean mean = player.mean(0, 0, 2);
               require(mean.up_rate == 7.5e6 && mean.down_rate == 30e6, "rates");
               return 0;
             }),
             0);
 }
 
-TEST(SchedulePlayer, RefusesLinksThatItWouldChangeInOtherWays) {
-  for (const char* link : {"rate=10mbit,place=switch", "rate=10mbit,overhead=24",
-                           "rate=10mbit,shaper=netem", "delay=10ms"})
-    EXPECT_EQ(run_in_sandbox([&](const Sandbox&) {
-                Network network(1);
-                const SchedulePlayer player(network, parse_link_spec(link),
-                                            parse_schedule("outage:first=1s,lasts=1s"));
-                return 0;
-              }),
-              kExitUsage)
-        << link;
+TEST(SchedulePlayer, RefusesLinksWithoutARate) {
+  EXPECT_EQ(run_in_sandbox([&](const Sandbox&) {
+              Network network(1);
+              const SchedulePlayer player(network, network.plan(parse_link_spec("delay=10ms")),
+                                          parse_schedule("outage:first=1s,lasts=1s"));
+              return 0;
+            }),
+            kExitUsage);
+}
+
+// "htb", "tbf" or what else is the root qdisc of an interface where `at` is.
+std::string root_at(const Host& at, const std::string& interface) {
+  std::string kind;
+  at.inside([&] { kind = read_qdiscs(interface_index(interface)).at(0).kind; });
+  return kind;
+}
+
+// Only what is scheduled can change, where it is shaped; the rest is as it would be without.
+TEST(SchedulePlayer, PutsItsThrottlesWhereLinksThatChangeAreShaped) {
+  EXPECT_EQ(run_in_sandbox([&](const Sandbox&) {
+              Network network(4, parse_topology("racks"));
+              const SchedulePlayer player(
+                  network, network.plan(parse_link_spec("rate=20mbit")),
+                  parse_schedule("host3:steps:0s=100%,1s=50%;rack0:outage:first=1s,lasts=1s"));
+              const auto roots = [&](int link) {
+                return root_at(network.lower(link), network.shaped(link).lower_interface()) + " " +
+                       root_at(network.upper(link), network.shaped(link).upper_interface());
+              };
+              require(roots(0) == "tbf tbf" && roots(5) == "tbf tbf", "host0 and rack1 stay");
+              require(roots(3) == "htb htb", "host3");
+              require(roots(4) == "htb htb", "rack0-spine");
+              require(player.mean(3, 0, 2).up_rate == 15e6, "host3 changes");
+              require(player.mean(4, 1, 2).down_rate == 0, "rack0 is out");
+              require(player.mean(0, 0, 2).up_rate == 20e6, "host0 does not change");
+              require(player.bits(0, true, 0, 2) == 40e6, "bits of a link that does not change");
+              return 0;
+            }),
+            0);
+}
+
+TEST(SchedulePlayer, ShapesAtTheSwitchWhereTheLinkDoes) {
+  if (!probe_kernel().ifb.available) GTEST_SKIP() << probe_kernel().ifb.detail;
+  EXPECT_EQ(run_in_sandbox([&](const Sandbox&) {
+              Network network(2);
+              const SchedulePlayer player(network,
+                                          network.plan(parse_link_spec("rate=20mbit,place=switch")),
+                                          parse_schedule("steps:0s=100%,1s=50%"));
+              require(root_at(network.host(0), "thin0") == "bfifo", "the host sends as it can");
+              require(root_at(network.switch_at(0), "up0") == "htb", "its IFB holds the rate");
+              require(root_at(network.switch_at(0), "data0") == "htb", "and so does the way down");
+              return 0;
+            }),
+            0);
+}
+
+// A setting that the kernel does not keep is found out, and named.
+TEST(ScheduleQdisc, ReadsBackWhatItSet) {
+  EXPECT_EQ(
+      run_in_sandbox([](const Sandbox&) {
+        Network network(1);
+        network.host(0).inside([] {
+          ScheduleQdisc qdisc("thin0", {.highest_rate = 1e8, .queue = 100000});
+          const auto complaint = [&]() -> std::string {
+            try {
+              qdisc.check();
+            } catch (const RunError& error) {
+              return error.what();
+            }
+            return "";
+          };
+          for (const double rate : {1e8, 1e3, 5e9, 0.0, 2e7}) {
+            qdisc.set_rate(rate);
+            require(complaint().empty(), complaint());
+          }
+          // Somebody else sets what we did not ask for.
+          Netlink().set_class(
+              "thin0", {0x10000, 0x10001},
+              htb_class_request({.rate = 2500001, .burst = 20000, .quantum = 60000}));
+          require(complaint() ==
+                      "htb class of 20000000 bit/s on thin0: the kernel did not take it: htb "
+                      "rate in bytes/s (TCA_HTB_RATE64): asked 2500000, got 2500001; htb ceil "
+                      "in bytes/s (TCA_HTB_CEIL64): asked 2500000, got 2500001; htb burst in "
+                      "64 ns (TCA_HTB_PARMS): asked 18938, got 125000; htb cburst in 64 ns "
+                      "(TCA_HTB_PARMS): asked 18938, got 125000",
+                  complaint());
+          qdisc.set_rate(2e7);
+          Netlink().set_qdisc("thin0", {0x10001, 0x20000},
+                              gate_request({.open = false, .cut = 12500, .limit = 100000}));
+          require(
+              complaint().find("gate mpu (TCA_TBF_PARMS): asked 0, got 65535") != std::string::npos,
+              complaint());
+        });
+        return 0;
+      }),
+      0);
+}
+
+// Overhead is charged, and counted as it is charged.
+TEST(ScheduleQdisc, CountsTheOverheadOfEveryFrame) {
+  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
+              Network network(2);
+              std::unique_ptr<ScheduleQdisc> qdisc;
+              network.host(0).inside([&] {
+                qdisc = std::make_unique<ScheduleQdisc>(
+                    "thin0",
+                    ScheduleQdiscSettings{.highest_rate = 1e8, .queue = 100000, .overhead = 24});
+              });
+              measure_round_trip(network, {0, 1}, 5);
+              const std::uint64_t frame = 14 + 20 + 8 + 64;
+              require(qdisc->read().bytes == 5 * (frame + 24), "five frames and their overhead");
+              require(qdisc->largest_piece() == 12500 + 24, "a bucket of 1 ms, and the overhead");
+              return 0;
+            }),
+            0);
 }
 
 TEST(SchedulePlayer, SaysWhichInterfaceIsMissing) {
   EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
               try {
-                const ScheduleQdisc qdisc("nowhere0", 1e6, 0, 100000);
+                const ScheduleQdisc qdisc("nowhere0", {.highest_rate = 1e6, .queue = 100000});
               } catch (const RunError& error) {
                 return std::string(error.what()).find("nowhere0") != std::string::npos ? 0 : 1;
               }

@@ -1,0 +1,144 @@
+#include "netem/schedule/links.h"
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "netem/topology/spec.h"
+
+namespace thinpipe {
+namespace {
+
+std::vector<ScheduledLink> links(const char* topology, int hosts, const char* link,
+                                 const std::string& schedule) {
+  return scheduled_links(parse_topology(topology).plan(hosts, parse_link_spec(link)),
+                         parse_schedule(schedule));
+}
+
+// "host0 10 5": names, and the rates up at 0 and 15 s in Mbit/s.
+std::string rates(const char* topology, int hosts, const char* link, const std::string& schedule) {
+  const Topology planned = parse_topology(topology).plan(hosts, parse_link_spec(link));
+  std::string text;
+  for (const ScheduledLink& one : scheduled_links(planned, parse_schedule(schedule)))
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", planned.link_name(one.link),
+                        one.up.at(0).rate / 1e6, one.up.at(15).rate / 1e6);
+  return text;
+}
+
+TEST(ScheduledLinks, WithoutANameAllThatHaveARate) {
+  EXPECT_EQ(rates("star", 2, "rate=10mbit", "steps:0s=100%,10s=50%"), "host0 10 5, host1 10 5");
+  // The hosts of a datacentre are not throttled; what is between sites is.
+  EXPECT_EQ(rates("wan:sites=3", 3, "rate=10mbit", "steps:0s=100%,10s=50%"),
+            "site0-site1 10 5, site0-site2 10 5, site1-site2 10 5");
+  EXPECT_EQ(rates("racks", 2, "rate=10mbit", "steps:0s=100%,10s=50%"),
+            "host0 10 5, host1 10 5, rack0-spine 2.5 1.25, rack1-spine 2.5 1.25");
+  EXPECT_EQ(rates("star", 2, "rate=10mbit", "none"), "");
+}
+
+TEST(ScheduledLinks, ByNameOnlyThose) {
+  const char* topology = "racks:uplink=(rate=30mbit)";
+  EXPECT_EQ(rates(topology, 4, "rate=10mbit", "host3: steps:0s=100%,10s=50%"), "host3 10 5");
+  EXPECT_EQ(rates(topology, 4, "rate=10mbit", "host1-2:steps:0s=100%,10s=50%"),
+            "host1 10 5, host2 10 5");
+  EXPECT_EQ(rates(topology, 4, "rate=10mbit", "rack1:steps:0s=100%,10s=50%"), "rack1-spine 30 15");
+  EXPECT_EQ(rates(topology, 4, "rate=10mbit", "rack0-spine:steps:0s=100%,10s=50%"),
+            "rack0-spine 30 15");
+  EXPECT_EQ(rates(topology, 2, "rate=10mbit", "trunks:steps:0s=100%,10s=50%"),
+            "rack0-spine 30 15, rack1-spine 30 15");
+  EXPECT_EQ(rates(topology, 2, "rate=10mbit", "hosts:steps:0s=100%,10s=50%"),
+            "host0 10 5, host1 10 5");
+}
+
+TEST(ScheduledLinks, WhatIsNamedReplacesWhatIsNotQuantityByQuantity) {
+  // host1 has its own rate and all's outage; host2 all's rate and an outage of its own.
+  const std::string schedule =
+      "steps:0s=100%,10s=50%;host1:steps:0s=20%;outage:first=14s,lasts=2s;"
+      "host2:outage:first=20s,lasts=1s";
+  EXPECT_EQ(rates("star", 3, "rate=10mbit", schedule), "host0 10 0, host1 2 0, host2 10 5");
+  // The order does not matter between all and one; of two names the later holds.
+  EXPECT_EQ(rates("star", 3, "rate=10mbit", "host1:steps:0s=20%;steps:0s=50%"),
+            "host0 5 5, host1 2 2, host2 5 5");
+  EXPECT_EQ(rates("star", 3, "rate=10mbit", "host1:steps:0s=20%;hosts:steps:0s=50%"),
+            "host0 5 5, host1 5 5, host2 5 5");
+}
+
+TEST(ScheduledLinks, DelayIsOnTheWayDownOfAHostAndBothWaysOfATrunk) {
+  const auto found = links("racks", 2, "rate=10mbit",
+                           "host0:steps:of=delay,0s=5ms;"
+                           "rack1:steps:of=delay,0s=7ms");
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].up.at(0).delay, 0);
+  EXPECT_DOUBLE_EQ(found[0].down.at(0).delay, 0.005);
+  EXPECT_DOUBLE_EQ(found[1].up.at(0).delay, 0.007);
+  EXPECT_DOUBLE_EQ(found[1].down.at(0).delay, 0.007);
+  EXPECT_TRUE(found[0].changes_way());
+  EXPECT_FALSE(links("star", 1, "rate=10mbit", "steps:0s=50%").at(0).changes_way());
+}
+
+TEST(ScheduledLinks, TheirTextIsCanonical) {
+  const ScheduleSpec spec = parse_schedule(
+      "host3: sine:low=20%,high=100%,period=10s;steps:0s=100%;rack0:outage:first=1s,"
+      "lasts=1s");
+  EXPECT_EQ(spec.to_string(),
+            "host3:sine:low=20%,high=100%,period=10s;steps:0s=100%;rack0:outage:first=1s,lasts=1s");
+  EXPECT_EQ(parse_schedule(spec.to_string()).to_string(), spec.to_string());
+  EXPECT_TRUE(spec.changes(Quantity::kRate));
+  EXPECT_FALSE(spec.changes(Quantity::kLoss));
+  EXPECT_TRUE(parse_schedule("host1:steps:of=loss,0s=1%").changes(Quantity::kLoss));
+  EXPECT_FALSE(parse_schedule("host1:steps:0s=50%").empty());
+}
+
+// Rates a tenth, moments ten times as late, also of a link with a name.
+TEST(ScheduledLinks, PlayInSlowMotion) {
+  const ScheduleSpec spec = parse_schedule("host1:steps:0s=100%,2s=5mbit").slowed(10);
+  const auto found =
+      scheduled_links(parse_topology("star").plan(2, parse_link_spec("rate=1mbit")), spec);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NEAR(found[0].up.at(19.9).rate, 1e6, 1e-3);
+  EXPECT_NEAR(found[0].up.at(20.1).rate, 0.5e6, 1e-3);
+}
+
+std::string refusal(const char* topology, int hosts, const char* link, const char* schedule) {
+  try {
+    links(topology, hosts, link, schedule);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ScheduledLinks, RefusesWhatDoesNotFit) {
+  EXPECT_EQ(
+      refusal("star", 2, "rate=10mbit", "host2:steps:0s=50%"),
+      "schedule 'host2:steps:0s=50%' on topology 'star': host2: the hosts are host0 to host1");
+  EXPECT_EQ(refusal("racks", 2, "rate=10mbit", "rack7:steps:0s=50%"),
+            "schedule 'rack7:steps:0s=50%' on topology 'racks': 'rack7' is no link of it; links: "
+            "host0 to host1, rack0-spine, rack1-spine");
+  EXPECT_EQ(refusal("star", 2, "delay=10ms", "steps:0s=50%"),
+            "schedule 'steps:0s=50%': no link has a rate that could change");
+  EXPECT_EQ(refusal("wan:sites=2", 2, "rate=10mbit", "host0:steps:0s=50%"),
+            "host0 (unthrottled): schedule 'host0:steps:0s=50%': the link never has a rate");
+  // But a rate of its own it can be given.
+  EXPECT_EQ(refusal("wan:sites=2", 2, "rate=10mbit", "host0:steps:0s=5mbit"), "");
+  EXPECT_EQ(refusal("star", 1, "rate=10mbit,loss=ge:1%/10%", "host0:steps:of=loss,0s=5%"),
+            "host0 (rate=10mbit,loss=ge:1%/10%/100%/0%): a loss in bursts cannot be scheduled");
+}
+
+TEST(ScheduledLinks, RefusesNamesThatAreNone) {
+  for (const auto& [text, complaint] :
+       {std::pair{"no host:steps:0s=1mbit", "'no host' is no name of links"},
+        std::pair{":steps:0s=1mbit", "'' is no name of links"},
+        std::pair{"host1:stesp:0s=1mbit", "'host1' is no kind of schedule"},
+        std::pair{"host1:steps:0s=1mbit;host1:steps:0s=2mbit",
+                  "schedule of host1 'steps:0s=2mbit': the rate is scheduled already"}})
+    try {
+      parse_schedule(text);
+      ADD_FAILURE() << text;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(complaint), std::string::npos) << error.what();
+    }
+}
+
+}  // namespace
+}  // namespace thinpipe
