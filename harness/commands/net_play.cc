@@ -156,8 +156,9 @@ Played read_played(const Arguments& arguments) {
   played.tolerance = arguments.real("tolerance") / 100;
   // Says now, not in the sandbox, what does not fit.
   const Topology planned = played.topology.plan(played.hosts, played.link);
-  scheduled_links(planned, played.schedule);
+  const std::vector<ScheduledLink> scheduled = scheduled_links(planned, played.schedule);
   require_kernel_features(links_as_set(planned));
+  require_kernel_features(links_as_played(scheduled));
   played.disturbed = disturbs(planned);
   return played;
 }

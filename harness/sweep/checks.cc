@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "compressors/simd.h"
+#include "netem/schedule/links.h"
 #include "netem/time_scale.h"
 #include "netem/topology/flows.h"
 
@@ -38,10 +39,17 @@ std::vector<LinkSpec> all_links(const SweepOptions& options) {
           " give one --link",
           options.topology.to_string(), options.links[0].to_string(),
           options.links[i].to_string()));
+  const auto add = [&](const std::vector<LinkSpec>& more) {
+    for (const LinkSpec& one : more)
+      if (std::find(links.begin(), links.end(), one) == links.end()) links.push_back(one);
+  };
   for (const int ranks : options.ranks)
-    for (const LinkSpec& link : options.links)
-      for (const LinkSpec& one : links_as_set(options.topology.plan(ranks, link)))
-        if (std::find(links.begin(), links.end(), one) == links.end()) links.push_back(one);
+    for (const LinkSpec& link : options.links) {
+      const Topology plan = options.topology.plan(ranks, link);
+      add(links_as_set(plan));
+      for (const ScheduleSpec& schedule : options.schedules)
+        add(links_as_played(scheduled_links(plan, schedule)));
+    }
   return links;
 }
 

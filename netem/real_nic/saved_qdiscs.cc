@@ -6,6 +6,7 @@
 #include <netlink/msg.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <tuple>
 
@@ -62,6 +63,24 @@ void delete_root(const NetlinkConversation& kernel, int interface) {
   } catch (const RunError&) {
     // There was none of anybody's: what is there is compared afterwards in any case.
   }
+}
+
+// CoDel keeps times in units of 1024 ns, rounded down, and tells them in whole us, rounded down:
+// told what it said, it would keep one unit less. A microsecond more is rounded to what it has.
+std::vector<std::byte> options_to_send(const RawQdisc& qdisc) {
+  std::vector<std::byte> options = qdisc.options;
+  std::vector<int> times;
+  if (qdisc.kind == "codel") times = {TCA_CODEL_TARGET, TCA_CODEL_INTERVAL, TCA_CODEL_CE_THRESHOLD};
+  if (qdisc.kind == "fq_codel")
+    times = {TCA_FQ_CODEL_TARGET, TCA_FQ_CODEL_INTERVAL, TCA_FQ_CODEL_CE_THRESHOLD};
+  nlattr* const first = reinterpret_cast<nlattr*>(options.data());
+  for (const int time : times) {
+    nlattr* found = nla_find(first, static_cast<int>(options.size()), time);
+    if (found == nullptr || nla_len(found) != sizeof(std::uint32_t)) continue;
+    const std::uint32_t more = nla_get_u32(found) + 1;
+    std::memcpy(nla_data(found), &more, sizeof(more));
+  }
+  return options;
 }
 
 std::string to_string(const std::vector<RawQdisc>& qdiscs) {
@@ -140,9 +159,9 @@ void restore_qdiscs(int interface, const std::vector<RawQdisc>& saved) {
     const NetlinkMessage message = traffic_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE,
                                                    interface, root.parent, root.handle);
     nla_put_string(message.get(), TCA_KIND, root.kind.c_str());
-    if (!root.options.empty())
-      nla_put(message.get(), TCA_OPTIONS, static_cast<int>(root.options.size()),
-              root.options.data());
+    const std::vector<std::byte> options = options_to_send(root);
+    if (!options.empty())
+      nla_put(message.get(), TCA_OPTIONS, static_cast<int>(options.size()), options.data());
     kernel.request(message, "give back " + root.to_string());
   }
   const std::vector<RawQdisc> now = read_qdiscs(interface);

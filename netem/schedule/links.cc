@@ -12,6 +12,8 @@ namespace thinpipe {
 
 namespace {
 
+constexpr std::chrono::nanoseconds kAnyDelay{1'000'000};
+
 LinkState state_of(const Direction& direction) {
   return {direction.rate, std::chrono::duration<double>(direction.way.delay).count(),
           direction.way.loss.percent / 100};
@@ -25,6 +27,18 @@ ScheduledLink scheduled(int link, bool is_trunk, const LinkSpec& own, const Sche
 }
 
 }  // namespace
+
+std::vector<LinkSpec> links_as_played(const std::vector<ScheduledLink>& links) {
+  std::vector<LinkSpec> played;
+  for (const ScheduledLink& one : links) {
+    LinkSpec link = one.own;
+    for (Direction* direction : {&link.up, &link.down})
+      if (direction->shaper == Shaper::kTbf) direction->shaper = Shaper::kHtb;
+    if (one.changes_way()) link.down.way.delay = std::max(link.down.way.delay, kAnyDelay);
+    if (std::find(played.begin(), played.end(), link) == played.end()) played.push_back(link);
+  }
+  return played;
+}
 
 std::vector<ScheduledLink> scheduled_links(const Topology& topology, const ScheduleSpec& schedule) {
   const std::vector<LinkSpec> links = links_as_set(topology);

@@ -26,4 +26,8 @@ struct ScheduledLink {
 /// a rate, rates beyond what links can be set to, losses in bursts.
 std::vector<ScheduledLink> scheduled_links(const Topology& topology, const ScheduleSpec& schedule);
 
+/// Links that need of the kernel what playing the schedule on these does (HTB; netem where a delay
+/// or loss changes), for require_kernel_features().
+std::vector<LinkSpec> links_as_played(const std::vector<ScheduledLink>& links);
+
 }  // namespace thinpipe

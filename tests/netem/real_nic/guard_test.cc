@@ -204,6 +204,7 @@ TEST(Guard, GivesBackFqCodelThatSomebodySet) {
               AttributeWriter options;
               options.put(TCA_FQ_CODEL_TARGET, std::uint32_t{7000});
               options.put(TCA_FQ_CODEL_LIMIT, std::uint32_t{4321});
+              options.put(TCA_FQ_CODEL_CE_THRESHOLD, std::uint32_t{1234});
               try {
                 add_qdisc("nic0", TC_H_ROOT, 0x80030000, "fq_codel", options.bytes().data(),
                           static_cast<int>(options.bytes().size()));

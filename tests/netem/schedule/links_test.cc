@@ -89,6 +89,20 @@ TEST(ScheduledLinks, TheirTextIsCanonical) {
   EXPECT_FALSE(parse_schedule("host1:steps:0s=50%").empty());
 }
 
+TEST(ScheduledLinks, SayWhatTheKernelMustHave) {
+  const auto needs = [](const char* schedule) {
+    std::string text;
+    for (const LinkSpec& one : links_as_played(links("star", 3, "rate=10mbit", schedule)))
+      text += fmt::format("htb {} netem {};", one.needs_htb(), one.needs_netem());
+    return text;
+  };
+  EXPECT_EQ(needs("none"), "");
+  EXPECT_EQ(needs("steps:0s=50%"), "htb true netem false;");
+  EXPECT_EQ(needs("steps:of=delay,0s=5ms"), "htb true netem true;");
+  EXPECT_EQ(needs("steps:0s=50%;host1:steps:of=loss,0s=1%"),
+            "htb true netem false;htb true netem true;");
+}
+
 // Rates a tenth, moments ten times as late, also of a link with a name.
 TEST(ScheduledLinks, PlayInSlowMotion) {
   const ScheduleSpec spec = parse_schedule("host1:steps:0s=100%,2s=5mbit").slowed(10);
