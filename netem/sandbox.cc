@@ -56,6 +56,7 @@ class SignalHandlers {
     for (std::size_t i = 0; i < std::size(kStopSignals); ++i)
       sigaction(kStopSignals[i], &before_[i], nullptr);
   }
+  void ignore(int signal_number) const { signal(signal_number, SIG_IGN); }
   SignalHandlers(const SignalHandlers&) = delete;
   SignalHandlers& operator=(const SignalHandlers&) = delete;
 
@@ -91,11 +92,13 @@ std::string mount_scratch() {
   throw SystemError("mount a private tmpfs on /proc/fs or /dev/shm");
 }
 
-int body_result(const std::function<int(const Sandbox&)>& body, bool map, uid_t uid, gid_t gid) {
+int body_result(const std::function<int(const Sandbox&)>& body, bool map, uid_t uid, gid_t gid,
+                bool keyboard_to_commands) {
   try {
     if (map) map_user(uid, gid);
     const Sandbox sandbox{mount_scratch()};
     const SignalHandlers handlers(note_stop);
+    if (keyboard_to_commands) handlers.ignore(SIGINT);
     return body(sandbox);
   } catch (const InputError& error) {
     fmt::print(stderr, "thinpipe: {}\n", error.what());
@@ -158,7 +161,7 @@ int run_outside_sandbox(const std::function<int(const Sandbox&)>& body) {
   return body(Sandbox{folder});
 }
 
-int run_in_sandbox(const std::function<int(const Sandbox&)>& body) {
+int run_in_sandbox(const std::function<int(const Sandbox&)>& body, bool keyboard_to_commands) {
   int hello[2], go[2];  // child -> caller: "I will die with you"; caller -> child: "then begin"
   if (pipe2(hello, O_CLOEXEC) != 0 || pipe2(go, O_CLOEXEC) != 0) throw SystemError("pipe");
   FileDescriptor hello_read(hello[0]), hello_write(hello[1]), go_read(go[0]), go_write(go[1]);
@@ -180,12 +183,13 @@ int run_in_sandbox(const std::function<int(const Sandbox&)>& body) {
     // If the caller died before prctl took hold, one of these fails.
     if (write(hello_write.get(), &byte, 1) != 1 || read(go_read.get(), &byte, 1) != 1) _exit(1);
     hello_write.reset();
-    const int result = body_result(body, map, uid, gid);
+    const int result = body_result(body, map, uid, gid, keyboard_to_commands);
     std::fflush(nullptr);
     _exit(result);
   }
   g_child = child;
   const SignalHandlers handlers(forward_stop);
+  if (keyboard_to_commands) handlers.ignore(SIGINT);
   hello_write.reset();
   go_read.reset();
   char byte = 'g';

@@ -20,8 +20,11 @@ struct Sandbox {
 /// however either ends: the kernel does it, so there is nothing to clean up after SIGKILL.
 /// SIGINT, SIGTERM and SIGHUP are passed on to the body once (see stop_requested); a second one
 /// kills the sandbox.
+/// With `keyboard_to_commands`, SIGINT is left to the programs that the body starts, which a
+/// terminal sends it to as well: for shells and the like.
 /// @throws RunError when namespaces are not to be had, with what to enable.
-int run_in_sandbox(const std::function<int(const Sandbox&)>& body);
+int run_in_sandbox(const std::function<int(const Sandbox&)>& body,
+                   bool keyboard_to_commands = false);
 
 /// The same without namespaces, in this process: a folder of our own that is removed afterwards,
 /// and stop signals that stop_requested() tells of. A second one ends the process.

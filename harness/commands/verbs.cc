@@ -17,6 +17,7 @@ const std::vector<Verb>& verbs() {
       net_show_verb(),
       net_verify_verb(),
       net_play_verb(),
+      net_exec_verb(),
       net_restore_verb(),
       compress_verb(),
       decompress_verb(),

@@ -15,6 +15,7 @@ Verb trace_verify_verb();
 Verb net_show_verb();
 Verb net_verify_verb();
 Verb net_play_verb();
+Verb net_exec_verb();
 Verb net_restore_verb();
 Verb run_verb();
 Verb bench_verb();

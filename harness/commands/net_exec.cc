@@ -1,0 +1,176 @@
+// `thinpipe net exec`: any program between emulated hosts.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "harness/commands/topology_options.h"
+#include "harness/commands/verbs.h"
+#include "harness/options/arguments.h"
+#include "netem/host_process.h"
+#include "netem/link_spec.h"
+#include "netem/network.h"
+#include "netem/sandbox.h"
+#include "netem/schedule/player.h"
+
+namespace thinpipe {
+
+namespace {
+
+struct Served {
+  std::string host, command;
+};
+
+// "host1:iperf3 -s"
+Served parse_served(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == 0 || colon == std::string::npos || colon + 1 == text.size())
+    throw InputError(
+        fmt::format("--serve: found '{}', expected HOST:COMMAND, such as 'host1:iperf3 -s'", text));
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+int host_named(const Topology& topology, const std::string& name, const char* option) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < topology.hosts.size(); ++i) {
+    if (topology.hosts[i].name == name) return static_cast<int>(i);
+    names.push_back(topology.hosts[i].name);
+  }
+  throw InputError(fmt::format("{}: there is no host '{}'; hosts are {} to {}{}", option, name,
+                               names.front(), names.back(), did_you_mean(name, names)));
+}
+
+// What crossed, when all is over: to stderr, for stdout is the command's.
+void say_what_crossed(const Network& network, double seconds) {
+  std::string text = fmt::format("thinpipe: after {}\n", format_time(seconds));
+  constexpr int kMostLines = 16;
+  for (int i = 0; i < network.size() && i < kMostLines; ++i) {
+    const LinkCounters counters = network.counters(i);
+    text += fmt::format("  {:<8} sent {:>9}, was sent {:>9}, dropped {} packets\n",
+                        network.host(i).name(), format_bytes(counters.up.bytes),
+                        format_bytes(counters.down.bytes), counters.drops());
+  }
+  if (network.size() > kMostLines)
+    text += fmt::format("  and {} more\n", network.size() - kMostLines);
+  std::fputs(text.c_str(), stderr);
+}
+
+int exec(const Arguments& arguments) {
+  const TopologySpec spec = parse_topology(arguments.text("topology"));
+  const LinkSpec link = parse_link_spec(arguments.text("link"));
+  const int size = hosts_of(arguments, spec);
+  const Topology planned = spec.plan(size, link);
+  const int on = host_named(planned, arguments.text("on"), "--on");
+  std::vector<std::pair<int, std::string>> services;
+  for (const std::string& text : arguments.texts("serve")) {
+    const Served served = parse_served(text);
+    services.emplace_back(host_named(planned, served.host, "--serve"), served.command);
+  }
+  std::optional<ScheduleSpec> schedule;
+  if (arguments.given("schedule")) {
+    if (spec.to_string() != "star")
+      throw InputError("--schedule: schedules are played on a star, not on " + spec.to_string());
+    schedule = parse_schedule(arguments.text("schedule"));
+    schedule->on({link.up.rate, 0, 0});  // says now, not in the sandbox, what does not fit
+    schedule->on({link.down.rate, 0, 0});
+  }
+  const auto body = [&](const Sandbox& sandbox) {
+    Network network(size, spec);
+    std::unique_ptr<SchedulePlayer> player;
+    if (schedule) {
+      player = std::make_unique<SchedulePlayer>(network, link, *schedule);
+    } else {
+      network.set_links(link);
+    }
+    if (!name_hosts(network, sandbox.scratch))
+      std::fputs("thinpipe: /etc/hosts cannot be covered here: hosts have addresses, no names\n",
+                 stderr);
+    for (const auto& [host, command] : services)
+      start_on_host(network, host, {"/bin/sh", "-c", command});
+    if (!services.empty())
+      std::this_thread::sleep_for(std::chrono::duration<double>(arguments.real("wait")));
+    const auto begin = std::chrono::steady_clock::now();
+    if (player) player->start();
+    const int code = wait_for_process(start_on_host(network, on, arguments.positionals("COMMAND")));
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    if (player) {
+      player->stop();
+      player->check();
+    }
+    if (!arguments.flag("quiet")) say_what_crossed(network, spent.count());
+    return code;
+  };
+  return run_in_sandbox(body, true);
+}
+
+}  // namespace
+
+Verb net_exec_verb() {
+  using Type = OptionInfo::Type;
+  OptionInfo hosts = hosts_option();
+  hosts.default_value = "2";
+  return {
+      .name = "net exec",
+      .summary = "Run any program between emulated hosts",
+      .description =
+          "Builds a network of emulated hosts, throttles its links, and runs a program of yours on"
+          " one of them: a copy, a server's client, a test suite, a shell. Programs on other hosts"
+          " can be started before it and are ended after it. Hosts know each other by name (host0,"
+          " host1, ...) and by address (host0 is 198.18.0.1, host1 198.18.0.2, ...); nothing else "
+          "can"
+          " be reached from there, and files are this machine's.\n\nEvery program has "
+          "THINPIPE_HOST,"
+          " the name of its host, and THINPIPE_HOST_ADDRESSES, the others', in its environment."
+          " Afterwards stderr says what crossed. The exit code is the program's.",
+      .options =
+          {
+              {.name = "link",
+               .letter = 'l',
+               .value_name = "SPEC",
+               .type = Type::kText,
+               .default_value = "rate=100mbit",
+               .help = "one link, as for `thinpipe run`, or a name of `thinpipe list links`"},
+              topology_option(),
+              hosts,
+              {.name = "schedule",
+               .value_name = "SPEC",
+               .type = Type::kText,
+               .help = "what the links do over time, as for `thinpipe net play`; begins with the"
+                       " command"},
+              {.name = "on",
+               .value_name = "HOST",
+               .type = Type::kText,
+               .default_value = "host0",
+               .help = "where the command runs"},
+              {.name = "serve",
+               .value_name = "HOST:COMMAND",
+               .type = Type::kText,
+               .help = "started on that host before, by /bin/sh, and ended afterwards",
+               .repeatable = true},
+              {.name = "wait",
+               .value_name = "S",
+               .type = Type::kReal,
+               .default_value = "0.5",
+               .help = "after starting those, before the command, in seconds",
+               .minimum = 0,
+               .maximum = 3600},
+              {.name = "quiet", .letter = 'q', .help = "do not say what crossed"},
+          },
+      .positionals = {{.name = "COMMAND",
+                       .help = "the program and its arguments, after `--`",
+                       .repeatable = true}},
+      .examples = {{.purpose = "A download over a slow line",
+                    .command = "thinpipe net exec --link rate=5mbit --serve 'host1:python3 -m"
+                               " http.server' -- curl -O http://host1:8000/file"},
+                   {.purpose = "A shell behind a link that fails for a second in every ten",
+                    .command = "thinpipe net exec --schedule 'outage:every=10s,lasts=1s' -- bash"}},
+      .run = exec,
+  };
+}
+
+}  // namespace thinpipe
