@@ -15,7 +15,9 @@
 #include "netem/host_process.h"
 #include "netem/link_spec.h"
 #include "netem/network.h"
+#include "netem/probe.h"
 #include "netem/sandbox.h"
+#include "netem/schedule/links.h"
 #include "netem/schedule/player.h"
 
 namespace thinpipe {
@@ -73,17 +75,15 @@ int exec(const Arguments& arguments) {
   }
   std::optional<ScheduleSpec> schedule;
   if (arguments.given("schedule")) {
-    if (spec.to_string() != "star")
-      throw InputError("--schedule: schedules are played on a star, not on " + spec.to_string());
     schedule = parse_schedule(arguments.text("schedule"));
-    schedule->on({link.up.rate, 0, 0});  // says now, not in the sandbox, what does not fit
-    schedule->on({link.down.rate, 0, 0});
+    scheduled_links(planned, *schedule);  // says now, not in the sandbox, what does not fit
   }
+  require_kernel_features(links_as_set(planned));
   const auto body = [&](const Sandbox& sandbox) {
     Network network(size, spec);
     std::unique_ptr<SchedulePlayer> player;
     if (schedule) {
-      player = std::make_unique<SchedulePlayer>(network, link, *schedule);
+      player = std::make_unique<SchedulePlayer>(network, network.plan(link), *schedule);
     } else {
       network.set_links(link);
     }

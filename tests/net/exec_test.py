@@ -89,7 +89,7 @@ class Exec(unittest.TestCase):
                 (["--on", "host7", "--", "true"], "--on: there is no host 'host7'; hosts are host0 "),
                 (["--serve", "host1", "--", "true"], "--serve: found 'host1', expected HOST:COMMAND"),
                 (["--serve", "hots1:true", "--", "true"], "did you mean 'host1'"),
-                (["--topology", "racks", "--schedule", "steps:0s=1", "--", "true"], "--schedule: "),
+                (["--schedule", "steps:0s=1gbit;nonsense", "--", "true"], "schedule"),
                 ([], "COMMAND is missing")]:
             done = run(*words)
             self.assertEqual(done.returncode, 2, done.stderr)
