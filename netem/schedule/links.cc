@@ -19,11 +19,48 @@ LinkState state_of(const Direction& direction) {
           direction.way.loss.percent / 100};
 }
 
-ScheduledLink scheduled(int link, bool is_trunk, const LinkSpec& own, const ScheduleSpec& spec) {
-  if (spec.changes(Quantity::kLoss) && own.down.way.bursts)
+bool way_changes(const ScheduleSpec& spec) {
+  return spec.changes(Quantity::kDelay) || spec.changes(Quantity::kLoss);
+}
+
+// What a schedule says of one link's two directions; nothing where it does not change.
+struct TwoWays {
+  std::optional<ScheduleSpec> up, down;
+};
+
+ScheduledLink scheduled(int link, bool is_trunk, const LinkSpec& own, const ScheduleSpec& up,
+                        const ScheduleSpec& down) {
+  const ScheduleSpec own_up = is_trunk ? up : up.without(Quantity::kDelay).without(Quantity::kLoss);
+  if ((own_up.changes(Quantity::kLoss) && own.up.way.bursts) ||
+      (down.changes(Quantity::kLoss) && own.down.way.bursts))
     throw InputError("a loss in bursts cannot be scheduled");
-  const ScheduleSpec up = is_trunk ? spec : spec.without(Quantity::kDelay).without(Quantity::kLoss);
-  return {link, own, spec, up.on(state_of(own.up)), spec.on(state_of(own.down))};
+  return {link, own, own_up.on(state_of(own.up)), down.on(state_of(own.down)),
+          way_changes(down) || way_changes(own_up)};
+}
+
+// `host3.up`: links, and which of their directions.
+struct DirectedName {
+  std::string links;  // "" for all that have a rate
+  bool up = true, down = true;
+};
+
+DirectedName directed_name(const std::string& name) {
+  for (const bool up : {true, false}) {
+    const std::string direction = up ? "up" : "down";
+    if (name == direction) return {"", up, !up};
+    if (name.ends_with("." + direction))
+      return {name.substr(0, name.size() - direction.size() - 1), up, !up};
+  }
+  return {name, true, true};
+}
+
+std::vector<int> links_of(const DirectedName& name, const Topology& topology) {
+  if (!name.links.empty()) return topology.links_named(name.links);
+  std::vector<int> found;
+  for (int i = 0; i < topology.links(); ++i)
+    if (topology.link(i).throttled()) found.push_back(i);
+  if (found.empty()) throw InputError("no link has a rate that could change");
+  return found;
 }
 
 }  // namespace
@@ -34,7 +71,7 @@ std::vector<LinkSpec> links_as_played(const std::vector<ScheduledLink>& links) {
     LinkSpec link = one.own;
     for (Direction* direction : {&link.up, &link.down})
       if (direction->shaper == Shaper::kTbf) direction->shaper = Shaper::kHtb;
-    if (one.changes_way()) link.down.way.delay = std::max(link.down.way.delay, kAnyDelay);
+    if (one.changes_way) link.down.way.delay = std::max(link.down.way.delay, kAnyDelay);
     if (std::find(played.begin(), played.end(), link) == played.end()) played.push_back(link);
   }
   return played;
@@ -48,29 +85,40 @@ std::vector<ScheduledLink> scheduled_links(const Topology& topology, const Sched
     throw InputError(
         fmt::format("schedule '{}': no link has a rate that could change", schedule.to_string()));
   const ScheduleSpec general = schedule.with({});
-  std::vector<std::optional<ScheduleSpec>> specs(links.size());
+  std::vector<TwoWays> specs(links.size());
   for (std::size_t i = 0; i < links.size(); ++i)
-    if (schedule.has_general() && links[i].throttled()) specs[i] = general;
+    if (schedule.has_general() && links[i].throttled()) specs[i] = {general, general};
+  // Where the general parts are not of a link there is nothing but the text and the time scale to
+  // begin with.
+  const ScheduleSpec nothing =
+      general.without(Quantity::kRate).without(Quantity::kDelay).without(Quantity::kLoss);
+  const auto add = [&](std::optional<ScheduleSpec>& spec, const ScheduleSpec& parts) {
+    spec = (spec ? *spec : nothing).with(parts);
+  };
   for (const auto& [name, parts] : schedule.named()) {
-    std::vector<int> named;
+    const DirectedName directed = directed_name(name);
     try {
-      named = topology.links_named(name);
+      for (const int link : links_of(directed, topology)) {
+        TwoWays& ways = specs[static_cast<std::size_t>(link)];
+        if (!directed.down && way_changes(parts) && !topology.is_trunk(link))
+          throw InputError(
+              fmt::format("{}: the delay and the loss of a host's link are on its way down", name));
+        if (directed.up) add(ways.up, parts);
+        if (directed.down) add(ways.down, parts);
+      }
     } catch (const InputError& error) {
       throw InputError(fmt::format("schedule '{}' on topology '{}': {}", schedule.to_string(),
                                    topology.text, error.what()));
     }
-    for (const int link : named) {
-      std::optional<ScheduleSpec>& spec = specs[static_cast<std::size_t>(link)];
-      // Without general parts there is nothing but the text and the time scale to begin with.
-      spec = (spec ? *spec : general).with(parts);
-    }
   }
   std::vector<ScheduledLink> found;
   for (std::size_t i = 0; i < links.size(); ++i) {
-    if (!specs[i]) continue;
+    const auto& [up, down] = specs[i];
+    if (!up && !down) continue;
     const int link = static_cast<int>(i);
     try {
-      found.push_back(scheduled(link, topology.is_trunk(link), links[i], *specs[i]));
+      found.push_back(scheduled(link, topology.is_trunk(link), links[i], up.value_or(nothing),
+                                down.value_or(nothing)));
     } catch (const InputError& error) {
       throw InputError(
           fmt::format("{} ({}): {}", topology.link_name(link), links[i].to_string(), error.what()));

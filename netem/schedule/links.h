@@ -12,16 +12,15 @@ namespace thinpipe {
 struct ScheduledLink {
   int link = 0;       ///< as Topology numbers them
   LinkSpec own;       ///< what it is set to, see links_as_set()
-  ScheduleSpec spec;  ///< its parts alone
   Schedule up, down;  ///< of its two directions
   /// Its delay changes, or its loss. A host's link has them on the way down, a trunk both ways.
-  bool changes_way() const {
-    return spec.changes(Quantity::kDelay) || spec.changes(Quantity::kLoss);
-  }
+  bool changes_way = false;
 };
 
 /// What is said of no link by name is of every link that has a rate. What is said of a name
-/// replaces that, as far as it is of the same quantity; of two names of one link the later holds.
+/// replaces that, as far as it is of the same quantity; of two names of one link the later holds. A
+/// name may end in `.up` or `.down`, for that direction alone; `up` and `down` are those of every
+/// link that has a rate.
 /// @throws InputError when a name is that of no link, or the schedule does not fit a link: without
 /// a rate, rates beyond what links can be set to, losses in bursts.
 std::vector<ScheduledLink> scheduled_links(const Topology& topology, const ScheduleSpec& schedule);

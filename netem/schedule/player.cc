@@ -55,7 +55,7 @@ LinkSpec highest(const ScheduledLink& one, bool is_trunk) {
   LinkSpec link = one.own;
   link.up.rate = one.up.most_rate();
   link.down.rate = one.down.most_rate();
-  if (!one.changes_way()) return link;
+  if (!one.changes_way) return link;
   link.down.way.delay = to_nanoseconds(std::max(one.down.most_delay(), kLeastDelay));
   if (is_trunk) link.up.way.delay = to_nanoseconds(std::max(one.up.most_delay(), kLeastDelay));
   return link;
@@ -120,7 +120,7 @@ void SchedulePlayer::add_link(const Network& network, const ScheduledLink& one) 
   add_channel(at_switch ? upper : lower, at_switch ? ifb : shaped.lower_interface(), one, true);
   if (!link.up.way.none() && at_switch)
     put_way(ifb, kBelowGate, true);
-  else if (!link.up.way.none() && one.changes_way() && planned_.is_trunk(one.link))
+  else if (!link.up.way.none() && one.changes_way && planned_.is_trunk(one.link))
     put_way(ifb, kRootOfIfb, true);
   add_channel(upper, shaped.upper_interface(), one, false);
   if (!link.down.way.none()) put_way(shaped.upper_interface(), kBelowGate, false);

@@ -34,6 +34,10 @@ TEST(ScheduledLinks, WithoutANameAllThatHaveARate) {
   EXPECT_EQ(rates("racks", 2, "rate=10mbit", "steps:0s=100%,10s=50%"),
             "host0 10 5, host1 10 5, rack0-spine 2.5 1.25, rack1-spine 2.5 1.25");
   EXPECT_EQ(rates("star", 2, "rate=10mbit", "none"), "");
+  // Nor is a host that is given a rate by its name for the rest like all.
+  EXPECT_EQ(rates("wan:sites=2", 2, "rate=10mbit",
+                  "steps:0s=100%,10s=50%;outage:first=14s,lasts=2s;host0:steps:0s=5mbit"),
+            "host0 5 5, site0-site1 10 0");
 }
 
 TEST(ScheduledLinks, ByNameOnlyThose) {
@@ -72,8 +76,8 @@ TEST(ScheduledLinks, DelayIsOnTheWayDownOfAHostAndBothWaysOfATrunk) {
   EXPECT_DOUBLE_EQ(found[0].down.at(0).delay, 0.005);
   EXPECT_DOUBLE_EQ(found[1].up.at(0).delay, 0.007);
   EXPECT_DOUBLE_EQ(found[1].down.at(0).delay, 0.007);
-  EXPECT_TRUE(found[0].changes_way());
-  EXPECT_FALSE(links("star", 1, "rate=10mbit", "steps:0s=50%").at(0).changes_way());
+  EXPECT_TRUE(found[0].changes_way);
+  EXPECT_FALSE(links("star", 1, "rate=10mbit", "steps:0s=50%").at(0).changes_way);
 }
 
 TEST(ScheduledLinks, TheirTextIsCanonical) {
@@ -87,6 +91,36 @@ TEST(ScheduledLinks, TheirTextIsCanonical) {
   EXPECT_FALSE(spec.changes(Quantity::kLoss));
   EXPECT_TRUE(parse_schedule("host1:steps:of=loss,0s=1%").changes(Quantity::kLoss));
   EXPECT_FALSE(parse_schedule("host1:steps:0s=50%").empty());
+}
+
+// "host0 10/10 10/5": up and down, at 0 and 15 s.
+std::string two_ways(const char* topology, const std::string& schedule) {
+  const Topology planned = parse_topology(topology).plan(2, parse_link_spec("rate=10mbit"));
+  std::string text;
+  for (const ScheduledLink& one : scheduled_links(planned, parse_schedule(schedule)))
+    text += fmt::format("{}{} {}/{} {}/{}", text.empty() ? "" : ", ", planned.link_name(one.link),
+                        one.up.at(0).rate / 1e6, one.down.at(0).rate / 1e6,
+                        one.up.at(15).rate / 1e6, one.down.at(15).rate / 1e6);
+  return text;
+}
+
+TEST(ScheduledLinks, OneDirectionByName) {
+  EXPECT_EQ(two_ways("star", "host1.down:steps:0s=100%,10s=50%"), "host1 10/10 10/5");
+  EXPECT_EQ(two_ways("star", "up:steps:0s=20%;down:steps:0s=100%,10s=50%"),
+            "host0 2/10 2/5, host1 2/10 2/5");
+  // The other direction has what is said of all, and of two names the later holds.
+  EXPECT_EQ(two_ways("star", "steps:0s=100%,10s=50%;host1.up:steps:0s=20%"),
+            "host0 10/10 5/5, host1 2/10 2/5");
+  EXPECT_EQ(two_ways("star", "host1:steps:0s=20%;host1.up:steps:0s=30%"), "host1 3/2 3/2");
+  EXPECT_EQ(two_ways("racks:uplink=(rate=30mbit)", "rack0.up:steps:0s=50%"),
+            "rack0-spine 15/30 15/30");
+  // "up" is of links that have a rate.
+  EXPECT_EQ(two_ways("wan:sites=2", "up:steps:0s=50%"), "site0-site1 5/10 5/10");
+  const auto trunk = links("racks", 2, "rate=10mbit", "rack1.up:steps:of=delay,0s=7ms");
+  ASSERT_EQ(trunk.size(), 1U);
+  EXPECT_DOUBLE_EQ(trunk[0].up.at(0).delay, 0.007);
+  EXPECT_EQ(trunk[0].down.at(0).delay, 0);
+  EXPECT_TRUE(trunk[0].changes_way);
 }
 
 TEST(ScheduledLinks, SayWhatTheKernelMustHave) {
@@ -129,6 +163,11 @@ TEST(ScheduledLinks, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal("racks", 2, "rate=10mbit", "rack7:steps:0s=50%"),
             "schedule 'rack7:steps:0s=50%' on topology 'racks': 'rack7' is no link of it; links: "
             "host0 to host1, rack0-spine, rack1-spine");
+  EXPECT_EQ(refusal("star", 2, "rate=10mbit", "host0.up:steps:of=delay,0s=5ms"),
+            "schedule 'host0.up:steps:of=delay,0s=5ms' on topology 'star': host0.up: the delay and "
+            "the loss of a host's link are on its way down");
+  EXPECT_EQ(refusal("star", 2, "delay=10ms", "up:steps:0s=50%"),
+            "schedule 'up:steps:0s=50%' on topology 'star': no link has a rate that could change");
   EXPECT_EQ(refusal("star", 2, "delay=10ms", "steps:0s=50%"),
             "schedule 'steps:0s=50%': no link has a rate that could change");
   EXPECT_EQ(refusal("wan:sites=2", 2, "rate=10mbit", "host0:steps:0s=50%"),
