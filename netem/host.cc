@@ -33,14 +33,24 @@ std::string descriptor_path(const FileDescriptor& descriptor) {
 
 Host::Host(std::string name) : name_(std::move(name)) {
   const FileDescriptor network_before = open_namespace("net"), uts_before = open_namespace("uts");
-  if (unshare(CLONE_NEWNET | CLONE_NEWUTS) != 0)
-    throw SystemError(fmt::format("make the namespaces of host {}", name_));
-  network_ = open_namespace("net");
-  uts_ = open_namespace("uts");
-  const bool named = sethostname(name_.c_str(), name_.size()) == 0;
+  if (unshare(CLONE_NEWNET | CLONE_NEWUTS) != 0) {
+    const int error = errno;
+    throw SystemError(fmt::format("make the namespaces of host {}{}", name_,
+                                  error == ENOSPC ? " (see sysctl user.max_net_namespaces)" : ""),
+                      error);
+  }
+  std::exception_ptr error;
+  try {
+    network_ = open_namespace("net");
+    uts_ = open_namespace("uts");
+    if (sethostname(name_.c_str(), name_.size()) != 0)
+      throw SystemError(fmt::format("name host {}", name_));
+  } catch (...) {
+    error = std::current_exception();
+  }
   enter(network_before, CLONE_NEWNET);
   enter(uts_before, CLONE_NEWUTS);
-  if (!named) throw SystemError(fmt::format("name host {}", name_));
+  if (error) std::rethrow_exception(error);
 }
 
 std::string Host::network_path() const { return descriptor_path(network_); }

@@ -1,5 +1,6 @@
 #include "netem/netlink.h"
 
+#include <net/if.h>
 #include <netlink/cache.h>
 #include <netlink/netlink.h>
 #include <netlink/route/link.h>
@@ -123,6 +124,14 @@ void Netlink::set_up(const std::string& interface) {
   rtnl_link_set_flags(change.get(), rtnl_link_str2flags("up"));
   check_netlink(rtnl_link_change(socket_, raw, change.get(), 0),
                 fmt::format("bring {} up", interface));
+}
+
+bool Netlink::is_up(const std::string& interface) {
+  rtnl_link* raw = nullptr;
+  check(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw),
+        fmt::format("interface {}", interface));
+  const LinkPtr link(raw);
+  return (rtnl_link_get_flags(raw) & IFF_UP) != 0;
 }
 
 void Netlink::delete_root_qdisc(const std::string& interface) {

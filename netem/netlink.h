@@ -47,6 +47,7 @@ class Netlink {
   void add_veth(const std::string& name, const std::string& peer, int peer_namespace);
   void enslave(const std::string& interface, const std::string& bridge);
   void set_up(const std::string& interface);
+  bool is_up(const std::string& interface);  ///< has been brought up, and not down again
   /// `with_route`: the kernel then knows the way to the whole network of `cidr`.
   void add_address(const std::string& interface, const std::string& cidr, bool with_route = true);
   std::string hardware_address(const std::string& interface);  ///< as in 02:00:00:00:00:01

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "netem/limits.h"
 #include "netem/sysctl.h"
 #include "netem/topology/flows.h"
 
@@ -16,6 +17,9 @@ constexpr const char* kData = "thin0";
 constexpr const char* kControl = "ctl0";
 constexpr const char* kControlBridge = "control";
 constexpr int kMostHosts = 1000;  // the control bridge has at most 1023 ports
+// Of a host or switch: two namespaces, a netlink socket, two more of a schedule, the connection of
+// a rank. mpirun, which has the same limit, needs a connection, three pipes and a channel a host.
+constexpr std::uint64_t kFilesOfOne = 8;
 
 std::string data_port(int host) { return fmt::format("data{}", host); }
 std::string control_port(int host) { return fmt::format("ctl{}", host); }
@@ -53,6 +57,8 @@ std::string Network::control_address(int index) const { return address(19, index
 
 Network::Network(int hosts, TopologySpec spec)
     : spec_(std::move(spec)), topology_(first_plan(spec_, hosts)), routes_(topology_) {
+  allow_open_files(kFilesOfOne * (static_cast<std::uint64_t>(hosts) + topology_.switches.size()),
+                   fmt::format("{} emulated hosts", hosts));
   control_.set_up("lo");
   control_.add_bridge(kControlBridge);
   control_.set_up(kControlBridge);
@@ -171,6 +177,14 @@ const Host& Network::upper(int link) const {
 }
 
 LinkCounters Network::counters(int link) const { return links_[at(link)].counters(); }
+
+std::vector<std::string> Network::interruptions() const {
+  std::vector<std::string> found;
+  for (int i = 0; i < topology_.links(); ++i)
+    if (const std::string one = links_[at(i)].interruption(); !one.empty())
+      found.push_back(fmt::format("link {}: {}", topology_.link_name(i), one));
+  return found;
+}
 
 std::vector<std::string> Network::alterations() const {
   std::vector<std::string> found;

@@ -75,6 +75,9 @@ class Network {
   const Host& lower(int link) const;
   const Host& upper(int link) const;
 
+  /// What somebody else has done to the interfaces of links, in words: "link host0: thin0 is down".
+  std::vector<std::string> interruptions() const;
+
   /// The value of THINPIPE_HOSTS that thinpipe-enter needs.
   std::string enter_table() const;
   const std::map<std::string, std::string>& sysctls() const { return sysctls_; }

@@ -19,6 +19,8 @@
 
 #include "base/error.h"
 #include "netem/file_descriptor.h"
+#include "netem/limits.h"
+#include "netem/rights.h"
 
 namespace thinpipe {
 
@@ -96,6 +98,7 @@ int body_result(const std::function<int(const Sandbox&)>& body, bool map, uid_t 
                 bool keyboard_to_commands) {
   try {
     if (map) map_user(uid, gid);
+    allow_processes();
     const Sandbox sandbox{mount_scratch()};
     const SignalHandlers handlers(note_stop);
     if (keyboard_to_commands) handlers.ignore(SIGINT);
@@ -104,7 +107,7 @@ int body_result(const std::function<int(const Sandbox&)>& body, bool map, uid_t 
     fmt::print(stderr, "thinpipe: {}\n", error.what());
     return kExitUsage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "thinpipe: {}\n", error.what());
+    fmt::print(stderr, "thinpipe: {}{}\n", error.what(), rights_advice());
     return kExitFailed;
   }
 }
@@ -168,13 +171,14 @@ int run_in_sandbox(const std::function<int(const Sandbox&)>& body, bool keyboard
 
   const uid_t uid = geteuid();
   const gid_t gid = getegid();
-  const bool map = uid != 0;
+  // Root that was not given the rights has them in a user namespace, like anybody else.
+  const bool map = uid != 0 || !missing_rights().empty();
   std::fflush(nullptr);  // else buffered output would be printed by both
   g_forwarded = 0;
   const unsigned long flags = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS |
                               (map ? CLONE_NEWUSER : 0UL) | SIGCHLD;
   const auto child = static_cast<pid_t>(syscall(SYS_clone, flags, nullptr, nullptr, nullptr, 0));
-  if (child < 0) throw RunError(namespace_advice(errno));
+  if (child < 0) throw RunError(namespace_advice(errno) + (uid == 0 ? rights_advice() : ""));
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     hello_read.reset();

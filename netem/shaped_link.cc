@@ -45,7 +45,20 @@ void ShapedLink::set_way_up(const std::optional<Shaping>& shaping) {
   redirected_ = shaping.has_value();
 }
 
+std::string ShapedLink::interruption() const {
+  std::string text;
+  for (const LinkEnd& end : {lower_, upper_}) {
+    const char* what = !end.netlink->exists(end.interface)  ? "is gone"
+                       : !end.netlink->is_up(end.interface) ? "is down"
+                                                            : nullptr;
+    if (what != nullptr)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", end.interface, what);
+  }
+  return text;
+}
+
 std::vector<std::string> ShapedLink::alterations() const {
+  if (const std::string gone = interruption(); !gone.empty()) return {gone};
   const LinkShaping shaping = shaping_of(link_, stream_);
   std::vector<std::string> found;
   const auto look = [&](Netlink& netlink, const std::string& interface, const Shaping& set) {

@@ -44,6 +44,8 @@ class ShapedLink {
   LinkCounters counters() const;
   /// What of it the kernel has otherwise now, in words: somebody changed it since.
   std::vector<std::string> alterations() const;
+  /// Which of its interfaces are down or gone, in words; "" when none is.
+  std::string interruption() const;
 
   const std::string& lower_interface() const { return lower_.interface; }
   const std::string& upper_interface() const { return upper_.interface; }

@@ -102,6 +102,8 @@ int run_sweep_of(const Arguments& arguments) {
   options.time_scales = parse_time_scales(arguments.text("time-scale"));
   options.zero_non_finite = arguments.text("non-finite") == "zero";
   options.pattern = arguments.text("pattern");
+  options.patience = arguments.real("patience");
+  options.share_machine = arguments.flag("share-machine");
   options.resume = arguments.flag("resume");
   options.command = arguments.command_line();
   const int code = run_sweep(options);
@@ -210,6 +212,17 @@ Verb run_verb() {
                .help = "the aggregate is held against a reference in every N-th step; 0 never",
                .minimum = 0,
                .maximum = 1e6},
+              {.name = "patience",
+               .value_name = "S",
+               .type = Type::kReal,
+               .default_value = "30",
+               .help = "a point fails when a step takes S seconds more than ten times what a dense"
+                       " one should on its link, a schedule's outages included",
+               .minimum = 0.1,
+               .maximum = 1e6},
+              {.name = "share-machine",
+               .help = "do not call points invalid because another run measured on this machine at"
+                       " the same time"},
               {.name = "non-finite",
                .value_name = "POLICY",
                .type = Type::kChoice,

@@ -16,6 +16,7 @@
 
 #include "harness/programs.h"
 #include "harness/sweep/fingerprint.h"
+#include "netem/limits.h"
 #include "netem/sandbox.h"
 
 namespace thinpipe {
@@ -23,7 +24,11 @@ namespace thinpipe {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kStartSeconds = 60;  // mpirun needs about 2 s here; a loaded CI machine more
+constexpr double kStartSeconds = 60;      // mpirun needs about 2 s here; a loaded CI machine more
+constexpr double kStartSecondsARank = 1;  // 64 ranks on two cores: 8 s
+// A rank is an orted of three threads, a worker of four, and for a moment the shell that starts
+// them and mpirun's thread that waits for it.
+constexpr std::uint64_t kTasksARank = 9;
 constexpr double kQuitSeconds = 10;
 constexpr int kPollMilliseconds = 200;  // how soon a stop or a dead mpirun is noticed
 
@@ -136,9 +141,11 @@ void Launch::accept_workers(int ranks) {
       }
     }
     if (stop_requested()) throw RunError("interrupted");
-    if (mpirun_ended()) fail("mpirun ended before all ranks had started");
-    if (seconds_since(begin) > kStartSeconds)
-      fail(fmt::format("only {} of {} ranks started within {} s", arrived, ranks, kStartSeconds));
+    if (mpirun_ended()) fail_to_start("mpirun ended before all ranks had started", ranks);
+    if (const double patience = kStartSeconds + ranks * kStartSecondsARank;
+        seconds_since(begin) > patience)
+      fail_to_start(
+          fmt::format("only {} of {} ranks started within {} s", arrived, ranks, patience), ranks);
   }
 }
 
@@ -183,8 +190,8 @@ std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double se
     }
     if (stop_requested()) throw RunError("interrupted");
     if (arrived < workers_.size() && seconds_since(begin) > seconds)
-      fail(fmt::format("{} of {} ranks did not answer within {:.0f} s", workers_.size() - arrived,
-                       workers_.size(), seconds));
+      throw NoAnswer(fmt::format("{} of {} ranks did not answer within {:.3g} s",
+                                 workers_.size() - arrived, workers_.size(), seconds));
   }
   for (std::size_t rank = 0; rank < answers.size(); ++rank)
     if (answers[rank].at("type") == "error")
@@ -213,6 +220,14 @@ bool Launch::mpirun_ended() {
 void Launch::fail(const std::string& what) {
   const std::string tail = log_tail(scratch_);
   throw RunError(tail.empty() ? what : what + " (" + tail + ")");
+}
+
+void Launch::fail_to_start(const std::string& what, int ranks) {
+  const std::uint64_t tasks = kTasksARank * static_cast<std::uint64_t>(ranks);
+  const std::string limit = process_limit_below(tasks);
+  fail(limit.empty()
+           ? what
+           : fmt::format("{}; {}, and {} ranks need about {}", what, limit, ranks, tasks));
 }
 
 void Launch::end_mpirun() {

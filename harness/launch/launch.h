@@ -48,8 +48,8 @@ class Launch {
 
   /// Sends a message to every rank and waits for one answer of each, by rank.
   /// @throws WorkerRefusal when all answered but some with an error (the ranks live on);
-  /// @throws RunError when a rank is gone, or does not answer within `seconds`, or a stop was
-  /// asked.
+  /// @throws NoAnswer when a rank does not answer within `seconds`;
+  /// @throws RunError when a rank is gone, or a stop was asked.
   std::vector<nlohmann::json> ask(const nlohmann::json& message, double seconds);
 
   /// Ends the ranks in good order, by force if they take too long.
@@ -63,6 +63,7 @@ class Launch {
   void end_mpirun();
   bool mpirun_ended();
   [[noreturn]] void fail(const std::string& what);
+  [[noreturn]] void fail_to_start(const std::string& what, int ranks);
 
   std::string scratch_;
   MessageSocket listener_;           // where ranks share a folder
@@ -76,6 +77,12 @@ class Launch {
 
 /// A rank answered that it cannot do what it was asked to; it is ready for other work.
 class WorkerRefusal : public RunError {
+ public:
+  using RunError::RunError;
+};
+
+/// Ranks live, as far as one knows, and say nothing: what they wait for does not come.
+class NoAnswer : public RunError {
  public:
   using RunError::RunError;
 };

@@ -58,9 +58,12 @@ double dense_bits(const SweepPoint& point, const Trace& trace) {
   return 8.0 * sizeof(float) * static_cast<double>(trace.elements()) * point.ranks;
 }
 
-// Ten times what a dense exchange takes on these links, and half a minute for a machine in trouble.
+// Checks cross no link; a machine in trouble is given this long.
+constexpr double kCheckSeconds = 60;
+
+// Ten times what a dense exchange takes on these links, and `more` for a machine in trouble.
 double step_patience(const SweepPoint& point, const Topology& topology, const Trace& trace,
-                     double compute_scale) {
+                     double compute_scale, double more) {
   double longest_compute = 0;
   for (std::size_t rank = 0; rank < trace.ranks(); ++rank)
     for (std::size_t step = 0; step < trace.steps(); ++step)
@@ -72,7 +75,16 @@ double step_patience(const SweepPoint& point, const Topology& topology, const Tr
   const double trouble = disturbs(topology) ? 10 : 1;
   const double goodput = exchange_goodput(topology);
   const double exchange = goodput > 0 ? bits / goodput : 0;
-  return 30 + 10 * trouble * (exchange + waits + longest_compute * compute_scale);
+  return more + 10 * trouble * (exchange + waits + longest_compute * compute_scale);
+}
+
+std::vector<json> take_step(Launch& launch, std::uint64_t step, const ScheduleLog& schedule,
+                            double bits, double patience) {
+  try {
+    return launch.ask({{"do", "step"}, {"index", step}}, schedule.patience(bits, patience));
+  } catch (const NoAnswer& error) {
+    throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule.hindrance()));
+  }
 }
 
 // The bucket that lets most time's worth of bytes through for free.
@@ -116,13 +128,11 @@ void add_comparison(const std::vector<json>& accounts, const std::vector<json>& 
   }
 }
 
-}  // namespace
-
-json Meter::describe(const SweepPoint& point) const {
+json describe(const SweepPoint& point, const SweepOptions& options) {
   const Aggregation aggregation = aggregation_of(point.compressor);
   const std::string exchange = aggregation == Aggregation::kAllReduce ? "allreduce" : "allgather";
   return {{"record", "point"},
-          {"id", point.id(options_)},
+          {"id", point.id(options)},
           {"axes",
            {{"compressor", point.compressor.to_string()},
             {"method", point.compressor.name},
@@ -131,17 +141,23 @@ json Meter::describe(const SweepPoint& point) const {
             {"delay", point.link.delay()},
             {"ranks", point.ranks},
             {"repeat", point.repeat},
-            {"topology", options_.topology.to_string()},
+            {"topology", options.topology.to_string()},
             {"time_scale", point.time_scale},
-            {"pattern", exchange + "-" + options_.pattern}}},
+            {"pattern", exchange + "-" + options.pattern}}},
           {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
 }
 
-json Meter::failure(const SweepPoint& point, const std::string& reason) const {
-  json record = describe(point);
+}  // namespace
+
+json failed_point(const SweepPoint& point, const SweepOptions& options, const std::string& reason) {
+  json record = describe(point, options);
   record["status"] = "failed";
   record["reasons"] = {reason};
   return record;
+}
+
+json Meter::failure(const SweepPoint& point, const std::string& reason) const {
+  return failed_point(point, options_, reason);
 }
 
 // As the kernel has them now, after the last step.
@@ -158,7 +174,7 @@ std::vector<std::string> Meter::alterations(ScheduleLog& schedule) {
 }
 
 json Meter::measure(const SweepPoint& point, Launch& launch, const std::function<void()>& stepped) {
-  json record = describe(point);
+  json record = describe(point, options_);
   PointSamples samples;
   samples.aggregation = aggregation_of(point.compressor);
   const std::uint32_t mtu = machines_.mtu(point.link);
@@ -199,8 +215,9 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   } catch (const WorkerRefusal& refusal) {
     return failure(point, refusal.what());
   }
-  const double patience =
-      step_patience(point, planned, trace_, options_.compute_scale * point.time_scale);
+  const double patience = step_patience(
+      point, planned, trace_, options_.compute_scale * point.time_scale, options_.patience);
+  const double check_patience = std::max(patience, kCheckSeconds);
   WireCount wire_before;
   // While ranks are in their steps, not while they check.
   IdleWatch idle(!launch.rank_machines().empty());
@@ -208,8 +225,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
     if (step == options_.warmup) wire_before = machines_.count_wire(point.ranks);
     idle.before_step();
     schedule.begin_step();
-    auto answers = launch.ask({{"do", "step"}, {"index", step}},
-                              schedule.patience(dense_bits(point, trace_), patience));
+    auto answers = take_step(launch, step, schedule, dense_bits(point, trace_), patience);
     schedule.end_step(step >= options_.warmup);
     stepped();
     if (step < options_.warmup) continue;
@@ -217,12 +233,12 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
     const bool check =
         options_.check_every > 0 && (step - options_.warmup) % options_.check_every == 0;
     const auto accounts =
-        launch.ask({{"do", "account"}, {"index", step}, {"check", check}}, patience);
+        launch.ask({{"do", "account"}, {"index", step}, {"check", check}}, check_patience);
     for (std::size_t rank = 0; rank < answers.size(); ++rank)
       answers[rank]["relative_error"] = accounts[rank].at("relative_error");
     if (point.time_scale != 1) scale_step(answers, point.time_scale);
     samples.answers.push_back(std::move(answers));
-    if (check) add_comparison(accounts, launch.ask({{"do", "compare"}}, patience), samples);
+    if (check) add_comparison(accounts, launch.ask({{"do", "compare"}}, check_patience), samples);
   }
   samples.wire = between(wire_before, machines_.count_wire(point.ranks));
   samples.idle_cpu = idle.idle();

@@ -15,6 +15,10 @@ namespace thinpipe {
 
 class ScheduleLog;
 
+/// The record of a point that could not be measured.
+nlohmann::json failed_point(const SweepPoint& point, const SweepOptions& options,
+                            const std::string& reason);
+
 /// Measures points on machines whose links have been calibrated.
 class Meter {
  public:
@@ -32,7 +36,6 @@ class Meter {
   nlohmann::json failure(const SweepPoint& point, const std::string& reason) const;
 
  private:
-  nlohmann::json describe(const SweepPoint& point) const;
   std::vector<std::string> alterations(ScheduleLog& schedule);
 
   Machines& machines_;

@@ -40,6 +40,8 @@ struct SweepOptions {
   std::string simd = "best";  ///< instruction set of the ranks' kernels (simd.h); the best is each
                               ///< machine's own
   std::optional<HostsOptions> hosts;  ///< real machines; else emulated hosts
+  double patience = 30;  ///< s that a step may take beyond ten times what it should at most
+  bool share_machine = false;  ///< other runs on this machine at the same time cast no doubt
   bool resume = false;
   std::vector<std::string> command;  ///< argv, for the records
 };

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "harness/sweep/thresholds.h"
 
 namespace thinpipe {
@@ -41,18 +42,51 @@ void ScheduleLog::end_step(bool measured) {
   if (measured) steps_.push_back({step_begin_, player_->now()});
 }
 
-double ScheduleLog::patience(double bits, double otherwise) const {
-  if (!player_) return otherwise;
+double ScheduleLog::patience(double bits, double least) const {
+  if (!player_) return least;
   const double now = started_ ? player_->now() : 0;
   double seconds = 0;
   for (const ScheduledLink& one : player_->links())
     seconds = std::max({seconds, one.up.time_for(now, bits), one.down.time_for(now, bits)});
-  if (seconds == kNever)
-    throw RunError(
-        fmt::format("schedule '{}': {:.0f} s after its beginning the links carry too"
-                    " little to ever end a step",
-                    text_, now));
-  return otherwise + seconds;
+  return seconds == kNever ? least : least + seconds;
+}
+
+std::string ScheduleLog::hindrance() const {
+  if (!player_) return "";
+  player_->check();  // what ended it is what hinders
+  const double now = player_->now();
+  std::vector<std::string> out;  // links that nothing crosses
+  std::string span;              // and since when, of the first
+  double slowest = kNever;
+  for (const ScheduledLink& one : player_->links()) {
+    const bool up_is_out = one.up.at(now).rate <= 0;
+    if (up_is_out || one.down.at(now).rate <= 0) {
+      if (out.empty()) span = span_of_outage(up_is_out ? one.up : one.down, now);
+      out.push_back(player_->planned().link_name(one.link));
+    }
+    const LinkMean mean = player_->mean(one.link, step_begin_, now);
+    slowest = std::min({slowest, mean.up_rate, mean.down_rate});
+  }
+  const std::string what = fmt::format("; schedule '{}', the step having begun at {:.3g} s:", text_,
+                                       step_begin_ / factor_);
+  if (out.empty())
+    return fmt::format("{} the slowest link had {} since on average", what,
+                       format_rate(slowest * factor_));
+  return fmt::format(
+      "{} nothing crosses {} {}", what,
+      out.size() == player_->links().size() ? "the links" : fmt::format("{}", fmt::join(out, ", ")),
+      span);
+}
+
+std::string ScheduleLog::span_of_outage(const Schedule& way, double now) const {
+  constexpr double kLookSeconds = 0.05;  // into a schedule that changes all the time
+  double since = step_begin_;
+  for (double t = step_begin_; t < now; t = way.next_change(t, kLookSeconds))
+    if (way.at(t).rate > 0) since = way.next_change(t, kLookSeconds);
+  const double more = way.time_for(now, 1);
+  return fmt::format(
+      "from {:.3g} s {}", since / factor_,
+      more == kNever ? "on, for ever" : fmt::format("to {:.3g} s", (now + more) / factor_));
 }
 
 std::vector<std::string> ScheduleLog::alterations() {

@@ -24,9 +24,13 @@ class ScheduleLog {
   /// It has ended.
   /// @throws RunError when the links could not be changed meanwhile.
   void end_step(bool measured);
-  /// Seconds from now until the links have carried so many bits more, `otherwise` without a
-  /// schedule. @throws RunError when they never will.
-  double patience(double bits, double otherwise) const;
+  /// `least` and the seconds from now until the links have carried so many bits more; `least` alone
+  /// without a schedule, or when they never will.
+  double patience(double bits, double least) const;
+  /// What the schedule has to do with a step that does not end, to be added to a reason: since when
+  /// and until when nothing crosses, or how much does; "" without a schedule. @throws RunError when
+  /// the links could not be changed.
+  std::string hindrance() const;
 
   bool plays() const { return player_ != nullptr; }
   /// Ends the schedule. @returns what of the links is not as it was told last, in words: somebody
@@ -39,6 +43,7 @@ class ScheduleLog {
   std::vector<std::string> doubts() const;
 
  private:
+  std::string span_of_outage(const Schedule& way, double now) const;
   struct Step {
     double begin = 0, end = 0;
   };

@@ -9,6 +9,7 @@
 #include "harness/sweep/expected_time.h"
 #include "harness/sweep/header.h"
 #include "harness/sweep/lines.h"
+#include "netem/rights.h"
 #include "netem/sandbox.h"
 #include "netem/schedule/links.h"
 #include "netem/time_scale.h"
@@ -26,38 +27,76 @@ double total_seconds(const std::vector<SweepPoint>& points, const Trace& trace,
   return total;
 }
 
+// What another run costs the links and the ranks cannot be told apart from what they are.
+void mark_shared(bool tolerated, json& record) {
+  record["fidelity"]["shared_machine"] = true;
+  if (tolerated) return;
+  record["status"] = "invalid";
+  record["reasons"].push_back(
+      "another run measured on this machine at the same time: they take processor time from each"
+      " other");
+}
+
 }  // namespace
 
 Session::Session(const SweepOptions& options, const Trace& trace, std::vector<SweepPoint> points,
-                 RecordWriter& writer)
+                 RecordWriter& writer, const OtherRuns* others)
     : options_(options),
       trace_(trace),
       points_(std::move(points)),
       writer_(writer),
+      others_(others),
       progress_(total_seconds(points_, trace, options)),
       chooser_(options.threads) {}
 
 int Session::run(const MachinesFor& machines_for, const std::string& scratch) {
   scratch_ = scratch;
   calibrate_all(machines_for);
-  bool header_written = false;
-  int failed = 0;
   for (const SweepPoint& point : points_) {
     if (stop_requested()) break;
-    use_machines(hosts_for(point), machines_for);
-    const json record = measure(point);
+    json record;
+    try {
+      use_machines(point, machines_for);
+      record = measure(point);
+    } catch (const RunError& error) {
+      record = failed_point(point, options_, error.what() + trouble());
+      launch_.reset();
+      hosts_ = 0;  // what broke it may be the machines: the next point gets new ones
+    }
     if (stop_requested()) break;
-    // Only now is it known what the ranks run on.
-    if (!header_written)
-      writer_.append(header_of(options_, trace_, *machines_, launch_.get(), calibrator_));
-    header_written = true;
-    writer_.append(record);
-    failed += record.at("status") == "failed" ? 1 : 0;
-    progress_.note(outcome_line(point, record));
+    keep(point, record);
   }
   if (launch_) launch_->quit();
   if (stop_requested()) return interrupted();
-  return failed > 0 ? kExitFailed : kExitGood;
+  if (!early_.empty())  // nothing could ever be measured
+    throw RunError(early_.front().at("reasons").at(0).get<std::string>());
+  return failed_ > 0 ? kExitFailed : kExitGood;
+}
+
+// Only after the first point is it known what the ranks run on, which the header tells. Without
+// machines there is none yet.
+void Session::keep(const SweepPoint& point, const json& record) {
+  if (!header_written_ && machines_ == nullptr) {
+    early_.push_back(record);
+  } else {
+    if (!header_written_)
+      writer_.append(header_of(options_, trace_, *machines_, launch_.get(), calibrator_));
+    header_written_ = true;
+    for (const json& one : early_) writer_.append(one);
+    early_.clear();
+    writer_.append(record);
+  }
+  failed_ += record.at("status") == "failed" ? 1 : 0;
+  progress_.note(outcome_line(point, record));
+}
+
+// What is wrong here, to be added to why a point failed.
+std::string Session::trouble() const {
+  if (machines_ == nullptr && !header_written_) return "";  // run_in_sandbox() says so itself
+  std::string text = rights_advice();
+  if (machines_ == nullptr || machines_->network() == nullptr) return text;
+  for (const std::string& one : machines_->network()->interruptions()) text += "; " + one;
+  return text;
 }
 
 int Session::interrupted() {
@@ -65,21 +104,31 @@ int Session::interrupted() {
   return 128 + stop_signal();
 }
 
-// A star serves all its points, with a pair to calibrate on at least; the place of a host in other
-// networks depends on how many there are.
+// A star serves all its points, with a pair to calibrate on at least, as far as there can be one so
+// large; the place of a host in other networks depends on how many there are.
 int Session::hosts_for(const SweepPoint& point) const {
   if (!options_.topology.is_star()) return point.ranks;
-  int most = 2;
-  for (const SweepPoint& one : points_) most = std::max(most, one.ranks);
+  int most = std::max(2, point.ranks);
+  for (const SweepPoint& one : points_)
+    if (one.ranks < too_many_) most = std::max(most, one.ranks);
   return most;
 }
 
-void Session::use_machines(int hosts, const MachinesFor& machines_for) {
-  if (hosts_ == hosts) return;
-  if (launch_) launch_->quit();
-  launch_.reset();
-  machines_ = &machines_for(hosts);
-  hosts_ = hosts;
+void Session::use_machines(const SweepPoint& point, const MachinesFor& machines_for) {
+  while (hosts_ != hosts_for(point)) {
+    if (launch_) launch_->quit();
+    launch_.reset();
+    machines_ = nullptr;
+    hosts_ = 0;
+    const int hosts = hosts_for(point);
+    try {
+      machines_ = &machines_for(hosts);
+      hosts_ = hosts;
+    } catch (const RunError&) {
+      if (hosts <= std::max(2, point.ranks)) throw;
+      too_many_ = hosts;  // but this point needs fewer
+    }
+  }
 }
 
 // Fills in the point's time scale, or remembers why none will do.
@@ -111,7 +160,11 @@ void Session::choose_scale(SweepPoint& point) {
 void Session::calibrate_all(const MachinesFor& machines_for) {
   for (SweepPoint& point : points_) {
     if (stop_requested()) return;
-    use_machines(hosts_for(point), machines_for);
+    try {
+      use_machines(point, machines_for);
+    } catch (const RunError&) {
+      continue;  // run() tries again, and says why
+    }
     try {
       if (point.chooses_scale) choose_scale(point);
     } catch (const RunError& error) {
@@ -164,23 +217,26 @@ void Session::warn(const SweepPoint& point) {
           fmt::format("time scale {} on {}: {}", point.time_scale, link_line(point.link), warning));
 }
 
-// A broken launch is replaced for the next point.
+// @throws RunError when the launch broke.
 json Session::measure(const SweepPoint& point) {
   Meter meter(*machines_, trace_, options_, calibrator_);
   const double step_seconds = expected_seconds(point, trace_, options_) /
                               static_cast<double>(options_.warmup + options_.steps);
   if (const std::string& refusal = refusals_[point.id(options_)]; !refusal.empty())
     return meter.failure(point, refusal);
-  try {
-    warn(point);
-    board(point, point.ranks);
-    progress_.describe(fmt::format("{} x {} on {}", point.ranks, point.compressor.to_string(),
-                                   link_line(point.link)));
-    return meter.measure(point, *launch_, [&] { progress_.advance(step_seconds); });
-  } catch (const RunError& error) {
-    launch_.reset();
-    return meter.failure(point, error.what());
-  }
+  warn(point);
+  board(point, point.ranks);
+  progress_.describe(fmt::format("{} x {} on {}", point.ranks, point.compressor.to_string(),
+                                 link_line(point.link)));
+  bool shared = false;
+  const auto look_around = [&] { shared = shared || (others_ != nullptr && others_->any()); };
+  look_around();
+  json record = meter.measure(point, *launch_, [&] {
+    look_around();
+    progress_.advance(step_seconds);
+  });
+  if (shared && record.at("status") != "failed") mark_shared(options_.share_machine, record);
+  return record;
 }
 
 }  // namespace thinpipe

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -12,6 +13,7 @@
 
 #include "harness/launch/launch.h"
 #include "harness/launch/machines.h"
+#include "harness/launch/other_runs.h"
 #include "harness/scale/chooser.h"
 #include "harness/sweep/calibrator.h"
 #include "harness/sweep/measure.h"
@@ -27,8 +29,9 @@ class Session {
   /// Gives so many machines; asked for another number, it may take the last ones away.
   using MachinesFor = std::function<Machines&(int hosts)>;
 
+  /// @param others  who else measures on the machine of the ranks; null where they have their own
   Session(const SweepOptions& options, const Trace& trace, std::vector<SweepPoint> points,
-          RecordWriter& writer);
+          RecordWriter& writer, const OtherRuns* others);
 
   /// @param scratch  a folder of this machine, for logs
   /// @returns as run_sweep() does
@@ -36,29 +39,36 @@ class Session {
 
  private:
   int hosts_for(const SweepPoint& point) const;
-  void use_machines(int hosts, const MachinesFor& machines_for);
+  void use_machines(const SweepPoint& point, const MachinesFor& machines_for);
   void choose_scale(SweepPoint& point);
   void calibrate_all(const MachinesFor& machines_for);
   void calibrate(const SweepPoint& point);
   void warn(const SweepPoint& point);
   void board(const SweepPoint& point, int ranks);
   nlohmann::json measure(const SweepPoint& point);
+  void keep(const SweepPoint& point, const nlohmann::json& record);
+  std::string trouble() const;
   int interrupted();
 
   const SweepOptions& options_;
   const Trace& trace_;
   std::vector<SweepPoint> points_;
   RecordWriter& writer_;
+  const OtherRuns* others_;
   Progress progress_;
   std::string scratch_;
   Machines* machines_ = nullptr;
   int hosts_ = 0;
+  int too_many_ = std::numeric_limits<int>::max();  // hosts, of a star
   std::unique_ptr<Launch> launch_;
   LinkSpec connected_;  // that the launch's ranks met on
   ScaleChooser chooser_;
   std::map<std::string, std::string> refusals_;  // why points have no time scale, by their id
   Calibrator calibrator_;
   std::set<std::string> warned_;
+  bool header_written_ = false;
+  std::vector<nlohmann::json> early_;  // records of points before there could be a header
+  int failed_ = 0;
 };
 
 }  // namespace thinpipe

@@ -12,6 +12,7 @@
 #include "harness/files/open_trace.h"
 #include "harness/hosts/real_machines.h"
 #include "harness/launch/emulated_machines.h"
+#include "harness/launch/other_runs.h"
 #include "harness/programs.h"
 #include "harness/sweep/checks.h"
 #include "harness/sweep/session.h"
@@ -48,7 +49,7 @@ int run_on_real_machines(const SweepOptions& options, const Trace& trace) {
     RealMachines machines(*options.hosts, place.scratch,
                           *std::max_element(options.ranks.begin(), options.ranks.end()));
     return with_missing_points(options, trace, [&](auto points, RecordWriter& writer) {
-      return Session(options, trace, std::move(points), writer)
+      return Session(options, trace, std::move(points), writer, nullptr)
           .run([&](int) -> Machines& { return machines; }, place.scratch);
     });
   });
@@ -57,6 +58,12 @@ int run_on_real_machines(const SweepOptions& options, const Trace& trace) {
 int run_on_emulated_machines(const SweepOptions& options, const Trace& trace) {
   require_kernel_features(all_links(options));
   return with_missing_points(options, trace, [&](auto points, RecordWriter& writer) {
+    const OtherRuns others;
+    if (others.any())
+      fmt::print(
+          stderr,
+          "another run is being measured on this machine: their figures disturb each other{}\n",
+          options.share_machine ? "" : ", so points will be invalid (see --share-machine)");
     return run_in_sandbox([&](const Sandbox& sandbox) {
       std::unique_ptr<EmulatedMachines> machines;
       const auto machines_for = [&](int hosts) -> Machines& {
@@ -64,7 +71,8 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace) {
         machines = std::make_unique<EmulatedMachines>(hosts, options.topology, sandbox);
         return *machines;
       };
-      return Session(options, trace, std::move(points), writer).run(machines_for, sandbox.scratch);
+      return Session(options, trace, std::move(points), writer, &others)
+          .run(machines_for, sandbox.scratch);
     });
   });
 }

@@ -67,7 +67,8 @@ void RecordWriter::open_locked() {
   const int error = errno;
   close(descriptor_);
   if (error == EACCES || error == EAGAIN) {
-    throw RunError(file_.string() + ": another process is writing these records");
+    throw InputError(file_.string() + ": another process is writing these records; wait until it " +
+                     "has ended, or choose another folder");
   }
   throw SystemError("lock " + file_.string(), error);
 }

@@ -21,9 +21,9 @@ class RecordWriter {
     kResume,  ///< go on with what is there, after cutting an unfinished last line; or create
   };
 
-  /// Creates the folder as needed. Throws InputError when `kCreate` finds records, or when the
-  /// records to resume are damaged; SystemError when the file cannot be opened; RunError when
-  /// another process is writing it.
+  /// Creates the folder as needed. Throws InputError when `kCreate` finds records, when the records
+  /// to resume are damaged, or when another process is writing them; SystemError when the file
+  /// cannot be opened.
   RecordWriter(const std::filesystem::path& folder, Mode mode);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -52,12 +53,16 @@ class RunCase(unittest.TestCase):
         with open(os.path.join(self.out, "records.jsonl")) as file:
             return [json.loads(line) for line in file]
 
-    def has_a_point(self):
+    def count_points(self):
+        """So far, of a run that may go on."""
         try:
             with open(os.path.join(self.out, "records.jsonl")) as file:
-                return '"record":"point"' in file.read()
+                return file.read().count('"record":"point"')
         except FileNotFoundError:
-            return False
+            return 0
+
+    def has_a_point(self):
+        return self.count_points() > 0
 
     def points(self):
         """By id, the later record counting."""
@@ -76,6 +81,16 @@ class RunCase(unittest.TestCase):
             except OSError:
                 pass  # ended meanwhile, or a zombie
         return found
+
+    def parent_of(self, pid):
+        with open(f"/proc/{pid}/stat") as file:
+            return int(file.read().rsplit(")", 1)[1].split()[1])
+
+    def run_inside(self, pid, script):
+        """Runs Python in the network namespace of a process of ours."""
+        user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
+        subprocess.run(["nsenter", "--target", str(pid), *user, "--net", sys.executable, "-c",
+                        script], check=True)
 
     def assert_nothing_left(self):
         deadline = time.monotonic() + 10

@@ -138,7 +138,7 @@ TEST(Writer, ASecondProcessIsRefused) {
   if (child == 0) {
     try {
       RecordWriter second(folder.path(), Mode::kResume);
-    } catch (const RunError&) {
+    } catch (const InputError&) {
       _exit(0);
     }
     _exit(1);

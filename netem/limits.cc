@@ -1,0 +1,69 @@
+#include "netem/limits.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace thinpipe {
+
+namespace {
+
+// Standard streams, records, trace, plug-ins, pipes, sockets of its own: some 20 as measured.
+constexpr rlim_t kSpareFiles = 64;
+
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+// Of the control group this process is in, as it sees it (cgroup v2).
+std::uint64_t control_group_limit() {
+  std::ifstream self("/proc/self/cgroup");
+  std::uint64_t least = kNoLimit;
+  for (std::string line; std::getline(self, line);) {
+    if (line.rfind("0::", 0) != 0) continue;
+    std::uint64_t limit = 0;
+    if (std::ifstream("/sys/fs/cgroup" + line.substr(3) + "/pids.max") >> limit)
+      least = std::min(least, limit);  // "max" is no number
+  }
+  return least;
+}
+
+}  // namespace
+
+void allow_open_files(std::uint64_t files, const std::string& what) {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) throw SystemError("read the limit of open files");
+  const rlim_t needed = files + kSpareFiles;
+  if (limit.rlim_cur >= needed) return;
+  if (limit.rlim_max < needed)
+    throw RunError(fmt::format(
+        "{} need {} open files, but the limit is {} (ulimit -Hn): raise it, or take fewer hosts",
+        what, needed, limit.rlim_max));
+  limit.rlim_cur = needed;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    throw SystemError(fmt::format("raise the limit of open files to {}", needed));
+}
+
+void allow_processes() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NPROC, &limit);  // refused, the limit stays, and who meets it says so
+}
+
+std::string process_limit_below(std::uint64_t tasks) {
+  rlimit limit = {};
+  std::uint64_t user = kNoLimit;
+  if (getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    user = limit.rlim_cur;
+  const std::uint64_t group = control_group_limit();
+  if (std::min(user, group) >= tasks) return "";
+  return fmt::format("the limit of processes and threads is {} ({})", std::min(user, group),
+                     user <= group ? "ulimit -u" : "pids.max of the control group");
+}
+
+}  // namespace thinpipe

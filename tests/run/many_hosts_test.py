@@ -1,0 +1,39 @@
+"""64 emulated hosts on whatever this machine has, and the limits they meet."""
+import resource
+import unittest
+
+from run_case import RunCase
+
+
+class ManyHostsTest(RunCase):
+    def measure(self, ranks, files, code):
+        def limit_files():
+            resource.setrlimit(resource.RLIMIT_NOFILE, files)
+
+        return self.run_thinpipe("run", "--trace", self.trace(elements=3000), "--out", self.out,
+                                 "--ranks", ranks, "--link", "rate=100mbit", "--steps", "2",
+                                 "--warmup", "0", "--no-baseline", "--patience", "120", code=code,
+                                 preexec_fn=limit_files)
+
+    def test_64_hosts_raise_the_limit_of_open_files(self):
+        self.measure("64", (128, 4096), 0)
+        self.assert_nothing_left()
+        (point,) = self.points().values()
+        # Few processors are idle then: the point may say so.
+        self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+        self.assertEqual(point["validation"]["checked_steps"], 2)
+        self.assertTrue(point["validation"]["identical_ranks"])
+        self.assertEqual(len(point["per_rank"]), 64)
+
+    def test_where_it_cannot_be_raised_their_point_fails_and_the_rest_goes_on(self):
+        self.measure("64|2", (128, 200), 4)
+        self.assert_nothing_left()
+        many, two = sorted(self.points().values(), key=lambda p: -p["axes"]["ranks"])
+        self.assertEqual(many["status"], "failed")
+        self.assertRegex(many["reasons"][0], "64 emulated hosts need [0-9]+ open files, but the "
+                                             r"limit is 200 \(ulimit -Hn\)")
+        self.assertIn(two["status"], ("ok", "invalid"), two["reasons"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,69 @@
+"""Links that go away in the middle of a step: by a schedule, or behind thinpipe's back."""
+import time
+import unittest
+
+from run_case import RunCase
+
+# What an administrator's tools do, in the network namespace that it is run in.
+LINK_DOWN = """
+import fcntl, socket, struct
+SIOCSIFFLAGS = 0x8914
+fcntl.ioctl(socket.socket(), SIOCSIFFLAGS, struct.pack("16sH22x", b"thin0", 0))
+"""
+QDISC_AWAY = """
+import socket, struct
+RTM_DELQDISC, REQUEST, ACK, ROOT = 37, 1, 4, 0xffffffff
+kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+kernel.send(struct.pack("IHHII", 36, RTM_DELQDISC, REQUEST | ACK, 1, 0) +
+            struct.pack("BxxxiIII", 0, socket.if_nametoindex("thin0"), 0, ROOT, 0))
+error, = struct.unpack_from("i", kernel.recv(4096), 16)
+assert error == 0, error
+"""
+
+
+class OutageTest(RunCase):
+    """The one that ends is in schedule_test.py."""
+
+    def test_an_outage_that_never_ends_fails_its_points_and_the_rest_goes_on(self):
+        self.run_thinpipe("run", "--trace", self.trace(elements=100000, compute=0.05), "--out",
+                          self.out, "--ranks", "2", "--link", "rate=100mbit", "--schedule", "none",
+                          "--schedule", "steps:0s=100%,100ms=0", "-c", "topk:ratio=0.01",
+                          "--steps", "4", "--warmup", "0", "--patience", "0.5", code=4)
+        self.assert_nothing_left()
+        points = self.points()
+        self.assertEqual(len(points), 4)
+        for name, point in points.items():
+            if "schedule" in name:
+                self.assertEqual(point["status"], "failed")
+                self.assertRegex(point["reasons"][0],
+                                 r"^step \d+: [12] of 2 ranks did not answer within [0-9.]+ s; "
+                                 r"schedule 'steps:.*', the step having begun at [0-9.]+ s: "
+                                 "nothing crosses the links from 0.1 s on, for ever")
+            else:
+                self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+
+    def test_a_link_that_somebody_else_takes_away_fails_its_point_and_the_rest_goes_on(self):
+        process = self.start("run", "--trace", self.trace(compute=0.1), "--out", self.out,
+                             "--ranks", "2", "--link", "rate=200mbit", "-c", "topk:ratio=0.01",
+                             "--repeats", "3", "--steps", "7", "--warmup", "0", "--patience",
+                             "0.5")
+        for before, script in ((1, LINK_DOWN), (3, QDISC_AWAY)):
+            self.wait_for(lambda: self.count_points() >= before, f"{before} points")
+            time.sleep(0.3)  # into the steps of the next
+            self.run_inside(self.ours("thinpipe-worker")[0], script)
+        self.finish(process, 4)
+        self.assert_nothing_left()
+        points = [r for r in self.records() if r["record"] == "point"]
+        self.assertEqual(len(points), 6)
+        self.assertEqual(points[1]["status"], "failed")
+        self.assertRegex(points[1]["reasons"][0],
+                         "did not answer within .* the link of host[01]: thin0 is down")
+        # Nobody waits in vain there; the counters do not add up.
+        self.assertIn(points[3]["status"], ("failed", "invalid"))
+        for number in (0, 2, 4, 5):
+            self.assertIn(points[number]["status"], ("ok", "invalid"), points[number]["reasons"])
+            self.assertNotIn("thin0", str(points[number]["reasons"]))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,76 @@
+"""Rights that thinpipe lacks from the start, or loses in the middle of a sweep.
+
+Environment: LOSE_RIGHTS is a library which, preloaded, drops CAP_NET_ADMIN at SIGUSR1.
+"""
+import os
+import signal
+import unittest
+
+from run_case import THINPIPE, RunCase
+
+# Root of a user namespace of its own: the same for root and for an ordinary user.
+ROOT = ("unshare", "--user", "--map-root-user", "sh", "-c")
+NO_NAMESPACES = "echo 0 > /proc/sys/user/max_user_namespaces; "
+
+
+class RightsTest(RunCase):
+    def command(self, *more, ranks="2"):
+        return (THINPIPE, "run", "--trace", self.trace(compute=0.1), "--out", self.out, "--ranks",
+                ranks, "--link", "rate=200mbit", "--steps", "5", "--warmup", "0", *more)
+
+    def test_without_a_right_it_says_which_and_measures_nothing(self):
+        command = self.command()
+        for right in ("net_admin", "sys_admin"):
+            script = (NO_NAMESPACES + f"exec setpriv --bounding-set=-{right} --inh-caps=-{right} "
+                      '"$0" "$@"')
+            error = self.finish(self.start_command(*ROOT, script, *command), 4)
+            self.assertIn("this process lacks CAP_" + right.upper(), error)
+            self.assert_nothing_left()
+            self.assertEqual(self.records(), [])
+
+    def test_root_without_the_right_takes_it_from_a_user_namespace(self):
+        script = 'exec setpriv --bounding-set=-net_admin --inh-caps=-net_admin "$0" "$@"'
+        self.finish(self.start_command(*ROOT, script, *self.command("--no-baseline")))
+        (point,) = self.points().values()
+        self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+
+    def test_a_right_lost_fails_the_points_after_it_and_resume_measures_them(self):
+        command = self.command("--repeats", "2")
+        process = self.start_command(*command, environment={
+            "LD_PRELOAD": os.environ["LOSE_RIGHTS"],
+            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"})
+        self.wait_for(self.has_a_point, "the first point")
+        (sandbox,) = [p for p in self.ours("thinpipe") if self.parent_of(p) == process.pid]
+        os.kill(sandbox, signal.SIGUSR1)
+        self.finish(process, 4)
+        self.assert_nothing_left()
+        points = [r for r in self.records() if r["record"] == "point"]
+        self.assertEqual(len(points), 4)
+        self.assertIn(points[0]["status"], ("ok", "invalid"), points[0]["reasons"])
+        # The point that was measured then may still end well: it sets no link.
+        for point in points[2:]:
+            self.assertEqual(point["status"], "failed")
+            self.assertIn("Operation not permitted; this process lacks CAP_NET_ADMIN",
+                          point["reasons"][0])
+        self.finish(self.start_command(*command, "--resume"))
+        self.assertEqual({p["status"] for p in self.points().values()} - {"ok", "invalid"}, set())
+
+    def test_a_limit_of_namespaces_fails_the_points_that_meet_it(self):
+        # Racks are built anew for each number of ranks.
+        script = '''"$0" "$@" & pid=$!
+            while kill -0 $pid && ! grep -qs '"record":"point"' "$OUT/records.jsonl"; do
+                sleep 0.05
+            done
+            echo 1 > /proc/sys/user/max_net_namespaces
+            wait $pid'''
+        self.finish(self.start_command(*ROOT, script, *self.command(
+            "--topology", "racks", "--no-baseline", ranks="2|3"), environment={"OUT": self.out}), 4)
+        self.assert_nothing_left()
+        two, three = sorted(self.points().values(), key=lambda p: p["axes"]["ranks"])
+        self.assertIn(two["status"], ("ok", "invalid"), two["reasons"])
+        self.assertEqual(three["status"], "failed")
+        self.assertIn("user.max_net_namespaces", three["reasons"][0])
+
+
+if __name__ == "__main__":
+    unittest.main()
