@@ -128,8 +128,8 @@ void Netlink::set_up(const std::string& interface) {
 
 bool Netlink::is_up(const std::string& interface) {
   rtnl_link* raw = nullptr;
-  check(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw),
-        fmt::format("interface {}", interface));
+  check_netlink(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw),
+                fmt::format("interface {}", interface));
   const LinkPtr link(raw);
   return (rtnl_link_get_flags(raw) & IFF_UP) != 0;
 }

@@ -57,7 +57,7 @@ class OutageTest(RunCase):
         self.assertEqual(len(points), 6)
         self.assertEqual(points[1]["status"], "failed")
         self.assertRegex(points[1]["reasons"][0],
-                         "did not answer within .* the link of host[01]: thin0 is down")
+                         "did not answer within .* link host[01]: thin0 is down")
         # Nobody waits in vain there; the counters do not add up.
         self.assertIn(points[3]["status"], ("failed", "invalid"))
         for number in (0, 2, 4, 5):
