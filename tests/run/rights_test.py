@@ -15,7 +15,7 @@ NO_NAMESPACES = "echo 0 > /proc/sys/user/max_user_namespaces; "
 
 class RightsTest(RunCase):
     def command(self, *more, ranks="2"):
-        return (THINPIPE, "run", "--trace", self.trace(compute=0.1), "--out", self.out, "--ranks",
+        return (THINPIPE, "run", "--trace", self.trace(compute=0.05), "--out", self.out, "--ranks",
                 ranks, "--link", "rate=200mbit", "--steps", "5", "--warmup", "0", *more)
 
     def test_without_a_right_it_says_which_and_measures_nothing(self):
