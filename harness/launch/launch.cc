@@ -26,8 +26,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr double kStartSeconds = 60;      // mpirun needs about 2 s here; a loaded CI machine more
 constexpr double kStartSecondsARank = 1;  // 64 ranks on two cores: 8 s
-// A rank is an orted of three threads, a worker of four, and for a moment the shell that starts
-// them and mpirun's thread that waits for it.
+// 16 ranks and their mpirun had 147 processes and threads at most, the shells that start them
+// included.
 constexpr std::uint64_t kTasksARank = 9;
 constexpr double kQuitSeconds = 10;
 constexpr int kPollMilliseconds = 200;  // how soon a stop or a dead mpirun is noticed
