@@ -115,15 +115,19 @@ void Netlink::enslave(const std::string& interface, const std::string& bridge) {
                 fmt::format("put {} on bridge {}", interface, bridge));
 }
 
-void Netlink::set_up(const std::string& interface) {
+void Netlink::set_up(const std::string& interface) { set_flag(interface, true); }
+
+void Netlink::set_down(const std::string& interface) { set_flag(interface, false); }
+
+void Netlink::set_flag(const std::string& interface, bool up) {
   rtnl_link* raw = nullptr;
   check_netlink(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw),
                 fmt::format("interface {}", interface));
   const LinkPtr link(raw);
   const LinkPtr change(rtnl_link_alloc());
-  rtnl_link_set_flags(change.get(), rtnl_link_str2flags("up"));
+  (up ? rtnl_link_set_flags : rtnl_link_unset_flags)(change.get(), IFF_UP);
   check_netlink(rtnl_link_change(socket_, raw, change.get(), 0),
-                fmt::format("bring {} up", interface));
+                fmt::format("bring {} {}", interface, up ? "up" : "down"));
 }
 
 bool Netlink::is_up(const std::string& interface) {

@@ -47,7 +47,8 @@ class Netlink {
   void add_veth(const std::string& name, const std::string& peer, int peer_namespace);
   void enslave(const std::string& interface, const std::string& bridge);
   void set_up(const std::string& interface);
-  bool is_up(const std::string& interface);  ///< has been brought up, and not down again
+  void set_down(const std::string& interface);  ///< its routes go
+  bool is_up(const std::string& interface);     ///< has been brought up, and not down again
   /// `with_route`: the kernel then knows the way to the whole network of `cidr`.
   void add_address(const std::string& interface, const std::string& cidr, bool with_route = true);
   std::string hardware_address(const std::string& interface);  ///< as in 02:00:00:00:00:01
@@ -85,6 +86,8 @@ class Netlink {
   QdiscCounters root_counters(const std::string& interface);
 
  private:
+  void set_flag(const std::string& interface, bool up);
+
   nl_sock* socket_;
 };
 

@@ -15,14 +15,12 @@ namespace {
 
 constexpr const char* kData = "thin0";
 constexpr const char* kControl = "ctl0";
-constexpr const char* kControlBridge = "control";
 constexpr int kMostHosts = 1000;  // the control bridge has at most 1023 ports
 // Of a host or switch: two namespaces, a netlink socket, two more of a schedule, the connection of
 // a rank. mpirun, which has the same limit, needs a connection, three pipes and a channel a host.
 constexpr std::uint64_t kFilesOfOne = 8;
 
 std::string data_port(int host) { return fmt::format("data{}", host); }
-std::string control_port(int host) { return fmt::format("ctl{}", host); }
 std::string trunk_port(int trunk) { return fmt::format("trunk{}", trunk); }
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -38,6 +36,11 @@ double window_of(const PathFigures& there, const PathFigures& back) {
   const double round_trip = there.delay + back.delay;
   if (round_trip == 0) return 0;
   return std::max(there.rate, back.rate) / 8 * round_trip + there.queue + back.queue;
+}
+
+int next_generation() {
+  static int generation = 0;
+  return generation++;
 }
 
 Topology first_plan(const TopologySpec& spec, int hosts) {
@@ -56,13 +59,17 @@ std::string Network::data_address(int index) const { return address(18, index); 
 std::string Network::control_address(int index) const { return address(19, index + 1); }
 
 Network::Network(int hosts, TopologySpec spec)
-    : spec_(std::move(spec)), topology_(first_plan(spec_, hosts)), routes_(topology_) {
+    : spec_(std::move(spec)),
+      topology_(first_plan(spec_, hosts)),
+      routes_(topology_),
+      generation_(next_generation()),
+      control_bridge_(fmt::format("control{}", generation_)) {
   allow_open_files(kFilesOfOne * (static_cast<std::uint64_t>(hosts) + topology_.switches.size()),
                    fmt::format("{} emulated hosts", hosts));
   control_.set_up("lo");
-  control_.add_bridge(kControlBridge);
-  control_.set_up(kControlBridge);
-  control_.add_address(kControlBridge, address(19, 0) + "/16");
+  control_.add_bridge(control_bridge_);
+  control_.set_up(control_bridge_);
+  control_.add_address(control_bridge_, address(19, 0) + "/16");
   for (int i = 0; i < static_cast<int>(topology_.switches.size()); ++i) add_switch(i);
   for (int i = 0; i < hosts; ++i) add_host(i);
   for (int i = 0; i < static_cast<int>(topology_.trunks.size()); ++i) add_trunk(i);
@@ -70,10 +77,15 @@ Network::Network(int hosts, TopologySpec spec)
   for (int i = 0; i < topology_.links(); ++i) links_[at(i)].set(LinkSpec{}, kManySegments);
 }
 
+std::string Network::control_port(int host) const {
+  return fmt::format("ctl{}.{}", generation_, host);
+}
+
+// The kernel takes the hosts' ends of the control ports with their namespaces, and thereby ours,
+// all at once and in its own time. To delete them, or the bridge, takes some 20 ms for each host.
 Network::~Network() {
   try {
-    for (int i = 0; i < size(); ++i) control_.delete_link(control_port(i));
-    control_.delete_link(kControlBridge);
+    control_.set_down(control_bridge_);
   } catch (const RunError&) {
     // The sandbox takes it with it.
   }
@@ -95,7 +107,7 @@ void Network::add_host(int index) {
   const std::string port = data_port(index), gateway = switch_address(planned.at);
   Netlink& above = *switch_netlinks_[at(planned.at)];
   control_.add_veth(control_port(index), kControl, host.network_namespace());
-  control_.enslave(control_port(index), kControlBridge);
+  control_.enslave(control_port(index), control_bridge_);
   control_.set_up(control_port(index));
   above.add_veth(port, kData, host.network_namespace());
   above.set_up(port);

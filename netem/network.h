@@ -33,7 +33,7 @@ class Network {
   /// A star by default.
   /// @throws InputError when the topology cannot be made of so many hosts.
   explicit Network(int hosts, TopologySpec spec = {});
-  ~Network();  ///< what is in the sandbox's own namespace goes, so that another can be made
+  ~Network();  ///< another can be made at once: what lingers is in nobody's way
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
@@ -83,6 +83,7 @@ class Network {
   const std::map<std::string, std::string>& sysctls() const { return sysctls_; }
 
  private:
+  std::string control_port(int host) const;
   void add_switch(int index);
   void add_host(int index);
   void add_trunk(int index);
@@ -93,6 +94,8 @@ class Network {
   Topology topology_;
   Routes routes_;
   Netlink control_;
+  int generation_;  // tells the names in the sandbox's own namespace from those before
+  std::string control_bridge_;
   std::vector<Host> switches_, hosts_;
   std::vector<std::unique_ptr<Netlink>> switch_netlinks_, host_netlinks_;
   std::vector<ShapedLink> links_;
