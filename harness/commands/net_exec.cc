@@ -19,6 +19,7 @@
 #include "netem/sandbox.h"
 #include "netem/schedule/links.h"
 #include "netem/schedule/player.h"
+#include "netem/topology/flows.h"
 
 namespace thinpipe {
 

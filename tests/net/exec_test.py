@@ -66,7 +66,7 @@ class Exec(unittest.TestCase):
     def test_a_schedule_begins_with_the_command(self):
         seconds, _ = self.send(100000, "--link", "rate=80mbit", "--schedule",
                                "steps:0s=0%,700ms=100%", "--wait", "1")
-        self.assertGreater(seconds, 0.65)
+        self.assertGreater(seconds, 0.4)  # 0.7 s, less the start of the program
 
     def test_hosts_have_names_addresses_and_nothing_else(self):
         done = run("--ranks", "3", "--on", "host2", "-q", "--", "sh", "-c",
