@@ -3,6 +3,7 @@
 
 #include <boost/math/special_functions/erf.hpp>
 #include <boost/math/special_functions/gamma.hpp>
+#include <cmath>
 #include <numbers>
 
 namespace thinpipe {
@@ -28,5 +29,9 @@ double log_gamma(double shape) { return boost::math::lgamma(shape, Quiet()); }
 double gamma_exceeded(double shape, double p) {
   return boost::math::gamma_q_inv(shape, p, Quiet());
 }
+
+double gamma_below(double shape, double x) { return boost::math::gamma_p(shape, x, Quiet()); }
+
+double normal_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
 }  // namespace thinpipe

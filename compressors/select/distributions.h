@@ -13,4 +13,10 @@ double log_gamma(double shape);
 /// shape > 0.
 double gamma_exceeded(double shape, double p);
 
+/// The probability that a gamma variable of this shape and scale 1 is at most x. shape > 0, x >= 0.
+double gamma_below(double shape, double x);
+
+/// The probability that a standard normal variable is at most x.
+double normal_below(double x);
+
 }  // namespace thinpipe

@@ -3,6 +3,20 @@
 
 namespace thinpipe {
 
+/// A distribution of magnitudes with a shape and a scale. NaN both where there is no fit.
+struct FittedShape {
+  double shape = 0;
+  double scale = 0;
+};
+
+/// Generalised Pareto by moments (SIDCo eqs. 28 and 29); the shape is below 1/2. No fit without
+/// variance.
+FittedShape fit_pareto(double mean, double variance);
+
+/// Gamma by the mean and the mean of the logarithms, in closed form (eq. 16). No fit where the
+/// logarithm of the mean is not above the mean of the logarithms.
+FittedShape fit_gamma(double mean, double mean_log);
+
 // Each returns how far above the location a share `delta` in (0, 1] of the fitted distribution
 // lies; moments are those of the excess over the location.
 

@@ -11,6 +11,11 @@ const std::vector<Verb>& verbs() {
       capture_verb(),
       trace_info_verb(),
       trace_verify_verb(),
+      trace_stats_verb(),
+      trace_import_verb(),
+      trace_export_verb(),
+      trace_slice_verb(),
+      trace_merge_verb(),
       run_verb(),
       bench_verb(),
       report_verb(),
@@ -29,7 +34,7 @@ const std::vector<Verb>& verbs() {
 
 const std::vector<VerbGroup>& verb_groups() {
   static const std::vector<VerbGroup> kGroups{
-      {.name = "trace", .summary = "Look at captured gradients"},
+      {.name = "trace", .summary = "Look at gradients, bring them in and out"},
       {.name = "net", .summary = "Look at emulated links"},
   };
   return kGroups;

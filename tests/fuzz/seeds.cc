@@ -11,6 +11,8 @@
 #include "compressors/wire/states.h"
 #include "tests/fuzz/specs.h"
 #include "tests/trace/temporary_folder.h"
+#include "tests/trace/trace_files.h"
+#include "workloads/trace/edit/export.h"
 #include "workloads/trace/synthetic.h"
 
 namespace thinpipe::fuzz {
@@ -167,6 +169,29 @@ void write_trace_seeds(const fs::path& corpus) {
                 corpus / "safetensors/synthetic", replace);
 }
 
+/// Arrays as `trace export` writes them, a Chakra trace and a pattern with a path.
+void write_import_seeds(const fs::path& corpus) {
+  const TemporaryFolder temporary;
+  make_synthetic_trace(temporary / "trace", {.shapes = {{3, 2}, {5}}, .ranks = 1, .steps = 1});
+  const Trace trace(temporary / "trace");
+  const SliceParts all = slice_parts(trace, {});
+  export_trace(trace, all, ExportFormat::kNpy, temporary / "npy");
+  export_trace(trace, all, ExportFormat::kNpz, temporary / "npz");
+  const fs::path folder = corpus / "import";
+  const auto copy = [&](const char* kind, const std::string& name, const std::string& from) {
+    write(folder, name, kind + read_bytes(temporary / from));
+  };
+  copy("n", "npy", "npy/rank-000/step-00000000/tensor-0.npy");
+  copy("z", "npz", "npz/rank-000/step-00000000.npz");
+  write(folder, "chakra",
+        R"(c{"schema":"1.0.1","nodes":[{"name":"ProfilerStep#0","id":1,"ts":0,"inclusive_dur":9},)"
+        R"({"name":"autograd::engine::evaluate_function: X","id":2,"ts":1,"inclusive_dur":2},)"
+        R"({"name":"torch::autograd::AccumulateGrad","id":3,"ts":2,"inclusive_dur":2,"inputs":[],)"
+        R"json("input_shapes":[[2,3]],"input_types":["Tensor(float)"]}]})json");
+  write(folder, "pattern",
+        "p*r{rank}_gradients_iter_{step}.npy\nresnet20_r0_gradients_iter_100.npy");
+}
+
 void write_all(const fs::path& corpus) {
   for (const MethodInfo& method : methods()) {
     write_decode_seed(corpus, method.name, method.needs_squares);
@@ -182,6 +207,7 @@ void write_all(const fs::path& corpus) {
   write_frame_seeds(corpus);
   write_position_seeds(corpus);
   write_trace_seeds(corpus);
+  write_import_seeds(corpus);
 }
 
 }  // namespace

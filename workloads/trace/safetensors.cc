@@ -167,11 +167,12 @@ std::string safetensors_prologue(std::span<const SafetensorsTensor> tensors,
                                    tensor.name == "__metadata__" ? "reserved" : "used twice"));
     }
     const std::size_t bytes =
-        shape_elements(tensor.shape, "tensor '" + tensor.name + "'") * sizeof(float);
-    members.push_back(
-        json(tensor.name).dump() + ":" +
-        json{{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + bytes}}}
-            .dump());
+        shape_elements(tensor.shape, "tensor '" + tensor.name + "'") * dtype_bytes(tensor.dtype);
+    members.push_back(json(tensor.name).dump() + ":" +
+                      json{{"dtype", tensor.dtype},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {offset, offset + bytes}}}
+                          .dump());
     offset += bytes;
   }
   std::string header = fmt::format("{{{}}}", fmt::join(members, ","));

@@ -26,10 +26,11 @@ struct SafetensorsEntry {
 std::map<std::string, SafetensorsEntry> parse_safetensors(std::span<const std::byte> file,
                                                           const std::string& name);
 
-/// A tensor about to be written: FP32, laid out in the order given.
+/// A tensor about to be written, laid out in the order given.
 struct SafetensorsTensor {
   std::string name;
   std::vector<std::int64_t> shape;
+  std::string dtype = "F32";  ///< one whose size this library knows
 };
 
 /// The bytes that go before the buffer: length and header, padded with spaces so that the buffer

@@ -32,5 +32,15 @@ TEST(Distributions, GammaTail) {
   }
 }
 
+TEST(Distributions, GammaAndNormalBelow) {
+  for (double x : {0.0, 1e-6, 0.3, 2.0, 40.0}) {
+    EXPECT_NEAR(gamma_below(1, x), -std::expm1(-x), 1e-15);
+    EXPECT_NEAR(gamma_below(0.5, x), std::erf(std::sqrt(x)), 1e-14);
+    EXPECT_NEAR(gamma_below(2, x), 1 - std::exp(-x) * (1 + x), 1e-15);
+    EXPECT_NEAR(normal_below(x) + normal_below(-x), 1, 1e-15);
+  }
+  for (double p : {1e-9, 0.2, 0.5, 0.975}) EXPECT_NEAR(normal_below(normal_quantile(p)), p, 1e-13);
+}
+
 }  // namespace
 }  // namespace thinpipe

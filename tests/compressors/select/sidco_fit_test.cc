@@ -54,6 +54,17 @@ TEST(SidcoFit, GammaOfASmallShape) {
   EXPECT_NEAR(gamma_excess(1, -1.2703628, 0.01, true), 6.6349, 0.1);
 }
 
+TEST(SidcoFit, ShapesAndScalesOfTheirOwnMoments) {
+  const auto pareto = fit_pareto(2 / (1 - 0.3), 4 / (0.7 * 0.7 * 0.4));  // shape 0.3, scale 2
+  EXPECT_NEAR(pareto.shape, 0.3, 1e-14);
+  EXPECT_NEAR(pareto.scale, 2, 1e-14);
+  EXPECT_TRUE(std::isnan(fit_pareto(1, 0).shape));
+  const auto gamma = fit_gamma(1, -1.2703628);  // shape 1/2, scale 2
+  EXPECT_NEAR(gamma.shape, 0.5, 0.01);
+  EXPECT_EQ(gamma.scale, 1 / gamma.shape);
+  EXPECT_TRUE(std::isnan(fit_gamma(1, 0.5).shape));
+}
+
 TEST(SidcoFit, GammaWithoutAFitIsExponential) {
   const double expected = exponential_excess(0.1, 0.01);
   EXPECT_EQ(gamma_excess(0.1, std::log(0.1) + 1, 0.01, false), expected);  // many zeros: s < 0

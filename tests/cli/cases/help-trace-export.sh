@@ -1,0 +1,1 @@
+thinpipe trace export --help

@@ -1,0 +1,183 @@
+#include "workloads/trace/edit/edit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trace/half_trace.h"
+#include "tests/trace/same_trace.h"
+#include "tests/trace/temporary_folder.h"
+#include "tests/trace/trace_files.h"
+#include "workloads/trace/edit/export.h"
+#include "workloads/trace/edit/new_folder.h"
+#include "workloads/trace/partial_file.h"
+#include "workloads/trace/synthetic.h"
+
+namespace thinpipe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class EditTrace : public ::testing::Test {
+ protected:
+  /// Three ranks, four steps numbered from 0, tensors tensor-0 to tensor-2.
+  Trace source(const std::string& name = "source", bool squares = false, std::uint64_t seed = 1) {
+    make_synthetic_trace(temporary_ / name, {.shapes = {{4, 3}, {7}, {2, 2}},
+                                             .ranks = 3,
+                                             .steps = 4,
+                                             .seed = seed,
+                                             .squares = squares});
+    return Trace(temporary_ / name);
+  }
+  /// A slice of a trace, as a folder of the given name.
+  Trace slice(const Trace& trace, const SliceOptions& options, const std::string& name) {
+    slice_trace(trace, slice_parts(trace, options), temporary_ / name);
+    Trace made(temporary_ / name);
+    made.verify();
+    return made;
+  }
+
+  TemporaryFolder temporary_;
+};
+
+TEST_F(EditTrace, SliceKeepsTheBits) {
+  const Trace whole = source("source", true);
+  const Trace part =
+      slice(whole, {.steps = {{1, 2}}, .ranks = {{0, 0}, {2, 9}}, .tensors = {"*-[02]"}}, "part");
+  ASSERT_EQ(part.steps(), 2U);
+  ASSERT_EQ(part.ranks(), 2U);
+  ASSERT_EQ(part.tensors().size(), 2U);
+  EXPECT_EQ(part.training_step(0), 1U);
+  for (std::size_t step = 0; step < 2; ++step) {
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      for (std::size_t i = 0; i < 2; ++i) {
+        const auto from = whole.gradient(2 * rank, step + 1, 2 * i);
+        EXPECT_THAT(part.gradient(rank, step, i), ::testing::ElementsAreArray(from));
+        EXPECT_EQ(part.squares(rank, step, i).size(), from.size());
+        EXPECT_EQ(part.times(rank, step).ready[i], whole.times(2 * rank, step + 1).ready[2 * i]);
+      }
+      EXPECT_EQ(part.times(rank, step).loss, whole.times(2 * rank, step + 1).loss);
+    }
+  }
+  // Of three tensors the first was ready last: of the two that are left, too.
+  EXPECT_EQ(part.tensors()[0].ready_order, 1U);
+  EXPECT_EQ(part.tensors()[1].ready_order, 0U);
+  EXPECT_EQ(part.metadata()["provenance"]["of"], whole.identity());
+  EXPECT_EQ(part.metadata()["provenance"]["source"]["distribution"], "laplace");
+  EXPECT_EQ(part.metadata()["origin"], "synthetic");
+}
+
+TEST_F(EditTrace, SliceKeepsDtypeAndIncompleteness) {
+  source();
+  make_half(temporary_ / "source", "BF16");
+  edit_trace_json(temporary_ / "source", [](nlohmann::json& root) {
+    root["complete"] = false;
+    root["missing"] = {"rank 1: killed"};
+  });
+  const Trace whole(temporary_ / "source");
+  const Trace part = slice(whole, {}, "part");
+  EXPECT_EQ(part.gradient_type(), GradientType::kBF16);
+  EXPECT_FALSE(part.complete());
+  EXPECT_THAT(part.missing(), ElementsAre("rank 1: killed"));
+  expect_same_values(whole, part);
+}
+
+TEST_F(EditTrace, SliceOfNothingIsRefused) {
+  const Trace whole = source();
+  const auto error = [&](const SliceOptions& options) {
+    return input_error([&] { slice_parts(whole, options); });
+  };
+  EXPECT_THAT(error({.steps = {{9, 12}}}), HasSubstr("expected some of 4 steps from 0 to 3"));
+  EXPECT_THAT(error({.ranks = {{3, 3}}}), HasSubstr("no such rank (expected some of 0 to 2)"));
+  EXPECT_THAT(error({.tensors = {"tensor-0", "conv*"}}), HasSubstr("no tensor is named 'conv*'"));
+}
+
+TEST_F(EditTrace, MergeByRanksAndBySteps) {
+  const Trace whole = source("source", true);
+  std::vector<Trace> hosts;
+  hosts.push_back(slice(whole, {.ranks = {{0, 0}}}, "a"));
+  hosts.push_back(slice(whole, {.ranks = {{1, 2}}}, "b"));
+  EXPECT_EQ(merge_traces(hosts, MergeBy::kAuto, temporary_ / "by-ranks"), MergeBy::kRanks);
+  const Trace by_ranks(temporary_ / "by-ranks");
+  by_ranks.verify();
+  expect_same_values(whole, by_ranks);
+
+  std::vector<Trace> runs;
+  runs.push_back(slice(whole, {.steps = {{1, 1}, {3, 3}}}, "c"));
+  runs.push_back(slice(whole, {.steps = {{0, 0}, {2, 2}}}, "d"));
+  EXPECT_EQ(merge_traces(runs, MergeBy::kAuto, temporary_ / "by-steps"), MergeBy::kSteps);
+  expect_same_values(whole, Trace(temporary_ / "by-steps"));
+  EXPECT_EQ(Trace(temporary_ / "by-steps").metadata()["provenance"]["of"].size(), 2U);
+}
+
+TEST_F(EditTrace, MergeRefusesWhatDoesNotAgree) {
+  const Trace whole = source();
+  const auto error = [&](const std::string& name, MergeBy by = MergeBy::kAuto) {
+    std::vector<Trace> traces;
+    traces.emplace_back(temporary_ / "source");
+    traces.emplace_back(temporary_ / name);
+    const std::string message =
+        input_error([&] { merge_traces(traces, by, temporary_ / "merged"); });
+    EXPECT_FALSE(fs::exists(temporary_ / "merged"));
+    return message;
+  };
+  slice(whole, {.tensors = {"tensor-0"}}, "fewer");
+  EXPECT_THAT(error("fewer"), HasSubstr("fewer: 1 tensors, but 3 in"));
+  slice(whole, {.steps = {{0, 1}}}, "early");
+  EXPECT_THAT(error("early"), HasSubstr("early: step 0 is here, and in"));
+  EXPECT_THAT(error("early", MergeBy::kRanks), HasSubstr("step 2 is in one of them alone"));
+  slice(whole, {.steps = {{0, 1}}, .ranks = {{0, 0}}}, "one");
+  EXPECT_THAT(error("one"), HasSubstr("1 ranks, but 3 (to merge steps, all must have as many)"));
+  source("moments", true);
+  EXPECT_THAT(error("moments"), HasSubstr("second moments is 'of samples', but 'none'"));
+  source("half");
+  make_half(temporary_ / "half", "F16");
+  EXPECT_THAT(error("half"), HasSubstr("dtype is 'F16', but 'F32'"));
+  source("renamed");
+  edit_trace_json(temporary_ / "renamed", [](nlohmann::json& root) { root["model"] = "vgg"; });
+  EXPECT_THAT(error("renamed"), HasSubstr("model is 'vgg', but 'synthetic'"));
+  const std::vector<Trace> none;
+  EXPECT_THAT(input_error([&] { merge_traces(none, MergeBy::kAuto, temporary_ / "merged"); }),
+              HasSubstr("at least two"));
+}
+
+TEST_F(EditTrace, AFileThatChangedMeanwhileLeavesNothing) {
+  const Trace whole = source();
+  write_bytes(temporary_ / "source/rank-002/step-00000003.safetensors", "x");
+  EXPECT_NE(input_error([&] { slice_trace(whole, slice_parts(whole, {}), temporary_ / "part"); }),
+            "");
+  EXPECT_FALSE(fs::exists(temporary_ / "part"));
+}
+
+TEST_F(EditTrace, ExportRefusesAFolderWithSomethingInIt) {
+  const Trace whole = source();
+  fs::create_directories(temporary_ / "out");
+  write_bytes(temporary_ / "out/mine", "x");
+  EXPECT_THAT(input_error([&] {
+                export_trace(whole, slice_parts(whole, {}), ExportFormat::kNpz, temporary_ / "out");
+              }),
+              HasSubstr("not empty"));
+  EXPECT_EQ(files_below(temporary_ / "out"), 1U);
+}
+
+TEST(NewFolderTest, TakesBackWhatItWasToldOf) {
+  const TemporaryFolder temporary;
+  const auto fill = [&](bool keep) {
+    NewFolder folder(temporary / "a/b");
+    PartialFile file(folder.file("c/d/e"));
+    file.write("x");
+    file.commit();
+    write_bytes(temporary / "a/b/c/other", "y");
+    if (keep) folder.keep();
+  };
+  fill(false);
+  EXPECT_FALSE(fs::exists(temporary / "a/b/c/d"));
+  EXPECT_TRUE(fs::exists(temporary / "a/b/c/other")) << "somebody else's";
+  fs::remove_all(temporary / "a");
+  fill(true);
+  EXPECT_EQ(read_bytes(temporary / "a/b/c/d/e"), "x");
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,49 @@
+// Traces made of parts of others: values go from file to file as they are, bit for bit and in the
+// dtype they have.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/trace/trace.h"
+
+namespace thinpipe {
+
+/// What to keep of a trace. Empty lists keep all.
+struct SliceOptions {
+  /// Ranges of training steps, both ends included.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> steps = {};
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranks = {};
+  std::vector<std::string> tensors = {};  ///< globs of names
+};
+
+/// What stays of the trace, as indices in ascending order.
+struct SliceParts {
+  std::vector<std::size_t> steps, ranks, tensors;
+};
+
+/// @throws InputError where a part is empty, naming what there is to choose from.
+SliceParts slice_parts(const Trace& trace, const SliceOptions& options);
+
+/// Writes those parts of `trace` into the new folder `out`. Ranks are numbered anew from 0; ready
+/// orders close up. Provenance holds the identity of the whole and its provenance.
+/// @throws InputError; SystemError when the disk refuses: then nothing is left.
+void slice_trace(const Trace& trace, const SliceParts& parts, const std::filesystem::path& out);
+
+/// What several traces of one model have each of: ranks of the same steps, or steps of all ranks.
+enum class MergeBy { kAuto, kRanks, kSteps };
+
+/// Writes all of them as one trace. By ranks: all must have the same training steps; the ranks of
+/// the first come first. By steps: all must have as many ranks, and no step twice. Auto: ranks
+/// where the steps are the same, else steps. Model, tensors, dtype, origin and second moments must
+/// agree; the first trace's ready orders are taken.
+/// @return what was merged: kRanks or kSteps.
+/// @throws InputError naming the folder and what differs; SystemError: then nothing is left.
+MergeBy merge_traces(std::span<const Trace> traces, MergeBy by, const std::filesystem::path& out);
+
+}  // namespace thinpipe

@@ -1,0 +1,170 @@
+#include "workloads/trace/import/input_files.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "workloads/trace/import/path_pattern.h"
+#include "workloads/trace/json_fields.h"
+
+namespace thinpipe {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostFiles = 1'000'000;
+
+/// Digits compare as numbers, so that layer 10 comes after layer 9.
+bool natural_less(const std::string& a, const std::string& b) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (!digit(a[i]) || !digit(b[j])) {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i, ++j;
+      continue;
+    }
+    const auto number = [&](const std::string& text, std::size_t& at) {
+      while (at < text.size() && text[at] == '0') ++at;
+      const std::size_t begin = at;
+      while (at < text.size() && digit(text[at])) ++at;
+      return text.substr(begin, at - begin);
+    };
+    const std::string x = number(a, i), y = number(b, j);
+    if (x.size() != y.size()) return x.size() < y.size();
+    if (x != y) return x < y;
+  }
+  if (a.size() - i != b.size() - j) return a.size() - i < b.size() - j;
+  return a < b;  // only leading zeros differ
+}
+
+std::vector<InputFile> files_in(const fs::path& folder) {
+  std::vector<InputFile> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (!it->is_regular_file()) continue;
+    files.push_back({it->path().lexically_relative(folder).generic_string(), it->path()});
+    if (files.size() > kMostFiles) {
+      throw InputError(fmt::format("{}: more than {} files", folder.string(), kMostFiles));
+    }
+  }
+  if (error) throw InputError(folder.string() + ": cannot be read: " + error.message());
+  std::sort(files.begin(), files.end(),
+            [](const InputFile& a, const InputFile& b) { return natural_less(a.path, b.path); });
+  return files;
+}
+
+}  // namespace
+
+const char* import_extension(ImportFormat format) {
+  switch (format) {
+    case ImportFormat::kNpy:
+      return ".npy";
+    case ImportFormat::kNpz:
+      return ".npz";
+    case ImportFormat::kSafetensors:
+      return ".safetensors";
+    default:
+      return ".json";
+  }
+}
+
+std::vector<InputFile> find_input_files(const std::vector<fs::path>& inputs) {
+  std::vector<InputFile> files;
+  for (const fs::path& input : inputs) {
+    std::error_code ignored;
+    if (fs::is_directory(input, ignored)) {
+      const auto found = files_in(input);
+      files.insert(files.end(), found.begin(), found.end());
+    } else if (fs::is_regular_file(input, ignored)) {
+      files.push_back({input.filename().generic_string(), input});
+    } else {
+      throw InputError(input.string() + ": no such file or folder");
+    }
+  }
+  return files;
+}
+
+ImportFormat guess_import_format(const std::vector<InputFile>& files, const std::string& shown) {
+  std::set<ImportFormat> found;
+  for (const InputFile& file : files) {
+    for (const auto format : {ImportFormat::kNpy, ImportFormat::kNpz, ImportFormat::kSafetensors,
+                              ImportFormat::kChakra}) {
+      if (file.place.extension() == import_extension(format)) found.insert(format);
+    }
+  }
+  if (found.size() > 1) found.erase(ImportFormat::kChakra);  // any program leaves JSON about
+  if (found.size() == 1) return *found.begin();
+  throw InputError(
+      fmt::format("{}: {} (expected files of one kind: .npy, .npz, .safetensors, or .json of a "
+                  "Chakra trace; --format says which)",
+                  shown, found.empty() ? "nothing to import" : "files of several kinds"));
+}
+
+PlacedFiles place_input_files(const std::vector<InputFile>& files, ImportFormat format,
+                              const std::string& given, const std::string& shown,
+                              std::string& used) {
+  const bool chosen = !given.empty();
+  const std::vector<std::string> patterns = chosen ? std::vector{given} : default_patterns(format);
+  std::string left_over;
+  for (const std::string& text : patterns) {
+    const PathPattern pattern(text);
+    if (format != ImportFormat::kNpy && pattern.names_tensors()) {
+      throw InputError(
+          fmt::format("pattern '{}': {{tensor}} is for .npy files; tensors in {} "
+                      "files have names of their own",
+                      text, import_extension(format)));
+    }
+    PlacedFiles places;
+    std::size_t matched = 0;
+    std::string unmatched;
+    for (const InputFile& file : files) {
+      const auto parts = pattern.match(file.path);
+      if (!parts) {
+        if (unmatched.empty()) unmatched = file.path;
+        continue;
+      }
+      const std::string tensor = pattern.names_tensors() ? parts->tensor : "gradients";
+      auto& there = places[{parts->step, parts->rank}];
+      for (const PlacedFile& other : there) {
+        if (format == ImportFormat::kNpy && other.tensor != tensor) continue;
+        throw InputError(fmt::format("{}: {} and {} are both of step {}, rank {} (pattern '{}')",
+                                     shown, printable(other.file.path), printable(file.path),
+                                     parts->step, parts->rank, text));
+      }
+      there.push_back({file, tensor});
+      ++matched;
+    }
+    if (matched > 0 && (chosen || unmatched.empty())) {
+      used = text;
+      return places;
+    }
+    if (left_over.empty()) left_over = unmatched;
+  }
+  throw InputError(fmt::format("{}: {} does not match {} '{}'{}", shown, printable(left_over),
+                               chosen ? "the pattern" : "any of", fmt::join(patterns, "', '"),
+                               chosen ? "" : "; --pattern gives another"));
+}
+
+std::vector<std::uint64_t> ranks_of_all_steps(const PlacedFiles& places, const std::string& shown) {
+  std::set<std::uint64_t> ranks, steps;
+  for (const auto& [key, files] : places) {
+    steps.insert(key.first);
+    ranks.insert(key.second);
+  }
+  for (const std::uint64_t step : steps) {
+    for (const std::uint64_t rank : ranks) {
+      if (places.contains({step, rank})) continue;
+      throw InputError(fmt::format("{}: step {}: no file of rank {}, which other steps have", shown,
+                                   step, rank));
+    }
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
+}  // namespace thinpipe

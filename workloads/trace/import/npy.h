@@ -1,0 +1,41 @@
+// NumPy's .npy container: a magic, a Python dictionary, the elements.
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace thinpipe {
+
+/// What a .npy file says of its array. The bytes point into the file.
+struct NpyArray {
+  std::string dtype;                ///< as safetensors calls it: "F16", "F32" or "F64"
+  std::vector<std::int64_t> shape;  ///< row-major unless `fortran_order`
+  bool fortran_order = false;       ///< the first index runs fastest
+  std::span<const std::byte> bytes;
+};
+
+/// Checks a whole file of format version 1, 2 or 3: the magic, the header's three members, and that
+/// exactly as many bytes follow as the shape asks for. Little-endian floating-point numbers of 2, 4
+/// or 8 bytes; anything else is refused.
+/// @param name the file's name in messages.
+/// @throws InputError naming file and field.
+NpyArray parse_npy(std::span<const std::byte> file, const std::string& name);
+
+/// The elements in row-major order as FP32: exact for "F16", "BF16" and "F32"; "F64" is rounded to
+/// the nearest. @param bytes elements of `dtype`, at any alignment.
+/// @throws InputError for another dtype; `where` opens the message.
+std::vector<float> floats_of(const std::string& dtype, std::span<const std::byte> bytes,
+                             const std::string& where);
+
+/// `values` of an array whose first index runs fastest, with the last running fastest instead.
+std::vector<float> row_major(std::span<const float> values, std::span<const std::int64_t> shape);
+
+/// The bytes before the elements of a row-major FP32 array of this shape: version 1, padded so that
+/// the elements begin at a multiple of 64.
+std::string npy_prologue(std::span<const std::int64_t> shape);
+
+}  // namespace thinpipe
