@@ -17,6 +17,7 @@ struct FlowOptions {
 struct FlowFigures {
   double goodput = 0;  ///< bit/s of payload that arrived while it was measured
   double payload = 0;  ///< bytes that arrived in all, from the first to the last
+  double acks = 0;     ///< acknowledgements without data a second that the receiver sent
 };
 
 /// All flows start and end together; afterwards nothing is on its way. From within a sandbox.

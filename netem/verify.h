@@ -1,4 +1,5 @@
-// Does a link deliver what it was set to? Measured with traffic of our own over a pair of hosts.
+// Does a link deliver what it was set to? The short answer, as calibrations need it: one way, and
+// the idle round trip. netem/verify/link_report.h has the long one.
 #pragma once
 
 #include <vector>

@@ -2,6 +2,7 @@
 // can fill it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,15 @@
 
 namespace thinpipe {
 
+/// The probe's flows and the same the other way, at once. Ceilings leave room for the
+/// acknowledgements of what goes the other way.
+struct BothWays {
+  double there = 0, there_ceiling = 0;  ///< bit/s of payload, of the probe's flows
+  double back = 0, back_ceiling = 0;    ///< of those the other way
+  bool held_back = false;  ///< senders are held back, one each way, rather than drops at switches:
+                           ///< TCP makes use of all there is
+};
+
 struct ProbeCheck {
   LinkProbe probe;
   std::string link;           ///< "rack0-spine"
@@ -17,6 +27,7 @@ struct ProbeCheck {
   double goodput = 0;         ///< bit/s of payload, all flows of the probe together
   double round_trip = 0;      ///< s, median between the hosts of the first flow, nothing else sent
   double round_trip_set = 0;  ///< s, of which the links on the way are to make so much
+  std::optional<BothWays> both;  ///< of probes upwards, unless frames get lost on the way back
   /// Negative is slower than it should be.
   double deviation() const { return goodput / probe.goodput - 1; }
 };
@@ -29,6 +40,7 @@ struct TopologyCheckOptions {
   double settle_behind_switch = 2;
   int pings = 20;
   double time_scale = 1;  ///< of the links, see Network::set_links
+  bool both = false;      ///< both ways at once, too
 };
 
 /// Sets the network's links to `link` (see Network::set_links) and measures each of link_probes().

@@ -1,21 +1,18 @@
 #include "netem/schedule/trial.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "netem/sandbox.h"
 #include "netem/schedule/delivery.h"
+#include "netem/verify/sockets.h"
 
 namespace thinpipe {
 
@@ -24,49 +21,6 @@ namespace {
 constexpr int kPollMilliseconds = 20;
 // Longer than any outage a TCP stream survives; then something else is wrong.
 constexpr double kPatience = 120;
-
-sockaddr_in address_of(const std::string& ip) {
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  inet_pton(AF_INET, ip.c_str(), &address.sin_addr);
-  return address;
-}
-
-FileDescriptor stream_socket(const std::string& ip) {
-  FileDescriptor result(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const sockaddr_in address = address_of(ip);
-  // As the ranks' sockets, whatever the namespace's default is.
-  setsockopt(result.get(), IPPROTO_TCP, TCP_CONGESTION, "cubic", std::strlen("cubic"));
-  if (!result.valid() ||
-      bind(result.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
-    throw SystemError("bind a socket to " + ip);
-  return result;
-}
-
-struct Stream {
-  FileDescriptor sender, receiver;
-};
-
-Stream open_stream(const Network& network, int from, int to) {
-  Stream stream;
-  FileDescriptor listener;
-  sockaddr_in there = {};
-  socklen_t size = sizeof(there);
-  network.host(to).inside([&] {
-    listener = stream_socket(network.data_address(to));
-    if (listen(listener.get(), 1) != 0 ||
-        getsockname(listener.get(), reinterpret_cast<sockaddr*>(&there), &size) != 0)
-      throw SystemError("listen");
-  });
-  network.host(from).inside([&] {
-    stream.sender = stream_socket(network.data_address(from));
-    if (connect(stream.sender.get(), reinterpret_cast<const sockaddr*>(&there), sizeof(there)) != 0)
-      throw SystemError("connect to the other host");
-  });
-  stream.receiver = FileDescriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!stream.receiver.valid()) throw SystemError("accept");
-  return stream;
-}
 
 // Sends until stopped. The socket does not block for longer than a poll, so that stop() is heard
 // during an outage.
@@ -115,7 +69,7 @@ class Trial {
         const std::function<void(const TrialWindow&)>& told)
       : player_(player), path_(path), options_(options), told_(told) {}
 
-  TrialResult run(const Stream& stream) {
+  TrialResult run(const SocketPair& stream) {
     std::vector<char> block(1 << 20);
     pollfd ready = {stream.receiver.get(), POLLIN, 0};
     readings_.push_back({-options_.settle, 0});
@@ -210,7 +164,7 @@ TrialResult try_schedule(Network& network, const LinkSpec& link, const ScheduleS
     throw InputError(fmt::format("from host{} to host{} nothing is throttled, or nothing crosses",
                                  options.from, options.to));
   player.start(options.settle);
-  const Stream stream = open_stream(network, options.from, options.to);
+  const SocketPair stream = stream_pair(network, {options.from, options.to}, 0, kPatience);
   const Sender sender(stream.sender.get());
   TrialResult result = Trial(player, path, options, told).run(stream);
   player.stop();

@@ -12,6 +12,7 @@
 #include "netem/network.h"
 #include "netem/sandbox.h"
 #include "netem/topology/flows.h"
+#include "netem/verify_topology.h"
 
 namespace thinpipe {
 namespace {
@@ -146,6 +147,30 @@ TEST(TopologyNetwork, SwitchesGiveOutWhatTheyTakeIn) {
                                 fmt::format("{} bytes for {}", carried, payload));
                        }),
             0);
+}
+
+TEST(TopologyNetwork, BothWaysAtOnceLeaveRoomForAcknowledgements) {
+  EXPECT_EQ(
+      in_network(
+          "racks:uplink=(rate=12mbit)", 2, "rate=20mbit",
+          [](Network& network) {
+            const LinkSpec link = parse_link_spec("rate=20mbit");
+            const auto checks =
+                verify_topology(network, link, {.seconds = 0.5, .settle = 0.3, .both = true});
+            ensure(checks.size() == 2, "hosts' links and the uplinks");
+            for (const ProbeCheck& check : checks) {
+              ensure(check.both.has_value(), "both ways");
+              const BothWays& both = *check.both;
+              ensure(both.there_ceiling < check.probe.goodput &&
+                         both.there_ceiling > 0.95 * check.probe.goodput,
+                     "the ceiling less acknowledgements");
+              ensure(both.there < 1.03 * both.there_ceiling && both.back < 1.03 * both.back_ceiling,
+                     "no more than the link has");
+              ensure(both.there > 0.5 * both.there_ceiling && both.back > 0.5 * both.back_ceiling,
+                     "neither way starves");
+            }
+          }),
+      0);
 }
 
 TEST(TopologyNetwork, CountersStartAnewAndAreOfTheirDirection) {

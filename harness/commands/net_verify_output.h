@@ -1,0 +1,22 @@
+// What `thinpipe net verify` says of a link: for people, for programs, as a row of a table.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "netem/verify/judge.h"
+
+namespace thinpipe {
+
+/// At most 80 columns, but for the link's own text.
+std::string link_report_text(const LinkReport& report, const LinkVerdict& verdict);
+
+/// Rates in bit/s, times in s, sizes in bytes, shares from 0 to 1; its "units" say so.
+nlohmann::ordered_json link_report_json(const LinkReport& report, const LinkVerdict& verdict);
+
+/// Markdown: two lines of heading, and a row for each link.
+std::string link_table_head();
+std::string link_table_row(const LinkReport& report, const LinkVerdict& verdict);
+
+}  // namespace thinpipe

@@ -1,0 +1,130 @@
+#include "harness/commands/net_verify_schedule.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "harness/commands/output.h"
+#include "netem/probe.h"
+#include "netem/sandbox.h"
+#include "netem/schedule/links.h"
+#include "netem/schedule/trial.h"
+#include "netem/verify/link_report.h"
+
+namespace thinpipe {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// Changes that come later make the points of a run invalid; docs/measuring.md.
+constexpr double kLatestChange = 20e-3;
+constexpr int kPair = 2;               // hosts
+constexpr double kDefaultSeconds = 4;  // long enough for most schedules' periods to come round
+
+struct WayUnderSchedule {
+  TrialResult result;
+  std::vector<std::string> reasons;  // why it does not hold
+};
+
+WayUnderSchedule try_way(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
+                         const TrialOptions& options, bool judged, double tolerance) {
+  WayUnderSchedule way;
+  way.result = try_schedule(network, link, schedule, options);
+  if (judged && std::fabs(way.result.deviation()) > tolerance)
+    way.reasons.push_back(fmt::format("goodput {:+.1f} % off the integral ({:.3g} % are allowed)",
+                                      100 * way.result.deviation(), 100 * tolerance));
+  if (way.result.player.late_p95 > kLatestChange)
+    way.reasons.push_back(fmt::format("5 % of the changes came {} late or later ({} are allowed)",
+                                      format_time(way.result.player.late_p95),
+                                      format_time(kLatestChange)));
+  return way;
+}
+
+std::string way_text(const char* name, const WayUnderSchedule& way) {
+  const TrialResult& result = way.result;
+  std::string text = fmt::format(
+      "  {:<7}{}, {:.2f} % of the {} that the schedule lets through\n"
+      "         {} changes, late by {} (95 % within {}); longest gap {}\n",
+      name, format_rate(result.goodput), 100 * result.goodput / result.expected,
+      format_rate(result.expected), result.player.changes, format_time(result.player.late_median),
+      format_time(result.player.late_p95), format_time(result.longest_gap));
+  for (const std::string& reason : way.reasons)
+    text += fmt::format("         does not hold: {}\n", reason);
+  return text;
+}
+
+json way_json(const WayUnderSchedule& way) {
+  const TrialResult& result = way.result;
+  return {{"goodput", result.goodput},
+          {"expected", result.expected},
+          {"deviation", result.deviation()},
+          {"longest_gap", result.longest_gap},
+          {"changes", result.player.changes},
+          {"late_median", result.player.late_median},
+          {"late_p95", result.player.late_p95},
+          {"late_most", result.player.late_most},
+          {"reasons", way.reasons}};
+}
+
+}  // namespace
+
+int verify_schedules(const Arguments& arguments) {
+  std::vector<LinkSpec> links;
+  for (const std::string& text : arguments.texts("link"))
+    for (const LinkSpec& link : expand_link_specs(text)) links.push_back(link);
+  std::vector<ScheduleSpec> schedules;
+  for (const std::string& text : arguments.texts("schedule"))
+    schedules.push_back(parse_schedule(text));
+  for (const LinkSpec& link : links)
+    for (const ScheduleSpec& schedule : schedules)
+      // Says now what does not fit, or what the kernel lacks.
+      require_kernel_features(
+          links_as_played(scheduled_links(TopologySpec{}.plan(kPair, link), schedule)));
+  require_kernel_features(links);
+  TrialOptions options;
+  options.seconds = arguments.given("seconds") ? arguments.real("seconds") : kDefaultSeconds;
+  options.window = options.seconds;
+  const double tolerance = arguments.real("tolerance") / 100;
+  return run_in_sandbox([&](const Sandbox&) {
+    Network network(kPair);
+    json all = json::array();
+    bool hold = true;
+    for (const LinkSpec& link : links)
+      for (const ScheduleSpec& schedule : schedules) {
+        // What TCP makes of lost frames and of delays that change is no measure of the link.
+        const bool judged = !link.disturbs() && !schedule.changes(Quantity::kDelay) &&
+                            !schedule.changes(Quantity::kLoss);
+        const auto way = [&](const Flow& flow) {
+          options.from = flow.from;
+          options.to = flow.to;
+          return try_way(network, link, schedule, options, judged, tolerance);
+        };
+        const WayUnderSchedule there = way(kThere), back = way(kBack);
+        const bool holds = there.reasons.empty() && back.reasons.empty();
+        hold = hold && holds;
+        if (!arguments.flag("json"))
+          write_stdout(fmt::format("{} under {}: {}\n", link.to_string(),
+                                   schedule.empty() ? "no schedule" : schedule.to_string(),
+                                   !holds   ? "DOES NOT HOLD"
+                                   : judged ? "holds"
+                                            : "holds its times; goodput not judged") +
+                       way_text("there", there) + way_text("back", back));
+        all.push_back({{"link", link.to_string()},
+                       {"schedule", schedule.to_string()},
+                       {"digest", schedule.digest()},
+                       {"holds", holds},
+                       {"goodput_judged", judged},
+                       {"there", way_json(there)},
+                       {"back", way_json(back)},
+                       {"units", {{"goodput, expected", "bit/s"}, {"times", "s"}}}});
+      }
+    if (arguments.flag("json")) write_stdout(all.dump(2) + "\n");
+    return static_cast<int>(hold ? kExitGood : kExitFailed);
+  });
+}
+
+}  // namespace thinpipe

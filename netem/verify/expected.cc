@@ -1,0 +1,114 @@
+#include "netem/verify/expected.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace thinpipe {
+
+namespace {
+
+template <typename Figure>
+double least_of_throttled(const LinkSpec& link, const Figure& figure) {
+  if (link.up.rate == 0 && link.down.rate == 0) return 0;
+  if (link.up.rate == 0) return figure(link.down);
+  if (link.down.rate == 0) return figure(link.up);
+  return std::min(figure(link.up), figure(link.down));
+}
+
+// What one shaper lets through at once: a token bucket its bytes; HTB sends as long as its credit
+// is not negative, so a frame more; netem has no bucket, and the frame under way is all.
+double credit_of(const Direction& direction, double frame) {
+  if (direction.shaper == Shaper::kNetem) return frame;
+  return direction.burst + (direction.shaper == Shaper::kHtb ? frame : 0);
+}
+
+// Flipped bits that no checksum covers and that misdirect nothing: Ethernet's source address.
+constexpr double kHarmlessBytes = 6;
+
+double loss_of(const Impairment& way, int datagram) {
+  const double lost = (way.bursts ? way.bursts->mean_loss() : way.loss.percent) / 100;
+  const double doubled = way.duplicate.percent / 100;
+  const double damaged =
+      way.corrupt.percent / 100 * (1 - kHarmlessBytes / (datagram + kDatagramHeaders));
+  // netem decides to double before it decides to lose, and a doubled frame that is lost is one.
+  // The copy passes it all again, except that it is not doubled.
+  const double single = lost + (1 - lost) * damaged;
+  const double copy = lost + (1 - lost) * damaged;
+  return (1 - doubled) * single + doubled * (lost * damaged + (1 - lost) * damaged * copy);
+}
+
+double clustering_of(const Impairment& way) {
+  if (!way.bursts) {
+    const double correlation = way.loss.correlation / 100;
+    return (1 + correlation) / (1 - correlation);
+  }
+  // The covariance of frames k apart is (lost_in_bad - lost_in_good)^2 b (1-b) (1-p-r)^k, where b
+  // is the share of frames that find it bad; summed over all pairs.
+  const GilbertElliott& chain = *way.bursts;
+  const double p = chain.to_bad / 100, r = chain.to_good / 100, mean = chain.mean_loss() / 100;
+  const double memory = 1 - p - r;
+  if (p + r <= 0 || mean <= 0 || mean >= 1) return 1;
+  const double bad = p / (p + r), step = (chain.lost_in_bad - chain.lost_in_good) / 100;
+  const double share = step * step * bad * (1 - bad) / (mean * (1 - mean));
+  return std::max(1.0, 1 + 2 * share * memory / (1 - memory));
+}
+
+}  // namespace
+
+double ceiling_beside_acks(const LinkSpec& link, double acks_per_second) {
+  return least_of_throttled(link, [&](const Direction& direction) {
+    const double acks = acks_per_second * 8 * (kAckFrame + direction.overhead);
+    return std::max(0.0, direction.rate - acks) * link.payload_bytes() /
+           (link.frame_bytes() + direction.overhead);
+  });
+}
+
+double transmission_time(const LinkSpec& link, int datagram) {
+  double seconds = 0;
+  for (const Direction& direction : {link.up, link.down})
+    if (direction.rate > 0)
+      seconds += 8 * (datagram + kDatagramHeaders + direction.overhead) / direction.rate;
+  return seconds;
+}
+
+QueueWait queue_wait(const LinkSpec& link, double overload) {
+  const LinkSpec filled = link.with_defaults();
+  const double offered = overload * filled.rate();
+  double arriving = offered;
+  QueueWait result;
+  for (const Direction* direction : {&filled.up, &filled.down}) {
+    if (direction->rate == 0 || direction->rate >= arriving) continue;
+    const double charged =
+        1 + static_cast<double>(direction->overhead) / static_cast<double>(filled.frame_bytes());
+    result.seconds += direction->queue * 8 * charged / direction->rate;
+    // What is sent at once reaches the way down at the way up's rate.
+    if (direction == &filled.down && filled.up.rate > 0)
+      result.filling = direction->queue * 8 * charged / (filled.up.rate - direction->rate);
+    arriving = direction->rate;
+  }
+  return result;
+}
+
+double burst_credit(const LinkSpec& link, double frame) {
+  const LinkSpec filled = link.with_defaults();
+  const Direction &up = filled.up, &down = filled.down;
+  if (up.rate == 0 || (down.rate > 0 && down.rate < up.rate)) return credit_of(down, frame);
+  if (down.rate == 0 || up.rate < down.rate) return credit_of(up, frame);
+  return std::min(credit_of(up, frame), credit_of(down, frame));
+}
+
+bool drops_at_switch(const LinkSpec& link) {
+  if (!link.throttled()) return false;
+  return link.place == Place::kSwitch || link.up.rate == 0 ||
+         (link.down.rate > 0 && link.down.rate < link.up.rate);
+}
+
+double expected_loss(const LinkSpec& link, int datagram) {
+  return 1 - (1 - loss_of(link.up.way, datagram)) * (1 - loss_of(link.down.way, datagram));
+}
+
+double loss_clustering(const LinkSpec& link) {
+  return std::max(clustering_of(link.up.way), clustering_of(link.down.way));
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,89 @@
+#include "netem/verify/loss.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+#include "base/error.h"
+#include "netem/sandbox.h"
+#include "netem/verify/expected.h"
+#include "netem/verify/numbered.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr double kMostBehind = 16;  // datagrams that are sent at once when this process was late
+
+double spacing_of(const LinkSpec& link, const LossOptions& options) {
+  const double frame =
+      8 * (kLossPayload + kDatagramHeaders + std::max(link.up.overhead, link.down.overhead));
+  const double by_rate = link.throttled() ? frame / (options.share * link.rate()) : 0;
+  return std::max(by_rate, 1 / options.most_rate);
+}
+
+// s from the last datagram to when it must have come: four deviations of the jitter, what waits
+// before it, and a process that is not woken in time.
+double linger(const LinkSpec& link) {
+  const auto jitter = link.up.way.jitter + link.down.way.jitter;
+  return 0.25 + link.delay() + 4 * std::chrono::duration<double>(jitter).count() +
+         2 * kMostBehind * transmission_time(link, kLossPayload);
+}
+
+void count(const std::vector<NumberedArrival>& arrivals, LossFigures& figures) {
+  std::vector<bool> seen(figures.sent);
+  std::uint64_t newest = 0;
+  figures.lost = figures.sent;
+  for (const NumberedArrival& one : arrivals) {
+    if (one.number >= figures.sent) continue;  // damaged, though no checksum said so
+    if (seen[one.number]) {
+      ++figures.duplicates;
+      continue;
+    }
+    seen[one.number] = true;
+    --figures.lost;
+    if (one.number < newest) ++figures.overtaken;
+    newest = std::max(newest, one.number);
+  }
+}
+
+}  // namespace
+
+LossFigures measure_loss(const Network& network, const LinkSpec& link, const Flow& flow,
+                         const LossOptions& options) {
+  const double spacing = spacing_of(link, options);
+  const auto wanted = static_cast<std::uint64_t>(
+      std::max(std::ceil(options.seconds / spacing), static_cast<double>(options.fewest)));
+  const SocketPair pair = datagram_pair(network, flow, 1);
+  NumberedSender sender(pair.sender, kLossPayload, 1);
+  NumberedReceiver receiver(pair.receiver, kLossPayload);
+  const std::uint64_t without_room = datagrams_without_room(network, flow.to);
+  std::vector<NumberedArrival> arrivals;
+  arrivals.reserve(wanted);
+  double next = wall_clock();
+  const double patience = linger(link);
+  const bool doubles = link.up.way.duplicate.percent > 0 || link.down.way.duplicate.percent > 0;
+  for (double give_up = next + patience;
+       sender.next() < wanted ||
+       ((doubles || arrivals.size() < wanted) && wall_clock() < give_up);) {
+    if (stop_requested()) throw RunError("interrupted");
+    const double now = wall_clock();
+    next = std::max(next, now - kMostBehind * spacing);
+    while (sender.next() < wanted && next <= now) {
+      sender.send_piece(true);
+      next += spacing;
+      give_up = now + patience;
+    }
+    receiver.wait(std::clamp((sender.next() < wanted ? next : give_up) - now, 0.0, 0.05));
+    receiver.take(arrivals);
+  }
+  LossFigures figures;
+  figures.sent = wanted;
+  count(arrivals, figures);
+  const std::uint64_t dropped_here = datagrams_without_room(network, flow.to) - without_room;
+  figures.lost -= std::min(figures.lost, dropped_here);
+  return figures;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,127 @@
+#include "netem/verify/round_trip.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+
+#include "base/error.h"
+#include "netem/sandbox.h"
+#include "netem/verify/expected.h"
+#include "netem/verify/quantile.h"
+#include "netem/verify/sockets.h"
+
+namespace thinpipe {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class Prober {
+ public:
+  Prober(SocketPair pair, const RoundTripOptions& options)
+      : pair_(std::move(pair)), options_(options) {}
+
+  RoundTrips run() {
+    // Times between the calls of one loop: nobody has to be woken in between on an idle link.
+    while (sent_.size() < wanted() || (answered_ < sent_.size() && now() < give_up_)) {
+      if (stop_requested()) throw RunError("interrupted");
+      if (sent_.size() < wanted() && now() >= next_) send_probe();
+      wait();
+      while (echo()) {
+      }
+      while (take_answer()) {
+      }
+    }
+    return result();
+  }
+
+ private:
+  std::size_t wanted() const { return static_cast<std::size_t>(std::max(options_.count, 2)); }
+  double now() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  void send_probe() {
+    std::array<char, kProbePayload> datagram = {};
+    const auto number = static_cast<std::uint32_t>(sent_.size());
+    std::memcpy(datagram.data(), &number, sizeof(number));
+    sent_.push_back(now());
+    times_.push_back(-1);
+    // What cannot even be sent because a queue is full counts as lost.
+    send(pair_.sender.get(), datagram.data(), datagram.size(), MSG_DONTWAIT);
+    next_ = std::max(next_ + options_.spacing, sent_.back());
+    give_up_ = sent_.back() + options_.patience;
+  }
+
+  void wait() {
+    const double until = sent_.size() < wanted() ? next_ : give_up_;
+    const double seconds = std::clamp(until - now(), 0.0, 0.1);
+    const timespec limit = {0, static_cast<long>(seconds * 1e9)};
+    pollfd waiting[] = {{pair_.sender.get(), POLLIN, 0}, {pair_.receiver.get(), POLLIN, 0}};
+    ppoll(waiting, 2, &limit, nullptr);
+  }
+
+  bool echo() {
+    std::array<char, kProbePayload> datagram;
+    const ssize_t got = recv(pair_.receiver.get(), datagram.data(), datagram.size(), MSG_DONTWAIT);
+    if (got > 0)
+      send(pair_.receiver.get(), datagram.data(), static_cast<std::size_t>(got), MSG_DONTWAIT);
+    return got > 0;
+  }
+
+  bool take_answer() {
+    std::array<char, kProbePayload> datagram;
+    const ssize_t got = recv(pair_.sender.get(), datagram.data(), datagram.size(), MSG_DONTWAIT);
+    if (got < static_cast<ssize_t>(sizeof(std::uint32_t))) return false;
+    std::uint32_t number;
+    std::memcpy(&number, datagram.data(), sizeof(number));
+    if (number < times_.size() && times_[number] < 0) {  // not a duplicate
+      times_[number] = now() - sent_[number];
+      ++answered_;
+    }
+    return true;
+  }
+
+  RoundTrips result() const {
+    std::vector<double> times;
+    for (std::size_t i = 1; i < times_.size(); ++i)
+      if (times_[i] >= 0) times.push_back(times_[i]);
+    RoundTrips result;
+    result.sent = static_cast<int>(wanted()) - 1;
+    result.lost = result.sent - static_cast<int>(times.size());
+    if (times.empty()) return result;
+    result.median = median_of(times);
+    result.p95 = quantile(times, 0.95);
+    result.most = quantile(times, 1);
+    return result;
+  }
+
+  SocketPair pair_;
+  const RoundTripOptions& options_;
+  Clock::time_point begin_ = Clock::now();
+  double next_ = 0, give_up_ = 0;
+  std::vector<double> sent_, times_;  // by number; -1 where no answer came
+  std::size_t answered_ = 0;
+};
+
+}  // namespace
+
+RoundTrips measure_round_trips(const Network& network, const Flow& flow,
+                               const RoundTripOptions& options) {
+  return Prober(datagram_pair(network, flow, 1), options).run();
+}
+
+RoundTripOptions idle_probes(const LinkSpec& link, int count) {
+  constexpr double kSpacing = 2e-3, kShare = 0.1, kLong = 2;  // s, of the rate, s in all
+  constexpr int kFewest = 5;
+  const double crossing = transmission_time(link, kProbePayload);
+  RoundTripOptions options;
+  options.spacing = std::max(kSpacing, crossing / kShare);
+  options.count = std::clamp(static_cast<int>(kLong / options.spacing), kFewest, count);
+  options.patience = 0.5 + 2 * link.round_trip() + 4 * crossing;
+  return options;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,187 @@
+#include "netem/verify/streams.h"
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include "base/error.h"
+#include "netem/sandbox.h"
+#include "netem/verify/quantile.h"
+#include "netem/verify/sockets.h"
+
+namespace thinpipe {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kPatience = 5;            // s without a byte, and what twenty frames take
+constexpr double kGrantedBuffer = 212992;  // bytes: the kernel's default net.core.wmem_max
+constexpr double kDoublings = 20;          // of the congestion window, each a round trip
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+double frame_time(const LinkSpec& link) {
+  return link.rate() > 0 ? link.frame_bytes() * 8 / link.rate() : 0;
+}
+
+// Enough to keep the link busy, and not seconds of it to drain at the end. What the kernel would
+// not grant is left to its own tuning, which a fixed size would end; so is a link without a rate.
+int send_buffer(const LinkSpec& link, double seconds) {
+  if (!link.throttled()) return 0;
+  const double bytes_per_second = link.rate() / 8;
+  const double window = 2 * bytes_per_second * link.round_trip();
+  const double buffer = std::clamp(bytes_per_second * seconds, 32768.0, 4e6);
+  return window <= std::min(buffer, kGrantedBuffer) ? static_cast<int>(buffer) : 0;
+}
+
+SocketPair connect_stream(const Network& network, const LinkSpec& link, const Flow& flow,
+                          double buffer) {
+  return stream_pair(network, flow, send_buffer(link, buffer),
+                     kPatience + 4 * link.round_trip() + 20 * frame_time(link));
+}
+
+void send_until(const std::atomic<bool>& done, const FileDescriptor& sender) {
+  const std::vector<char> block(std::size_t{64} * 1024);
+  while (!done && !stop_requested() &&
+         (send(sender.get(), block.data(), block.size(), MSG_NOSIGNAL) > 0 || errno == EINTR)) {
+  }
+  shutdown(sender.get(), SHUT_WR);
+}
+
+// The receiver's clock cuts the windows, each from one arrival to another; then it reads to the
+// end, so that what qdiscs counted can be held against what arrived.
+class Receiver {
+ public:
+  Receiver(const FileDescriptor& socket, const StreamOptions& options)
+      : socket_(socket), options_(options) {}
+
+  void run(std::atomic<bool>& done, std::atomic<int>& measuring) {
+    std::vector<char> block(1 << 20);
+    ssize_t got;
+    while ((got = recv(socket_.get(), block.data(), block.size(), 0)) != 0) {
+      if (stop_requested()) done = true;
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) throw SystemError("receive on the measured link (it stood still or broke)");
+      figures_.payload += static_cast<double>(got);
+      bytes_ += static_cast<double>(got);
+      if (!measured_) take_time();
+      if (measured_ && !reported_ && --measuring == 0) done = true;
+      reported_ = measured_;
+    }
+    if (!measured_)
+      throw RunError(stop_requested() ? "interrupted before anything was measured"
+                                      : "the measured stream ended early");
+    figures_.all_acks = acks_sent(socket_);
+  }
+
+  StreamFigures figures() const {
+    StreamFigures result = figures_;
+    result.goodput = median_of(windows_);
+    result.low = quantile(windows_, 0);
+    result.high = quantile(windows_, 1);
+    return result;
+  }
+
+ private:
+  void take_time() {
+    const auto now = Clock::now();
+    const double elapsed = seconds_between(begin_, now);
+    if (elapsed < (settled_ ? options_.seconds / options_.windows : options_.settle)) return;
+    if (settled_) {
+      windows_.push_back(bytes_ * 8 / elapsed);
+    } else {
+      settled_at_ = now;
+      acks_before_ = acks_sent(socket_);
+    }
+    settled_ = true;
+    begin_ = now;
+    bytes_ = 0;
+    measured_ = windows_.size() >= static_cast<std::size_t>(options_.windows);
+    if (measured_)
+      figures_.acks = (acks_sent(socket_) - acks_before_) / seconds_between(settled_at_, now);
+  }
+
+  const FileDescriptor& socket_;
+  const StreamOptions& options_;
+  StreamFigures figures_;
+  std::vector<double> windows_;
+  Clock::time_point begin_ = Clock::now(), settled_at_;
+  double bytes_ = 0, acks_before_ = 0;
+  bool settled_ = false, measured_ = false, reported_ = false;
+};
+
+// Slow start takes a round trip for every doubling; and a window is some frames.
+StreamOptions fitted(const LinkSpec& link, StreamOptions options) {
+  constexpr double kFramesAWindow = 6;
+  options.settle += kDoublings * link.round_trip() + 2 * kFramesAWindow * frame_time(link);
+  options.seconds = std::max(options.seconds, options.windows * kFramesAWindow * frame_time(link));
+  return options;
+}
+
+}  // namespace
+
+std::vector<StreamFigures> run_streams(const Network& network, const LinkSpec& link,
+                                       const std::vector<Flow>& flows,
+                                       const StreamOptions& options) {
+  const StreamOptions used = fitted(link, options);
+  std::vector<SocketPair> pairs;
+  for (const Flow& flow : flows) pairs.push_back(connect_stream(network, link, flow, used.buffer));
+  std::vector<Receiver> receivers;
+  for (const SocketPair& pair : pairs) receivers.emplace_back(pair.receiver, used);
+  std::atomic<bool> done{false};
+  std::atomic<int> measuring{static_cast<int>(flows.size())};
+  std::vector<std::exception_ptr> errors(flows.size());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      threads.emplace_back([&, i] { send_until(done, pairs[i].sender); });
+      threads.emplace_back([&, i] {
+        try {
+          receivers[i].run(done, measuring);
+        } catch (...) {
+          errors[i] = std::current_exception();
+          done = true;
+        }
+      });
+    }
+  }
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+  std::vector<StreamFigures> figures;
+  for (const Receiver& receiver : receivers) figures.push_back(receiver.figures());
+  return figures;
+}
+
+struct BackgroundStream::State {
+  SocketPair pair;
+  std::atomic<bool> done{false};
+  std::thread sender, receiver;
+};
+
+BackgroundStream::BackgroundStream(const Network& network, const LinkSpec& link, const Flow& flow)
+    : state_(std::make_unique<State>()) {
+  State& state = *state_;
+  state.pair = connect_stream(network, link, flow, StreamOptions{}.buffer);
+  state.sender = std::thread([&state] { send_until(state.done, state.pair.sender); });
+  state.receiver = std::thread([&state] {
+    std::vector<char> block(1 << 20);
+    ssize_t got;
+    while ((got = recv(state.pair.receiver.get(), block.data(), block.size(), 0)) > 0 ||
+           (got < 0 && errno == EINTR)) {
+    }
+  });
+}
+
+BackgroundStream::~BackgroundStream() {
+  state_->done = true;
+  state_->sender.join();
+  state_->receiver.join();
+}
+
+}  // namespace thinpipe

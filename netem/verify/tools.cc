@@ -1,0 +1,119 @@
+#include "netem/verify/tools.h"
+
+#include <charconv>
+#include <cmath>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "netem/sandbox.h"
+#include "netem/verify/host_program.h"
+#include "netem/verify/quantile.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr int kOmitted = 1;        // s of slow start that iperf3 leaves out
+constexpr double kGrace = 10;      // s beyond its own duration after which a tool hangs
+constexpr int kConnectTries = 40;  // while the server starts
+constexpr auto kBetweenTries = std::chrono::milliseconds(50);
+constexpr double kPingInterval = 0.02;  // s
+
+void refuse_stop() {
+  if (stop_requested()) throw RunError("interrupted");
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// iperf3 prints JSON also when it fails: {"error": "..."}.
+std::string error_of_iperf3(const std::string& output) {
+  const auto json = nlohmann::json::parse(output, nullptr, false);
+  return json.is_object() && json.contains("error") ? json["error"].dump() : first_line(output);
+}
+
+}  // namespace
+
+double goodput_of_iperf3(const std::string& json) {
+  const auto parsed = nlohmann::json::parse(json, nullptr, false);
+  const nlohmann::json::json_pointer place("/end/sum_received/bits_per_second");
+  if (!parsed.is_object() || !parsed.contains(place) || !parsed[place].is_number())
+    throw RunError("iperf3's JSON has no end.sum_received.bits_per_second");
+  return parsed[place].get<double>();
+}
+
+double round_trip_of_ping(const std::string& text) {
+  // "64 bytes from 198.18.0.2: icmp_seq=1 ttl=63 time=0.041 ms", busybox's with seq=0.
+  constexpr std::string_view kMark = "time=";
+  std::vector<double> times;
+  for (std::size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at)) {
+    at += kMark.size();
+    double milliseconds = 0;
+    const auto [rest, error] =
+        std::from_chars(text.data() + at, text.data() + text.size(), milliseconds);
+    if (error != std::errc() || !std::string_view(rest).starts_with(" ms"))
+      throw RunError("ping's output has a time that is not in ms");
+    times.push_back(milliseconds * 1e-3);
+  }
+  if (times.empty()) throw RunError("ping got no answer");
+  return median_of(times);
+}
+
+ToolFigure iperf3_goodput(const Network& network, const Flow& flow, double seconds) {
+  ToolFigure figure{"iperf3", std::nullopt, ""};
+  if (!is_installed("iperf3")) {
+    figure.trouble = "not installed";
+    return figure;
+  }
+  const int measured = static_cast<int>(std::ceil(seconds));
+  const std::string address = network.data_address(flow.to);
+  HostProgram server(network.host(flow.to), {"iperf3", "--server", "--one-off", "--bind", address});
+  for (int tries = 0; tries < kConnectTries; ++tries) {
+    std::this_thread::sleep_for(kBetweenTries);
+    refuse_stop();
+    HostProgram client(network.host(flow.from),
+                       {"iperf3", "--client", address, "--time", fmt::to_string(measured), "--omit",
+                        fmt::to_string(kOmitted), "--congestion", "cubic", "--json"});
+    const int code = client.wait(measured + kOmitted + kGrace);
+    refuse_stop();
+    if (code != 0 && client.output().find("refused") != std::string::npos) continue;
+    if (code != 0) {
+      figure.trouble = code < 0 ? "did not end" : error_of_iperf3(client.output());
+      return figure;
+    }
+    figure.value = goodput_of_iperf3(client.output());
+    return figure;
+  }
+  figure.trouble = "its server did not start";
+  return figure;
+}
+
+ToolFigure ping_round_trip(const Network& network, const Flow& flow, int count, double patience) {
+  ToolFigure figure{"ping", std::nullopt, ""};
+  std::vector<std::string> words = {"ping"};
+  if (!is_installed("ping")) {
+    if (!is_installed("busybox")) {
+      figure.trouble = "not installed";
+      return figure;
+    }
+    figure.tool = "busybox ping";
+    words = {"busybox", "ping"};
+  }
+  words.insert(words.end(), {"-c", fmt::to_string(count), "-i", fmt::to_string(kPingInterval),
+                             network.data_address(flow.to)});
+  HostProgram ping(network.host(flow.from), words);
+  const int code = ping.wait(count * kPingInterval + patience + kGrace);
+  refuse_stop();
+  try {
+    figure.value = round_trip_of_ping(ping.output());
+  } catch (const RunError& error) {
+    figure.trouble =
+        fmt::format("{} (exit code {}: {})", error.what(), code, first_line(ping.output()));
+  }
+  return figure;
+}
+
+}  // namespace thinpipe

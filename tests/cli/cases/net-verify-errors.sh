@@ -1,0 +1,7 @@
+# What cannot be measured, or not together, is said before anything is built.
+try() { thinpipe net verify "$@"; echo "exit $?"; }
+try --only rtt,speed
+try --json --markdown
+try --topology racks --only rtt
+try --schedule 'steps:0s=100%' --quick
+try --link delay=10ms --schedule 'steps:0s=50%'

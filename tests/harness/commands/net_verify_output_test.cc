@@ -1,0 +1,101 @@
+#include "harness/commands/net_verify_output.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+namespace thinpipe {
+namespace {
+
+LinkReport some_report() {
+  LinkReport report;
+  report.link = parse_link_spec("rate=100mbit,delay=10ms").with_defaults();
+  const GoodputWay way{{.goodput = 80.1234e6, .low = 79.8e6, .high = 80.9e6}, 95.6e6, 1.0002};
+  report.goodput = GoodputReport{way, way, way, way, way, way};
+  RoundTripReport round_trip;
+  round_trip.idle = {20.3e-3, 20.6e-3, 22e-3, 100, 3};
+  round_trip.beside_stream = {33e-3, 44e-3, 50e-3, 25, 0};
+  round_trip.full = RoundTrips{69.5e-3, 70e-3, 71e-3, 25, 2};
+  round_trip.wait = {0.05, 0};
+  round_trip.set = 0.02;
+  report.round_trip = round_trip;
+  const LossWay lost{{.sent = 9000, .lost = 95, .duplicates = 11, .overtaken = 12}, {0.007, 0.015}};
+  report.loss = LossReport{lost, lost, 0.01};
+  const BurstFigures burst{12.4e3, 12e3, 12.5e3, 12.5e3, 1514, ""};
+  report.burst = BurstReport{burst, burst};
+  report.change = ChangeFigures{2e-4, 1e-3, 8, 1, 1000, 0, ""};
+  ToolReport tools;
+  tools.there = tools.back = {"iperf3", 80e6, ""};
+  tools.round_trip = {"ping", std::nullopt, "not installed"};
+  report.tools = tools;
+  report.not_measured = {
+      "something that takes rather a lot of words to explain, more than fit in"
+      " the line that begins with its name, so that it goes on in the next"};
+  return report;
+}
+
+TEST(NetVerifyOutput, TextFitsATerminalAndSaysWhy) {
+  const LinkReport report = some_report();
+  std::istringstream text(link_report_text(report, judge(report)));
+  std::string line, all;
+  std::getline(text, line);
+  EXPECT_EQ(line, report.link.to_string() + ": DOES NOT HOLD");
+  while (std::getline(text, line)) {
+    EXPECT_LE(line.size(), 80U) << line;
+    all += line + "\n";
+  }
+  for (const char* part : {"does not hold: goodput there is 80.1 Mbit/s", "up alone", "down alone",
+                           "set: 20 ms", "queue full", "95 of 9000", "burst credit", "new rate",
+                           "iperf3", "not installed", "not measured: something"})
+    EXPECT_NE(all.find(part), std::string::npos) << part << " in\n" << all;
+}
+
+TEST(NetVerifyOutput, TitlesSayWhatWasJudged) {
+  const auto title = [](const LinkReport& report, double tolerance) {
+    const std::string text = link_report_text(report, judge(report, tolerance));
+    const std::string line = text.substr(0, text.find('\n'));
+    return line.substr(report.link.to_string().size() + 2);
+  };
+  EXPECT_EQ(title(some_report(), 0.2), "holds");
+  LinkReport bare = some_report();
+  bare.link = LinkSpec{};
+  bare.round_trip.reset(), bare.loss.reset(), bare.burst.reset(), bare.change.reset();
+  EXPECT_EQ(title(bare, 0.03), "no rate to hold; the machine carries 80.1 Mbit/s");
+  bare.link = parse_link_spec("rate=100mbit,loss=1%").with_defaults();
+  EXPECT_EQ(title(bare, 0.03), "not judged");
+}
+
+TEST(NetVerifyOutput, JsonHasEveryFigure) {
+  const LinkReport report = some_report();
+  const nlohmann::ordered_json json = link_report_json(report, judge(report));
+  EXPECT_EQ(json.at("holds"), false);
+  EXPECT_EQ(json.at("reasons").size(), 6U) << json.at("reasons");  // six goodputs
+  EXPECT_EQ(json.at("goodput").at("both_back").at("goodput"), 80.1234e6);
+  EXPECT_EQ(json.at("round_trip").at("full_queue").at("lost"), 2);
+  EXPECT_EQ(json.at("loss").at("there").at("duplicates"), 11);
+  EXPECT_EQ(json.at("burst_credit").at("expected"), 12.5e3);
+  EXPECT_EQ(json.at("change_latency").at("unseen"), 1);
+  EXPECT_EQ(json.at("tools").at("goodput_there").at("value"), 80e6);
+  EXPECT_TRUE(json.at("tools").at("round_trip").at("value").is_null());
+  for (const char* measured : {"goodput", "round_trip", "loss", "burst_credit", "change_latency"})
+    EXPECT_TRUE(json.at("units").contains(measured)) << measured;
+  EXPECT_TRUE(link_report_json(LinkReport{}, {}).at("goodput").is_null());
+}
+
+TEST(NetVerifyOutput, RowsHaveTheColumnsOfTheHead) {
+  const auto bars = [](const std::string& line) {
+    return std::count(line.begin(), line.end(), '|');
+  };
+  const std::string head = link_table_head();
+  const std::string names = head.substr(0, head.find('\n'));
+  const LinkReport report = some_report();
+  EXPECT_EQ(bars(link_table_row(report, judge(report))), bars(names));
+  EXPECT_EQ(bars(link_table_row(LinkReport{}, {})), bars(names));
+  EXPECT_EQ(bars(head), 2 * bars(names));
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,62 @@
+#include "netem/verify/tools.h"
+
+#include <gtest/gtest.h>
+
+#include "netem/verify/host_program.h"
+#include "tests/netem/verify/attempts.h"
+
+namespace thinpipe {
+namespace {
+
+TEST(Tools, ReadWhatIperf3Prints) {
+  EXPECT_EQ(goodput_of_iperf3(R"({"end": {"sum_received": {"bits_per_second": 95.5e6}}})"), 95.5e6);
+  EXPECT_THROW(goodput_of_iperf3(R"({"error": "unable to connect"})"), RunError);
+  EXPECT_THROW(goodput_of_iperf3("iperf 3"), RunError);
+}
+
+TEST(Tools, ReadWhatPingPrints) {
+  EXPECT_DOUBLE_EQ(round_trip_of_ping("64 bytes from 198.18.0.2: icmp_seq=1 ttl=63 time=0.041 ms\n"
+                                      "64 bytes from 198.18.0.2: icmp_seq=2 ttl=63 time=40.1 ms\n"
+                                      "64 bytes from 198.18.0.2: icmp_seq=3 ttl=63 time=0.05 ms\n"
+                                      "rtt min/avg/max/mdev = 0.041/13.4/40.1/18 ms\n"),
+                   0.05e-3);
+  // Busybox's.
+  EXPECT_DOUBLE_EQ(round_trip_of_ping("64 bytes from 198.18.0.2: seq=0 ttl=63 time=0.080 ms\n"),
+                   0.08e-3);
+  EXPECT_THROW(round_trip_of_ping("ping: bad address\n"), RunError);
+  EXPECT_THROW(round_trip_of_ping("time=fast"), RunError);
+}
+
+TEST(HostProgram, RunsInsideTheHost) {
+  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
+              Network network(2);
+              HostProgram links(network.host(0), {"cat", "/proc/self/net/dev"});
+              require(links.wait(10) == 0, "exit code");
+              require(links.output().find("thin0") != std::string::npos, "the host's interface");
+              HostProgram fails(network.host(0), {"sh", "-c", "echo what >&2; exit 3"});
+              require(fails.wait(10) == 3 && fails.output() == "what\n", "its errors");
+              HostProgram hangs(network.host(0), {"sleep", "100"});
+              require(hangs.wait(0.1) == -1, "one that hangs is killed");
+              return 0;
+            }),
+            0);
+  EXPECT_TRUE(is_installed("sh"));
+  EXPECT_FALSE(is_installed("no-such-program"));
+}
+
+TEST(Tools, MeasureTheLink) {
+  if (!is_installed("iperf3")) GTEST_SKIP() << "no iperf3";
+  EXPECT_EQ(attempts_with_two_hosts([](Network& network) {
+              network.set_links(parse_link_spec("rate=20mbit"));
+              const ToolFigure goodput = iperf3_goodput(network, {0, 1}, 1);
+              require(goodput.value.has_value(), goodput.trouble);
+              require(*goodput.value > 18e6 && *goodput.value < 20e6, "what iperf3 measures");
+              const ToolFigure trip = ping_round_trip(network, {0, 1}, 5, 0);
+              require(!trip.value || *trip.value < 5e-3, "what ping measures");
+              require(trip.value || !trip.trouble.empty(), "or why it measures nothing");
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace thinpipe
