@@ -20,9 +20,10 @@ void ShapedLink::set(const LinkSpec& link, std::uint32_t segments) {
 }
 
 void ShapedLink::set_frames(std::uint32_t mtu, std::uint32_t segments) {
-  if (mtu == mtu_ && segments == segments_) return;
+  // The kernel is asked what they are: somebody may have changed them.
   for (const LinkEnd& end : {lower_, upper_})
-    end.netlink->set_frame_limits(end.interface, mtu, segments);
+    if (!end.netlink->frame_limits_difference(end.interface, mtu, segments).empty())
+      end.netlink->set_frame_limits(end.interface, mtu, segments);
   mtu_ = mtu;
   segments_ = segments;
 }

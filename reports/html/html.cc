@@ -70,6 +70,17 @@ std::string group_section(const Group& group, std::size_t index,
          "</section>\n";
 }
 
+std::string links_section(const Records& records) {
+  const Table links = calibration_table(records);
+  if (links.rows.empty()) return "";
+  return "<section aria-labelledby=\"links\">\n<h2 id=\"links\">The links before they were "
+         "used</h2>\n" +
+         html::table(links, "Calibration of the links", /*is_sortable=*/true) +
+         "<p class=\"note\">Traffic of thinpipe's own filled each way of every distinct link "
+         "before the first point. A link that is farther from what TCP can deliver over it than "
+         "3 % is not the one it is called: its points are greyed.</p>\n</section>\n";
+}
+
 std::string problems_section(const Records& records) {
   const Table problems = problems_table(records);
   std::string text =
@@ -105,7 +116,7 @@ std::string render_html(const Records& records) {
   for (std::size_t i = 0; i < summary.groups.size(); ++i) {
     page += group_section(summary.groups[i], i, commands);
   }
-  page += problems_section(records) + method_section(records);
+  page += links_section(records) + problems_section(records) + method_section(records);
   return page + "</main>\n<script>\n" + html::script() + "</script>\n</body>\n</html>\n";
 }
 

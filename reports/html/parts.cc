@@ -103,7 +103,7 @@ std::string provenance(const Records& records) {
     trace.emplace_back("threads", std::to_string(header.threads));
     if (!header.simd.empty()) trace.emplace_back("simd", header.simd);
     text +=
-        named_values("Trace", trace) + named_values("Calibration", flattened(header.calibration));
+        named_values("Trace", trace) + named_values("Calibration", calibration_values(header));
     text += "</div>\n</div>\n</details>\n";
   }
   return text;

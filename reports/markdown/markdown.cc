@@ -58,8 +58,9 @@ std::string provenance(const Records& records) {
     Table table;
     table.columns = {"field", "value"};
     table.text_columns = 2;
-    for (const nlohmann::json* part : {&header.trace, &header.fingerprint, &header.calibration}) {
-      for (const auto& [name, value] : flattened(*part)) table.rows.push_back({{name}, {value}});
+    for (const NamedValues& part :
+         {flattened(header.trace), flattened(header.fingerprint), calibration_values(header)}) {
+      for (const auto& [name, value] : part) table.rows.push_back({{name}, {value}});
     }
     table.rows.push_back({{"seed"}, {std::to_string(header.seed)}});
     table.rows.push_back({{"threads"}, {std::to_string(header.threads)}});
@@ -81,7 +82,8 @@ std::string render_markdown(const Records& records) {
             markdown_table(overview_table(group));
     text += "All points:\n\n" + markdown_table(points_table(group));
   }
-  const Table problems = problems_table(records);
+  const Table links = calibration_table(records), problems = problems_table(records);
+  if (!links.rows.empty()) text += "## The links before they were used\n\n" + markdown_table(links);
   if (!problems.rows.empty()) text += "## Invalid and failed points\n\n" + markdown_table(problems);
   if (!records.notes.empty()) text += "## Notes on the records file\n\n" + bullets(records.notes);
   text += "## How it was computed\n\n" + bullets(method_notes());

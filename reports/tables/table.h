@@ -35,6 +35,9 @@ Table points_table(const Group& group);
 /// The failed and invalid points with their reasons.
 Table problems_table(const Records& records);
 
+/// Every way of every link that was calibrated: what it delivered before ranks used it.
+Table calibration_table(const Records& records);
+
 /// "pays up to 310 Mbit/s" and the like; "" for the baseline.
 std::string break_even_text(const Series& series);
 

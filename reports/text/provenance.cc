@@ -36,6 +36,12 @@ NamedValues flattened(const nlohmann::json& object) {
   return result;
 }
 
+NamedValues calibration_values(const Header& header) {
+  nlohmann::json rest = header.calibration;
+  rest.erase("links");
+  return flattened(rest);
+}
+
 std::string trace_line(const Records& records) {
   if (records.headers.empty()) return "";
   const nlohmann::json& trace = records.headers.back().trace;

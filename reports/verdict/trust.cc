@@ -87,12 +87,15 @@ std::vector<std::string> doubts(const Summary& summary) {
 std::string trust_sentence(const Summary& summary) {
   const std::vector<std::string> all = doubts(summary);
   const std::string total = points(summary.records->points.size());
+  std::string links = calibration_sentence(summary);
+  if (!links.empty()) links = " " + links;
   if (all.empty()) {
     return "Nothing to doubt: " + total +
            " passed the checks of links, clocks and aggregates that were "
-           "made while measuring.";
+           "made while measuring." +
+           links;
   }
-  return "With care, of " + total + ": " + joined(all, "; ") + ".";
+  return "With care, of " + total + ": " + joined(all, "; ") + "." + links;
 }
 
 }  // namespace thinpipe

@@ -34,6 +34,13 @@ Records hostile_records() {
   header.command = {kHostile, "http://evil.example/x.js"};
   header.trace = {{"model", kHostile}, {"elements", kHostile}, {kHostile, {{kHostile, kHostile}}}};
   header.fingerprint = {{"cpu", kHostile}, {kHostile, 1}};
+  header.calibration = sample::calibration();
+  header.calibration[kHostile] = kHostile;
+  for (nlohmann::json& link : header.calibration["links"]) {
+    link["link"] = link["link"].get<std::string>() + kHostile;
+    link["reason"] = kHostile;
+    for (nlohmann::json& way : link["ways"]) way["where"] = kHostile;
+  }
   records.notes = {kHostile};
   records.file = kHostile + "/records.jsonl";
   for (Point& point : records.points) {
@@ -56,6 +63,25 @@ std::size_t count(const std::string& text, const std::string& part) {
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
     ++found;
   return found;
+}
+
+TEST(Report, HasATableOfTheLinksBeforeTheyWereUsed) {
+  Records records = sample::synthetic_run({{4}, {1e7}, 1, 8, false});
+  records.headers[0].calibration = nlohmann::json::object();
+  EXPECT_THAT(render_html(records), Not(HasSubstr("id=\"links\"")));
+  records.headers[0].calibration = sample::calibration();
+  const std::string html = render_html(records), markdown = render_markdown(records);
+  for (const std::string& text : {html, markdown}) {
+    EXPECT_THAT(text, HasSubstr("The links before they were used"));
+    EXPECT_THAT(text, HasSubstr("host0 down"));
+    EXPECT_THAT(text, HasSubstr("not measured: frames are lost on it"));
+  }
+  // What does not hold is greyed, and nothing else: two ways of one link, eight cells each, and one
+  // row of a link that broke.
+  EXPECT_EQ(count(html.substr(html.find("id=\"links\"")), "doubtful\""), 3u * 8);
+  // The table has them; among the values of the launch they would be a heap of JSON.
+  EXPECT_THAT(html, Not(HasSubstr("<dt>links</dt>")));
+  EXPECT_THAT(html, HasSubstr("<dt>tolerance</dt>"));
 }
 
 TEST(Html, IsSelfContained) {

@@ -27,6 +27,28 @@ inline Header header() {
   return header;
 }
 
+/// A header's `calibration`: two links that hold, and one of each other kind.
+inline nlohmann::json calibration() {
+  const auto way = [](const char* where, double ratio) {
+    return nlohmann::json{{"where", where},     {"set", "rate=100mbit"},
+                          {"ceiling", 95.64e6}, {"goodput", 95.64e6 * ratio},
+                          {"ratio", ratio},     {"round_trip", 4.5e-6}};
+  };
+  const auto link = [](const char* text, const char* verdict, const char* reason,
+                       nlohmann::json ways) {
+    return nlohmann::json{
+        {"link", text}, {"verdict", verdict}, {"reason", reason}, {"ways", std::move(ways)}};
+  };
+  return {
+      {"tolerance", 0.03},
+      {"links",
+       {link("rate=100mbit", "holds", "", {way("host0 up", 0.998), way("host0 down", 1.001)}),
+        link("rate=1gbit", "holds", "", {way("host0 up", 0.985)}),
+        link("rate=10gbit", "off", "", {way("host0 up", 0.31), way("host0 down", 0.3)}),
+        link("loss=1%,rate=1gbit", "unmeasured", "frames are lost on it", nlohmann::json::array()),
+        link("rate=2gbit", "broken", "rank 0 ended unexpectedly", nlohmann::json::array())}}};
+}
+
 inline Point point(const std::string& compressor, double rate, int repeat,
                    std::vector<double> step_times) {
   Point point;

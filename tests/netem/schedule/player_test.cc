@@ -1,6 +1,9 @@
 #include "netem/schedule/player.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <memory>
 
 #include "base/error.h"
 #include "netem/measure_flows.h"
@@ -31,6 +34,37 @@ TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
               player.stop();  // again is nothing
               player.check();
               require(player.links().at(0).up.at(500).rate == 0, "the schedule it was given");
+              return 0;
+            }),
+            0);
+}
+
+// A schedule's links are read back as well: against what they were told last.
+TEST(SchedulePlayer, SeesWhatSomebodyElseChanged) {
+  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
+              Network network(2);
+              const auto played = [&](const std::string& schedule) {
+                auto player = std::make_unique<SchedulePlayer>(
+                    network, parse_link_spec("rate=10mbit"), parse_schedule(schedule));
+                player->start();
+                while (player->now() < 0.03) usleep(1000);
+                player->stop();
+                player->check();
+                return player;
+              };
+              for (const char* schedule : {"steps:0s=100%,10ms=50%", "outage:first=0s,lasts=1s"})
+                require(played(schedule)->alterations().empty(), schedule);
+              const auto player = played("steps:0s=100%,10ms=50%");
+              network.host(1).inside([] {
+                Netlink().set_class(
+                    "thin0", {0x10000, 0x10001},
+                    htb_class_request({.rate = 9'000'000, .burst = 20000, .quantum = 60000}));
+              });
+              network.switch_at(0).inside([] { Netlink().delete_root_qdisc("data0"); });
+              const std::vector<std::string> found = player->alterations();
+              require(found.size() == 2 && found[0].find("host0: qdisc htb on data0") < 20 &&
+                          found[1].find("host1: class 1:1 of htb on thin0: htb rate") < 20,
+                      found.empty() ? "nothing" : found[0]);
               return 0;
             }),
             0);

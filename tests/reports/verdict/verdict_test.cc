@@ -52,6 +52,37 @@ TEST(Verdict, DoesNotNameAWinnerThatTheIntervalsCannotTell) {
   EXPECT_THAT(verdict(tie)[0], HasSubstr("not told apart from topk"));
 }
 
+TEST(Verdict, SaysWhichLinksDeliveredWhatTheyWereSetTo) {
+  Records records = records_of({sample::point("none", 1e8, 0, around(1))});
+  EXPECT_THAT(verdict(records).back(), Not(HasSubstr("Before they were used")));
+  records.headers[0].calibration = sample::calibration();
+  EXPECT_THAT(verdict(records).back(),
+              HasSubstr("Before they were used, 2 links held, at 98.5 % to 100 % of what TCP can "
+                        "deliver; 2 links did not: rate=10gbit (host0 down: 30 %) and rate=2gbit "
+                        "(nothing came through); not judged: loss=1%,rate=1gbit."));
+  // Of a launch that calibrated it again, the later one counts.
+  records.headers.push_back(records.headers[0]);
+  records.headers[1].calibration["links"][2]["verdict"] = "holds";
+  records.headers[1].calibration["links"][2]["ways"][1]["ratio"] = 0.99;
+  records.headers[1].calibration["links"][2]["ways"][0]["ratio"] = 0.99;
+  EXPECT_THAT(verdict(records).back(), HasSubstr("3 links held, at 98.5 % to 100 %"));
+}
+
+// A header is outside input.
+TEST(Verdict, CalibrationOfAnotherShapeIsPassedOver) {
+  Records records = records_of({sample::point("none", 1e8, 0, around(1))});
+  for (const nlohmann::json& odd :
+       {nlohmann::json{{"links", 3}}, nlohmann::json{{"links", {1, nullptr, "x"}}},
+        nlohmann::json{{"links", {{{"link", 3}, {"verdict", "holds"}}}}},
+        nlohmann::json{{"links", {{{"link", "rate=1"}, {"verdict", ""}}}}}}) {
+    records.headers[0].calibration = odd;
+    EXPECT_THAT(verdict(records).back(), Not(HasSubstr("Before they were used"))) << odd;
+  }
+  records.headers[0].calibration = {
+      {"links", {{{"link", "rate=1"}, {"verdict", "holds"}, {"ways", {{{"ratio", "1"}}}}}}}};
+  EXPECT_THAT(verdict(records).back(), HasSubstr("not judged: rate=1."));
+}
+
 TEST(Verdict, InvalidPointsDecideNothing) {
   Point invalid = sample::point("topk", 1e7, 0, around(0.1));
   invalid.status = Status::kInvalid;
