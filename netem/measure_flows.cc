@@ -133,12 +133,24 @@ std::vector<FlowFigures> measure_flows(const Network& network, const std::vector
     connection.acks_before = acks_sent(connection.pair.receiver);
   }
   const auto begin = Clock::now();
-  traffic.run(options.seconds, true);
+  std::vector<std::vector<double>> windows(connections.size());
+  for (int window = 0; window < options.windows; ++window) {
+    std::vector<double> before;
+    for (const Connection& connection : connections) before.push_back(connection.received);
+    const auto window_begin = Clock::now();
+    traffic.run(options.seconds / options.windows, true);
+    const double window_seconds = since(window_begin);
+    for (std::size_t i = 0; i < connections.size(); ++i)
+      windows[i].push_back((connections[i].received - before[i]) * 8 / window_seconds);
+  }
   const double seconds = since(begin);
   std::vector<FlowFigures> figures;
-  for (const Connection& connection : connections)
-    figures.push_back({(connection.received - connection.before) * 8 / seconds, 0,
-                       (acks_sent(connection.pair.receiver) - connection.acks_before) / seconds});
+  for (std::size_t i = 0; i < connections.size(); ++i) {
+    const Connection& one = connections[i];
+    figures.push_back({(one.received - one.before) * 8 / seconds, 0,
+                       (acks_sent(one.pair.receiver) - one.acks_before) / seconds,
+                       std::move(windows[i])});
+  }
   traffic.stop_sending();
   traffic.run(drain_seconds(network, flows), false);
   for (std::size_t i = 0; i < flows.size(); ++i) figures[i].payload = connections[i].received;

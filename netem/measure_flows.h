@@ -12,12 +12,14 @@ namespace thinpipe {
 struct FlowOptions {
   double settle = 0.5;  ///< s before anything is measured: slow start, and the buckets' credit
   double seconds = 1;   ///< measured
+  int windows = 1;      ///< it is cut into so many
 };
 
 struct FlowFigures {
-  double goodput = 0;  ///< bit/s of payload that arrived while it was measured
-  double payload = 0;  ///< bytes that arrived in all, from the first to the last
-  double acks = 0;     ///< acknowledgements without data a second that the receiver sent
+  double goodput = 0;           ///< bit/s of payload that arrived while it was measured
+  double payload = 0;           ///< bytes that arrived in all, from the first to the last
+  double acks = 0;              ///< acknowledgements without data a second that the receiver sent
+  std::vector<double> windows;  ///< bit/s in each window
 };
 
 /// All flows start and end together; afterwards nothing is on its way. From within a sandbox.

@@ -17,14 +17,18 @@ namespace thinpipe {
 
 namespace {
 
-constexpr double kSeconds = 0.6;  // measured at least: 600 times the default bucket
-constexpr double kFrames = 100;   // measured at least, so that one more or less is 1 %
-constexpr double kSettle = 0.3;   // before that: the bucket's credit, slow start
+// The median of so many windows counts: a moment in which a busy machine stood still, or in which
+// TCP hands over what waited behind a lost frame, is one of them.
+constexpr int kWindows = 7, kFewestWindows = 3;
+constexpr double kWindow = 0.1;    // s: 100 times the default bucket
+constexpr double kFrames = 50;     // in a window at least, so that one more or less is 2 %
+constexpr double kLongWindow = 1;  // s; of longer ones there are fewer
+constexpr double kSettle = 0.3;    // s before that: the bucket's credit, slow start
 // Where a switch's port is what limits, slow start ends in drops; TCP is back after 1 to 2 s.
-constexpr double kSettleBehindSwitch = 2;
+constexpr double kSettleBehindSwitch = 2, kWindowBehindSwitch = 0.2;
 constexpr double kDoublings = 20;  // of the window, each a round trip
-// A machine that was busy for a moment, or TCP not back yet, may have been what was measured: a
-// link that does not hold fails all of them.
+// A machine that was busy, or TCP not back yet, may have been what was measured. A link that does
+// not hold fails all of them. Each settles twice as long as the one before.
 constexpr int kAttempts = 3;
 constexpr double kPingSeconds = 3;
 constexpr int kFewestPings = 5, kMostPings = 20;
@@ -40,6 +44,16 @@ bool limited_at_sender(const Network& network, const LinkProbe& probe) {
 
 double path_delay(const Network& network, int from, int to) {
   return figures_of(network.topology(), network.routes().path(from, to)).delay;
+}
+
+// Of the windows, all flows together.
+double median_goodput(const std::vector<FlowFigures>& flows) {
+  std::vector<double> sums(flows.at(0).windows.size(), 0.0);
+  for (const FlowFigures& flow : flows)
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += flow.windows.at(i);
+  const auto middle = sums.begin() + static_cast<std::ptrdiff_t>(sums.size() / 2);
+  std::nth_element(sums.begin(), middle, sums.end());
+  return *middle;
 }
 
 WayCalibration measure_way(const Network& network, const LinkProbe& probe) {
@@ -60,18 +74,20 @@ WayCalibration measure_way(const Network& network, const LinkProbe& probe) {
                                      kFewestPings, kMostPings)
                         : kMostPings;
   way.round_trip = measure_round_trip(network, first, pings);
+  const bool at_sender = limited_at_sender(network, probe);
+  const double window = std::max(at_sender ? kWindow : kWindowBehindSwitch,
+                                 kFrames * 8 * link.frame_bytes() / probe.goodput);
   FlowOptions options;
-  options.seconds = std::max(kSeconds, kFrames * 8 * link.frame_bytes() / probe.goodput);
-  options.settle = (limited_at_sender(network, probe) ? kSettle : kSettleBehindSwitch) +
-                   kDoublings * way.round_trip_set;
+  options.windows = window > kLongWindow ? kFewestWindows : kWindows;
+  options.seconds = options.windows * window;
+  options.settle = (at_sender ? kSettle : kSettleBehindSwitch) + kDoublings * way.round_trip_set;
   way.attempts = 0;
   const auto off = [&](double goodput) { return std::fabs(goodput / way.ceiling - 1); };
   while (way.attempts < kAttempts && (way.attempts == 0 || off(way.goodput) > kGoodputTolerance)) {
-    double goodput = 0;
-    for (const FlowFigures& flow : measure_flows(network, probe.flows, options))
-      goodput += flow.goodput;
+    const double goodput = median_goodput(measure_flows(network, probe.flows, options));
     if (way.attempts == 0 || off(goodput) < off(way.goodput)) way.goodput = goodput;
     way.seconds += options.seconds;
+    options.settle *= 2;
     ++way.attempts;
   }
   return way;

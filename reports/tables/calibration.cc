@@ -6,8 +6,6 @@
 namespace thinpipe {
 namespace {
 
-const char* const kAbsent = "\xe2\x80\x93";  // an en dash
-
 std::string verdict_text(const CalibratedLinkRecord& link) {
   if (link.verdict == "off") return "does not hold";
   if (link.verdict == "unjudged") return "not judged: the network was left as it is";
@@ -15,8 +13,8 @@ std::string verdict_text(const CalibratedLinkRecord& link) {
   return (link.verdict == "unmeasured" ? "not measured: " : link.verdict + ": ") + link.reason;
 }
 
-std::vector<TableCell> row_of(const CalibratedLinkRecord& link, const CalibratedWay* way,
-                              bool several_launches) {
+std::vector<TableCell> calibration_row(const CalibratedLinkRecord& link, const CalibratedWay* way,
+                                       bool several_launches) {
   std::vector<TableCell> row = {{link.link}};
   if (several_launches) row.push_back({std::to_string(link.launch + 1)});
   row.push_back({way != nullptr ? way->where : kAbsent});
@@ -48,8 +46,9 @@ Table calibration_table(const Records& records) {
   for (const char* column : {"goodput", "TCP at most", "share of it", "round trip, idle"})
     table.columns.emplace_back(column);
   for (const CalibratedLinkRecord& link : calibrated_links(records)) {
-    if (link.ways.empty()) table.rows.push_back(row_of(link, nullptr, several));
-    for (const CalibratedWay& way : link.ways) table.rows.push_back(row_of(link, &way, several));
+    if (link.ways.empty()) table.rows.push_back(calibration_row(link, nullptr, several));
+    for (const CalibratedWay& way : link.ways)
+      table.rows.push_back(calibration_row(link, &way, several));
   }
   return table;
 }

@@ -8,8 +8,6 @@
 namespace thinpipe {
 namespace {
 
-const char* const kAbsent = "\xe2\x80\x93";  // an en dash
-
 // The interval of a break-even rate; or what a claim about all rates leaves out.
 std::string break_even_detail(const Group& group, const Series& series) {
   const BreakEven& even = series.break_even;

@@ -10,6 +10,9 @@
 
 namespace thinpipe {
 
+/// Where there is no figure: an en dash.
+inline constexpr const char* kAbsent = "\xe2\x80\x93";
+
 struct TableCell {
   std::string text;                    ///< plain text
   std::string detail{};                ///< set smaller beside it: an interval
