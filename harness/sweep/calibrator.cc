@@ -119,6 +119,7 @@ json Calibrator::record() const {
     json ways = json::array();
     for (const WayCalibration& each : one.figures.ways) ways.push_back(way_json(each));
     links.push_back({{"link", one.link},
+                     {"time_scale", one.time_scale},
                      {"machines", one.machines},
                      {"verdict", verdict_name(one.verdict())},
                      {"reason", one.error.empty() ? one.figures.unmeasured : one.error},

@@ -88,6 +88,7 @@ TEST(Calibrator, KeepsWhatItMeasuredByLinkAndNumberOfMachines) {
   EXPECT_EQ(record["links"][1]["link"], "rate=9mbit");
   EXPECT_EQ(record["links"][1]["verdict"], "holds");
   EXPECT_EQ(record["links"][1]["machines"], 2);
+  EXPECT_EQ(record["links"][1]["time_scale"], 1.0);
   EXPECT_EQ(record["links"][1]["ways"][0]["where"], "host0 up");
   EXPECT_EQ(record["links"][1]["ways"][0]["ratio"], 1.0);
   EXPECT_TRUE(record["links"][1]["ways"][0]["round_trip"].is_null());
