@@ -50,9 +50,11 @@ std::string calibration_sentence(const Summary& summary) {
     }
   }
   std::vector<std::string> clauses;
-  if (held > 0)
-    clauses.push_back(count_of(held) + " held, at " + format_percent(least) + " to " +
-                      format_percent(most) + " of what TCP can deliver");
+  if (held > 0) {
+    const std::string low = format_percent(least), high = format_percent(most);
+    clauses.push_back(count_of(held) + " held, at " + low + (low == high ? "" : " to " + high) +
+                      " of what TCP can deliver");
+  }
   if (!off.empty()) clauses.push_back(count_of(off.size()) + " did not: " + listed(off));
   if (!unknown.empty()) clauses.push_back("not judged: " + listed(unknown));
   return clauses.empty() ? "" : "Before they were used, " + joined(clauses, "; ") + ".";
