@@ -93,6 +93,10 @@ BenchResult run_bench(const BenchOptions& options) {
   } else {
     trace.emplace(open_trace(options.trace));
     tensors = tensors_of(*trace, options.tensors);
+    constexpr double kElementBytes = 20;  // two inputs, two outputs, and what is drawn
+    for (const std::size_t tensor : tensors)
+      require_memory(*trace, "tensor '" + trace->tensors()[tensor].name + "'",
+                     kElementBytes * static_cast<double>(trace->tensors()[tensor].elements));
   }
 
   watch_for_interrupt();
@@ -108,6 +112,8 @@ BenchResult run_bench(const BenchOptions& options) {
     if (interrupted()) throw RunError("interrupted");
     const Inputs inputs =
         trace ? Inputs(options, *trace, tensor, squares) : Inputs(options, tensor, squares);
+    if (inputs.drawn_rate() > 0)
+      progress.note(fmt::format("drawn at {:.2f} GB/s by one thread", inputs.drawn_rate() * 1e-9));
     progress.note(fmt::format("{} elements: {} points, {} inputs in turn", inputs.elements(),
                               points, inputs.rotation()));
     std::vector<BenchPoint> planned;

@@ -4,10 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <functional>
+#include <vector>
 
 #include "base/text.h"
-#include "workloads/trace/draws.h"
+#include "workloads/synthetic/draw.h"
+#include "workloads/synthetic/synthetic.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
@@ -18,11 +22,6 @@ constexpr std::size_t kLine = 64 / sizeof(float);  // elements of a cache line
 // P(|x| > t) = (1 + 0.4 t)^(-1 / 0.4): the shape at which PERFORMANCE's exponential fit of one
 // stage selects 13 times too many at a ratio of 0.001, as captured gradients make it do.
 constexpr double kParetoShape = 0.4;
-
-template <class Draw>
-void fill(std::span<float> out, Draw draw_one) {
-  for (float& value : out) value = static_cast<float>(draw_one());
-}
 
 /// out = values, begun `shift` elements later.
 void rotate_into(std::span<const float> values, std::size_t shift, std::span<float> out) {
@@ -61,26 +60,20 @@ const std::vector<std::string>& distribution_names() {
 }
 
 void draw(const std::string& distribution, std::uint64_t seed, std::span<float> out) {
-  Draws random(seed);
-  if (distribution == "laplace") {
-    fill(out, [&] {
-      const double centred = random.uniform() - 0.5;
-      return std::copysign(std::log1p(-2 * std::fabs(centred)), centred);
-    });
-  } else if (distribution == "normal") {
-    fill(out, [&] { return random.normal(); });
-  } else if (distribution == "normal_product") {
-    fill(out, [&] { return random.normal() * random.normal(); });
-  } else if (distribution == "gpareto") {
-    fill(out, [&] {
-      const double centred = random.uniform() - 0.5;
-      const double tail = std::pow(1 - 2 * std::fabs(centred), -kParetoShape);
-      return std::copysign((tail - 1) / kParetoShape, centred);
-    });
-  } else {
+  const auto& names = distribution_names();
+  if (std::find(names.begin(), names.end(), distribution) == names.end()) {
     throw InputError("unknown distribution '" + distribution + "'" +
-                     did_you_mean(distribution, distribution_names()));
+                     did_you_mean(distribution, names));
   }
+  const bool product = distribution == "normal_product";
+  const QuantileTable table(
+      make_family(product ? "normal" : distribution, {.shape = kParetoShape}));
+  const std::uint64_t stream = random_stream(seed, 0, "bench");
+  draw_values(table, 1, random_key(stream, 0), out);
+  if (!product) return;
+  std::vector<float> other(out.size());
+  draw_values(table, 1, random_key(stream, 1), other);
+  std::transform(out.begin(), out.end(), other.begin(), out.begin(), std::multiplies<>());
 }
 
 std::size_t last_level_cache() {
@@ -97,14 +90,6 @@ Arrays::Arrays(std::size_t count, std::size_t elements)
   const auto address = reinterpret_cast<std::uintptr_t>(memory_.data()) / sizeof(float);
   first_ = memory_.data() + (kLine - address % kLine) % kLine;
   std::fill_n(first_, count * stride_, 0.0F);  // pages are there before anything is timed
-}
-
-std::vector<std::int64_t> nearly_square(std::size_t elements) {
-  const auto d = static_cast<std::int64_t>(elements);
-  auto rows = static_cast<std::int64_t>(std::sqrt(static_cast<double>(d)));
-  while (rows > 1 && d % rows != 0) --rows;
-  if (rows <= 1) return {d};
-  return {rows, d / rows};
 }
 
 void Inputs::allocate(bool squares) {
@@ -145,7 +130,14 @@ Inputs::Inputs(const BenchOptions& options, const Trace& trace, std::size_t tens
     const std::size_t rank = i / trace.steps() % trace.ranks();
     const std::string what = fmt::format("{}: tensor '{}', rank {}, step {}",
                                          trace.folder().string(), tensor_.name, rank, step);
-    copy_finite(trace.gradient(rank, step, tensor), what, gradients_[i]);
+    const auto begin = std::chrono::steady_clock::now();
+    const std::span<const float> gradient = trace.gradient(rank, step, tensor);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    if (trace.generated())
+      drawn_rate_ = std::max(drawn_rate_, static_cast<double>(gradient.size_bytes()) /
+                                              std::max(seconds.count(), 1e-9));
+    copy_finite(gradient, what, gradients_[i]);
+    if (step + 1 == trace.steps() || i + 1 == gradients_.count()) trace.release(rank);
     if (!squares) continue;
     const std::span<const float> q = trace.squares(rank, step, tensor);
     if (q.size() != elements()) {

@@ -52,6 +52,9 @@ class Inputs {
   /// @throws InputError when the trace lacks it, or squares, or holds a value that is not finite.
   Inputs(const BenchOptions& options, const class Trace& trace, std::size_t tensor, bool squares);
 
+  /// Of a trace whose gradients are drawn: bytes a second of the fastest drawing; else 0.
+  double drawn_rate() const { return drawn_rate_; }
+
   const TensorInfo& tensor() const { return tensor_; }
   std::size_t elements() const { return tensor_.elements; }
   Residency residency() const { return residency_; }
@@ -69,12 +72,10 @@ class Inputs {
   void allocate(bool squares);
   std::size_t at(std::size_t step) const { return residency_ == Residency::kCache ? 0 : step; }
 
+  double drawn_rate_ = 0;
   TensorInfo tensor_;
   Residency residency_;
   Arrays gradients_, squares_, outputs_;
 };
-
-/// {rows, columns}, as square as the number of elements allows: methods that see a matrix need one.
-std::vector<std::int64_t> nearly_square(std::size_t elements);
 
 }  // namespace thinpipe

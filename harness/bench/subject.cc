@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "compressors/simd.h"
+#include "workloads/synthetic/synthetic.h"
 
 namespace thinpipe {
 namespace {

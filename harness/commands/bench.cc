@@ -26,8 +26,8 @@ BenchOptions options_of(const Arguments& arguments) {
   if (arguments.given("trace")) {
     for (const char* other : {"size", "distribution"}) {
       if (arguments.given(other)) {
-        throw InputError(
-            fmt::format("--{} is of synthetic gradients; it does not go with --trace", other));
+        throw InputError(fmt::format(
+            "--{} is of gradients without a trace; it does not go with --trace", other));
       }
     }
     options.trace = arguments.text("trace");
@@ -109,7 +109,8 @@ std::vector<OptionInfo> bench_options() {
           {.name = "trace",
            .value_name = "DIR",
            .type = Type::kFolder,
-           .help = "captured gradients instead of synthetic ones"},
+           .help = "gradients of a trace instead: captured ones, or "
+                   "synthetic:model=NAME,... (docs/synthetic.md)"},
           {.name = "tensor",
            .value_name = "NAME",
            .type = Type::kText,

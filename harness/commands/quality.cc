@@ -125,6 +125,10 @@ int quality(const Arguments& arguments) {
   options.threads = threads_of(arguments);
   options.bad_values = bad_values_of(arguments);
   const std::string simd = use_simd(arguments);
+  constexpr double kElementBytes = 24;  // of what came, what was decoded, and their sums
+  require_memory(trace, "one rank",
+                 kElementBytes * static_cast<double>(trace.elements()) +
+                     static_cast<double>(trace.generated_bytes_per_rank()));
   if (arguments.given("dump-decoded")) make_dump_folder(arguments.text("dump-decoded"));
 
   Json json{{"trace", trace.folder().string()}, {"identity", trace.identity()},
@@ -171,7 +175,7 @@ Verb quality_verb() {
       .options = {{.name = "trace",
                    .value_name = "DIR",
                    .type = Type::kFolder,
-                   .help = "the captured gradients",
+                   .help = "the captured gradients, or synthetic:... (docs/synthetic.md)",
                    .required = true},
                   compressor_option(true),
                   {.name = "steps",

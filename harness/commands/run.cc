@@ -135,7 +135,8 @@ Verb run_verb() {
               {.name = "trace",
                .value_name = "DIR",
                .type = Type::kFolder,
-               .help = "the captured gradients to replay",
+               .help = "the captured gradients to replay, or synthetic:model=NAME,... "
+                       "(docs/synthetic.md)",
                .required = true},
               {.name = "out",
                .value_name = "DIR",

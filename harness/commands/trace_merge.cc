@@ -15,7 +15,7 @@ using Type = OptionInfo::Type;
 int run_trace_merge(const Arguments& arguments) {
   std::vector<Trace> traces;
   for (const std::string& folder : arguments.positionals("DIR")) {
-    traces.push_back(open_trace(folder));
+    traces.push_back(open_trace_files(folder));
   }
   const std::string by = arguments.text("by"), out = arguments.text("out");
   const MergeBy merged = merge_traces(traces,

@@ -12,7 +12,7 @@ namespace {
 using Type = OptionInfo::Type;
 
 int run_trace_slice(const Arguments& arguments) {
-  const Trace trace = open_trace(arguments.positional("DIR"));
+  const Trace trace = open_trace_files(arguments.positional("DIR"));
   const SliceParts parts = parts_of(trace, arguments);
   const std::string out = arguments.text("out");
   slice_trace(trace, parts, out);

@@ -5,6 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/units.h"
+#include "harness/doctor/machine.h"
+#include "workloads/synthetic/synthetic.h"
+
 namespace thinpipe {
 
 std::string why_incomplete(const Trace& trace) {
@@ -13,13 +17,31 @@ std::string why_incomplete(const Trace& trace) {
 }
 
 Trace open_trace(const std::filesystem::path& folder) {
-  Trace trace(folder);
+  Trace trace = open_gradients(folder);
   if (!trace.complete()) {
     fmt::print(stderr, "note: {} is incomplete ({}); the {} {} that it holds {} used\n",
                folder.string(), why_incomplete(trace), trace.steps(),
                trace.steps() == 1 ? "step" : "steps", trace.steps() == 1 ? "is" : "are");
   }
   return trace;
+}
+
+Trace open_trace_files(const std::filesystem::path& folder) {
+  if (is_synthetic(folder.string())) {
+    throw InputError(folder.string() +
+                     ": a synthetic trace has no files; expected a captured trace's folder");
+  }
+  return open_trace(folder);
+}
+
+void require_memory(const Trace& trace, const std::string& what, double bytes) {
+  if (!trace.generated()) return;
+  const auto available = static_cast<double>(read_machine(".").memory_available);
+  if (bytes <= available) return;
+  throw InputError(fmt::format(
+      "{}: at least {} of memory would be needed at once ({}), and {} are available; expected a "
+      "smaller model or fewer ranks",
+      trace.folder().string(), format_bytes(bytes), what, format_bytes(available)));
 }
 
 }  // namespace thinpipe

@@ -206,6 +206,7 @@ void Offline::replay(std::size_t first_rank, std::size_t end_rank,
     }
   }
   for (const auto& rank : lanes) add_drift(rank);
+  for (std::size_t r = 0; r < ranks; ++r) trace_.release(first_rank + r);
 }
 
 void Offline::dump(std::size_t rank, std::size_t step, const std::vector<Lane>& lanes) const {

@@ -16,6 +16,7 @@
 #include "harness/worker/projections.h"
 #include "netem/time_scale.h"
 #include "netem/topology/flows.h"
+#include "workloads/synthetic/synthetic.h"
 
 namespace thinpipe {
 
@@ -53,6 +54,9 @@ class IdleWatch {
   ProcessorTime before_;
   std::vector<ProcessorTime> spent_;
 };
+
+// s for a synthetic step to be drawn; 8 thousand million elements took a core half a minute.
+constexpr double kLoadPatience = 600;
 
 double dense_bits(const SweepPoint& point, const Trace& trace) {
   return 8.0 * sizeof(float) * static_cast<double>(trace.elements()) * point.ranks;
@@ -196,7 +200,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   for (const std::filesystem::path& plugin : options_.plugins) plugins.push_back(plugin.string());
   try {
     const auto prepared = launch.ask({{"do", "prepare"},
-                                      {"trace", std::filesystem::absolute(options_.trace).string()},
+                                      {"trace", absolute_gradients(options_.trace)},
                                       {"plugins", plugins},
                                       {"compressor", point.compressor.to_string()},
                                       {"seed", options_.seed},
@@ -223,6 +227,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   IdleWatch idle(!launch.rank_machines().empty());
   for (std::uint64_t step = 0; step < steps; ++step) {
     if (step == options_.warmup) wire_before = machines_.count_wire(point.ranks);
+    if (trace_.generated()) launch.ask({{"do", "load"}, {"index", step}}, kLoadPatience);
     idle.before_step();
     schedule.begin_step();
     auto answers = take_step(launch, step, schedule, dense_bits(point, trace_), patience);

@@ -81,6 +81,13 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace) {
 
 int run_sweep(const SweepOptions& options) {
   const Trace trace = open_trace(options.trace);
+  if (!options.hosts) {
+    const int ranks = *std::max_element(options.ranks.begin(), options.ranks.end());
+    constexpr double kElementBytes = 12;  // beside the gradient: message, aggregate, contribution
+    require_memory(trace, fmt::format("{} ranks", ranks),
+                   ranks * (kElementBytes * static_cast<double>(trace.elements()) +
+                            static_cast<double>(trace.generated_bytes_per_rank())));
+  }
   for (const Spec& spec : options.compressors) check_spec(spec);
   check_time_scales(options);
   find_program("thinpipe-worker");  // say now what is missing, not in the sandbox

@@ -30,6 +30,7 @@
 #include "workloads/exchange/patterns.h"
 #include "workloads/exchange/ring_stream.h"
 #include "workloads/replay/replay.h"
+#include "workloads/synthetic/synthetic.h"
 
 namespace thinpipe {
 namespace {
@@ -79,6 +80,7 @@ class Worker {
       if (what == "quit") return;
       try {
         if (what == "prepare") prepare(*message);
+        if (what == "load") load(*message);
         if (what == "step") step(*message);
         if (what == "account") account(*message);
         if (what == "compare") compare();
@@ -95,7 +97,11 @@ class Worker {
 
   void prepare(const json& message) {
     const std::string folder = message.at("trace");
-    if (!trace_ || trace_->folder() != folder) trace_ = std::make_unique<Trace>(folder);
+    if (!trace_ || trace_->folder() != folder) {
+      replay_.reset();
+      trace_.reset();  // two in memory at a time may be too many
+      trace_ = std::make_unique<Trace>(open_gradients(folder));
+    }
     for (const std::string plugin : message.at("plugins")) load_plugin(plugin);
     ReplayOptions options;
     options.compressor = parse_spec(message.at("compressor").get<std::string>());
@@ -115,6 +121,11 @@ class Worker {
       contributions_ = std::make_unique<SharedContributions>(scratch_, rank_, ranks_,
                                                              replay_->contribution_size());
     socket_.send({{"type", "prepared"}, {"trace", trace_->identity()}});
+  }
+
+  void load(const json& message) {
+    replay_->load(message.at("index"));
+    socket_.send({{"type", "loaded"}});
   }
 
   void step(const json& message) {

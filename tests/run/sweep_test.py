@@ -71,6 +71,18 @@ class SweepTest(RunCase):
                 off.append(f"{point['id']}: {wire} bytes on the wire for {needed}")
         return off
 
+    def test_synthetic_gradients_are_drawn_and_checked_like_captured_ones(self):
+        self.run_thinpipe("run", "--trace", "synthetic:elements=30000,steps=2,rho_step=0.5",
+                          "--out", self.out, "--ranks", "2", "--link", "rate=200mbit", "-c",
+                          "topk:ratio=0.01", "--steps", "3", "--warmup", "1")
+        header, *points = self.records()
+        self.assertEqual(header["trace"]["identity"],
+                         "synthetic-1:elements=30000,dist=laplace,scale=0.001,workers=4,steps=2,"
+                         "rho_step=0.5,rho_worker=0,seed=1")
+        self.assertEqual(len(points), 2)
+        for point in points:
+            self.check_point(point)
+
     def test_the_header_says_what_every_distinct_link_delivered(self):
         said = self.run_thinpipe("run", "--trace", self.trace(), "--out", self.out, "--ranks",
                                  "2|3", "--link", "rate=100mbit", "--link",

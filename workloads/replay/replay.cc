@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "compressors/kernels/parallel.h"
 #include "workloads/replay/clock.h"
 #include "workloads/replay/message.h"
 
@@ -67,6 +68,7 @@ Replay::~Replay() = default;
 
 void Replay::prepare(std::uint64_t steps) {
   const std::size_t count = tensors_.size();
+  if (trace_.generated()) return;  // finite, and made step by step
   repaired_.assign(std::min<std::uint64_t>(steps, trace_.steps()) * count, {});
   for (std::size_t step = 0; step * count < repaired_.size(); ++step) {
     const Replayed source = replayed(trace_, rank_, step);
@@ -88,6 +90,13 @@ void Replay::prepare(std::uint64_t steps) {
         if (!std::isfinite(value)) value = 0;
     }
   }
+}
+
+void Replay::load(std::uint64_t index) {
+  if (!trace_.generated()) return;
+  const UseThreads threads(options_.threads);
+  const Replayed source = replayed(trace_, rank_, index);
+  for (std::size_t i = 0; i < tensors_.size(); ++i) trace_.gradient(source.rank, source.step, i);
 }
 
 GradientInput Replay::input(std::size_t tensor, std::uint64_t index) const {

@@ -80,6 +80,9 @@ class Replay {
   /// the clock runs. @throws InputError naming tensor and element for a non-finite value (kError).
   void prepare(std::uint64_t steps);
 
+  /// Before a step, outside its time: makes its gradients where no file holds them.
+  void load(std::uint64_t index);
+
   /// Runs one step with the other ranks. @throws PayloadError when a peer's payload is malformed.
   StepReport step(std::uint64_t index, Pattern& pattern);
 

@@ -1,6 +1,7 @@
 #include "workloads/trace/trace.h"
 
 #include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "workloads/trace/generated.h"
 #include "workloads/trace/json_fields.h"
 #include "workloads/trace/mapped_file.h"
 #include "workloads/trace/safetensors.h"
@@ -213,6 +215,7 @@ struct Trace::State {
   std::vector<TraceTensor> tensors;
   std::size_t elements = 0;
   std::vector<RecordedStep> steps;
+  std::optional<GeneratedTrace> generated;  // instead of steps
 };
 
 Trace::Trace(const fs::path& folder) : state_(std::make_unique<State>()) {
@@ -263,6 +266,18 @@ Trace::Trace(const fs::path& folder) : state_(std::make_unique<State>()) {
   }
 }
 
+Trace::Trace(GeneratedTrace generated) : state_(std::make_unique<State>()) {
+  State& state = *state_;
+  state.folder = generated.text;
+  state.identity = generated.identity;
+  state.metadata = generated.metadata;
+  state.model = generated.model;
+  state.ranks = generated.ranks;
+  state.tensors = generated.tensors;
+  for (const TraceTensor& tensor : state.tensors) state.elements += tensor.elements;
+  state.generated = std::move(generated);
+}
+
 Trace::~Trace() = default;
 Trace::Trace(Trace&&) noexcept = default;
 Trace& Trace::operator=(Trace&&) noexcept = default;
@@ -272,7 +287,18 @@ const std::string& Trace::model() const { return state_->model; }
 const std::vector<TraceTensor>& Trace::tensors() const { return state_->tensors; }
 std::size_t Trace::elements() const { return state_->elements; }
 std::size_t Trace::ranks() const { return state_->ranks; }
-std::size_t Trace::steps() const { return state_->steps.size(); }
+std::size_t Trace::steps() const {
+  return state_->generated ? state_->generated->steps : state_->steps.size();
+}
+bool Trace::generated() const { return state_->generated.has_value(); }
+
+std::size_t Trace::generated_bytes_per_rank() const {
+  return state_->generated ? state_->generated->bytes_per_rank : 0;
+}
+
+void Trace::release(std::size_t rank) const {
+  if (state_->generated) state_->generated->source->release(rank);
+}
 
 GradientType Trace::gradient_type() const { return state_->type; }
 bool Trace::complete() const { return state_->complete; }
@@ -280,20 +306,24 @@ const std::vector<std::string>& Trace::missing() const { return state_->missing;
 bool Trace::squares_of_micro_batches() const { return state_->micro_batches; }
 
 std::uint64_t Trace::training_step(std::size_t step) const {
+  if (state_->generated) return step;
   return state_->steps.at(step).training_step;
 }
 
 const TraceStepTimes& Trace::times(std::size_t rank, std::size_t step) const {
+  if (state_->generated) return state_->generated->source->times(rank, step);
   return state_->steps.at(step).workers.at(rank).times;
 }
 
 std::span<const float> Trace::gradient(std::size_t rank, std::size_t step,
                                        std::size_t tensor) const {
+  if (state_->generated) return state_->generated->source->gradient(rank, step, tensor);
   return state_->steps.at(step).workers.at(rank).gradients.at(tensor).get();
 }
 
 std::span<const float> Trace::squares(std::size_t rank, std::size_t step,
                                       std::size_t tensor) const {
+  if (state_->generated) return {};
   const auto& squares = state_->steps.at(step).workers.at(rank).squares;
   return squares.empty() ? std::span<const float>() : squares.at(tensor);
 }

@@ -34,6 +34,8 @@ struct TraceStepTimes {
   double compute() const { return forward + backward; }
 };
 
+struct GeneratedTrace;  // generated.h
+
 /// A trace folder, read-only. Every offset and length was checked when it was opened; hashes are
 /// checked by verify() alone. Gradients may hold values that are not finite: whoever replays a
 /// trace decides what becomes of them. Indices out of range throw std::out_of_range.
@@ -41,6 +43,8 @@ class Trace {
  public:
   /// @throws InputError naming file and field for anything missing, truncated or inconsistent.
   explicit Trace(const std::filesystem::path& folder);
+  /// Gradients that are made when they are asked for; folder() is then the text that says how.
+  explicit Trace(GeneratedTrace generated);
   ~Trace();
   Trace(Trace&&) noexcept;
   Trace& operator=(Trace&&) noexcept;
@@ -63,8 +67,16 @@ class Trace {
   /// The second moments' sum runs over micro-batches where a layer mixes samples, not over samples.
   bool squares_of_micro_batches() const;
 
+  /// True where a source makes the gradients: they are finite, and gradient() works for them.
+  bool generated() const;
+  /// What a generated trace keeps in memory of every rank that is asked for; else 0.
+  std::size_t generated_bytes_per_rank() const;
+  /// Gives that back: spans of the rank's gradients end. Nothing where files hold them.
+  void release(std::size_t rank) const;
+
   /// The gradient of one tensor: points into the mapped file where that holds FP32. Of a trace in
   /// 16 bits it is widened when first asked for, and then kept in memory.
+  /// Of a generated trace it holds until another step of the same rank and tensor is asked for.
   std::span<const float> gradient(std::size_t rank, std::size_t step, std::size_t tensor) const;
   /// Second moments q of the same shape, or empty where the trace has none.
   std::span<const float> squares(std::size_t rank, std::size_t step, std::size_t tensor) const;

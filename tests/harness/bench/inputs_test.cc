@@ -92,12 +92,5 @@ TEST(BenchInputs, ArraysBeginOnCacheLines) {
   }
 }
 
-TEST(BenchInputs, ShapesAreNearlySquare) {
-  EXPECT_EQ(nearly_square(26000000), (std::vector<std::int64_t>{5000, 5200}));
-  EXPECT_EQ(nearly_square(12), (std::vector<std::int64_t>{3, 4}));
-  EXPECT_EQ(nearly_square(13), (std::vector<std::int64_t>{13}));
-  EXPECT_EQ(nearly_square(1), (std::vector<std::int64_t>{1}));
-}
-
 }  // namespace
 }  // namespace thinpipe

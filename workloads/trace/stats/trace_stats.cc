@@ -82,7 +82,10 @@ class Unit {
  private:
   std::span<const float> gradient(std::size_t rank, std::size_t step,
                                   std::vector<float>& storage) const {
-    if (tensors_.size() == 1) return trace_.gradient(rank, step, tensors_.front());
+    // A generated gradient is gone when the same tensor's is asked for of another step.
+    if (tensors_.size() == 1 && !trace_.generated()) {
+      return trace_.gradient(rank, step, tensors_.front());
+    }
     storage.clear();
     for (const std::size_t i : tensors_) {
       const auto values = trace_.gradient(rank, step, i);

@@ -1,0 +1,24 @@
+# Drawn gradients stand where captured ones could; a bad text says what is wrong with it.
+draw=synthetic:model=lenet5,dist=gamma,shape=0.3,workers=2,steps=2
+for attempt in one two; do
+  thinpipe quality --trace "$draw" -c topk:ratio=0.01 --json > $attempt.json
+done
+python3 - <<'P'
+import json
+one, two = (json.load(open(f"{name}.json")) for name in ("one", "two"))
+print(one["identity"])
+print(one["model"], one["ranks"], one["steps"])
+def figures(report):
+    found = report["compressors"][0]
+    return found["encoded_bytes"], found["relative_error"], found["k_hat_over_k"]
+print(figures(one) == figures(two), one["compressors"][0]["encoded_bytes"])
+P
+thinpipe quality --trace synthetic:model=vgg18 -c topk
+thinpipe quality --trace synthetic:elements=5,dist=laplce -c topk
+thinpipe bench --trace synthetic:model=lenet5,scal=2 -c topk
+thinpipe run --trace synthetic:dist=fit --out out -c topk
+thinpipe quality --trace synthetic:dist=fit,trace=nowhere -c topk 2>&1 | sed "s|$PWD|DIR|"
+thinpipe quality --trace synthetic:elements=1000g,workers=1 -c none 2>&1 |
+  sed 's/, and .* are available/, and SOME are available/'
+thinpipe trace slice synthetic:elements=5 --out slice
+thinpipe trace merge synthetic:elements=5 synthetic:elements=6 --out merged

@@ -1,0 +1,109 @@
+#include "workloads/synthetic/source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "compressors/random.h"
+
+namespace thinpipe {
+namespace {
+
+// The rank whose random numbers all ranks share.
+constexpr int kEverybody = -1;
+
+// Stochastic quantisers hash the same names, ranks and steps: they must not see the same numbers.
+std::uint64_t salted(std::uint64_t seed) {
+  return SplitMix64::mix(seed ^ hash_name("synthetic gradients"));
+}
+
+}  // namespace
+
+DrawnDistribution::DrawnDistribution(const ValueDistribution& distribution, double rho_step,
+                                     double rho_worker) {
+  if (rho_step == 0 && rho_worker == 0) {
+    quantiles = std::make_unique<QuantileTable>(distribution);
+    return;
+  }
+  copula = std::make_unique<CopulaTable>(distribution);
+  const CopulaCorrelation correlation(*copula);
+  normal_rho_step = correlation.of_normals(rho_step);
+  normal_rho_worker = correlation.of_normals(rho_worker);
+}
+
+SyntheticSource::SyntheticSource(std::vector<Tensor> tensors, std::size_t ranks, std::size_t steps,
+                                 std::uint64_t seed, std::vector<std::vector<TraceStepTimes>> times)
+    : tensors_(std::move(tensors)),
+      ranks_(ranks),
+      steps_(steps),
+      seed_(salted(seed)),
+      times_(std::move(times)),
+      normal_(make_family("normal", {})),
+      slots_(ranks) {}
+
+std::span<const float> SyntheticSource::gradient(std::size_t rank, std::size_t step,
+                                                 std::size_t tensor) {
+  if (step >= steps_) throw std::out_of_range("synthetic trace: step");
+  const Tensor& drawn = tensors_.at(tensor);
+  Slot* slot = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& of_rank = slots_.at(rank);
+    if (of_rank.empty()) of_rank.resize(tensors_.size());
+    if (!of_rank[tensor]) of_rank[tensor] = std::make_unique<Slot>();
+    slot = of_rank[tensor].get();
+  }
+  const std::lock_guard lock(slot->mutex);
+  if (!slot->filled || slot->step != step) fill(drawn, rank, step, *slot);
+  return slot->values.first(drawn.elements);
+}
+
+void SyntheticSource::fill(const Tensor& tensor, std::size_t rank, std::size_t step,
+                           Slot& slot) const {
+  const std::size_t n = tensor.elements;
+  const DrawnDistribution& distribution = *tensor.distribution;
+  if (slot.values.size() == 0) slot.values = Buffer<float>(n);
+  const std::uint64_t own = random_stream(seed_, static_cast<int>(rank), tensor.name);
+  if (distribution.quantiles) {
+    draw_values(*distribution.quantiles, tensor.scale, random_key(own, step), slot.values.first(n));
+  } else {
+    const std::uint64_t common = random_stream(seed_, kEverybody, tensor.name);
+    const double keep = distribution.normal_rho_step, shared = distribution.normal_rho_worker;
+    std::size_t from = keep > 0 ? 0 : step;
+    if (slot.normals.size() == 0) {
+      slot.normals = Buffer<float>(n);
+    } else if (keep > 0 && slot.filled && slot.step < step) {
+      from = slot.step + 1;
+    }
+    const std::span<float> normals = slot.normals.first(n);
+    if (from == 0 || keep == 0) std::fill(normals.begin(), normals.end(), 0.0F);
+    for (std::size_t at = from; at <= step; ++at) {
+      // Every step is standard normal: the first has no step before it.
+      const double kept = at == 0 ? 0 : keep;
+      const double fresh = std::sqrt(1 - kept * kept);
+      step_normals(normal_,
+                   {.own = random_key(own, at),
+                    .common = random_key(common, at),
+                    .keep = static_cast<float>(kept),
+                    .own_weight = static_cast<float>(fresh * std::sqrt(1 - shared)),
+                    .common_weight = static_cast<float>(fresh * std::sqrt(shared))},
+                   normals);
+    }
+    map_normals(*distribution.copula, tensor.scale, normals, slot.values.first(n));
+  }
+  slot.step = step;
+  slot.filled = true;
+}
+
+const TraceStepTimes& SyntheticSource::times(std::size_t rank, std::size_t step) const {
+  if (rank >= ranks_ || step >= steps_) throw std::out_of_range("synthetic trace: rank or step");
+  const auto& of_rank = times_[rank % times_.size()];
+  return of_rank[step % of_rank.size()];
+}
+
+void SyntheticSource::release(std::size_t rank) {
+  const std::lock_guard lock(mutex_);
+  slots_.at(rank).clear();
+}
+
+}  // namespace thinpipe
