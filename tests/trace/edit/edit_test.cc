@@ -150,6 +150,18 @@ TEST_F(EditTrace, AFileThatChangedMeanwhileLeavesNothing) {
   EXPECT_FALSE(fs::exists(temporary_ / "part"));
 }
 
+TEST_F(EditTrace, DamageGetsNoNewHash) {
+  source();
+  const fs::path file = temporary_ / "source/rank-001/step-00000002.safetensors";
+  std::string bytes = read_bytes(file);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  write_bytes(file, bytes);
+  const Trace whole(temporary_ / "source");
+  EXPECT_THAT(input_error([&] { slice_trace(whole, slice_parts(whole, {}), temporary_ / "part"); }),
+              HasSubstr("rank-001/step-00000002.safetensors: sha256: found"));
+  EXPECT_FALSE(fs::exists(temporary_ / "part"));
+}
+
 TEST_F(EditTrace, ExportRefusesAFolderWithSomethingInIt) {
   const Trace whole = source();
   fs::create_directories(temporary_ / "out");

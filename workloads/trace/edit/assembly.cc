@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "workloads/trace/edit/new_folder.h"
 #include "workloads/trace/mapped_file.h"
 #include "workloads/trace/partial_file.h"
@@ -46,6 +47,12 @@ json copy_worker(const WorkerOf& worker, const Assembly& assembly,
   const json& from = worker_json(worker);
   const auto source = worker.trace->folder() / from["file"].get<std::string>();
   const MappedFile mapped(source);
+  // What is copied gets a new hash: damage must not get one, too.
+  if (const std::string found = sha256_hex(mapped.bytes()); found != from["sha256"]) {
+    throw InputError(fmt::format(
+        "{}: sha256: found {}, expected {} ({}); the file was changed after the trace was written",
+        source.string(), found, from["sha256"].get<std::string>(), kTraceFile));
+  }
   const auto found = parse_safetensors(mapped.bytes(), source.string());
   Sha256 hash;
   PartialFile file(place);
@@ -55,7 +62,6 @@ json copy_worker(const WorkerOf& worker, const Assembly& assembly,
   };
   const std::string prologue = safetensors_prologue(entries, {{"format", kTraceFormat}});
   write(std::as_bytes(std::span(prologue)));
-  // The source was checked when it was opened; at() holds against a file that changed since.
   for (const SafetensorsTensor& entry : entries) write(found.at(entry.name).bytes);
   file.commit();
   const TraceStepTimes& times = worker.trace->times(worker.rank, worker.step);

@@ -32,6 +32,7 @@ SliceParts slice_parts(const Trace& trace, const SliceOptions& options);
 
 /// Writes those parts of `trace` into the new folder `out`. Ranks are numbered anew from 0; ready
 /// orders close up. Provenance holds the identity of the whole and its provenance.
+/// Every file that is read must have the hash that the trace has of it.
 /// @throws InputError; SystemError when the disk refuses: then nothing is left.
 void slice_trace(const Trace& trace, const SliceParts& parts, const std::filesystem::path& out);
 
