@@ -50,9 +50,9 @@ double beta_quantile(double a, double b, double p) {
 
 }  // namespace
 
-Interval clopper_pearson(double count, double trials, double confidence) {
+ShareInterval clopper_pearson(double count, double trials, double confidence) {
   const double tail = (1 - confidence) / 2;
-  Interval interval;
+  ShareInterval interval;
   if (count > 0) interval.low = beta_quantile(count, trials - count + 1, tail);
   if (count < trials) interval.high = beta_quantile(count + 1, trials - count, 1 - tail);
   return interval;

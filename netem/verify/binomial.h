@@ -3,7 +3,7 @@
 
 namespace thinpipe {
 
-struct Interval {
+struct ShareInterval {
   double low = 0, high = 1;
   bool holds(double value) const { return low <= value && value <= high; }
 };
@@ -12,6 +12,6 @@ struct Interval {
 /// confidence: Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the
 /// case of the binomial", Biometrika 26 (1934), by quantiles of the beta distribution. Neither
 /// number need be whole: of draws that come in company fewer count.
-Interval clopper_pearson(double count, double trials, double confidence);
+ShareInterval clopper_pearson(double count, double trials, double confidence);
 
 }  // namespace thinpipe

@@ -58,9 +58,9 @@ class Reporter {
  private:
   // Where a switch's port drops what does not fit, slow start ends in losses, and TCP needs a while
   // to come back; where acknowledgements wait behind data, it grows more slowly.
-  StreamOptions streams(bool both, int attempt) const {
-    StreamOptions streams{.seconds = options_.seconds,
-                          .settle = drops_at_switch(link_) ? kSettleBehindSwitch : kSettle};
+  TcpStreamOptions streams(bool both, int attempt) const {
+    TcpStreamOptions streams{.seconds = options_.seconds,
+                             .settle = drops_at_switch(link_) ? kSettleBehindSwitch : kSettle};
     if (!both || !link_.throttled()) return streams;
     streams.settle += kSettleBoth + attempt * kSettleMore;
     streams.buffer = kBothBuffer;

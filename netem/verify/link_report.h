@@ -58,7 +58,7 @@ struct RoundTripReport {
 
 struct LossWay {
   LossFigures figures;
-  Interval interval;  ///< of the share lost
+  ShareInterval interval;  ///< of the share lost
 };
 
 struct LossReport {

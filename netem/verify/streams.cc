@@ -58,7 +58,7 @@ void send_until(const std::atomic<bool>& done, const FileDescriptor& sender) {
 // end, so that what qdiscs counted can be held against what arrived.
 class Receiver {
  public:
-  Receiver(const FileDescriptor& socket, const StreamOptions& options)
+  Receiver(const FileDescriptor& socket, const TcpStreamOptions& options)
       : socket_(socket), options_(options) {}
 
   void run(std::atomic<bool>& done, std::atomic<int>& measuring) {
@@ -108,7 +108,7 @@ class Receiver {
   }
 
   const FileDescriptor& socket_;
-  const StreamOptions& options_;
+  const TcpStreamOptions& options_;
   StreamFigures figures_;
   std::vector<double> windows_;
   Clock::time_point begin_ = Clock::now(), settled_at_;
@@ -117,7 +117,7 @@ class Receiver {
 };
 
 // Slow start takes a round trip for every doubling; and a window is some frames.
-StreamOptions fitted(const LinkSpec& link, StreamOptions options) {
+TcpStreamOptions fitted(const LinkSpec& link, TcpStreamOptions options) {
   constexpr double kFramesAWindow = 6;
   options.settle += kDoublings * link.round_trip() + 2 * kFramesAWindow * frame_time(link);
   options.seconds = std::max(options.seconds, options.windows * kFramesAWindow * frame_time(link));
@@ -128,8 +128,8 @@ StreamOptions fitted(const LinkSpec& link, StreamOptions options) {
 
 std::vector<StreamFigures> run_streams(const Network& network, const LinkSpec& link,
                                        const std::vector<Flow>& flows,
-                                       const StreamOptions& options) {
-  const StreamOptions used = fitted(link, options);
+                                       const TcpStreamOptions& options) {
+  const TcpStreamOptions used = fitted(link, options);
   std::vector<SocketPair> pairs;
   for (const Flow& flow : flows) pairs.push_back(connect_stream(network, link, flow, used.buffer));
   std::vector<Receiver> receivers;
@@ -167,7 +167,7 @@ struct BackgroundStream::State {
 BackgroundStream::BackgroundStream(const Network& network, const LinkSpec& link, const Flow& flow)
     : state_(std::make_unique<State>()) {
   State& state = *state_;
-  state.pair = connect_stream(network, link, flow, StreamOptions{}.buffer);
+  state.pair = connect_stream(network, link, flow, TcpStreamOptions{}.buffer);
   state.sender = std::thread([&state] { send_until(state.done, state.pair.sender); });
   state.receiver = std::thread([&state] {
     std::vector<char> block(1 << 20);

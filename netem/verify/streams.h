@@ -8,7 +8,7 @@
 
 namespace thinpipe {
 
-struct StreamOptions {
+struct TcpStreamOptions {
   double seconds = 3;   ///< of traffic that is measured
   double settle = 0.5;  ///< s before that: slow start, and the bucket's saved credit; long links
                         ///< get more
@@ -30,7 +30,7 @@ struct StreamFigures {
 /// @throws RunError when a stream breaks or stands still, or a stop was asked for.
 std::vector<StreamFigures> run_streams(const Network& network, const LinkSpec& link,
                                        const std::vector<Flow>& flows,
-                                       const StreamOptions& options);
+                                       const TcpStreamOptions& options);
 
 /// A stream that runs for as long as this lives, for something else to be measured beside it.
 class BackgroundStream {

@@ -12,7 +12,7 @@ TEST(Streams, CountTheAcknowledgementsThatShareTheLink) {
   EXPECT_EQ(attempts_with_two_hosts([](Network& network) {
               const LinkSpec link = parse_link_spec("rate=20mbit");
               network.set_links(link);
-              const StreamOptions options{
+              const TcpStreamOptions options{
                   .seconds = 0.6, .settle = 1.2, .windows = 3, .buffer = 0.4};
               const double alone = run_streams(network, link, {{0, 1}}, options)[0].goodput;
               const std::vector<StreamFigures> both =
