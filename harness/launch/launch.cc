@@ -189,6 +189,8 @@ std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double se
       }
     }
     if (stop_requested()) throw RunError("interrupted");
+    // Ranks outlive it for a while, and what they answer then may be cut short.
+    if (mpirun_ended()) fail("mpirun ended unexpectedly");
     if (arrived < workers_.size() && seconds_since(begin) > seconds)
       throw NoAnswer(fmt::format("{} of {} ranks did not answer within {:.3g} s",
                                  workers_.size() - arrived, workers_.size(), seconds));

@@ -274,10 +274,10 @@ class GiveBackTest(HostsCase):
 
     def cut(self, host):
         # The switch's port: the command that would do it on the host itself could not say so.
-        subprocess.run([PLAY_HOSTS, "down", f"ctl{HOSTS.index(host)}"], check=True)
+        subprocess.run([PLAY_HOSTS, "down", f"ctl0.{HOSTS.index(host)}"], check=True)
 
     def join(self, host):
-        subprocess.run([PLAY_HOSTS, "up", f"ctl{HOSTS.index(host)}"], check=True)
+        subprocess.run([PLAY_HOSTS, "up", f"ctl0.{HOSTS.index(host)}"], check=True)
 
     def test_a_second_run_is_refused_and_does_no_harm(self):
         process = self.start(*SLOW)

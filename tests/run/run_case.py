@@ -36,8 +36,9 @@ class RunCase(unittest.TestCase):
         return self.start_command(THINPIPE, *arguments, **options)
 
     def start_command(self, *command, **options):
-        environment = dict(os.environ, THINPIPE_TEST=self.mark.split("=")[1],
-                           **options.pop("environment", {}))
+        # Runs that share a folder for temporary files know of each other.
+        environment = dict(os.environ, THINPIPE_TEST=self.mark.split("=")[1], TMPDIR=self.folder)
+        environment.update(options.pop("environment", {}))
         return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE,
                                 stdout=subprocess.PIPE, text=True, **options)
 
