@@ -51,6 +51,7 @@ def main():
         optimizer.step()
         if step % 20 == 0 and torch.distributed.get_rank() == 0:
             print(f"step {step}: loss {loss.item():.3f}")
+    torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -5,14 +5,15 @@ import unittest
 
 from run_case import THINPIPE, RunCase
 
-# A disk of two pages: the header and a point or two fit. Mounts need a namespace of their own, and
-# go with it, so the records are copied out of it.
+# A disk with two pages left: the header and a point or two fit. Mounts need a namespace of their own,
+# and go with it, so the records are copied out of it.
 SCRIPT = """
 out=$1 copies=$2; shift 2
-mount -t tmpfs -o size=8k full "$out" || exit 99
+mount -t tmpfs -o size=1m full "$out" || exit 99
+head -c $((1048576 - 8192)) /dev/zero > "$out/ballast" || exit 99
 "$@"; code=$?
 cp "$out/records.jsonl" "$copies/full.jsonl"
-mount -o remount,size=1m "$out" || exit 99
+rm "$out/ballast"
 "$@" --resume || exit 98
 cp "$out/records.jsonl" "$copies/resumed.jsonl"
 exit $code
