@@ -103,10 +103,12 @@ std::string table_of_models() {
 }
 
 std::string model_text(const ModelInfo& model) {
+  const auto work = static_cast<double>(model.multiply_adds);
+  const bool much = work >= 1e9;
   std::string text =
-      fmt::format("{}  [{} parameters in {} tensors; {:.4g} million multiply-adds a sample]\n",
-                  model.name, model.parameters, model.tensors.size(),
-                  static_cast<double>(model.multiply_adds) * 1e-6) +
+      fmt::format("{}  [{} parameters in {} tensors; {:.3g} {} multiply-adds a sample]\n",
+                  model.name, model.parameters, model.tensors.size(), work / (much ? 1e9 : 1e6),
+                  much ? "billion" : "million") +
       wrap(model.title, 2) + "\n" + wrap("Source: " + model.source, 2) + "\n";
   for (const PublishedCount& count : model.published) {
     text += wrap("Published: " + published_text(count), 2) + "\n";
