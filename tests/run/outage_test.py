@@ -37,7 +37,7 @@ class OutageTest(RunCase):
                 self.assertEqual(point["status"], "failed")
                 self.assertRegex(point["reasons"][0],
                                  r"^step \d+: [12] of 2 ranks did not answer within [0-9.]+ s; "
-                                 r"schedule 'steps:.*', the step having begun at [0-9.]+ s: "
+                                 r"schedule 'steps:.*', the step having begun at [-0-9.e]+ s: "
                                  r"nothing crosses the links from 0\.\d+ s on, for ever")
             else:
                 self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
