@@ -4,20 +4,13 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 
 #include "base/error.h"
-#include "base/text.h"
 
 namespace thinpipe {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_executable(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
-}
 
 const char* absence(const std::string& name) {
   if (name == "thinpipe-capture") {
@@ -36,15 +29,6 @@ fs::path find_program(const std::string& name) {
   }
   throw RunError("no program " + name + " in " + folder.string() + " or " + libexec.string() +
                  ": " + absence(name));
-}
-
-std::optional<fs::path> find_in_path(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  for (const std::string& folder : split(path ? path : "/usr/local/bin:/usr/bin:/bin", ':')) {
-    const fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
-    if (is_executable(candidate)) return candidate;
-  }
-  return std::nullopt;
 }
 
 void replace_process(const fs::path& program, const std::vector<std::string>& arguments) {

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "base/programs.h"
 
 namespace thinpipe {
 
@@ -12,9 +13,6 @@ namespace thinpipe {
 /// or in ../libexec/thinpipe, as installed.
 /// @throws RunError saying where it was looked for and what its absence means.
 std::filesystem::path find_program(const std::string& name);
-
-/// A program of the system ("mpirun"), by PATH; nothing when there is none.
-std::optional<std::filesystem::path> find_in_path(const std::string& name);
 
 /// Replaces this process by `program`; standard streams are kept. Does not return.
 /// @throws SystemError when the program cannot be executed.

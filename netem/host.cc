@@ -57,15 +57,17 @@ std::string Host::network_path() const { return descriptor_path(network_); }
 std::string Host::uts_path() const { return descriptor_path(uts_); }
 
 void Host::inside(const std::function<void()>& action) const {
-  const FileDescriptor before = open_namespace("net");
+  const FileDescriptor network_before = open_namespace("net"), uts_before = open_namespace("uts");
   enter(network_, CLONE_NEWNET);
   std::exception_ptr error;
   try {
+    enter(uts_, CLONE_NEWUTS);
     action();
   } catch (...) {
     error = std::current_exception();
   }
-  enter(before, CLONE_NEWNET);
+  enter(network_before, CLONE_NEWNET);
+  enter(uts_before, CLONE_NEWUTS);
   if (error) std::rethrow_exception(error);
 }
 

@@ -19,8 +19,8 @@ class Host {
   std::string network_path() const;
   std::string uts_path() const;
 
-  /// Runs `action` with the calling thread in the host's network namespace, then returns to the
-  /// one it was in, also when `action` throws.
+  /// Runs `action` with the calling thread in the host's namespaces, then returns to those it was
+  /// in, also when `action` throws.
   void inside(const std::function<void()>& action) const;
 
  private:

@@ -1,10 +1,12 @@
 // `thinpipe net exec`: any program between emulated hosts.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
-#include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -12,7 +14,8 @@
 #include "harness/commands/topology_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
-#include "netem/host_process.h"
+#include "netem/host_names.h"
+#include "netem/host_program.h"
 #include "netem/link_spec.h"
 #include "netem/network.h"
 #include "netem/probe.h"
@@ -46,6 +49,17 @@ int host_named(const Topology& topology, const std::string& name, const char* op
   }
   throw InputError(fmt::format("{}: there is no host '{}'; hosts are {} to {}{}", option, name,
                                names.front(), names.back(), did_you_mean(name, names)));
+}
+
+// With this process's streams; its own name is in its environment.
+std::unique_ptr<HostProgram> start(const Host& host, const std::vector<std::string>& words) {
+  setenv("THINPIPE_HOST", host.name().c_str(), 1);
+  try {
+    return std::make_unique<HostProgram>(host, words, HostProgram::Streams::kOurs);
+  } catch (const SystemError& error) {
+    if (error.error() == ENOENT || error.error() == EACCES) throw InputError(error.what());
+    throw;
+  }
 }
 
 // What crossed, when all is over: to stderr, for stdout is the command's.
@@ -91,13 +105,18 @@ int exec(const Arguments& arguments) {
     if (!name_hosts(network, sandbox.scratch))
       std::fputs("thinpipe: /etc/hosts cannot be covered here: hosts have addresses, no names\n",
                  stderr);
-    for (const auto& [host, command] : services)
-      start_on_host(network, host, {"/bin/sh", "-c", command});
-    if (!services.empty())
-      std::this_thread::sleep_for(std::chrono::duration<double>(arguments.real("wait")));
+    setenv("THINPIPE_HOST_ADDRESSES", host_addresses(network).c_str(), 1);
+    std::vector<std::unique_ptr<HostProgram>> servers;
+    for (const auto& [host, command] : services) {
+      const std::size_t before = listening_sockets(network.host(host));
+      servers.push_back(start(network.host(host), {"/bin/sh", "-c", command}));
+      servers.back()->wait_until_listening(before, arguments.real("wait"));
+    }
+    if (stop_requested()) return 128 + stop_signal();
     const auto begin = std::chrono::steady_clock::now();
     if (player) player->start();
-    const int code = wait_for_process(start_on_host(network, on, arguments.positionals("COMMAND")));
+    const int code =
+        start(network.host(on), arguments.positionals("COMMAND"))->wait_and_pass_on_stops();
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     if (player) {
       player->stop();
@@ -113,8 +132,6 @@ int exec(const Arguments& arguments) {
 
 Verb net_exec_verb() {
   using Type = OptionInfo::Type;
-  OptionInfo hosts = hosts_option();
-  hosts.default_value = "2";
   return {
       .name = "net exec",
       .summary = "Run any program between emulated hosts",
@@ -130,14 +147,9 @@ Verb net_exec_verb() {
           " Afterwards stderr says what crossed. The exit code is the program's.",
       .options =
           {
-              {.name = "link",
-               .letter = 'l',
-               .value_name = "SPEC",
-               .type = Type::kText,
-               .default_value = "rate=100mbit",
-               .help = "one link, as for `thinpipe run`, or a name of `thinpipe list links`"},
+              link_option("one link, as for `thinpipe run`, or a name of `thinpipe list links`"),
               topology_option(),
-              hosts,
+              hosts_option("2"),
               {.name = "schedule",
                .value_name = "SPEC",
                .type = Type::kText,
@@ -156,8 +168,9 @@ Verb net_exec_verb() {
               {.name = "wait",
                .value_name = "S",
                .type = Type::kReal,
-               .default_value = "0.5",
-               .help = "after starting those, before the command, in seconds",
+               .default_value = "5",
+               .help = "at most so long for each of those to listen on a TCP or UDP port, in"
+                       " seconds; those that end are not waited for",
                .minimum = 0,
                .maximum = 3600},
               {.name = "quiet", .letter = 'q', .help = "do not say what crossed"},

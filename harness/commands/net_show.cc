@@ -64,12 +64,7 @@ Verb net_show_verb() {
       .options =
           {
               topology_option(),
-              {.name = "link",
-               .letter = 'l',
-               .value_name = "SPEC",
-               .type = Type::kText,
-               .default_value = "rate=100mbit",
-               .help = "as for `thinpipe run`, without alternatives"},
+              link_option("as for `thinpipe run`, without alternatives"),
               hosts_option(),
               {.name = "svg",
                .value_name = "FILE",

@@ -108,6 +108,8 @@ int verify(const Arguments& arguments) {
 
 Verb net_verify_verb() {
   using Type = OptionInfo::Type;
+  OptionInfo links = link_option("as for `thinpipe run`");
+  links.repeatable = true;
   return {
       .name = "net verify",
       .summary = "Measure whether an emulated link is what it is set to",
@@ -127,13 +129,7 @@ Verb net_verify_verb() {
           " the link changes meanwhile, and the goodput is held against the integral of its rate.",
       .options =
           {
-              {.name = "link",
-               .letter = 'l',
-               .value_name = "SPEC",
-               .type = Type::kText,
-               .default_value = "rate=100mbit",
-               .help = "as for `thinpipe run`",
-               .repeatable = true},
+              links,
               {.name = "only",
                .value_name = "LIST",
                .type = Type::kText,
@@ -154,13 +150,7 @@ Verb net_verify_verb() {
                        " --topology, 4 with --schedule]",
                .minimum = 0.2,
                .maximum = 600},
-              {.name = "tolerance",
-               .value_name = "PERCENT",
-               .type = Type::kReal,
-               .default_value = "3",
-               .help = "deviation of the goodput from its ceiling that still holds, in %",
-               .minimum = 0.01,
-               .maximum = 100},
+              tolerance_option("deviation of the goodput from its ceiling that still holds, in %"),
               {.name = "json", .help = "print JSON: rates in bit/s, times in seconds"},
               {.name = "markdown", .help = "print a Markdown table, a row for each link"},
           },

@@ -19,15 +19,34 @@ OptionInfo topology_option() {
           .suggestions = names};
 }
 
-OptionInfo hosts_option() {
+OptionInfo hosts_option(const std::string& default_value, int fewest) {
   return {.name = "ranks",
           .letter = 'n',
           .value_name = "N",
           .type = OptionInfo::Type::kInteger,
-          .default_value = "4",
+          .default_value = default_value,
           .help = "hosts of the topology; a file places its own number",
-          .minimum = 1,
+          .minimum = static_cast<double>(fewest),
           .maximum = 1000};
+}
+
+OptionInfo link_option(const std::string& help) {
+  return {.name = "link",
+          .letter = 'l',
+          .value_name = "SPEC",
+          .type = OptionInfo::Type::kText,
+          .default_value = "rate=100mbit",
+          .help = help};
+}
+
+OptionInfo tolerance_option(const std::string& help) {
+  return {.name = "tolerance",
+          .value_name = "PERCENT",
+          .type = OptionInfo::Type::kReal,
+          .default_value = "3",
+          .help = help,
+          .minimum = 0.01,
+          .maximum = 100};
 }
 
 int hosts_of(const Arguments& arguments, const TopologySpec& spec) {

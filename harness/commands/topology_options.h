@@ -1,4 +1,4 @@
-// The option by which verbs take a topology.
+// The options by which verbs take links and what they are part of.
 #pragma once
 
 #include <string>
@@ -13,8 +13,14 @@ namespace thinpipe {
 OptionInfo topology_option();
 
 /// `--ranks`: how many hosts. A file places its own number.
-OptionInfo hosts_option();
+OptionInfo hosts_option(const std::string& default_value = "4", int fewest = 1);
 int hosts_of(const Arguments& arguments, const TopologySpec& spec);
+
+/// `--link SPEC`, 100 Mbit/s by default.
+OptionInfo link_option(const std::string& help);
+
+/// `--tolerance PERCENT`, 3 by default.
+OptionInfo tolerance_option(const std::string& help);
 
 /// A paragraph for a verb's description: every kind with its settings.
 std::string topology_help();

@@ -39,12 +39,7 @@ Verb trace_export_verb() {
               ".safetensors, or a folder of that name with a .npy a tensor. All are FP32; those of "
               "16 bits are widened. Second moments are named q:NAME. `thinpipe trace import` reads "
               "each of the three. When anything is wrong, nothing is written.",
-          .options = {{.name = "out",
-                       .letter = 'o',
-                       .value_name = "DIR",
-                       .type = Type::kFolder,
-                       .help = "new folder for the files",
-                       .required = true},
+          .options = {new_folder_option("new folder for the files"),
                       {.name = "format",
                        .value_name = "FORMAT",
                        .type = Type::kChoice,

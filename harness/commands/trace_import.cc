@@ -90,12 +90,7 @@ Verb trace_import_verb() {
           "says that it is synthetic. Other files have no compute times; --forward and --backward "
           "give them. What was assumed stands in the trace's provenance. When anything is wrong, "
           "nothing is written.",
-      .options = {{.name = "out",
-                   .letter = 'o',
-                   .value_name = "DIR",
-                   .type = Type::kFolder,
-                   .help = "new folder for the trace",
-                   .required = true},
+      .options = {new_folder_option("new folder for the trace"),
                   {.name = "format",
                    .value_name = "FORMAT",
                    .type = Type::kChoice,

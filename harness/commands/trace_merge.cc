@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "harness/commands/output.h"
+#include "harness/commands/trace_parts.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
 #include "harness/options/arguments.h"
@@ -40,12 +41,7 @@ Verb trace_merge_verb() {
               "first. By steps: they have as many ranks and no step in common. Model, tensors, "
               "dtype, origin and second moments must agree. Values go over bit for bit. When "
               "anything is wrong, nothing is written.",
-          .options = {{.name = "out",
-                       .letter = 'o',
-                       .value_name = "DIR",
-                       .type = Type::kFolder,
-                       .help = "new folder for the trace",
-                       .required = true},
+          .options = {new_folder_option("new folder for the trace"),
                       {.name = "by",
                        .value_name = "WHAT",
                        .type = Type::kChoice,

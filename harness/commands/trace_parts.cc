@@ -7,6 +7,15 @@
 
 namespace thinpipe {
 
+OptionInfo new_folder_option(const std::string& help) {
+  return {.name = "out",
+          .letter = 'o',
+          .value_name = "DIR",
+          .type = OptionInfo::Type::kFolder,
+          .help = help,
+          .required = true};
+}
+
 OptionInfo steps_option(const std::string& help) {
   return {.name = "steps", .value_name = "LIST", .type = OptionInfo::Type::kText, .help = help};
 }

@@ -31,12 +31,7 @@ Verb trace_slice_verb() {
               "Writes a new trace that holds the parts that are named, bit for bit and in the "
               "dtype they have. Ranks are numbered anew from 0, training steps keep their numbers. "
               "The provenance names the whole. When anything is wrong, nothing is written.",
-          .options = {{.name = "out",
-                       .letter = 'o',
-                       .value_name = "DIR",
-                       .type = Type::kFolder,
-                       .help = "new folder for the trace",
-                       .required = true},
+          .options = {new_folder_option("new folder for the trace"),
                       steps_option("training steps, as 0,10-20; else all"),
                       ranks_option("ranks, as 0,2-3; else all"),
                       tensors_option("tensors of such names; else all")},

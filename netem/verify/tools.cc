@@ -2,25 +2,24 @@
 
 #include <charconv>
 #include <cmath>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/programs.h"
+#include "netem/host_program.h"
 #include "netem/sandbox.h"
-#include "netem/verify/host_program.h"
 #include "netem/verify/quantile.h"
 
 namespace thinpipe {
 
 namespace {
 
-constexpr int kOmitted = 1;        // s of slow start that iperf3 leaves out
-constexpr double kGrace = 10;      // s beyond its own duration after which a tool hangs
-constexpr int kConnectTries = 40;  // while the server starts
-constexpr auto kBetweenTries = std::chrono::milliseconds(50);
+constexpr int kOmitted = 1;             // s of slow start that iperf3 leaves out
+constexpr double kGrace = 10;           // s beyond its own duration after which a tool hangs
+constexpr double kServerSeconds = 5;    // to start
 constexpr double kPingInterval = 0.02;  // s
 
 void refuse_stop() {
@@ -64,38 +63,37 @@ double round_trip_of_ping(const std::string& text) {
 
 ToolFigure iperf3_goodput(const Network& network, const Flow& flow, double seconds) {
   ToolFigure figure{"iperf3", std::nullopt, ""};
-  if (!is_installed("iperf3")) {
+  if (!find_in_path("iperf3")) {
     figure.trouble = "not installed";
     return figure;
   }
   const int measured = static_cast<int>(std::ceil(seconds));
   const std::string address = network.data_address(flow.to);
+  const std::size_t before = listening_sockets(network.host(flow.to));
   HostProgram server(network.host(flow.to), {"iperf3", "--server", "--one-off", "--bind", address});
-  for (int tries = 0; tries < kConnectTries; ++tries) {
-    std::this_thread::sleep_for(kBetweenTries);
+  if (!server.wait_until_listening(before, kServerSeconds)) {
     refuse_stop();
-    HostProgram client(network.host(flow.from),
-                       {"iperf3", "--client", address, "--time", fmt::to_string(measured), "--omit",
-                        fmt::to_string(kOmitted), "--congestion", "cubic", "--json"});
-    const int code = client.wait(measured + kOmitted + kGrace);
-    refuse_stop();
-    if (code != 0 && client.output().find("refused") != std::string::npos) continue;
-    if (code != 0) {
-      figure.trouble = code < 0 ? "did not end" : error_of_iperf3(client.output());
-      return figure;
-    }
-    figure.value = goodput_of_iperf3(client.output());
+    figure.trouble = "its server did not start";
     return figure;
   }
-  figure.trouble = "its server did not start";
+  HostProgram client(network.host(flow.from),
+                     {"iperf3", "--client", address, "--time", fmt::to_string(measured), "--omit",
+                      fmt::to_string(kOmitted), "--congestion", "cubic", "--json"});
+  const int code = client.wait(measured + kOmitted + kGrace);
+  refuse_stop();
+  if (code == 0) {
+    figure.value = goodput_of_iperf3(client.output());
+  } else {
+    figure.trouble = code < 0 ? "did not end" : error_of_iperf3(client.output());
+  }
   return figure;
 }
 
 ToolFigure ping_round_trip(const Network& network, const Flow& flow, int count, double patience) {
   ToolFigure figure{"ping", std::nullopt, ""};
   std::vector<std::string> words = {"ping"};
-  if (!is_installed("ping")) {
-    if (!is_installed("busybox")) {
+  if (!find_in_path("ping")) {
+    if (!find_in_path("busybox")) {
       figure.trouble = "not installed";
       return figure;
     }

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "netem/verify/host_program.h"
+#include "base/programs.h"
 #include "tests/netem/verify/attempts.h"
 
 namespace thinpipe {
@@ -27,25 +27,8 @@ TEST(Tools, ReadWhatPingPrints) {
   EXPECT_THROW(round_trip_of_ping("time=fast"), RunError);
 }
 
-TEST(HostProgram, RunsInsideTheHost) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Network network(2);
-              HostProgram links(network.host(0), {"cat", "/proc/self/net/dev"});
-              require(links.wait(10) == 0, "exit code");
-              require(links.output().find("thin0") != std::string::npos, "the host's interface");
-              HostProgram fails(network.host(0), {"sh", "-c", "echo what >&2; exit 3"});
-              require(fails.wait(10) == 3 && fails.output() == "what\n", "its errors");
-              HostProgram hangs(network.host(0), {"sleep", "100"});
-              require(hangs.wait(0.1) == -1, "one that hangs is killed");
-              return 0;
-            }),
-            0);
-  EXPECT_TRUE(is_installed("sh"));
-  EXPECT_FALSE(is_installed("no-such-program"));
-}
-
 TEST(Tools, MeasureTheLink) {
-  if (!is_installed("iperf3")) GTEST_SKIP() << "no iperf3";
+  if (!find_in_path("iperf3")) GTEST_SKIP() << "no iperf3";
   EXPECT_EQ(attempts_with_two_hosts([](Network& network) {
               network.set_links(parse_link_spec("rate=20mbit"));
               const ToolFigure goodput = iperf3_goodput(network, {0, 1}, 1);

@@ -1,0 +1,149 @@
+#include "netem/host_program.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.h"
+#include "netem/sandbox.h"
+
+extern char** environ;
+
+namespace thinpipe {
+
+namespace {
+
+constexpr int kShellOffset = 128;  // of exit codes that tell of a signal
+constexpr int kPollMilliseconds = 10;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Ignored signals stay so in a new program, and a blocked one blocked.
+void set_signals(posix_spawnattr_t& attributes) {
+  sigset_t usual, none;
+  sigemptyset(&none);
+  sigemptyset(&usual);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) sigaddset(&usual, number);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+}
+
+}  // namespace
+
+HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words, Streams streams)
+    : host_(host) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  set_signals(attributes);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  FileDescriptor writing;
+  if (streams == Streams::kKept) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw SystemError("pipe");
+    reading_ = FileDescriptor(ends[0]);
+    writing = FileDescriptor(ends[1]);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, writing.get(), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, writing.get(), STDERR_FILENO);
+  }
+  int failed = 0;
+  // It starts in the namespaces of the thread that makes it.
+  host.inside([&] {
+    failed =
+        posix_spawnp(&process_, arguments[0], &actions, &attributes, arguments.data(), environ);
+  });
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (failed != 0) {
+    process_ = -1;
+    throw SystemError("run '" + words[0] + "' on " + host.name(), failed);
+  }
+}
+
+HostProgram::~HostProgram() { end(); }
+
+void HostProgram::end() {
+  if (process_ < 0) return;
+  kill(process_, SIGKILL);
+  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  process_ = -1;
+}
+
+bool HostProgram::has_ended() {
+  if (process_ >= 0 && waitpid(process_, &status_, WNOHANG) == process_) process_ = -1;
+  return process_ < 0;
+}
+
+bool HostProgram::read_some(double seconds) {
+  pollfd waiting = {reading_.get(), POLLIN, 0};
+  if (poll(&waiting, 1, static_cast<int>(seconds * 1e3)) <= 0) return true;
+  char text[4096];
+  const ssize_t got = read(reading_.get(), text, sizeof(text));
+  if (got > 0) output_.append(text, static_cast<std::size_t>(got));
+  return got > 0 || (got < 0 && errno == EINTR);
+}
+
+int HostProgram::wait(double seconds) {
+  constexpr double kPollSeconds = 0.05;
+  const auto begin = Clock::now();
+  while (reading_.valid() && read_some(kPollSeconds)) {
+    if (seconds_since(begin) < seconds && !stop_requested()) continue;
+    end();
+    return -1;
+  }
+  wait_and_pass_on_stops();
+  return WIFEXITED(status_) ? WEXITSTATUS(status_) : -1;
+}
+
+int HostProgram::wait_and_pass_on_stops() {
+  // Looked for now and again: a stop may be asked for at any moment, also before this.
+  for (bool passed_on = false; !has_ended(); poll(nullptr, 0, kPollMilliseconds))
+    if (stop_requested() && !passed_on) passed_on = kill(process_, stop_signal()) == 0;
+  return WIFSIGNALED(status_) ? kShellOffset + WTERMSIG(status_) : WEXITSTATUS(status_);
+}
+
+bool HostProgram::wait_until_listening(std::size_t before, double seconds) {
+  const auto begin = Clock::now();
+  while (listening_sockets(host_) <= before) {
+    if (has_ended() || stop_requested() || seconds_since(begin) > seconds) return false;
+    poll(nullptr, 0, kPollMilliseconds);
+  }
+  return true;
+}
+
+std::size_t listening_sockets(const Host& host) {
+  std::size_t count = 0;
+  host.inside([&] {
+    for (const char* kind : {"tcp", "tcp6", "udp", "udp6"}) {
+      std::ifstream table(std::string("/proc/thread-self/net/") + kind);
+      std::string line, number, here, there, state;
+      std::getline(table, line);  // what the columns are
+      while (std::getline(table, line)) {
+        std::istringstream columns(line);
+        columns >> number >> here >> there >> state;
+        count += state == "0A" || state == "07";  // TCP_LISTEN; UDP that is not connected
+      }
+    }
+  });
+  return count;
+}
+
+}  // namespace thinpipe
