@@ -23,9 +23,10 @@ void stream_with_a_late_rank(int ranks, std::chrono::milliseconds late) {
     });
   for (std::thread& thread : threads) thread.join();
   for (const double goodput : goodputs) EXPECT_GT(goodput, 0);
-  for (const auto& [pair, queue] : boxes.messages) {
+  for (const auto& [way, queue] : boxes.messages) {
     EXPECT_TRUE(queue.empty());
-    EXPECT_EQ((pair.first + 1) % ranks, pair.second);
+    const auto [from, to, tag] = way;
+    EXPECT_EQ((from + 1) % ranks, to);
   }
 }
 

@@ -16,17 +16,19 @@ class HeldTransport : public Transport {
  public:
   int rank() const override { return 0; }
   int size() const override { return 2; }
-  void send(Request slot, int peer, std::span<const std::byte> data) override {
+  void send(Request slot, int peer, int tag, std::span<const std::byte> data) override {
     EXPECT_EQ(peer, 1);
+    EXPECT_EQ(tag, 3);
     EXPECT_EQ(under_way.count(slot), 0U) << "slot " << slot << " is in use";
     under_way.insert(slot);
     slots.push_back(slot);
     sizes.push_back(data.size());
   }
-  void receive(Request, int, std::span<std::byte>) override { FAIL(); }
+  void receive(Request, int, int, std::span<std::byte>) override { FAIL(); }
   bool done(Request slot, std::size_t*) override { return under_way.count(slot) == 0; }
   void pause() override {}
   void progressed() override {}
+  double now() const override { return 0; }
   TransportCounters counters() const override { return {}; }
 
   std::set<Request> under_way;
@@ -36,7 +38,7 @@ class HeldTransport : public Transport {
 
 TEST(SendWindow, TakesItsSlotsInTurnAndWaitsForTheOldest) {
   HeldTransport transport;
-  SendWindow window(transport, 1, 10, 3);
+  SendWindow window(transport, 1, 10, 3, 3);
   const std::vector<std::byte> data(5);
   EXPECT_TRUE(window.empty());
   EXPECT_FALSE(window.collect());

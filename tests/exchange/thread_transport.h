@@ -7,17 +7,18 @@
 #include <map>
 #include <mutex>
 #include <thread>
-#include <utility>
+#include <tuple>
 #include <vector>
 
+#include "base/clock.h"
 #include "workloads/exchange/transport.h"
 
 namespace thinpipe {
 
-/// Mailboxes of all pairs of ranks, shared by the transports of one test.
+/// Mailboxes of all pairs of ranks and tags, shared by the transports of one test.
 struct Mailboxes {
   std::mutex mutex;
-  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> messages;
+  std::map<std::tuple<int, int, int>, std::deque<std::vector<std::byte>>> messages;
 };
 
 class ThreadTransport : public Transport {
@@ -25,22 +26,22 @@ class ThreadTransport : public Transport {
   ThreadTransport(Mailboxes& boxes, int rank, int size) : boxes_(boxes), rank_(rank), size_(size) {}
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void send(Request slot, int peer, std::span<const std::byte> data) override {
+  void send(Request slot, int peer, int tag, std::span<const std::byte> data) override {
     const std::lock_guard lock(boxes_.mutex);
-    boxes_.messages[{rank_, peer}].emplace_back(data.begin(), data.end());
+    boxes_.messages[{rank_, peer, tag}].emplace_back(data.begin(), data.end());
     pending_[slot] = {};
     counters_.messages += 1;
     counters_.bytes += data.size();
   }
-  void receive(Request slot, int peer, std::span<std::byte> data) override {
-    pending_[slot] = {peer, data};
+  void receive(Request slot, int peer, int tag, std::span<std::byte> data) override {
+    pending_[slot] = {peer, tag, data};
   }
   // MPI matches receives in the order they were posted; the patterns wait in that order too.
   bool done(Request slot, std::size_t* received = nullptr) override {
     Pending& pending = pending_[slot];
     if (pending.peer < 0) return true;
     const std::lock_guard lock(boxes_.mutex);
-    auto& queue = boxes_.messages[{pending.peer, rank_}];
+    auto& queue = boxes_.messages[{pending.peer, rank_, pending.tag}];
     if (queue.empty()) return false;
     if (queue.front().size() > pending.data.size()) throw InputErrorInTest();
     std::memcpy(pending.data.data(), queue.front().data(), queue.front().size());
@@ -51,13 +52,14 @@ class ThreadTransport : public Transport {
   }
   void pause() override { std::this_thread::yield(); }
   void progressed() override {}
+  double now() const override { return now_seconds(); }
   TransportCounters counters() const override { return counters_; }
 
   struct InputErrorInTest {};
 
  private:
   struct Pending {
-    int peer = -1;
+    int peer = -1, tag = 0;
     std::span<std::byte> data;
   };
   Mailboxes& boxes_;

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <climits>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace thinpipe {
 
 namespace {
 
-constexpr int kTag = 17;
 // Open MPI 4.1 puts a 14-byte match header and an 8-byte TCP header before an eager message.
 constexpr std::size_t kHeaderBytes = 22;
 constexpr std::size_t kFramePayload = 1448;  // of TCP in a 1514-byte frame with timestamps
@@ -41,16 +41,16 @@ MPI_Request& MpiTransport::request(Request slot) {
   return requests_[static_cast<std::size_t>(slot)];
 }
 
-void MpiTransport::send(Request slot, int peer, std::span<const std::byte> data) {
+void MpiTransport::send(Request slot, int peer, int tag, std::span<const std::byte> data) {
   ++counters_.messages;
   counters_.bytes += data.size();
   counters_.frames += (data.size() + kHeaderBytes + kFramePayload - 1) / kFramePayload;
-  MPI_Isend(data.data(), checked_size(data.size()), MPI_BYTE, peer, kTag, communicator_,
+  MPI_Isend(data.data(), checked_size(data.size()), MPI_BYTE, peer, tag, communicator_,
             &request(slot));
 }
 
-void MpiTransport::receive(Request slot, int peer, std::span<std::byte> data) {
-  MPI_Irecv(data.data(), checked_size(data.size()), MPI_BYTE, peer, kTag, communicator_,
+void MpiTransport::receive(Request slot, int peer, int tag, std::span<std::byte> data) {
+  MPI_Irecv(data.data(), checked_size(data.size()), MPI_BYTE, peer, tag, communicator_,
             &request(slot));
 }
 
@@ -73,5 +73,7 @@ void MpiTransport::pause() {
 }
 
 void MpiTransport::progressed() { sleep_nanoseconds_ = kFirstSleepNanoseconds; }
+
+double MpiTransport::now() const { return now_seconds(); }
 
 }  // namespace thinpipe

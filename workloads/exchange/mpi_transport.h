@@ -15,11 +15,12 @@ class MpiTransport : public Transport {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void send(Request slot, int peer, std::span<const std::byte> data) override;
-  void receive(Request slot, int peer, std::span<std::byte> data) override;
+  void send(Request slot, int peer, int tag, std::span<const std::byte> data) override;
+  void receive(Request slot, int peer, int tag, std::span<std::byte> data) override;
   bool done(Request slot, std::size_t* received = nullptr) override;
   void pause() override;
   void progressed() override;
+  double now() const override;
   TransportCounters counters() const override { return counters_; }
 
   MPI_Comm communicator() const { return communicator_; }

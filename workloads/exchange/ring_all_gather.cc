@@ -58,7 +58,7 @@ const std::vector<std::span<const std::byte>>& RingAllGather::run(Transport& tra
     bool moved = false;
     while (posted < certain && posted - arrived < kWindow) {
       transport.receive(
-          static_cast<int>(posted % kWindow), left,
+          static_cast<int>(posted % kWindow), left, 0,
           std::span(staging_).subspan(posted % kWindow * kSegmentBytes, kSegmentBytes));
       ++posted;
     }

@@ -108,7 +108,7 @@ void RingAllReduce::run(Transport& transport, std::span<const float> own, std::s
     while (!posts.finished() && posted - arrived < kWindow) {
       const std::span<float> target = posts.segment(result);
       transport.receive(
-          static_cast<int>(posted % kWindow), left,
+          static_cast<int>(posted % kWindow), left, 0,
           std::as_writable_bytes(reduces(posts) ? staged(posted, target.size()) : target));
       posts.next();
       ++posted;

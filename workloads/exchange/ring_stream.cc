@@ -12,6 +12,7 @@ using Clock = std::chrono::steady_clock;
 // As the rings have them: under Open MPI's eager limit of 64 KiB, enough to fill the link.
 constexpr std::size_t kSegmentBytes = 32768;
 constexpr int kInFlight = 16;
+constexpr int kTag = 0;
 constexpr std::byte kSettling{0}, kCounted{1}, kLast{2};
 using Segments = std::vector<std::vector<std::byte>>;
 
@@ -43,7 +44,7 @@ void send_stream(Transport& transport, int peer, const StreamOptions& options) {
     }
     auto& segment = segments[static_cast<std::size_t>(slot)];
     segment[0] = kind;
-    transport.send(slot, peer, segment);
+    transport.send(slot, peer, kTag, segment);
   }
   for (int slot = 0; slot < kInFlight; ++slot) wait(transport, slot);
 }
@@ -51,7 +52,7 @@ void send_stream(Transport& transport, int peer, const StreamOptions& options) {
 double receive_stream(Transport& transport, int peer) {
   Segments segments(kInFlight, std::vector<std::byte>(kSegmentBytes));
   for (int slot = 0; slot < kInFlight; ++slot)
-    transport.receive(slot, peer, segments[static_cast<std::size_t>(slot)]);
+    transport.receive(slot, peer, kTag, segments[static_cast<std::size_t>(slot)]);
   Clock::time_point counted_from, counted_to;
   double bytes = 0;
   bool any = false;
@@ -68,7 +69,7 @@ double receive_stream(Transport& transport, int peer) {
       if (!any) counted_from = counted_to;  // what comes after this one counts
       any = true;
     }
-    transport.receive(slot, peer, segments[static_cast<std::size_t>(slot)]);
+    transport.receive(slot, peer, kTag, segments[static_cast<std::size_t>(slot)]);
   }
   const double seconds = seconds_between(counted_from, counted_to);
   return seconds > 0 ? bytes * 8 / seconds : 0;

@@ -11,8 +11,8 @@ namespace thinpipe {
 /// At most `size` of them at a time, in the transport's slots from `first_slot` on, in turn.
 class SendWindow {
  public:
-  SendWindow(Transport& transport, int peer, int first_slot, std::size_t size)
-      : transport_(transport), peer_(peer), first_slot_(first_slot), size_(size) {}
+  SendWindow(Transport& transport, int peer, int first_slot, std::size_t size, int tag = 0)
+      : transport_(transport), peer_(peer), first_slot_(first_slot), tag_(tag), size_(size) {}
 
   std::size_t sent() const { return sent_; }
   bool full() const { return sent_ - done_ == size_; }
@@ -20,7 +20,7 @@ class SendWindow {
 
   /// Not while full().
   void send(std::span<const std::byte> segment) {
-    transport_.send(slot(sent_), peer_, segment);
+    transport_.send(slot(sent_), peer_, tag_, segment);
     ++sent_;
   }
 
@@ -35,7 +35,7 @@ class SendWindow {
   int slot(std::size_t segment) const { return first_slot_ + static_cast<int>(segment % size_); }
 
   Transport& transport_;
-  int peer_, first_slot_;
+  int peer_, first_slot_, tag_;
   std::size_t size_;
   std::size_t sent_ = 0, done_ = 0;
 };

@@ -14,7 +14,8 @@ struct TransportCounters {
   std::uint64_t frames = 0;  ///< Ethernet frames if no two messages shared one
 };
 
-/// Messages between one pair of ranks arrive in the order they were sent. Not thread-safe.
+/// Messages of one tag between one pair of ranks arrive in the order they were sent; those of
+/// different tags do not wait for each other. Not thread-safe.
 class Transport {
  public:
   using Request = int;
@@ -25,16 +26,20 @@ class Transport {
   virtual int size() const = 0;
 
   /// Starts to send; `data` stays untouched until done(). At most one request per slot is under
-  /// way; slots are small numbers chosen by the caller, shared by sends and receives.
-  virtual void send(Request slot, int peer, std::span<const std::byte> data) = 0;
-  /// Starts to receive a message of at most data.size() bytes.
-  virtual void receive(Request slot, int peer, std::span<std::byte> data) = 0;
+  /// way; slots are small numbers chosen by the caller, shared by sends and receives. Tags are 0 to
+  /// 32767 and mean what the pattern wants.
+  virtual void send(Request slot, int peer, int tag, std::span<const std::byte> data) = 0;
+  /// Starts to receive a message of that tag and at most data.size() bytes.
+  virtual void receive(Request slot, int peer, int tag, std::span<std::byte> data) = 0;
   /// Whether the request in the slot has ended; for a receive, `received` becomes its length.
   virtual bool done(Request slot, std::size_t* received = nullptr) = 0;
   /// Nothing could be done just now: lets others have the processor for a moment.
   virtual void pause() = 0;
   /// Something was done since the last pause.
   virtual void progressed() = 0;
+
+  /// Seconds of a clock that all ranks of a machine share.
+  virtual double now() const = 0;
 
   virtual TransportCounters counters() const = 0;
 };

@@ -1,7 +1,7 @@
 // How long a codec's work takes on this machine, and makes it last on one that runs slower.
 #pragma once
 
-#include "workloads/replay/clock.h"
+#include "base/clock.h"
 
 namespace thinpipe {
 

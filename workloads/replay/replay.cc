@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "compressors/kernels/parallel.h"
-#include "workloads/replay/clock.h"
 #include "workloads/replay/message.h"
 
 namespace thinpipe {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "workloads/replay/clock.h"
+#include "base/clock.h"
 
 namespace thinpipe {
 

@@ -1,4 +1,4 @@
-// Time as a step measures it.
+// The monotonic clock, processor time, and waiting until a moment.
 #pragma once
 
 #include <time.h>
