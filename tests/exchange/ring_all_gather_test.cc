@@ -60,7 +60,7 @@ TEST(RingAllGather, RefusesAnImpossibleLength) {
   Mailboxes boxes;
   ThreadTransport liar(boxes, 1, 2), honest(boxes, 0, 2);
   std::vector<std::byte> lie(16, std::byte{0xff});
-  liar.send(0, 0, lie);
+  liar.send(0, 0, 0, lie);
   RingAllGather ring(2, 100);
   EXPECT_THROW(ring.run(honest, {}), InputError);
 }
