@@ -1,0 +1,202 @@
+#include "harness/commands/sweep_options.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "harness/commands/compressor_options.h"
+#include "harness/commands/kernel_options.h"
+#include "harness/commands/plugins.h"
+#include "harness/commands/time_scale_option.h"
+#include "harness/commands/topology_options.h"
+#include "harness/options/alternatives.h"
+#include "netem/schedule/links.h"
+
+namespace thinpipe {
+
+namespace {
+
+using Type = OptionInfo::Type;
+
+// The dense baseline first.
+std::vector<Spec> compressors_of(const Arguments& arguments) {
+  if (arguments.flag("no-baseline")) return all_compressors(arguments);
+  return all_compressors(arguments, {parse_spec("none")});
+}
+
+OptionInfo compressors_option() {
+  OptionInfo option = compressor_option(true);
+  option.required = false;
+  option.default_value = "topk:ratio=0.01";
+  return option;
+}
+
+std::vector<LinkSpec> links_of(const Arguments& arguments) {
+  std::vector<LinkSpec> links;
+  for (const std::string& text : arguments.texts("link"))
+    for (const LinkSpec& link : expand_link_specs(text)) {
+      if (!link.throttled())
+        throw InputError(
+            fmt::format("link '{}': a run needs a rate (such as rate=1gbit): results"
+                        " are drawn against it",
+                        link.to_string()));
+      if (std::find(links.begin(), links.end(), link) == links.end()) links.push_back(link);
+    }
+  return links;
+}
+
+std::vector<ScheduleSpec> schedules_of(const Arguments& arguments) {
+  std::vector<ScheduleSpec> schedules;
+  for (const std::string& text : arguments.texts("schedule"))
+    schedules.push_back(parse_schedule(text));
+  return schedules;
+}
+
+}  // namespace
+
+OptionInfo sweep_trace_option() {
+  return {.name = "trace",
+          .value_name = "DIR",
+          .type = Type::kFolder,
+          .help =
+              "the captured gradients to replay, or synthetic:model=NAME,... "
+              "(docs/synthetic.md)",
+          .required = true};
+}
+
+std::vector<OptionInfo> sweep_axis_options() {
+  return {
+      compressors_option(),
+      plugin_option(),
+      {.name = "link",
+       .letter = 'l',
+       .value_name = "SPEC",
+       .type = Type::kText,
+       .default_value = "rate=10mbit|100mbit|1gbit",
+       .help = "each host's link: rate=100mbit,delay=10ms,loss=0.1%, or a preset such as"
+               " lte; see `thinpipe list links`",
+       .repeatable = true},
+      {.name = "schedule",
+       .value_name = "SPEC",
+       .type = Type::kText,
+       .default_value = "none",
+       .help = "what the links do over time while ranks run, from a point's first step on:"
+               " parts such as 'outage:every=10s,lasts=1s' joined by `;`, of one link"
+               " with its name in front ('host3:sine:...'), or a file; see"
+               " `thinpipe net play`",
+       .repeatable = true},
+      topology_option(),
+      {.name = "ranks",
+       .letter = 'n',
+       .value_name = "N",
+       .type = Type::kText,
+       .default_value = "4",
+       .help = "emulated hosts; 2|4|8 measures several"},
+  };
+}
+
+std::vector<OptionInfo> sweep_step_options() {
+  return {
+      {.name = "steps",
+       .value_name = "N",
+       .type = Type::kInteger,
+       .default_value = "8",
+       .help = "measured steps a point",
+       .minimum = 1,
+       .maximum = 1e6},
+      {.name = "warmup",
+       .value_name = "N",
+       .type = Type::kInteger,
+       .default_value = "2",
+       .help = "steps before those, not measured",
+       .minimum = 0,
+       .maximum = 1e6},
+  };
+}
+
+std::vector<OptionInfo> sweep_replay_options() {
+  return {
+      {.name = "pattern",
+       .value_name = "NAME",
+       .type = Type::kChoice,
+       .default_value = "ring",
+       .help = "how payloads are exchanged: our pipelined rings, or Open MPI's collectives",
+       .choices = {"ring", "openmpi"}},
+      {.name = "compute-scale",
+       .value_name = "X",
+       .type = Type::kReal,
+       .default_value = "1",
+       .help = "times the captured compute time; 0 leaves it out",
+       .minimum = 0,
+       .maximum = 1000},
+      time_scale_option(),
+      threads_option("each rank's encode and decode"),
+      simd_option(),
+  };
+}
+
+std::vector<OptionInfo> sweep_value_options() {
+  return {
+      {.name = "non-finite",
+       .value_name = "POLICY",
+       .type = Type::kChoice,
+       .default_value = "error",
+       .help = "a NaN or infinity in a gradient fails the point, or is replaced by 0",
+       .choices = {"error", "zero"}},
+      {.name = "seed",
+       .value_name = "N",
+       .type = Type::kInteger,
+       .default_value = "1",
+       .help = "of the order of the points and of compressors that sample",
+       .minimum = 0,
+       .maximum = 9e15},
+      {.name = "no-baseline", .help = "do not add the compressor `none`"},
+  };
+}
+
+std::vector<OptionInfo> joined(std::vector<std::vector<OptionInfo>> lists) {
+  std::vector<OptionInfo> all;
+  for (std::vector<OptionInfo>& list : lists)
+    std::move(list.begin(), list.end(), std::back_inserter(all));
+  return all;
+}
+
+SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOptions> hosts,
+                              int most_ranks) {
+  SweepOptions options;
+  options.plugins = load_plugins(arguments);
+  options.threads = threads_of(arguments);
+  use_simd(arguments);
+  options.simd = arguments.text("simd");
+  options.trace = arguments.text("trace");
+  options.compressors = compressors_of(arguments);
+  options.links = links_of(arguments);
+  options.schedules = schedules_of(arguments);
+  options.topology = parse_topology(arguments.text("topology"));
+  options.hosts = std::move(hosts);
+  const int given_hosts = options.hosts ? static_cast<int>(options.hosts->names.size())
+                                        : options.topology.fixed_hosts();
+  options.ranks = given_hosts > 0 && !arguments.given("ranks")
+                      ? std::vector<int>{given_hosts}
+                      : count_alternatives({arguments.text("ranks")}, "ranks", "ranks", most_ranks);
+  options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
+  options.steps = static_cast<std::uint64_t>(arguments.integer("steps"));
+  options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
+  options.compute_scale = arguments.real("compute-scale");
+  options.time_scales = parse_time_scales(arguments.text("time-scale"));
+  options.zero_non_finite = arguments.text("non-finite") == "zero";
+  options.pattern = arguments.text("pattern");
+  return options;
+}
+
+void check_schedules(const SweepOptions& options) {
+  for (const ScheduleSpec& schedule : options.schedules)
+    for (const int ranks : options.ranks)
+      for (const LinkSpec& link : options.links)
+        scheduled_links(options.topology.plan(ranks, link), schedule);
+}
+
+}  // namespace thinpipe
