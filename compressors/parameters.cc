@@ -93,8 +93,8 @@ Parameters::Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec
   for (const auto& [key, unused] : spec.values) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
     throw InputError(fmt::format(
-        "compressor spec '{}': {} has no parameter '{}'{}; it has {}", spec.to_string(), spec.name,
-        key, did_you_mean(key, names),
+        "spec '{}': {} has no parameter '{}'{}; it has {}", spec.to_string(), spec.name, key,
+        did_you_mean(key, names),
         names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", "))));
   }
   Spec full{.name = spec.name, .values = {}};
@@ -102,7 +102,7 @@ Parameters::Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec
     const auto given = spec.values.find(info.name);
     std::string text = given == spec.values.end() ? info.default_value : given->second;
     if (!normalize(info, text)) {
-      throw InputError(fmt::format("compressor spec '{}': {}={} is not allowed; expected {}{}",
+      throw InputError(fmt::format("spec '{}': {}={} is not allowed; expected {}{}",
                                    spec.to_string(), info.name, text, allowed(info),
                                    hint(info, text)));
     }

@@ -20,7 +20,7 @@ struct Alternatives {
 };
 
 [[noreturn]] void fail(std::string_view text, const std::string& problem) {
-  throw InputError("compressor spec '" + std::string(text) + "': " + problem +
+  throw InputError("spec '" + std::string(text) + "': " + problem +
                    "; expected name:key=value,key=value");
 }
 

@@ -20,7 +20,7 @@ const Registration kTernGrad{dense_method({
                                         .shares_scale = parameters.flag("shared")};
           const BucketOptions bucket = bucket_of(parameters, tensor, settings);
           if (bucket.bucket != 0 && options.shares_scale) {
-            throw InputError("compressor spec '" + parameters.text() +
+            throw InputError("spec '" + parameters.text() +
                              "': scales of buckets are not shared; expected shared=false");
           }
           return make_bucket_quantizer(make_terngrad_bucket(options), bucket);

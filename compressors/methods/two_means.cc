@@ -13,7 +13,7 @@ std::unique_ptr<Quantizer> two_means(const Parameters& parameters, const TensorI
   const BucketOptions options = bucket_of(parameters, tensor, settings);
   if (!parameters.flag("columns")) return make_bucket_quantizer(make_two_means_bucket(), options);
   if (options.bucket == 0) return make_column_means_quantizer(tensor.shape, tensor.elements);
-  throw InputError("compressor spec '" + parameters.text() +
+  throw InputError("spec '" + parameters.text() +
                    "': columns=true has means by column; expected bucket=0");
 }
 

@@ -17,7 +17,7 @@ inline std::vector<ParameterInfo> variance_parameters() {
 /// @throws InputError where a shared parameter would leave out or change second moments.
 inline VarianceOptions variance_options(const Parameters& parameters, const TensorInfo& tensor) {
   if (period_of(parameters) != 1 || parameters.real("clip") != 0) {
-    throw InputError("compressor spec '" + parameters.text() +
+    throw InputError("spec '" + parameters.text() +
                      "': the second moments of held or clipped gradients are not known; expected "
                      "delay=1 and clip=0");
   }

@@ -1,14 +1,15 @@
-// `thinpipe list`: which compressors, models and links there are.
+// `thinpipe list`: which compressors, exchange patterns, models and links there are.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "compressors/methods/common.h"
 #include "compressors/registry.h"
 #include "harness/commands/list_models.h"
+#include "harness/commands/list_parameters.h"
+#include "harness/commands/list_patterns.h"
 #include "harness/commands/output.h"
 #include "harness/commands/plugins.h"
 #include "harness/commands/verbs.h"
@@ -23,62 +24,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kParameterColumn = 28;
 constexpr std::size_t kPresetColumn = 18;
 constexpr std::size_t kKeyColumn = 28;
 constexpr std::size_t kSummaryColumn = 42;
-
-const char* type_name(ParameterInfo::Type type) {
-  switch (type) {
-    case ParameterInfo::Type::kReal:
-      return "real";
-    case ParameterInfo::Type::kRealList:
-      return "reals";
-    case ParameterInfo::Type::kInteger:
-      return "integer";
-    case ParameterInfo::Type::kChoice:
-      return "choice";
-    case ParameterInfo::Type::kFlag:
-      return "flag";
-  }
-  return "";
-}
-
-bool is_number(const ParameterInfo& parameter) {
-  return parameter.type == ParameterInfo::Type::kReal ||
-         parameter.type == ParameterInfo::Type::kInteger ||
-         parameter.type == ParameterInfo::Type::kRealList;
-}
-
-// "(0, 1]", "a|b|c", "true|false".
-std::string allowed(const ParameterInfo& parameter) {
-  const std::string range =
-      fmt::format("{}{:g}, {:g}{}", parameter.exclusive_minimum ? '(' : '[', parameter.minimum,
-                  parameter.maximum, parameter.exclusive_maximum ? ')' : ']');
-  if (parameter.type == ParameterInfo::Type::kRealList) return range + "/..., or none";
-  if (is_number(parameter)) return range;
-  if (parameter.type == ParameterInfo::Type::kFlag) return "true|false";
-  const std::string choices = fmt::format("{}", fmt::join(parameter.choices, "|"));
-  // A long list must be able to break at a blank.
-  constexpr std::size_t kUnbroken = kColumns - kParameterColumn;
-  if (choices.size() < kUnbroken) return choices;
-  return fmt::format("{}", fmt::join(parameter.choices, " | "));
-}
-
-Json to_json(const ParameterInfo& parameter) {
-  Json json{{"name", parameter.name},
-            {"type", type_name(parameter.type)},
-            {"default", parameter.default_value},
-            {"help", parameter.help}};
-  if (is_number(parameter)) {
-    json["minimum"] = parameter.minimum;
-    json["maximum"] = parameter.maximum;
-    json["exclusive_minimum"] = parameter.exclusive_minimum;
-    json["exclusive_maximum"] = parameter.exclusive_maximum;
-  }
-  if (!parameter.choices.empty()) json["choices"] = parameter.choices;
-  return json;
-}
 
 // With the default parameters; what a method cannot say beforehand is null.
 Json expected_bits(const MethodInfo& method) {
@@ -93,7 +41,8 @@ const char* aggregation(const MethodInfo& method) {
 
 Json to_json(const MethodInfo& method) {
   Json parameters = Json::array();
-  for (const ParameterInfo& parameter : method.parameters) parameters.push_back(to_json(parameter));
+  for (const ParameterInfo& parameter : method.parameters)
+    parameters.push_back(parameter_json(parameter));
   return {{"name", method.name},
           {"summary", method.summary},
           {"source", method.source},
@@ -101,16 +50,6 @@ Json to_json(const MethodInfo& method) {
           {"expected_bits_per_element", expected_bits(method)},
           {"needs_squares", method.needs_squares},
           {"parameters", parameters}};
-}
-
-/// Of the parameters in `wanted`: name, default, help and range, a line or more each.
-std::string parameter_lines(const std::vector<ParameterInfo>& wanted) {
-  std::string text;
-  for (const ParameterInfo& parameter : wanted) {
-    text += two_columns("  " + parameter.name + "=" + parameter.default_value,
-                        parameter.help + "; " + allowed(parameter), kParameterColumn);
-  }
-  return text;
 }
 
 /// "6.40", or "-" for what a method cannot say beforehand.
@@ -206,11 +145,12 @@ std::string links_in_full() {
 
 std::string overview() {
   return "COMPRESSORS, with the payload bits an element that their defaults should take\n\n" +
-         table_of_methods() + "\nMODELS of the catalogue\n\n" + table_of_models() +
+         table_of_methods() + "\nPATTERNS in which payloads are exchanged\n\n" +
+         table_of_patterns() + "\nMODELS of the catalogue\n\n" + table_of_models() +
          "\nLINKS that `thinpipe run` and `thinpipe net` know by name\n\n" + table_of_presets() +
          "\n`thinpipe list NAME` shows a compressor's parameters or a model's layers,\n"
          "`thinpipe list compressors` the parameters of all compressors, `thinpipe list\n"
-         "links` the keys of a link.\n";
+         "patterns` those of the patterns, `thinpipe list links` the keys of a link.\n";
 }
 
 bool is_method(const std::string& name) {
@@ -224,14 +164,15 @@ int list(const Arguments& arguments) {
   const bool compressors = what.empty() || what == "compressors";
   const bool models = what.empty() || what == "models";
   const bool links = what.empty() || what == "links";
-  const bool model =
-      !what.empty() && !compressors && !models && !links && !is_method(what) && names_a_model(what);
+  const bool exchanges = what.empty() || what == "patterns";
+  const bool group = compressors || models || links || exchanges;
+  const bool model = !group && !is_method(what) && names_a_model(what);
   if (arguments.flag("json")) {
     Json json = Json::object();
-    if (compressors || !(models || links || model)) json["compressors"] = Json::array();
+    if (compressors || !(group || model)) json["compressors"] = Json::array();
     if (compressors) {
       for (const MethodInfo& method : methods()) json["compressors"].push_back(to_json(method));
-    } else if (!models && !links && !model) {
+    } else if (!group && !model) {
       json["compressors"].push_back(to_json(find_method(what)));
     }
     if (models) {
@@ -244,6 +185,7 @@ int list(const Arguments& arguments) {
     for (const LinkPreset& preset : links ? link_presets() : std::span<const LinkPreset>()) {
       json["links"].push_back(to_json(preset));
     }
+    if (exchanges) json["patterns"] = patterns_json();
     write_stdout(json.dump(2) + "\n");
   } else if (what.empty()) {
     write_stdout(overview());
@@ -253,6 +195,8 @@ int list(const Arguments& arguments) {
     write_stdout(table_of_models());
   } else if (links) {
     write_stdout(links_in_full());
+  } else if (exchanges) {
+    write_stdout(patterns_in_full());
   } else if (model) {
     write_stdout(model_text(find_model(what)));
   } else {
@@ -267,7 +211,7 @@ int list(const Arguments& arguments) {
 Verb list_verb() {
   return {
       .name = "list",
-      .summary = "Name the compressors, the models and the links",
+      .summary = "Name the compressors, patterns, models and links",
       .description =
           "Prints for every compressor how its payloads are aggregated, the bits an element "
           "they should take, the paper it comes from, and its parameters with defaults and "
@@ -275,17 +219,19 @@ Verb list_verb() {
           "stands for three of them. `list models` prints the models of the catalogue, whose "
           "layers, published parameter counts and compute times, with their sources, come "
           "with a model's name or with --json. `list links` prints the links that have a "
-          "name, with the sources of their figures, and all keys of a link.",
+          "name, with the sources of their figures, and all keys of a link; `list patterns` the "
+          "ways in which ranks exchange payloads.",
       .options = {plugin_option(), {.name = "json", .help = "print JSON for programs"}},
       .positionals = {{.name = "WHAT",
-                       .help = "`compressors`, `models`, `links`, or the name of a compressor or "
-                               "a model",
+                       .help = "`compressors`, `patterns`, `models`, `links`, or the name of a "
+                               "compressor or a model",
                        .required = false}},
       .examples = {{"All compressors and models, a line each", "thinpipe list"},
                    {"Every compressor with its parameters", "thinpipe list compressors"},
                    {"A model with its layers and times", "thinpipe list vgg19"},
                    {"Links by name, and the keys of a link", "thinpipe list links"},
-                   {"One of them, for a program to read", "thinpipe list topk --json"}},
+                   {"Exchange patterns, for `thinpipe run --pattern`", "thinpipe list patterns"},
+                   {"One compressor, for a program to read", "thinpipe list topk --json"}},
       .run = list};
 }
 

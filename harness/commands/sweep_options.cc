@@ -14,6 +14,7 @@
 #include "harness/commands/topology_options.h"
 #include "harness/options/alternatives.h"
 #include "netem/schedule/links.h"
+#include "workloads/exchange/patterns.h"
 
 namespace thinpipe {
 
@@ -53,6 +54,15 @@ std::vector<ScheduleSpec> schedules_of(const Arguments& arguments) {
   for (const std::string& text : arguments.texts("schedule"))
     schedules.push_back(parse_schedule(text));
   return schedules;
+}
+
+std::vector<Spec> patterns_of(const Arguments& arguments) {
+  std::vector<Spec> patterns;
+  for (const std::string& text : arguments.texts("pattern"))
+    for (const Spec& pattern : expand_patterns(text))
+      if (std::find(patterns.begin(), patterns.end(), pattern) == patterns.end())
+        patterns.push_back(pattern);
+  return patterns;
 }
 
 }  // namespace
@@ -120,11 +130,12 @@ std::vector<OptionInfo> sweep_step_options() {
 std::vector<OptionInfo> sweep_replay_options() {
   return {
       {.name = "pattern",
-       .value_name = "NAME",
-       .type = Type::kChoice,
+       .value_name = "SPEC",
+       .type = Type::kText,
        .default_value = "ring",
-       .help = "how payloads are exchanged: our pipelined rings, or Open MPI's collectives",
-       .choices = {"ring", "openmpi"}},
+       .help = "how payloads are exchanged: a pattern of `thinpipe list patterns`; 'ring|openmpi'"
+               " measures several",
+       .repeatable = true},
       {.name = "compute-scale",
        .value_name = "X",
        .type = Type::kReal,
@@ -188,7 +199,7 @@ SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOpt
   options.compute_scale = arguments.real("compute-scale");
   options.time_scales = parse_time_scales(arguments.text("time-scale"));
   options.zero_non_finite = arguments.text("non-finite") == "zero";
-  options.pattern = arguments.text("pattern");
+  options.patterns = patterns_of(arguments);
   return options;
 }
 

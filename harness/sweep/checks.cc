@@ -9,6 +9,7 @@
 #include "netem/schedule/links.h"
 #include "netem/time_scale.h"
 #include "netem/topology/flows.h"
+#include "workloads/exchange/patterns.h"
 
 namespace thinpipe {
 
@@ -51,6 +52,26 @@ std::vector<LinkSpec> all_links(const SweepOptions& options) {
         add(links_as_played(scheduled_links(plan, schedule)));
     }
   return links;
+}
+
+void check_patterns(const SweepOptions& options) {
+  for (const Spec& pattern : options.patterns) check_pattern(pattern);
+  for (const Spec& compressor : options.compressors)
+    if (patterns_for(compressor, options).empty())
+      exchange_of(options.patterns.front(), compressor);  // says why not
+  for (const Spec& pattern : options.patterns)
+    if (std::none_of(options.compressors.begin(), options.compressors.end(),
+                     [&](const Spec& compressor) { return serves(pattern, compressor); }))
+      exchange_of(pattern, options.compressors.front());
+}
+
+std::vector<std::string> pairs_left_out(const SweepOptions& options) {
+  std::vector<std::string> pairs;
+  for (const Spec& compressor : options.compressors)
+    for (const Spec& pattern : options.patterns)
+      if (!serves(pattern, compressor))
+        pairs.push_back(compressor.to_string() + " with " + pattern.to_string());
+  return pairs;
 }
 
 void check_time_scales(const SweepOptions& options) {

@@ -17,6 +17,13 @@ void check_same_settings(const Records& existing, const Trace& trace, const Swee
 /// @throws InputError saying what is wrong with the topology.
 std::vector<LinkSpec> all_links(const SweepOptions& options);
 
+/// @throws InputError for a pattern that is unknown or serves no compressor of the sweep, and for a
+/// compressor that no pattern of the sweep serves.
+void check_patterns(const SweepOptions& options);
+
+/// "topk:ratio=0.1 with PATTERN": pairs that the sweep leaves out because they cannot be.
+std::vector<std::string> pairs_left_out(const SweepOptions& options);
+
 /// @throws InputError when something cannot be run at a time scale that is asked for.
 void check_time_scales(const SweepOptions& options);
 

@@ -16,6 +16,7 @@
 #include "harness/worker/projections.h"
 #include "netem/time_scale.h"
 #include "netem/topology/flows.h"
+#include "workloads/exchange/patterns.h"
 #include "workloads/synthetic/synthetic.h"
 
 namespace thinpipe {
@@ -133,8 +134,7 @@ void add_comparison(const std::vector<json>& accounts, const std::vector<json>& 
 }
 
 json describe(const SweepPoint& point, const SweepOptions& options) {
-  const Aggregation aggregation = aggregation_of(point.compressor);
-  const std::string exchange = aggregation == Aggregation::kAllReduce ? "allreduce" : "allgather";
+  const std::string exchange = to_string(exchange_of(point.pattern, point.compressor));
   return {{"record", "point"},
           {"id", point.id(options)},
           {"axes",
@@ -147,7 +147,7 @@ json describe(const SweepPoint& point, const SweepOptions& options) {
             {"repeat", point.repeat},
             {"topology", options.topology.to_string()},
             {"time_scale", point.time_scale},
-            {"pattern", exchange + "-" + options.pattern}}},
+            {"pattern", exchange + "-" + point.pattern.to_string()}}},
           {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
 }
 
@@ -207,7 +207,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
                                       {"compute_scale", options_.compute_scale},
                                       {"time_scale", point.time_scale},
                                       {"non_finite", options_.zero_non_finite ? "zero" : "error"},
-                                      {"pattern", options_.pattern},
+                                      {"pattern", point.pattern.to_string()},
                                       {"threads", options_.threads},
                                       {"simd", options_.simd},
                                       {"steps", steps}},

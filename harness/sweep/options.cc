@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "workloads/exchange/patterns.h"
+
 namespace thinpipe {
 
 std::string SweepPoint::link_text() const {
@@ -19,11 +21,19 @@ std::string SweepPoint::id(const SweepOptions& options) const {
   return fmt::format(
              "{}|{}|{}|{}|s{}+{}|c{}|r{}{}", compressor.to_string(),
              link.to_string() + (schedule.empty() ? "" : ",schedule=" + schedule.identity()), ranks,
-             options.pattern, options.warmup, options.steps, options.compute_scale, repeat,
+             pattern.to_string(), options.warmup, options.steps, options.compute_scale, repeat,
              network + where) +
          (chooses_scale     ? "|auto"
           : time_scale == 1 ? ""
                             : fmt::format("|x{}", time_scale));
+}
+
+std::vector<Spec> patterns_for(const Spec& compressor, const SweepOptions& options) {
+  std::vector<Spec> able;
+  for (const Spec& pattern : options.patterns)
+    if (serves(pattern, compressor)) able.push_back(pattern);
+  if (able.empty() && compressor.name == "none") able.push_back({.name = "ring", .values = {}});
+  return able;
 }
 
 std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
@@ -35,10 +45,11 @@ std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
       for (const LinkSpec& link : options.links)
         for (const ScheduleSpec& schedule : options.schedules)
           for (const Spec& compressor : options.compressors)
-            for (const double time_scale : options.time_scales)
-              points.push_back({compressor, link, ranks, repeat, schedule,
-                                time_scale == kAutoTimeScale ? 1 : time_scale,
-                                time_scale == kAutoTimeScale});
+            for (const Spec& pattern : patterns_for(compressor, options))
+              for (const double time_scale : options.time_scales)
+                points.push_back({compressor, link, ranks, repeat, schedule,
+                                  time_scale == kAutoTimeScale ? 1 : time_scale,
+                                  time_scale == kAutoTimeScale, pattern});
     std::shuffle(points.begin() + first, points.end(), generator);
   }
   return points;

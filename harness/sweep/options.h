@@ -35,12 +35,13 @@ struct SweepOptions {
   double compute_scale = 1;       ///< times the captured compute time
   std::vector<double> time_scales = {1};  ///< docs/time-scaling.md; may hold kAutoTimeScale
   bool zero_non_finite = false;
-  std::string pattern = "ring";
-  int threads = 1;            ///< that each rank's encode and decode may use
+  std::vector<Spec> patterns = {
+      {.name = "ring", .values = {}}};  ///< each for every compressor it serves
+  int threads = 1;                      ///< that each rank's encode and decode may use
   std::string simd = "best";  ///< instruction set of the ranks' kernels (simd.h); the best is each
                               ///< machine's own
   std::optional<HostsOptions> hosts;  ///< real machines; else emulated hosts
-  double patience = 30;  ///< s that a step may take beyond ten times what it should at most
+  double patience = 30;        ///< s that a step may take beyond ten times what it should at most
   bool share_machine = false;  ///< other runs on this machine at the same time cast no doubt
   bool resume = false;
   std::vector<std::string> command;  ///< argv, for the records
@@ -55,11 +56,16 @@ struct SweepPoint {
   ScheduleSpec schedule;
   double time_scale = 1;       ///< 1 until it is chosen
   bool chooses_scale = false;  ///< kAutoTimeScale was asked for
+  Spec pattern = {.name = "ring", .values = {}};
   /// `rate=100mbit`, and its schedule if it has one: `rate=100mbit,schedule=outage:...`.
   std::string link_text() const;
   /// Names the point in records: what is measured, and nothing of how the sweep was ordered.
   std::string id(const SweepOptions& options) const;
 };
+
+/// Those of the sweep's patterns that can exchange what the compressor sends. Where none of them
+/// can carry the dense baseline `none`, `ring` does: every sweep has something to be held against.
+std::vector<Spec> patterns_for(const Spec& compressor, const SweepOptions& options);
 
 /// All points, the ranks in the order given (each count is a launch of its own), the points of
 /// one launch in random order, so that slow drifts of the machine spread over all of them.

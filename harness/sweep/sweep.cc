@@ -89,6 +89,9 @@ int run_sweep(const SweepOptions& options) {
                             static_cast<double>(trace.generated_bytes_per_rank())));
   }
   for (const Spec& spec : options.compressors) check_spec(spec);
+  check_patterns(options);
+  for (const std::string& pair : pairs_left_out(options))
+    fmt::print(stderr, "left out: {}, which the pattern cannot exchange\n", pair);
   check_time_scales(options);
   find_program("thinpipe-worker");  // say now what is missing, not in the sandbox
   find_program(options.hosts ? "thinpipe-shape" : "thinpipe-enter");

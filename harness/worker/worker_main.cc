@@ -26,8 +26,8 @@
 #include "harness/worker/projections.h"
 #include "harness/worker/shared_contributions.h"
 #include "harness/worker/sockets.h"
+#include "workloads/exchange/mpi_patterns.h"
 #include "workloads/exchange/mpi_transport.h"
-#include "workloads/exchange/patterns.h"
 #include "workloads/exchange/ring_stream.h"
 #include "workloads/replay/replay.h"
 #include "workloads/synthetic/synthetic.h"
@@ -114,7 +114,8 @@ class Worker {
     pattern_.reset();
     replay_ = std::make_unique<Replay>(*trace_, options, rank_, ranks_);
     replay_->prepare(message.at("steps"));
-    pattern_ = make_pattern(message.at("pattern"), MPI_COMM_WORLD, replay_->message_capacity());
+    pattern_ = make_mpi_pattern(parse_spec(message.at("pattern").get<std::string>()),
+                                MPI_COMM_WORLD, replay_->message_capacity());
     if (alone())
       contribution_.assign(replay_->contribution_size(), 0);
     else

@@ -67,7 +67,7 @@ TEST(Registry, RejectsImpossibleValues) {
 
 TEST(Registry, ErrorsNameSpecKeyAndWhatIsAllowed) {
   EXPECT_EQ(error_of("topk:ratio=2"),
-            "compressor spec 'topk:ratio=2': ratio=2 is not allowed; expected a number in (0, 1]");
+            "spec 'topk:ratio=2': ratio=2 is not allowed; expected a number in (0, 1]");
   EXPECT_NE(error_of("3lc:s=2").find("[1, 2)"), std::string::npos);
   EXPECT_NE(error_of("topk:rati=0.1").find("did you mean 'ratio'?"), std::string::npos);
   EXPECT_NE(error_of("topk:rati=0.1").find("positions"), std::string::npos);

@@ -2,7 +2,10 @@
 
 #include <set>
 
+#include "base/error.h"
+#include "harness/sweep/checks.h"
 #include "harness/sweep/options.h"
+#include "workloads/exchange/patterns.h"
 
 namespace thinpipe {
 namespace {
@@ -45,6 +48,25 @@ TEST(Plan, EverySchedulePlaysOnEveryLink) {
                                    "rate=100mbit,schedule=outage:first=8s,every=9s,lasts=1s"}));
 }
 
+TEST(Plan, EveryPatternCarriesEveryCompressorItServes) {
+  SweepOptions options = two_by_two_by_two();
+  const auto without = ids(options);
+  options.patterns = expand_patterns("ring|openmpi");
+  const auto all = ids(options);
+  const std::set<std::string> different(all.begin(), all.end());
+  EXPECT_EQ(different.size(), 48U);
+  // Points by the ring are named as they were before there was a choice.
+  for (const std::string& id : without) EXPECT_TRUE(different.contains(id));
+  EXPECT_TRUE(pairs_left_out(options).empty());
+}
+
+TEST(Plan, PatternsAreCheckedBeforeAnythingStarts) {
+  SweepOptions options = two_by_two_by_two();
+  check_patterns(options);
+  options.patterns = {parse_spec("ring:group=2")};
+  EXPECT_THROW(check_patterns(options), InputError);
+}
+
 TEST(Plan, KeepsEachLaunchTogetherAndShufflesWithinIt) {
   const SweepOptions options = two_by_two_by_two();
   const auto points = plan_sweep(options);
@@ -57,13 +79,14 @@ TEST(Plan, KeepsEachLaunchTogetherAndShufflesWithinIt) {
 
 TEST(Plan, IdsTellApartWhatIsMeasuredDifferently) {
   const SweepOptions options = two_by_two_by_two();
-  SweepOptions longer = options, still = options, theirs = options;
+  SweepOptions longer = options, still = options;
   longer.steps = 100;
   still.compute_scale = 0;
-  theirs.pattern = "openmpi";
   const SweepPoint point = plan_sweep(options)[0];
+  SweepPoint theirs = point;
+  theirs.pattern = parse_spec("openmpi");
   EXPECT_EQ(std::set<std::string>(
-                {point.id(options), point.id(longer), point.id(still), point.id(theirs)})
+                {point.id(options), point.id(longer), point.id(still), theirs.id(options)})
                 .size(),
             4U);
 }

@@ -23,6 +23,8 @@ class BadInputTest(RunCase):
         self.refuse("rate=0", *run, "--link", "rate=0")
         self.refuse("--ranks", *run, "--ranks", "0")
         self.refuse("--threads: found '0'", *run, "--threads", "0")
+        self.refuse("did you mean 'ring'?", *run, "--pattern", "openmpi|rign")
+        self.refuse("ring has no parameter 'group'", *run, "--pattern", "ring:group=2")
         self.refuse("unknown SIMD target 'avx9'", *run, "--simd", "avx9")
 
     def test_no_mpirun(self):

@@ -1,68 +1,138 @@
 #include "workloads/exchange/patterns.h"
 
-#include <cstdint>
-#include <numeric>
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "workloads/exchange/mpi_transport.h"
 #include "workloads/exchange/ring_pattern.h"
 
 namespace thinpipe {
 
 namespace {
 
-class OpenMpi : public Pattern {
- public:
-  OpenMpi(MPI_Comm communicator, std::size_t capacity) : communicator_(communicator) {
-    int size = 0;
-    MPI_Comm_size(communicator_, &size);
-    const auto ranks = static_cast<std::size_t>(size);
-    sizes_.resize(ranks);
-    offsets_.resize(ranks);
-    messages_.resize(ranks);
-    arena_.resize(ranks * capacity);
-  }
+std::vector<PatternInfo> all_patterns() {
+  return {
+      {.name = "ring",
+       .summary =
+           "pipelined rings: reduce-scatter and all-gather, or messages passed on in segments",
+       .source = "Variance-based Gradient Compression, section 5",
+       .parameters = {},
+       .exchanges = {Exchange::kAllReduce, Exchange::kAllGather},
+       .make = [](const Parameters&, std::unique_ptr<Transport> transport,
+                  std::size_t capacity) -> std::unique_ptr<Pattern> {
+         return std::make_unique<RingPattern>(std::move(transport), capacity);
+       }},
+      {.name = "openmpi",
+       .summary =
+           "MPI_Allreduce and MPI_Allgatherv as Open MPI decides; what was sent is not known",
+       .source = "Open MPI 4.1, coll/tuned",
+       .parameters = {},
+       .exchanges = {Exchange::kAllReduce, Exchange::kAllGather},
+       .make = {}},
+  };
+}
 
-  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
-    MPI_Allreduce(own.data(), result.data(), static_cast<int>(own.size()), MPI_FLOAT, MPI_SUM,
-                  communicator_);
-    for (float& value : result) value *= factor;
-  }
+std::vector<std::string> names_of_patterns() {
+  std::vector<std::string> names;
+  for (const PatternInfo& pattern : patterns()) names.push_back(pattern.name);
+  return names;
+}
 
-  const std::vector<std::span<const std::byte>>& all_gather(
-      std::span<const std::byte> own) override {
-    const int own_size = static_cast<int>(own.size());
-    MPI_Allgather(&own_size, 1, MPI_INT, sizes_.data(), 1, MPI_INT, communicator_);
-    std::exclusive_scan(sizes_.begin(), sizes_.end(), offsets_.begin(), 0);
-    MPI_Allgatherv(own.data(), own_size, MPI_BYTE, arena_.data(), sizes_.data(), offsets_.data(),
-                   MPI_BYTE, communicator_);
-    for (std::size_t rank = 0; rank < messages_.size(); ++rank)
-      messages_[rank] = std::span(arena_).subspan(static_cast<std::size_t>(offsets_[rank]),
-                                                  static_cast<std::size_t>(sizes_[rank]));
-    return messages_;
-  }
+bool is_pattern(const std::string& name) {
+  const std::vector<std::string> names = names_of_patterns();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
-  TransportCounters counters() const override { return {}; }
+std::string can_do(Exchange exchange) {
+  std::vector<std::string> names;
+  for (const PatternInfo& pattern : patterns())
+    if (pattern.can(exchange)) names.push_back(pattern.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
- private:
-  MPI_Comm communicator_;
-  std::vector<int> sizes_, offsets_;
-  std::vector<std::byte> arena_;
-  std::vector<std::span<const std::byte>> messages_;
-};
+// Which operation the compressor's payloads need.
+Exchange needed_by(const Spec& compressor) {
+  return aggregation_of(compressor) == Aggregation::kAllReduce ? Exchange::kAllReduce
+                                                               : Exchange::kAllGather;
+}
 
 }  // namespace
 
-std::vector<std::string> pattern_names() { return {"ring", "openmpi"}; }
+const char* to_string(Exchange exchange) {
+  switch (exchange) {
+    case Exchange::kAllReduce:
+      return "allreduce";
+    case Exchange::kAllGather:
+      return "allgather";
+  }
+  return "";
+}
 
-std::unique_ptr<Pattern> make_pattern(const std::string& name, MPI_Comm communicator,
+bool PatternInfo::can(Exchange exchange) const {
+  return std::find(exchanges.begin(), exchanges.end(), exchange) != exchanges.end();
+}
+
+const std::vector<PatternInfo>& patterns() {
+  static const std::vector<PatternInfo> all = all_patterns();
+  return all;
+}
+
+const PatternInfo& find_pattern(const std::string& name) {
+  for (const PatternInfo& pattern : patterns())
+    if (pattern.name == name) return pattern;
+  const std::vector<std::string> names = names_of_patterns();
+  throw InputError(fmt::format("unknown exchange pattern '{}'{}; known are {}", name,
+                               did_you_mean(name, names), fmt::join(names, ", ")));
+}
+
+void check_pattern(const Spec& spec) { Parameters(find_pattern(spec.name).parameters, spec); }
+
+std::vector<Spec> expand_patterns(std::string_view text) {
+  std::vector<std::string> whole;
+  for (const std::string& piece : split(text, '|')) {
+    const bool in_value = !whole.empty() && whole.back().find('=') != std::string::npos;
+    if (in_value && !is_pattern(piece.substr(0, piece.find(':'))))
+      whole.back() += "|" + piece;
+    else
+      whole.push_back(piece);
+  }
+  std::vector<Spec> specs;
+  for (const std::string& one : whole)
+    for (const Spec& spec : expand_specs(one)) {
+      check_pattern(spec);
+      if (std::find(specs.begin(), specs.end(), spec) == specs.end()) specs.push_back(spec);
+    }
+  return specs;
+}
+
+Exchange exchange_of(const Spec& pattern, const Spec& compressor) {
+  check_pattern(pattern);
+  const Exchange exchange = needed_by(compressor);
+  if (!find_pattern(pattern.name).can(exchange))
+    throw InputError(fmt::format("pattern '{}' has no {}, which compressor '{}' needs; {} have it",
+                                 pattern.to_string(), to_string(exchange), compressor.to_string(),
+                                 can_do(exchange)));
+  return exchange;
+}
+
+bool serves(const Spec& pattern, const Spec& compressor) {
+  return find_pattern(pattern.name).can(needed_by(compressor));
+}
+
+std::unique_ptr<Pattern> make_pattern(const Spec& spec, std::unique_ptr<Transport> transport,
                                       std::size_t capacity) {
-  if (name == "ring")
-    return std::make_unique<RingPattern>(std::make_unique<MpiTransport>(communicator), capacity);
-  if (name == "openmpi") return std::make_unique<OpenMpi>(communicator, capacity);
-  throw InputError("unknown exchange pattern '" + name + "' (known: ring, openmpi)" +
-                   did_you_mean(name, pattern_names()));
+  const PatternInfo& info = find_pattern(spec.name);
+  const Parameters parameters(info.parameters, spec);
+  if (!info.make) throw InputError("pattern '" + spec.name + "' runs over MPI only");
+  return info.make(parameters, std::move(transport), capacity);
+}
+
+void refuse_exchange(Exchange exchange) {
+  throw InputError(fmt::format("this exchange pattern has no {}; {} have it", to_string(exchange),
+                               can_do(exchange)));
 }
 
 }  // namespace thinpipe

@@ -1,24 +1,66 @@
-// The exchange patterns a run may choose from, over MPI.
+// The exchange patterns by name: what each can do, its parameters, how it is made.
 #pragma once
 
-#include <mpi.h>
-
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "compressors/registry.h"
 #include "workloads/exchange/pattern.h"
+#include "workloads/exchange/transport.h"
 
 namespace thinpipe {
 
-/// `ring`: our pipelined rings. `openmpi`: MPI_Allreduce and MPI_Allgatherv as the library decides,
-/// which do not tell what they sent.
-std::vector<std::string> pattern_names();
+/// The operations of Pattern by which payloads of all ranks become one aggregate.
+enum class Exchange { kAllReduce, kAllGather };
 
-/// @param capacity  the longest message all_gather may carry, in bytes
-/// @throws InputError for an unknown name.
-std::unique_ptr<Pattern> make_pattern(const std::string& name, MPI_Comm communicator,
+/// "allreduce", "allgather": as records name them.
+const char* to_string(Exchange exchange);
+
+struct PatternInfo {
+  /// @param capacity  the longest message all_gather may carry, in bytes
+  using Factory = std::function<std::unique_ptr<Pattern>(
+      const Parameters&, std::unique_ptr<Transport>, std::size_t capacity)>;
+  std::string name;
+  std::string summary;                    ///< one line
+  std::string source;                     ///< paper and section, or where it is known from
+  std::vector<ParameterInfo> parameters;  ///< `hierarchical:group=4`
+  std::vector<Exchange> exchanges;        ///< what it can do
+  Factory make;                           ///< empty: not over a Transport (mpi_patterns.h)
+  bool can(Exchange exchange) const;
+};
+
+/// All of them, `ring` first.
+const std::vector<PatternInfo>& patterns();
+
+/// @throws InputError for an unknown name, with the nearest one.
+const PatternInfo& find_pattern(const std::string& name);
+
+/// Checks name, keys and values. @throws InputError naming the spec, the key and what is allowed.
+void check_pattern(const Spec& spec);
+
+/// The patterns of `ring|hierarchical:group=2|4`: `|` before a pattern's name begins another
+/// pattern, else it stands between values of a parameter. Each is checked.
+/// @throws InputError as check_pattern.
+std::vector<Spec> expand_patterns(std::string_view text);
+
+/// The operation by which the compressor's payloads meet in this pattern.
+/// @throws InputError naming the patterns that can do it where this one cannot, or as
+/// check_pattern and check_spec.
+Exchange exchange_of(const Spec& pattern, const Spec& compressor);
+
+/// Whether exchange_of() finds one.
+bool serves(const Spec& pattern, const Spec& compressor);
+
+/// A pattern over a transport. @throws InputError as check_pattern, and for one that is not over
+/// a Transport.
+std::unique_ptr<Pattern> make_pattern(const Spec& spec, std::unique_ptr<Transport> transport,
                                       std::size_t capacity);
+
+/// @throws InputError: a pattern cannot do it, and these can.
+[[noreturn]] void refuse_exchange(Exchange exchange);
 
 }  // namespace thinpipe

@@ -1,0 +1,91 @@
+#include "workloads/exchange/patterns.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/exchange/thread_transport.h"
+
+namespace thinpipe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::string> expanded(const std::string& text) {
+  std::vector<std::string> specs;
+  for (const Spec& spec : expand_patterns(text)) specs.push_back(spec.to_string());
+  return specs;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    expand_patterns(text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Patterns, AreNamedOnceAndSaidWhatTheyAre) {
+  for (const PatternInfo& pattern : patterns()) {
+    EXPECT_EQ(&find_pattern(pattern.name), &pattern);
+    EXPECT_FALSE(pattern.summary.empty()) << pattern.name;
+    EXPECT_FALSE(pattern.source.empty()) << pattern.name;
+    EXPECT_FALSE(pattern.exchanges.empty()) << pattern.name;
+    check_pattern({.name = pattern.name, .values = {}});  // defaults are allowed
+  }
+}
+
+TEST(Patterns, AlternativesAreWholePatterns) {
+  EXPECT_THAT(expanded("ring"), ElementsAre("ring"));
+  EXPECT_THAT(expanded("openmpi|ring|openmpi"), ElementsAre("openmpi", "ring"));
+}
+
+TEST(Patterns, WhatIsNotOneIsNamed) {
+  EXPECT_THAT(refusal("rign"), HasSubstr("unknown exchange pattern 'rign'; did you mean 'ring'?"));
+  EXPECT_THAT(refusal("ring|tre"), HasSubstr("'tre'"));
+  EXPECT_THAT(refusal("ring:group=2"), HasSubstr("ring has no parameter 'group'"));
+  EXPECT_THAT(refusal(""), HasSubstr("empty name"));
+}
+
+TEST(Patterns, WhatACompressorNeedsDecidesOnTheExchange) {
+  const Spec ring = parse_spec("ring");
+  EXPECT_EQ(exchange_of(ring, parse_spec("none")), Exchange::kAllReduce);
+  EXPECT_EQ(exchange_of(ring, parse_spec("topk")), Exchange::kAllGather);
+  EXPECT_EQ(exchange_of(ring, parse_spec("powersgd")), Exchange::kAllReduce);
+  EXPECT_THROW(exchange_of(parse_spec("square"), parse_spec("none")), InputError);
+  EXPECT_THROW(exchange_of(ring, parse_spec("nothing")), InputError);
+}
+
+// A pattern that can do nothing.
+class Idle : public Pattern {
+ public:
+  TransportCounters counters() const override { return {}; }
+};
+
+TEST(Patterns, WhatOneCannotDoOthersAreNamedFor) {
+  Idle idle;
+  const auto said = [](auto&& call) -> std::string {
+    try {
+      call();
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(said([&] { idle.all_reduce({}, {}, 1); }), HasSubstr("no allreduce; ring"));
+  EXPECT_THAT(said([&] { idle.all_gather({}); }), HasSubstr("no allgather; ring"));
+}
+
+TEST(Patterns, OpenMpisOwnNeedsMpi) {
+  Mailboxes boxes;
+  EXPECT_THROW(
+      make_pattern(parse_spec("openmpi"), std::make_unique<ThreadTransport>(boxes, 0, 1), 8),
+      InputError);
+  EXPECT_NE(make_pattern(parse_spec("ring"), std::make_unique<ThreadTransport>(boxes, 0, 1), 8),
+            nullptr);
+}
+
+}  // namespace
+}  // namespace thinpipe

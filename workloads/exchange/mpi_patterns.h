@@ -1,0 +1,18 @@
+// Any exchange pattern, over MPI.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "workloads/exchange/patterns.h"
+
+namespace thinpipe {
+
+/// @param capacity  the longest message all_gather may carry, in bytes
+/// @throws InputError as check_pattern.
+std::unique_ptr<Pattern> make_mpi_pattern(const Spec& spec, MPI_Comm communicator,
+                                          std::size_t capacity);
+
+}  // namespace thinpipe
