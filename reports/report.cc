@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "reports/gradients/page.h"
 #include "reports/html/html.h"
 #include "reports/markdown/markdown.h"
 #include "reports/record/reader.h"
@@ -64,6 +65,23 @@ Records reported_records(const std::filesystem::path& records_folder,
     if (!time_scale || agreement.factor == *time_scale || agreement.base == *time_scale)
       records.notes.push_back("Time scales compared: " + agreement_sentence(agreement) + ".");
   return records;
+}
+
+std::string render_stats(const StatsRecords& records, ReportFormat format) {
+  return format == ReportFormat::kHtml ? render_stats_html(records)
+                                       : render_stats_markdown(records);
+}
+
+std::filesystem::path write_stats_report(const StatsRecords& records,
+                                         const ReportOptions& options) {
+  const std::string text = render_stats(records, options.format);
+  std::filesystem::path output = options.output;
+  if (output.empty()) {
+    output = records.origin.file;
+    output.replace_extension(options.format == ReportFormat::kHtml ? ".html" : ".md");
+  }
+  write_whole(output, text);
+  return output;
 }
 
 std::filesystem::path write_report(const std::filesystem::path& records_folder,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "reports/gradients/records.h"
 #include "reports/record/record.h"
 
 namespace thinpipe {
@@ -38,5 +39,13 @@ std::string render_report(const Records& records, ReportFormat format);
 /// in them, RunError without gnuplot (HTML only) or when the output cannot be written.
 std::filesystem::path write_report(const std::filesystem::path& records_folder,
                                    const ReportOptions& options);
+
+/// Statistics of gradients (find_trace_stats()) as text.
+/// @throws InputError without gradients, RunError without gnuplot (HTML).
+std::string render_stats(const StatsRecords& records, ReportFormat format);
+
+/// Writes them as write_report() does a run's; without `output` beside the records, under their
+/// name with another ending. `options.time_scale` is not looked at.
+std::filesystem::path write_stats_report(const StatsRecords& records, const ReportOptions& options);
 
 }  // namespace thinpipe

@@ -17,6 +17,7 @@
 #include "harness/options/arguments.h"
 #include "harness/options/layout.h"
 #include "harness/programs.h"
+#include "reports/gradients/findings.h"
 #include "reports/verdict/verdict.h"
 
 namespace thinpipe {
@@ -41,19 +42,47 @@ void open_page(const std::filesystem::path& file) {
 }
 
 // The findings alone, a paragraph each, for the end of a terminal session.
-std::string findings(const Records& records) {
+std::string paragraphs(const std::vector<std::string>& sentences) {
   std::string text;
-  for (const std::string& sentence : verdict(records)) text += wrap(sentence, 0) + "\n";
-  for (const std::string& note : records.notes) text += wrap(note, 0) + "\n";
+  for (const std::string& sentence : sentences) text += wrap(sentence, 0) + "\n";
   return text;
+}
+
+std::string findings(const Records& records) {
+  return paragraphs(verdict(records)) + paragraphs(records.notes);
+}
+
+int finish(const std::filesystem::path& written, const Arguments& arguments) {
+  write_stdout(written.string() + "\n");
+  if (arguments.text("open") == "yes") open_page(written);
+  return kExitGood;
+}
+
+int report_stats(const StatsRecords& records, const Arguments& arguments) {
+  if (arguments.given("time-scale"))
+    throw InputError("--time-scale goes with the records of a run; " +
+                     records.origin.file.string() + " has statistics of gradients");
+  if (arguments.text("format") == "text") {
+    write_stdout(paragraphs(stats_findings(summarize(records))));
+    return kExitGood;
+  }
+  const ReportFormat format = parse_report_format(arguments.text("format"));
+  if (arguments.text("output") == "-") {
+    write_stdout(render_stats(records, format));
+    return kExitGood;
+  }
+  return finish(write_stats_report(records, {format, arguments.text("output"), std::nullopt}),
+                arguments);
 }
 
 int report(const Arguments& arguments) {
   std::optional<double> time_scale;
   if (arguments.given("time-scale")) time_scale = parse_time_scale(arguments.text("time-scale"));
+  if (arguments.text("format") == "text" && arguments.given("output"))
+    throw InputError("--output goes with html and md; text goes to standard output");
+  if (const auto stats = find_trace_stats(arguments.positional("DIR")))
+    return report_stats(*stats, arguments);
   if (arguments.text("format") == "text") {
-    if (arguments.given("output"))
-      throw InputError("--output goes with html and md; text goes to standard output");
     write_stdout(findings(reported_records(arguments.positional("DIR"), time_scale)));
     return kExitGood;
   }
@@ -66,52 +95,55 @@ int report(const Arguments& arguments) {
     write_stdout(render_report(reported_records(folder, time_scale), options.format));
     return kExitGood;
   }
-  const std::filesystem::path written = write_report(folder, options);
-  write_stdout(written.string() + "\n");
-  if (arguments.text("open") == "yes") open_page(written);
-  return kExitGood;
+  return finish(write_report(folder, options), arguments);
 }
 
 }  // namespace
 
 Verb report_verb() {
-  return {.name = "report",
-          .summary = "Make a page of figures and tables from a run's records",
-          .description =
-              "Writes one file that needs no network: step time against link rate, speed-up over "
-              "no compression and the rate at which it stops to pay, what a step is made of, "
-              "errors, and how well the links held. Only points that can be trusted count. Prints "
-              "the file's name. HTML needs gnuplot, Markdown needs nothing.",
-          .options = {{.name = "format",
-                       .letter = 'f',
-                       .value_name = "FORMAT",
-                       .type = Type::kChoice,
-                       .default_value = "html",
-                       .help = "what to write; text is the findings alone, on standard output",
-                       .choices = {"html", "md", "text"}},
-                      {.name = "output",
-                       .letter = 'o',
-                       .value_name = "FILE",
-                       .type = Type::kFile,
-                       .help = "where to write, - for standard output; by default report.html or "
-                               "report.md beside the records"},
-                      {.name = "time-scale",
-                       .value_name = "F",
-                       .type = Type::kText,
-                       .help = "only points run with --time-scale F, and how others compare with "
-                               "them"},
-                      {.name = "open",
-                       .value_name = "YES",
-                       .type = Type::kChoice,
-                       .default_value = "no",
-                       .help = "show it in the desktop's browser",
-                       .choices = {"yes", "no"}}},
-          .positionals = {{.name = "DIR",
-                           .type = Type::kFolder,
-                           .help = "the run's folder, which has a records.jsonl"}},
-          .examples = {{"A page to look at", "thinpipe report out"},
-                       {"Text for a merge request", "thinpipe report out --format md -o -"}},
-          .run = report};
+  return {
+      .name = "report",
+      .summary = "Make a page of figures and tables from a run's records",
+      .description =
+          "Writes one file that needs no network: step time against link rate, speed-up over "
+          "no compression and the rate at which it stops to pay, what a step is made of, "
+          "errors, and how well the links held. Only points that can be trusted count. Of the "
+          "records of thinpipe trace stats instead: distributions with what was fitted to "
+          "them, decay, similarity. Prints the file's name. HTML needs gnuplot, Markdown "
+          "needs nothing.",
+      .options = {{.name = "format",
+                   .letter = 'f',
+                   .value_name = "FORMAT",
+                   .type = Type::kChoice,
+                   .default_value = "html",
+                   .help = "what to write; text is the findings alone, on standard output",
+                   .choices = {"html", "md", "text"}},
+                  {.name = "output",
+                   .letter = 'o',
+                   .value_name = "FILE",
+                   .type = Type::kFile,
+                   .help = "where to write, - for standard output; by default report.html or "
+                           "report.md beside a run's records, trace-stats.html beside "
+                           "statistics"},
+                  {.name = "time-scale",
+                   .value_name = "F",
+                   .type = Type::kText,
+                   .help = "only points run with --time-scale F, and how others compare with "
+                           "them"},
+                  {.name = "open",
+                   .value_name = "YES",
+                   .type = Type::kChoice,
+                   .default_value = "no",
+                   .help = "show it in the desktop's browser",
+                   .choices = {"yes", "no"}}},
+      .positionals = {{.name = "DIR",
+                       .type = Type::kFolder,
+                       .help = "the run's folder, which has a records.jsonl; or one of statistics, "
+                               "with a trace-stats.jsonl; or such a file"}},
+      .examples = {{"A page to look at", "thinpipe report out"},
+                   {"Text for a merge request", "thinpipe report out --format md -o -"},
+                   {"How gradients are distributed", "thinpipe report stats"}},
+      .run = report};
 }
 
 }  // namespace thinpipe

@@ -4,9 +4,11 @@
 
 #include <charconv>
 #include <ctime>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "harness/commands/output.h"
 #include "harness/commands/trace_parts.h"
@@ -15,6 +17,7 @@
 #include "harness/files/open_trace.h"
 #include "harness/sweep/fingerprint.h"
 #include "harness/sweep/progress.h"
+#include "reports/gradients/records.h"
 #include "workloads/trace/partial_file.h"
 
 namespace thinpipe {
@@ -71,6 +74,16 @@ std::string stats_line(const char* record, const Json& fields) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+/// The file that --out means: a name with an ending is a file's, any other a folder's.
+std::filesystem::path records_file(const std::string& out) {
+  std::filesystem::path file = out;
+  std::error_code failure;
+  if (file.has_extension() && !std::filesystem::is_directory(file, failure)) return file;
+  std::filesystem::create_directories(file, failure);
+  if (failure) throw SystemError("create folder " + file.string(), failure.value());
+  return file / kStatsFileName;
+}
+
 int run_trace_stats(const Arguments& arguments) {
   const Trace trace = open_trace(arguments.positional("DIR"));
   StatsOptions options;
@@ -83,7 +96,7 @@ int run_trace_stats(const Arguments& arguments) {
   std::optional<PartialFile> records;
   const Json head = stats_header(trace, options, arguments);
   if (options.curves) {
-    records.emplace(arguments.text("out"));
+    records.emplace(records_file(arguments.text("out")));
     records->write(head.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   }
 
@@ -142,7 +155,8 @@ Verb trace_stats_verb() {
           "with the error of a top-k fed back from step to step; and how alike neighbouring ranks "
           "and successive steps are.\n\n"
           "Tables have means over steps and ranks. --json has every gradient; --out writes them "
-          "as records, with the points of SIDCo's figures 2, 7 and 8 (docs/records.md).",
+          "as records, with the points of SIDCo's figures 2, 7 and 8 (docs/records.md), which "
+          "thinpipe report draws.",
       .options = {steps_option("training steps, as 0,10-20; else all"),
                   ranks_option("ranks whose distributions to look at, as 0,2-3", "0"),
                   tensors_option("tensors of such names; else all"),
@@ -168,14 +182,15 @@ Verb trace_stats_verb() {
                    .maximum = 1},
                   {.name = "out",
                    .letter = 'o',
-                   .value_name = "FILE",
+                   .value_name = "PATH",
                    .type = Type::kFile,
-                   .help = "write records, a JSON object a line"},
+                   .help = "write records, a JSON object a line: to a file with an ending, or as "
+                           "trace-stats.jsonl into a folder"},
                   {.name = "json", .help = "print JSON for programs"}},
       .positionals = {{.name = "DIR", .type = Type::kFolder, .help = "the trace's folder"}},
       .examples = {{"Which distribution fits which tensor", "thinpipe trace stats trace"},
-                   {"Points for figures of the last recorded steps",
-                    "thinpipe trace stats trace --steps 160-169 --out stats.jsonl"}},
+                   {"Records for a page of figures (thinpipe report stats)",
+                    "thinpipe trace stats trace --out stats"}},
       .run = run_trace_stats};
 }
 

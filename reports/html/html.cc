@@ -20,16 +20,6 @@ std::string page_title(const Records& records) {
   return model.empty() ? "thinpipe report" : model + " \xe2\x80\x93 thinpipe report";
 }
 
-std::string head(const Records& records) {
-  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-         "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>" +
-         escape_html(page_title(records)) + "</title>\n<style>\n" + html::style() +
-         "</style>\n</head>\n";
-}
-
 std::string masthead(const Records& records) {
   std::string text = "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>";
   text += "Which compressor pays on which link</h1>\n<p class=\"facts\">" +
@@ -111,8 +101,8 @@ std::string method_section(const Records& records) {
 std::string render_html(const Records& records) {
   const Summary summary = summarize(records);
   const std::vector<std::string> commands = reproduce_commands(records);
-  std::string page =
-      head(records) + "<body>\n<main>\n" + masthead(records) + verdict_section(summary);
+  std::string page = html::head(page_title(records)) + "<body>\n<main>\n" + masthead(records) +
+                     verdict_section(summary);
   for (std::size_t i = 0; i < summary.groups.size(); ++i) {
     page += group_section(summary.groups[i], i, commands);
   }

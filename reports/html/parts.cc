@@ -44,6 +44,15 @@ std::string named_values(const std::string& title, const NamedValues& values) {
 
 }  // namespace
 
+std::string head(const std::string& title) {
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+         "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>" +
+         escape_html(title) + "</title>\n<style>\n" + style() + "</style>\n</head>\n";
+}
+
 std::string table(const Table& table, const std::string& label, bool is_sortable) {
   std::string text = fmt::format(
       "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">\n"
@@ -102,8 +111,7 @@ std::string provenance(const Records& records) {
     trace.emplace_back("seed", std::to_string(header.seed));
     trace.emplace_back("threads", std::to_string(header.threads));
     if (!header.simd.empty()) trace.emplace_back("simd", header.simd);
-    text +=
-        named_values("Trace", trace) + named_values("Calibration", calibration_values(header));
+    text += named_values("Trace", trace) + named_values("Calibration", calibration_values(header));
     text += "</div>\n</div>\n</details>\n";
   }
   return text;

@@ -14,6 +14,9 @@ namespace thinpipe::html {
 std::string style();
 std::string script();
 
+/// Everything up to the body; `title` is plain text.
+std::string head(const std::string& title);
+
 /// The table in a box that scrolls sideways; `label` names it for assistive technology.
 std::string table(const Table& table, const std::string& label, bool is_sortable);
 

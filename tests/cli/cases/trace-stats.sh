@@ -19,3 +19,9 @@ thinpipe trace stats trace --ratios 0.1,2; echo "exit $?"
 thinpipe trace stats trace --steps 5-3; echo "exit $?"
 thinpipe trace stats trace --ranks 7; echo "exit $?"
 thinpipe trace stats trace --out /nowhere/stats.jsonl; echo "exit $?"
+thinpipe trace stats trace --out stats > /dev/null; ls stats
+thinpipe report stats -f md; thinpipe report stats --format text
+thinpipe report stats -f md -o - | sed -n '/^## Similarity/,/^## Moments/p'
+thinpipe report stats.jsonl -f md; ls
+thinpipe report stats --time-scale 2; echo "exit $?"
+thinpipe report trace; echo "exit $?"

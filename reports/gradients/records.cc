@@ -1,0 +1,153 @@
+// Reads the records of `thinpipe trace stats`.
+#include "reports/gradients/records.h"
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <variant>
+
+#include "base/error.h"
+#include "reports/record/fields.h"
+#include "reports/record/parse.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr const char* kStatsKind = "trace-stats";
+
+double number_or_nan(const Fields& fields, const std::string& key) {
+  const auto found = fields.json().find(key);
+  if (found == fields.json().end() || !(found->is_number() || found->is_null()))
+    fields.complain(key, "a number or null");
+  return found->is_null() ? std::numeric_limits<double>::quiet_NaN() : found->get<double>();
+}
+
+bool truth(const Fields& fields, const std::string& key) {
+  const auto found = fields.json().find(key);
+  if (found == fields.json().end() || !found->is_boolean()) fields.complain(key, "true or false");
+  return found->get<bool>();
+}
+
+std::vector<double> numbers(const Fields& fields, const std::string& key, std::size_t count) {
+  std::vector<double> values = fields.numbers_or_nulls(key);
+  if (values.size() != count) fields.complain(key, std::to_string(count) + " numbers");
+  return values;
+}
+
+StatsPoints parse_points(const Fields& fields) {
+  StatsPoints points;
+  points.places = fields.numbers_or_nulls("places");
+  points.magnitudes = numbers(fields, "magnitudes", points.places.size());
+  points.errors = numbers(fields, "errors", points.places.size());
+  points.x = fields.numbers_or_nulls("x");
+  points.empirical = numbers(fields, "empirical", points.x.size());
+  const Fields fitted = fields.object("fitted");
+  for (std::size_t i = 0; i < kFitNames.size(); ++i)
+    points.fitted[i] = numbers(fitted, kFitNames[i], points.x.size());
+  return points;
+}
+
+/// The second of each pair, whose firsts are the ratios.
+std::vector<double> parse_errors(const Fields& fields, std::size_t ratios) {
+  const auto found = fields.json().find("best_k_error");
+  const std::string expected = std::to_string(ratios) + " pairs of a ratio and an error";
+  if (found == fields.json().end() || !found->is_array() || found->size() != ratios)
+    fields.complain("best_k_error", expected);
+  std::vector<double> errors;
+  for (const nlohmann::json& pair : *found) {
+    if (!pair.is_array() || pair.size() != 2 || !(pair[1].is_number() || pair[1].is_null()))
+      fields.complain("best_k_error", expected);
+    errors.push_back(pair[1].is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                       : pair[1].get<double>());
+  }
+  return errors;
+}
+
+StatsGradient parse_gradient(const Fields& fields, std::size_t ratios) {
+  StatsGradient gradient;
+  gradient.tensor = fields.text("tensor");
+  gradient.step = fields.natural("training_step");
+  gradient.rank = fields.natural("rank");
+  gradient.feedback = truth(fields, "feedback");
+  gradient.elements = fields.number_at_least("elements", 0);
+  gradient.zeros = fields.number_at_least("zeros", 0);
+  gradient.non_finite = fields.number_at_least("non_finite", 0);
+  gradient.deviation = number_or_nan(fields, "deviation");
+  gradient.kurtosis = number_or_nan(fields, "excess_kurtosis");
+  gradient.l2 = number_or_nan(fields, "l2");
+  gradient.mean_magnitude = number_or_nan(fields, "mean_magnitude");
+  const Fields decay = fields.object("decay");
+  gradient.p = number_or_nan(decay, "p");
+  gradient.r_squared = number_or_nan(decay, "r_squared");
+  gradient.best_k_errors = parse_errors(fields, ratios);
+  const Fields fits = fields.object("fits");
+  for (std::size_t i = 0; i < kFitNames.size(); ++i)
+    gradient.distances[i] = number_or_nan(fits.object(kFitNames[i]), "distance");
+  if (fields.has("curves")) gradient.points = parse_points(fields.object("curves"));
+  return gradient;
+}
+
+StatsSimilarity parse_similarity(const Fields& fields) {
+  StatsSimilarity similarity;
+  similarity.tensor = fields.text("tensor");
+  similarity.between_workers = fields.one_of("between", {"workers", "steps"}) == "workers";
+  similarity.step = fields.natural("training_step");
+  similarity.cosine = number_or_nan(fields, "cosine");
+  similarity.overlap = number_or_nan(fields, "top_k_overlap");
+  return similarity;
+}
+
+void parse_head(const nlohmann::json& json, const std::string& where, StatsRecords& records) {
+  records.origin.headers.push_back(std::get<Header>(parse_record(json, where)));
+  const Fields fields = Fields(json, where).object("statistics");
+  records.ratios = fields.numbers_or_nulls("ratios");
+  const double feedback = number_or_nan(fields, "feedback_ratio");
+  if (std::isfinite(feedback)) records.feedback_ratio = feedback;
+  records.overlap_ratio = fields.positive_number("overlap_ratio");
+}
+
+}  // namespace
+
+StatsRecords parse_trace_stats(std::string_view text, const std::filesystem::path& name) {
+  StatsRecords records;
+  records.origin.file = name;
+  std::size_t start = 0;
+  for (std::size_t number = 1; start < text.size(); ++number) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    const std::string where = name.string() + " line " + std::to_string(number);
+    const nlohmann::json json = nlohmann::json::parse(text.substr(start, end - start), nullptr,
+                                                      /*allow_exceptions=*/false);
+    if (json.is_discarded()) throw InputError(where + ": not JSON");
+    const Fields fields(json, where);
+    if (number == 1) {
+      parse_head(json, where, records);
+    } else if (fields.one_of("record", {"gradient", "similarity"}) == "gradient") {
+      records.gradients.push_back(parse_gradient(fields, records.ratios.size()));
+    } else {
+      records.similarities.push_back(parse_similarity(fields));
+    }
+    start = end + 1;
+  }
+  return records;
+}
+
+std::optional<StatsRecords> find_trace_stats(const std::filesystem::path& folder_or_file) {
+  std::error_code ignored;
+  std::filesystem::path file = folder_or_file;
+  if (std::filesystem::is_directory(file, ignored)) {
+    if (std::filesystem::exists(file / kRecordFileName, ignored)) return std::nullopt;
+    file /= kStatsFileName;
+  }
+  std::ifstream stream(file, std::ios::binary);
+  std::string text;
+  if (!stream || !std::getline(stream, text)) return std::nullopt;
+  const nlohmann::json head = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!head.is_object() || head.value("kind", nlohmann::json()) != kStatsKind) return std::nullopt;
+  text += "\n";
+  text.append(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  if (stream.bad()) throw SystemError("read " + file.string());
+  return parse_trace_stats(text, file);
+}
+
+}  // namespace thinpipe
