@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "compressors/registry.h"
 #include "harness/commands/compressor_options.h"
+#include "harness/commands/feed_options.h"
 #include "harness/commands/kernel_options.h"
 #include "harness/commands/plugins.h"
 #include "harness/commands/time_scale_option.h"
@@ -23,15 +25,22 @@ namespace {
 using Type = OptionInfo::Type;
 
 // The dense baseline first.
-std::vector<Spec> compressors_of(const Arguments& arguments) {
-  if (arguments.flag("no-baseline")) return all_compressors(arguments);
-  return all_compressors(arguments, {parse_spec("none")});
+std::vector<CompressorRules> compressors_of(const Arguments& arguments) {
+  std::vector<CompressorRules> all;
+  if (!arguments.flag("no-baseline")) all.emplace_back(parse_spec("none"));
+  for (const std::string& text : arguments.texts("compressor"))
+    for (const CompressorRules& rules : CompressorRules::expand(text)) {
+      for (const Spec& spec : rules.specs()) check_spec(spec);
+      if (std::find(all.begin(), all.end(), rules) == all.end()) all.push_back(rules);
+    }
+  return all;
 }
 
 OptionInfo compressors_option() {
   OptionInfo option = compressor_option(true);
   option.required = false;
   option.default_value = "topk:ratio=0.01";
+  option.help += "; 'conv*:none;*:topk:ratio=0.01' chooses by tensors' names (docs/feeding.md)";
   return option;
 }
 
@@ -128,25 +137,26 @@ std::vector<OptionInfo> sweep_step_options() {
 }
 
 std::vector<OptionInfo> sweep_replay_options() {
-  return {
-      {.name = "pattern",
-       .value_name = "SPEC",
-       .type = Type::kText,
-       .default_value = "ring",
-       .help = "how payloads are exchanged: a pattern of `thinpipe list patterns`; 'ring|openmpi'"
-               " measures several",
-       .repeatable = true},
-      {.name = "compute-scale",
-       .value_name = "X",
-       .type = Type::kReal,
-       .default_value = "1",
-       .help = "times the captured compute time; 0 leaves it out",
-       .minimum = 0,
-       .maximum = 1000},
-      time_scale_option(),
-      threads_option("each rank's encode and decode"),
-      simd_option(),
-  };
+  OptionInfo pattern = {
+      .name = "pattern",
+      .value_name = "SPEC",
+      .type = Type::kText,
+      .default_value = "ring",
+      .help =
+          "how payloads are exchanged: a pattern of `thinpipe list patterns`; 'ring|openmpi'"
+          " measures several",
+      .repeatable = true};
+  OptionInfo compute_scale = {.name = "compute-scale",
+                              .value_name = "X",
+                              .type = Type::kReal,
+                              .default_value = "1",
+                              .help = "times the captured compute time; 0 leaves it out",
+                              .minimum = 0,
+                              .maximum = 1000};
+  return joined({{pattern},
+                 feed_options(),
+                 {compute_scale, time_scale_option(),
+                  threads_option("each rank's encode and decode"), simd_option()}});
 }
 
 std::vector<OptionInfo> sweep_value_options() {
@@ -200,6 +210,7 @@ SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOpt
   options.time_scales = parse_time_scales(arguments.text("time-scale"));
   options.zero_non_finite = arguments.text("non-finite") == "zero";
   options.patterns = patterns_of(arguments);
+  options.feeds = feeds_of(arguments);
   return options;
 }
 

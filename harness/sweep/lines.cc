@@ -22,6 +22,7 @@ std::string outcome_line(const SweepPoint& point, const json& record) {
   std::string line = fmt::format("{:<7} {} x {} on {}", record.at("status").get<std::string>(),
                                  point.ranks, point.compressor.to_string(), link_line(point.link));
   if (point.pattern.name != "ring") line += " by " + point.pattern.to_string();
+  if (!point.feed.is_default()) line += ", " + point.feed.to_string();
   if (const double factor = record.at("axes").at("time_scale"); factor != 1)
     line += fmt::format(" at time scale {}", factor);
   if (record.contains("metrics")) {

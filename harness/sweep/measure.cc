@@ -13,6 +13,7 @@
 #include "harness/sweep/samples.h"
 #include "harness/sweep/schedule_log.h"
 #include "harness/sweep/wire.h"
+#include "harness/worker/feed_json.h"
 #include "harness/worker/projections.h"
 #include "netem/time_scale.h"
 #include "netem/topology/flows.h"
@@ -63,6 +64,8 @@ double dense_bits(const SweepPoint& point, const Trace& trace) {
   return 8.0 * sizeof(float) * static_cast<double>(trace.elements()) * point.ranks;
 }
 
+constexpr std::uint64_t kStepsWithoutExchange = 3;
+
 // Checks cross no link; a machine in trouble is given this long.
 constexpr double kCheckSeconds = 60;
 
@@ -81,6 +84,10 @@ double step_patience(const SweepPoint& point, const Topology& topology, const Tr
   const double goodput = exchange_goodput(topology);
   const double exchange = goodput > 0 ? bits / goodput : 0;
   return more + 10 * trouble * (exchange + waits + longest_compute * compute_scale);
+}
+
+std::uint64_t whole_periods(std::uint64_t steps, std::uint64_t period) {
+  return (steps + period - 1) / period * period;
 }
 
 std::vector<json> take_step(Launch& launch, std::uint64_t step, const ScheduleLog& schedule,
@@ -134,12 +141,12 @@ void add_comparison(const std::vector<json>& accounts, const std::vector<json>& 
 }
 
 json describe(const SweepPoint& point, const SweepOptions& options) {
-  const std::string exchange = to_string(exchange_of(point.pattern, point.compressor));
+  const std::string exchange = exchange_name(point.pattern, point.compressor);
   return {{"record", "point"},
           {"id", point.id(options)},
           {"axes",
            {{"compressor", point.compressor.to_string()},
-            {"method", point.compressor.name},
+            {"method", point.compressor.method()},
             {"link", point.link_text()},
             {"rate", point.link.rate()},
             {"delay", point.link.delay()},
@@ -147,7 +154,8 @@ json describe(const SweepPoint& point, const SweepOptions& options) {
             {"repeat", point.repeat},
             {"topology", options.topology.to_string()},
             {"time_scale", point.time_scale},
-            {"pattern", exchange + "-" + point.pattern.to_string()}}},
+            {"pattern", exchange + "-" + point.pattern.to_string()},
+            {"feed", point.feed.to_string()}}},
           {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
 }
 
@@ -180,7 +188,7 @@ std::vector<std::string> Meter::alterations(ScheduleLog& schedule) {
 json Meter::measure(const SweepPoint& point, Launch& launch, const std::function<void()>& stepped) {
   json record = describe(point, options_);
   PointSamples samples;
-  samples.aggregation = aggregation_of(point.compressor);
+  samples.overlapped = point.feed.overlap != Overlap::kNone;
   const std::uint32_t mtu = machines_.mtu(point.link);
   samples.frame_bytes = mtu + kEthernetHeader;
   samples.payload_bytes = mtu - kTcpHeaders;
@@ -198,11 +206,13 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   const std::uint64_t steps = options_.warmup + options_.steps;
   json plugins = json::array();
   for (const std::filesystem::path& plugin : options_.plugins) plugins.push_back(plugin.string());
+  bool loads = false;
   try {
     const auto prepared = launch.ask({{"do", "prepare"},
                                       {"trace", absolute_gradients(options_.trace)},
                                       {"plugins", plugins},
                                       {"compressor", point.compressor.to_string()},
+                                      {"feed", feed_json(point.feed)},
                                       {"seed", options_.seed},
                                       {"compute_scale", options_.compute_scale},
                                       {"time_scale", point.time_scale},
@@ -212,31 +222,44 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
                                       {"simd", options_.simd},
                                       {"steps", steps}},
                                      300);
-    for (std::size_t rank = 0; rank < prepared.size(); ++rank)
+    for (std::size_t rank = 0; rank < prepared.size(); ++rank) {
+      loads = loads || prepared[rank].at("loads");
+      samples.period = std::max(samples.period, prepared[rank].at("period").get<std::size_t>());
       if (prepared[rank].at("trace") != trace_.identity())
         return failure(
             point, fmt::format("rank {} has another trace at {}", rank, options_.trace.string()));
+    }
   } catch (const WorkerRefusal& refusal) {
     return failure(point, refusal.what());
   }
+  // Delayed methods are measured over whole periods, of which each gives a sample.
+  const std::uint64_t warmup = whole_periods(options_.warmup, samples.period);
+  const std::uint64_t last_step = warmup + whole_periods(options_.steps, samples.period);
   const double patience = step_patience(
       point, planned, trace_, options_.compute_scale * point.time_scale, options_.patience);
   const double check_patience = std::max(patience, kCheckSeconds);
+  // The bound that hooks alone set, measured by the same ranks in the same minute.
+  for (std::uint64_t step = 0; step < kStepsWithoutExchange; ++step) {
+    const auto answers = launch.ask({{"do", "step"}, {"index", step}, {"moves", false}}, patience);
+    double longest = 0;
+    for (const json& answer : answers)
+      longest = std::max(longest, answer.at("total").get<double>());
+    samples.without_exchange.push_back(longest / point.time_scale);
+  }
   WireCount wire_before;
   // While ranks are in their steps, not while they check.
   IdleWatch idle(!launch.rank_machines().empty());
-  for (std::uint64_t step = 0; step < steps; ++step) {
-    if (step == options_.warmup) wire_before = machines_.count_wire(point.ranks);
-    if (trace_.generated()) launch.ask({{"do", "load"}, {"index", step}}, kLoadPatience);
+  for (std::uint64_t step = 0; step < last_step; ++step) {
+    if (step == warmup) wire_before = machines_.count_wire(point.ranks);
+    if (loads) launch.ask({{"do", "load"}, {"index", step}}, kLoadPatience);
     idle.before_step();
     schedule.begin_step();
     auto answers = take_step(launch, step, schedule, dense_bits(point, trace_), patience);
-    schedule.end_step(step >= options_.warmup);
+    schedule.end_step(step >= warmup);
     stepped();
-    if (step < options_.warmup) continue;
+    if (step < warmup) continue;
     idle.after_step(answers);
-    const bool check =
-        options_.check_every > 0 && (step - options_.warmup) % options_.check_every == 0;
+    const bool check = options_.check_every > 0 && (step - warmup) % options_.check_every == 0;
     const auto accounts =
         launch.ask({{"do", "account"}, {"index", step}, {"check", check}}, check_patience);
     for (std::size_t rank = 0; rank < answers.size(); ++rank)
@@ -261,11 +284,13 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   if (!faults.empty()) return failure(point, fmt::format("{}", fmt::join(faults, "; ")));
   const WireBounds bounds = wire_bounds(samples);
   const Burst burst = longest_burst(planned);
-  const double host_steps = static_cast<double>(options_.steps) * static_cast<double>(point.ranks);
+  const double host_steps =
+      static_cast<double>(samples.answers.size()) * static_cast<double>(point.ranks);
   record["status"] = doubts.empty() ? "ok" : "invalid";
   record["reasons"] = doubts;
   record["metrics"] = metrics_of(samples, trace_.elements() * sizeof(float));
   record["per_rank"] = per_rank(samples);
+  record["timeline"] = timeline_of(samples, launch.rank_machines().empty());
   record["fidelity"] = {
       {"goodput_ratio", farthest != nullptr ? json(farthest->ratio()) : json(nullptr)},
       {"wire_bytes_predicted", bounds.least / host_steps},

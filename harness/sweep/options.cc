@@ -25,14 +25,31 @@ std::string SweepPoint::id(const SweepOptions& options) const {
              network + where) +
          (chooses_scale     ? "|auto"
           : time_scale == 1 ? ""
-                            : fmt::format("|x{}", time_scale));
+                            : fmt::format("|x{}", time_scale)) +
+         (feed.is_default() ? "" : "|" + feed.to_string());
 }
 
-std::vector<Spec> patterns_for(const Spec& compressor, const SweepOptions& options) {
+bool serves_all(const Spec& pattern, const CompressorRules& compressor) {
+  const std::vector<Spec> specs = compressor.specs();
+  return std::all_of(specs.begin(), specs.end(),
+                     [&](const Spec& spec) { return serves(pattern, spec); });
+}
+
+std::string exchange_name(const Spec& pattern, const CompressorRules& compressor) {
+  std::string name;
+  for (const Spec& spec : compressor.specs()) {
+    const std::string one = to_string(exchange_of(pattern, spec));
+    if (!name.empty() && name != one) return "mixed";
+    name = one;
+  }
+  return name;
+}
+
+std::vector<Spec> patterns_for(const CompressorRules& compressor, const SweepOptions& options) {
   std::vector<Spec> able;
   for (const Spec& pattern : options.patterns)
-    if (serves(pattern, compressor)) able.push_back(pattern);
-  if (able.empty() && compressor.name == "none") able.push_back({.name = "ring", .values = {}});
+    if (serves_all(pattern, compressor)) able.push_back(pattern);
+  if (able.empty() && compressor.method() == "none") able.push_back({.name = "ring", .values = {}});
   return able;
 }
 
@@ -44,12 +61,13 @@ std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
     for (int repeat = 0; repeat < options.repeats; ++repeat)
       for (const LinkSpec& link : options.links)
         for (const ScheduleSpec& schedule : options.schedules)
-          for (const Spec& compressor : options.compressors)
+          for (const CompressorRules& compressor : options.compressors)
             for (const Spec& pattern : patterns_for(compressor, options))
-              for (const double time_scale : options.time_scales)
-                points.push_back({compressor, link, ranks, repeat, schedule,
-                                  time_scale == kAutoTimeScale ? 1 : time_scale,
-                                  time_scale == kAutoTimeScale, pattern});
+              for (const Feed& feed : options.feeds)
+                for (const double time_scale : options.time_scales)
+                  points.push_back({compressor, link, ranks, repeat, schedule,
+                                    time_scale == kAutoTimeScale ? 1 : time_scale,
+                                    time_scale == kAutoTimeScale, pattern, feed});
     std::shuffle(points.begin() + first, points.end(), generator);
   }
   return points;

@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "compressors/spec.h"
 #include "harness/hosts/hosts_options.h"
 #include "netem/link_spec.h"
 #include "netem/schedule/schedule.h"
 #include "netem/topology/spec.h"
+#include "workloads/replay/feed.h"
+#include "workloads/replay/rules.h"
 
 namespace thinpipe {
 
@@ -21,7 +22,7 @@ inline constexpr double kAutoTimeScale = 0;
 struct SweepOptions {
   std::filesystem::path trace;
   std::filesystem::path out;
-  std::vector<Spec> compressors;
+  std::vector<CompressorRules> compressors;
   std::vector<std::filesystem::path> plugins;  ///< absolute; every rank loads them
   std::vector<LinkSpec> links;
   std::vector<ScheduleSpec> schedules = {{}};  ///< each on each link; empty: nothing changes
@@ -37,6 +38,7 @@ struct SweepOptions {
   bool zero_non_finite = false;
   std::vector<Spec> patterns = {
       {.name = "ring", .values = {}}};  ///< each for every compressor it serves
+  std::vector<Feed> feeds = {{}};       ///< how gradients go to compressors and when they leave
   int threads = 1;                      ///< that each rank's encode and decode may use
   std::string simd = "best";  ///< instruction set of the ranks' kernels (simd.h); the best is each
                               ///< machine's own
@@ -49,7 +51,7 @@ struct SweepOptions {
 
 /// One point of the sweep.
 struct SweepPoint {
-  Spec compressor;
+  CompressorRules compressor = Spec{.name = "none", .values = {}};
   LinkSpec link;
   int ranks = 0;
   int repeat = 0;
@@ -57,6 +59,7 @@ struct SweepPoint {
   double time_scale = 1;       ///< 1 until it is chosen
   bool chooses_scale = false;  ///< kAutoTimeScale was asked for
   Spec pattern = {.name = "ring", .values = {}};
+  Feed feed;
   /// `rate=100mbit`, and its schedule if it has one: `rate=100mbit,schedule=outage:...`.
   std::string link_text() const;
   /// Names the point in records: what is measured, and nothing of how the sweep was ordered.
@@ -65,7 +68,11 @@ struct SweepPoint {
 
 /// Those of the sweep's patterns that can exchange what the compressor sends. Where none of them
 /// can carry the dense baseline `none`, `ring` does: every sweep has something to be held against.
-std::vector<Spec> patterns_for(const Spec& compressor, const SweepOptions& options);
+std::vector<Spec> patterns_for(const CompressorRules& compressor, const SweepOptions& options);
+/// Whether the pattern can exchange what each of the rules' compressors sends.
+bool serves_all(const Spec& pattern, const CompressorRules& compressor);
+/// "allgather", "allreduce": the operation by which payloads meet; "mixed" where rules' differ.
+std::string exchange_name(const Spec& pattern, const CompressorRules& compressor);
 
 /// All points, the ranks in the order given (each count is a launch of its own), the points of
 /// one launch in random order, so that slow drifts of the machine spread over all of them.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -16,11 +17,27 @@ namespace {
 
 using nlohmann::json;
 
+// Means over every so many values, without those that are NaN.
+std::vector<double> over_periods(const std::vector<double>& values, std::size_t period) {
+  if (period == 1) return values;
+  std::vector<double> means;
+  for (std::size_t first = 0; first < values.size(); first += period) {
+    double sum = 0, count = 0;
+    for (std::size_t i = first; i < std::min(values.size(), first + period); ++i) {
+      if (std::isnan(values[i])) continue;
+      sum += values[i];
+      ++count;
+    }
+    means.push_back(sum / count);
+  }
+  return means;
+}
+
 std::vector<double> per_step(const PointSamples& samples,
                              const std::function<double(const std::vector<json>&)>& value) {
   std::vector<double> values;
   for (const std::vector<json>& ranks : samples.answers) values.push_back(value(ranks));
-  return values;
+  return over_periods(values, samples.period);
 }
 
 const json& slowest(const std::vector<json>& ranks) {
@@ -37,6 +54,15 @@ const json& last_to_arrive(const std::vector<json>& ranks) {
   };
   return *std::max_element(ranks.begin(), ranks.end(),
                            [&](const json& a, const json& b) { return arrival(a) < arrival(b); });
+}
+
+// The rank whose exchange times hold least waiting for others. Where exchanges run under the rest
+// of the step, that is the one that exchanged for the shortest time.
+const json& typical(const std::vector<json>& ranks, bool overlapped) {
+  if (!overlapped) return last_to_arrive(ranks);
+  return *std::min_element(ranks.begin(), ranks.end(), [](const json& a, const json& b) {
+    return a.at("exchange").get<double>() < b.at("exchange").get<double>();
+  });
 }
 
 double sum_over(const std::vector<json>& ranks, const char* field) {
@@ -65,13 +91,14 @@ double lateness_p95(const PointSamples& samples) {
 
 }  // namespace
 
-double bus_bandwidth(Aggregation aggregation, const std::vector<json>& ranks) {
-  const double seconds = last_to_arrive(ranks).at("exchange");
+double bus_bandwidth(const std::vector<json>& ranks, bool overlapped) {
+  const double seconds = typical(ranks, overlapped).at("exchange");
   const double n = static_cast<double>(ranks.size());
   // Every rank's array in an all-reduce, all ranks' messages in an all-gather.
-  const double all = sum_over(ranks, "payload_bytes");
-  const double bytes =
-      aggregation == Aggregation::kAllReduce ? 2 * (n - 1) / n * all / n : (n - 1) / n * all;
+  const double summed = sum_over(ranks, "summed_bytes") / n;
+  const double gathered = sum_over(ranks, "payload_bytes") - sum_over(ranks, "summed_bytes");
+  const double bytes = 2 * (n - 1) / n * summed + (n - 1) / n * gathered;
+  if (bytes == 0 && seconds == 0) return std::numeric_limits<double>::quiet_NaN();  // held back
   return seconds > 0 ? bytes * 8 / seconds : 0;
 }
 
@@ -81,35 +108,63 @@ json metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
                                   return slowest(ranks).at("total").template get<double>();
                                 }));
   const auto timed = [&](const char* name, const char* field) {
-    metrics[name] = metric("s", "lower", "timed", per_step(samples, [&](const auto& ranks) {
-                             return last_to_arrive(ranks).at(field).template get<double>();
-                           }));
+    metrics[name] =
+        metric("s", "lower", "timed", per_step(samples, [&](const auto& ranks) {
+                 return typical(ranks, samples.overlapped).at(field).template get<double>();
+               }));
   };
   timed("compute_time", "compute");
   timed("compress_time", "compress");
   timed("compress_cpu_time", "compress_cpu");
   timed("exchange_time", "exchange");
   timed("decode_time", "decode");
+  // Of the rank that the step waited for.
+  const auto of_slowest = [&](const char* name, const char* field) {
+    metrics[name] = metric("s", "lower", "timed", per_step(samples, [&](const auto& ranks) {
+                             return slowest(ranks).at(field).template get<double>();
+                           }));
+  };
+  of_slowest("exposed_time", "exposed");
+  of_slowest("link_idle_time", "link_idle");
+  metrics["ideal_time"] =
+      metric("s", "lower", "exact", per_step(samples, [](const auto& ranks) {
+               double longest = 0;
+               for (const json& rank : ranks)
+                 longest = std::max(longest, rank.at("wanted").template get<double>());
+               return longest;
+             }));
+  if (!samples.without_exchange.empty())
+    metrics["noop_time"] = metric("s", "lower", "timed", samples.without_exchange);
   const auto mean = [&](const char* field) {
     return per_step(samples, [&](const auto& ranks) {
       return sum_over(ranks, field) / static_cast<double>(ranks.size());
     });
   };
   metrics["payload_bytes"] = metric("B", "lower", "exact", mean("payload_bytes"));
-  metrics["dense_bytes"] =
-      metric("B", "lower", "exact",
-             std::vector<double>(samples.answers.size(), static_cast<double>(dense_bytes)));
-  metrics["relative_error"] = metric("1", "lower", "quality", mean("relative_error"));
+  metrics["dense_bytes"] = metric("B", "lower", "exact",
+                                  std::vector<double>(samples.answers.size() / samples.period,
+                                                      static_cast<double>(dense_bytes)));
+  // What is held back has no error and no k-hat.
+  const auto held_back = [](const std::vector<json>& ranks) {
+    return !ranks[0].at("exchanged").get<bool>();
+  };
+  metrics["relative_error"] =
+      metric("1", "lower", "quality", per_step(samples, [&](const auto& ranks) {
+               return held_back(ranks)
+                          ? std::numeric_limits<double>::quiet_NaN()
+                          : sum_over(ranks, "relative_error") / static_cast<double>(ranks.size());
+             }));
   const double target = total(samples, "target");
   if (target > 0)
     metrics["quality"] =
-        metric("1", "target:1", "quality", per_step(samples, [](const auto& ranks) {
+        metric("1", "target:1", "quality", per_step(samples, [&](const auto& ranks) {
+                 if (held_back(ranks)) return std::numeric_limits<double>::quiet_NaN();
                  const double wanted = sum_over(ranks, "target");
                  return wanted > 0 ? sum_over(ranks, "selected") / wanted : 0;
                }));
   metrics["bus_bandwidth"] =
       metric("bit/s", "higher", "timed", per_step(samples, [&](const auto& ranks) {
-               return bus_bandwidth(samples.aggregation, ranks);
+               return bus_bandwidth(ranks, samples.overlapped);
              }));
   if (!samples.wire.counted) return metrics;
   const double host_steps = static_cast<double>(samples.answers.size()) *
@@ -131,6 +186,29 @@ json per_rank(const PointSamples& samples) {
     ranks.push_back(std::move(columns));
   }
   return ranks;
+}
+
+json timeline_of(const PointSamples& samples, bool one_clock) {
+  std::vector<std::pair<double, std::size_t>> totals;
+  for (std::size_t step = 0; step < samples.answers.size(); ++step)
+    totals.emplace_back(slowest(samples.answers[step]).at("total").get<double>(), step);
+  const auto middle = totals.begin() + static_cast<std::ptrdiff_t>(totals.size() / 2);
+  std::nth_element(totals.begin(), middle, totals.end());
+  const std::vector<json>& ranks = samples.answers[middle->second];
+  double first = ranks[0].at("begun");
+  for (const json& rank : ranks) first = std::min(first, rank.at("begun").get<double>());
+  // Of 0.1 us: finer than any clock, and half the text.
+  const auto rounded = [](double seconds) { return std::round(seconds * 1e7) / 1e7; };
+  json spans = json::array();
+  for (const json& rank : ranks) {
+    const double shift =
+        one_clock ? (rank.at("begun").get<double>() - first) / samples.time_scale : 0;
+    json& own = spans.emplace_back(json::array());
+    for (const json& span : rank.at("timeline"))
+      own.push_back({span[0], span[1], rounded(span[2].get<double>() / samples.time_scale + shift),
+                     rounded(span[3].get<double>() / samples.time_scale + shift)});
+  }
+  return {{"step", middle->second}, {"ranks", spans}};
 }
 
 std::vector<std::string> doubts_about(const PointSamples& samples) {

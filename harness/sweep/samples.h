@@ -7,14 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "compressors/compressor.h"
 #include "harness/sweep/wire.h"
 
 namespace thinpipe {
 
 /// The measured steps of one point: answers[step][rank] is a worker's `stepped` message.
 struct PointSamples {
-  Aggregation aggregation = Aggregation::kAllGather;
   std::vector<std::vector<nlohmann::json>> answers;
   WireCount wire;                  ///< in them
   std::optional<double> idle_cpu;  ///< share of the processors' time nobody used; if long enough
@@ -24,8 +22,13 @@ struct PointSamples {
   std::uint64_t checked_steps = 0;
   std::uint32_t frame_bytes = 1514;    ///< of a full frame, as qdiscs count it
   std::uint32_t payload_bytes = 1448;  ///< of TCP, in it
-  bool lossless = true;         ///< the link itself neither drops, doubles nor reorders frames
-  double time_scale = 1;        ///< of times that scale_step() rewrote
+  bool lossless = true;   ///< the link itself neither drops, doubles nor reorders frames
+  double time_scale = 1;  ///< of times that scale_step() rewrote
+  /// Steps from one exchange to the next: a metric's sample is the mean over so many.
+  std::size_t period = 1;
+  bool overlapped = false;  ///< buckets left while compute went on
+  /// Steps of hooks that do nothing: s of the slowest rank.
+  std::vector<double> without_exchange;
   bool identical_ranks = true;  ///< all ranks ended every checked step with the same bits
 };
 
@@ -37,12 +40,16 @@ struct WireBounds {
 WireBounds wire_bounds(const PointSamples& samples);
 
 /// Bus bandwidth of one step as nccl-tests defines it, in bit/s of payload: what each rank must
-/// send over its link, over the time the exchange took on the rank that entered it last. All-reduce
-/// of S bytes: 2(n-1)/n S; all-gather of S bytes in all: (n-1)/n S.
-double bus_bandwidth(Aggregation aggregation, const std::vector<nlohmann::json>& ranks);
+/// send over its link, over the time the exchange took on the rank that waited least in it.
+/// All-reduce of S bytes: 2(n-1)/n S; all-gather of S bytes in all: (n-1)/n S.
+double bus_bandwidth(const std::vector<nlohmann::json>& ranks, bool overlapped);
 
 /// The `metrics` of docs/records.md.
 nlohmann::json metrics_of(const PointSamples& samples, std::size_t dense_bytes);
+
+/// The `timeline` of docs/records.md: what every rank did when, in the step of median length.
+/// @param one_clock  of all ranks; else each rank's times count from its own step's begin
+nlohmann::json timeline_of(const PointSamples& samples, bool one_clock);
 
 /// The `per_rank` of docs/records.md: every rank's own times and bytes, step by step.
 nlohmann::json per_rank(const PointSamples& samples);

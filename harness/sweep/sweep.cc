@@ -88,7 +88,8 @@ int run_sweep(const SweepOptions& options) {
                    ranks * (kElementBytes * static_cast<double>(trace.elements()) +
                             static_cast<double>(trace.generated_bytes_per_rank())));
   }
-  for (const Spec& spec : options.compressors) check_spec(spec);
+  for (const CompressorRules& rules : options.compressors)
+    for (const Spec& spec : rules.specs()) check_spec(spec);
   check_patterns(options);
   for (const std::string& pair : pairs_left_out(options))
     fmt::print(stderr, "left out: {}, which the pattern cannot exchange\n", pair);

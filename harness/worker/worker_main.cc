@@ -23,6 +23,7 @@
 #include "harness/launch/processor_time.h"
 #include "harness/sweep/fingerprint.h"
 #include "harness/worker/control_watch.h"
+#include "harness/worker/feed_json.h"
 #include "harness/worker/projections.h"
 #include "harness/worker/shared_contributions.h"
 #include "harness/worker/sockets.h"
@@ -50,6 +51,13 @@ std::string digest(std::span<const float> values) {
     hash = (hash ^ bits) * 1099511628211ULL;
   }
   return fmt::format("{:016x}", hash);
+}
+
+json timeline_json(const Timeline& timeline) {
+  json spans = json::array();
+  for (const PhaseSpan& span : timeline)
+    spans.push_back({to_string(span.phase), span.bucket, span.begin, span.end});
+  return spans;
 }
 
 class Worker {
@@ -104,24 +112,28 @@ class Worker {
     }
     for (const std::string plugin : message.at("plugins")) load_plugin(plugin);
     ReplayOptions options;
-    options.compressor = parse_spec(message.at("compressor").get<std::string>());
+    options.compressor = CompressorRules::parse(message.at("compressor").get<std::string>());
+    options.feed = feed_of(message);
     options.seed = message.at("seed");
     options.compute_scale = message.at("compute_scale");
     options.time_scale = message.value("time_scale", 1.0);
     options.non_finite = message.at("non_finite") == "zero" ? NonFinite::kZero : NonFinite::kError;
     options.threads = message.at("threads");
     set_simd_target(message.at("simd"));
-    pattern_.reset();
     replay_ = std::make_unique<Replay>(*trace_, options, rank_, ranks_);
     replay_->prepare(message.at("steps"));
-    pattern_ = make_mpi_pattern(parse_spec(message.at("pattern").get<std::string>()),
-                                MPI_COMM_WORLD, replay_->message_capacity());
+    const Spec pattern = parse_spec(message.at("pattern").get<std::string>());
+    replay_->connect(
+        [&](std::size_t capacity) { return make_mpi_pattern(pattern, MPI_COMM_WORLD, capacity); });
     if (alone())
       contribution_.assign(replay_->contribution_size(), 0);
     else
       contributions_ = std::make_unique<SharedContributions>(scratch_, rank_, ranks_,
                                                              replay_->contribution_size());
-    socket_.send({{"type", "prepared"}, {"trace", trace_->identity()}});
+    socket_.send({{"type", "prepared"},
+                  {"trace", trace_->identity()},
+                  {"loads", replay_->loads()},
+                  {"period", replay_->period()}});
   }
 
   void load(const json& message) {
@@ -131,9 +143,11 @@ class Worker {
 
   void step(const json& message) {
     const ProcessorTime processors = processor_time();
-    const TransportCounters before = pattern_->counters();
-    const StepReport report = replay_->step(message.at("index"), *pattern_);
-    const TransportCounters after = pattern_->counters();
+    const TransportCounters before = replay_->counters();
+    const std::uint64_t index = message.at("index");
+    const StepReport report =
+        message.value("moves", true) ? replay_->step(index) : replay_->step_without_exchange(index);
+    const TransportCounters after = replay_->counters();
     const ProcessorTime processors_after = processor_time();
     socket_.send({{"type", "stepped"},
                   {"processors_idle", processors_after.idle - processors.idle},
@@ -145,6 +159,11 @@ class Worker {
                   {"exchange", report.exchange},
                   {"decode", report.decode},
                   {"total", report.total},
+                  {"exposed", report.exposed},
+                  {"link_idle", report.link_idle},
+                  {"begun", report.begun},
+                  {"timeline", timeline_json(report.timeline)},
+                  {"summed_bytes", report.summed_bytes},
                   {"wanted", report.wanted},
                   {"codec", report.codec},
                   {"codec_decode", report.codec_decode},
@@ -214,7 +233,6 @@ class Worker {
   int rank_ = 0, ranks_ = 1;
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<Replay> replay_;
-  std::unique_ptr<Pattern> pattern_;
   std::unique_ptr<SharedContributions> contributions_;  ///< of ranks that share memory
   std::vector<float> contribution_;                     ///< this rank's, where they do not
   std::uint64_t checked_step_ = 0;
@@ -231,9 +249,14 @@ int main(int argc, char** argv) {
   }
   // Waits end when they should, not up to 50 us later.
   prctl(PR_SET_TIMERSLACK, 1UL);
-  // Compressors may run several threads; this one alone exchanges.
+  // Where exchanges overlap with the rest of a step, a thread of their own carries them out; never
+  // do two threads ask MPI for something at a time.
   int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+  if (provided < MPI_THREAD_SERIALIZED) {
+    fmt::print(stderr, "thinpipe-worker: this MPI does not let several threads exchange in turn\n");
+    MPI_Abort(MPI_COMM_WORLD, thinpipe::kExitFailed);
+  }
   int result = thinpipe::kExitGood;
   try {
     thinpipe::Worker worker(thinpipe::connect_to_sweep(argv[1]), argc == 3 ? argv[2] : "");

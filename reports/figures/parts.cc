@@ -21,6 +21,17 @@ constexpr std::array<Part, kParts> kPartTable = {{{"compute", "compute_time"},
                                                   {"decode", "decode_time"},
                                                   {"other", nullptr}}};
 
+// What runs under the rest of a step does not make it longer: of overlapped exchanges the exposed
+// part counts, of codecs no more than what is left.
+double part_length(const Series& series, const Cell& cell, const char* metric, double rest) {
+  if (metric == nullptr) return rest;
+  const bool hides = series.is_overlapped();
+  const bool exposed = hides && std::string(metric) == "exchange_time";
+  const double length =
+      std::max(0.0, cell.mean_of_metric(exposed ? "exposed_time" : metric).value_or(0));
+  return hides ? std::min(length, rest) : length;
+}
+
 // Means, because means of parts add up to the mean of the step; medians would not.
 Bar make_bar(const Series& series, const Cell& cell) {
   const double step = cell.mean_of_metric("step_time").value_or(0);
@@ -31,8 +42,7 @@ Bar make_bar(const Series& series, const Cell& cell) {
   double sum = 0;
   for (const Part& part : kPartTable) {
     const double rest = std::max(0.0, step - sum);
-    const double length =
-        part.metric == nullptr ? rest : std::max(0.0, cell.mean_of_metric(part.metric).value_or(0));
+    const double length = part_length(series, cell, part.metric, rest);
     sum += length;
     bar.parts.push_back(
         {length, cell_title(series, cell) + "\n" + part.name + ": " + format_time(length) + " (" +
@@ -55,7 +65,8 @@ Figure parts(const Group& group, const std::string& id) {
       "waited "
       "for. Means are drawn because they add up; they lie above the medians where single steps "
       "were "
-      "slow. Each link rate has its own scale. Bars in outline are points that did not pass their "
+      "slow. Where exchanges overlap with compute, only what the step waited for them is drawn. "
+      "Each link rate has its own scale. Bars in outline are points that did not pass their "
       "checks.";
   for (std::size_t part = 0; part < kParts; ++part) {
     figure.legend.push_back({swatch(part), kPartTable[part].name});

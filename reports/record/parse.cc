@@ -67,6 +67,7 @@ Axes parse_axes(const Fields& fields) {
   axes.link = fields.text("link");
   axes.topology = fields.text_or("topology", axes.topology);
   axes.pattern = fields.text("pattern");
+  axes.feed = fields.text_or("feed", axes.feed);
   axes.rate = fields.positive_number("rate");
   axes.delay = fields.number_at_least("delay", 0);
   axes.ranks = static_cast<int>(fields.integer("ranks", 1, kMostRanks));

@@ -39,11 +39,15 @@ struct Axes {
   std::string link;               ///< the whole link spec, `rate=100mbit,delay=10ms`
   std::string topology = "star";  ///< the network, `racks:racks=2`
   std::string pattern;            ///< the exchange, `allgather-ring`
+  std::string feed;               ///< how gradients went to compressors, `overlap=bucket`; or ""
   double rate = 0;                ///< bit/s, > 0
   double delay = 0;               ///< s, one way
   int ranks = 1;
   int repeat = 0;
   double time_scale = 1;  ///< the machine ran so many times slower; times are of the emulated one
+
+  /// Pattern and feed: what tells apart points of one compressor, link and number of ranks.
+  std::string way() const { return feed.empty() ? pattern : pattern + ", " + feed; }
 };
 
 /// A measured quantity with its raw samples. A sample that was not finite is NaN here.

@@ -60,7 +60,7 @@ std::vector<ScaleAgreement> compare_time_scales(const Records& records) {
   std::map<std::tuple<int, std::string, std::string, std::string, std::string>, ByFactor> points;
   for (const Point& point : records.points) {
     const Axes& axes = point.axes;
-    Repeats& repeats = points[{axes.ranks, axes.topology, axes.link, axes.compressor, axes.pattern}]
+    Repeats& repeats = points[{axes.ranks, axes.topology, axes.link, axes.compressor, axes.way()}]
                              [axes.time_scale];
     std::vector<double> samples = point.samples("step_time");
     std::erase_if(samples, [](double time) { return time <= 0; });

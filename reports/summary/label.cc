@@ -15,7 +15,8 @@ struct Spec {
 };
 
 Spec parse(const std::string& text) {
-  const std::size_t colon = text.find(':');
+  const bool is_rules = text.find(';') != std::string::npos;
+  const std::size_t colon = is_rules ? std::string::npos : text.find(':');
   Spec spec{text.substr(0, colon), {}};
   if (colon != std::string::npos) spec.parameters = split(text.substr(colon + 1), ',');
   return spec;
@@ -52,6 +53,40 @@ std::vector<std::string> short_labels(const std::vector<std::string>& specs) {
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (taken[labels[i]] > 1) labels[i] = specs[i];
   }
+  return labels;
+}
+
+std::vector<std::string> way_labels(const std::vector<Way>& ways) {
+  std::set<std::string> patterns;
+  std::map<std::string, std::size_t> uses;
+  std::size_t fed = 0;
+  for (const Way& way : ways) {
+    patterns.insert(way.pattern);
+    if (way.feed.empty()) continue;
+    ++fed;
+    for (const std::string& part : split(way.feed, ';')) ++uses[part];
+  }
+  std::vector<std::string> labels;
+  for (const Way& way : ways) {
+    std::vector<std::string> pieces;
+    if (patterns.size() > 1) pieces.push_back(way.pattern);
+    const std::size_t before = pieces.size();
+    if (!way.feed.empty() && ways.size() > 1) {
+      const std::vector<std::string> parts = split(way.feed, ';');
+      for (const std::string& part : parts)
+        if (uses[part] < fed) pieces.push_back(part);
+      // All that are fed otherwise than by default are fed like this one.
+      if (pieces.size() == before && fed < ways.size()) pieces.push_back(parts.front());
+    }
+    std::string label;
+    for (const std::string& piece : pieces) label += (label.empty() ? "" : ", ") + piece;
+    labels.push_back(label);
+  }
+  // Two labels that came out the same fall back on the whole.
+  for (std::size_t i = 0; i < ways.size(); ++i)
+    for (std::size_t j = 0; j < ways.size(); ++j)
+      if (i != j && labels[i] == labels[j])
+        labels[i] = ways[i].pattern + (ways[i].feed.empty() ? "" : ", " + ways[i].feed);
   return labels;
 }
 

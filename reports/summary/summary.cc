@@ -15,7 +15,7 @@
 namespace thinpipe {
 namespace {
 
-using SeriesKey = std::pair<std::string, std::string>;  // compressor, pattern
+using SeriesKey = std::pair<std::string, std::string>;  // compressor, pattern and feed
 
 std::string link_without_rate(const std::string& link) {
   std::string rest;
@@ -81,25 +81,33 @@ void compare_with_baseline(Group& group) {
 // Colours and markers must mean the same in every group, so they are dealt out over all records.
 std::map<SeriesKey, Series> make_styles(const Records& records) {
   std::set<std::string> compressors;
-  std::map<std::string, std::set<std::string>> patterns;
   std::map<SeriesKey, Series> styles;
   for (const Point& point : records.points) {
     compressors.insert(point.axes.compressor);
-    patterns[point.axes.compressor].insert(point.axes.pattern);
-    Series& series = styles[{point.axes.compressor, point.axes.pattern}];
+    Series& series = styles[{point.axes.compressor, point.axes.way()}];
     series.compressor = point.axes.compressor;
     series.method = point.axes.method;
     series.pattern = point.axes.pattern;
+    series.feed = point.axes.feed;
   }
   const std::vector<std::string> specs(compressors.begin(), compressors.end());
   const std::vector<std::string> labels = short_labels(specs);
   std::map<std::string, std::string> label_of;
   for (std::size_t i = 0; i < specs.size(); ++i) label_of[specs[i]] = labels[i];
+  std::map<std::string, std::vector<Series*>> likes;  // of one compressor
   std::vector<Series*> order;
   for (auto& [key, series] : styles) {
-    series.label = label_of[series.compressor];
-    if (patterns[series.compressor].size() > 1) series.label += " (" + series.pattern + ")";
+    likes[series.compressor].push_back(&series);
     order.push_back(&series);
+  }
+  for (const auto& [compressor, list] : likes) {
+    std::vector<Way> ways;
+    for (const Series* series : list) ways.push_back({series->pattern, series->feed});
+    const std::vector<std::string> different = way_labels(ways);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      list[i]->label = label_of[compressor];
+      if (!different[i].empty()) list[i]->label += " (" + different[i] + ")";
+    }
   }
   std::sort(order.begin(), order.end(), [](const Series* a, const Series* b) {
     return std::make_tuple(!a->is_baseline(), a->label) <
@@ -122,7 +130,7 @@ Group make_group(const std::vector<const Point*>& points,
   std::map<SeriesKey, std::map<double, std::vector<const Point*>>> cells;
   std::set<double> rates;
   for (const Point* point : points) {
-    cells[{point->axes.compressor, point->axes.pattern}][point->axes.rate].push_back(point);
+    cells[{point->axes.compressor, point->axes.way()}][point->axes.rate].push_back(point);
     rates.insert(point->axes.rate);
   }
   group.rates.assign(rates.begin(), rates.end());

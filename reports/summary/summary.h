@@ -35,13 +35,17 @@ struct Cell {
   std::optional<double> fidelity(const std::string& name) const;
 };
 
-/// One compressor (with one exchange pattern) over all rates of its group.
+/// One compressor (with one exchange pattern and feed) over all rates of its group.
 struct Series {
-  std::string compressor, method, pattern, label;
+  std::string compressor, method, pattern, feed, label;
   std::size_t style = 0;    ///< index of colour and marker; the same in every group; 0 is `none`
   std::vector<Cell> cells;  ///< ascending in rate
   BreakEven break_even;     ///< for compressors, from the ok cells
-  bool is_baseline() const { return method == "none"; }
+  /// Local steps send less than others: what they take is no yardstick for those that send all.
+  bool is_baseline() const {
+    return method == "none" && feed.find("local_steps=") == std::string::npos;
+  }
+  bool is_overlapped() const { return feed.find("overlap=bucket") != std::string::npos; }
   const Cell* at(double rate) const;
 };
 

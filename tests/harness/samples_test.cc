@@ -17,7 +17,13 @@ json stepped(double compute, double exchange, double payload) {
           {"exchange", exchange},
           {"decode", 0.001},
           {"total", compute + 0.001 + exchange + 0.001},
+          {"wanted", compute},
+          {"exposed", exchange},
+          {"link_idle", compute + 0.002},
+          {"begun", 100.0},
+          {"exchanged", payload > 0},
           {"payload_bytes", payload},
+          {"summed_bytes", 0},
           {"target", 10},
           {"selected", 12},
           {"relative_error", 0.5},
@@ -28,7 +34,6 @@ json stepped(double compute, double exchange, double payload) {
 
 PointSamples good_point() {
   PointSamples samples;
-  samples.aggregation = Aggregation::kAllGather;
   samples.goodput_ratio = 1;
   samples.idle_cpu = 0.5;
   samples.checked_steps = 1;
@@ -80,7 +85,59 @@ TEST(PerRank, HasEveryRanksOwnSteps) {
 
 TEST(BusBandwidth, OfAnAllReduceCountsBothPhases) {
   // 2 (n-1)/n S = 1 * 1000 bytes for two ranks.
-  EXPECT_DOUBLE_EQ(bus_bandwidth(Aggregation::kAllReduce, good_point().answers[0]), 1e7);
+  std::vector<json> ranks = good_point().answers[0];
+  for (json& rank : ranks) rank["summed_bytes"] = 1000;
+  EXPECT_DOUBLE_EQ(bus_bandwidth(ranks, false), 1e7);
+  // Of 1000 bytes 600 are summed: 600 * 2/2 and 400 * 2 * 1/2 in 0.8 ms.
+  for (json& rank : ranks) rank["summed_bytes"] = 600;
+  EXPECT_DOUBLE_EQ(bus_bandwidth(ranks, false), 1e7);
+  // Under the rest of the step the one that waits least is the one that exchanges least.
+  ranks[1]["compute"] = 0.001;
+  EXPECT_DOUBLE_EQ(bus_bandwidth(ranks, true), 1e7);
+}
+
+TEST(Metrics, OfOverlappedStepsSayWhatWasExposed) {
+  PointSamples samples = good_point();
+  samples.overlapped = true;
+  samples.answers[0][0]["exposed"] = 0.002;  // rank 0 is the slowest
+  samples.without_exchange = {0.0301, 0.0302, 0.0303};
+  const json metrics = metrics_of(samples, 4000);
+  EXPECT_DOUBLE_EQ(metrics["exposed_time"]["samples"][0], 0.002);
+  EXPECT_DOUBLE_EQ(metrics["ideal_time"]["samples"][0], 0.030);
+  EXPECT_EQ(metrics["noop_time"]["samples"].size(), 3U);
+  EXPECT_DOUBLE_EQ(metrics["exchange_time"]["samples"][0], 0.0008);
+}
+
+// Three of four steps are held back: a sample is the mean over all four, as training has it.
+TEST(Metrics, OfDelayedMethodsAreMeansOverWholePeriods) {
+  PointSamples samples = good_point();
+  samples.period = 2;
+  const std::vector<json> held = {stepped(0.010, 0, 0), stepped(0.010, 0, 0)};
+  const std::vector<json> sent = {stepped(0.010, 0.004, 1000), stepped(0.010, 0.004, 1000)};
+  samples.answers = {held, sent, held, sent};
+  const json metrics = metrics_of(samples, 4000);
+  ASSERT_EQ(metrics["step_time"]["samples"].size(), 2U);
+  EXPECT_DOUBLE_EQ(metrics["step_time"]["samples"][1], 0.014);  // of 0.012 and 0.016
+  EXPECT_DOUBLE_EQ(metrics["payload_bytes"]["samples"][0], 500);
+  EXPECT_DOUBLE_EQ(metrics["relative_error"]["samples"][0], 0.5);
+  EXPECT_DOUBLE_EQ(metrics["quality"]["samples"][0], 1.2);
+  EXPECT_DOUBLE_EQ(metrics["bus_bandwidth"]["samples"][0], 1000 * 8 / 0.004);
+  EXPECT_EQ(metrics["dense_bytes"]["samples"].size(), 2U);
+}
+
+TEST(Timeline, IsOfTheMedianStepOnOneClock) {
+  PointSamples samples = good_point();
+  samples.answers = {{stepped(0.010, 0.021, 1000), stepped(0.030, 0.0008, 1000)},
+                     {stepped(0.020, 0.021, 1000), stepped(0.020, 0.0008, 1000)},
+                     {stepped(0.050, 0.021, 1000), stepped(0.030, 0.0008, 1000)}};
+  for (auto& step : samples.answers)
+    for (json& rank : step) rank["timeline"] = {{"compute", 0, 0.0, rank.at("compute")}};
+  samples.answers[1][1]["begun"] = 100.001;
+  const json timeline = timeline_of(samples, true);
+  EXPECT_EQ(timeline["step"], 1);
+  EXPECT_EQ(timeline["ranks"][0], (json{{"compute", 0, 0.0, 0.02}}));
+  EXPECT_EQ(timeline["ranks"][1], (json{{"compute", 0, 0.001, 0.021}}));
+  EXPECT_EQ(timeline_of(samples, false)["ranks"][1], (json{{"compute", 0, 0.0, 0.02}}));
 }
 
 TEST(Doubts, NoneAboutAGoodPoint) {

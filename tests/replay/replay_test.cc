@@ -14,8 +14,11 @@ namespace thinpipe {
 namespace {
 
 // Our rings over threads: what the worker does over MPI.
-RingPattern thread_ring(Mailboxes& boxes, int rank, int ranks, const Replay& replay) {
-  return {std::make_unique<ThreadTransport>(boxes, rank, ranks), replay.message_capacity()};
+void connect(Replay& replay, Mailboxes& boxes, int rank, int ranks) {
+  replay.connect([&, rank, ranks](std::size_t capacity) {
+    return std::make_unique<RingPattern>(std::make_unique<ThreadTransport>(boxes, rank, ranks),
+                                         capacity);
+  });
 }
 
 class ReplayTest : public testing::Test {
@@ -42,9 +45,9 @@ class ReplayTest : public testing::Test {
         options.compressor = parse_spec(spec);
         Replay replay(trace, options, rank, ranks);
         replay.prepare(steps);
-        RingPattern ring = thread_ring(boxes, rank, ranks, replay);
+        connect(replay, boxes, rank, ranks);
         for (std::uint64_t step = 0; step < steps; ++step) {
-          const StepReport report = replay.step(step, ring);
+          const StepReport report = replay.step(step);
           EXPECT_GE(report.total, report.compress + report.exchange + report.decode);
           EXPECT_GE(replay.relative_error(step), 0);
           std::vector<float> own(replay.contribution_size());
@@ -87,9 +90,9 @@ TEST_F(ReplayTest, ADelayedMethodExchangesEveryNthStep) {
   options.compressor = parse_spec("sbc:p=0.01,delay=2");
   Replay replay(trace, options, 0, 1);
   Mailboxes boxes;
-  RingPattern alone = thread_ring(boxes, 0, 1, replay);
-  EXPECT_FALSE(replay.step(0, alone).exchanged);
-  EXPECT_TRUE(replay.step(1, alone).exchanged);
+  connect(replay, boxes, 0, 1);
+  EXPECT_FALSE(replay.step(0).exchanged);
+  EXPECT_TRUE(replay.step(1).exchanged);
 }
 
 TEST_F(ReplayTest, TernGradsScaleIsTheGreatestOfAllRanks) {
@@ -103,8 +106,8 @@ TEST_F(ReplayTest, TernGradsScaleIsTheGreatestOfAllRanks) {
       ReplayOptions options;
       options.compressor = parse_spec("terngrad:sigma=0");
       Replay replay(trace, options, rank, kRanks);
-      RingPattern ring = thread_ring(boxes, rank, kRanks, replay);
-      const StepReport report = replay.step(0, ring);
+      connect(replay, boxes, rank, kRanks);
+      const StepReport report = replay.step(0);
       EXPECT_GT(report.exchange, 0);
       EXPECT_GE(report.compress, 0);
       sent[static_cast<std::size_t>(rank)].resize(trace.elements());
@@ -137,8 +140,8 @@ TEST_F(ReplayTest, NoneSendsTheGradientItself) {
   options.compressor = parse_spec("none");
   Replay replay(trace, options, 1, 1);
   Mailboxes boxes;
-  RingPattern alone = thread_ring(boxes, 0, 1, replay);
-  const StepReport report = replay.step(0, alone);
+  connect(replay, boxes, 0, 1);
+  const StepReport report = replay.step(0);
   EXPECT_EQ(report.payload_bytes, trace.elements() * sizeof(float));
   EXPECT_EQ(replay.relative_error(0), 0);
   EXPECT_EQ(replay.aggregate()[0], trace.gradient(1, 0, 0)[0]);

@@ -88,17 +88,19 @@ class RoundsTest : public testing::Test {
         ReplayOptions options;
         options.compressor = parse_spec(spec);
         Replay replay(trace, options, rank, kRanks);
-        FaultyPattern pattern(RingPattern(std::make_unique<ThreadTransport>(boxes, rank, kRanks),
-                                          replay.message_capacity()),
-                              bad_call);
+        replay.connect([&](std::size_t capacity) {
+          return std::make_unique<FaultyPattern>(
+              RingPattern(std::make_unique<ThreadTransport>(boxes, rank, kRanks), capacity),
+              bad_call);
+        });
         const auto r = static_cast<std::size_t>(rank);
-        for (std::uint64_t step = 0; step < kSteps; ++step)
-          outcome.reports[r] = replay.step(step, pattern);
+        for (std::uint64_t step = 0; step < kSteps; ++step) outcome.reports[r] = replay.step(step);
         outcome.contributions[r].resize(replay.contribution_size());
         replay.own_contribution(outcome.contributions[r]);
         for (const auto piece : replay.results())
           outcome.pieces[r].emplace_back(piece.begin(), piece.end());
-        if (rank == 0) outcome.calls = pattern.calls();
+        if (rank == 0)
+          outcome.calls = dynamic_cast<const FaultyPattern&>(replay.pattern(0)).calls();
       });
     for (std::thread& thread : threads) thread.join();
     for (const auto& pieces : outcome.pieces) EXPECT_EQ(pieces, outcome.pieces[0]);

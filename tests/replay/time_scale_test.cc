@@ -60,8 +60,11 @@ class TimeScaleTest : public testing::Test {
     Replay replay(trace, options, 0, 1);
     captured_ = trace.times(0, 0).compute();
     Mailboxes boxes;
-    RingPattern ring(std::make_unique<ThreadTransport>(boxes, 0, 1), replay.message_capacity());
-    return replay.step(0, ring);
+    replay.connect([&](std::size_t capacity) {
+      return std::make_unique<RingPattern>(std::make_unique<ThreadTransport>(boxes, 0, 1),
+                                           capacity);
+    });
+    return replay.step(0);
   }
 
   TemporaryFolder folder_;

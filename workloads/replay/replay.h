@@ -2,28 +2,28 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "compressors/compressor.h"
-#include "compressors/registry.h"
 #include "workloads/exchange/pattern.h"
+#include "workloads/replay/bucket.h"
+#include "workloads/replay/exchange_thread.h"
+#include "workloads/replay/feed.h"
+#include "workloads/replay/gradients.h"
 #include "workloads/replay/pace.h"
-#include "workloads/replay/rounds.h"
+#include "workloads/replay/rules.h"
+#include "workloads/replay/timeline.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
 
-/// What to do when a gradient holds a NaN or an infinity.
-enum class NonFinite {
-  kError,  ///< refuse the steps before any is run, naming tensor and element
-  kZero,   ///< replace them by 0, as a mixed-precision trainer that skips bad values
-};
-
 struct ReplayOptions {
-  Spec compressor;
+  CompressorRules compressor = Spec{.name = "none", .values = {}};
+  Feed feed;
   std::uint64_t seed = 1;
   int threads = 1;           ///< that one encode or decode may use
   double compute_scale = 1;  ///< times the captured compute time; 0: as fast as the network allows
@@ -34,20 +34,26 @@ struct ReplayOptions {
   double time_scale = 1;
 };
 
-/// What one rank measured in one step. Times in seconds by the monotonic clock.
+/// What one rank measured in one step. Times in seconds by the monotonic clock. With overlap the
+/// parts run beside each other, and do not add up to the total.
 struct StepReport {
-  double compute = 0;  ///< the captured time, waited for
-  double late = 0;     ///< how much later than that the wait ended: the machine's timers
-  double compress = 0;
+  double compute = 0;   ///< the captured time, waited for
+  double late = 0;      ///< how much later than asked for waits ended: the machine's timers
+  double compress = 0;  ///< of all buckets
   double compress_cpu =
       0;                ///< processor time of `compress`: less than it when others held the core
   double exchange = 0;  ///< of scales, where the method shares them, and of payloads
   double decode = 0;
-  double total = 0;               ///< from the step's begin to its end
-  std::size_t payload_bytes = 0;  ///< of this rank's own message without its table of lengths
-  std::size_t target = 0;         ///< sum of k over tensors; 0 where the method has none
-  std::size_t selected = 0;       ///< sum of k-hat over tensors
+  double total = 0;      ///< from the step's begin to its end
+  double exposed = 0;    ///< of the total, waiting for exchanges when compute and codec were done
+  double link_idle = 0;  ///< of the total, without an exchange under way
+  std::size_t payload_bytes = 0;  ///< of this rank's own payloads without their table of lengths
+  std::size_t summed_bytes = 0;   ///< of those, what all-reduces summed
+  std::size_t target = 0;         ///< sum of k over units; 0 where the method has none
+  std::size_t selected = 0;       ///< sum of k-hat over units
   bool exchanged = true;          ///< false in a step that a delayed method holds back
+  double begun = 0;               ///< when, by the clock that all ranks of a machine share
+  Timeline timeline;
 
   // For a time scale other than 1: what the step's time is made of on the emulated machine.
   double wanted = 0;        ///< the captured compute time, not stretched
@@ -58,43 +64,50 @@ struct StepReport {
   double overrun = 0;       ///< by which codec work between exchanges lasted longer than it should
 };
 
-/// Which recorded gradient a rank replays: rank r of more ranks than the trace has plays trace rank
-/// r mod R, r / R steps later, so that no two ranks send the same; steps wrap round at the end.
-struct Replayed {
-  std::size_t rank, step;
-};
-Replayed replayed(const Trace& trace, int rank, std::uint64_t step);
-
 class Replay {
  public:
-  /// @throws InputError for a spec or a trace that does not fit, or a time scale below 1 and a
-  /// method whose codec works between exchanges: that cannot be told apart from them.
+  /// @throws InputError for specs or a trace that do not fit, a time scale below 1 and a method
+  /// whose codec works between exchanges, which cannot be told apart from them, and a time scale
+  /// other than 1 with overlap.
   Replay(const Trace& trace, const ReplayOptions& options, int rank, int ranks);
   ~Replay();
 
-  Aggregation aggregation() const { return aggregation_; }
-  /// The longest message this rank may send: what a pattern must be able to carry.
-  std::size_t message_capacity() const { return message_.size(); }
+  /// Makes the pattern of one bucket. @param capacity  the longest message it must carry, in bytes
+  using MakePattern = std::function<std::unique_ptr<Pattern>(std::size_t capacity)>;
+  /// Before the first step. With overlap, patterns are used by a thread of the replay's own.
+  void connect(const MakePattern& make);
+  /// What was sent so far.
+  TransportCounters counters() const;
+  std::size_t buckets() const { return buckets_.size(); }
+  /// Steps after which what is sent and what is held back repeats itself; 1 for most methods.
+  std::uint64_t period() const;
+  const Pattern& pattern(std::size_t bucket) const { return *patterns_.at(bucket); }
 
   /// Loads and checks the gradients of steps [0, steps): nothing is left to be read from disk when
   /// the clock runs. @throws InputError naming tensor and element for a non-finite value (kError).
-  void prepare(std::uint64_t steps);
-
-  /// Before a step, outside its time: makes its gradients where no file holds them.
-  void load(std::uint64_t index);
+  void prepare(std::uint64_t steps) { gradients_.prepare(steps); }
+  /// Whether every step must be loaded first.
+  bool loads() const { return gradients_.loads(plan_); }
+  /// Before a step, outside its time: see Gradients.
+  void load(std::uint64_t index) { gradients_.load(plan_, index); }
 
   /// Runs one step with the other ranks. @throws PayloadError when a peer's payload is malformed.
-  StepReport step(std::uint64_t index, Pattern& pattern);
+  StepReport step(std::uint64_t index);
+  /// The same step with hooks that do nothing: nothing is compressed and nothing moves. What it
+  /// takes beyond compute is the replay's own cost.
+  StepReport step_without_exchange(std::uint64_t index);
 
-  /// The last step's result: mean over ranks of what each sent, decoded; d elements, trace order.
+  /// The last step's result: mean over ranks of what each sent, decoded. d elements: bucket after
+  /// bucket, in each as Bucket says; without overlap, rules and units of several tensors in the
+  /// order of the trace.
   std::span<const float> aggregate() const { return aggregate_; }
 
-  /// |decoded - c| / |c| over all tensors of the step just run, `index`. Takes processor time that
+  /// |decoded - c| / |c| over all units of the step just run, `index`. Takes processor time that
   /// ranks still in their exchange would miss: call it when all ranks have ended the step.
   double relative_error(std::uint64_t index) const;
 
   /// This rank's part of what the last step brought, for a reference that does not cross the
-  /// network: its own message decoded (d elements), then the floats it sent in every round where
+  /// network: its own payloads decoded (d elements), then the floats it sent in every round where
   /// the method takes several. `out` has contribution_size() elements; what is not used is 0.
   void own_contribution(std::span<float> out) const;
   std::size_t contribution_size() const;
@@ -104,31 +117,41 @@ class Replay {
   std::vector<std::span<const float>> results() const;
 
  private:
-  struct Tensor;
+  void check_time_scale() const;
+  std::span<float> part(std::size_t bucket);
+  double scaled_ready(std::size_t bucket, std::uint64_t index) const;
+  bool sends(std::size_t bucket, std::uint64_t index) const;
+  void add_payloads(StepReport& report) const;
+  void note(StepReport& report, Phase phase, std::size_t bucket, double begin) const;
 
-  void share_scales(std::uint64_t index, Pattern& pattern, StepReport& report);
-  void compress(std::uint64_t index, StepReport& report);
-  void hold(std::uint64_t index);
-  void all_gather(Pattern& pattern, StepReport& report);
-  void all_reduce(Pattern& pattern, StepReport& report);
-  void run_rounds(Pattern& pattern, StepReport& report);
-  std::span<const std::byte> own_payload(std::size_t tensor) const;
-  GradientInput input(std::size_t tensor, std::uint64_t index) const;
+  StepReport step_together(std::uint64_t index);
+  void share_scales(std::uint64_t index, StepReport& report);
+  void add_local_step(std::size_t bucket, std::uint64_t index, StepReport& report);
+  void encode(std::size_t bucket, std::uint64_t index, StepReport& report);
+  void decode(std::size_t bucket, StepReport& report);
+
+  /// Buckets of a step on their way (replay_overlap.cc).
+  struct UnderWay;
+  StepReport step_by_bucket(std::uint64_t index, bool moves);
+  void pass_until(double moment, bool decodes, UnderWay& way, StepReport& report);
+  void submit_exchange(std::size_t bucket, UnderWay& way);
+  void decode_next(UnderWay& way, StepReport& report);
+  void leave(std::size_t bucket, std::uint64_t index, UnderWay& way, StepReport& report);
+  void finish(UnderWay& way, StepReport& report);
 
   const Trace& trace_;
   ReplayOptions options_;
   int rank_, ranks_;
-  Aggregation aggregation_;
-  std::uint64_t period_ = 1;  ///< every so many steps are exchanged
-  std::vector<Tensor> tensors_;
-  std::vector<std::byte> message_;  ///< lengths, then payloads
-  std::size_t message_size_ = 0;
-  Pace pace_, decode_pace_;         ///< of what is sent and of what came
-  std::unique_ptr<Rounds> rounds_;  ///< where the method takes several, instead of the message
-  std::vector<float> scales_;       ///< by tensor, where workers share them; else empty
+  std::vector<Bucket> buckets_;
+  std::vector<PlannedBucket> plan_;   ///< of the buckets
+  std::vector<std::size_t> offsets_;  ///< of their parts in the aggregate
+  Gradients gradients_;
+  std::vector<std::unique_ptr<Pattern>> patterns_;  ///< by bucket
+  std::vector<RoundsTime> exchange_times_;          ///< by bucket, of the step under way
+  std::vector<PhaseSpan> exchange_spans_;           ///< likewise; two a bucket: scales, payloads
+  Pace pace_;                                       ///< of encoding
   std::vector<float> aggregate_;
-  mutable std::vector<std::span<const std::byte>> payloads_;
-  std::vector<std::vector<float>> repaired_;  ///< per (step, tensor): gradients rid of non-finites
+  std::unique_ptr<ExchangeThread> thread_;  ///< with overlap; ends before what it works on
 };
 
 }  // namespace thinpipe

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "reports/summary/label.h"
 #include "tests/reports/sample.h"
 
 namespace thinpipe {
@@ -93,6 +96,40 @@ TEST(Summary, TheFastestPatternOfNoneIsTheBaseline) {
   EXPECT_EQ(group.series[0].label, "none (allreduce-mpi)");
   EXPECT_DOUBLE_EQ(group.series[2].cells[0].speedup->value, 2);
   EXPECT_NEAR(group.series[0].cells[0].speedup->value, 2.0 / 3, 1e-15);
+}
+
+TEST(Summary, FeedsAreSeriesOfTheirOwnAndLocalStepsNoBaseline) {
+  const auto fed = [](const std::string& compressor, const std::string& feed, double seconds) {
+    Point point = sample::point(compressor, 1e7, 0, constant(seconds));
+    point.id += "|" + feed;
+    point.axes.feed = feed;
+    return point;
+  };
+  const Records records = records_of({sample::point("none", 1e7, 0, constant(4)),
+                                      fed("none", "overlap=bucket;buckets=first=1kb", 2),
+                                      fed("none", "local_steps=4", 1),
+                                      fed("topk", "overlap=bucket;buckets=first=1kb", 0.5)});
+  const Summary summary = summarize(records);
+  const Group& group = summary.groups[0];
+  ASSERT_EQ(group.series.size(), 4u);
+  EXPECT_EQ(group.baseline(1e7)->step_time->value, 2);
+  std::set<std::string> labels;
+  for (const Series& series : group.series) labels.insert(series.label);
+  EXPECT_EQ(labels, (std::set<std::string>{"none", "none (overlap=bucket, buckets=first=1kb)",
+                                           "none (local_steps=4)", "topk"}));
+}
+
+TEST(WayLabels, SayWhatTellsWaysApart) {
+  const auto labels = [](const std::vector<Way>& ways) { return way_labels(ways); };
+  using Labels = std::vector<std::string>;
+  EXPECT_EQ(labels({{"ring", "overlap=bucket"}}), Labels{""});
+  EXPECT_EQ(labels({{"ring", ""}, {"tree", ""}}), (Labels{"ring", "tree"}));
+  EXPECT_EQ(labels({{"ring", ""}, {"ring", "overlap=bucket;buckets=b"}}),
+            (Labels{"", "overlap=bucket"}));
+  EXPECT_EQ(labels({{"ring", "overlap=bucket"}, {"ring", "overlap=bucket;codec=thread"}}),
+            (Labels{"", "codec=thread"}));
+  EXPECT_EQ(labels({{"ring", ""}, {"ring", "a"}, {"tree", "a;b"}}),
+            (Labels{"ring", "ring, a", "tree, b"}));
 }
 
 TEST(Summary, StepsWithoutATimeAreNotCompared) {

@@ -1,0 +1,241 @@
+#include "workloads/replay/bucket.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "compressors/registry.h"
+#include "workloads/replay/message.h"
+
+namespace thinpipe {
+
+struct Bucket::Unit {
+  std::unique_ptr<Compressor> compressor;
+  std::size_t offset = 0;  // of its first element in the bucket's part of the aggregate
+  bool sent = false;       // in the last step
+  std::size_t payload_at = 0, payload_size = 0;  // in floats_, of summed units
+
+  bool sends(std::uint64_t exchange) const { return (exchange + 1) % compressor->period() == 0; }
+};
+
+Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
+               int ranks, double time_scale)
+    : plan_(plan),
+      number_(number),
+      ranks_(ranks),
+      pace_(time_scale, settings.threads),
+      decode_pace_(1, settings.threads) {
+  const auto first_gathered =
+      std::stable_partition(plan_.units.begin(), plan_.units.end(), [](const PlannedUnit& unit) {
+        return aggregation_of(unit.compressor) == Aggregation::kAllReduce;
+      });
+  summed_ = static_cast<std::size_t>(first_gathered - plan_.units.begin());
+  std::size_t floats = 0, message = 0;
+  int most_rounds = 1;
+  bool shares = false;
+  std::vector<Compressor*> summed;
+  for (std::size_t i = 0; i < plan_.units.size(); ++i) {
+    const PlannedUnit& planned = plan_.units[i];
+    Unit& unit = units_.emplace_back();
+    unit.compressor = make_compressor(planned.compressor, planned.info, settings);
+    unit.offset = elements_;
+    elements_ += planned.info.elements;
+    if (i >= summed_) {
+      message += kMessageLengthBytes + unit.compressor->max_encoded_size();
+      shares = shares || unit.compressor->shares_scale();
+      continue;
+    }
+    floats += unit.compressor->max_encoded_size();
+    most_rounds = std::max(most_rounds, unit.compressor->rounds());
+    summed.push_back(unit.compressor.get());
+    if (i > 0 && unit.compressor->period() != summed_period_)
+      throw InputError(fmt::format(
+          "{} and {} leave together and are summed, but not in the same steps; expected methods of"
+          " one delay, or --overlap bucket with buckets that part them",
+          plan_.units[0].compressor.to_string(), planned.compressor.to_string()));
+    summed_period_ = unit.compressor->period();
+  }
+  summed_elements_ = summed_ < units_.size() ? units_[summed_].offset : elements_;
+  message_.resize(message);
+  payloads_.resize(units_.size() - summed_);
+  if (most_rounds > 1)
+    rounds_ = std::make_unique<Rounds>(std::move(summed), settings.threads);
+  else
+    floats_.resize(floats);
+  if (shares) scales_.resize(units_.size() - summed_);
+}
+
+Bucket::~Bucket() = default;
+Bucket::Bucket(Bucket&&) noexcept = default;
+
+std::size_t Bucket::message_capacity() const {
+  return std::max({message_.size(), floats_.size(), scales_.size() * sizeof(float)});
+}
+
+bool Bucket::sends(std::uint64_t exchange) const {
+  return std::any_of(units_.begin(), units_.end(),
+                     [&](const Unit& unit) { return unit.sends(exchange); });
+}
+
+std::uint64_t Bucket::period() const {
+  std::uint64_t period = 1;
+  for (const Unit& unit : units_) period = std::lcm(period, unit.compressor->period());
+  return period;
+}
+
+void Bucket::take_scales(const Gradients& gradients, std::uint64_t index) {
+  for (std::size_t i = summed_; i < units_.size(); ++i) {
+    Unit& unit = units_[i];
+    const bool takes =
+        unit.compressor->shares_scale() && unit.sends(index / gradients.local_steps());
+    scales_[i - summed_] =
+        takes ? unit.compressor->prepare(gradients.input(number_, i, plan_.units[i], index)) : 0;
+  }
+}
+
+void Bucket::share_scales(Pattern& pattern) {
+  for (const auto message : pattern.all_gather(std::as_bytes(std::span(scales_)))) {
+    if (message.size() != scales_.size() * sizeof(float))
+      throw PayloadError(fmt::format("scales of a rank: {} bytes; expected {} for {} tensors",
+                                     message.size(), scales_.size() * sizeof(float),
+                                     scales_.size()));
+    for (std::size_t i = 0; i < scales_.size(); ++i) {
+      float scale = 0;
+      std::memcpy(&scale, message.data() + i * sizeof scale, sizeof scale);
+      if (!std::isfinite(scale) || scale < 0)
+        throw PayloadError(
+            fmt::format("scale of tensor '{}' from a rank is {}; expected a finite number of at"
+                        " least 0",
+                        plan_.units[summed_ + i].info.name, scale));
+      scales_[i] = std::max(scales_[i], scale);
+    }
+  }
+}
+
+void Bucket::encode_unit(std::size_t i, const GradientInput& input) {
+  Unit& unit = units_[i];
+  EncodeReport encoded;
+  if (i >= summed_) {
+    encoded = unit.compressor->encode(input, std::span(message_).subspan(message_size_));
+    const auto length = static_cast<std::uint32_t>(encoded.encoded_bytes);
+    std::memcpy(message_.data() + (i - summed_) * kMessageLengthBytes, &length,
+                kMessageLengthBytes);
+    message_size_ += encoded.encoded_bytes;
+  } else if (rounds_) {
+    encoded = rounds_->encode(input);
+  } else {
+    encoded = unit.compressor->encode(input, std::span(floats_).subspan(floats_size_));
+    unit.payload_at = floats_size_;
+    unit.payload_size = encoded.encoded_bytes;
+    floats_size_ += encoded.encoded_bytes;
+    payload_.summed_bytes += encoded.encoded_bytes;
+  }
+  if (i >= summed_ || !rounds_) payload_.bytes += encoded.encoded_bytes;
+  payload_.target += encoded.target_elements;
+  payload_.selected += encoded.selected_elements;
+}
+
+void Bucket::encode(const Gradients& gradients, std::uint64_t index) {
+  payload_ = {};
+  sums_ = gathers_ = false;
+  floats_size_ = 0;
+  message_size_ = payloads_.size() * kMessageLengthBytes;
+  std::fill_n(message_.begin(), message_size_, std::byte{0});
+  if (rounds_) rounds_->begin();
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    Unit& unit = units_[i];
+    GradientInput input = gradients.input(number_, i, plan_.units[i], index);
+    unit.sent = unit.sends(index / gradients.local_steps());
+    if (!unit.sent) {
+      unit.compressor->hold(input);
+      continue;
+    }
+    (i < summed_ ? sums_ : gathers_) = true;
+    if (i >= summed_ && !scales_.empty() && unit.compressor->shares_scale())
+      input.shared_scale = scales_[i - summed_];
+    encode_unit(i, input);
+  }
+}
+
+void Bucket::skip() {
+  payload_ = {};
+  sums_ = gathers_ = false;
+  if (rounds_) rounds_->begin();
+  for (Unit& unit : units_) unit.sent = false;
+}
+
+RoundsTime Bucket::exchange(Pattern& pattern, std::span<float> aggregate) {
+  RoundsTime time;
+  pace_.reset();
+  const double begin = now_seconds();
+  if (sums_ && rounds_) {
+    time = rounds_->run(pattern, ranks_, pace_);
+    for (std::size_t round = 0; round < rounds_->count(); ++round)
+      payload_.summed_bytes += rounds_->sent(round).size_bytes();
+    payload_.bytes += payload_.summed_bytes;
+  } else if (sums_) {
+    // A dense payload is an array of floats already: it is summed from where it was written to
+    // where the aggregate is wanted.
+    const std::span<const float> own(reinterpret_cast<const float*>(floats_.data()),
+                                     floats_size_ / sizeof(float));
+    pattern.all_reduce(own, aggregate.first(summed_elements_), 1.0F / static_cast<float>(ranks_));
+  }
+  if (gathers_) arrived_ = &pattern.all_gather(std::span(message_).first(message_size_));
+  time.exchange = now_seconds() - begin - time.compress;
+  return time;
+}
+
+void Bucket::decode(std::span<float> aggregate) {
+  decode_pace_.reset();
+  decode_pace_.begin();
+  if (!sums_ || rounds_) std::fill_n(aggregate.begin(), summed_elements_, 0.0F);
+  if (sums_ && rounds_)
+    for (std::size_t i = 0; i < summed_; ++i)
+      units_[i].compressor->decode_add(rounds_->result(i), 1.0F, part(i, aggregate));
+  const std::span<float> gathered = aggregate.subspan(summed_elements_);
+  std::fill(gathered.begin(), gathered.end(), 0.0F);
+  if (gathers_) {
+    const float factor = 1.0F / static_cast<float>(ranks_);
+    for (const std::span<const std::byte> message : *arrived_) {
+      split_message(message, payloads_);
+      for (std::size_t i = summed_; i < units_.size(); ++i)
+        if (units_[i].sent)
+          units_[i].compressor->decode_add(payloads_[i - summed_], factor, part(i, aggregate));
+    }
+  }
+  decode_pace_.end();
+}
+
+std::span<float> Bucket::part(std::size_t unit, std::span<float> aggregate) const {
+  return aggregate.subspan(units_[unit].offset, units_[unit].compressor->elements());
+}
+
+/// Of gathered units after split_message() of the own message.
+std::span<const std::byte> Bucket::own_payload(std::size_t i) const {
+  if (i >= summed_) return payloads_[i - summed_];
+  if (rounds_) return rounds_->own_payload(i);
+  return std::span(floats_).subspan(units_[i].payload_at, units_[i].payload_size);
+}
+
+Distortion Bucket::distortion(const Gradients& gradients, std::uint64_t index) const {
+  Distortion all;
+  if (gathers_) split_message(std::span(message_).first(message_size_), payloads_);
+  for (std::size_t i = 0; i < units_.size(); ++i)
+    if (units_[i].sent)
+      all += units_[i].compressor->distortion(gradients.input(number_, i, plan_.units[i], index),
+                                              own_payload(i));
+  return all;
+}
+
+void Bucket::own_contribution(std::span<float> out) const {
+  std::fill(out.begin(), out.end(), 0.0F);
+  if (gathers_) split_message(std::span(message_).first(message_size_), payloads_);
+  for (std::size_t i = 0; i < units_.size(); ++i)
+    if (units_[i].sent) units_[i].compressor->decode_add(own_payload(i), 1.0F, part(i, out));
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,108 @@
+// Units whose payloads leave together: encoded, exchanged with the other ranks, decoded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "compressors/compressor.h"
+#include "workloads/exchange/pattern.h"
+#include "workloads/replay/gradients.h"
+#include "workloads/replay/pace.h"
+#include "workloads/replay/plan.h"
+#include "workloads/replay/rounds.h"
+
+namespace thinpipe {
+
+/// What one step's payloads of a bucket hold.
+struct BucketPayload {
+  std::size_t bytes = 0;         ///< of payloads, without their table of lengths
+  std::size_t summed_bytes = 0;  ///< of those, what all-reduces sum
+  std::size_t target = 0;        ///< sum of k over units; 0 where methods have none
+  std::size_t selected = 0;      ///< sum of k-hat over units
+};
+
+/// The methods of one step, in this order: take_scales() and share_scales() where shares_scales(),
+/// encode(), exchange(), decode(). Those that exchange may run in another thread than the rest.
+/// A bucket's part of the aggregate has its units one after the other, those that all-reduces sum
+/// first.
+class Bucket {
+ public:
+  /// @param number  among the buckets, as Gradients counts them
+  /// @throws InputError for specs that do not fit, or not together.
+  Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
+         int ranks, double time_scale);
+  ~Bucket();
+  Bucket(Bucket&&) noexcept;
+
+  std::size_t elements() const { return elements_; }
+  /// After so many exchanges what is sent and what is held back repeats itself.
+  std::uint64_t period() const;
+  /// The longest message this rank may send: what a pattern must be able to carry.
+  std::size_t message_capacity() const;
+  const PlannedBucket& plan() const { return plan_; }
+  bool takes_rounds() const { return rounds_ != nullptr; }
+  bool shares_scales() const { return !scales_.empty(); }
+
+  /// Whether anything is sent the `exchange`-th time that gradients are handed over: delayed
+  /// methods hold them back in between.
+  bool sends(std::uint64_t exchange) const;
+
+  void take_scales(const Gradients& gradients, std::uint64_t index);
+  /// Every unit's greatest scale over all ranks (TernGrad section 4.3), by one gathering of all.
+  void share_scales(Pattern& pattern);
+
+  /// Encodes what is sent in that step and holds the rest back.
+  void encode(const Gradients& gradients, std::uint64_t index);
+  /// Instead of encode(), in a step whose gradient is only added to a sum of local steps.
+  void skip();
+  const BucketPayload& payload() const { return payload_; }
+
+  /// Payloads meet. `aggregate`: this bucket's part; valid only after decode().
+  /// @throws PayloadError when a peer's payload is malformed.
+  RoundsTime exchange(Pattern& pattern, std::span<float> aggregate);
+  void decode(std::span<float> aggregate);
+  /// s that decoding and codec work between rounds took at this machine's own speed (pace.h).
+  double decode_own() const { return decode_pace_.own(); }
+  double rounds_own() const { return pace_.own(); }
+  double rounds_overrun() const { return pace_.overrun(); }
+
+  /// |decoded - c| and |c| of the step just run.
+  Distortion distortion(const Gradients& gradients, std::uint64_t index) const;
+
+  /// This rank's part of the aggregate: its own payloads decoded. `out` has elements().
+  void own_contribution(std::span<float> out) const;
+  /// Of the rounds of the last step; null where the bucket takes none.
+  const Rounds* rounds() const { return rounds_.get(); }
+
+ private:
+  struct Unit;
+
+  void encode_unit(std::size_t unit, const GradientInput& input);
+  std::span<const std::byte> own_payload(std::size_t unit) const;
+  std::span<float> part(std::size_t unit, std::span<float> aggregate) const;
+
+  PlannedBucket plan_;
+  std::size_t number_;
+  int ranks_;
+  std::size_t elements_ = 0;
+  std::vector<Unit> units_;
+  std::size_t summed_ = 0;  ///< the first so many units are all-reduced
+  std::size_t summed_elements_ = 0;
+  std::uint64_t summed_period_ = 1;
+  bool sums_ = false, gathers_ = false;  ///< in this step
+  std::vector<std::byte> floats_;        ///< what is all-reduced
+  std::size_t floats_size_ = 0;
+  std::vector<std::byte> message_;  ///< lengths, then payloads: what is gathered
+  std::size_t message_size_ = 0;
+  std::unique_ptr<Rounds> rounds_;  ///< where summed units take several, instead of floats_
+  std::vector<float> scales_;       ///< by gathered unit, where workers share them; else empty
+  BucketPayload payload_;
+  Pace pace_, decode_pace_;
+  const std::vector<std::span<const std::byte>>* arrived_ = nullptr;
+  mutable std::vector<std::span<const std::byte>> payloads_;  ///< by gathered unit
+};
+
+}  // namespace thinpipe

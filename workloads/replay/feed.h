@@ -1,0 +1,62 @@
+// How gradients are fed to compressors: what goes together, when, and of which part of training.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace thinpipe {
+
+/// What one compressor works on.
+enum class Granularity { kTensor, kBucket, kModel };
+
+/// When payloads leave.
+enum class Overlap {
+  kNone,    ///< all together, after the backward pass
+  kBucket,  ///< bucket by bucket, as their gradients become ready
+};
+
+/// Tensors are taken in order; a bucket is closed when it holds at least its limit, which is
+/// `first` for the first one and `rest` for all others: PyTorch DDP's rule
+/// (compute_bucket_assignment_by_size), whose defaults these are. DDP orders them by when they
+/// became ready in the first iteration; before that, in reverse of the model's order.
+struct BucketLimits {
+  enum class Order { kReady, kReverse };
+  std::size_t first = std::size_t{1} << 20;  ///< bytes of FP32
+  std::size_t rest = std::size_t{25} << 20;
+  Order order = Order::kReady;
+  bool operator==(const BucketLimits&) const = default;
+
+  /// `first=1mib,rest=25mib,order=ready`, any of them left out; `ddp` is all defaults.
+  /// @throws InputError
+  static BucketLimits parse(const std::string& text);
+  std::string to_string() const;
+};
+
+struct Feed {
+  Granularity granularity = Granularity::kTensor;
+  std::size_t min_elements = 0;  ///< smaller tensors go uncompressed
+  Overlap overlap = Overlap::kNone;
+  /// Codecs work while the backward pass goes on. Else it waits for them, as for a hook that is
+  /// called in its thread. Only with overlap.
+  bool codec_beside = false;
+  BucketLimits limits;
+  /// Every rank adds up so many gradients before the sum is compressed and exchanged (FedAvg;
+  /// SBC fig. 2a).
+  std::uint64_t local_steps = 1;
+  double epoch = 0;  ///< of training, where a warm-up schedule asks for it (DGC section 4.1)
+  bool operator==(const Feed&) const = default;
+
+  bool is_default() const { return *this == Feed(); }
+  /// What differs from the default, canonical: `granularity=bucket;overlap=bucket`; "" for none.
+  std::string to_string() const;
+};
+
+const char* to_string(Granularity granularity);
+const char* to_string(Overlap overlap);
+/// @throws InputError
+Granularity parse_granularity(const std::string& text);
+Overlap parse_overlap(const std::string& text);
+
+}  // namespace thinpipe

@@ -1,0 +1,138 @@
+#include "workloads/replay/gradients.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "compressors/kernels/parallel.h"
+
+namespace thinpipe {
+
+Replayed replayed(const Trace& trace, int rank, std::uint64_t step) {
+  const auto r = static_cast<std::size_t>(rank);
+  return {r % trace.ranks(), (step + r / trace.ranks()) % trace.steps()};
+}
+
+Gradients::Gradients(const Trace& trace, int rank, NonFinite policy, const Feed& feed, int threads)
+    : trace_(trace),
+      rank_(rank),
+      policy_(policy),
+      local_steps_(feed.local_steps),
+      epoch_(feed.epoch),
+      threads_(threads) {}
+
+void Gradients::prepare(std::uint64_t steps) {
+  const std::size_t count = trace_.tensors().size();
+  if (trace_.generated()) return;  // finite, and made step by step
+  repaired_.assign(std::min<std::uint64_t>(steps, trace_.steps()) * count, {});
+  for (std::size_t step = 0; step * count < repaired_.size(); ++step) {
+    const Replayed source = replayed(trace_, rank_, step);
+    for (std::size_t i = 0; i < count; ++i) {
+      // Reading every value also brings it into memory before the clock runs.
+      const std::span<const float> values = trace_.gradient(source.rank, source.step, i);
+      const auto bad = std::find_if(values.begin(), values.end(),
+                                    [](float value) { return !std::isfinite(value); });
+      if (bad == values.end()) continue;
+      if (policy_ == NonFinite::kError)
+        throw InputError(fmt::format(
+            "{}: rank {}, recorded step {}, tensor '{}', element {} is {}; --non-finite zero"
+            " replaces such values by 0",
+            trace_.folder().string(), source.rank, source.step, trace_.tensors()[i].name,
+            bad - values.begin(), *bad));
+      std::vector<float>& repaired = repaired_[step * count + i];
+      repaired.assign(values.begin(), values.end());
+      for (float& value : repaired)
+        if (!std::isfinite(value)) value = 0;
+    }
+  }
+}
+
+bool Gradients::loads(std::span<const PlannedBucket> buckets) const {
+  const auto joins = [](const PlannedUnit& unit) { return unit.tensors.size() > 1; };
+  return trace_.generated() ||
+         std::any_of(buckets.begin(), buckets.end(), [&](const PlannedBucket& bucket) {
+           return std::any_of(bucket.units.begin(), bucket.units.end(), joins);
+         });
+}
+
+Gradients::Joined& Gradients::joined(std::size_t bucket, std::size_t unit) {
+  if (joined_.size() <= bucket) joined_.resize(bucket + 1);
+  if (joined_[bucket].size() <= unit) joined_[bucket].resize(unit + 1);
+  return joined_[bucket][unit];
+}
+
+std::span<const float> Gradients::values_of(std::size_t tensor, std::uint64_t index) const {
+  const std::size_t slot = index % trace_.steps() * trace_.tensors().size() + tensor;
+  if (slot < repaired_.size() && !repaired_[slot].empty()) return repaired_[slot];
+  const Replayed source = replayed(trace_, rank_, index);
+  return trace_.gradient(source.rank, source.step, tensor);
+}
+
+void Gradients::load(std::span<const PlannedBucket> buckets, std::uint64_t index) {
+  const UseThreads threads(threads_);
+  const Replayed source = replayed(trace_, rank_, index);
+  for (std::size_t b = 0; b < buckets.size(); ++b)
+    for (std::size_t u = 0; u < buckets[b].units.size(); ++u) {
+      const PlannedUnit& unit = buckets[b].units[u];
+      if (unit.tensors.size() == 1) {
+        values_of(unit.tensors[0], index);  // makes them
+        continue;
+      }
+      Joined& to = joined(b, u);
+      to.values.resize(unit.info.elements);
+      std::size_t at = 0;
+      for (const std::size_t tensor : unit.tensors) {
+        const std::span<const float> values = values_of(tensor, index);
+        const std::span<const float> squares = trace_.squares(source.rank, source.step, tensor);
+        copy_bytes(to.values.data() + at, values.data(), values.size_bytes());
+        if (!squares.empty()) {
+          to.squares.resize(unit.info.elements);
+          copy_bytes(to.squares.data() + at, squares.data(), squares.size_bytes());
+        }
+        at += values.size();
+      }
+    }
+}
+
+GradientInput Gradients::of_step(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
+                                 std::uint64_t index) const {
+  GradientInput input;
+  input.step = index;
+  input.epoch = epoch_;
+  if (planned.tensors.size() > 1) {
+    const Joined& from = joined_.at(bucket).at(unit);
+    input.values = from.values;
+    input.squares = from.squares;
+    return input;
+  }
+  const Replayed source = replayed(trace_, rank_, index);
+  input.values = values_of(planned.tensors[0], index);
+  input.squares = trace_.squares(source.rank, source.step, planned.tensors[0]);
+  return input;
+}
+
+void Gradients::add(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
+                    std::uint64_t index) {
+  const std::span<const float> values = of_step(bucket, unit, planned, index).values;
+  std::vector<float>& sum = joined(bucket, unit).sum;
+  if (index % local_steps_ == 0) {
+    sum.resize(values.size());
+    copy_bytes(sum.data(), values.data(), values.size_bytes());
+    return;
+  }
+  std::transform(sum.begin(), sum.end(), values.begin(), sum.begin(), std::plus<>());
+}
+
+GradientInput Gradients::input(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
+                               std::uint64_t index) const {
+  GradientInput input = of_step(bucket, unit, planned, index);
+  if (local_steps_ == 1) return input;
+  input.values = joined_.at(bucket).at(unit).sum;
+  input.squares = {};
+  input.step = index / local_steps_;
+  return input;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,74 @@
+// The gradients that one rank replays, as its compressors take them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compressors/compressor.h"
+#include "workloads/replay/plan.h"
+#include "workloads/trace/trace.h"
+
+namespace thinpipe {
+
+/// What to do when a gradient holds a NaN or an infinity.
+enum class NonFinite {
+  kError,  ///< refuse the steps before any is run, naming tensor and element
+  kZero,   ///< replace them by 0, as a mixed-precision trainer that skips bad values
+};
+
+/// Which recorded gradient a rank replays: rank r of more ranks than the trace has plays trace rank
+/// r mod R, r / R steps later, so that no two ranks send the same; steps wrap round at the end.
+struct Replayed {
+  std::size_t rank, step;
+};
+Replayed replayed(const Trace& trace, int rank, std::uint64_t step);
+
+class Gradients {
+ public:
+  Gradients(const Trace& trace, int rank, NonFinite policy, const Feed& feed, int threads);
+
+  std::uint64_t local_steps() const { return local_steps_; }
+
+  /// Loads and checks the gradients of steps [0, steps): nothing is left to be read from disk when
+  /// the clock runs. @throws InputError naming tensor and element for a non-finite value (kError).
+  void prepare(std::uint64_t steps);
+
+  /// Whether load() has anything to do for these buckets.
+  bool loads(std::span<const PlannedBucket> buckets) const;
+
+  /// Before a step, outside its time: makes gradients where no file holds them, and lays those of
+  /// units of several tensors one after the other, where a framework has them so already (DDP's
+  /// gradients are views of its buckets).
+  void load(std::span<const PlannedBucket> buckets, std::uint64_t index);
+
+  /// Adds the step's gradient of a unit to its sum, which begins anew every local_steps() steps.
+  /// Only with more than one of them.
+  void add(std::size_t bucket, std::size_t unit, const PlannedUnit& planned, std::uint64_t index);
+
+  /// The unit's gradient in that step: its sum where several are added up. After load().
+  GradientInput input(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
+                      std::uint64_t index) const;
+
+ private:
+  struct Joined {
+    std::vector<float> values, squares;  // of a unit of several tensors
+    std::vector<float> sum;              // of local steps
+  };
+
+  std::span<const float> values_of(std::size_t tensor, std::uint64_t index) const;
+  GradientInput of_step(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
+                        std::uint64_t index) const;
+  Joined& joined(std::size_t bucket, std::size_t unit);
+
+  const Trace& trace_;
+  int rank_;
+  NonFinite policy_;
+  std::uint64_t local_steps_;
+  double epoch_;
+  int threads_;
+  std::vector<std::vector<float>> repaired_;  ///< per (step, tensor): rid of non-finites
+  std::vector<std::vector<Joined>> joined_;   ///< by bucket and unit
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,143 @@
+// A step whose buckets leave as their gradients become ready.
+#include <algorithm>
+
+#include "base/clock.h"
+#include "workloads/replay/replay.h"
+
+namespace thinpipe {
+
+struct Replay::UnderWay {
+  bool moves = true;              // else hooks do nothing
+  std::vector<std::size_t> sent;  // buckets, in the order in which they left
+  std::vector<std::size_t> ends;  // jobs of the exchange thread after which each has arrived
+  std::size_t jobs = 0;
+  std::size_t decoded = 0;  // of `sent`
+};
+
+// When the last of the bucket's gradients is there, s after the step's begin.
+double Replay::scaled_ready(std::size_t bucket, std::uint64_t index) const {
+  const Replayed source = replayed(trace_, rank_, index);
+  const TraceStepTimes& times = trace_.times(source.rank, source.step);
+  double last = 0;
+  for (const std::size_t tensor : plan_[bucket].tensors())
+    last = std::max(last, times.ready[tensor]);
+  return (times.forward + last) * options_.compute_scale;
+}
+
+// Lets time pass; decodes what has arrived meanwhile.
+void Replay::pass_until(double moment, bool decodes, UnderWay& way, StepReport& report) {
+  while (now_seconds() < moment) {
+    if (!decodes || way.decoded == way.sent.size()) {
+      wait_until(moment);
+      report.late = std::max(report.late, now_seconds() - moment);
+      return;
+    }
+    const std::size_t wanted = way.ends[way.decoded];
+    if (thread_->wait(wanted, moment) >= wanted)
+      decode_next(way, report);
+    else
+      report.late = std::max(report.late, now_seconds() - moment);
+  }
+}
+
+void Replay::decode_next(UnderWay& way, StepReport& report) {
+  const std::size_t bucket = way.sent[way.decoded++];
+  if (way.moves) decode(bucket, report);
+}
+
+void Replay::submit_exchange(std::size_t bucket, UnderWay& way) {
+  way.sent.push_back(bucket);
+  way.ends.push_back(++way.jobs);
+  if (!way.moves) return thread_->submit([] {});
+  thread_->submit([this, bucket] {
+    const double begin = now_seconds();
+    exchange_times_[bucket] = buckets_[bucket].exchange(*patterns_[bucket], part(bucket));
+    exchange_spans_.push_back({Phase::kExchange, bucket, begin, now_seconds()});
+  });
+}
+
+// Compresses a bucket and hands it over.
+void Replay::leave(std::size_t bucket, std::uint64_t index, UnderWay& way, StepReport& report) {
+  if (!way.moves) return submit_exchange(bucket, way);
+  const bool sent = sends(bucket, index);
+  add_local_step(bucket, index, report);
+  if (sent && buckets_[bucket].shares_scales()) {
+    const double begin = now_seconds();
+    const double cpu_begin = now_seconds(processor_clock(options_.threads));
+    buckets_[bucket].take_scales(gradients_, index);
+    report.compress += now_seconds() - begin;
+    report.compress_cpu += now_seconds(processor_clock(options_.threads)) - cpu_begin;
+    note(report, Phase::kCompress, bucket, begin);
+    thread_->submit([this, bucket] {
+      const double shared = now_seconds();
+      buckets_[bucket].share_scales(*patterns_[bucket]);
+      exchange_spans_.push_back({Phase::kExchange, bucket, shared, now_seconds()});
+    });
+    thread_->wait(++way.jobs);
+  }
+  encode(bucket, index, report);
+  if (sent) {
+    submit_exchange(bucket, way);
+  } else {
+    decode(bucket, report);  // there is nothing: its part of the aggregate is 0
+  }
+  report.exchanged = report.exchanged || sent;
+}
+
+// What is left when compute is over: waiting, and decoding what comes.
+void Replay::finish(UnderWay& way, StepReport& report) {
+  while (way.decoded < way.sent.size()) {
+    const double begin = now_seconds();
+    thread_->wait(way.ends[way.decoded]);
+    report.exposed += now_seconds() - begin;
+    decode_next(way, report);
+  }
+}
+
+StepReport Replay::step_by_bucket(std::uint64_t index, bool moves) {
+  StepReport report;
+  UnderWay way;
+  way.moves = moves;
+  way.sent.reserve(buckets_.size());
+  way.ends.reserve(buckets_.size());
+  report.timeline.reserve(5 * buckets_.size() + 1);
+  report.exchanged = false;
+  exchange_spans_.clear();
+  std::fill(exchange_times_.begin(), exchange_times_.end(), RoundsTime{});
+  thread_->forget();
+  pace_.reset();
+  const bool beside = options_.feed.codec_beside;
+  const Replayed source = replayed(trace_, rank_, index);
+  report.wanted = trace_.times(source.rank, source.step).compute() * options_.compute_scale;
+  const double begin = report.begun = now_seconds();
+  // Where hooks run in the backward pass's thread, it stands still for as long as they take.
+  double held_up = 0;
+  for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
+    pass_until(begin + held_up + scaled_ready(bucket, index), beside, way, report);
+    const double ready = now_seconds();
+    leave(bucket, index, way, report);
+    if (!beside) held_up += now_seconds() - ready;
+  }
+  pass_until(begin + held_up + report.wanted, beside, way, report);
+  report.compute = report.wanted;
+  report.timeline.push_back({Phase::kCompute, 0, 0, held_up + report.wanted});
+  finish(way, report);
+  report.total = now_seconds() - begin;
+  for (PhaseSpan span : exchange_spans_) {
+    span.begin -= begin;
+    span.end -= begin;
+    report.timeline.push_back(span);
+  }
+  for (const RoundsTime& time : exchange_times_) {
+    report.compress += time.compress;
+    report.compress_cpu += time.compress_cpu;
+    report.exchange -= time.compress;
+  }
+  report.exchange += total_of(report.timeline, Phase::kExchange);
+  report.link_idle = report.total - total_of(report.timeline, Phase::kExchange);
+  report.codec = pace_.own();
+  if (moves) add_payloads(report);
+  return report;
+}
+
+}  // namespace thinpipe
