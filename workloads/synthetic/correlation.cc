@@ -1,7 +1,9 @@
 #include "workloads/synthetic/correlation.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "workloads/synthetic/portable_math.h"
 
@@ -13,14 +15,15 @@ double copula_value(const CopulaTable& table, double z) {
   if (!negative && z < high) return 0;
   const double f = std::clamp(negative ? low - z : z - high, 0x1p-24, 0x1.fffffep3);
   const int octave = std::ilogb(f);
-  const double fraction = (std::ldexp(f, -octave) - 1) * kPiecesPerOctave;
-  const double whole = std::floor(fraction);
-  const auto piece =
-      static_cast<std::size_t>(octave - CopulaTable::kLowestExponent) * kPiecesPerOctave +
-      static_cast<std::size_t>(whole) + (negative ? 0 : CopulaTable::kSegments);
-  const double t = (fraction - whole) / kPiecesPerOctave;
-  return static_cast<double>(table.c0[piece]) +
-         t * (static_cast<double>(table.c1[piece]) + t * static_cast<double>(table.c2[piece]));
+  constexpr std::size_t kPerOctave = std::size_t{1} << CopulaTable::kBits;
+  const double mantissa = std::ldexp(f, -octave);
+  const double whole = std::floor((mantissa - 1) * kPerOctave);
+  const auto piece = static_cast<std::size_t>(octave - CopulaTable::kLowestExponent) * kPerOctave +
+                     static_cast<std::size_t>(whole) + (negative ? 0 : CopulaTable::kPart);
+  const StraightPiece word = table.pieces[piece];
+  const auto base = std::bit_cast<float>(static_cast<std::uint32_t>(word));
+  const auto slope = std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32));
+  return static_cast<double>(base) + (mantissa - whole / kPerOctave) * static_cast<double>(slope);
 }
 
 CopulaCorrelation::CopulaCorrelation(const CopulaTable& table) {

@@ -25,6 +25,11 @@ struct NormalStep {
 /// @param normal  the table of the standard normal distribution
 void step_normals(const QuantileTable& normal, const NormalStep& step, std::span<float> z);
 
+/// The same, and out[i] = scale x the table's value for the new z[i], in one pass.
+/// @param z  may be empty where step.keep is 0: the numbers are then not kept
+void step_values(const QuantileTable& normal, const NormalStep& step, const CopulaTable& table,
+                 float scale, std::span<float> z, std::span<float> out);
+
 /// out[i] = scale x the table's value for z[i].
 void map_normals(const CopulaTable& table, float scale, std::span<const float> z,
                  std::span<float> out);

@@ -69,27 +69,27 @@ void SyntheticSource::fill(const Tensor& tensor, std::size_t rank, std::size_t s
   } else {
     const std::uint64_t common = random_stream(seed_, kEverybody, tensor.name);
     const double keep = distribution.normal_rho_step, shared = distribution.normal_rho_worker;
-    std::size_t from = keep > 0 ? 0 : step;
-    if (slot.normals.size() == 0) {
-      slot.normals = Buffer<float>(n);
-    } else if (keep > 0 && slot.filled && slot.step < step) {
-      from = slot.step + 1;
-    }
-    const std::span<float> normals = slot.normals.first(n);
-    if (from == 0 || keep == 0) std::fill(normals.begin(), normals.end(), 0.0F);
+    // Without correlation of steps, no number is needed after its value was made.
+    if (keep > 0 && slot.normals.size() == 0) slot.normals = Buffer<float>(n);
+    const std::span<float> normals = slot.normals.first(keep > 0 ? n : 0);
+    std::size_t from = step;
+    if (keep > 0) from = slot.filled && slot.step < step ? slot.step + 1 : 0;
     for (std::size_t at = from; at <= step; ++at) {
       // Every step is standard normal: the first has no step before it.
       const double kept = at == 0 ? 0 : keep;
       const double fresh = std::sqrt(1 - kept * kept);
-      step_normals(normal_,
-                   {.own = random_key(own, at),
-                    .common = random_key(common, at),
-                    .keep = static_cast<float>(kept),
-                    .own_weight = static_cast<float>(fresh * std::sqrt(1 - shared)),
-                    .common_weight = static_cast<float>(fresh * std::sqrt(shared))},
-                   normals);
+      const NormalStep next{.own = random_key(own, at),
+                            .common = random_key(common, at),
+                            .keep = static_cast<float>(kept),
+                            .own_weight = static_cast<float>(fresh * std::sqrt(1 - shared)),
+                            .common_weight = static_cast<float>(fresh * std::sqrt(shared))};
+      if (at < step) {
+        step_normals(normal_, next, normals);
+      } else {
+        step_values(normal_, next, *distribution.copula, tensor.scale, normals,
+                    slot.values.first(n));
+      }
     }
-    map_normals(*distribution.copula, tensor.scale, normals, slot.values.first(n));
   }
   slot.step = step;
   slot.filled = true;

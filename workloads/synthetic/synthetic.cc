@@ -13,7 +13,7 @@ namespace thinpipe {
 namespace {
 
 // Raised when the same text begins to mean other values.
-constexpr const char* kGenerator = "synthetic-1:";
+constexpr const char* kGenerator = "synthetic-2:";
 
 std::vector<TraceTensor> model_tensors(const ModelInfo& model) {
   std::vector<TraceTensor> tensors;
@@ -121,7 +121,7 @@ Trace make_synthetic(const SyntheticSpec& spec) {
   }
   std::size_t elements = 0;
   for (const TraceTensor& tensor : trace.tensors) elements += tensor.elements;
-  trace.bytes_per_rank = elements * sizeof(float) * (spec.correlated() ? 2 : 1);
+  trace.bytes_per_rank = elements * sizeof(float) * (spec.rho_step > 0 ? 2 : 1);
   trace.source = std::make_unique<SyntheticSource>(std::move(drawn), spec.workers, spec.steps,
                                                    spec.seed, std::move(times));
   return Trace(std::move(trace));

@@ -1,7 +1,9 @@
 #include "workloads/synthetic/tables.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <span>
 
 #include "workloads/synthetic/portable_math.h"
 
@@ -10,28 +12,29 @@ namespace {
 
 constexpr double kNumbers = 4294967296.0;  // 2^32
 
-/// f at the begin of a piece, and at `part` of its length.
-double piece_place(int lowest_exponent, std::size_t piece, double part) {
-  const double within = (static_cast<double>(piece % kPiecesPerOctave) + part) / kPiecesPerOctave;
-  return std::ldexp(1 + within, lowest_exponent + static_cast<int>(piece / kPiecesPerOctave));
+StraightPiece piece_of(float base, float slope) {
+  return std::bit_cast<std::uint32_t>(base) | StraightPiece{std::bit_cast<std::uint32_t>(slope)}
+                                                  << 32;
 }
 
-/// Pieces first ... first + count - 1 of the arrays become those of `function`, times `sign`.
-template <class Function>
-void lay_pieces(Function function, double sign, int lowest_exponent, std::size_t count, float* c0,
-                float* c1, float* c2) {
-  double end = sign * function(piece_place(lowest_exponent, 0, 0));
-  for (std::size_t i = 0; i < count; ++i) {
+StraightPiece mirror_image(StraightPiece piece) { return piece ^ 0x8000000080000000; }
+
+/// `pieces` become those of `function`, times `sign`, from f = 2^lowest_exponent on.
+template <int kBits, class Function>
+void lay_pieces(Function function, double sign, int lowest_exponent,
+                std::span<StraightPiece> pieces) {
+  constexpr std::size_t kPerOctave = std::size_t{1} << kBits;
+  const auto value_at = [&](std::size_t i) {
+    const double mantissa = 1 + static_cast<double>(i % kPerOctave) / kPerOctave;
+    return sign *
+           function(std::ldexp(mantissa, lowest_exponent + static_cast<int>(i / kPerOctave)));
+  };
+  double end = value_at(0);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
     const double begin = end;
-    end = sign * function(piece_place(lowest_exponent, i + 1, 0));
-    const double wanted = sign * function(piece_place(lowest_exponent, i, 0.5));
-    // Within these bounds the parabola does not turn round.
-    const double one = (3 * begin + end) / 4, other = (begin + 3 * end) / 4;
-    const double middle = std::clamp(wanted, std::min(one, other), std::max(one, other));
-    constexpr double kLength = 1.0 / kPiecesPerOctave;
-    c0[i] = static_cast<float>(begin);
-    c1[i] = static_cast<float>((4 * middle - 3 * begin - end) / kLength);
-    c2[i] = static_cast<float>((2 * begin - 4 * middle + 2 * end) / (kLength * kLength));
+    end = value_at(i + 1);
+    const double slope = (end - begin) * kPerOctave;
+    pieces[i] = piece_of(static_cast<float>(begin - slope), static_cast<float>(slope));
   }
 }
 
@@ -46,18 +49,17 @@ QuantileTable::QuantileTable(const ValueDistribution& distribution)
   if (std::uint64_t{below} + above > std::uint64_t{1} << 32) --above;  // both were rounded up
   share[0] = static_cast<float>(1.0 / std::max(below, 1U));
   share[1] = static_cast<float>(1.0 / std::max(above, 1U));
+  mirrored = distribution.below == distribution.above && below == above && below == 1U << 31;
   const auto lay = [&](auto function, double sign, std::size_t part) {
-    const std::size_t at = part * kSegments;
-    lay_pieces(function, sign, kLowestExponent, kSegments, c0.data() + at, c1.data() + at,
-               c2.data() + at);
+    const auto at = std::span(pieces).subspan(part * kPart, kPart);
+    lay_pieces<kBits>(function, sign, kLowestExponent, at.first(kPart - 1));
+    at.back() = piece_of(static_cast<float>(sign * function(0.5)), 0);
   };
   lay([&](double f) { return distribution.below->upper(f); }, -1, 0);
   lay([&](double f) { return distribution.below->lower(f); }, -1, 1);
-  if (distribution.below == distribution.above) {  // mirrored
-    constexpr std::size_t kHalf = 2 * kSegments;
-    for (auto* c : {&c0, &c1, &c2})
-      std::transform(c->begin(), c->begin() + kHalf, c->begin() + kHalf,
-                     [](float v) { return -v; });
+  if (distribution.below == distribution.above) {
+    std::transform(pieces.begin(), pieces.begin() + 2 * kPart, pieces.begin() + 2 * kPart,
+                   mirror_image);
     return;
   }
   lay([&](double f) { return distribution.above->upper(f); }, 1, 2);
@@ -75,12 +77,17 @@ CopulaTable::CopulaTable(const ValueDistribution& distribution) {
       const double lower = std::max((all - beyond) / all, 1e-18);
       return upper < 0.5 ? magnitudes.upper(upper) : magnitudes.lower(lower);
     };
-    const std::size_t at = part * kSegments;
-    lay_pieces(value, sign, kLowestExponent, kSegments, c0.data() + at, c1.data() + at,
-               c2.data() + at);
+    lay_pieces<kBits>(value, sign, kLowestExponent, std::span(pieces).subspan(part * kPart, kPart));
     return from;
   };
+  mirrored = distribution.below == distribution.above && distribution.negative == 0.5 &&
+             distribution.positive == 0.5;
   low = static_cast<float>(-lay(*distribution.below, distribution.negative, -1, 0));
+  if (mirrored) {
+    low = high = 0;
+    std::transform(pieces.begin(), pieces.begin() + kPart, pieces.begin() + kPart, mirror_image);
+    return;
+  }
   high = static_cast<float>(lay(*distribution.above, distribution.positive, 1, 1));
   // Without zeros the two meet in one place, however they were rounded.
   if (distribution.negative + distribution.positive > 1 - 1e-12) high = low;

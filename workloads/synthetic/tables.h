@@ -1,4 +1,4 @@
-// Piecewise quadratics that turn random numbers into gradient values; kernels look them up.
+// Straight pieces that turn random numbers into gradient values; kernels look them up.
 #pragma once
 
 #include <array>
@@ -9,11 +9,14 @@
 
 namespace thinpipe {
 
-/// Pieces of a function of f > 0: eight to every doubling of f, so that both a tail (f the share
-/// beyond) and a peak at 0 (f the share below) are followed over all their decades. A piece goes
-/// through the function at both its ends and, where that keeps it monotone, in the middle.
-inline constexpr int kPieceBits = 3;
-inline constexpr std::size_t kPiecesPerOctave = std::size_t{1} << kPieceBits;
+/// Straight pieces of a function of f > 0, 2^kBits to every doubling of f, so that both a tail (f
+/// the share beyond) and a peak at 0 (f the share below) are followed over all their decades. A
+/// piece meets the function at both its ends; what is monotone stays so.
+///
+/// value = base + t slope, t in [1, 1 + 2^-kBits) being f's mantissa less the place of its piece:
+/// the bits of `base` are the lower half of a word, those of `slope` the upper, so that a kernel
+/// gathers both at once.
+using StraightPiece = std::uint64_t;
 
 /// Inverse distribution function, of 32 random bits r. The lowest `below` of the 2^32 numbers are
 /// negative values and the highest `above` positive ones, the extremes outermost; those in between
@@ -21,15 +24,18 @@ inline constexpr std::size_t kPiecesPerOctave = std::size_t{1} << kPieceBits;
 /// in the inner half; f = (count + 0.5) / size is at most 0.5.
 struct QuantileTable {
   static constexpr int kLowestExponent = -33;  ///< f >= 0.5 / (2^32 - 1) > 2^-33
-  static constexpr std::size_t kSegments = 32 * kPiecesPerOctave;  ///< up to f = 0.5
+  static constexpr int kBits = 6;
+  static constexpr std::size_t kPart = (std::size_t{32} << kBits) + 1;  ///< the last one: f = 0.5
 
   explicit QuantileTable(const ValueDistribution& distribution);
 
   std::uint32_t below = 0, above = 0;
   std::array<float, 2> share = {};  ///< 1 / size, of the negative and the positive side
-  /// value = c0 + t (c1 + t c2), t in [0, 1/8) being what f's mantissa has beyond the piece's
-  /// begin. Four parts: negative outer, negative inner, positive outer, positive inner.
-  alignas(64) std::array<float, 4 * kSegments> c0 = {}, c1 = {}, c2 = {};
+  /// Both sides are as large as each other and have the same magnitudes: the 31 bits below r's sign
+  /// are then counted, and the sign is the value's.
+  bool mirrored = false;
+  /// Four parts: negative outer, negative inner, positive outer, positive inner.
+  alignas(64) std::array<StraightPiece, 4 * kPart> pieces = {};
 };
 
 /// The same distribution as a function of a standard normal z, so that values take over the
@@ -37,12 +43,14 @@ struct QuantileTable {
 /// ones, f being the distance from there.
 struct CopulaTable {
   static constexpr int kLowestExponent = -24;
-  static constexpr std::size_t kSegments = 28 * kPiecesPerOctave;  ///< up to f = 16
+  static constexpr int kBits = 7;
+  static constexpr std::size_t kPart = std::size_t{28} << kBits;  ///< up to f = 16
 
   explicit CopulaTable(const ValueDistribution& distribution);
 
   float low = 0, high = 0;
-  alignas(64) std::array<float, 2 * kSegments> c0 = {}, c1 = {}, c2 = {};
+  bool mirrored = false;  ///< both are 0 and the sides have the same magnitudes
+  alignas(64) std::array<StraightPiece, 2 * kPart> pieces = {};  ///< negative, positive
 };
 
 }  // namespace thinpipe
