@@ -1,0 +1,119 @@
+"""`thinpipe run` with gradients fed by buckets, by rules and in sums of several steps."""
+import unittest
+
+from run_case import RunCase
+
+TRACE = "synthetic:model=lenet5,workers=2,steps=2"
+
+
+class FeedTest(RunCase):
+    ATTEMPTS = 4
+
+    def measure(self, *arguments, steps="2"):
+        self.run_thinpipe("run", "--trace", TRACE, "--out", self.out, "--ranks", "2", "--link",
+                          "rate=200mbit", "--steps", steps, "--warmup", "1", *arguments)
+        self.assert_nothing_left()
+        points = self.records()[1:]
+        for point in points:
+            self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+            self.assertTrue(point["validation"]["identical_ranks"])
+            self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+        return points
+
+    def test_buckets_leave_while_compute_goes_on(self):
+        folder = self.out
+        for attempt in range(self.ATTEMPTS):
+            self.out = f"{folder}-{attempt}"
+            points = self.measure("-c", "topk:ratio=0.1", "--overlap", "none|bucket", "--codec",
+                                  "inline|thread", "--buckets", "first=10kb,rest=90kb",
+                                  "--compute-scale", "20")
+            # Where the codec works says nothing without overlap.
+            self.assertEqual(len(points), 2 * 3)
+            self.assertEqual(len({point["id"] for point in points}), 6)
+            for point in points:
+                self.check_timeline(point)
+            late = [point["id"] for point in points if not self.in_time(point)]
+            if not late:
+                return
+        self.fail(late)
+
+    def check_timeline(self, point):
+        """What holds however busy the machine is."""
+        metrics = point["metrics"]
+        self.assertEqual(len(metrics["noop_time"]["samples"]), 3)
+        for name in ("step_time", "exposed_time", "link_idle_time", "ideal_time"):
+            self.assertEqual(len(metrics[name]["samples"]), 2)
+        for step, ideal in zip(metrics["step_time"]["samples"], metrics["ideal_time"]["samples"]):
+            self.assertGreater(step, ideal)
+        self.assertGreaterEqual(min(metrics["noop_time"]["samples"]),
+                                min(metrics["ideal_time"]["samples"]))
+        overlapped = "overlap=bucket" in point["axes"]["feed"]
+        self.assertEqual(len(point["timeline"]["ranks"]), 2)
+        for spans in point["timeline"]["ranks"]:
+            buckets = {span[1] for span in spans if span[0] == "exchange"}
+            self.assertEqual(buckets, set(range(4)) if overlapped else {0})
+            for bucket in buckets:
+                (compress,) = (s for s in spans if s[:2] == ["compress", bucket])
+                (exchange,) = (s for s in spans if s[:2] == ["exchange", bucket])
+                (decode,) = (s for s in spans if s[:2] == ["decode", bucket])
+                self.assertLess(compress[2], compress[3])
+                self.assertLessEqual(compress[3], exchange[2])
+                self.assertLessEqual(exchange[3], decode[2])
+
+    def in_time(self, point):
+        """The first bucket is on its way before the backward pass is over."""
+        early = []
+        for spans in point["timeline"]["ranks"]:
+            (compute,) = (s for s in spans if s[0] == "compute")
+            first = min(s[2] for s in spans if s[0] == "exchange")
+            early.append(first < compute[3])
+        overlapped = "overlap=bucket" in point["axes"]["feed"]
+        return all(early) if overlapped else not any(early)
+
+    def test_rules_choose_by_name_and_small_tensors_stay_whole(self):
+        (point,) = self.measure("--no-baseline", "-c", "conv*:none;*:topk:ratio=0.01",
+                                "--min-elements", "20", "--granularity", "bucket")
+        self.assertEqual(point["axes"]["method"], "rules")
+        self.assertEqual(point["axes"]["pattern"], "mixed-ring")
+        self.assertEqual(point["axes"]["feed"], "granularity=bucket;min_elements=20")
+        # conv1 500 + 20, conv2 25000 + 50, the last bias of 10; 1 % of the rest as 8 bytes each.
+        dense = 4 * (520 + 25050 + 10)
+        rest = 431080 - 520 - 25050 - 10
+        for payload in point["metrics"]["payload_bytes"]["samples"]:
+            self.assertGreater(payload, dense + 8 * rest // 100)
+            self.assertLess(payload, dense + 8 * rest // 100 + 200)
+
+    def test_sums_of_several_steps_are_sent_at_once(self):
+        points = self.measure("--no-baseline", "-c", "none", "-c", "sbc:p=0.01,delay=2",
+                              "--local-steps", "1|2", steps="3")
+        self.assertEqual(len(points), 4)
+        for point in points:
+            local = 2 if "local_steps=2" in point["axes"]["feed"] else 1
+            period = local * (2 if point["axes"]["method"] == "sbc" else 1)
+            samples = point["metrics"]["payload_bytes"]["samples"]
+            self.assertEqual(len(samples), {1: 3, 2: 2, 4: 1}[period])
+            if point["axes"]["method"] == "none":
+                self.assertEqual(samples[0], 431080 * 4 / period)
+            self.assertGreater(min(point["metrics"]["relative_error"]["samples"]), -1)
+
+    def test_says_what_is_wrong(self):
+        for arguments, words in (
+            (["--overlap", "sometimes"], "expected none, bucket"),
+            (["--codec", "gpu"], "expected inline or thread"),
+            (["--buckets", "first=0"], "at least 1 byte"),
+            (["--granularity", "layer"], "expected tensor, bucket, model"),
+            (["--min-elements", "-1"], "whole number"),
+            (["--local-steps", "1.5"], "whole number"),
+            (["--epoch", "x"], "number"),
+            (["--overlap", "bucket", "--time-scale", "2"], "do not go together"),
+            (["-c", "conv*:"], "is no rule"),
+            (["-c", "conv*:nothing;"], "nothing"),
+        ):
+            with self.subTest(arguments=arguments):
+                said = self.run_thinpipe("run", "--trace", TRACE, "--out", self.out, *arguments,
+                                         code=2)
+                self.assertIn(words, said)
+
+
+if __name__ == "__main__":
+    unittest.main()
