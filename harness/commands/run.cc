@@ -1,6 +1,7 @@
 // `thinpipe run`: replays a trace through compressors over throttled links.
 #include <cstdio>
 
+#include "base/error.h"
 #include "harness/commands/hosts_options.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
@@ -8,6 +9,7 @@
 #include "harness/sweep/sweep.h"
 #include "reports/record/reader.h"
 #include "reports/scale/scale.h"
+#include "reports/verdict/verdict.h"
 
 namespace thinpipe {
 namespace {
@@ -67,6 +69,17 @@ void print_agreement(const std::filesystem::path& folder) {
     std::fprintf(stderr, "%s\n", agreement_sentence(agreement).c_str());
 }
 
+// Up to which link rate each compressor paid. What models say of it belongs into the note.
+void print_break_even(const std::filesystem::path& folder) {
+  const Records records = read_records(folder);
+  try {
+    for (const std::string& line : break_even_lines(summarize(records)))
+      std::fprintf(stderr, "%s\n", line.c_str());
+  } catch (const InputError&) {
+    // Records of several time scales: `thinpipe report` takes one.
+  }
+}
+
 int run_sweep_of(const Arguments& arguments) {
   SweepOptions options = sweep_options_of(arguments, hosts_of(arguments), kMostRanks);
   options.out = arguments.text("out");
@@ -81,6 +94,7 @@ int run_sweep_of(const Arguments& arguments) {
   options.command = arguments.command_line();
   const int code = run_sweep(options);
   if (options.time_scales.size() > 1) print_agreement(options.out);
+  if (code == kExitGood || code == kExitFailed) print_break_even(options.out);
   return code;
 }
 

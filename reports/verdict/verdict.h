@@ -1,6 +1,7 @@
 // What was found, in a few plain sentences.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,16 @@ std::string price_sentence(const Group& group);  ///< "" when nothing was measur
 std::string trust_sentence(const Summary& summary);
 /// How many links delivered what they were set to, and which did not; "" when nobody looked.
 std::string calibration_sentence(const Summary& summary);
+
+/// What else is known of a compressor's break-even rate, such as `predicted 290 Mbit/s`; "" for
+/// nothing.
+using BreakEvenNote = std::function<std::string(const Group&, const Series&)>;
+
+/// For the end of a run: for each compressor of each group the link rate up to which it pays, with
+/// its interval, or what can be said instead; a line each, of at most `columns` characters as long
+/// as what it states leaves 8 for the name.
+std::vector<std::string> break_even_lines(const Summary& summary, std::size_t columns = 80,
+                                          const BreakEvenNote& note = {});
 
 /// Who is fastest at one rate.
 struct Outcome {

@@ -83,6 +83,46 @@ TEST(Verdict, CalibrationOfAnotherShapeIsPassedOver) {
   EXPECT_THAT(verdict(records).back(), HasSubstr("not judged: rate=1."));
 }
 
+TEST(BreakEvenLines, SayUpToWhichRateEachCompressorPays) {
+  const Records records = records_of(
+      {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),
+       sample::point("topk:ratio=0.01", 1e7, 0, around(0.5)),
+       sample::point("topk:ratio=0.01", 1e9, 0, around(4)), sample::point("sbc", 1e7, 0, around(1)),
+       sample::point("sbc", 1e9, 0, around(1)), sample::point("qsgd", 1e7, 0, around(3)),
+       sample::point("qsgd", 1e9, 0, around(4)), sample::point("dgc", 1e9, 0, around(4))});
+  const std::vector<std::string> lines = break_even_lines(summarize(records));
+  ASSERT_EQ(lines.size(), 4u);
+  // Only one rate was measured: 2 s over 4 s.
+  EXPECT_THAT(lines[0], HasSubstr("dgc does not pay at 1 Gbit/s: 0.5 times as fast (0.4"));
+  EXPECT_EQ(lines[1], "qsgd does not pay: all rates from 10 Mbit/s to 1 Gbit/s");
+  EXPECT_EQ(lines[2], "sbc pays at all rates from 10 Mbit/s to 1 Gbit/s");
+  // ln 4 to -ln 2: after two thirds, 10^(7 + 4/3) = 215 Mbit/s; samples are within 0.4 %.
+  EXPECT_THAT(lines[3], HasSubstr("topk pays up to 215 Mbit/s (21"));
+}
+
+TEST(BreakEvenLines, FitTheScreenAndSayWhatElseIsKnown) {
+  const std::string name = "topk:memory=residual," + std::string(80, 'x') + "=1";
+  Records records = records_of(
+      {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),
+       sample::point(name, 1e7, 0, around(0.5)), sample::point(name, 1e9, 0, around(4)),
+       sample::point("topk", 1e7, 0, around(1))});
+  const auto note = [](const Group&, const Series& series) {
+    return std::string(series.compressor == "topk" ? "" : "predicted 200 Mbit/s");
+  };
+  const std::vector<std::string> lines = break_even_lines(summarize(records), 80, note);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], HasSubstr("topk pays at 10 Mbit/s: 2 times as fast"));
+  EXPECT_THAT(lines[1], HasSubstr("... pays up to 215 Mbit/s ("));
+  EXPECT_THAT(lines[1], HasSubstr("), predicted 200 Mbit/s"));
+  EXPECT_LE(lines[1].size(), 80u);
+  // A second group: both are named.
+  records.points.push_back(sample::point("topk", 1e7, 0, around(0.5)));
+  records.points.back().axes.ranks = 8;
+  records.points.back().id += "8";
+  EXPECT_THAT(break_even_lines(summarize(records)).back(),
+              HasSubstr("[8 ranks] topk cannot be told: no step times to be trusted"));
+}
+
 TEST(Verdict, InvalidPointsDecideNothing) {
   Point invalid = sample::point("topk", 1e7, 0, around(0.1));
   invalid.status = Status::kInvalid;
