@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kWidth = 400;
 constexpr int kRowHeight = 26;
-constexpr Margins kBarMargins = {134, 10, 8, 52};
+constexpr Margins kBarMargins = {152, 10, 8, 52};
 constexpr double kHalfBar = 0.34;       // of a row
 constexpr double kRoomForTotal = 1.24;  // the axis is so much longer than the longest bar
 constexpr std::size_t kLongestLabel = 20;
@@ -45,16 +45,17 @@ std::string plot_commands(const BarChart& chart) {
     double start = 0;
     for (std::size_t part = 0; part < chart.bars[row].parts.size(); ++part) {
       const double end = start + chart.bars[row].parts[part].length;
-      if (end > start) {
+      const BarPart& drawn = chart.bars[row].parts[part];
+      if (end > start && !drawn.is_gap) {
+        const int ink = drawn.ink.value_or(part_ink(part));
         const double y = static_cast<double>(row);
         blocks += fmt::format("$d{} << EOD\n{} {} {} {} {} {}\nEOD\n", count, start, y, start, end,
                               y - kHalfBar, y + kHalfBar);
         const bool is_trusted = chart.bars[row].is_trusted;
-        commands +=
-            fmt::format("{}$d{} with boxxyerror fs {} lc {}", count == 0 ? "" : ", \\\n  ", count,
-                        is_trusted ? std::string("solid 1 noborder")
-                                   : "empty border lc " + stand_in(part_ink(part)),
-                        stand_in(part_ink(part)));
+        commands += fmt::format(
+            "{}$d{} with boxxyerror fs {} lc {}", count == 0 ? "" : ", \\\n  ", count,
+            is_trusted ? std::string("solid 1 noborder") : "empty border lc " + stand_in(ink),
+            stand_in(ink));
         ++count;
       }
       start = end;
@@ -75,7 +76,7 @@ std::string row_overlay(const Bar& bar, double row, const Canvas& canvas) {
   for (const BarPart& part : bar.parts) {
     const double left = canvas.x(start);
     start += part.length;
-    if (part.length > 0)
+    if (part.length > 0 && !part.is_gap)
       text += tooltip_box(left, top, canvas.x(start) - left, height, part.tooltip);
   }
   text += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"12.5\">{}</text>\n",

@@ -1,6 +1,7 @@
 // Horizontal stacked bars: the parts of a step, one bar a compressor.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,14 +9,16 @@ namespace thinpipe {
 
 struct BarPart {
   double length = 0;
-  std::string tooltip;  ///< plain text
+  std::string tooltip;          ///< plain text
+  std::optional<int> ink = {};  ///< Ink; without one that of its place in the bar
+  bool is_gap = false;          ///< nothing is drawn
 };
 
 struct Bar {
   std::string label;  ///< plain text
   std::string total;  ///< what stands at the bar's end
   bool is_trusted = true;
-  std::vector<BarPart> parts;  ///< part i has the colour of part i in every bar; lengths >= 0
+  std::vector<BarPart> parts;  ///< lengths >= 0
 };
 
 struct BarChart {

@@ -57,8 +57,9 @@ void add_panel(Figure& figure, const std::string& title, const Chart& chart) {
 std::vector<Figure> group_figures(const Group& group, const std::string& id) {
   using Builder = Figure (*)(const Group&, const std::string&);
   std::vector<Figure> result;
-  for (const Builder build : {figures::step_time, figures::speedup, figures::parts,
-                              figures::error_and_bytes, figures::quality, figures::fidelity}) {
+  for (const Builder build :
+       {figures::step_time, figures::speedup, figures::parts, figures::timeline,
+        figures::error_and_bytes, figures::quality, figures::fidelity}) {
     Figure figure = build(group, id);
     if (!figure.panels.empty()) result.push_back(std::move(figure));
   }

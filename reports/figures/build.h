@@ -25,6 +25,7 @@ Figure speedup(const Group& group, const std::string& id);
 Figure parts(const Group& group, const std::string& id);
 Figure quality(const Group& group, const std::string& id);
 Figure error_and_bytes(const Group& group, const std::string& id);
+Figure timeline(const Group& group, const std::string& id);
 Figure fidelity(const Group& group, const std::string& id);
 
 }  // namespace thinpipe::figures

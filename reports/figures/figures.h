@@ -28,8 +28,9 @@ struct Figure {
 };
 
 /// Those figures for which the group has figures to draw, in reading order: step time against rate,
-/// speed-up against rate, parts of a step, error against bytes, estimation quality over steps,
-/// fidelity of the links. `id` goes before the figures' own ids. Throws RunError without gnuplot.
+/// speed-up against rate, parts of a step, timelines of overlapped steps, error against bytes,
+/// estimation quality over steps, fidelity of the links. `id` goes before the figures' own ids.
+/// Throws RunError without gnuplot.
 std::vector<Figure> group_figures(const Group& group, const std::string& id);
 
 }  // namespace thinpipe

@@ -51,11 +51,6 @@ Bar make_bar(const Series& series, const Cell& cell) {
   return bar;
 }
 
-std::string swatch(std::size_t part) {
-  return "<span class='swatch' aria-hidden='true' style='background:var(" +
-         css_variable(part_ink(part)) + ")'></span>";
-}
-
 }  // namespace
 
 Figure parts(const Group& group, const std::string& id) {
@@ -69,7 +64,7 @@ Figure parts(const Group& group, const std::string& id) {
       "Each link rate has its own scale. Bars in outline are points that did not pass their "
       "checks.";
   for (std::size_t part = 0; part < kParts; ++part) {
-    figure.legend.push_back({swatch(part), kPartTable[part].name});
+    figure.legend.push_back({part_swatch(part), kPartTable[part].name});
   }
   for (std::size_t i = 0; i < group.rates.size(); ++i) {
     BarChart chart;

@@ -53,4 +53,9 @@ std::string marker_svg(std::size_t style) {
       css_variable(series_ink(style)), kMarkers[style % kMarkers.size()].shape);
 }
 
+std::string part_swatch(std::size_t part) {
+  return "<span class='swatch' aria-hidden='true' style='background:var(" +
+         css_variable(part_ink(part)) + ")'></span>";
+}
+
 }  // namespace thinpipe

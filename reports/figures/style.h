@@ -26,6 +26,9 @@ int part_ink(std::size_t part);
 std::string stand_in(int ink);      ///< "rgb '#0102..'", for gnuplot's `linecolor`
 std::string css_variable(int ink);  ///< "--s1"
 
+/// A square in the colour of a part, as markup for legends.
+std::string part_swatch(std::size_t part);
+
 /// gnuplot's point type of a style: filled for a trusted point, hollow for one that is not.
 int point_type(std::size_t style, bool filled);
 

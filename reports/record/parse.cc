@@ -76,6 +76,24 @@ Axes parse_axes(const Fields& fields) {
   return axes;
 }
 
+PhaseOfStep parse_phase(const Fields& fields, const nlohmann::json& span) {
+  const bool is_span = span.is_array() && span.size() == 4 && span[0].is_string() &&
+                       span[1].is_number_integer() && span[2].is_number() && span[3].is_number();
+  if (!is_span || span[3].get<double>() < span[2].get<double>())
+    fields.complain("ranks", "an array of [phase, bucket, begin, end] for each rank");
+  return {span[0], span[1], span[2], span[3]};
+}
+
+std::vector<RankTimeline> parse_timeline(const Fields& fields) {
+  const nlohmann::json& ranks = fields.json().at("ranks");
+  std::vector<RankTimeline> timeline;
+  for (const nlohmann::json& rank : ranks) {
+    RankTimeline& own = timeline.emplace_back();
+    for (const nlohmann::json& span : rank) own.push_back(parse_phase(fields, span));
+  }
+  return timeline;
+}
+
 Point parse_point(const Fields& fields) {
   Point point;
   point.id = fields.text("id");
@@ -97,6 +115,12 @@ Point parse_point(const Fields& fields) {
   }
   point.fidelity = fields.object_or_empty("fidelity");
   point.validation = fields.object_or_empty("validation");
+  if (fields.has("timeline")) {
+    const Fields timeline = fields.object("timeline");
+    if (!timeline.has("ranks") || !timeline.json().at("ranks").is_array())
+      timeline.complain("ranks", "an array of [phase, bucket, begin, end] for each rank");
+    point.timeline = parse_timeline(timeline);
+  }
   return point;
 }
 

@@ -63,6 +63,14 @@ enum class Status { kOk, kInvalid, kFailed };
 /// `ok`, `invalid` or `failed`, as records write it.
 const char* status_name(Status status);
 
+/// A phase of a rank's step: `compute`, `compress`, `exchange` or `decode`; s since the step began.
+struct PhaseOfStep {
+  std::string phase;
+  std::int64_t bucket = 0;
+  double begin = 0, end = 0;
+};
+using RankTimeline = std::vector<PhaseOfStep>;
+
 /// One compressor on one link with so many ranks, one repeat.
 struct Point {
   std::string id;
@@ -73,6 +81,7 @@ struct Point {
   std::map<std::string, Metric> metrics;
   nlohmann::json fidelity = nlohmann::json::object();
   nlohmann::json validation = nlohmann::json::object();
+  std::vector<RankTimeline> timeline;  ///< by rank, of one step; empty where there is none
 
   /// The metric's finite samples; none when the metric is absent.
   std::vector<double> samples(const std::string& metric) const;

@@ -42,24 +42,28 @@ std::string counts(const Cell& cell) {
 std::vector<TableCell> row_of(const Series& series, const Cell& cell) {
   const std::optional<double> payload = cell.median_of_metric("payload_bytes");
   const std::optional<double> dense = cell.median_of_metric("dense_bytes");
-  std::vector<TableCell> row = {{series.label, "", std::nullopt, series.style},
-                                {status_name(cell.status), left_out(cell)},
-                                {format_rate(cell.rate), "", cell.rate},
-                                figure(cell.step_time, format_time),
-                                figure(cell.speedup, format_number),
-                                figure(cell.median_of_metric("compute_time"), format_time),
-                                figure(cell.median_of_metric("compress_time"), format_time),
-                                figure(cell.median_of_metric("exchange_time"), format_time),
-                                figure(cell.median_of_metric("decode_time"), format_time),
-                                figure(payload, format_bytes),
-                                figure(over(dense, payload), format_number),
-                                figure(cell.mean_of_metric("wire_bytes"), format_bytes),
-                                figure(cell.median_of_metric("quality"), format_number),
-                                figure(cell.median_of_metric("relative_error"), format_number),
-                                figure(cell.fidelity("wire_ratio"), format_number),
-                                figure(cell.fidelity("idle_cpu"), format_percent),
-                                figure(cell.repeat_spread, format_percent),
-                                {counts(cell), "", static_cast<double>(cell.steps)}};
+  std::vector<TableCell> row = {
+      {series.label, "", std::nullopt, series.style},
+      {status_name(cell.status), left_out(cell)},
+      {format_rate(cell.rate), "", cell.rate},
+      figure(cell.step_time, format_time),
+      figure(cell.speedup, format_number),
+      figure(cell.median_of_metric("compute_time"), format_time),
+      figure(cell.median_of_metric("compress_time"), format_time),
+      figure(cell.median_of_metric("exchange_time"), format_time),
+      figure(cell.median_of_metric("exposed_time"), format_time),
+      figure(cell.median_of_metric("decode_time"), format_time),
+      figure(payload, format_bytes),
+      figure(over(dense, payload), format_number),
+      figure(cell.mean_of_metric("wire_bytes"), format_bytes),
+      figure(cell.median_of_metric("quality"), format_number),
+      figure(cell.median_of_metric("relative_error"), format_number),
+      figure(over(cell.median_of_metric("ideal_time"), cell.median_of_metric("step_time")),
+             format_percent),
+      figure(cell.fidelity("wire_ratio"), format_number),
+      figure(cell.fidelity("idle_cpu"), format_percent),
+      figure(cell.repeat_spread, format_percent),
+      {counts(cell), "", static_cast<double>(cell.steps)}};
   for (TableCell& entry : row) entry.is_doubtful = cell.status != Status::kOk;
   return row;
 }
@@ -68,11 +72,13 @@ std::vector<TableCell> row_of(const Series& series, const Cell& cell) {
 
 Table points_table(const Group& group) {
   Table table;
-  table.columns = {
-      "compressor", "status",         "link rate",      "step time",      "speed-up",
-      "compute",    "compress",       "exchange",       "decode",         "payload",
-      "ratio",      "wire",           "k\xcc\x82/k",    "relative error", "wire / predicted",
-      "idle",       "repeats differ", "steps / repeats"};
+  table.columns = {"compressor",     "status",           "link rate",
+                   "step time",      "speed-up",         "compute",
+                   "compress",       "exchange",         "exposed",
+                   "decode",         "payload",          "ratio",
+                   "wire",           "k\xcc\x82/k",      "relative error",
+                   "ideal / step",   "wire / predicted", "idle",
+                   "repeats differ", "steps / repeats"};
   table.text_columns = 2;
   for (const Series& series : group.series) {
     for (const Cell& cell : series.cells) table.rows.push_back(row_of(series, cell));

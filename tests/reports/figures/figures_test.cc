@@ -169,5 +169,31 @@ TEST(Figures, NothingToDrawIsNoFigure) {
   EXPECT_TRUE(group_figures(summarize(records).groups[0], "g").empty());
 }
 
+TEST(Figures, TimelinesOfOverlappedSteps) {
+  Point plain = sample::point("none", 1e7, 0, {2, 2, 2});
+  Point fed = sample::point("topk", 1e7, 0, {1, 1, 1});
+  fed.axes.feed = "overlap=bucket";
+  fed.timeline = {{{"compute", 0, 0, 0.5}, {"compress", 0, 0.1, 0.2}, {"exchange", 0, 0.2, 0.4}},
+                  {{"compute", 0, 0, 0.5},
+                   {"compress", 1, 0.1, 0.2},
+                   {"exchange", 1, 0.2, 0.7},
+                   {"decode", 1, 0.8, 1},
+                   {"later", 0, 0, 5}}};  // of a version to come
+  Records records;
+  records.headers = {sample::header()};
+  records.points = {plain, fed};
+  const Summary summary = summarize(records);
+  const std::vector<Figure> figures = group_figures(summary.groups[0], "g");
+  const auto timeline = std::find_if(figures.begin(), figures.end(),
+                                     [](const Figure& f) { return f.id == "g-timeline"; });
+  ASSERT_NE(timeline, figures.end());
+  ASSERT_EQ(timeline->panels.size(), 1U);  // of the rank that ended last
+  const std::string& svg = timeline->panels[0].svg;
+  EXPECT_THAT(svg, HasSubstr("exchange of bucket 1: 200 ms to 700 ms"));
+  EXPECT_THAT(svg, HasSubstr("decode of bucket 1: 800 ms to 1 s"));
+  EXPECT_THAT(svg, Not(HasSubstr("bucket 0")));
+  EXPECT_EQ(sample::check_markup(svg).error, "");
+}
+
 }  // namespace
 }  // namespace thinpipe

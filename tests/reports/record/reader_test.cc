@@ -163,6 +163,25 @@ TEST(Reader, EveryRequiredFieldIsNamedWhenItIsWrong) {
   }
 }
 
+TEST(Reader, TimelinesAreReadAndChecked) {
+  const nlohmann::json head = header_json(sample::header());
+  nlohmann::json point = point_json(sample::point("none", 1e6, 0, {1}));
+  point["timeline"] = {{"step", 3},
+                       {"ranks", {{{"compute", 0, 0.0, 0.5}, {"exchange", 2, 0.1, 0.7}}, {}}}};
+  const Records records = parse_records(line(head) + line(point), "f");
+  ASSERT_EQ(records.points[0].timeline.size(), 2U);
+  EXPECT_EQ(records.points[0].timeline[0][1].phase, "exchange");
+  EXPECT_EQ(records.points[0].timeline[0][1].bucket, 2);
+  EXPECT_EQ(records.points[0].timeline[0][1].end, 0.7);
+  const std::vector<nlohmann::json> broken = {
+      {{"compute", 0, 0.5, 0.1}}, {{"compute", 0, 0.5}}, {{0, 0, 0.1, 0.5}}, {"compute"}, 7};
+  for (const nlohmann::json& rank : broken) {
+    point["timeline"]["ranks"][0] = rank;
+    EXPECT_THAT(message_of(line(head) + line(point)), HasSubstr("line 2: field 'timeline.ranks'"))
+        << rank;
+  }
+}
+
 // Headers written before these fields were are of one thread.
 TEST(Reader, ThreadsAndInstructionSetMayBeMissing) {
   nlohmann::json head = header_json(sample::header());
