@@ -121,7 +121,8 @@ class Worker {
     options.threads = message.at("threads");
     set_simd_target(message.at("simd"));
     replay_ = std::make_unique<Replay>(*trace_, options, rank_, ranks_);
-    replay_->prepare(message.at("steps"));
+    // Of a delayed method, whole periods before and in what is measured.
+    replay_->prepare(message.at("steps").get<std::uint64_t>() + 2 * (replay_->period() - 1));
     const Spec pattern = parse_spec(message.at("pattern").get<std::string>());
     replay_->connect(
         [&](std::size_t capacity) { return make_mpi_pattern(pattern, MPI_COMM_WORLD, capacity); });
