@@ -121,6 +121,14 @@ std::vector<json> field_of(const std::vector<json>& answers, const char* field) 
   return values;
 }
 
+// Bytes a step.
+std::vector<double> wire_by_rank(const PointSamples& samples) {
+  std::vector<double> bytes;
+  for (const std::uint64_t sent : samples.wire.sent_by)
+    bytes.push_back(static_cast<double>(sent) / static_cast<double>(samples.answers.size()));
+  return bytes;
+}
+
 void add_comparison(const std::vector<json>& accounts, const std::vector<json>& compared,
                     PointSamples& samples) {
   ++samples.checked_steps;
@@ -302,6 +310,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
       {"idle_cpu", samples.idle_cpu ? json(*samples.idle_cpu) : json(nullptr)},
       {"burst_bytes", burst.bytes},
       {"burst_seconds", burst.seconds / point.time_scale}};
+  if (samples.wire.counted) record["fidelity"]["wire_bytes_by_rank"] = wire_by_rank(samples);
   if (point.time_scale != 1) record["raw"] = raw_times(samples.answers);
   if (!point.schedule.empty()) record["schedule"] = schedule.record();
   if (!samples.wire.trunks.empty()) record["trunks"] = trunks_json(samples.wire);

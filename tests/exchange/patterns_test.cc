@@ -40,11 +40,16 @@ TEST(Patterns, AreNamedOnceAndSaidWhatTheyAre) {
 TEST(Patterns, AlternativesAreWholePatterns) {
   EXPECT_THAT(expanded("ring"), ElementsAre("ring"));
   EXPECT_THAT(expanded("openmpi|ring|openmpi"), ElementsAre("openmpi", "ring"));
+  EXPECT_THAT(expanded("ring|hierarchical:group=2|4|tree"),
+              ElementsAre("ring", "hierarchical:group=2", "hierarchical:group=4", "tree"));
 }
 
 TEST(Patterns, WhatIsNotOneIsNamed) {
   EXPECT_THAT(refusal("rign"), HasSubstr("unknown exchange pattern 'rign'; did you mean 'ring'?"));
   EXPECT_THAT(refusal("ring|tre"), HasSubstr("'tre'"));
+  EXPECT_THAT(refusal("hierarchical:group=0"),
+              HasSubstr("group=0 is not allowed; expected an integer"));
+  EXPECT_THAT(refusal("hierarchical:group=2|tre"), HasSubstr("group=tre is not allowed"));
   EXPECT_THAT(refusal("ring:group=2"), HasSubstr("ring has no parameter 'group'"));
   EXPECT_THAT(refusal(""), HasSubstr("empty name"));
 }

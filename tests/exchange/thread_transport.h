@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <tuple>
@@ -46,6 +47,8 @@ class ThreadTransport : public Transport {
     if (queue.front().size() > pending.data.size()) throw InputErrorInTest();
     std::memcpy(pending.data.data(), queue.front().data(), queue.front().size());
     if (received != nullptr) *received = queue.front().size();
+    received_.messages += 1;
+    received_.bytes += queue.front().size();
     queue.pop_front();
     pending.peer = -1;
     return true;
@@ -54,6 +57,9 @@ class ThreadTransport : public Transport {
   void progressed() override {}
   double now() const override { return now_seconds(); }
   TransportCounters counters() const override { return counters_; }
+
+  /// As counters(), of what came.
+  TransportCounters received() const { return received_; }
 
   struct InputErrorInTest {};
 
@@ -65,8 +71,18 @@ class ThreadTransport : public Transport {
   Mailboxes& boxes_;
   int rank_, size_;
   std::map<Request, Pending> pending_;
-  TransportCounters counters_;
+  TransportCounters counters_, received_;
 };
+
+/// Runs body(transport), which may keep it, for every rank in a thread of its own.
+template <typename Body>
+void on_all_ranks(Mailboxes& boxes, int ranks, Body body) {
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back(
+        [&, rank] { body(std::make_unique<ThreadTransport>(boxes, rank, ranks)); });
+  for (std::thread& thread : threads) thread.join();
+}
 
 /// Runs body(transport) for every rank in a thread of its own.
 template <typename Body>

@@ -7,30 +7,84 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "workloads/exchange/ring_pattern.h"
+#include "workloads/exchange/flow_pattern.h"
+#include "workloads/exchange/halving_doubling.h"
+#include "workloads/exchange/hierarchical.h"
+#include "workloads/exchange/recursive_doubling.h"
+#include "workloads/exchange/ring.h"
+#include "workloads/exchange/tree.h"
 
 namespace thinpipe {
 
 namespace {
 
+const std::vector<Exchange> kDenseAndGather = {Exchange::kAllReduce, Exchange::kAllGather};
+
+PatternInfo::Factory planned(const FlowPattern::ReducePlanner& reduce,
+                             const FlowPattern::GatherPlanner& gather) {
+  return [reduce, gather](const Parameters&, std::unique_ptr<Transport> transport,
+                          std::size_t capacity) -> std::unique_ptr<Pattern> {
+    return std::make_unique<FlowPattern>(std::move(transport), reduce, gather, capacity);
+  };
+}
+
+std::unique_ptr<Pattern> make_hierarchical(const Parameters& parameters,
+                                           std::unique_ptr<Transport> transport,
+                                           std::size_t capacity) {
+  const int group = static_cast<int>(parameters.integer("group"));
+  return std::make_unique<FlowPattern>(
+      std::move(transport),
+      [group](int ranks, int rank) { return hierarchical_all_reduce(ranks, rank, group); },
+      [group](int ranks, int rank) { return hierarchical_all_gather(ranks, rank, group); },
+      capacity);
+}
+
 std::vector<PatternInfo> all_patterns() {
   return {
       {.name = "ring",
-       .summary =
-           "pipelined rings: reduce-scatter and all-gather, or messages passed on in segments",
+       .summary = "every rank sends to the next: reduce-scatter and all-gather, in segments",
        .source = "Variance-based Gradient Compression, section 5",
        .parameters = {},
-       .exchanges = {Exchange::kAllReduce, Exchange::kAllGather},
-       .make = [](const Parameters&, std::unique_ptr<Transport> transport,
-                  std::size_t capacity) -> std::unique_ptr<Pattern> {
-         return std::make_unique<RingPattern>(std::move(transport), capacity);
-       }},
+       .exchanges = kDenseAndGather,
+       .make = planned(ring_all_reduce, ring_all_gather)},
+      {.name = "recursive-doubling",
+       .summary = "ranks 1, 2, 4, ... apart exchange all they have: the fewest steps, more bytes",
+       .source = "Thakur, Rabenseifner and Gropp 2005; all-gather by Bruck et al. 1997",
+       .parameters = {},
+       .exchanges = kDenseAndGather,
+       .make = planned(recursive_doubling_all_reduce, recursive_doubling_all_gather)},
+      {.name = "halving-doubling",
+       .summary = "reduce-scatter by halves, all-gather by doubling: few steps, as few bytes as a "
+                  "ring",
+       .source = "Rabenseifner 2004; all-gather by Bruck et al. 1997",
+       .parameters = {},
+       .exchanges = kDenseAndGather,
+       .make = planned(halving_doubling_all_reduce, recursive_doubling_all_gather)},
+      {.name = "tree",
+       .summary = "up a binomial tree to rank 0 and down again, in segments",
+       .source = "Thakur, Rabenseifner and Gropp 2005",
+       .parameters = {},
+       .exchanges = kDenseAndGather,
+       .make = planned(tree_all_reduce, tree_all_gather)},
+      {.name = "hierarchical",
+       .summary = "groups of consecutive ranks: reduce-scatter in each, rings through the groups, "
+                  "all-gather in each",
+       .source = "the two levels of NCCL and BlueConnect (Cho et al. 2019)",
+       .parameters = {{.name = "group",
+                       .type = ParameterInfo::Type::kInteger,
+                       .default_value = "4",
+                       .help = "ranks of a group; the last one may have fewer",
+                       .minimum = 1,
+                       .maximum = 1024,
+                       .choices = {}}},
+       .exchanges = kDenseAndGather,
+       .make = make_hierarchical},
       {.name = "openmpi",
        .summary =
            "MPI_Allreduce and MPI_Allgatherv as Open MPI decides; what was sent is not known",
        .source = "Open MPI 4.1, coll/tuned",
        .parameters = {},
-       .exchanges = {Exchange::kAllReduce, Exchange::kAllGather},
+       .exchanges = kDenseAndGather,
        .make = {}},
   };
 }

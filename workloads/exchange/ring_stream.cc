@@ -3,15 +3,15 @@
 #include <chrono>
 #include <vector>
 
+#include "workloads/exchange/segments.h"
+
 namespace thinpipe {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// As the rings have them: under Open MPI's eager limit of 64 KiB, enough to fill the link.
-constexpr std::size_t kSegmentBytes = 32768;
-constexpr int kInFlight = 16;
+constexpr int kInFlight = kSegmentsInFlight;
 constexpr int kTag = 0;
 constexpr std::byte kSettling{0}, kCounted{1}, kLast{2};
 using Segments = std::vector<std::vector<std::byte>>;

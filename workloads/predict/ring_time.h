@@ -7,7 +7,7 @@
 
 namespace thinpipe {
 
-/// Bytes of one message of our rings (workloads/exchange/ring_all_reduce.h).
+/// Bytes of one message of our rings (workloads/exchange/segments.h).
 inline constexpr double kRingSegment = 32768;
 
 /// `rounds` rounds in each of which every rank passes on `chunk` bytes, a segment as soon as it has

@@ -14,11 +14,13 @@
 
 namespace {
 std::atomic<std::size_t> count = 0;
+thread_local std::size_t count_of_thread = 0;
 }  // namespace
 
 #if THINPIPE_COUNTS_ALLOCATIONS
 void* operator new(std::size_t size) {
   ++count;
+  ++count_of_thread;
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
@@ -31,5 +33,7 @@ namespace thinpipe::testing {
 bool counts_allocations() { return THINPIPE_COUNTS_ALLOCATIONS != 0; }
 
 std::size_t allocations() { return count; }
+
+std::size_t allocations_of_thread() { return count_of_thread; }
 
 }  // namespace thinpipe::testing

@@ -1,0 +1,122 @@
+// Every pattern's all-reduce of floats.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "tests/exchange/plan_patterns.h"
+#include "tests/exchange/thread_transport.h"
+#include "workloads/exchange/patterns.h"
+
+namespace thinpipe {
+namespace {
+
+using Arrays = std::vector<std::vector<float>>;
+
+// Every rank's input is seeded by its rank.
+std::vector<float> input_of(int rank, std::size_t elements) {
+  std::mt19937 generator(static_cast<unsigned>(rank) * 7919 + 1);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(elements);
+  for (float& value : values) value = normal(generator);
+  return values;
+}
+
+Arrays inputs_of(int ranks, std::size_t elements) {
+  Arrays inputs;
+  for (int rank = 0; rank < ranks; ++rank) inputs.push_back(input_of(rank, elements));
+  return inputs;
+}
+
+std::vector<double> mean_of(const Arrays& inputs) {
+  std::vector<double> mean(inputs[0].size());
+  for (const std::vector<float>& input : inputs)
+    for (std::size_t i = 0; i < input.size(); ++i)
+      mean[i] += static_cast<double>(input[i]) / static_cast<double>(inputs.size());
+  return mean;
+}
+
+// What each rank holds after each of so many calls in a row.
+Arrays all_reduced(const std::string& pattern, const Arrays& inputs, int calls = 1) {
+  const int ranks = static_cast<int>(inputs.size());
+  Arrays results(inputs.size(), std::vector<float>(inputs[0].size(), -1));
+  Mailboxes boxes;
+  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
+    const auto rank = static_cast<std::size_t>(transport->rank());
+    const auto own = make_pattern(parse_spec(pattern), std::move(transport), 0);
+    for (int call = 0; call < calls; ++call)
+      own->all_reduce(inputs[rank], results[rank], 1.0F / static_cast<float>(ranks));
+  });
+  for (const auto& [way, queue] : boxes.messages) EXPECT_TRUE(queue.empty()) << "left over";
+  return results;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.empty() ? b.empty()
+                   : a.size() == b.size() &&
+                         std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+class AllReduceTest : public testing::TestWithParam<std::tuple<std::string, int>> {};
+
+TEST_P(AllReduceTest, GivesTheMeanAndTheSameBitsEverywhere) {
+  const auto& [pattern, ranks] = GetParam();
+  // None, fewer than ranks, uneven, one segment and one more, many segments.
+  for (const std::size_t elements : {0, 1, 3, 5, 1000, 8192 * 4 + 1, 300001}) {
+    const Arrays inputs = inputs_of(ranks, elements);
+    const std::vector<double> expected = mean_of(inputs);
+    for (const std::vector<float>& result : all_reduced(pattern, inputs)) {
+      ASSERT_EQ(result.size(), expected.size());
+      for (std::size_t i = 0; i < elements; ++i)
+        // n additions and one product, each within half an ulp of at most |8| here.
+        ASSERT_NEAR(result[i], expected[i], 1e-5) << "element " << i << " of " << elements;
+    }
+    const Arrays results = all_reduced(pattern, inputs, 2);
+    for (const std::vector<float>& result : results) EXPECT_TRUE(same_bits(result, results[0]));
+    EXPECT_TRUE(same_bits(results[0], all_reduced(pattern, inputs)[0])) << "differs by call";
+  }
+}
+
+TEST_P(AllReduceTest, WhatIsNotFiniteComesThroughAsInAPlainSum) {
+  const auto& [pattern, ranks] = GetParam();
+  constexpr std::size_t kElements = 20000;
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  Arrays inputs = inputs_of(ranks, kElements);
+  // NaNs of different bits from different ranks, infinities of one sign and of both, and sums that
+  // overflow: at the front, somewhere, and at the end.
+  std::vector<std::size_t> places = {0, 9999, kElements - 6};
+  for (const std::size_t at : places)
+    for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+      std::vector<float>& input = inputs[rank];
+      input[at] = std::nanf(std::to_string(rank + 1).c_str());
+      if (rank == inputs.size() / 2) input[at + 1] = std::nanf("77");
+      input[at + 2] = kInf;
+      if (rank == 0) input[at + 3] = -kInf;
+      if (rank + 1 == inputs.size()) input[at + 4] = kInf;
+      input[at + 5] = rank == 0 ? kInf : -kInf;
+    }
+  const std::vector<double> expected = mean_of(inputs);
+  const Arrays results = all_reduced(pattern, inputs);
+  for (const std::vector<float>& result : results) {
+    EXPECT_TRUE(same_bits(result, results[0]));
+    for (std::size_t i = 0; i < kElements; ++i) {
+      ASSERT_EQ(std::isnan(result[i]), std::isnan(expected[i])) << "element " << i;
+      if (std::isinf(expected[i])) {
+        ASSERT_EQ(result[i], static_cast<float>(expected[i])) << "element " << i;
+      } else if (std::isfinite(expected[i])) {
+        ASSERT_NEAR(result[i], expected[i], 1e-5) << "element " << i;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Patterns, AllReduceTest,
+                         testing::Combine(testing::ValuesIn(plan_patterns()),
+                                          testing::Values(1, 2, 3, 4, 5, 7, 8)),
+                         plan_pattern_name);
+
+}  // namespace
+}  // namespace thinpipe

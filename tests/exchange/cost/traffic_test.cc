@@ -1,0 +1,137 @@
+#include "workloads/exchange/cost/traffic.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/exchange/plan_patterns.h"
+#include "tests/exchange/thread_transport.h"
+#include "workloads/exchange/patterns.h"
+
+namespace thinpipe {
+
+void PrintTo(const Traffic& traffic, std::ostream* out) {
+  *out << "sent " << traffic.sent.messages << " messages of " << traffic.sent.bytes
+       << " B, received " << traffic.received.messages << " of " << traffic.received.bytes;
+}
+
+namespace {
+
+// What the transports of all ranks counted while each did `call(pattern, rank)`.
+template <typename Call>
+std::vector<Traffic> counted(const std::string& pattern, int ranks, std::size_t capacity,
+                             Call call) {
+  std::vector<Traffic> traffic(static_cast<std::size_t>(ranks));
+  Mailboxes boxes;
+  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
+    const ThreadTransport& counters = *transport;
+    const int rank = transport->rank();
+    const auto own = make_pattern(parse_spec(pattern), std::move(transport), capacity);
+    call(*own, rank);
+    traffic[static_cast<std::size_t>(rank)] = {
+        .sent = {counters.counters().messages, counters.counters().bytes},
+        .received = {counters.received().messages, counters.received().bytes}};
+  });
+  return traffic;
+}
+
+class TrafficTest : public testing::TestWithParam<std::tuple<std::string, int>> {};
+
+TEST_P(TrafficTest, OfAnAllReduceIsWhatTransportsCount) {
+  const auto& [pattern, ranks] = GetParam();
+  for (const std::size_t elements : {0, 1, 3, 5, 1000, 8192 * 4 + 1, 300001}) {
+    const std::vector<float> own(elements, 1);
+    const auto traffic = counted(pattern, ranks, 0, [&](Pattern& exchange, int) {
+      std::vector<float> result(elements);
+      exchange.all_reduce(own, result, 1);
+    });
+    for (int rank = 0; rank < ranks; ++rank)
+      EXPECT_EQ(traffic[static_cast<std::size_t>(rank)],
+                all_reduce_traffic(parse_spec(pattern), elements, ranks, rank))
+          << "rank " << rank << ", " << elements << " elements";
+  }
+}
+
+TEST_P(TrafficTest, OfAnAllGatherIsWhatTransportsCount) {
+  const auto& [pattern, ranks] = GetParam();
+  const std::vector<std::size_t> lengths = {0, 1, 32760, 32761, 70000, 200001, 5};
+  for (std::size_t shift = 0; shift < lengths.size(); ++shift) {
+    std::vector<std::size_t> sizes;
+    for (int rank = 0; rank < ranks; ++rank)
+      sizes.push_back(lengths[(shift + static_cast<std::size_t>(rank)) % lengths.size()]);
+    const auto traffic = counted(pattern, ranks, 200001, [&](Pattern& exchange, int rank) {
+      exchange.all_gather(std::vector<std::byte>(sizes[static_cast<std::size_t>(rank)]));
+    });
+    for (int rank = 0; rank < ranks; ++rank)
+      EXPECT_EQ(traffic[static_cast<std::size_t>(rank)],
+                all_gather_traffic(parse_spec(pattern), sizes, rank))
+          << "rank " << rank << ", from length " << shift << " on";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Patterns, TrafficTest,
+                         testing::Combine(testing::ValuesIn(plan_patterns()),
+                                          testing::Values(1, 2, 3, 4, 5, 7, 8)),
+                         plan_pattern_name);
+
+std::uint64_t sent(const std::string& pattern, std::size_t elements, int ranks, int rank) {
+  return all_reduce_traffic(parse_spec(pattern), elements, ranks, rank).sent.bytes;
+}
+
+// As docs/patterns.md has them, of 840 floats, which every number of parts divides.
+TEST(Traffic, OfEvenParts) {
+  constexpr std::uint64_t kBytes = 840 * 4;
+  EXPECT_EQ(sent("ring", 840, 4, 1), kBytes * 2 * 3 / 4);
+  EXPECT_EQ(sent("halving-doubling", 840, 8, 5), kBytes * 2 * 7 / 8);
+  EXPECT_EQ(sent("hierarchical:group=2", 840, 6, 5), kBytes * 2 * 5 / 6);
+  EXPECT_EQ(sent("recursive-doubling", 840, 8, 5), kBytes * 3);
+  // Of six ranks 0 and 2 are folded into 1 and 3.
+  EXPECT_EQ(sent("recursive-doubling", 840, 6, 0), kBytes);
+  EXPECT_EQ(sent("recursive-doubling", 840, 6, 1), kBytes * 3);
+  EXPECT_EQ(sent("recursive-doubling", 840, 6, 4), kBytes * 2);
+  EXPECT_EQ(sent("halving-doubling", 840, 6, 3), kBytes * (2 * 3 / 4.0 + 1));
+  EXPECT_EQ(sent("tree", 840, 8, 0), kBytes * 3);
+  EXPECT_EQ(sent("tree", 840, 8, 4), kBytes * 3);
+  EXPECT_EQ(sent("tree", 840, 8, 7), kBytes);
+}
+
+TEST(Traffic, OfUnevenParts) {
+  // 5 elements, 2 ranks: parts of 3 and 2; rank 0 sends 3 then 2.
+  EXPECT_EQ(sent("ring", 5, 2, 0), 20U);
+  // Three parts of 2, 2, 1: rank 0 sends the first, third, second and first.
+  EXPECT_EQ(sent("ring", 5, 3, 0), 28U);
+}
+
+TEST(Traffic, StepsFollowEachOther) {
+  const auto reduce = [](const char* pattern, int ranks) {
+    return all_reduce_steps(parse_spec(pattern), ranks);
+  };
+  const auto gather = [](const char* pattern, int ranks) {
+    return all_gather_steps(parse_spec(pattern), ranks);
+  };
+  EXPECT_EQ(reduce("ring", 8), 14);
+  EXPECT_EQ(reduce("recursive-doubling", 8), 3);
+  EXPECT_EQ(reduce("recursive-doubling", 7), 4);
+  EXPECT_EQ(reduce("halving-doubling", 8), 6);
+  EXPECT_EQ(reduce("tree", 8), 6);
+  EXPECT_EQ(reduce("tree", 7), 4);
+  EXPECT_EQ(reduce("hierarchical", 8), 8);
+  EXPECT_EQ(gather("ring", 8), 7);
+  EXPECT_EQ(gather("recursive-doubling", 5), 3);
+  EXPECT_EQ(gather("tree", 8), 6);
+  EXPECT_EQ(gather("hierarchical:group=2", 8), 4);
+  for (const std::string& pattern : plan_patterns()) {
+    EXPECT_EQ(reduce(pattern.c_str(), 1), 0) << pattern;
+    EXPECT_EQ(gather(pattern.c_str(), 1), 0) << pattern;
+  }
+}
+
+TEST(Traffic, WhatHasNoClosedFormIsRefused) {
+  const std::vector<std::size_t> sizes(2);
+  EXPECT_THROW(all_reduce_traffic(parse_spec("openmpi"), 1, 2, 0), InputError);
+  EXPECT_THROW(all_gather_traffic(parse_spec("openmpi"), sizes, 0), InputError);
+  EXPECT_THROW(all_reduce_steps(parse_spec("openmpi"), 2), InputError);
+  EXPECT_THROW(all_reduce_traffic(parse_spec("hierarchical:group=0"), 1, 2, 0), InputError);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,80 @@
+// Carries out the plan of an all-reduce in segments, all of its steps at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workloads/exchange/all_reduce_plan.h"
+#include "workloads/exchange/segments.h"
+#include "workloads/exchange/transport.h"
+
+namespace thinpipe {
+
+/// A segment is sent as soon as the steps before have been done to it, and added as soon as it has
+/// arrived and is next: while one is on its way in a later step, others are in an earlier one.
+/// Where a rank sends to several peers at a time, they take turns, a segment each.
+class AllReduceFlow {
+ public:
+  explicit AllReduceFlow(const AllReducePlan& plan);
+
+  /// result becomes factor * sum of own over ranks, the same bits on every rank. Both are of the
+  /// same size on every rank, and apart in memory: `own` is read where it lies, so that no pass
+  /// goes into copying it. Allocates nothing for arrays no longer than one before.
+  void run(Transport& transport, std::span<const float> own, std::span<float> result, float factor);
+
+ private:
+  // A part in a step.
+  struct Piece {
+    int part;
+    bool adds, completes;
+    bool waits;              // is not sent far ahead of what comes back
+    std::uint16_t receives;  // that must have been done to its segments before
+    std::uint16_t sends;     // of its sums so far, that must have left before they change
+  };
+  struct Cursor {
+    std::size_t piece = 0, offset = 0;  // in floats
+  };
+  // All steps with one peer and tag in one direction. Its segments keep their order.
+  struct Channel {
+    bool out = false;
+    int peer = 0, tag = 0, first_slot = 0;
+    std::vector<Piece> pieces;
+    std::vector<float> staging;  // for what is added
+
+    Cursor starts, ends;                    // next segment to be sent or posted, and to be finished
+    std::size_t started = 0, finished = 0;  // segments
+    bool arrived = false;                   // the one at `ends`, which must wait
+  };
+  struct Segment {
+    std::size_t begin, size, number;
+  };
+  struct Call {
+    Transport& transport;
+    std::span<const float> own;
+    std::span<float> result;
+    float factor;
+    Parts parts;
+  };
+
+  Channel& channel(bool out, const AllReduceStep& step);
+  void reset(const Call& call);
+  static bool at_end(const Channel& channel, const Cursor& cursor);
+  static void skip_empty(const Call& call, const Channel& channel, Cursor& cursor);
+  static void advance(const Call& call, const Channel& channel, Cursor& cursor);
+  static Segment segment_at(const Call& call, const Channel& channel, const Cursor& cursor);
+  bool receive(const Call& call, Channel& in);
+  void apply(const Call& call, Channel& in);
+  bool finish_sends(const Call& call, Channel& out);
+  bool send_one(const Call& call, Channel& out);
+
+  int parts_;
+  bool mirrored_;
+  std::size_t ahead_, replaced_ = 0;  // as in the plan; segments whose sums came
+  std::vector<Channel> channels_;
+  // Of each segment: receives done, and sends of sums done.
+  std::vector<std::uint16_t> received_, sent_;
+};
+
+}  // namespace thinpipe

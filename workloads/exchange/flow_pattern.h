@@ -1,0 +1,42 @@
+// Patterns that are plans: an all-reduce and an all-gather carried out segment by segment.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "workloads/exchange/all_gather_flow.h"
+#include "workloads/exchange/all_reduce_flow.h"
+#include "workloads/exchange/pattern.h"
+
+namespace thinpipe {
+
+class FlowPattern : public Pattern {
+ public:
+  /// The plan of one of so many ranks.
+  using ReducePlanner = std::function<AllReducePlan(int ranks, int rank)>;
+  using GatherPlanner = std::function<AllGatherPlan(int ranks, int rank)>;
+
+  /// @param capacity  the longest message all_gather may carry, in bytes
+  FlowPattern(std::unique_ptr<Transport> transport, const ReducePlanner& reduce,
+              const GatherPlanner& gather, std::size_t capacity)
+      : transport_(std::move(transport)),
+        reduce_(reduce(transport_->size(), transport_->rank())),
+        gather_(gather(transport_->size(), transport_->rank()), transport_->size(), capacity) {}
+
+  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
+    reduce_.run(*transport_, own, result, factor);
+  }
+  const std::vector<std::span<const std::byte>>& all_gather(
+      std::span<const std::byte> own) override {
+    return gather_.run(*transport_, own);
+  }
+  TransportCounters counters() const override { return transport_->counters(); }
+
+ private:
+  std::unique_ptr<Transport> transport_;
+  AllReduceFlow reduce_;
+  AllGatherFlow gather_;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,145 @@
+#include "workloads/exchange/hierarchical.h"
+
+#include <algorithm>
+
+namespace thinpipe {
+
+namespace {
+
+// Tags: 0 within a group, 1 and up for the rings through groups.
+int tag_of_ring(int ring) { return ring + 1; }
+
+// A rank among its group.
+struct Place {
+  Place(const RankGroups& groups, int rank)
+      : group(groups.group_of(rank)),
+        begin(group * groups.group),
+        members(groups.size(group)),
+        member(rank - begin),
+        right(begin + (member + 1) % members),
+        left(begin + (member + members - 1) % members) {}
+  int group, begin, members, member, right, left;
+  // The member that stands so many to the left.
+  int back(int steps) const { return begin + (member + 2 * members - steps) % members; }
+};
+
+// Part c of ring j is shared out among the groups: ring j is about parts [j G, (j+1) G).
+void add_ring_through_groups(const RankGroups& groups, int at, int ring, AllReducePlan& plan) {
+  const int n = groups.groups;
+  const int right = groups.owner((at + 1) % n, ring), left = groups.owner((at + n - 1) % n, ring);
+  for (int step = 0; step < 2 * (n - 1); ++step) {
+    const int out = ring * n + (at + 2 * n - step) % n;
+    const int in = ring * n + (at + 3 * n - 1 - step) % n;
+    plan.steps.push_back({.kind = StepKind::kSend,
+                          .peer = right,
+                          .first = out,
+                          .last = out + 1,
+                          .tag = tag_of_ring(ring)});
+    plan.steps.push_back({.kind = step < n - 1 ? StepKind::kAdd : StepKind::kReplace,
+                          .peer = left,
+                          .first = in,
+                          .last = in + 1,
+                          .completes = step == n - 2,
+                          .tag = tag_of_ring(ring)});
+  }
+}
+
+// What a member hands on in its group that came from so many groups back; 0: its own.
+void add_messages(const RankGroups& groups, int rank, int groups_back, std::vector<int>& messages) {
+  if (groups_back == 0) {
+    messages.push_back(rank);
+    return;
+  }
+  const int from = (groups.group_of(rank) + groups.groups - groups_back) % groups.groups;
+  for (int ring = groups.first_ring(rank); ring < groups.last_ring(rank); ++ring)
+    if (const int message = groups.message_on(from, ring); message >= 0)
+      messages.push_back(message);
+}
+
+}  // namespace
+
+RankGroups::RankGroups(int all, int most)
+    : ranks(all), group(std::min(all, most)), groups((all + group - 1) / group) {}
+
+int RankGroups::size(int of) const { return std::min(group, ranks - of * group); }
+
+int RankGroups::owner(int of, int ring) const { return of * group + ring * size(of) / group; }
+
+// The first ring j with j * size / g >= member.
+int RankGroups::first_ring(int rank) const {
+  const int members = size(group_of(rank)), member = rank % group;
+  return (member * group + members - 1) / members;
+}
+
+int RankGroups::last_ring(int rank) const {
+  const int members = size(group_of(rank)), member = rank % group;
+  return ((member + 1) * group + members - 1) / members;
+}
+
+int RankGroups::message_on(int of, int ring) const {
+  const int rank = owner(of, ring);
+  return first_ring(rank) == ring ? rank : -1;
+}
+
+AllReducePlan hierarchical_all_reduce(int ranks, int rank, int group) {
+  const RankGroups groups(ranks, group);
+  const Place place(groups, rank);
+  AllReducePlan plan{.parts = groups.group * groups.groups};
+  const int n = groups.groups;
+  // The parts of the rings that a member is on, from the one in place `from` of its ring on: in the
+  // order in which that ring sends them first, or has their sums.
+  const auto steps_about = [&](StepKind kind, int peer, int owner, int from,
+                               bool completes = false) {
+    for (int step = 0; step < n; ++step)
+      for (int ring = groups.first_ring(owner); ring < groups.last_ring(owner); ++ring) {
+        const int part = ring * n + (from + n - step) % n;
+        plan.steps.push_back(
+            {.kind = kind, .peer = peer, .first = part, .last = part + 1, .completes = completes});
+      }
+  };
+  for (int step = 0; step < place.members - 1; ++step) {
+    steps_about(StepKind::kSend, place.right, place.back(step + 1), place.group);
+    steps_about(StepKind::kAdd, place.left, place.back(step + 2), place.group,
+                n == 1 && step == place.members - 2);
+  }
+  for (int ring = groups.first_ring(rank); ring < groups.last_ring(rank); ++ring)
+    add_ring_through_groups(groups, place.group, ring, plan);
+  for (int step = 0; step < place.members - 1; ++step) {
+    steps_about(StepKind::kSend, place.right, place.back(step), place.group + 1);
+    steps_about(StepKind::kReplace, place.left, place.back(step + 1), place.group + 1);
+  }
+  return plan;
+}
+
+AllGatherPlan hierarchical_all_gather(int ranks, int rank, int group) {
+  const RankGroups groups(ranks, group);
+  const Place place(groups, rank);
+  const int n = groups.groups, at = place.group;
+  AllGatherPlan plan;
+  for (int ring = groups.first_ring(rank); n > 1 && ring < groups.last_ring(rank); ++ring) {
+    GatherChannel in{
+        .out = false, .peer = groups.owner((at + n - 1) % n, ring), .tag = tag_of_ring(ring)};
+    GatherChannel out{
+        .out = true, .peer = groups.owner((at + 1) % n, ring), .tag = tag_of_ring(ring)};
+    for (int back = 0; back < n - 1; ++back) {
+      if (const int message = groups.message_on((at + n - back) % n, ring); message >= 0)
+        out.messages.push_back(message);
+      if (const int message = groups.message_on((at + 2 * n - 1 - back) % n, ring); message >= 0)
+        in.messages.push_back(message);
+    }
+    plan.push_back(in);
+    plan.push_back(out);
+  }
+  if (place.members == 1) return plan;
+  GatherChannel in{.out = false, .peer = place.left}, out{.out = true, .peer = place.right};
+  for (int groups_back = 0; groups_back < n; ++groups_back)
+    for (int step = 0; step < place.members - 1; ++step) {
+      add_messages(groups, place.back(step), groups_back, out.messages);
+      add_messages(groups, place.back(step + 1), groups_back, in.messages);
+    }
+  plan.push_back(in);
+  plan.push_back(out);
+  return plan;
+}
+
+}  // namespace thinpipe
