@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "base/units.h"
 #include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
+#include "harness/doctor/machine.h"
 #include "harness/files/open_trace.h"
 #include "harness/options/arguments.h"
+#include "workloads/synthetic/synthetic.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
@@ -30,9 +34,12 @@ double mean_loss(const Trace& trace, std::size_t step) {
 }
 
 Summary summarise(const Trace& trace) {
+  // Generated times come again and again; there may be 10^10 of them.
+  constexpr std::size_t kMostGenerated = 256;
+  const std::size_t most = trace.generated() ? kMostGenerated : SIZE_MAX;
   std::vector<double> compute;
-  for (std::size_t step = 0; step < trace.steps(); ++step) {
-    for (std::size_t rank = 0; rank < trace.ranks(); ++rank) {
+  for (std::size_t step = 0; step < std::min(trace.steps(), most); ++step) {
+    for (std::size_t rank = 0; rank < std::min(trace.ranks(), most); ++rank) {
       compute.push_back(trace.times(rank, step).compute());
     }
   }
@@ -62,6 +69,17 @@ std::string stored(const Trace& trace) {
                      gradient_type_name(type));
 }
 
+/// What drawing takes: "1.08 MB for each rank that is drawn, 4.32 MB for all".
+std::string drawing_memory(const Trace& trace) {
+  const auto one = static_cast<double>(trace.generated_bytes_per_rank());
+  const double all = one * static_cast<double>(trace.ranks());
+  const auto available = static_cast<double>(read_machine(".").memory_available);
+  std::string text = fmt::format("{} for each rank that is drawn, {} for all", format_bytes(one),
+                                 format_bytes(all));
+  if (all > available) text += fmt::format("; {} are available here", format_bytes(available));
+  return text;
+}
+
 std::string info_json(const Trace& trace) {
   const Summary summary = summarise(trace);
   Json tensors = Json::array();
@@ -71,24 +89,24 @@ std::string info_json(const Trace& trace) {
                        {"elements", tensor.elements},
                        {"ready_order", tensor.ready_order}});
   }
-  return Json{{"folder", trace.folder().string()},
-              {"model", trace.model()},
-              {"identity", trace.identity()},
-              {"ranks", trace.ranks()},
-              {"steps", trace.steps()},
-              {"elements", trace.elements()},
-              {"gradient_bytes", trace.elements() * sizeof(float)},
-              {"dtype", gradient_type_name(trace.gradient_type())},
-              {"second_moments", has_squares(trace)},
-              {"second_moments_of", squares_of(trace)},
-              {"complete", trace.complete()},
-              {"missing", trace.missing()},
-              {"median_compute_seconds", summary.median_compute},
-              {"first_loss", summary.first_loss},
-              {"last_loss", summary.last_loss},
-              {"tensors", tensors}}
-             .dump(2) +
-         "\n";
+  Json json{{"folder", trace.folder().string()},
+            {"model", trace.model()},
+            {"identity", trace.identity()},
+            {"ranks", trace.ranks()},
+            {"steps", trace.steps()},
+            {"elements", trace.elements()},
+            {"gradient_bytes", trace.elements() * sizeof(float)},
+            {"dtype", gradient_type_name(trace.gradient_type())},
+            {"second_moments", has_squares(trace)},
+            {"second_moments_of", squares_of(trace)},
+            {"complete", trace.complete()},
+            {"missing", trace.missing()},
+            {"median_compute_seconds", summary.median_compute},
+            {"first_loss", summary.first_loss},
+            {"last_loss", summary.last_loss},
+            {"tensors", tensors}};
+  if (trace.generated()) json["drawn_bytes_per_rank"] = trace.generated_bytes_per_rank();
+  return json.dump(2) + "\n";
 }
 
 std::string info_text(const Trace& trace) {
@@ -98,14 +116,19 @@ std::string info_text(const Trace& trace) {
     text += fmt::format("{:<16}{}\n", name, value);
   };
   line("model", trace.model());
-  line("identity", trace.identity().substr(0, 23));  // "sha256:" and 16 digits tell traces apart
+  // "sha256:" and 16 digits tell traces apart; that of a generated one is what it is drawn by.
+  line("identity", trace.generated() ? trace.identity() : trace.identity().substr(0, 23));
   line("ranks", fmt::format("{}", trace.ranks()));
-  if (trace.steps() > 0) {
+  if (trace.generated()) {
+    line("steps", fmt::format("{}, then the first comes again", trace.steps()));
+  } else if (trace.steps() > 0) {
     line("steps", fmt::format("{} (training steps {} to {})", trace.steps(), trace.training_step(0),
                               trace.training_step(trace.steps() - 1)));
   }
   if (!trace.complete()) line("incomplete", why_incomplete(trace));
-  line("gradient", fmt::format("{} elements, {}", trace.elements(), stored(trace)));
+  line("gradient", fmt::format("{} elements, {}{}", trace.elements(), stored(trace),
+                               trace.generated() ? ", drawn when asked for" : ""));
+  if (trace.generated()) line("memory", drawing_memory(trace));
   line("second moments", !has_squares(trace)                ? "no"
                          : trace.squares_of_micro_batches() ? "yes, of micro-batches"
                                                             : "yes");
@@ -123,13 +146,35 @@ std::string info_text(const Trace& trace) {
 }
 
 int run_info(const Arguments& arguments) {
-  const Trace trace(arguments.positional("DIR"));
+  const Trace trace = open_gradients(arguments.positional("DIR"));
   write_stdout(arguments.flag("json") ? info_json(trace) : info_text(trace));
   return kExitGood;
 }
 
+/// What is drawn by a family has no files.
+int verify_synthetic(const SyntheticSpec& spec, bool as_json) {
+  const Trace trace = make_synthetic(spec);
+  if (as_json) {
+    write_stdout(Json{{"identity", trace.identity()},
+                      {"files", 0},
+                      {"verified", true},
+                      {"complete", true},
+                      {"missing", Json::array()}}
+                     .dump(2) +
+                 "\n");
+  } else {
+    write_stdout(fmt::format("{}: drawn when asked for; nothing on disk to verify\n",
+                             trace.folder().string()));
+  }
+  return kExitGood;
+}
+
 int run_verify(const Arguments& arguments) {
-  const Trace trace(arguments.positional("DIR"));
+  const std::string& place = arguments.positional("DIR");
+  const SyntheticSpec spec = is_synthetic(place) ? parse_synthetic_spec(place) : SyntheticSpec();
+  if (is_synthetic(place) && !spec.is_fit()) return verify_synthetic(spec, arguments.flag("json"));
+  // Of a fit, the trace that it draws like.
+  const Trace trace(spec.is_fit() ? spec.trace : place);
   trace.verify();
   const std::size_t files = trace.ranks() * trace.steps();
   if (arguments.flag("json")) {
@@ -153,7 +198,9 @@ int run_verify(const Arguments& arguments) {
 const OptionInfo kJson{.name = "json", .help = "print JSON for programs"};
 const PositionalInfo kFolder{.name = "DIR",
                              .type = OptionInfo::Type::kFolder,
-                             .help = "the trace's folder, which has a trace.json"};
+                             .help =
+                                 "the trace's folder, which has a trace.json, or a text such "
+                                 "as synthetic:model=vgg19"};
 
 }  // namespace
 
@@ -163,10 +210,12 @@ Verb trace_info_verb() {
           .description =
               "Prints the model, ranks, recorded steps, sizes, the compute time of a step, the "
               "loss, and the tensors with the order in which their gradients were ready. Offsets "
-              "and lengths are checked, hashes are not: see `thinpipe trace verify`.",
+              "and lengths are checked, hashes are not: see `thinpipe trace verify`. Of synthetic "
+              "gradients it says what they would be, and how much memory they take.",
           .options = {kJson},
           .positionals = {kFolder},
-          .examples = {{"Look at a trace captured before", "thinpipe trace info trace"}},
+          .examples = {{"Look at a trace captured before", "thinpipe trace info trace"},
+                       {"What would be drawn", "thinpipe trace info synthetic:model=resnet20"}},
           .run = run_info};
 }
 
@@ -178,7 +227,8 @@ Verb trace_verify_verb() {
           "Reads every file of the trace and compares its SHA-256 with the one that was "
           "recorded. Exits with 2 and names the first file that differs; with 4 where all hold but "
           "the capture lost a rank or was broken off, and says why: such a trace opens, and "
-          "its steps are whole.",
+          "its steps are whole. Synthetic gradients have no files; of a fit, those of the trace "
+          "that it draws like are checked.",
       .options = {kJson},
       .positionals = {kFolder},
       .examples = {{"Check a trace that came from elsewhere", "thinpipe trace verify trace"}},

@@ -12,6 +12,7 @@ namespace thinpipe {
 namespace {
 
 constexpr double kCompressible = 0.5;  // SIDCo, definition 1
+constexpr double kManyZeros = 0.01;    // a distance of as much, which no fit can go below
 // Of fewer, chance alone puts a sample at some hundredths from its own distribution (0.9 / sqrt n).
 constexpr int kFewestElements = 1000;
 
@@ -92,6 +93,13 @@ std::string alike_sentence(const StatsSummary& summary) {
   return text;
 }
 
+std::string zeros_sentence(const StatsSummary& summary) {
+  const double share = summary.main().plain.all.zero_share;
+  if (!(share >= kManyZeros)) return "";
+  return format_percent(share) +
+         " of the elements are exactly 0, which none of the fits can follow.";
+}
+
 std::string doubt_sentence(const StatsSummary& summary) {
   std::size_t non_finite = 0;
   for (const StatsGradient& gradient : summary.records->gradients)
@@ -130,8 +138,8 @@ std::vector<std::string> stats_findings(const StatsSummary& summary) {
                       decay_sentence(summary, unit.plain) + ".");
   if (!unit.feedback.empty())
     sentences.push_back(fed + ": " + decay_sentence(summary, unit.feedback) + ".");
-  for (std::string sentence :
-       {farthest_sentence(summary), alike_sentence(summary), doubt_sentence(summary)}) {
+  for (std::string sentence : {zeros_sentence(summary), farthest_sentence(summary),
+                               alike_sentence(summary), doubt_sentence(summary)}) {
     if (!sentence.empty()) sentences.push_back(std::move(sentence));
   }
   return sentences;

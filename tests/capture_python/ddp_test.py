@@ -93,14 +93,14 @@ class DdpTest(support.TestCase):
                     for worker in step["workers"]:
                         buckets = worker["buckets"]
                         self.assertGreater(len(buckets), 1)
-                        # Every tensor stands in one bucket, and is ready before its bucket is; seen
-                        # 70 us behind it once, on a busy machine, for a reason not found yet.
+                        # Every tensor stands in one bucket, and is ready before its bucket is (but for
+                        # the rounding of differences of clocks).
                         members = [t for bucket in buckets for t in bucket["tensors"]]
                         self.assertEqual(sorted(members), list(range(tensors)))
                         self.assertEqual([b["index"] for b in buckets], list(range(len(buckets))))
                         for bucket in buckets:
                             for tensor in bucket["tensors"]:
-                                self.assertLessEqual(worker["ready"][tensor], bucket["ready"] + 0.002)
+                                self.assertLessEqual(worker["ready"][tensor], bucket["ready"] + 1e-9)
                             self.assertLessEqual(bucket["ready"], worker["backward"])
                         self.assertGreater(worker["forward"], 0)
                 # A backward pass begins at the end of the model.

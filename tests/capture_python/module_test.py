@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import unittest
 import unittest.mock
 
@@ -33,6 +34,37 @@ def train(kind, folder, length=8, mark=False, accumulate=1, spoil=False, **optio
                 optimizer.step()
         capture.close()
     return gradients, said.getvalue()
+
+
+class Caller:
+    """What a clock asks of a capture."""
+
+    def __init__(self):
+        self.spent, self.entered = 0.0, None
+        self.clock = thinpipe_capture._Clock(self, False)
+
+    @thinpipe_capture._ours
+    def note(self, pause):
+        time.sleep(pause)  # as when another thread has the interpreter
+        return self.clock.mark()
+
+    @thinpipe_capture._ours
+    def note_inside(self, pause):
+        return self.note(pause)
+
+
+class ClockTest(unittest.TestCase):
+    def test_marks_never_go_back_whatever_delays_them(self):
+        caller = Caller()
+        begin = time.perf_counter()
+        marks = [caller.note(pause) for pause in (0.02, 0, 0.01, 0)]
+        marks.append(caller.note_inside(0.02))
+        marks.append(caller.note(0))
+        self.assertEqual(marks, sorted(marks))
+        # The delays are ours: they count once, and stand in no mark.
+        self.assertGreaterEqual(caller.spent, 0.05)
+        self.assertLess(caller.spent, time.perf_counter() - begin)
+        self.assertLess(marks[-1] - marks[0], time.perf_counter() - begin - 0.05)
 
 
 class ModuleTest(support.TestCase):

@@ -2,15 +2,14 @@
 #include <cstdio>
 #include <exception>
 
-#include "workloads/trace/synthetic.h"
-
+#include "tests/trace/sample_trace.h"
 int main(int count, char** words) {
   if (count != 2) {
     std::fprintf(stderr, "usage: thinpipe-make-trace DIR\n");
     return 2;
   }
   try {
-    thinpipe::make_synthetic_trace(words[1]);
+    thinpipe::write_sample_trace(words[1]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "thinpipe-make-trace: %s\n", error.what());
     return 4;

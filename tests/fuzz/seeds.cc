@@ -10,10 +10,10 @@
 #include "compressors/wire/frame.h"
 #include "compressors/wire/states.h"
 #include "tests/fuzz/specs.h"
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/trace_files.h"
 #include "workloads/trace/edit/export.h"
-#include "workloads/trace/synthetic.h"
 
 namespace thinpipe::fuzz {
 namespace {
@@ -159,8 +159,8 @@ void write_position_seeds(const fs::path& corpus) {
 
 void write_trace_seeds(const fs::path& corpus) {
   const TemporaryFolder temporary;
-  make_synthetic_trace(temporary / "trace",
-                       {.shapes = {{3, 2}, {5}}, .ranks = 1, .steps = 1, .squares = true});
+  write_sample_trace(temporary / "trace",
+                     {.shapes = {{3, 2}, {5}}, .ranks = 1, .steps = 1, .squares = true});
   fs::create_directories(corpus / "trace");
   fs::create_directories(corpus / "safetensors");
   const auto replace = fs::copy_options::overwrite_existing;
@@ -172,7 +172,7 @@ void write_trace_seeds(const fs::path& corpus) {
 /// Arrays as `trace export` writes them, a Chakra trace and a pattern with a path.
 void write_import_seeds(const fs::path& corpus) {
   const TemporaryFolder temporary;
-  make_synthetic_trace(temporary / "trace", {.shapes = {{3, 2}, {5}}, .ranks = 1, .steps = 1});
+  write_sample_trace(temporary / "trace", {.shapes = {{3, 2}, {5}}, .ranks = 1, .steps = 1});
   const Trace trace(temporary / "trace");
   const SliceParts all = slice_parts(trace, {});
   export_trace(trace, all, ExportFormat::kNpy, temporary / "npy");
@@ -192,6 +192,19 @@ void write_import_seeds(const fs::path& corpus) {
         "p*r{rank}_gradients_iter_{step}.npy\nresnet20_r0_gradients_iter_100.npy");
 }
 
+void write_synthetic_seeds(const fs::path& corpus) {
+  const std::pair<const char*, const char*> texts[] = {
+      {"laplace", "elements=1k,seed=2"},
+      {"gamma", "elements=999,dist=gamma,shape=0.1,scale=1e-10,zeros=0.5"},
+      {"gpareto", "elements=4000,dist=gpareto,shape=2,scale=1e10"},
+      {"student", "elements=33,dist=student,dof=2.5,rho_step=0.999,steps=3"},
+      {"bernoulli-gaussian", "elements=1k,dist=bernoulli-gaussian,rho_worker=0.3"},
+      {"normal", "elements=17,dist=normal,zeros=0.999999999999,workers=65536"},
+      {"model", "model=llama-3-8b,workers=2,steps=1000000"},
+      {"fit", "dist=fit,trace=somewhere/else,elements=26m"}};
+  for (const auto& [name, text] : texts) write(corpus / "synthetic", name, text);
+}
+
 void write_all(const fs::path& corpus) {
   for (const MethodInfo& method : methods()) {
     write_decode_seed(corpus, method.name, method.needs_squares);
@@ -208,6 +221,7 @@ void write_all(const fs::path& corpus) {
   write_position_seeds(corpus);
   write_trace_seeds(corpus);
   write_import_seeds(corpus);
+  write_synthetic_seeds(corpus);
 }
 
 }  // namespace

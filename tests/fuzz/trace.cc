@@ -3,10 +3,10 @@
 #include <fstream>
 
 #include "tests/fuzz/input.h"
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/touch.h"
 #include "tests/trace/trace_files.h"
-#include "workloads/trace/synthetic.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe::fuzz {
@@ -17,7 +17,7 @@ const std::filesystem::path& folder() {
   static const TemporaryFolder temporary;
   static const std::filesystem::path path = [] {
     const std::filesystem::path trace = temporary / "trace";
-    make_synthetic_trace(trace, {.shapes = {{3, 2}, {5}}, .ranks = 1, .steps = 1, .squares = true});
+    write_sample_trace(trace, {.shapes = {{3, 2}, {5}}, .ranks = 1, .steps = 1, .squares = true});
     // What the seed `bf16` names.
     write_bytes(
         trace / "rank-000/half.safetensors",

@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "tests/exchange/thread_transport.h"
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/ring_pattern.h"
 #include "workloads/replay/replay.h"
-#include "workloads/trace/synthetic.h"
 
 namespace thinpipe {
 namespace {
@@ -70,12 +70,12 @@ TEST(ExchangeThread, ThrowsWhatAJobThrew) {
 class OverlapTest : public testing::Test {
  protected:
   void SetUp() override {
-    SyntheticTrace what;
+    SampleTrace what;
     what.ranks = 2;
     what.steps = 3;
     what.compute_seconds = 0.003;
     what.shapes = {{20, 25}, {20}, {300, 40}, {300}, {50, 60}};
-    make_synthetic_trace(folder_ / "trace", what);
+    write_sample_trace(folder_ / "trace", what);
   }
 
   /// What all ranks saw of every step.

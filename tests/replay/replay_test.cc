@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "tests/exchange/thread_transport.h"
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/ring_pattern.h"
-#include "workloads/trace/synthetic.h"
 
 namespace thinpipe {
 namespace {
@@ -24,11 +24,11 @@ void connect(Replay& replay, Mailboxes& boxes, int rank, int ranks) {
 class ReplayTest : public testing::Test {
  protected:
   void SetUp() override {
-    SyntheticTrace what;
+    SampleTrace what;
     what.ranks = 2;
     what.steps = 3;
     what.compute_seconds = 0;
-    make_synthetic_trace(folder_ / "trace", what);
+    write_sample_trace(folder_ / "trace", what);
   }
 
   // Runs `steps` steps on `ranks` ranks and checks every aggregate against the mean of what each

@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "tests/exchange/thread_transport.h"
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/ring_pattern.h"
 #include "workloads/replay/replay.h"
-#include "workloads/trace/synthetic.h"
 
 namespace thinpipe {
 namespace {
@@ -70,9 +70,9 @@ struct Outcome {
 class RoundsTest : public testing::Test {
  protected:
   void SetUp() override {
-    SyntheticTrace what;
+    SampleTrace what;
     what.compute_seconds = 0;
-    make_synthetic_trace(folder_ / "trace", what);
+    write_sample_trace(folder_ / "trace", what);
   }
 
   Outcome run(const std::string& spec, int bad_call = 0) {
@@ -133,11 +133,11 @@ TEST_F(RoundsTest, AWrongMeanOfAnyRoundIsSeen) {
 }
 
 TEST_F(RoundsTest, VectorsAloneTakeOneRound) {
-  SyntheticTrace what;
+  SampleTrace what;
   what.compute_seconds = 0;
   what.shapes = {{20}, {300}};
   std::filesystem::remove_all(folder_ / "trace");
-  make_synthetic_trace(folder_ / "trace", what);
+  write_sample_trace(folder_ / "trace", what);
   const Outcome outcome = run("powersgd");
   EXPECT_EQ(outcome.calls, static_cast<int>(kSteps));
   EXPECT_EQ(outcome.pieces[0].size(), 1U);

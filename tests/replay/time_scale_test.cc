@@ -4,11 +4,11 @@
 
 #include "base/error.h"
 #include "tests/exchange/thread_transport.h"
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/ring_pattern.h"
 #include "workloads/replay/pace.h"
 #include "workloads/replay/replay.h"
-#include "workloads/trace/synthetic.h"
 
 namespace thinpipe {
 namespace {
@@ -45,11 +45,11 @@ TEST(Pace, WaitingIsNotWork) {
 class TimeScaleTest : public testing::Test {
  protected:
   void SetUp() override {
-    SyntheticTrace what;
+    SampleTrace what;
     what.ranks = 2;
     what.steps = 3;
     what.compute_seconds = 0.004;
-    make_synthetic_trace(folder_ / "trace", what);
+    write_sample_trace(folder_ / "trace", what);
   }
 
   StepReport step(const std::string& spec, double factor) {

@@ -43,7 +43,7 @@ TEST(SyntheticSpec, NamesWhatIsWrong) {
   EXPECT_THAT(error("elements=5,dist=lapalce"), HasSubstr("did you mean 'laplace'?"));
   EXPECT_THAT(error("elements=5,shape=2"), HasSubstr("'shape' is no key of this distribution"));
   EXPECT_THAT(error("elements=5,sclae=2"), HasSubstr("did you mean 'scale'?"));
-  EXPECT_THAT(error("elements=5,scale=nan"), HasSubstr("scale=nan: expected a number from 1e-20"));
+  EXPECT_THAT(error("elements=5,scale=nan"), HasSubstr("scale=nan: expected a number from 1e-10"));
   EXPECT_THAT(error("elements=5,rho_step=1"), HasSubstr("expected a correlation from 0 to 0.999"));
   EXPECT_THAT(error("elements=5,seed=1,seed=2"), HasSubstr("'seed' is given twice"));
   EXPECT_THAT(error("elements=5,seed="), HasSubstr("'seed=' is not key=value"));

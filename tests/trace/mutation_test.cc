@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/touch.h"
 #include "tests/trace/trace_files.h"
-#include "workloads/trace/synthetic.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
@@ -62,7 +62,7 @@ bool opens(const std::filesystem::path& folder) {
 class Mutation : public ::testing::Test {
  protected:
   Mutation() {
-    make_synthetic_trace(folder_,
+    write_sample_trace(folder_,
                          {.shapes = {{3, 2}, {5}}, .ranks = 2, .steps = 2, .squares = true});
   }
   /// @return how many of the mutants were refused

@@ -9,9 +9,9 @@
 
 #include "tests/trace/half_trace.h"
 #include "tests/trace/numpy_python.h"
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/trace_files.h"
-#include "workloads/trace/synthetic.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
@@ -93,7 +93,7 @@ class NumpyReader : public ::testing::Test {
 
 TEST_F(NumpyReader, SeesTheSameBits) {
   const auto folder = temporary_ / "trace";
-  make_synthetic_trace(
+  write_sample_trace(
       folder, {.shapes = {{4, 3, 5}, {7}, {}}, .ranks = 2, .steps = 2, .seed = 5, .squares = true});
   EXPECT_EQ(run("bits.py", folder), expected_bits(Trace(folder)));
   // As a program it says something of every tensor: 2 steps, 2 ranks, 3 tensors, each with moments.
@@ -104,7 +104,7 @@ TEST_F(NumpyReader, SeesTheSameBits) {
 TEST_F(NumpyReader, Widens16Bits) {
   for (const char* dtype : {"BF16", "F16"}) {
     const auto folder = temporary_ / dtype;
-    make_synthetic_trace(folder, {.shapes = {{6, 3}, {5}}, .ranks = 1, .steps = 2});
+    write_sample_trace(folder, {.shapes = {{6, 3}, {5}}, .ranks = 1, .steps = 2});
     make_half(folder, dtype);
     EXPECT_EQ(run("bits.py", folder), expected_bits(Trace(folder))) << dtype;
   }

@@ -7,9 +7,9 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/trace_files.h"
-#include "workloads/trace/synthetic.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
@@ -33,7 +33,7 @@ TEST(PythonReader, SeesTheSameBits) {
   }
   const TemporaryFolder temporary;
   const auto folder = temporary / "trace";
-  make_synthetic_trace(
+  write_sample_trace(
       folder, {.shapes = {{4, 3, 5}, {7}, {}}, .ranks = 3, .steps = 2, .seed = 5, .squares = true});
   const Trace trace(folder);
   std::string expected;

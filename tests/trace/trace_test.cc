@@ -9,10 +9,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/trace_files.h"
 #include "workloads/trace/sha256.h"
-#include "workloads/trace/synthetic.h"
 
 namespace thinpipe {
 namespace {
@@ -26,7 +26,7 @@ const std::string kFirstFile = "rank-000/step-00000000.safetensors";
 
 class TraceTest : public ::testing::Test {
  protected:
-  TraceTest() { make_synthetic_trace(folder(), {.shapes = {{3, 4}, {5}}, .ranks = 2, .steps = 2}); }
+  TraceTest() { write_sample_trace(folder(), {.shapes = {{3, 4}, {5}}, .ranks = 2, .steps = 2}); }
   fs::path folder() const { return temporary_ / "trace"; }
   void edit(const std::function<void(json&)>& change) const { edit_trace_json(folder(), change); }
   std::string open_error() const {

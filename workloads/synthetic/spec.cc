@@ -112,8 +112,9 @@ std::string parse_distribution(Items& items) {
 
 void parse_family(Items& items, SyntheticSpec& spec) {
   const std::string& name = spec.distribution;
-  spec.scale = items.number("scale", spec.scale, "a number from 1e-20 to 1e20",
-                            [](double v) { return v >= 1e-20 && v <= 1e20; });
+  spec.scale = items.number("scale", spec.scale, "a number from 1e-10 to 1e10",
+                            // The heaviest tails reach 7e19 at 2^-33, and floats 3e38.
+                            [](double v) { return v >= 1e-10 && v <= 1e10; });
   if (name == "gamma") {
     spec.family.shape = items.number("shape", 0.5, "a number from 0.1 to 20",
                                      [](double v) { return v >= 0.1 && v <= 20; });

@@ -22,3 +22,13 @@ thinpipe quality --trace synthetic:elements=1000g,workers=1 -c none 2>&1 |
   sed 's/, and .* are available/, and SOME are available/'
 thinpipe trace slice synthetic:elements=5 --out slice
 thinpipe trace merge synthetic:elements=5 synthetic:elements=6 --out merged
+thinpipe trace info synthetic:model=lenet5,workers=2,rho_step=0.1
+thinpipe trace info synthetic:elements=2k,steps=1000000,workers=65536 --json |
+  grep -E '"(identity|steps|complete|drawn_bytes_per_rank|first_loss)"'
+thinpipe trace info synthetic:model=llama-3-8b,workers=65536 |
+  sed -n 's/; .* are available here/; SOME are available here/; /^memory/p'
+thinpipe trace verify synthetic:elements=5; echo "exit $?"
+thinpipe trace verify synthetic:elements=5 --json
+thinpipe-make-trace captured
+thinpipe trace verify synthetic:dist=fit,trace=captured; echo "exit $?"
+thinpipe trace verify synthetic:elements=0; echo "exit $?"

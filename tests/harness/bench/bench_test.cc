@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
-#include "workloads/trace/synthetic.h"
 
 namespace thinpipe {
 namespace {
@@ -111,7 +111,7 @@ TEST(Bench, FailureAfterTheWarmUpIsFoundToo) {
 TEST(Bench, TracesAreMeasuredTensorByTensor) {
   TemporaryFolder folder;
   const auto where = folder.path() / "trace";
-  make_synthetic_trace(where);
+  write_sample_trace(where);
   BenchOptions options = small();
   options.trace = where;
   BenchResult result = run_bench(options);

@@ -7,9 +7,9 @@
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/methods.h"
 #include "tests/harness/files/files.h"
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/trace_files.h"
-#include "workloads/trace/synthetic.h"
 
 namespace thinpipe {
 namespace {
@@ -18,8 +18,8 @@ namespace {
 class OfflineTest : public ::testing::Test {
  protected:
   OfflineTest() {
-    make_synthetic_trace(folder_ / "trace",
-                         {.shapes = {{30, 20}, {7}}, .ranks = 2, .steps = 4, .seed = 3});
+    write_sample_trace(folder_ / "trace",
+                       {.shapes = {{30, 20}, {7}}, .ranks = 2, .steps = 4, .seed = 3});
     trace_.emplace(folder_ / "trace");
   }
   CompressorQuality replay(const std::string& spec, const OfflineOptions& options = {}) {

@@ -116,6 +116,7 @@ TEST(StatsFindings, SayWhatIsNearestAndHowMuchIsLost) {
           "steps; of the norm is lost 50 % with the largest 10 % and 90 % with the largest 1 %.",
           "With error feedback of a top-k of 0.1 %: p = 0.4 on average, above \xc2\xbd in 0 of 2 "
           "steps; of the norm is lost 50 % with the largest 10 % and 90 % with the largest 1 %.",
+          "3.33 % of the elements are exactly 0, which none of the fits can follow.",
           "Of 2 tensors with 1000 elements and more a is farthest from all fits: the nearest, "
           "gamma, is off by 0.01.",
           "Neighbouring workers have a cosine of 0.25 and 12.5 % of their largest 1 % in common. "

@@ -5,12 +5,12 @@
 
 #include "tests/trace/half_trace.h"
 #include "tests/trace/same_trace.h"
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/trace_files.h"
 #include "workloads/trace/edit/export.h"
 #include "workloads/trace/edit/new_folder.h"
 #include "workloads/trace/partial_file.h"
-#include "workloads/trace/synthetic.h"
 
 namespace thinpipe {
 namespace {
@@ -23,7 +23,7 @@ class EditTrace : public ::testing::Test {
  protected:
   /// Three ranks, four steps numbered from 0, tensors tensor-0 to tensor-2.
   Trace source(const std::string& name = "source", bool squares = false, std::uint64_t seed = 1) {
-    make_synthetic_trace(temporary_ / name, {.shapes = {{4, 3}, {7}, {2, 2}},
+    write_sample_trace(temporary_ / name, {.shapes = {{4, 3}, {7}, {2, 2}},
                                              .ranks = 3,
                                              .steps = 4,
                                              .seed = seed,

@@ -9,10 +9,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "workloads/trace/draws.h"
 #include "workloads/trace/stats/similarity.h"
-#include "workloads/trace/synthetic.h"
 
 namespace thinpipe {
 namespace {
@@ -179,7 +179,7 @@ TEST(Similarity, PlacesCosineAndOverlap) {
 
 TEST(TraceStats, FeedsTheErrorOfTopKBack) {
   const TemporaryFolder temporary;
-  make_synthetic_trace(temporary / "trace", {.shapes = {{50, 4}, {30}}, .ranks = 3, .steps = 3});
+  write_sample_trace(temporary / "trace", {.shapes = {{50, 4}, {30}}, .ranks = 3, .steps = 3});
   const Trace trace(temporary / "trace");
   StatsOptions options;
   options.parts = slice_parts(trace, {.ranks = {{1, 1}}});
@@ -224,7 +224,7 @@ TEST(TraceStats, FeedsTheErrorOfTopKBack) {
 
 TEST(TraceStats, CurvesRise) {
   const TemporaryFolder temporary;
-  make_synthetic_trace(temporary / "trace", {.shapes = {{3000}}, .ranks = 1, .steps = 1});
+  write_sample_trace(temporary / "trace", {.shapes = {{3000}}, .ranks = 1, .steps = 1});
   const Trace trace(temporary / "trace");
   StatsOptions options;
   options.parts = slice_parts(trace, {});

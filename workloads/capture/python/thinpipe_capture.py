@@ -625,7 +625,11 @@ class _Clock:
 
     def mark(self):
         if not self.cuda:
-            return time.perf_counter() - self.capture.spent
+            # Inside a call of ours: the moment of entry. Another thread may take the interpreter
+            # between entry and here; that counts as ours, so it must not be in the mark as well,
+            # or the next mark, which is less by it, could lie before this one.
+            now = self.capture.entered
+            return (time.perf_counter() if now is None else now) - self.capture.spent
         event = torch.cuda.Event(enable_timing=True)
         event.record()
         return event
@@ -654,12 +658,15 @@ def _ours(method):
     """An entry from outside: its time is counted, and what goes wrong ends the recording only."""
     @functools.wraps(method)
     def timed(self, *arguments):
-        begin = time.perf_counter()
+        if self.entered is not None:  # from within another: its time is counted there
+            return method(self, *arguments)
+        begin = self.entered = time.perf_counter()
         try:
             return method(self, *arguments)
         except Exception as error:
             self.stop(f"stopped: {type(error).__name__}: {error}", tell_writer=True)
         finally:
+            self.entered = None
             self.spent += time.perf_counter() - begin
     return timed
 
@@ -710,6 +717,7 @@ class Capture:
         cuda = any(p.is_cuda for p in self.parameters)
         self.clock = _Clock(self, cuda)
         self.spent = 0.0  # s in our own code, in the training's thread
+        self.entered = None  # when the call of ours that runs now began; see _Clock
         self._counts = {True: [0, 0.0, 0.0], False: [0, 0.0, 0.0]}  # recorded? steps, s, s of ours
         self._last_end = None
         self._waited, self._dropped = 0.0, 0

@@ -1,10 +1,14 @@
-#include "workloads/trace/synthetic.h"
+// Small traces on disk, drawn from a distribution, for tests of the parts that replay traces.
+#pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
-
-#include <fmt/format.h>
+#include <utility>
+#include <vector>
 
 #include "workloads/trace/draws.h"
 #include "workloads/trace/trace_format.h"
@@ -12,15 +16,26 @@
 
 namespace thinpipe {
 
-namespace {
+/// What to draw. The trace's origin is "synthetic", so that no report takes it for training.
+struct SampleTrace {
+  std::vector<std::vector<std::int64_t>> shapes = {{20, 25}, {20}, {300, 40}, {300}};
+  std::size_t ranks = 2;
+  std::size_t steps = 3;
+  std::uint64_t seed = 1;
+  double compute_seconds = 0.003;  ///< forward + backward of every step; a third is forward
+  float scale = 1e-3F;  ///< Laplace scale b of the first tensor; later ones differ by up to 4x
+  bool squares = false;
+};
 
-// Inverse of the Laplace distribution function at u in (0, 1).
-float laplace(double u, double scale) {
+namespace sample {
+
+/// Inverse of the Laplace distribution function at u in (0, 1).
+inline float laplace_at(double u, double scale) {
   const double centred = u - 0.5;
   return static_cast<float>(std::copysign(scale * std::log1p(-2 * std::fabs(centred)), -centred));
 }
 
-TraceStepTimes spread_times(const SyntheticTrace& what, std::uint64_t step) {
+inline TraceStepTimes spread_times(const SampleTrace& what, std::uint64_t step) {
   TraceStepTimes times;
   times.forward = what.compute_seconds / 3;
   times.backward = what.compute_seconds - times.forward;
@@ -33,13 +48,17 @@ TraceStepTimes spread_times(const SyntheticTrace& what, std::uint64_t step) {
   return times;
 }
 
-}  // namespace
+}  // namespace sample
 
-void make_synthetic_trace(const std::filesystem::path& folder, const SyntheticTrace& what) {
+/// Writes a trace whose tensors "tensor-0", "tensor-1", ... hold Laplace(0, b) values, drawn anew
+/// for every rank and step. The same arguments give the same bytes. Gradients become ready from
+/// the last tensor to the first, spread evenly over the backward pass.
+/// @throws InputError, SystemError as TraceWriter does.
+inline void write_sample_trace(const std::filesystem::path& folder, const SampleTrace& what = {}) {
   TraceDescription description{"synthetic", kOriginSynthetic, {}, what.ranks, what.squares, {}};
   for (std::size_t i = 0; i < what.shapes.size(); ++i) {
     TraceTensor tensor;
-    tensor.name = fmt::format("tensor-{}", i);
+    tensor.name = "tensor-" + std::to_string(i);
     tensor.shape = what.shapes[i];
     tensor.ready_order = what.shapes.size() - 1 - i;
     description.tensors.push_back(std::move(tensor));
@@ -59,17 +78,17 @@ void make_synthetic_trace(const std::filesystem::path& folder, const SyntheticTr
           elements *= static_cast<std::size_t>(dimension);
         const double scale = what.scale * std::exp2(static_cast<double>(i % 3));
         std::vector<float>& drawn = values.emplace_back(elements);
-        for (float& value : drawn) value = laplace(random.uniform(), scale);
+        for (float& value : drawn) value = sample::laplace_at(random.uniform(), scale);
         if (!what.squares) continue;
         std::vector<float>& moments = squares.emplace_back(elements);
         for (float& moment : moments) {
-          const float spread = laplace(random.uniform(), scale);
+          const float spread = sample::laplace_at(random.uniform(), scale);
           moment = spread * spread;
         }
       }
       const std::vector<std::span<const float>> gradients(values.begin(), values.end());
       const std::vector<std::span<const float>> moments(squares.begin(), squares.end());
-      writer.add(step, rank, spread_times(what, step), gradients, moments);
+      writer.add(step, rank, sample::spread_times(what, step), gradients, moments);
     }
   }
   writer.finish();

@@ -1,9 +1,8 @@
-#include "workloads/trace/synthetic.h"
-
 #include <cmath>
 
 #include <gtest/gtest.h>
 
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/trace_files.h"
 #include "workloads/trace/trace.h"
@@ -11,20 +10,20 @@
 namespace thinpipe {
 namespace {
 
-TEST(SyntheticTrace, IsReproducible) {
+TEST(SampleTrace, IsReproducible) {
   const TemporaryFolder temporary;
-  make_synthetic_trace(temporary / "a", {.seed = 9});
-  make_synthetic_trace(temporary / "b", {.seed = 9});
-  make_synthetic_trace(temporary / "c", {.seed = 10});
+  write_sample_trace(temporary / "a", {.seed = 9});
+  write_sample_trace(temporary / "b", {.seed = 9});
+  write_sample_trace(temporary / "c", {.seed = 10});
   EXPECT_EQ(Trace(temporary / "a").identity(), Trace(temporary / "b").identity());
   EXPECT_NE(Trace(temporary / "a").identity(), Trace(temporary / "c").identity());
 }
 
-TEST(SyntheticTrace, DrawsALaplaceDistribution) {
+TEST(SampleTrace, DrawsALaplaceDistribution) {
   const TemporaryFolder temporary;
   constexpr double kScale = 0.5;
-  make_synthetic_trace(temporary / "t",
-                       {.shapes = {{200'000}}, .ranks = 1, .steps = 1, .scale = kScale});
+  write_sample_trace(temporary / "t",
+                     {.shapes = {{200'000}}, .ranks = 1, .steps = 1, .scale = kScale});
   const Trace trace(temporary / "t");
   double sum = 0;
   double absolute = 0;
@@ -43,9 +42,9 @@ TEST(SyntheticTrace, DrawsALaplaceDistribution) {
   EXPECT_NEAR(square / count, 2 * kScale * kScale, 5 * std::sqrt(20 / count) * kScale * kScale);
 }
 
-TEST(SyntheticTrace, TimesAddUpAndRunBackwards) {
+TEST(SampleTrace, TimesAddUpAndRunBackwards) {
   const TemporaryFolder temporary;
-  make_synthetic_trace(temporary / "t", {.shapes = {{2}, {2}, {2}, {2}}, .compute_seconds = 0.6});
+  write_sample_trace(temporary / "t", {.shapes = {{2}, {2}, {2}, {2}}, .compute_seconds = 0.6});
   const Trace trace(temporary / "t");
   const TraceStepTimes& times = trace.times(0, 0);
   EXPECT_DOUBLE_EQ(times.compute(), 0.6);

@@ -1,0 +1,40 @@
+// Arbitrary text behind `synthetic:`: it parses, and then its canonical text is the same gradients,
+// and those of a small one are finite numbers; or it is an InputError.
+#include "workloads/synthetic/synthetic.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "tests/fuzz/input.h"
+
+namespace {
+
+using namespace thinpipe;
+
+constexpr std::size_t kMostElements = 5000;
+constexpr std::size_t kLatestStep = 3;  // those before it are drawn as well
+
+void check_values(const SyntheticSpec& spec) {
+  const Trace trace = make_synthetic(spec);
+  fuzz::require(trace.generated() && trace.elements() == spec.elements, "as many elements");
+  const std::size_t step = std::min(spec.steps - 1, kLatestStep);
+  const auto values = trace.gradient(spec.workers - 1, step, 0);
+  fuzz::require(values.size() == spec.elements, "as many values");
+  for (const float value : values) fuzz::require(std::isfinite(value), "finite values");
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text = "synthetic:" + std::string(reinterpret_cast<const char*>(data), size);
+  try {
+    const SyntheticSpec spec = parse_synthetic_spec(text);
+    const std::string canonical = spec.to_string();
+    fuzz::require(parse_synthetic_spec(canonical).to_string() == canonical, "it is canonical");
+    // A fit would read what folders the machine has.
+    if (spec.is_fit() || spec.elements == 0 || spec.elements > kMostElements) return 0;
+    check_values(spec);
+  } catch (const InputError&) {
+  }
+  return 0;
+}
