@@ -30,7 +30,7 @@
 #include "netem/sandbox.h"
 #include "reports/statistics/interval.h"
 #include "reports/statistics/quantile.h"
-#include "workloads/trace/synthetic.h"
+#include "tests/trace/sample_trace.h"
 
 namespace thinpipe {
 namespace {
@@ -71,12 +71,12 @@ class OwnCost {
         scratch_(sandbox.scratch),
         machines_(static_cast<int>(number("ranks")), {}, sandbox) {
     machines_.set_links(LinkSpec{}, 1);
-    SyntheticTrace what;
+    SampleTrace what;
     what.ranks = 1;
     what.steps = 2;
     what.shapes = {{static_cast<std::int64_t>(number("elements"))}};
     what.compute_seconds = 0;
-    make_synthetic_trace(scratch_ + "/trace", what);
+    write_sample_trace(scratch_ + "/trace", what);
     trace_.emplace(scratch_ + "/trace");
     options_.trace = scratch_ + "/trace";
     options_.ranks = {static_cast<int>(number("ranks"))};
