@@ -56,6 +56,20 @@ std::vector<std::string> short_labels(const std::vector<std::string>& specs) {
   return labels;
 }
 
+namespace {
+
+// "allgather-", where the patterns of all ways begin like that.
+std::string exchange_of_all(const std::set<std::string>& patterns) {
+  const std::string& first = *patterns.begin();
+  const std::string exchange = first.substr(0, first.find('-') + 1);
+  for (const std::string& pattern : patterns)
+    if (pattern.size() <= exchange.size() || pattern.compare(0, exchange.size(), exchange) != 0)
+      return "";
+  return exchange;
+}
+
+}  // namespace
+
 std::vector<std::string> way_labels(const std::vector<Way>& ways) {
   std::set<std::string> patterns;
   std::map<std::string, std::size_t> uses;
@@ -66,10 +80,11 @@ std::vector<std::string> way_labels(const std::vector<Way>& ways) {
     ++fed;
     for (const std::string& part : split(way.feed, ';')) ++uses[part];
   }
+  const std::size_t exchange = patterns.empty() ? 0 : exchange_of_all(patterns).size();
   std::vector<std::string> labels;
   for (const Way& way : ways) {
     std::vector<std::string> pieces;
-    if (patterns.size() > 1) pieces.push_back(way.pattern);
+    if (patterns.size() > 1) pieces.push_back(way.pattern.substr(exchange));
     const std::size_t before = pieces.size();
     if (!way.feed.empty() && ways.size() > 1) {
       const std::vector<std::string> parts = split(way.feed, ';');

@@ -17,9 +17,9 @@ struct Way {
   std::string pattern, feed;
 };
 
-/// Labels for distinct ways, in the same order: the pattern where patterns differ, of the feed
-/// those parts that some fed otherwise lack. "" for one way alone, and where the default is what is
-/// left.
+/// Labels for distinct ways, in the same order: the pattern where patterns differ, without the
+/// exchange that all have in common, of the feed those parts that some fed otherwise lack. "" for
+/// one way alone, and where the default is what is left.
 std::vector<std::string> way_labels(const std::vector<Way>& ways);
 
 }  // namespace thinpipe

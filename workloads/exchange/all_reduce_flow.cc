@@ -28,7 +28,9 @@ void make_nans_one(std::span<float> values) {
 }  // namespace
 
 AllReduceFlow::AllReduceFlow(const AllReducePlan& plan)
-    : parts_(plan.parts), mirrored_(plan.mirrored), ahead_(static_cast<std::size_t>(plan.ahead)) {
+    : mirrored_(plan.mirrored),
+      ahead_(static_cast<std::size_t>(plan.ahead)),
+      places_(static_cast<std::size_t>(plan.parts) + 1) {
   const auto parts = static_cast<std::size_t>(plan.parts);
   std::vector<std::uint16_t> receives(parts), sends(parts);
   std::size_t replaces = 0;
@@ -71,38 +73,42 @@ bool AllReduceFlow::at_end(const Channel& channel, const Cursor& cursor) {
   return cursor.piece == channel.pieces.size();
 }
 
-// With fewer elements than parts some are empty and send nothing.
-void AllReduceFlow::skip_empty(const Call& call, const Channel& channel, Cursor& cursor) {
-  while (!at_end(channel, cursor) &&
-         call.parts.size(static_cast<std::size_t>(channel.pieces[cursor.piece].part)) == 0)
-    ++cursor.piece;
-}
-
-void AllReduceFlow::advance(const Call& call, const Channel& channel, Cursor& cursor) {
-  cursor.offset += kSegmentFloats;
-  if (cursor.offset < call.parts.size(static_cast<std::size_t>(channel.pieces[cursor.piece].part)))
-    return;
-  cursor = {cursor.piece + 1, 0};
-  skip_empty(call, channel, cursor);
-}
-
-AllReduceFlow::Segment AllReduceFlow::segment_at(const Call& call, const Channel& channel,
-                                                 const Cursor& cursor) {
+// Of the part.
+std::size_t AllReduceFlow::size_at(const Channel& channel, const Cursor& cursor) const {
   const auto part = static_cast<std::size_t>(channel.pieces[cursor.piece].part);
-  return {call.parts.begin(part) + cursor.offset,
-          std::min(kSegmentFloats, call.parts.size(part) - cursor.offset),
-          call.parts.first_segment(part) + cursor.offset / kSegmentFloats};
+  return places_[part + 1].begin - places_[part].begin;
 }
 
-void AllReduceFlow::reset(const Call& call) {
-  const std::size_t segments = call.parts.first_segment(call.parts.count);
-  received_.assign(segments, 0);
-  sent_.assign(segments, 0);
+// With fewer elements than parts some are empty and send nothing.
+void AllReduceFlow::skip_empty(const Channel& channel, Cursor& cursor) const {
+  while (!at_end(channel, cursor) && size_at(channel, cursor) == 0) ++cursor.piece;
+}
+
+void AllReduceFlow::advance(const Channel& channel, Cursor& cursor) const {
+  cursor.offset += kSegmentFloats;
+  if (cursor.offset < size_at(channel, cursor)) return;
+  cursor = {cursor.piece + 1, 0};
+  skip_empty(channel, cursor);
+}
+
+AllReduceFlow::Segment AllReduceFlow::segment_at(const Channel& channel,
+                                                 const Cursor& cursor) const {
+  const Place& place = places_[static_cast<std::size_t>(channel.pieces[cursor.piece].part)];
+  return {place.begin + cursor.offset,
+          std::min(kSegmentFloats, size_at(channel, cursor) - cursor.offset),
+          place.first_segment + cursor.offset / kSegmentFloats};
+}
+
+void AllReduceFlow::reset(const Parts& parts) {
+  for (std::size_t part = 0; part <= parts.count; ++part)
+    places_[part] = {parts.begin(part), parts.first_segment(part)};
+  received_.assign(places_.back().first_segment, 0);
+  sent_.assign(places_.back().first_segment, 0);
   replaced_ = 0;
   for (Channel& channel : channels_) {
     channel.starts = channel.ends = {};
-    skip_empty(call, channel, channel.starts);
-    skip_empty(call, channel, channel.ends);
+    skip_empty(channel, channel.starts);
+    skip_empty(channel, channel.ends);
     channel.started = channel.finished = 0;
     channel.arrived = false;
   }
@@ -115,8 +121,8 @@ void AllReduceFlow::run(Transport& transport, std::span<const float> own, std::s
                    [factor](float value) { return value * factor; });
     return;
   }
-  const Call call{transport, own, result, factor, {own.size(), static_cast<std::size_t>(parts_)}};
-  reset(call);
+  const Call call{transport, own, result, factor};
+  reset({own.size(), places_.size() - 1});
   for (bool busy = true; busy;) {
     bool moved = false;
     for (Channel& channel : channels_)
@@ -137,7 +143,7 @@ void AllReduceFlow::run(Transport& transport, std::span<const float> own, std::s
 
 bool AllReduceFlow::receive(const Call& call, Channel& in) {
   while (!at_end(in, in.starts) && in.started - in.finished < kFlowWindow) {
-    const Segment segment = segment_at(call, in, in.starts);
+    const Segment segment = segment_at(in, in.starts);
     // What replaces goes to its place at once: it holds what this rank has sent of it, so that it
     // cannot come before that has left.
     const std::span<float> target =
@@ -147,7 +153,7 @@ bool AllReduceFlow::receive(const Call& call, Channel& in) {
     call.transport.receive(in.first_slot + static_cast<int>(in.started % kFlowWindow), in.peer,
                            in.tag, std::as_writable_bytes(target));
     ++in.started;
-    advance(call, in, in.starts);
+    advance(in, in.starts);
   }
   bool moved = false;
   while (in.finished < in.started) {
@@ -155,7 +161,7 @@ bool AllReduceFlow::receive(const Call& call, Channel& in) {
                  call.transport.done(in.first_slot + static_cast<int>(in.finished % kFlowWindow));
     if (!in.arrived) break;
     const Piece& piece = in.pieces[in.ends.piece];
-    const std::size_t number = segment_at(call, in, in.ends).number;
+    const std::size_t number = segment_at(in, in.ends).number;
     if (received_[number] < piece.receives || (piece.adds && sent_[number] < piece.sends)) break;
     if (piece.adds)
       apply(call, in);
@@ -164,7 +170,7 @@ bool AllReduceFlow::receive(const Call& call, Channel& in) {
     ++received_[number];
     ++in.finished;
     in.arrived = false;
-    advance(call, in, in.ends);
+    advance(in, in.ends);
     moved = true;
   }
   return moved;
@@ -172,7 +178,7 @@ bool AllReduceFlow::receive(const Call& call, Channel& in) {
 
 void AllReduceFlow::apply(const Call& call, Channel& in) {
   const Piece& piece = in.pieces[in.ends.piece];
-  const Segment segment = segment_at(call, in, in.ends);
+  const Segment segment = segment_at(in, in.ends);
   const std::span<float> sums = call.result.subspan(segment.begin, segment.size);
   const float* const theirs = in.staging.data() + in.finished % kFlowWindow * kSegmentFloats;
   const float scale = piece.completes ? call.factor : 1.0F;
@@ -187,9 +193,9 @@ bool AllReduceFlow::finish_sends(const Call& call, Channel& out) {
   bool moved = false;
   while (out.finished < out.started &&
          call.transport.done(out.first_slot + static_cast<int>(out.finished % kFlowWindow))) {
-    if (out.pieces[out.ends.piece].receives > 0) ++sent_[segment_at(call, out, out.ends).number];
+    if (out.pieces[out.ends.piece].receives > 0) ++sent_[segment_at(out, out.ends).number];
     ++out.finished;
-    advance(call, out, out.ends);
+    advance(out, out.ends);
     moved = true;
   }
   return moved;
@@ -198,14 +204,14 @@ bool AllReduceFlow::finish_sends(const Call& call, Channel& out) {
 bool AllReduceFlow::send_one(const Call& call, Channel& out) {
   if (at_end(out, out.starts) || out.started - out.finished == kFlowWindow) return false;
   const Piece& piece = out.pieces[out.starts.piece];
-  const Segment segment = segment_at(call, out, out.starts);
+  const Segment segment = segment_at(out, out.starts);
   if (received_[segment.number] < piece.receives) return false;
   if (piece.waits && segment.number >= replaced_ + ahead_) return false;
   const std::span<const float> source = piece.receives == 0 ? call.own : call.result;
   call.transport.send(out.first_slot + static_cast<int>(out.started % kFlowWindow), out.peer,
                       out.tag, std::as_bytes(source.subspan(segment.begin, segment.size)));
   ++out.started;
-  advance(call, out, out.starts);
+  advance(out, out.starts);
   return true;
 }
 

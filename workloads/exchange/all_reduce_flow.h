@@ -55,24 +55,27 @@ class AllReduceFlow {
     std::span<const float> own;
     std::span<float> result;
     float factor;
-    Parts parts;
   };
 
   Channel& channel(bool out, const AllReduceStep& step);
-  void reset(const Call& call);
+  void reset(const Parts& parts);
   static bool at_end(const Channel& channel, const Cursor& cursor);
-  static void skip_empty(const Call& call, const Channel& channel, Cursor& cursor);
-  static void advance(const Call& call, const Channel& channel, Cursor& cursor);
-  static Segment segment_at(const Call& call, const Channel& channel, const Cursor& cursor);
+  std::size_t size_at(const Channel& channel, const Cursor& cursor) const;
+  void skip_empty(const Channel& channel, Cursor& cursor) const;
+  void advance(const Channel& channel, Cursor& cursor) const;
+  Segment segment_at(const Channel& channel, const Cursor& cursor) const;
   bool receive(const Call& call, Channel& in);
   void apply(const Call& call, Channel& in);
   bool finish_sends(const Call& call, Channel& out);
   bool send_one(const Call& call, Channel& out);
 
-  int parts_;
   bool mirrored_;
   std::size_t ahead_, replaced_ = 0;  // as in the plan; segments whose sums came
   std::vector<Channel> channels_;
+  struct Place {
+    std::size_t begin, first_segment;
+  };
+  std::vector<Place> places_;  // of each part, and of the end
   // Of each segment: receives done, and sends of sums done.
   std::vector<std::uint16_t> received_, sent_;
 };

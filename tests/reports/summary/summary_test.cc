@@ -93,7 +93,7 @@ TEST(Summary, TheFastestPatternOfNoneIsTheBaseline) {
   const Summary summary = summarize(records);
   const Group& group = summary.groups[0];
   ASSERT_EQ(group.series.size(), 3u);
-  EXPECT_EQ(group.series[0].label, "none (allreduce-mpi)");
+  EXPECT_EQ(group.series[0].label, "none (mpi)");
   EXPECT_DOUBLE_EQ(group.series[2].cells[0].speedup->value, 2);
   EXPECT_NEAR(group.series[0].cells[0].speedup->value, 2.0 / 3, 1e-15);
 }
@@ -124,6 +124,9 @@ TEST(WayLabels, SayWhatTellsWaysApart) {
   using Labels = std::vector<std::string>;
   EXPECT_EQ(labels({{"ring", "overlap=bucket"}}), Labels{""});
   EXPECT_EQ(labels({{"ring", ""}, {"tree", ""}}), (Labels{"ring", "tree"}));
+  EXPECT_EQ(labels({{"allreduce-ring", ""}, {"allreduce-tree", ""}}), (Labels{"ring", "tree"}));
+  EXPECT_EQ(labels({{"allreduce-ring", ""}, {"allgather-ring", ""}}),
+            (Labels{"allreduce-ring", "allgather-ring"}));
   EXPECT_EQ(labels({{"ring", ""}, {"ring", "overlap=bucket;buckets=b"}}),
             (Labels{"", "overlap=bucket"}));
   EXPECT_EQ(labels({{"ring", "overlap=bucket"}, {"ring", "overlap=bucket;codec=thread"}}),
