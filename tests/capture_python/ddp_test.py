@@ -1,7 +1,10 @@
 """thinpipe_capture in real DDP trainings over gloo: what it records, and that nothing else changes."""
 import copy
 import os
+import threading
 import unittest
+import unittest.mock
+import weakref
 
 import support
 from support import (batch_of, loss_of, make_model, named_gradients, nn, read_trace, thinpipe_capture,
@@ -57,6 +60,35 @@ def by_hand(kind, ranks, accumulate=1):
             parameter.grad = sum(gradients[name] * (1 / ranks) for gradients in of_ranks)
         optimizer.step()
     return steps
+
+
+class ExitTest(unittest.TestCase):
+    """What the exit waits for; that a job does not abort there, example_test.py sees now and then."""
+
+    def capture(self, callback):
+        capture = object.__new__(thinpipe_capture._DdpCapture)
+        capture._pid, capture._callbacks = os.getpid(), weakref.WeakSet([callback])
+        return capture
+
+    def test_waits_until_other_threads_have_given_callbacks_back(self):
+        held, let_go = [thinpipe_capture._FirstTensor()], threading.Event()
+        capture = self.capture(held[0])
+
+        def hold():
+            let_go.wait()
+            held.clear()
+        thread = threading.Thread(target=hold)
+        thread.start()
+        threading.Timer(0.05, let_go.set).start()
+        capture._let_go()
+        self.assertEqual(held, [])
+        thread.join()
+
+    def test_does_not_wait_for_ever(self):
+        held = thinpipe_capture._FirstTensor()
+        with unittest.mock.patch.object(thinpipe_capture, "_EXIT_SECONDS", 0.01):
+            self.capture(held)._let_go()
+        del held
 
 
 class DdpTest(support.TestCase):

@@ -67,6 +67,13 @@ class ClockTest(unittest.TestCase):
         self.assertLess(marks[-1] - marks[0], time.perf_counter() - begin - 0.05)
 
 
+class SummaryTest(unittest.TestCase):
+    def test_durations_have_no_exponent(self):
+        self.assertEqual([thinpipe_capture._duration(s) for s in (0.00132, 0.0565, 0.9994, 1, 6.784,
+                                                                  1234.5)],
+                         ["1.32 ms", "56.5 ms", "999 ms", "1 s", "6.78 s", "1234.5 s"])
+
+
 class ModuleTest(support.TestCase):
     def check(self, kind, expected, **options):
         gradients, said = train(kind, self.trace, **options)

@@ -26,6 +26,7 @@ import struct
 import sys
 import threading
 import time
+import weakref
 
 try:
     import torch
@@ -39,6 +40,8 @@ MANIFEST = "manifest.jsonl"  # in each rank's folder: a header, a line a step, a
 _DTYPES = {"float32": "F32", "bfloat16": "BF16", "float16": "F16"}
 # Per-sample gradients are computed for as many samples at once as fit this many bytes.
 _SQUARES_BYTES = 1 << 28
+# How long the exit waits for gloo's threads at most: another rank may be gone in an all-reduce.
+_EXIT_SECONDS = 2.0
 
 
 # ---------------------------------------------------------------------------- starting a capture
@@ -106,6 +109,11 @@ def _processor():
             return re.search(r"model name\s*: (.*)", file.read())[1]
     except (OSError, TypeError):
         return platform.processor() or platform.machine()
+
+
+def _duration(seconds):
+    """Three digits, never an exponent that a reader has to work out."""
+    return f"{1e3 * seconds:.3g} ms" if seconds < 0.9995 else f"{seconds:.{3 if seconds < 999 else 6}g} s"
 
 
 def _say(text):
@@ -1050,14 +1058,22 @@ class Capture:
         for recorded, word in ((True, "a recorded step"), (False, "the others")):
             steps, seconds, ours = self._counts[recorded]
             if steps:
-                text += (f"; {1e3 * ours / steps:.3g} ms of {1e3 * seconds / steps:.3g} ms "
-                         f"({100 * ours / seconds:.2g} %) in {word} went into it")
-        text += f"; the writer worked {self._writer.seconds():.3g} s beside the training"
+                share = 100 * ours / seconds
+                text += (f"; {_duration(ours / steps)} of {_duration(seconds / steps)} "
+                         f"({share:.{2 if share < 99 else 3}g} %) in {word} went into it")
+        text += f"; the writer worked {_duration(self._writer.seconds())} beside the training"
         if self._waited > 0.001:
-            text += f", which waited {self._waited:.3g} s for it"
+            text += f", which waited {_duration(self._waited)} for it"
         if self._dropped:
             text += f"; {self._dropped} steps were dropped"
         return text
+
+
+class _FirstTensor:
+    """What turns the all-reduce's list of one tensor into that tensor."""
+
+    def __call__(self, future):
+        return future.value()[0]
 
 
 class _DdpCapture(Capture):
@@ -1068,6 +1084,8 @@ class _DdpCapture(Capture):
     def attach(self, model, group, then):
         self._group, self._then = group, then
         self._divides = False
+        self._callbacks = weakref.WeakSet()
+        atexit.register(self._let_go)
         model.register_comm_hook(None, self._hook)
         self._handles = [model.register_forward_pre_hook(self._before),
                          model.register_forward_hook(self._after)]
@@ -1093,7 +1111,19 @@ class _DdpCapture(Capture):
         else:
             values.mul_(1.0 / self.ranks)
         reduction = torch.distributed.all_reduce(values, group=self._group, async_op=True)
-        return reduction.get_future().then(lambda future: future.value()[0])
+        callback = _FirstTensor()
+        self._callbacks.add(callback)
+        return reduction.get_future().then(callback)
+
+    def _let_go(self):
+        """At the exit: waits until no thread of gloo's holds a callback of ours any more. It needs
+        the interpreter to give it back, and one that finds it gone aborts the process, after all
+        was done (torch 1.13, with its own Python hooks as well)."""
+        if self._pid != os.getpid():
+            return
+        until = time.perf_counter() + _EXIT_SECONDS
+        while len(self._callbacks) > 0 and time.perf_counter() < until:
+            time.sleep(0.001)
 
     @_ours
     def _take_bucket(self, bucket):
