@@ -23,6 +23,7 @@ Verb net_play_verb();
 Verb net_exec_verb();
 Verb net_restore_verb();
 Verb run_verb();
+Verb predict_verb();
 Verb bench_verb();
 Verb report_verb();
 Verb compress_verb();

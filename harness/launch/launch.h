@@ -22,6 +22,7 @@ namespace thinpipe {
 ///   prepare {trace, plugins, compressor, seed, compute_scale, non_finite, pattern, threads, simd,
 ///            steps} -> prepared {trace}: the identity of the one it has
 ///   stream {settle, seconds}-> streamed {goodput}: all ranks at once, round the ring
+///   probe {bytes, pause}    -> probed {small, large}: all-gathers round the ring, ring_probe.h
 ///   load {index}            -> loaded {}: the step's gradients, where no file holds them
 ///   step {index}            -> stepped {times, bytes, ...}
 ///   account {index, check}  -> accounted {relative_error}; after all ranks have stepped

@@ -1,11 +1,13 @@
 #include "harness/sweep/session.h"
 
 #include <algorithm>
+#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "harness/predict/link_probe.h"
 #include "harness/sweep/expected_time.h"
 #include "harness/sweep/header.h"
 #include "harness/sweep/lines.h"
@@ -47,7 +49,8 @@ Session::Session(const SweepOptions& options, const Trace& trace, std::vector<Sw
       writer_(writer),
       others_(others),
       progress_(total_seconds(points_, trace, options)),
-      chooser_(options.threads) {}
+      chooser_(options.threads),
+      predictor_(trace, options) {}
 
 int Session::run(const MachinesFor& machines_for, const std::string& scratch) {
   scratch_ = scratch;
@@ -217,6 +220,36 @@ void Session::warn(const SweepPoint& point) {
           fmt::format("time scale {} on {}: {}", point.time_scale, link_line(point.link), warning));
 }
 
+// What the machines add to the point's links, by exchanges of its ranks.
+const MachineFigures& Session::probed(const SweepPoint& point) {
+  const std::string key =
+      fmt::format("{}|{}|{}", point.link.to_string(), point.ranks, point.time_scale);
+  if (const auto known = probed_.find(key); known != probed_.end()) return known->second;
+  machines_->set_links(point.link, point.time_scale);
+  LinkFigures expected = predictor_.expected_links(point);
+  if (!machines_->sets_links()) expected.credit = 0;  // nobody knows what there is
+  MachineFigures found = probe_links(*launch_, expected);
+  found.message_time /= point.time_scale;
+  return probed_[key] = found;
+}
+
+// What the point should come to; nothing where there is no model of it. @throws RunError when the
+// launch broke.
+std::optional<json> Session::prediction(const SweepPoint& point) {
+  if (!predictor_.refusal(point).empty()) return std::nullopt;
+  PredictedMachines machines;
+  machines.network = probed(point);
+  // Ranks on machines of their own share none.
+  if (launch_->rank_machines().empty()) machines.cores = std::thread::hardware_concurrency();
+  try {
+    const auto predicted = predictor_.predict(point, machines);
+    if (!predicted) return std::nullopt;
+    return prediction_json(*predicted, predictor_.codec(point.compressor, point.feed));
+  } catch (const InputError&) {
+    return std::nullopt;  // a codec that refuses the gradients: the point itself says so
+  }
+}
+
 // @throws RunError when the launch broke.
 json Session::measure(const SweepPoint& point) {
   Meter meter(*machines_, trace_, options_, calibrator_);
@@ -228,6 +261,7 @@ json Session::measure(const SweepPoint& point) {
   board(point, point.ranks);
   progress_.describe(fmt::format("{} x {} on {}", point.ranks, point.compressor.to_string(),
                                  link_line(point.link)));
+  const std::optional<json> predicted = prediction(point);
   bool shared = false;
   const auto look_around = [&] { shared = shared || (others_ != nullptr && others_->any()); };
   look_around();
@@ -235,6 +269,7 @@ json Session::measure(const SweepPoint& point) {
     look_around();
     progress_.advance(step_seconds);
   });
+  if (predicted && record.at("status") != "failed") record["prediction"] = *predicted;
   if (shared && record.at("status") != "failed") mark_shared(options_.share_machine, record);
   return record;
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "harness/launch/launch.h"
 #include "harness/launch/machines.h"
 #include "harness/launch/other_runs.h"
+#include "harness/predict/predictor.h"
 #include "harness/scale/chooser.h"
 #include "harness/sweep/calibrator.h"
 #include "harness/sweep/measure.h"
@@ -46,6 +48,8 @@ class Session {
   void warn(const SweepPoint& point);
   void board(const SweepPoint& point, int ranks);
   nlohmann::json measure(const SweepPoint& point);
+  std::optional<nlohmann::json> prediction(const SweepPoint& point);
+  const MachineFigures& probed(const SweepPoint& point);
   void keep(const SweepPoint& point, const nlohmann::json& record);
   std::string trouble() const;
   int interrupted();
@@ -65,6 +69,8 @@ class Session {
   ScaleChooser chooser_;
   std::map<std::string, std::string> refusals_;  // why points have no time scale, by their id
   Calibrator calibrator_;
+  Predictor predictor_;
+  std::map<std::string, MachineFigures> probed_;  // by link, ranks and time scale
   std::set<std::string> warned_;
   bool header_written_ = false;
   std::vector<nlohmann::json> early_;  // records of points before there could be a header

@@ -29,6 +29,7 @@
 #include "harness/worker/sockets.h"
 #include "workloads/exchange/mpi_patterns.h"
 #include "workloads/exchange/mpi_transport.h"
+#include "workloads/exchange/ring_probe.h"
 #include "workloads/exchange/ring_stream.h"
 #include "workloads/replay/replay.h"
 #include "workloads/synthetic/synthetic.h"
@@ -93,6 +94,7 @@ class Worker {
         if (what == "account") account(*message);
         if (what == "compare") compare();
         if (what == "stream") stream(*message);
+        if (what == "probe") probe(*message);
       } catch (const std::exception& error) {
         socket_.send({{"type", "error"}, {"message", error.what()}});
       }
@@ -227,6 +229,13 @@ class Worker {
     socket_.send({{"type", "streamed"},
                   {"goodput", stream_round_ring(transport, {.settle = message.at("settle"),
                                                             .seconds = message.at("seconds")})}});
+  }
+
+  void probe(const json& message) {
+    MpiTransport transport(MPI_COMM_WORLD);
+    const RingProbe found =
+        probe_ring(transport, {.bytes = message.at("bytes"), .pause = message.at("pause")});
+    socket_.send({{"type", "probed"}, {"small", found.small}, {"large", found.large}});
   }
 
   MessageSocket socket_;

@@ -54,10 +54,13 @@ std::string group_section(const Group& group, std::size_t index,
   std::string text = "<section aria-labelledby=\"" + id + "\">\n<h2 id=\"" + id + "\">" +
                      escape_html(group.title) + "</h2>\n<div class=\"figures\">\n";
   for (const Figure& figure : group_figures(group, id)) text += html::figure(figure, commands);
-  text += "</div>\n<h3>All points</h3>\n";
-  return text +
-         html::table(points_table(group), "All points, " + group.title, /*is_sortable=*/true) +
-         "</section>\n";
+  text += "</div>\n<h3>All points</h3>\n" +
+          html::table(points_table(group), "All points, " + group.title, /*is_sortable=*/true);
+  if (const Table predictions = predictions_table(group); !predictions.rows.empty())
+    text += "<h3>Predicted and measured</h3>\n" +
+            html::table(predictions, "Predicted and measured, " + group.title,
+                        /*is_sortable=*/true);
+  return text + "</section>\n";
 }
 
 std::string links_section(const Records& records) {

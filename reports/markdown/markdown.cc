@@ -19,6 +19,8 @@ std::string render_markdown(const Records& records) {
     text += "Step time of none and speed-up over it (95 % intervals):\n\n" +
             markdown::table(overview_table(group));
     text += "All points:\n\n" + markdown::table(points_table(group));
+    if (const Table predictions = predictions_table(group); !predictions.rows.empty())
+      text += "Predicted and measured:\n\n" + markdown::table(predictions);
   }
   const Table links = calibration_table(records), problems = problems_table(records);
   if (!links.rows.empty())

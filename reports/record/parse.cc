@@ -115,6 +115,7 @@ Point parse_point(const Fields& fields) {
   }
   point.fidelity = fields.object_or_empty("fidelity");
   point.validation = fields.object_or_empty("validation");
+  point.prediction = fields.object_or_empty("prediction");
   if (fields.has("timeline")) {
     const Fields timeline = fields.object("timeline");
     if (!timeline.has("ranks") || !timeline.json().at("ranks").is_array())

@@ -27,11 +27,23 @@ std::vector<double> Point::samples(const std::string& metric) const {
   return finite;
 }
 
-std::optional<double> Point::fidelity_number(const std::string& name) const {
-  const auto found = fidelity.find(name);
-  if (found == fidelity.end() || !found->is_number()) return std::nullopt;
+namespace {
+
+std::optional<double> finite_number(const nlohmann::json& object, const std::string& name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
   const double value = found->get<double>();
   return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> Point::fidelity_number(const std::string& name) const {
+  return finite_number(fidelity, name);
+}
+
+std::optional<double> Point::prediction_number(const std::string& name) const {
+  return finite_number(prediction, name);
 }
 
 std::set<std::string> Records::finished_ids() const {
@@ -64,26 +76,28 @@ nlohmann::json point_json(const Point& point) {
                      {"kind", metric.kind},
                      {"samples", metric.samples}};
   }
-  return {{"record", "point"},
-          {"id", point.id},
-          {"axes",
-           {{"compressor", point.axes.compressor},
-            {"method", point.axes.method},
-            {"link", point.axes.link},
-            {"rate", point.axes.rate},
-            {"delay", point.axes.delay},
-            {"ranks", point.axes.ranks},
-            {"repeat", point.axes.repeat},
-            {"topology", point.axes.topology},
-            {"time_scale", point.axes.time_scale},
-            {"pattern", point.axes.pattern},
-            {"feed", point.axes.feed}}},
-          {"status", status_name(point.status)},
-          {"reasons", point.reasons},
-          {"started", point.started},
-          {"metrics", metrics},
-          {"fidelity", point.fidelity},
-          {"validation", point.validation}};
+  nlohmann::json json = {{"record", "point"},
+                         {"id", point.id},
+                         {"axes",
+                          {{"compressor", point.axes.compressor},
+                           {"method", point.axes.method},
+                           {"link", point.axes.link},
+                           {"rate", point.axes.rate},
+                           {"delay", point.axes.delay},
+                           {"ranks", point.axes.ranks},
+                           {"repeat", point.axes.repeat},
+                           {"topology", point.axes.topology},
+                           {"time_scale", point.axes.time_scale},
+                           {"pattern", point.axes.pattern},
+                           {"feed", point.axes.feed}}},
+                         {"status", status_name(point.status)},
+                         {"reasons", point.reasons},
+                         {"started", point.started},
+                         {"metrics", metrics},
+                         {"fidelity", point.fidelity},
+                         {"validation", point.validation}};
+  if (!point.prediction.empty()) json["prediction"] = point.prediction;
+  return json;
 }
 
 }  // namespace thinpipe

@@ -81,10 +81,13 @@ struct Point {
   std::map<std::string, Metric> metrics;
   nlohmann::json fidelity = nlohmann::json::object();
   nlohmann::json validation = nlohmann::json::object();
+  nlohmann::json prediction = nlohmann::json::object();  ///< of the cost models; may be empty
   std::vector<RankTimeline> timeline;  ///< by rank, of one step; empty where there is none
 
   /// The metric's finite samples; none when the metric is absent.
   std::vector<double> samples(const std::string& metric) const;
+  /// A number of `prediction`; nothing when it is absent or was not finite.
+  std::optional<double> prediction_number(const std::string& name) const;
   /// A number of `fidelity`; nothing when it is absent or was not finite.
   std::optional<double> fidelity_number(const std::string& name) const;
 };

@@ -46,6 +46,14 @@ std::optional<double> Cell::fidelity(const std::string& name) const {
   return values.empty() ? std::nullopt : std::optional<double>(mean(values));
 }
 
+std::optional<double> Cell::prediction(const std::string& name) const {
+  std::vector<double> values;
+  for (const Point* point : used)
+    if (const std::optional<double> value = point->prediction_number(name))
+      values.push_back(*value);
+  return values.empty() ? std::nullopt : std::optional<double>(mean(values));
+}
+
 const Cell* Series::at(double rate) const {
   for (const Cell& cell : cells) {
     if (cell.rate == rate) return &cell;

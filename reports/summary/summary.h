@@ -33,6 +33,8 @@ struct Cell {
   std::optional<double> mean_of_metric(const std::string& metric) const;
   /// Mean over the used repeats of a number in `fidelity`.
   std::optional<double> fidelity(const std::string& name) const;
+  /// The same in `prediction`.
+  std::optional<double> prediction(const std::string& name) const;
 };
 
 /// One compressor (with one exchange pattern and feed) over all rates of its group.

@@ -35,6 +35,9 @@ Table overview_table(const Group& group);
 /// Every compressor at every rate with everything that was measured.
 Table points_table(const Group& group);
 
+/// What models predicted beside what was measured; no rows where nothing was predicted.
+Table predictions_table(const Group& group);
+
 /// The failed and invalid points with their reasons.
 Table problems_table(const Records& records);
 

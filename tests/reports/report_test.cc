@@ -65,6 +65,20 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
+// 60 ms predicted of a point, whatever was measured.
+TEST(Report, HasPredictionsBesideWhatWasMeasured) {
+  Records records = sample::synthetic_run({{4}, {1e7}, 1, 8, false});
+  for (const std::string& text : {render_html(records), render_markdown(records)})
+    EXPECT_THAT(text, Not(HasSubstr("Predicted and measured")));
+  for (Point& point : records.points)
+    point.prediction = {{"step_time", 0.0601}, {"exchange_time", 0.0402}, {"link", {{"alpha", 1}}}};
+  for (const std::string& text : {render_html(records), render_markdown(records)}) {
+    EXPECT_THAT(text, HasSubstr("Predicted and measured"));
+    EXPECT_THAT(text, HasSubstr("60.1 ms"));
+    EXPECT_THAT(text, HasSubstr("40.2 ms"));
+  }
+}
+
 TEST(Report, HasATableOfTheLinksBeforeTheyWereUsed) {
   Records records = sample::synthetic_run({{4}, {1e7}, 1, 8, false});
   records.headers[0].calibration = nlohmann::json::object();

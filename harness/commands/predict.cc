@@ -1,0 +1,235 @@
+// `thinpipe predict`: what a sweep's points should take, from models instead of a measurement.
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/units.h"
+#include "compressors/registry.h"
+#include "harness/commands/output.h"
+#include "harness/commands/sweep_options.h"
+#include "harness/commands/verbs.h"
+#include "harness/files/open_trace.h"
+#include "harness/options/arguments.h"
+#include "harness/predict/codec_records.h"
+#include "harness/predict/loopback.h"
+#include "harness/predict/output.h"
+#include "harness/predict/predictor.h"
+#include "harness/sweep/checks.h"
+#include "reports/record/reader.h"
+
+namespace thinpipe {
+namespace {
+
+using Type = OptionInfo::Type;
+
+constexpr int kMostPredictedRanks = 1024;
+constexpr const char* kMeasured = "measured";
+
+const CompressorRules kDense = Spec{.name = "none", .values = {}};
+
+// In the order of the axes: run draws lots, so that drifts of a machine spread.
+std::vector<SweepPoint> ordered_points(const SweepOptions& options) {
+  std::vector<SweepPoint> points;
+  for (const int ranks : options.ranks)
+    for (const LinkSpec& link : options.links)
+      for (const ScheduleSpec& schedule : options.schedules)
+        for (const double time_scale : options.time_scales)
+          for (const Spec& pattern : options.patterns)
+            for (const Feed& feed : options.feeds)
+              for (const CompressorRules& compressor : options.compressors)
+                if (serves_all(pattern, compressor))
+                  points.push_back({compressor, link, ranks, 0, schedule,
+                                    time_scale == kAutoTimeScale ? 1 : time_scale, false, pattern,
+                                    feed});
+  return points;
+}
+
+// The same link at another rate, its ways in proportion.
+LinkSpec with_rate(const LinkSpec& link, double rate) {
+  LinkSpec other = link;
+  other.up.rate = link.up.rate / link.rate() * rate;
+  other.down.rate = link.down.rate / link.rate() * rate;
+  return other;
+}
+
+class Prophet {
+ public:
+  Prophet(const Arguments& arguments, const SweepOptions& options, const Trace& trace)
+      : options_(options), predictor_(trace, options), cores_(arguments.real("cores")) {
+    const std::string& message = arguments.text("message-time");
+    message_time_ = message == kMeasured ? loopback_message_time() : parse_time(message);
+    if (arguments.given("codec-times")) {
+      const Records records = read_records(arguments.text("codec-times"));
+      if (options.feeds.size() > 1 || !options.feeds.front().is_default())
+        throw InputError(
+            "--codec-times: records do not tell what each bucket took; expected gradients fed "
+            "tensor by"
+            " tensor, without overlap");
+      std::vector<CompressorRules> compressors = options.compressors;
+      if (std::find(compressors.begin(), compressors.end(), kDense) == compressors.end())
+        compressors.push_back(kDense);
+      for (const CompressorRules& compressor : compressors)
+        predictor_.know(compressor, {}, recorded_codec(records, trace, compressor));
+    }
+    for (const Feed& feed : options.feeds) {
+      for (const CompressorRules& compressor : options.compressors)
+        predictor_.codec(compressor, feed);
+      predictor_.codec(kDense, feed);
+    }
+  }
+
+  Predictor& predictor() { return predictor_; }
+
+  std::vector<PredictedPoint> points() {
+    std::vector<PredictedPoint> rows;
+    for (SweepPoint& point : ordered_points(options_)) {
+      PredictedPoint row{std::move(point), {}, {}};
+      row.prediction = predictor_.predict(row.point, machines(row.point.ranks));
+      if (const auto dense = predictor_.predict(dense_beside(row.point), machines(row.point.ranks)))
+        row.baseline = dense->step;
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
+  // One for every compressor, pattern and number of ranks, and for links that differ in more than
+  // their rate.
+  std::vector<PredictedCrossing> crossings(const std::vector<PredictedPoint>& rows) {
+    std::vector<PredictedCrossing> found;
+    std::set<std::string> done;
+    for (const PredictedPoint& row : rows) {
+      const SweepPoint& point = row.point;
+      const std::string key =
+          fmt::format("{}|{}|{}|{}|{}", point.compressor.to_string(), point.pattern.to_string(),
+                      point.feed.to_string(), point.ranks, with_rate(point.link, 1e6).to_string());
+      if (!row.prediction || point.compressor == kDense || point.time_scale != 1) continue;
+      if (!done.insert(key).second) continue;
+      found.push_back({point.compressor, point.pattern, point.feed, point.ranks, point.link,
+                       predicted_break_even([&](double rate) { return gain(point, rate); })});
+    }
+    return found;
+  }
+
+ private:
+  PredictedMachines machines(int ranks) const {
+    const double crowd = cores_ > 0 ? std::max(1.0, ranks / cores_) : 1;
+    return {.network = {.message_time = message_time_ * crowd, .slower = 1}, .cores = cores_};
+  }
+
+  SweepPoint dense_beside(SweepPoint point) const {
+    if (!serves_all(point.pattern, kDense)) point.pattern = {.name = "ring", .values = {}};
+    point.compressor = kDense;
+    return point;
+  }
+
+  double gain(SweepPoint point, double rate) {
+    point.link = with_rate(point.link, rate);
+    const auto dense = predictor_.predict(dense_beside(point), machines(point.ranks));
+    const auto compressed = predictor_.predict(point, machines(point.ranks));
+    return dense && compressed ? dense->step - compressed->step : 0;
+  }
+
+  const SweepOptions& options_;
+  Predictor predictor_;
+  double cores_;
+  double message_time_ = 0;
+};
+
+int run_predict(const Arguments& arguments) {
+  const SweepOptions options = sweep_options_of(arguments, std::nullopt, kMostPredictedRanks);
+  check_schedules(options);
+  check_patterns(options);
+  for (const CompressorRules& rules : options.compressors)
+    for (const Spec& spec : rules.specs()) check_spec(spec);
+  check_time_scales(options);
+  const Trace trace = open_trace(options.trace);
+  const double begin = now_seconds();
+  Prophet prophet(arguments, options, trace);
+  const double known = now_seconds();
+  const std::vector<PredictedPoint> points = prophet.points();
+  const double predicted = now_seconds();
+  const std::vector<PredictedCrossing> crossings = prophet.crossings(points);
+  fmt::print(stderr, "codecs in {}, {} points in {} ({:.0f} a second)\n",
+             format_time(known - begin), points.size(), format_time(predicted - known),
+             static_cast<double>(points.size()) / (predicted - known));
+  if (arguments.flag("json")) {
+    write_stdout(predictions_json(points, crossings, prophet.predictor(), options).dump(2) + "\n");
+  } else {
+    const std::string last = crossing_table(crossings);
+    write_stdout(prediction_table(points, prophet.predictor(), options.topology) +
+                 (last.empty() ? "" : "\n") + last);
+  }
+  return kExitGood;
+}
+
+std::vector<OptionInfo> predicting_options() {
+  return {
+      {.name = "codec-times",
+       .value_name = "RUN",
+       .type = Type::kFile,
+       .help = "take codec times and payload sizes from a run's records (its folder, or"
+               " records.jsonl) instead of measuring them here"},
+      {.name = "message-time",
+       .value_name = "T",
+       .type = Type::kText,
+       .default_value = kMeasured,
+       .help = "what an empty message costs the machines, beside the link's delay, such as 20us;"
+               " or measure it on this machine's loopback"},
+      {.name = "cores",
+       .value_name = "N",
+       .type = Type::kReal,
+       .default_value = "0",
+       .help = "that all ranks share, as emulated hosts do; 0: each has a machine of its own",
+       .minimum = 0,
+       .maximum = 1e6},
+      {.name = "json", .help = "print JSON for programs"},
+  };
+}
+
+}  // namespace
+
+Verb predict_verb() {
+  return {
+      .name = "predict",
+      .summary = "Predict what `thinpipe run` would measure, from models",
+      .description =
+          "Answers the sweep that `thinpipe run` would measure, from models: no ranks are started"
+          " and nothing is throttled, so links may be faster and ranks more (up to 1024) than a"
+          " machine emulates. A step is the captured compute time, the codec, and the exchange: for"
+          " each message a cost and its bytes over what TCP can deliver, less what the links'"
+          " token buckets let through at once (docs/predict.md).\n\n"
+          "What a codec takes and what it sends is measured here, on the trace, for about half a"
+          " second a compressor; --codec-times takes it from a run's records. Every rank is taken "
+          "to have"
+          " a machine like this one for itself, unless --cores says how many all of them share.\n\n"
+          "At the end stands for every compressor the link rate below which a step is predicted to"
+          " be shorter than the uncompressed one.",
+      .options = joined({{sweep_trace_option()},
+                         sweep_axis_options(),
+                         sweep_step_options(),
+                         sweep_replay_options(),
+                         sweep_value_options(),
+                         predicting_options()}),
+      .examples =
+          {
+              {.purpose = "Three compressors on a cluster that is not here",
+               .command =
+                   "thinpipe predict --trace synthetic:model=resnet50 --ranks '16|256' --link"
+                   " 'rate=1gbit|25gbit,delay=50us' -c 'topk:ratio=0.01|0.001' -c 3lc"},
+              {.purpose = "What `thinpipe run` should measure on this machine of two cores",
+               .command = "thinpipe predict --trace trace --cores 2 -c topk"},
+              {.purpose =
+                   "Other links and more ranks than were measured, with the codecs that were",
+               .command = "thinpipe predict --trace trace --codec-times out --ranks 64 --link "
+                          "rate=10gbit"},
+          },
+      .run = run_predict,
+  };
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,39 @@
+// What a compressor costs and sends on one trace: all that a prediction needs to know of it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "workloads/exchange/patterns.h"
+
+namespace thinpipe {
+
+/// One operation of a pattern that a step calls (workloads/exchange/pattern.h).
+struct ProfiledExchange {
+  Exchange exchange = Exchange::kAllReduce;
+  /// By rank, mean over steps, with whatever frames payloads. Ranks beyond them are as these.
+  std::vector<double> bytes;
+
+  double mean(int ranks) const;  ///< of so many ranks
+};
+
+/// What leaves together.
+struct ProfiledBucket {
+  std::vector<std::size_t> tensors;  ///< in the trace; the last of them to be ready decides
+  double compress = 0;        ///< s of one core a step, with all that is done between exchanges
+  double decode = 0;          ///< s likewise for what does not depend on the number of ranks
+  double decode_message = 0;  ///< s likewise for each rank's message
+  std::vector<ProfiledExchange> exchanges;  ///< in order
+};
+
+struct CodecProfile {
+  std::string compressor;  ///< canonical
+  std::vector<ProfiledBucket> buckets;
+  double payload_bytes = 0;  ///< of one rank a step, mean, as records have it
+  double hold = 0;           ///< s of one core in a step in which nothing is sent
+  double period = 1;         ///< steps for each in which something is sent
+  std::string source;        ///< "measured here", "records of out/records.jsonl"
+};
+
+}  // namespace thinpipe

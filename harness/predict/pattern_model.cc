@@ -1,0 +1,89 @@
+#include "harness/predict/pattern_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "base/error.h"
+#include "workloads/exchange/cost/traffic.h"
+#include "workloads/predict/ring_time.h"
+
+namespace thinpipe {
+
+namespace {
+
+// Before a gathered message stands its length.
+constexpr double kLengthBytes = 8;
+
+ExchangeCost ring_cost(const ProfiledExchange& exchange, int ranks, const LinkFigures& link) {
+  const double bytes = exchange.mean(ranks);
+  if (exchange.exchange == Exchange::kAllReduce)
+    return {ring_all_reduce_time(ranks, bytes, link), 2.0 * (ranks - 1) / ranks * bytes};
+  const double carried = (ranks - 1) * (bytes + kLengthBytes);
+  if (static_cast<std::size_t>(ranks) > exchange.bytes.size())
+    return {ring_all_gather_time(ranks, bytes + kLengthBytes, link), carried};
+  std::vector<double> messages(exchange.bytes.begin(), exchange.bytes.begin() + ranks);
+  for (double& message : messages) message += kLengthBytes;
+  return {ring_all_gather_time(messages, link), carried};
+}
+
+// The ranks at both ends are the roots, the folded ones, and those of a smaller last group.
+std::set<int> telling_ranks(int ranks) {
+  std::set<int> telling;
+  for (const int rank : {0, 1, ranks - 2, ranks - 1})
+    if (rank >= 0 && rank < ranks) telling.insert(rank);
+  return telling;
+}
+
+double busiest(const Traffic& traffic) {
+  return static_cast<double>(std::max(traffic.sent.bytes, traffic.received.bytes));
+}
+
+ExchangeCost traffic_cost(const Spec& pattern, const ProfiledExchange& exchange, int ranks,
+                          const LinkFigures& link) {
+  int steps = 0;
+  ExchangeCost cost;
+  if (exchange.exchange == Exchange::kAllReduce) {
+    steps = all_reduce_steps(pattern, ranks);
+    const auto elements =
+        static_cast<std::size_t>(std::llround(exchange.mean(ranks) / sizeof(float)));
+    for (const int rank : telling_ranks(ranks))
+      cost.bytes =
+          std::max(cost.bytes, busiest(all_reduce_traffic(pattern, elements, ranks, rank)));
+  } else {
+    steps = all_gather_steps(pattern, ranks);
+    std::vector<std::size_t> sizes;
+    for (int rank = 0; rank < ranks; ++rank)
+      sizes.push_back(static_cast<std::size_t>(
+          std::llround(exchange.bytes.at(static_cast<std::size_t>(rank) % exchange.bytes.size()))));
+    for (const int rank : telling_ranks(ranks))
+      cost.bytes = std::max(cost.bytes, busiest(all_gather_traffic(pattern, sizes, rank)));
+  }
+  cost.seconds = steps * link.alpha + link.seconds(cost.bytes);
+  return cost;
+}
+
+}  // namespace
+
+std::optional<ExchangeCost> exchange_cost(const Spec& pattern, const ProfiledExchange& exchange,
+                                          int ranks, const LinkFigures& link) {
+  if (exchange.exchange != Exchange::kAllReduce && exchange.exchange != Exchange::kAllGather)
+    return std::nullopt;
+  if (ranks < 2 || exchange.bytes.empty()) return ExchangeCost{};
+  if (pattern.name == "ring") return ring_cost(exchange, ranks, link);
+  try {
+    return traffic_cost(pattern, exchange, ranks, link);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+bool has_model(const Spec& pattern) {
+  const LinkFigures link;
+  for (const Exchange exchange : {Exchange::kAllReduce, Exchange::kAllGather})
+    if (exchange_cost(pattern, {exchange, {4}}, 2, link)) return true;
+  return false;
+}
+
+}  // namespace thinpipe

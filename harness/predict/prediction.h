@@ -1,0 +1,52 @@
+// What a point of a sweep should take, from what its compressor and its network are.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <vector>
+
+#include "compressors/spec.h"
+#include "harness/predict/codec_profile.h"
+#include "workloads/predict/link_figures.h"
+#include "workloads/predict/pipeline.h"
+
+namespace thinpipe {
+
+/// When a step's gradients are there, in seconds after its begin.
+struct ComputeTimes {
+  double compute = 0;         ///< when the backward pass ends, on the slowest rank
+  std::vector<double> ready;  ///< by tensor
+};
+
+/// One point in numbers.
+struct PredictionInput {
+  int ranks = 1;
+  Spec pattern;
+  LinkFigures link;
+  ComputeTimes times;
+  PipelineKind kind = PipelineKind::kSerial;
+  /// Cores that all ranks' codecs share; 0: every rank has as many as it uses.
+  double cores = 0;
+  int threads = 1;  ///< of one rank's codec
+};
+
+/// Seconds of one step. Where a method exchanges in every p-th step only, its mean over p steps.
+struct Prediction {
+  double step = 0;
+  double compute = 0;
+  double compress = 0;  ///< as the next two, of all buckets; with overlap they do not add up
+  double exchange = 0;
+  double decode = 0;
+  double exposed = 0;        ///< waiting for the network with nothing else to do
+  double payload_bytes = 0;  ///< of one rank, in a step that exchanges
+  double period = 1;
+  LinkFigures link;
+};
+
+/// Nothing where there is no model of the pattern.
+std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInput& input);
+
+/// The `prediction` of docs/records.md.
+nlohmann::json prediction_json(const Prediction& prediction, const CodecProfile& codec);
+
+}  // namespace thinpipe

@@ -1,0 +1,114 @@
+#include "harness/predict/predictor.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "harness/predict/codec_calibration.h"
+#include "harness/predict/pattern_model.h"
+#include "netem/time_scale.h"
+#include "workloads/replay/replay.h"
+
+namespace thinpipe {
+
+namespace {
+
+double median_of_times(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// What the measured steps wait for: of each step the slowest rank, of all steps the median.
+ComputeTimes times_of(const Trace& trace, const SweepOptions& options, int ranks) {
+  const std::size_t tensors = trace.tensors().size();
+  // Steps come again; no trace has so many that differ.
+  const std::uint64_t steps = std::min<std::uint64_t>(options.steps, trace.steps());
+  ComputeTimes times;
+  times.ready.assign(tensors, 0.0);
+  std::vector<double> computes;
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    double slowest = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const Replayed source = replayed(trace, rank, options.warmup + step);
+      const TraceStepTimes& one = trace.times(source.rank, source.step);
+      slowest = std::max(slowest, one.compute());
+      for (std::size_t i = 0; i < tensors && i < one.ready.size(); ++i)
+        times.ready[i] += (one.forward + one.ready[i]) * options.compute_scale /
+                          (static_cast<double>(steps) * ranks);
+    }
+    computes.push_back(slowest * options.compute_scale);
+  }
+  times.compute = median_of_times(std::move(computes));
+  return times;
+}
+
+std::string codec_key(const CompressorRules& compressor, const Feed& feed) {
+  return compressor.to_string() + "|" + feed.to_string();
+}
+
+PipelineKind kind_of(const Feed& feed) {
+  if (feed.overlap == Overlap::kNone) return PipelineKind::kSerial;
+  return feed.codec_beside ? PipelineKind::kBeside : PipelineKind::kInline;
+}
+
+}  // namespace
+
+void Predictor::know(const CompressorRules& compressor, const Feed& feed, CodecProfile profile) {
+  codecs_[codec_key(compressor, feed)] = std::move(profile);
+}
+
+const CodecProfile& Predictor::codec(const CompressorRules& compressor, const Feed& feed) {
+  const std::string key = codec_key(compressor, feed);
+  const auto known = codecs_.find(key);
+  if (known != codecs_.end()) return known->second;
+  CodecCalibration calibration;
+  calibration.feed = feed;
+  // As many as memory and patience allow: payloads of ranks differ.
+  constexpr double kMostElements = 32e6;
+  constexpr int kMostProfiled = 8;
+  const double fit =
+      kMostElements / static_cast<double>(std::max<std::size_t>(1, trace_.elements()));
+  const int most = *std::max_element(options_.ranks.begin(), options_.ranks.end());
+  calibration.ranks = static_cast<int>(std::clamp(fit, 1.0, 1.0 * std::min(most, kMostProfiled)));
+  calibration.at_once = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 2);
+  return codecs_[key] = measure_codec(trace_, compressor, options_, calibration);
+}
+
+const ComputeTimes& Predictor::times(int ranks) {
+  const auto known = times_.find(ranks);
+  if (known != times_.end()) return known->second;
+  return times_[ranks] = times_of(trace_, options_, ranks);
+}
+
+std::string Predictor::refusal(const SweepPoint& point) const {
+  if (!has_model(point.pattern)) return "no model of pattern " + point.pattern.name;
+  if (point.pattern.name != "ring" && !options_.topology.is_star())
+    return "no model of " + point.pattern.name + " on this topology";
+  if (!point.schedule.empty()) return "no model of links that change";
+  if (point.link.disturbs()) return "no model of lost or reordered frames";
+  return "";
+}
+
+LinkFigures Predictor::expected_links(const SweepPoint& point) const {
+  if (options_.topology.is_star()) return star_figures(slowed(point.link, point.time_scale), {});
+  return network_figures(slowed(options_.topology.plan(point.ranks, point.link), point.time_scale),
+                         ring_flows(point.ranks), {});
+}
+
+std::optional<Prediction> Predictor::predict(const SweepPoint& point,
+                                             const PredictedMachines& machines) {
+  if (!refusal(point).empty()) return std::nullopt;
+  const CodecProfile& profile = codec(point.compressor, point.feed);
+  PredictionInput input;
+  input.ranks = point.ranks;
+  input.pattern = point.pattern;
+  input.link = ring_figures(options_.topology, point.link, point.ranks, machines.network);
+  input.times = times(point.ranks);
+  input.kind = kind_of(point.feed);
+  input.threads = options_.threads;
+  // In slow motion ranks do not get in each other's way: docs/time-scaling.md.
+  input.cores = point.time_scale == 1 ? machines.cores : 0;
+  return thinpipe::predict(profile, input);
+}
+
+}  // namespace thinpipe

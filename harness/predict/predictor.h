@@ -1,0 +1,52 @@
+// Predictions of a sweep's points: what is the same for many of them is found once.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "harness/predict/network_model.h"
+#include "harness/predict/prediction.h"
+#include "harness/sweep/options.h"
+#include "workloads/trace/trace.h"
+
+namespace thinpipe {
+
+/// The machines on which ranks run.
+struct PredictedMachines {
+  MachineFigures network;
+  /// Cores that all ranks share, as emulated hosts do; 0: every rank has a machine of its own.
+  double cores = 0;
+};
+
+class Predictor {
+ public:
+  /// Both must outlive it.
+  Predictor(const Trace& trace, const SweepOptions& options) : trace_(trace), options_(options) {}
+
+  /// From then on this compressor is taken as known, fed in that way; else it is measured when it
+  /// is first asked for.
+  void know(const CompressorRules& compressor, const Feed& feed, CodecProfile profile);
+  /// @throws InputError as measure_codec()
+  const CodecProfile& codec(const CompressorRules& compressor, const Feed& feed);
+
+  /// Nothing where there is no model: of the pattern, of a schedule, of lost frames.
+  /// @throws InputError for a network or a compressor that cannot be
+  std::optional<Prediction> predict(const SweepPoint& point, const PredictedMachines& machines);
+
+  /// The links of the point as they are set, time scale and all, without what machines add.
+  LinkFigures expected_links(const SweepPoint& point) const;
+
+  /// Why predict() gives nothing for it; "" where it does.
+  std::string refusal(const SweepPoint& point) const;
+
+ private:
+  const ComputeTimes& times(int ranks);
+
+  const Trace& trace_;
+  const SweepOptions& options_;
+  std::map<std::string, CodecProfile> codecs_;
+  std::map<int, ComputeTimes> times_;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,33 @@
+# Predictions from a run's codec times, so that they are the same on every machine.
+trace=synthetic:model=lenet5
+identity=$(thinpipe quality --trace $trace --ranks 1 --steps 1 -c none --json |
+           sed -n 's/^  "identity": "\(.*\)",/\1/p')
+python3 - "$identity" > records.jsonl <<'END'
+import json, sys
+def metric(*samples):
+    return {"unit": "s", "better": "lower", "kind": "timed", "samples": samples}
+print(json.dumps({"record": "header", "version": 1, "kind": "run", "created": "", "command": [],
+                  "seed": 1, "trace": {"identity": sys.argv[1]}, "fingerprint": {}}))
+for name, compress, decode, payload in [("none", 1e-4, 0, 4 * 431080), ("3lc", 4e-4, 5e-4, 20000),
+                                        ("topk:ratio=0.01", 3e-4, 1e-4, 34000)]:
+    print(json.dumps({
+        "record": "point", "id": name, "status": "ok", "reasons": [],
+        "axes": {"compressor": name, "method": name, "link": "rate=1gbit", "rate": 1e9, "delay": 0,
+                 "ranks": 2, "repeat": 0, "pattern": "allgather-ring"},
+        "metrics": {"compress_cpu_time": metric(compress), "decode_time": metric(decode),
+                    "payload_bytes": metric(payload)}}))
+END
+predict() { thinpipe predict --trace $trace --codec-times . --message-time 20us "$@"; }
+predict -c 'topk:ratio=0.01' -c 3lc --ranks '4|1024' --link 'rate=100mbit|100gbit' 2>/dev/null
+echo "exit $?"
+predict -c 3lc --ranks 4 --link rate=100mbit --cores 2 --json 2>/dev/null |
+  python3 -c 'import json, sys
+print(json.dumps(json.load(sys.stdin, parse_float=lambda text: float("%.4g" % float(text))), indent=1))'
+predict -c 3lc --topology racks:racks=2,oversubscription=20 --link rate=1gbit 2>/dev/null
+predict -c 3lc --link rate=1gbit --pattern openmpi 2>/dev/null
+predict -c 3lc --link rate=1gbit,loss=1% 2>/dev/null
+predict -c fp16
+predict -c 3lc --ranks 1025
+thinpipe predict --trace $trace --codec-times . -c 3lc --message-time fast
+thinpipe predict --trace synthetic:model=resnet20 --codec-times . -c 3lc
+thinpipe predict --trace $trace --codec-times nowhere -c 3lc

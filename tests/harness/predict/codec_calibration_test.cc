@@ -1,0 +1,56 @@
+#include "harness/predict/codec_calibration.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/files/open_trace.h"
+
+namespace thinpipe {
+namespace {
+
+CodecProfile profile_of(const char* compressor, int ranks = 2) {
+  static const Trace trace = open_trace("synthetic:model=lenet5,workers=2,steps=4");
+  CodecCalibration calibration;
+  calibration.ranks = ranks;
+  calibration.at_once = ranks;
+  calibration.seconds = 0;
+  return measure_codec(trace, parse_spec(compressor), {}, calibration);
+}
+
+constexpr double kElements = 431080, kTensors = 8;  // of LeNet-5
+
+TEST(CodecCalibration, OfTheDenseBaselineIsOneAllReduce) {
+  const CodecProfile profile = profile_of("none");
+  ASSERT_EQ(profile.buckets.size(), 1U);
+  const ProfiledBucket& bucket = profile.buckets[0];
+  EXPECT_EQ(bucket.tensors.size(), kTensors);
+  ASSERT_EQ(bucket.exchanges.size(), 1U);
+  EXPECT_EQ(bucket.exchanges[0].exchange, Exchange::kAllReduce);
+  EXPECT_EQ(bucket.exchanges[0].bytes, std::vector<double>(2, 4 * kElements));
+  EXPECT_EQ(profile.payload_bytes, 4 * kElements);
+  EXPECT_EQ(profile.period, 1U);
+  EXPECT_EQ(bucket.decode_message, 0);
+}
+
+// Two bytes an element, and a length of four a tensor.
+TEST(CodecCalibration, OfGatheredPayloadsHasTheirTable) {
+  const CodecProfile profile = profile_of("fp16", 1);
+  EXPECT_EQ(profile.payload_bytes, 2 * kElements);
+  ASSERT_EQ(profile.buckets[0].exchanges.size(), 1U);
+  EXPECT_EQ(profile.buckets[0].exchanges[0].exchange, Exchange::kAllGather);
+  EXPECT_EQ(profile.buckets[0].exchanges[0].mean(1), 2 * kElements + 4 * kTensors);
+  EXPECT_GT(profile.buckets[0].compress, 0);
+  EXPECT_GT(profile.buckets[0].decode_message, 0);
+}
+
+TEST(CodecCalibration, FindsRoundsScalesAndDelays) {
+  EXPECT_EQ(profile_of("powersgd").buckets[0].exchanges.size(), 2U);
+  const CodecProfile shared = profile_of("terngrad");
+  ASSERT_EQ(shared.buckets[0].exchanges.size(), 2U);
+  EXPECT_EQ(shared.buckets[0].exchanges[0].mean(2), 4 * kTensors);
+  const CodecProfile delayed = profile_of("sbc:p=0.01,delay=3");
+  EXPECT_EQ(delayed.period, 3U);
+  EXPECT_GT(delayed.hold, 0);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,63 @@
+#include "harness/predict/codec_records.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "harness/files/open_trace.h"
+
+namespace thinpipe {
+namespace {
+
+const Trace& trace() {
+  static const Trace one = open_trace("synthetic:elements=1k");
+  return one;
+}
+
+Point point(const std::string& compressor, int ranks, double compress, double decode) {
+  Point point;
+  point.axes.compressor = compressor;
+  point.axes.ranks = ranks;
+  point.metrics["compress_cpu_time"].samples = {compress, compress, 9};
+  point.metrics["decode_time"].samples = {decode, decode, 9};
+  point.metrics["payload_bytes"].samples = {100, 300};
+  return point;
+}
+
+Records records() {
+  Records records;
+  records.file = "out/records.jsonl";
+  records.headers.emplace_back().trace["identity"] = trace().identity();
+  records.points = {point("topk", 4, 5e-3, 8e-3), point("topk", 2, 3e-3, 4e-3),
+                    point("none", 2, 1e-3, 0), point("terngrad", 2, 1e-3, 0)};
+  return records;
+}
+
+// Of two ranks, which crowd each other least: 4 ms for two messages.
+TEST(CodecRecords, TakesThePointsWithFewestRanks) {
+  const CodecProfile profile = recorded_codec(records(), trace(), parse_spec("topk"));
+  EXPECT_EQ(profile.buckets.at(0).compress, 3e-3);
+  EXPECT_EQ(profile.buckets.at(0).decode_message, 2e-3);
+  EXPECT_EQ(profile.payload_bytes, 200);
+  EXPECT_EQ(profile.buckets.at(0).exchanges.at(0).bytes.at(0), 204);
+  EXPECT_EQ(profile.source, "records of out/records.jsonl");
+}
+
+TEST(CodecRecords, KnowsWhatIsExchanged) {
+  const auto dense = recorded_codec(records(), trace(), parse_spec("none")).buckets.at(0).exchanges;
+  ASSERT_EQ(dense.size(), 1U);
+  EXPECT_EQ(dense[0].exchange, Exchange::kAllReduce);
+  const auto shared =
+      recorded_codec(records(), trace(), parse_spec("terngrad")).buckets.at(0).exchanges;
+  ASSERT_EQ(shared.size(), 2U);
+  EXPECT_EQ(shared[0].bytes.at(0), 4);
+}
+
+TEST(CodecRecords, RefusesWhatIsNotThere) {
+  EXPECT_THROW(recorded_codec(records(), trace(), parse_spec("3lc")), InputError);
+  Records other = records();
+  other.headers[0].trace["identity"] = "sha256:0";
+  EXPECT_THROW(recorded_codec(other, trace(), parse_spec("topk")), InputError);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,58 @@
+#include "harness/predict/network_model.h"
+
+#include <gtest/gtest.h>
+
+namespace thinpipe {
+namespace {
+
+// 100 Mbit/s: 95.64 Mbit/s of payload, and an acknowledgement of 66 bytes every two frames of 1514;
+// the bucket is 1 ms, 12500 bytes on the wire.
+TEST(NetworkModel, OfAStar) {
+  const LinkFigures figures =
+      star_figures(parse_link_spec("rate=100mbit,delay=10ms"), {.message_time = 20e-6});
+  EXPECT_NEAR(figures.alpha, 10.02e-3, 1e-12);
+  EXPECT_NEAR(figures.beta, 8 / (100e6 * 1448 / 1514) * (1 + 66.0 / 3028), 1e-15);
+  EXPECT_NEAR(figures.credit, 12500.0 * 1448 / 1514, 1e-6);
+}
+
+// From 64 KiB on the bucket lets GSO packets through whole, which one frame acknowledges.
+TEST(NetworkModel, FastLinksHaveFewAcknowledgements) {
+  EXPECT_EQ(acknowledgement_share(parse_link_spec("rate=1gbit")), 0);
+  EXPECT_GT(acknowledgement_share(parse_link_spec("rate=1gbit,burst=16kb")), 0.02);
+}
+
+TEST(NetworkModel, TheSlowerDirectionDecides) {
+  const LinkFigures figures = star_figures(parse_link_spec("up.rate=1gbit,down.rate=10mbit"), {});
+  EXPECT_NEAR(figures.beta, 8 / (10e6 * 1448 / 1514) * (1 + 66.0 / 3028), 1e-13);
+}
+
+TEST(NetworkModel, MachinesMaySlowBytesDown) {
+  const LinkSpec link = parse_link_spec("rate=1gbit");
+  EXPECT_NEAR(star_figures(link, {.message_time = 0, .slower = 1.1}).beta,
+              1.1 * star_figures(link, {}).beta, 1e-18);
+}
+
+// Two racks of two hosts: one flow of the ring crosses the trunk each way, so a trunk as fast as a
+// host's link is no hindrance, and one of a tenth of it is.
+TEST(NetworkModel, ARingCrossesATrunkOnceEachWay) {
+  const LinkSpec link = parse_link_spec("rate=1gbit");
+  const LinkFigures star = star_figures(link, {});
+  const auto racks = [&](const char* text) {
+    return ring_figures(parse_topology(text), link, 4, {}).beta;
+  };
+  EXPECT_NEAR(racks("racks:racks=2,oversubscription=2"), star.beta, 1e-15);
+  EXPECT_NEAR(racks("racks:racks=2,oversubscription=20"), 10 * star.beta, 0.03 * 10 * star.beta);
+}
+
+TEST(NetworkModel, AStarIsTheSameByEitherWay) {
+  const LinkSpec link = parse_link_spec("rate=100mbit,delay=1ms");
+  const LinkFigures one = star_figures(link, {.message_time = 1e-5});
+  const LinkFigures other =
+      network_figures(parse_topology("star").plan(4, link), ring_flows(4), {.message_time = 1e-5});
+  EXPECT_NEAR(one.alpha, other.alpha, 1e-12);
+  EXPECT_NEAR(one.beta, other.beta, 1e-18);
+  EXPECT_NEAR(one.credit, other.credit, 1e-6);
+}
+
+}  // namespace
+}  // namespace thinpipe

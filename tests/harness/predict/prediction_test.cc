@@ -1,0 +1,99 @@
+#include "harness/predict/prediction.h"
+
+#include <gtest/gtest.h>
+
+#include "workloads/predict/ring_time.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr LinkFigures kLink = {.alpha = 1e-4, .beta = 1e-8, .credit = 0};
+
+CodecProfile gathered(double bytes) {
+  CodecProfile codec;
+  codec.compressor = "topk";
+  codec.buckets = {{.tensors = {0},
+                    .compress = 2e-3,
+                    .decode = 0,
+                    .decode_message = 1e-3,
+                    .exchanges = {{Exchange::kAllGather, {bytes}}}}};
+  return codec;
+}
+
+PredictionInput on_ring(int ranks) {
+  PredictionInput input;
+  input.ranks = ranks;
+  input.pattern = parse_spec("ring");
+  input.link = kLink;
+  input.times = {.compute = 10e-3, .ready = {5e-3}};
+  return input;
+}
+
+// 10 ms of compute, 2 of encoding, 4 messages of 1 ms to decode; three hops of 1 MB take 30 ms.
+TEST(Prediction, AddsUpWithoutOverlap) {
+  const auto prediction = predict(gathered(1e6 - 8), on_ring(4));
+  ASSERT_TRUE(prediction);
+  EXPECT_NEAR(prediction->exchange, 30e-3 + 1e-4, 1e-9);
+  EXPECT_NEAR(prediction->step, 10e-3 + 2e-3 + 30.1e-3 + 4e-3, 1e-9);
+}
+
+// Eight ranks on two cores: each gets a quarter of one.
+TEST(Prediction, CodecsShareCores) {
+  PredictionInput input = on_ring(8);
+  input.cores = 2;
+  const auto prediction = predict(gathered(1000), input);
+  ASSERT_TRUE(prediction);
+  EXPECT_NEAR(prediction->compress, 8e-3, 1e-12);
+  EXPECT_NEAR(prediction->decode, 4 * 8e-3, 1e-12);
+}
+
+// Ready at 5 ms, encoded until 7, on the network until 37.1 while compute ends at 12 (it stood
+// still for 2), decoded until 41.1.
+TEST(Prediction, OverlapsWhatItCan) {
+  PredictionInput input = on_ring(4);
+  input.kind = PipelineKind::kInline;
+  const auto prediction = predict(gathered(1e6 - 8), input);
+  ASSERT_TRUE(prediction);
+  EXPECT_NEAR(prediction->step, 41.1e-3, 1e-9);
+  EXPECT_NEAR(prediction->exposed, 25.1e-3, 1e-9);
+}
+
+// Every third step exchanges; in the two others 0.5 ms go into holding back.
+TEST(Prediction, OfADelayedMethodIsItsMeanStep) {
+  CodecProfile codec = gathered(1e6 - 8);
+  codec.period = 3;
+  codec.hold = 0.5e-3;
+  const auto prediction = predict(codec, on_ring(4));
+  ASSERT_TRUE(prediction);
+  EXPECT_NEAR(prediction->step, (46.1e-3 + 2 * 10.5e-3) / 3, 1e-9);
+}
+
+// The second of two all-reduces finds what the first one left of the bucket, and what the link
+// saved up meanwhile.
+TEST(Prediction, TheCreditIsThereOnce) {
+  CodecProfile codec;
+  codec.buckets = {{.tensors = {0},
+                    .exchanges = {{Exchange::kAllReduce, {1e6}}, {Exchange::kAllReduce, {1e6}}}}};
+  PredictionInput input = on_ring(2);
+  input.link = {.alpha = 0, .beta = 1e-8, .credit = 500e3};
+  // 1 MB a link and round: (1 - 0.5) MB, then 1 MB with nothing saved.
+  EXPECT_NEAR(predict(codec, input)->exchange, 15e-3, 1e-9);
+}
+
+// The busiest link carries all messages but the smallest.
+TEST(Prediction, UnequalMessagesAreTakenAsTheyAre) {
+  CodecProfile codec = gathered(0);
+  codec.buckets[0].exchanges[0].bytes = {3e6 - 8, 1e6 - 8, 2e6 - 8};
+  PredictionInput input = on_ring(3);
+  input.link.alpha = 0;
+  EXPECT_NEAR(predict(codec, input)->exchange, 50e-3, 1e-9);
+}
+
+TEST(Prediction, SaysWhenThereIsNoModel) {
+  PredictionInput input = on_ring(4);
+  input.pattern = parse_spec("openmpi");
+  EXPECT_FALSE(predict(gathered(10), input));
+}
+
+}  // namespace
+}  // namespace thinpipe
