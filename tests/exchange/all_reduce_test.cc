@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -111,6 +112,24 @@ TEST_P(AllReduceTest, WhatIsNotFiniteComesThroughAsInAPlainSum) {
       }
     }
   }
+}
+
+// Several times as much as a rank sends ahead of what comes, so that all of them wait for others.
+TEST(AllReduce, OfLongArraysEnds) {
+  constexpr std::size_t kElements = 1500007;
+  for (const int ranks : {3, 6, 8})
+    for (const std::string& pattern : plan_patterns()) {
+      Arrays inputs;
+      for (int rank = 0; rank < ranks; ++rank) {
+        inputs.emplace_back(kElements, static_cast<float>(rank));
+        inputs.back()[kElements - 1] = 1;
+      }
+      for (const std::vector<float>& result : all_reduced(pattern, inputs)) {
+        ASSERT_EQ(std::count(result.begin(), result.end() - 1, result[0]), kElements - 1);
+        ASSERT_NEAR(result[0], static_cast<float>(ranks - 1) / 2, 1e-6);
+        ASSERT_NEAR(result.back(), 1, 1e-6);
+      }
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Patterns, AllReduceTest,

@@ -68,6 +68,31 @@ class PatternsTest(RunCase):
             if not 0.997 * needed <= counted[rank] <= 1.003 * needed + 6000:
                 yield f"{point['id']}: rank {rank} sent {counted[rank]} for {needed}"
 
+    def test_groups_send_least_over_the_edges_of_racks(self):
+        """Of two groups D crosses each way, of a ring 2 (n-1)/n D."""
+        edges = {"ring": 2 * (RANKS - 1) / RANKS, "hierarchical:group=2": 1}
+        folder = self.out
+        for attempt in range(self.ATTEMPTS):
+            self.out = f"{folder}-{attempt}"
+            points = self.measure(RANKS, list(edges), ELEMENTS, "--steps", "4", "--topology",
+                                  "racks:racks=2,oversubscription=1")
+            off = [what for point in points for what in self.off_at_the_edge(point, edges)]
+            if not off:
+                return
+        self.fail(off)
+
+    def off_at_the_edge(self, point, edges):
+        exchange, pattern = point["axes"]["pattern"].split("-", 1)
+        if exchange != "allreduce":
+            return
+        sent = 4 * ELEMENTS * edges[pattern]
+        needed = 4 * (sent + HEADER * sent / SEGMENT) * FRAME / PAYLOAD  # in four steps
+        self.assertEqual(len(point["trunks"]), 2)
+        for trunk in point["trunks"]:
+            for way in ("up_bytes", "down_bytes"):
+                if not 0.997 * needed <= trunk[way] <= 1.003 * needed + 4 * 6000:
+                    yield f"{point['id']}: {trunk['link']} {way} {trunk[way]} for {needed}"
+
     def test_any_number_of_ranks(self):
         self.measure(5, PATTERNS + ["hierarchical:group=3"], 30001, "--steps", "2")
 

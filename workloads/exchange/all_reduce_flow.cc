@@ -8,6 +8,9 @@ namespace thinpipe {
 namespace {
 
 constexpr std::size_t kFlowWindow = kSegmentsInFlight;
+// Floats that a paced channel may be ahead: enough that a link is not idle while one of its
+// segments goes there and another comes back.
+constexpr std::size_t kAhead = kFlowWindow * kSegmentFloats;
 
 void add_to_own(std::span<float> target, const float* __restrict own,
                 const float* __restrict theirs, float scale) {
@@ -28,17 +31,12 @@ void make_nans_one(std::span<float> values) {
 }  // namespace
 
 AllReduceFlow::AllReduceFlow(const AllReducePlan& plan)
-    : mirrored_(plan.mirrored),
-      ahead_(static_cast<std::size_t>(plan.ahead)),
-      places_(static_cast<std::size_t>(plan.parts) + 1) {
+    : mirrored_(plan.mirrored), places_(static_cast<std::size_t>(plan.parts) + 1) {
   const auto parts = static_cast<std::size_t>(plan.parts);
   std::vector<std::uint16_t> receives(parts), sends(parts);
-  std::size_t replaces = 0;
-  for (const AllReduceStep& step : plan.steps) replaces += step.kind == StepKind::kReplace ? 1 : 0;
   for (const AllReduceStep& step : plan.steps) {
     const bool out = step.kind == StepKind::kSend;
     Channel& way = channel(out, step);
-    replaces -= step.kind == StepKind::kReplace ? 1 : 0;
     const bool adds = step.kind == StepKind::kAdd;
     if (adds) way.staging.resize(kFlowWindow * kSegmentFloats);
     for (int part = step.first; part < step.last; ++part) {
@@ -46,7 +44,6 @@ AllReduceFlow::AllReduceFlow(const AllReducePlan& plan)
       way.pieces.push_back({.part = part,
                             .adds = adds,
                             .completes = step.completes,
-                            .waits = plan.ahead > 0 && out && replaces > 0,
                             .receives = receives[p],
                             .sends = sends[p]});
       // A send before anything was received reads `own`, which does not change.
@@ -56,6 +53,11 @@ AllReduceFlow::AllReduceFlow(const AllReducePlan& plan)
         ++sends[p];
     }
   }
+  for (const AllReduceStep& step : plan.steps)
+    for (std::size_t i = 0; i < channels_.size(); ++i)
+      if (step.kind == StepKind::kSend && step.paced && !channels_[i].out &&
+          channels_[i].tag == step.tag)
+        channel(true, step).pace = static_cast<int>(i);
 }
 
 AllReduceFlow::Channel& AllReduceFlow::channel(bool out, const AllReduceStep& step) {
@@ -104,12 +106,12 @@ void AllReduceFlow::reset(const Parts& parts) {
     places_[part] = {parts.begin(part), parts.first_segment(part)};
   received_.assign(places_.back().first_segment, 0);
   sent_.assign(places_.back().first_segment, 0);
-  replaced_ = 0;
   for (Channel& channel : channels_) {
     channel.starts = channel.ends = {};
     skip_empty(channel, channel.starts);
     skip_empty(channel, channel.ends);
     channel.started = channel.finished = 0;
+    channel.floats_started = channel.floats_finished = 0;
     channel.arrived = false;
   }
 }
@@ -161,14 +163,12 @@ bool AllReduceFlow::receive(const Call& call, Channel& in) {
                  call.transport.done(in.first_slot + static_cast<int>(in.finished % kFlowWindow));
     if (!in.arrived) break;
     const Piece& piece = in.pieces[in.ends.piece];
-    const std::size_t number = segment_at(in, in.ends).number;
+    const auto [begin, size, number] = segment_at(in, in.ends);
     if (received_[number] < piece.receives || (piece.adds && sent_[number] < piece.sends)) break;
-    if (piece.adds)
-      apply(call, in);
-    else
-      ++replaced_;
+    if (piece.adds) apply(call, in);
     ++received_[number];
     ++in.finished;
+    in.floats_finished += size;
     in.arrived = false;
     advance(in, in.ends);
     moved = true;
@@ -206,11 +206,14 @@ bool AllReduceFlow::send_one(const Call& call, Channel& out) {
   const Piece& piece = out.pieces[out.starts.piece];
   const Segment segment = segment_at(out, out.starts);
   if (received_[segment.number] < piece.receives) return false;
-  if (piece.waits && segment.number >= replaced_ + ahead_) return false;
+  if (out.pace >= 0 &&
+      out.floats_started >= channels_[static_cast<std::size_t>(out.pace)].floats_finished + kAhead)
+    return false;
   const std::span<const float> source = piece.receives == 0 ? call.own : call.result;
   call.transport.send(out.first_slot + static_cast<int>(out.started % kFlowWindow), out.peer,
                       out.tag, std::as_bytes(source.subspan(segment.begin, segment.size)));
   ++out.started;
+  out.floats_started += segment.size;
   advance(out, out.starts);
   return true;
 }

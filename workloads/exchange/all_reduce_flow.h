@@ -29,7 +29,6 @@ class AllReduceFlow {
   struct Piece {
     int part;
     bool adds, completes;
-    bool waits;              // is not sent far ahead of what comes back
     std::uint16_t receives;  // that must have been done to its segments before
     std::uint16_t sends;     // of its sums so far, that must have left before they change
   };
@@ -40,12 +39,14 @@ class AllReduceFlow {
   struct Channel {
     bool out = false;
     int peer = 0, tag = 0, first_slot = 0;
+    int pace = -1;  // the channel that one that goes out keeps pace with
     std::vector<Piece> pieces;
     std::vector<float> staging;  // for what is added
 
     Cursor starts, ends;                    // next segment to be sent or posted, and to be finished
     std::size_t started = 0, finished = 0;  // segments
-    bool arrived = false;                   // the one at `ends`, which must wait
+    std::size_t floats_started = 0, floats_finished = 0;
+    bool arrived = false;  // the one at `ends`, which must wait
   };
   struct Segment {
     std::size_t begin, size, number;
@@ -70,7 +71,6 @@ class AllReduceFlow {
   bool send_one(const Call& call, Channel& out);
 
   bool mirrored_;
-  std::size_t ahead_, replaced_ = 0;  // as in the plan; segments whose sums came
   std::vector<Channel> channels_;
   struct Place {
     std::size_t begin, first_segment;

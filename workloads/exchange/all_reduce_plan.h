@@ -18,6 +18,10 @@ struct AllReduceStep {
   /// Of kAdd: it makes the sum over all ranks complete, so that it is multiplied by the factor.
   bool completes = false;
   int tag = 0;  ///< steps of one tag between two ranks keep their order
+  /// Of kSend: it is not sent far ahead of what comes with the same tag, of which there is as much
+  /// to the float or two. Where several ranks send to one, its link then carries them abreast, and
+  /// nobody's queue overflows with what is not needed yet.
+  bool paced = false;
 };
 
 using StepKind = AllReduceStep::Kind;
@@ -31,10 +35,6 @@ struct AllReducePlan {
   /// The same sum is made on several ranks, each adding the other's to its own. Sums do not depend
   /// on the order of two; which NaN comes out does, so there they become one and the same.
   bool mirrored = false;
-  /// Segments of an array in one part that a rank may send before the first of their sums has come
-  /// back; 0: all. Where several ranks send to one, its link then carries them abreast: sums are
-  /// complete, and on their way back, as soon as the slowest of them has come.
-  int ahead = 0;
 };
 
 }  // namespace thinpipe

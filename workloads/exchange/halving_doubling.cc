@@ -35,8 +35,12 @@ AllReducePlan halving_doubling_all_reduce(int ranks, int rank) {
     std::vector<int> parts;
     add_in_order_of_need(other, distance, parts);
     for (const int part : parts)
-      plan.steps.push_back(
-          {.kind = StepKind::kSend, .peer = peer, .first = part, .last = part + 1});
+      plan.steps.push_back({.kind = StepKind::kSend,
+                            .peer = peer,
+                            .first = part,
+                            .last = part + 1,
+                            .tag = distance,
+                            .paced = true});
     parts.clear();
     add_in_order_of_need(fold.id, distance, parts);
     for (const int part : parts)
@@ -44,16 +48,24 @@ AllReducePlan halving_doubling_all_reduce(int ranks, int rank) {
                             .peer = peer,
                             .first = part,
                             .last = part + 1,
-                            .completes = distance == 1});
+                            .completes = distance == 1,
+                            .tag = distance});
   }
   const auto range_of = [](int id, int width) { return id / width * width; };
   for (int distance = 1; distance < all; distance *= 2) {
     const int other = fold.id ^ distance, peer = fold.rank_of(other);
     const int mine = range_of(fold.id, distance), theirs = range_of(other, distance);
-    plan.steps.push_back(
-        {.kind = StepKind::kSend, .peer = peer, .first = mine, .last = mine + distance});
-    plan.steps.push_back(
-        {.kind = StepKind::kReplace, .peer = peer, .first = theirs, .last = theirs + distance});
+    plan.steps.push_back({.kind = StepKind::kSend,
+                          .peer = peer,
+                          .first = mine,
+                          .last = mine + distance,
+                          .tag = distance,
+                          .paced = true});
+    plan.steps.push_back({.kind = StepKind::kReplace,
+                          .peer = peer,
+                          .first = theirs,
+                          .last = theirs + distance,
+                          .tag = distance});
   }
   if (fold.partner >= 0)
     plan.steps.push_back({.kind = StepKind::kSend, .peer = fold.partner, .first = 0, .last = all});

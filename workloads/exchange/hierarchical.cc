@@ -34,7 +34,8 @@ void add_ring_through_groups(const RankGroups& groups, int at, int ring, AllRedu
                           .peer = right,
                           .first = out,
                           .last = out + 1,
-                          .tag = tag_of_ring(ring)});
+                          .tag = tag_of_ring(ring),
+                          .paced = groups.whole()});
     plan.steps.push_back({.kind = step < n - 1 ? StepKind::kAdd : StepKind::kReplace,
                           .peer = left,
                           .first = in,
@@ -93,8 +94,12 @@ AllReducePlan hierarchical_all_reduce(int ranks, int rank, int group) {
     for (int step = 0; step < n; ++step)
       for (int ring = groups.first_ring(owner); ring < groups.last_ring(owner); ++ring) {
         const int part = ring * n + (from + n - step) % n;
-        plan.steps.push_back(
-            {.kind = kind, .peer = peer, .first = part, .last = part + 1, .completes = completes});
+        plan.steps.push_back({.kind = kind,
+                              .peer = peer,
+                              .first = part,
+                              .last = part + 1,
+                              .completes = completes,
+                              .paced = groups.whole()});
       }
   };
   for (int step = 0; step < place.members - 1; ++step) {

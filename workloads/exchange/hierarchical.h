@@ -12,8 +12,10 @@ namespace thinpipe {
 struct RankGroups {
   /// @param most  g; of fewer ranks there is one group
   RankGroups(int ranks, int most);
-  int ranks, group;                   ///< n, and g as it came out
-  int groups;                         ///< G
+  int ranks, group;  ///< n, and g as it came out
+  int groups;        ///< G
+  /// All groups are of the same size.
+  bool whole() const { return groups * group == ranks; }
   int size(int of) const;             ///< ranks of a group
   int owner(int of, int ring) const;  ///< the rank of a group that is on a ring
   int first_ring(int rank) const;     ///< that the rank is on

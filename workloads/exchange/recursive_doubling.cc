@@ -29,9 +29,11 @@ AllReducePlan recursive_doubling_all_reduce(int ranks, int rank) {
   if (fold.partner >= 0) plan.steps.push_back({.kind = StepKind::kAdd, .peer = fold.partner});
   for (int distance = 1; distance < fold.folded; distance *= 2) {
     const int peer = fold.rank_of(fold.id ^ distance);
-    plan.steps.push_back({.kind = StepKind::kSend, .peer = peer});
-    plan.steps.push_back(
-        {.kind = StepKind::kAdd, .peer = peer, .completes = 2 * distance == fold.folded});
+    plan.steps.push_back({.kind = StepKind::kSend, .peer = peer, .tag = distance, .paced = true});
+    plan.steps.push_back({.kind = StepKind::kAdd,
+                          .peer = peer,
+                          .completes = 2 * distance == fold.folded,
+                          .tag = distance});
   }
   if (fold.partner >= 0) plan.steps.push_back({.kind = StepKind::kSend, .peer = fold.partner});
   return plan;

@@ -1,15 +1,14 @@
 #include "workloads/exchange/tree.h"
 
 #include <algorithm>
-
-#include "workloads/exchange/segments.h"
+#include <bit>
 
 namespace thinpipe {
 
 namespace {
 
-// Enough that a link is not idle while a segment goes up and its sum comes down.
-constexpr int kAhead = kSegmentsInFlight;
+// Of the edge to a rank's parent: none that the parent has to its own parent or another child.
+int tag_of_edge(int child) { return std::countr_zero(static_cast<unsigned>(child)); }
 
 // What a rank receives from its parent, in order: what comes from other subtrees of the parent,
 // which gathers it itself, then what the parent receives from above.
@@ -42,18 +41,19 @@ BinomialTree::BinomialTree(int ranks, int rank) : parent(rank == 0 ? -1 : rank &
 AllReducePlan tree_all_reduce(int ranks, int rank) {
   const BinomialTree tree(ranks, rank);
   AllReducePlan plan;
-  plan.ahead = kAhead;
   for (const int child : tree.children)
     plan.steps.push_back({.kind = StepKind::kAdd,
                           .peer = child,
-                          .completes = tree.parent < 0 && child == tree.children.back()});
+                          .completes = tree.parent < 0 && child == tree.children.back(),
+                          .tag = tag_of_edge(child)});
   if (tree.parent >= 0) {
-    plan.steps.push_back({.kind = StepKind::kSend, .peer = tree.parent});
-    plan.steps.push_back({.kind = StepKind::kReplace, .peer = tree.parent});
+    const int tag = tag_of_edge(rank);
+    plan.steps.push_back({.kind = StepKind::kSend, .peer = tree.parent, .tag = tag, .paced = true});
+    plan.steps.push_back({.kind = StepKind::kReplace, .peer = tree.parent, .tag = tag});
   }
   // The largest subtree has the longest way to go.
   for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child)
-    plan.steps.push_back({.kind = StepKind::kSend, .peer = *child});
+    plan.steps.push_back({.kind = StepKind::kSend, .peer = *child, .tag = tag_of_edge(*child)});
   return plan;
 }
 
