@@ -24,6 +24,18 @@ void Compressor::hold(const GradientInput& /*gradient*/) {
   throw std::logic_error("hold() of a compressor that exchanges in every step");
 }
 
+// A driver only asks where has_pairs(), and gives back where takes_back().
+std::size_t Compressor::decode_pairs(std::span<const std::byte> /*payload*/,
+                                     std::span<std::uint32_t> /*positions*/,
+                                     std::span<float> /*values*/) const {
+  throw std::logic_error("decode_pairs() of a compressor whose payloads are no pairs");
+}
+
+void Compressor::give_back(std::span<const std::uint32_t> /*positions*/,
+                           std::span<const float> /*values*/) {
+  throw std::logic_error("give_back() to a compressor that takes nothing back");
+}
+
 // A driver only calls these where rounds() is more than 1.
 EncodeReport Compressor::first_round(const GradientInput& /*gradient*/,
                                      std::span<std::byte> /*payload*/) {

@@ -95,6 +95,31 @@ class Compressor {
   virtual void decode_add(std::span<const std::byte> payload, float factor,
                           std::span<float> out) const = 0;
 
+  /// True: a payload is a list of elements, position and value each, that can be asked for: what a
+  /// sparse all-reduce sums and selects from again (workloads/exchange/sparse_vector.h). The values
+  /// are those that decode_add would add; the codecs of the payload are not used then.
+  virtual bool has_pairs() const { return false; }
+  /// The most pairs a payload carries. 0 without pairs.
+  virtual std::size_t max_pairs() const { return 0; }
+  /// Writes the pairs of a payload, positions ascending and distinct, to the front of two arrays of
+  /// room for max_pairs(). @returns how many.
+  /// @throws PayloadError when the payload is malformed; what was written is then unspecified.
+  virtual std::size_t decode_pairs(std::span<const std::byte> payload,
+                                   std::span<std::uint32_t> positions,
+                                   std::span<float> values) const;
+
+  /// Whether the memory takes back what was sent but is in no aggregate. False: that is lost.
+  virtual bool takes_back() const { return false; }
+  /// Puts values back that a selection after the exchange has dropped: the memory then holds them
+  /// as if they had not been sent (residual, accumulated velocity: added; EF21's estimate: taken
+  /// off), so that over all workers the sum of inputs = the sum of what the aggregates hold + the
+  /// sum of memories, element by element. They need not be this worker's own: any worker may take
+  /// what is dropped. What else sending changed stays so: a masked velocity, the variances of
+  /// Tsuzuku et al. Call it after distortion(), where that is asked for, and before the next
+  /// encode() or hold(). Positions ascend strictly and are less than elements().
+  /// @throws InputError for sizes or positions that do not fit.
+  virtual void give_back(std::span<const std::uint32_t> positions, std::span<const float> values);
+
   /// Where the method is exchanged by all-reduces: how many of them a step takes one after the
   /// other (PowerSGD, alg. 1: of P, then of Q). 1: encode()'s payload is summed, and that is all.
   /// Else encode() is the step of a job of this worker alone, and a job of several calls

@@ -69,6 +69,7 @@ struct MethodInfo {
   /// Where parameters decide on the aggregation; else empty.
   std::function<Aggregation(const Parameters&)> aggregation_with = {};
   bool needs_squares = false;  ///< GradientInput::squares must be there
+  bool has_pairs = false;      ///< Compressor::has_pairs()
   std::vector<ParameterInfo> parameters;
   /// Expected payload bits per element of a large tensor, for listings; not a measurement.
   std::function<double(const Parameters&)> expected_bits;

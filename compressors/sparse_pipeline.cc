@@ -94,6 +94,34 @@ void SparsePipeline::decode_add(std::span<const std::byte> payload, float factor
   parts_.positions->finish(cursor);
 }
 
+std::size_t SparsePipeline::decode_pairs(std::span<const std::byte> payload,
+                                         std::span<std::uint32_t> positions,
+                                         std::span<float> values) const {
+  ByteReader in(payload);
+  // Shorter arrays than max_pairs() are as good as long as the payload fits.
+  const std::size_t room = std::min({positions.size(), values.size(), elements()});
+  const std::size_t count = in.get_varint(room, "the count of elements");
+  const auto encoded_values = in.get_bytes(parts_.values->size(count), "values");
+  PositionCursor cursor = parts_.positions->start(in, count, elements());
+  parts_.positions->decode(cursor, positions.first(count));
+  parts_.values->decode(encoded_values, 0, values.first(count));
+  parts_.positions->finish(cursor);
+  return count;
+}
+
+void SparsePipeline::give_back(std::span<const std::uint32_t> positions,
+                               std::span<const float> values) {
+  if (positions.size() != values.size() || (!positions.empty() && positions.back() >= elements())) {
+    throw InputError("tensor '" + identity_.tensor + "': given back are " +
+                     std::to_string(values.size()) + " values of " +
+                     std::to_string(positions.size()) + " positions, the last " +
+                     (positions.empty() ? "none" : std::to_string(positions.back())) +
+                     "; expected as many of both, less than " + std::to_string(elements()));
+  }
+  const UseThreads threads(parts_.threads);
+  parts_.memory->give_back(positions, values);
+}
+
 Distortion SparsePipeline::distortion(const GradientInput& gradient,
                                       std::span<const std::byte> payload) const {
   check_size(identity_, "the gradient", gradient.values.size());

@@ -33,6 +33,12 @@ class SparsePipeline : public Compressor {
   EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) override;
   void decode_add(std::span<const std::byte> payload, float factor,
                   std::span<float> out) const override;
+  bool has_pairs() const override { return true; }
+  std::size_t max_pairs() const override { return parts_.selector->max_selected(); }
+  std::size_t decode_pairs(std::span<const std::byte> payload, std::span<std::uint32_t> positions,
+                           std::span<float> values) const override;
+  bool takes_back() const override { return parts_.memory->takes_back(); }
+  void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override;
   Distortion distortion(const GradientInput& gradient,
                         std::span<const std::byte> payload) const override;
   std::span<const float> residual() const override { return parts_.memory->remainder(); }

@@ -25,6 +25,10 @@ class ClippedMemory : public Memory {
     inner_->sent(positions, decoded);
   }
   bool minds_sent() const override { return inner_->minds_sent(); }
+  bool takes_back() const override { return inner_->takes_back(); }
+  void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override {
+    inner_->give_back(positions, values);
+  }
   std::span<float> remainder() override { return inner_->remainder(); }
   Distortion distortion(std::span<const float> gradient,
                         std::span<const float> decoded) const override {

@@ -34,6 +34,10 @@ class Ef21Memory : public Memory {
   void sent(std::span<const std::uint32_t> /*positions*/,
             std::span<const float> /*decoded*/) override {}
   bool minds_sent() const override { return false; }
+  /// The estimates of all workers add up to what the aggregates brought, whoever gives it up.
+  void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override {
+    subtract_sent(estimate_, positions, values);
+  }
   std::span<float> remainder() override { return {}; }
   std::span<float> mirror() override { return estimate_; }
   Distortion distortion(std::span<const float> /*gradient*/,

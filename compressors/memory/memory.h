@@ -37,6 +37,13 @@ class Memory {
   /// False: sent() does nothing and need not be called.
   virtual bool minds_sent() const { return true; }
 
+  /// True: give_back() keeps what it is given.
+  virtual bool takes_back() const { return true; }
+  /// The reverse of what sent(), or the pipeline in mirror(), did to these positions' values, for
+  /// some of them that were dropped after all. Positions are distinct and in range.
+  virtual void give_back(std::span<const std::uint32_t> positions,
+                         std::span<const float> values) = 0;
+
   /// Where a dense compressor leaves c - decoded; it is c itself before. Empty when nothing is
   /// kept.
   virtual std::span<float> remainder() = 0;

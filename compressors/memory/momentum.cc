@@ -31,6 +31,9 @@ class MomentumMemory : public Memory {
     if (!options_.masking) return;
     for (std::uint32_t position : positions) velocity_[position] = 0.0F;
   }
+  void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override {
+    add_returned(sum_, positions, values);  // a masked velocity stays 0
+  }
   /// Dense compressors send something everywhere: no mask is meant for them.
   std::span<float> remainder() override { return sum_; }
   Distortion distortion(std::span<const float> /*gradient*/,

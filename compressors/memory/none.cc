@@ -31,6 +31,9 @@ class NoMemory : public Memory {
   void sent(std::span<const std::uint32_t> /*positions*/,
             std::span<const float> /*decoded*/) override {}
   bool minds_sent() const override { return false; }
+  bool takes_back() const override { return false; }
+  void give_back(std::span<const std::uint32_t> /*positions*/,
+                 std::span<const float> /*values*/) override {}
   std::span<float> remainder() override { return {}; }
   Distortion distortion(std::span<const float> gradient,
                         std::span<const float> decoded) const override {

@@ -38,6 +38,9 @@ class ResidualMemory : public Memory {
     if (!clear_) return subtract_sent(residual_, positions, decoded);
     for (std::uint32_t position : positions) residual_[position] = 0.0F;
   }
+  void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override {
+    add_returned(residual_, positions, values);
+  }
   std::span<float> remainder() override { return residual_; }
   Distortion distortion(std::span<const float> /*gradient*/,
                         std::span<const float> decoded) const override {

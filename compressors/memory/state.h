@@ -62,10 +62,11 @@ inline Distortion distortion_against(std::span<const float> c, std::span<const f
   return {error, norm};
 }
 
-/// c - decoded at the positions sent, which are distinct; what is not finite is forgotten. On the
+/// c[p] = left(c[p], values[p]) at distinct positions; what is not finite is forgotten. On the
 /// current threads: most of these elements have left the caches, a line each.
-inline void subtract_sent(std::span<float> c, std::span<const std::uint32_t> positions,
-                          std::span<const float> decoded) {
+template <class Left>
+void scatter(std::span<float> c, std::span<const std::uint32_t> positions,
+             std::span<const float> values, Left left) {
   const std::size_t n = positions.size();
   const int threads = n < kMinParallelScatter ? 1 : threads_for(c.size());
   const auto parts = static_cast<std::size_t>(threads);
@@ -73,10 +74,22 @@ inline void subtract_sent(std::span<float> c, std::span<const std::uint32_t> pos
     const std::size_t end = n * (part + 1) / parts;
     for (std::size_t i = n * part / parts; i < end; ++i) {
       if (i + kScatterAhead < end) __builtin_prefetch(c.data() + positions[i + kScatterAhead], 1);
-      const float left = c[positions[i]] - decoded[i];
-      c[positions[i]] = std::isfinite(left) ? left : 0.0F;
+      const float value = left(c[positions[i]], values[i]);
+      c[positions[i]] = std::isfinite(value) ? value : 0.0F;
     }
   });
+}
+
+/// c - decoded at the positions sent.
+inline void subtract_sent(std::span<float> c, std::span<const std::uint32_t> positions,
+                          std::span<const float> decoded) {
+  scatter(c, positions, decoded, [](float kept, float sent) { return kept - sent; });
+}
+
+/// c + returned at the positions given back.
+inline void add_returned(std::span<float> c, std::span<const std::uint32_t> positions,
+                         std::span<const float> returned) {
+  scatter(c, positions, returned, [](float kept, float back) { return kept + back; });
 }
 
 }  // namespace thinpipe

@@ -38,6 +38,7 @@ MethodInfo sparse_method(const SparseMethod& method) {
   info.source = method.source;
   info.aggregation = Aggregation::kAllGather;
   info.needs_squares = method.needs_squares;
+  info.has_pairs = true;
   const bool has_ratio = !method.ratio_name.empty();
   info.parameters = join(
       {has_ratio ? ratio_parameters(method.ratio, method.ratio_name) : std::vector<ParameterInfo>{},

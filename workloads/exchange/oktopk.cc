@@ -1,0 +1,232 @@
+#include "workloads/exchange/oktopk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "compressors/compressor.h"
+#include "compressors/kernels/keys.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr float kAdaption = 1.008F;  // the published code's
+
+// Part i of n, as even as can be.
+std::size_t part_begin(std::size_t whole, std::size_t i, std::size_t n) { return whole * i / n; }
+
+std::span<const SparsePair> in_region(const SparsePairs& pairs, std::uint32_t begin,
+                                      std::uint32_t end) {
+  const auto before = [](const SparsePair& pair, std::uint32_t index) {
+    return pair.index < index;
+  };
+  const auto first = std::lower_bound(pairs.begin(), pairs.end(), begin, before);
+  return {first, std::lower_bound(first, pairs.end(), end, before)};
+}
+
+}  // namespace
+
+void OkTopK::split_regions(Transport& transport, std::size_t dimension, State& state) {
+  const auto n = static_cast<std::size_t>(transport.size());
+  const auto rank = static_cast<std::size_t>(transport.rank());
+  shared_.assign(n * (n - 1), 0);
+  for (std::size_t i = 1; i < n; ++i) {
+    const std::size_t at = part_begin(own_.size(), i, n);
+    shared_[rank * (n - 1) + i - 1] =
+        own_.empty() ? static_cast<std::uint32_t>(part_begin(dimension, i, n)) : own_[at].index;
+  }
+  sizes_.assign(n, (n - 1) * sizeof(std::uint32_t));
+  gather_.run(transport, sizes_, std::as_writable_bytes(std::span(shared_)));
+  state.begins.assign(n + 1, 0);
+  state.begins[n] = static_cast<std::uint32_t>(dimension);
+  for (std::size_t i = 1; i < n; ++i) {
+    std::uint64_t sum = 0;
+    for (std::size_t from = 0; from < n; ++from) {
+      const std::uint32_t begin = shared_[from * (n - 1) + i - 1];
+      const std::uint32_t before = i == 1 ? 0 : shared_[from * (n - 1) + i - 2];
+      if (begin < before || begin > dimension)
+        throw PayloadError(fmt::format("boundaries of rank {}: {}; expected {} to {}", from, begin,
+                                       before, dimension));
+      sum += begin;
+    }
+    state.begins[i] = static_cast<std::uint32_t>(sum / n);
+  }
+}
+
+void OkTopK::reduce_own_region(Transport& transport, const State& state) {
+  const auto n = static_cast<std::size_t>(transport.size());
+  const auto rank = static_cast<std::size_t>(transport.rank());
+  const std::uint32_t begin = state.begins[rank], end = state.begins[rank + 1];
+  outgoing_.resize(n * kFrameBytes + own_.size() * sizeof(SparsePair));
+  incoming_.resize(n);
+  std::size_t at = 0;
+  for (std::size_t i = 1; i < n; ++i) {
+    const std::size_t to = (rank + i) % n, from = (rank + n - i) % n;
+    const auto part = in_region(own_, state.begins[to], state.begins[to + 1]);
+    const std::uint64_t length = part.size_bytes();
+    std::memcpy(outgoing_.data() + at, &length, kFrameBytes);
+    if (length > 0) std::memcpy(outgoing_.data() + at + kFrameBytes, part.data(), length);
+    streams_.send(static_cast<int>(to), std::span(outgoing_).subspan(at, kFrameBytes + length));
+    at += kFrameBytes + length;
+    streams_.receive_framed(static_cast<int>(from), incoming_[from],
+                            std::size_t{end - begin} * sizeof(SparsePair));
+  }
+  streams_.run(transport);
+  sums_.clear();
+  for (std::size_t from = 0; from < n; ++from) {
+    if (from == rank) {
+      merge_sum(sums_, in_region(own_, begin, end), merged_);
+    } else {
+      read_pairs(framed_content(incoming_[from]), static_cast<int>(from), begin, end, others_);
+      merge_sum(sums_, others_, merged_);
+    }
+    std::swap(sums_, merged_);
+  }
+}
+
+void OkTopK::share_count(Transport& transport, std::size_t count, const State& state) {
+  const auto n = static_cast<std::size_t>(transport.size());
+  shared_.assign(n, 0);
+  shared_[static_cast<std::size_t>(transport.rank())] = static_cast<std::uint32_t>(count);
+  sizes_.assign(n, sizeof(std::uint32_t));
+  gather_.run(transport, sizes_, std::as_writable_bytes(std::span(shared_)));
+  counts_.assign(shared_.begin(), shared_.end());
+  for (std::size_t from = 0; from < n; ++from)
+    if (counts_[from] > state.begins[from + 1] - state.begins[from])
+      throw PayloadError(fmt::format("rank {} announces {} elements of a region of {}", from,
+                                     counts_[from], state.begins[from + 1] - state.begins[from]));
+}
+
+void OkTopK::find_threshold(Transport& transport, std::size_t k, State& state) {
+  const auto n = static_cast<std::size_t>(transport.size());
+  const auto rank = static_cast<std::size_t>(transport.rank());
+  // No more than k of a rank can be among the k greatest.
+  keys_.resize(sums_.size());
+  for (std::size_t i = 0; i < sums_.size(); ++i) keys_[i] = magnitude_key(sums_[i].value);
+  const std::size_t some = std::min(std::max<std::size_t>(k, 1), keys_.size());
+  if (some < keys_.size())
+    std::nth_element(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(some), keys_.end(),
+                     std::greater<>());
+  share_count(transport, some, state);
+  const std::size_t total = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
+  const std::size_t before = std::accumulate(
+      counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(rank), std::size_t{0});
+  shared_.resize(total);
+  if (some > 0) std::memcpy(shared_.data() + before, keys_.data(), some * sizeof(std::uint32_t));
+  for (std::size_t i = 0; i < n; ++i) sizes_[i] = counts_[i] * sizeof(std::uint32_t);
+  gather_.run(transport, sizes_, std::as_writable_bytes(std::span(shared_)));
+  keys_.resize(total);
+  for (std::size_t i = 0; i < total; ++i)
+    keys_[i] = static_cast<std::int32_t>(shared_[i] & 0x7fffffffU);
+  state.threshold = magnitude_of(Reselection::kth_key(std::span(keys_), k));
+}
+
+void OkTopK::balance(Transport& transport, std::span<const SparsePair> own) {
+  const auto n = static_cast<std::size_t>(transport.size());
+  const auto rank = static_cast<std::size_t>(transport.rank());
+  std::vector<std::size_t>& begins = sizes_;  // of what the ranks have
+  begins.assign(n + 1, 0);
+  std::partial_sum(counts_.begin(), counts_.end(), begins.begin() + 1);
+  const std::size_t total = begins[n];
+  // The places that a rank has and another one will have.
+  const auto common = [&](std::size_t has, std::size_t gets) {
+    const std::size_t begin = std::max(begins[has], part_begin(total, gets, n));
+    const std::size_t end = std::min(begins[has + 1], part_begin(total, gets + 1, n));
+    return std::pair(begin, std::max(begin, end));
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t to = (rank + i) % n, from = (rank + n - i) % n;
+    const auto [begin, end] = common(rank, to);
+    const auto mine = own.subspan(begin < end ? begin - begins[rank] : 0, end - begin);
+    if (i == 0) {
+      std::copy(mine.begin(), mine.end(), result_.begin() + static_cast<std::ptrdiff_t>(begin));
+      continue;
+    }
+    if (begin < end) streams_.send(static_cast<int>(to), std::as_bytes(mine));
+    const auto [in_begin, in_end] = common(from, rank);
+    if (in_begin < in_end)
+      streams_.receive(static_cast<int>(from), std::as_writable_bytes(std::span(result_).subspan(
+                                                   in_begin, in_end - in_begin)));
+  }
+  streams_.run(transport);
+  for (std::size_t i = 0; i < n; ++i)
+    counts_[i] = part_begin(total, i + 1, n) - part_begin(total, i, n);
+}
+
+void OkTopK::gather_selected(Transport& transport, const State& state, std::size_t dimension) {
+  const auto n = static_cast<std::size_t>(transport.size());
+  const auto rank = static_cast<std::size_t>(transport.rank());
+  const std::int32_t limit = magnitude_key(state.used);
+  std::size_t kept = 0;
+  for (const SparsePair pair : sums_) {
+    sums_[kept] = pair;
+    kept += magnitude_key(pair.value) >= limit ? 1 : 0;
+  }
+  share_count(transport, kept, state);
+  const auto mine = std::span<const SparsePair>(sums_).first(kept);
+  const std::size_t total = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
+  const std::size_t most = *std::max_element(counts_.begin(), counts_.end());
+  result_.resize(total);
+  if (static_cast<double>(most) * static_cast<double>(n) >
+      options_.imbalance * static_cast<double>(total)) {
+    balance(transport, mine);
+  } else {
+    std::copy(mine.begin(), mine.end(),
+              std::accumulate(counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(rank),
+                              result_.begin()));
+  }
+  sizes_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) sizes_[i] = counts_[i] * sizeof(SparsePair);
+  gather_.run(transport, sizes_, std::as_writable_bytes(std::span(result_)));
+  // Who of several ranks sent what does not fit is not known after so many hands.
+  check_pairs(result_, -1, 0, dimension);
+}
+
+SparseSum OkTopK::run(Transport& transport, std::size_t key, SparseView own, std::size_t k,
+                      std::size_t dimension, float factor) {
+  if (states_.size() <= key) states_.resize(key + 1);
+  State& state = states_[key];
+  pairs_of(own, dimension, own_);
+  if (state.calls % options_.regions == 0 || state.begins.back() != dimension)
+    split_regions(transport, dimension, state);
+  reduce_own_region(transport, state);
+  state.found_anew = state.calls % options_.thresholds == 0 || state.k != k;
+  state.k = k;
+  if (state.found_anew) find_threshold(transport, k, state);
+  state.used = state.threshold;
+  gather_selected(transport, state, dimension);
+  if (options_.adapt) {
+    if (3 * result_.size() < 2 * k) state.threshold /= kAdaption;
+    if (3 * result_.size() > 4 * k) state.threshold *= kAdaption;
+  }
+  ++state.calls;
+  pairs_not_in(own, result_, returned_);
+  sum_.assign(result_, factor);
+  back_.assign(returned_, 1.0F);
+  return {sum_.view(), back_.view()};
+}
+
+void OkTopK::expected(std::size_t key, std::span<const std::span<const float>> vectors,
+                      std::size_t k, float factor, std::span<float> out) const {
+  const State& state = states_.at(key);
+  std::fill(out.begin(), out.end(), 0.0F);
+  for (const auto& vector : vectors)
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] += vector[i];
+  float threshold = state.used;
+  if (state.found_anew) {
+    std::vector<float> magnitudes;
+    for (const float value : out)
+      if (value != 0) magnitudes.push_back(std::fabs(value));
+    k = std::max<std::size_t>(k, 1);
+    std::sort(magnitudes.begin(), magnitudes.end(), std::greater<>());
+    threshold = magnitudes.size() > k ? magnitudes[k - 1] : 0.0F;
+  }
+  for (float& value : out) value = std::fabs(value) >= threshold ? value * factor : 0.0F;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,89 @@
+// Sparse all-reduce with a balanced split of the indices and one global threshold (Ok-Topk).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workloads/exchange/block_gather.h"
+#include "workloads/exchange/sparse_pairs.h"
+#include "workloads/exchange/streams.h"
+#include "workloads/exchange/transport.h"
+
+namespace thinpipe {
+
+struct OkTopKOptions {
+  std::size_t regions = 64;     ///< calls between two new splits of the indices (tau)
+  std::size_t thresholds = 32;  ///< calls between two new global thresholds (tau')
+  std::size_t at_once = 4;      ///< peers sent to at a time
+  double imbalance = 4;         ///< balance before the gathering where the greatest block is
+                                ///< over so many times the mean
+  bool adapt = false;           ///< as the published code: the threshold / 1.008 below 2k/3
+                                ///< selected, * 1.008 above 4k/3
+};
+
+/// Ok-Topk's sparse all-reduce (Li and Hoefler, PPoPP 2022, alg. 1). Every call:
+///  1. each `regions`-th: every rank cuts its own pairs into n equal parts, and the means over
+///  ranks
+///     of where these begin become the regions of all;
+///  2. split and reduce: rank r gets from all others the pairs of region r, each from its right
+///     neighbours in turn, and adds them up in the order of ranks;
+///  3. each `thresholds`-th: the k-th greatest magnitude of all sums becomes the global threshold;
+///  4. sums that reach the threshold are selected, evened out over the ranks where they are uneven,
+///     and gathered by all.
+/// What a rank sent whose index was not selected it takes back itself; nothing was dropped before,
+/// so nothing is lost.
+class OkTopK {
+ public:
+  explicit OkTopK(const OkTopKOptions& options) : options_(options), streams_(options.at_once) {}
+
+  /// Regions and threshold are kept for every `key`, small numbers that the caller gives to what it
+  /// reduces again and again, bucket by bucket. All ranks call it in the same order with the same
+  /// key, k and dimension. Valid until the next call.
+  /// @throws InputError for own pairs, PayloadError for what others sent that does not fit.
+  SparseSum run(Transport& transport, std::size_t key, SparseView own, std::size_t k,
+                std::size_t dimension, float factor);
+
+  /// What the last run() of the key ended with, from every rank's vector in full: sums in the order
+  /// of ranks, selected by the threshold, which is found anew where that call did.
+  void expected(std::size_t key, std::span<const std::span<const float>> vectors, std::size_t k,
+                float factor, std::span<float> out) const;
+
+  /// Where the regions of the key begin, and the dimension; for tests.
+  std::span<const std::uint32_t> regions(std::size_t key) const { return states_[key].begins; }
+
+ private:
+  struct State {
+    std::uint64_t calls = 0;
+    std::size_t k = 0;                  ///< of the last call: another one needs another threshold
+    std::vector<std::uint32_t> begins;  ///< of the regions, n + 1
+    float threshold = 0;                ///< of magnitudes, for the next call
+    float used = 0;                     ///< in the last call
+    bool found_anew = false;            ///< in the last call
+  };
+
+  void split_regions(Transport& transport, std::size_t dimension, State& state);
+  void reduce_own_region(Transport& transport, const State& state);
+  void find_threshold(Transport& transport, std::size_t k, State& state);
+  void gather_selected(Transport& transport, const State& state, std::size_t dimension);
+  /// counts_ becomes every rank's count, each at most its region's size.
+  void share_count(Transport& transport, std::size_t count, const State& state);
+  /// Moves own pairs, at their place before, to the ranks that the gathering takes them from.
+  void balance(Transport& transport, std::span<const SparsePair> own);
+
+  OkTopKOptions options_;
+  Streams streams_;
+  BlockGather gather_;
+  Reselection reselection_;
+  std::vector<State> states_;
+  SparsePairs own_, sums_, merged_, others_, result_, returned_;
+  std::vector<std::byte> outgoing_;               ///< framed messages
+  std::vector<std::vector<std::byte>> incoming_;  ///< by rank
+  std::vector<std::uint32_t> shared_;
+  std::vector<std::size_t> sizes_, counts_;
+  std::vector<std::int32_t> keys_;
+  SparseArrays sum_, back_;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,127 @@
+#include "workloads/exchange/streams.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "compressors/compressor.h"
+#include "workloads/exchange/ring_all_reduce.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr std::size_t kWindow = kSegmentsInFlight;
+constexpr int kTag = 0;
+
+std::size_t segments_of(std::size_t bytes) { return (bytes + kSegmentBytes - 1) / kSegmentBytes; }
+
+std::uint64_t length_in(std::span<const std::byte> head) {
+  std::uint64_t length = 0;
+  std::memcpy(&length, head.data(), kFrameBytes);
+  return length;
+}
+
+// Slots of the way out and the way in of the message that is the index-th at its time.
+int slot_of(std::size_t index, bool in) {
+  return static_cast<int>((2 * index + (in ? 1 : 0)) * kWindow);
+}
+
+}  // namespace
+
+std::span<const std::byte> framed_content(std::span<const std::byte> message) {
+  return message.subspan(kFrameBytes, length_in(message));
+}
+
+std::size_t Streams::In::segments() const { return framed != nullptr ? 1 : segments_of(total); }
+
+void Streams::send(int peer, std::span<const std::byte> data) {
+  out_.push_back({.peer = peer, .data = data, .segments = segments_of(data.size())});
+}
+
+void Streams::receive(int peer, std::span<std::byte> room) {
+  in_.push_back({.peer = peer, .room = room, .total = room.size()});
+}
+
+void Streams::receive_framed(int peer, std::vector<std::byte>& room, std::size_t longest) {
+  if (room.size() < kSegmentBytes) room.resize(kSegmentBytes);
+  in_.push_back(
+      {.peer = peer, .room = room, .total = kSegmentBytes, .framed = &room, .longest = longest});
+}
+
+/// Checks a segment that has come, the arrived-th; with a framed message's first its length is
+/// known.
+void Streams::arrived(In& in, std::size_t size) {
+  if (in.framed != nullptr) {
+    const std::uint64_t length = size < kFrameBytes ? 0 : length_in(in.room);
+    if (size < kFrameBytes || length > in.longest)
+      throw PayloadError(
+          fmt::format("message of rank {}: {} bytes announced in a segment of {};"
+                      " expected at most {}",
+                      in.peer, length, size, in.longest));
+    in.total = kFrameBytes + length;
+    if (in.framed->size() < in.total) in.framed->resize(in.total);
+    in.room = *in.framed;
+    in.framed = nullptr;
+  }
+  const std::size_t expected = std::min(kSegmentBytes, in.total - in.arrived * kSegmentBytes);
+  if (size != expected)
+    throw PayloadError(fmt::format("message of rank {}: segment {} of {} bytes; expected {}",
+                                   in.peer, in.arrived, size, expected));
+  ++in.arrived;
+}
+
+bool Streams::progress(Transport& transport, In& in, int first_slot) {
+  const auto slot = [&](std::size_t segment) {
+    return first_slot + static_cast<int>(segment % kWindow);
+  };
+  bool moved = false;
+  for (; in.posted < in.segments() && in.posted - in.arrived < kWindow; ++in.posted) {
+    const std::size_t at = in.posted * kSegmentBytes;
+    transport.receive(slot(in.posted), in.peer, kTag,
+                      in.room.subspan(at, std::min(kSegmentBytes, in.total - at)));
+  }
+  for (std::size_t size = 0; in.arrived < in.posted && transport.done(slot(in.arrived), &size);
+       moved = true)
+    arrived(in, size);
+  return moved;
+}
+
+bool Streams::progress(Transport& transport, Out& out, int first_slot) {
+  const auto slot = [&](std::size_t segment) {
+    return first_slot + static_cast<int>(segment % kWindow);
+  };
+  bool moved = false;
+  for (; out.done < out.sent && transport.done(slot(out.done)); moved = true) ++out.done;
+  for (; out.sent < out.segments && out.sent - out.done < kWindow; ++out.sent) {
+    const std::size_t at = out.sent * kSegmentBytes;
+    transport.send(slot(out.sent), out.peer, kTag,
+                   out.data.subspan(at, std::min(kSegmentBytes, out.data.size() - at)));
+    moved = true;
+  }
+  return moved;
+}
+
+void Streams::run(Transport& transport) {
+  std::size_t out = 0, in = 0;  // all before these are done
+  for (;;) {
+    bool moved = false;
+    for (std::size_t i = in; i < std::min(in + at_once_, in_.size()); ++i)
+      moved |= progress(transport, in_[i], slot_of(i % at_once_, true));
+    for (std::size_t i = out; i < std::min(out + at_once_, out_.size()); ++i)
+      moved |= progress(transport, out_[i], slot_of(i % at_once_, false));
+    while (in < in_.size() && in_[in].framed == nullptr && in_[in].arrived == in_[in].segments())
+      ++in;
+    while (out < out_.size() && out_[out].done == out_[out].segments) ++out;
+    if (in == in_.size() && out == out_.size()) break;
+    if (moved)
+      transport.progressed();
+    else
+      transport.pause();
+  }
+  out_.clear();
+  in_.clear();
+}
+
+}  // namespace thinpipe
