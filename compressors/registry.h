@@ -70,6 +70,7 @@ struct MethodInfo {
   std::function<Aggregation(const Parameters&)> aggregation_with = {};
   bool needs_squares = false;  ///< GradientInput::squares must be there
   bool has_pairs = false;      ///< Compressor::has_pairs()
+  bool has_target = false;     ///< of these, a number that all workers know beforehand
   std::vector<ParameterInfo> parameters;
   /// Expected payload bits per element of a large tensor, for listings; not a measurement.
   std::function<double(const Parameters&)> expected_bits;

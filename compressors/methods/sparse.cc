@@ -39,6 +39,7 @@ MethodInfo sparse_method(const SparseMethod& method) {
   info.aggregation = Aggregation::kAllGather;
   info.needs_squares = method.needs_squares;
   info.has_pairs = true;
+  info.has_target = !method.ratio_name.empty() || method.counted;
   const bool has_ratio = !method.ratio_name.empty();
   info.parameters = join(
       {has_ratio ? ratio_parameters(method.ratio, method.ratio_name) : std::vector<ParameterInfo>{},

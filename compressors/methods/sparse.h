@@ -31,6 +31,7 @@ struct SparseMethod {
   std::string values = "fp32";
   std::string positions = "raw32";
   std::vector<ParameterInfo> parameters = {};  ///< its own
+  bool counted = false;                        ///< aims at a number though at no ratio
   bool needs_squares = false;                  ///< GradientInput::squares must be there
   std::function<std::unique_ptr<Selector>(const Parameters&, const TensorInfo&,
                                           const CompressorSettings&)>

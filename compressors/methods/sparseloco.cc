@@ -22,6 +22,7 @@ const Registration kSparseLoCo{sparse_method({
     .parameters = {choice_parameter("chunk", "4096", "elements of a chunk",
                                     {"64", "256", "1024", "4096", "16384", "65536"}),
                    integer_parameter("k", "64", "elements sent of each chunk", 1, 65536)},
+    .counted = true,
     .own =
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
           const Chunks chunks = chunks_of(parameters);

@@ -46,7 +46,6 @@ std::vector<SparseInput> inputs_of(int ranks, std::size_t dimension, std::size_t
   return inputs;
 }
 
-
 TEST(GTopK, EndsWithWhatATreeOfMergesGives) {
   for (const int ranks : {1, 2, 3, 4, 5, 6, 7, 8, 9})
     for (const bool ties : {false, true})
@@ -71,12 +70,13 @@ TEST(GTopK, LosesNothing) {
   for (const int ranks : {2, 3, 4, 7, 8}) {
     const auto inputs = inputs_of(ranks, kDimension, 500, false);
     const auto ended = run_all(inputs, 200, kDimension, 1.0F);
+    std::vector<std::vector<float>> vectors;
+    for (const SparseInput& input : inputs) vectors.push_back(dense(input.view(), kDimension));
     for (std::size_t i = 0; i < kDimension; ++i) {
       double in = 0, out = static_cast<double>(ended[0].sum[i]), magnitudes = 0;
-      for (const SparseInput& input : inputs) {
-        const float value = dense(input.view(), kDimension)[i];
-        in += static_cast<double>(value);
-        magnitudes += std::fabs(static_cast<double>(value));
+      for (const auto& vector : vectors) {
+        in += static_cast<double>(vector[i]);
+        magnitudes += std::fabs(static_cast<double>(vector[i]));
       }
       for (const Ended& one : ended) out += static_cast<double>(one.returned[i]);
       ASSERT_NEAR(in, out, 1e-6 * magnitudes) << i;

@@ -105,10 +105,10 @@ void OkTopK::share_count(Transport& transport, std::size_t count, const State& s
 void OkTopK::find_threshold(Transport& transport, std::size_t k, State& state) {
   const auto n = static_cast<std::size_t>(transport.size());
   const auto rank = static_cast<std::size_t>(transport.rank());
-  // No more than k of a rank can be among the k greatest.
+  // No more than k of a rank can be among the k greatest; one more tells that there are more.
   keys_.resize(sums_.size());
   for (std::size_t i = 0; i < sums_.size(); ++i) keys_[i] = magnitude_key(sums_[i].value);
-  const std::size_t some = std::min(std::max<std::size_t>(k, 1), keys_.size());
+  const std::size_t some = std::min(std::max<std::size_t>(k, 1) + 1, keys_.size());
   if (some < keys_.size())
     std::nth_element(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(some), keys_.end(),
                      std::greater<>());

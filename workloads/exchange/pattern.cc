@@ -12,4 +12,22 @@ const std::vector<std::span<const std::byte>>& Pattern::all_gather(std::span<con
   refuse_exchange(Exchange::kAllGather);
 }
 
+SparseSum Pattern::sparse_all_reduce(std::size_t, SparseView, std::size_t, std::size_t, float) {
+  refuse_exchange(Exchange::kSparseAllReduce);
+}
+
+void Pattern::expected_all_reduce(std::span<const std::span<const float>> arrays, float factor,
+                                  std::span<float> out) const {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    double sum = 0;
+    for (const auto& array : arrays) sum += static_cast<double>(array[i]);
+    out[i] = static_cast<float>(sum * static_cast<double>(factor));
+  }
+}
+
+void Pattern::expected_sparse(std::size_t, std::span<const std::span<const float>>, std::size_t,
+                              float, std::span<float>) const {
+  refuse_exchange(Exchange::kSparseAllReduce);
+}
+
 }  // namespace thinpipe

@@ -12,6 +12,7 @@
 #include "workloads/exchange/hierarchical.h"
 #include "workloads/exchange/recursive_doubling.h"
 #include "workloads/exchange/ring.h"
+#include "workloads/exchange/sparse_patterns.h"
 #include "workloads/exchange/tree.h"
 
 namespace thinpipe {
@@ -86,6 +87,9 @@ std::vector<PatternInfo> all_patterns() {
        .parameters = {},
        .exchanges = kDenseAndGather,
        .make = {}},
+      gtopk_pattern(),
+      oktopk_pattern(),
+      qgz_pattern(),
   };
 }
 
@@ -108,7 +112,9 @@ std::string can_do(Exchange exchange) {
 }
 
 // Which operation the compressor's payloads need.
-Exchange needed_by(const Spec& compressor) {
+Exchange needed_by(const Spec& compressor, const PatternInfo& pattern) {
+  if (pattern.can(Exchange::kSparseAllReduce) && find_method(compressor.name).has_target)
+    return Exchange::kSparseAllReduce;
   return aggregation_of(compressor) == Aggregation::kAllReduce ? Exchange::kAllReduce
                                                                : Exchange::kAllGather;
 }
@@ -121,6 +127,8 @@ const char* to_string(Exchange exchange) {
       return "allreduce";
     case Exchange::kAllGather:
       return "allgather";
+    case Exchange::kSparseAllReduce:
+      return "sparse-allreduce";
   }
   return "";
 }
@@ -164,8 +172,9 @@ std::vector<Spec> expand_patterns(std::string_view text) {
 
 Exchange exchange_of(const Spec& pattern, const Spec& compressor) {
   check_pattern(pattern);
-  const Exchange exchange = needed_by(compressor);
-  if (!find_pattern(pattern.name).can(exchange))
+  const PatternInfo& info = find_pattern(pattern.name);
+  const Exchange exchange = needed_by(compressor, info);
+  if (!info.can(exchange))
     throw InputError(fmt::format("pattern '{}' has no {}, which compressor '{}' needs; {} have it",
                                  pattern.to_string(), to_string(exchange), compressor.to_string(),
                                  can_do(exchange)));
@@ -173,7 +182,8 @@ Exchange exchange_of(const Spec& pattern, const Spec& compressor) {
 }
 
 bool serves(const Spec& pattern, const Spec& compressor) {
-  return find_pattern(pattern.name).can(needed_by(compressor));
+  const PatternInfo& info = find_pattern(pattern.name);
+  return info.can(needed_by(compressor, info));
 }
 
 std::unique_ptr<Pattern> make_pattern(const Spec& spec, std::unique_ptr<Transport> transport,

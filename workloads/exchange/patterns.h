@@ -15,9 +15,9 @@
 namespace thinpipe {
 
 /// The operations of Pattern by which payloads of all ranks become one aggregate.
-enum class Exchange { kAllReduce, kAllGather };
+enum class Exchange { kAllReduce, kAllGather, kSparseAllReduce };
 
-/// "allreduce", "allgather": as records name them.
+/// "allreduce", "allgather", "sparse-allreduce": as records name them.
 const char* to_string(Exchange exchange);
 
 struct PatternInfo {
@@ -47,7 +47,9 @@ void check_pattern(const Spec& spec);
 /// @throws InputError as check_pattern.
 std::vector<Spec> expand_patterns(std::string_view text);
 
-/// The operation by which the compressor's payloads meet in this pattern.
+/// The operation by which the compressor's payloads meet in this pattern: a sparse all-reduce where
+/// the pattern has one, for compressors that select a known number of elements; else as the
+/// compressor is aggregated.
 /// @throws InputError naming the patterns that can do it where this one cannot, or as
 /// check_pattern and check_spec.
 Exchange exchange_of(const Spec& pattern, const Spec& compressor);

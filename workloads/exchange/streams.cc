@@ -12,8 +12,8 @@ namespace thinpipe {
 
 namespace {
 
-constexpr std::size_t kWindow = kSegmentsInFlight;
-constexpr int kTag = 0;
+constexpr std::size_t kStreamsWindow = kSegmentsInFlight;
+constexpr int kStreamsTag = 0;
 
 std::size_t segments_of(std::size_t bytes) { return (bytes + kSegmentBytes - 1) / kSegmentBytes; }
 
@@ -25,7 +25,7 @@ std::uint64_t length_in(std::span<const std::byte> head) {
 
 // Slots of the way out and the way in of the message that is the index-th at its time.
 int slot_of(std::size_t index, bool in) {
-  return static_cast<int>((2 * index + (in ? 1 : 0)) * kWindow);
+  return static_cast<int>((2 * index + (in ? 1 : 0)) * kStreamsWindow);
 }
 
 }  // namespace
@@ -74,12 +74,12 @@ void Streams::arrived(In& in, std::size_t size) {
 
 bool Streams::progress(Transport& transport, In& in, int first_slot) {
   const auto slot = [&](std::size_t segment) {
-    return first_slot + static_cast<int>(segment % kWindow);
+    return first_slot + static_cast<int>(segment % kStreamsWindow);
   };
   bool moved = false;
-  for (; in.posted < in.segments() && in.posted - in.arrived < kWindow; ++in.posted) {
+  for (; in.posted < in.segments() && in.posted - in.arrived < kStreamsWindow; ++in.posted) {
     const std::size_t at = in.posted * kSegmentBytes;
-    transport.receive(slot(in.posted), in.peer, kTag,
+    transport.receive(slot(in.posted), in.peer, kStreamsTag,
                       in.room.subspan(at, std::min(kSegmentBytes, in.total - at)));
   }
   for (std::size_t size = 0; in.arrived < in.posted && transport.done(slot(in.arrived), &size);
@@ -90,13 +90,13 @@ bool Streams::progress(Transport& transport, In& in, int first_slot) {
 
 bool Streams::progress(Transport& transport, Out& out, int first_slot) {
   const auto slot = [&](std::size_t segment) {
-    return first_slot + static_cast<int>(segment % kWindow);
+    return first_slot + static_cast<int>(segment % kStreamsWindow);
   };
   bool moved = false;
   for (; out.done < out.sent && transport.done(slot(out.done)); moved = true) ++out.done;
-  for (; out.sent < out.segments && out.sent - out.done < kWindow; ++out.sent) {
+  for (; out.sent < out.segments && out.sent - out.done < kStreamsWindow; ++out.sent) {
     const std::size_t at = out.sent * kSegmentBytes;
-    transport.send(slot(out.sent), out.peer, kTag,
+    transport.send(slot(out.sent), out.peer, kStreamsTag,
                    out.data.subspan(at, std::min(kSegmentBytes, out.data.size() - at)));
     moved = true;
   }

@@ -19,7 +19,7 @@ inline constexpr std::size_t kFrameBytes = sizeof(std::uint64_t);
 /// What follows the length in a framed message.
 std::span<const std::byte> framed_content(std::span<const std::byte> message);
 
-/// Collects sends and receives, then runs all of them. Between two ranks messages keep their order.
+/// Collects sends and receives, at most one to and one from a rank, then runs all of them.
 class Streams {
  public:
   /// @param at_once  how many messages each way are under way at a time, in the order in which they

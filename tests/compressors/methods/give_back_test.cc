@@ -33,7 +33,8 @@ TEST(Pairs, AreWhatDecodeAddAdds) {
   int with_pairs = 0;
   for (const std::string& spec : testing::all_specs()) {
     SCOPED_TRACE(spec);
-    EXPECT_EQ(testing::make(spec, 10)->has_pairs(), find_method(parse_spec(spec).name).has_pairs);
+    const MethodInfo& method = find_method(parse_spec(spec).name);
+    EXPECT_EQ(testing::make(spec, 10)->has_pairs(), method.has_pairs);
     for (const auto& [name, input] : testing::finite_inputs()) {
       const auto compressor = testing::make(spec, input.size());
       if (!compressor->has_pairs()) {
@@ -44,6 +45,7 @@ TEST(Pairs, AreWhatDecodeAddAdds) {
       const auto encoded = testing::encode(*compressor, input);
       const Pairs pairs = pairs_of(*compressor, encoded.payload);
       EXPECT_EQ(pairs.positions.size(), encoded.report.selected_elements) << name;
+      EXPECT_TRUE(input.empty() || (encoded.report.target_elements > 0) == method.has_target);
       std::vector<float> sum(input.size(), 0.0F);
       for (std::size_t i = 0; i < pairs.positions.size(); ++i) {
         ASSERT_TRUE(i == 0 || pairs.positions[i - 1] < pairs.positions[i]) << name;

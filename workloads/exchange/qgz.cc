@@ -1,0 +1,194 @@
+#include "workloads/exchange/qgz.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "compressors/kernels/blocks.h"
+#include "compressors/registry.h"
+
+namespace thinpipe {
+
+namespace {
+
+std::size_t block_bytes(const BlockFormat& format, std::size_t elements) {
+  return block_count(format, elements) * scale_bytes(format.scale) + code_bytes(format, elements);
+}
+
+// Scales, then codes, as the payload of `blockint4` and `blockint8` (docs/wire-format.md, 1.3).
+void encode_part(const BlockFormat& format, std::span<const float> values,
+                 std::span<std::byte> out) {
+  if (values.empty()) return;
+  std::byte* const codes =
+      out.data() + block_count(format, values.size()) * scale_bytes(format.scale);
+  encode_blocks(format, {}, {}, values, {}, out.data(), reinterpret_cast<std::uint8_t*>(codes));
+}
+
+// sum += what the bytes stand for, which are as many as they must be.
+void add_part(const BlockFormat& format, std::span<const std::byte> bytes, int sender,
+              std::span<float> sum) {
+  if (sum.empty()) return;
+  const std::byte* const codes =
+      bytes.data() + block_count(format, sum.size()) * scale_bytes(format.scale);
+  const BlockProblem problem =
+      decode_blocks(format, {}, bytes.data(), reinterpret_cast<const std::uint8_t*>(codes), 1, sum);
+  if (problem == BlockProblem::kNone) return;
+  throw PayloadError(fmt::format("quantised array of rank {}: {}", sender,
+                                 problem == BlockProblem::kScale
+                                     ? "a scale is not a finite number of at least 0"
+                                     : "its padding is not zero"));
+}
+
+}  // namespace
+
+Qgz::Qgz(const QgzOptions& options, int ranks)
+    : options_(options), groups_(static_cast<std::size_t>(ranks / options.group)) {
+  if (ranks % options.group != 0)
+    throw InputError(
+        fmt::format("qgz: groups of {} ranks do not divide {} ranks; expected one of"
+                    " the divisors",
+                    options.group, ranks));
+}
+
+BlockFormat Qgz::format(BlockElement element) const {
+  return {.element = element, .scale = BlockScale::kF32, .block = options_.block};
+}
+
+BlockFormat Qgz::gather_format() const {
+  return format(options_.gather == QgzOptions::Gather::kInt4 ? BlockElement::kInt4
+                                                             : BlockElement::kInt8);
+}
+
+Qgz::Range Qgz::slice(std::size_t elements, std::size_t j) const {
+  const auto group = static_cast<std::size_t>(options_.group);
+  return {elements * j / group, elements * (j + 1) / group};
+}
+
+Qgz::Range Qgz::chunk(std::size_t elements, std::size_t j, std::size_t b) const {
+  const Range whole = slice(elements, j);
+  return {whole.begin + whole.size() * b / groups_, whole.begin + whole.size() * (b + 1) / groups_};
+}
+
+std::size_t Qgz::reduced_bytes(std::size_t elements) const {
+  return block_bytes(format(BlockElement::kInt4), elements);
+}
+
+std::size_t Qgz::gathered_bytes(std::size_t elements) const {
+  return gathers_floats() ? elements * sizeof(float) : block_bytes(gather_format(), elements);
+}
+
+template <class Ranges, class Peers>
+void Qgz::exchange(Transport& transport, std::span<const float> values, std::size_t parts,
+                   std::size_t own_part, Ranges ranges, Peers peers, std::vector<float>& sum) {
+  const BlockFormat int4 = format(BlockElement::kInt4);
+  const std::size_t size = ranges(own_part).size(), bytes = reduced_bytes(size);
+  std::size_t out = 0;
+  for (std::size_t i = 0; i < parts; ++i) out += reduced_bytes(ranges(i).size());
+  outgoing_.resize(out);
+  incoming_.resize(parts * bytes);
+  const auto incoming = [&](std::size_t part) {
+    return std::span(incoming_).subspan(part * bytes, bytes);
+  };
+  // Everybody begins with the next peer, so that none gets from all at the same time.
+  out = 0;
+  for (std::size_t i = 0; i < parts; ++i) {
+    const std::size_t to = (own_part + i) % parts, from = (own_part + parts - i) % parts;
+    const Range range = ranges(to);
+    const auto coded = i == 0 ? incoming(own_part)
+                              : std::span(outgoing_).subspan(out, reduced_bytes(range.size()));
+    encode_part(int4, values.subspan(range.begin, range.size()), coded);
+    if (i == 0) continue;
+    out += coded.size();
+    streams_.send(peers(to), coded);
+    streams_.receive(peers(from), incoming(from));
+  }
+  streams_.run(transport);
+  sum.assign(size, 0.0F);
+  for (std::size_t i = 0; i < parts; ++i) add_part(int4, incoming(i), peers(i), sum);
+}
+
+void Qgz::run(Transport& transport, std::span<const float> own, std::span<float> result,
+              float factor) {
+  const auto n = static_cast<std::size_t>(transport.size());
+  const auto rank = static_cast<std::size_t>(transport.rank());
+  const auto g = static_cast<std::size_t>(options_.group);
+  const std::size_t j = rank % g, b = rank / g, d = own.size();
+  exchange(
+      transport, own, g, j, [&](std::size_t i) { return slice(d, i); },
+      [&](std::size_t i) { return static_cast<int>(b * g + i); }, slice_);
+  const std::size_t offset = slice(d, j).begin;
+  exchange(
+      transport, slice_, groups_, b,
+      [&](std::size_t i) {
+        const Range range = chunk(d, j, i);
+        return Range{range.begin - offset, range.end - offset};
+      },
+      [&](std::size_t i) { return static_cast<int>(i * g + j); }, chunk_);
+  for (float& value : chunk_) value *= factor;
+  sizes_.resize(n);
+  std::size_t total = 0, before = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i == rank) before = total;
+    sizes_[i] = gathered_bytes(chunk(d, i % g, i / g).size());
+    total += sizes_[i];
+  }
+  gathered_.resize(total);
+  const std::span<std::byte> mine = std::span(gathered_).subspan(before, sizes_[rank]);
+  if (!gathers_floats())
+    encode_part(gather_format(), chunk_, mine);
+  else if (!mine.empty())
+    std::memcpy(mine.data(), chunk_.data(), mine.size());
+  gather_.run(transport, sizes_, gathered_);
+  std::fill(result.begin(), result.end(), 0.0F);
+  std::span<const std::byte> left = gathered_;
+  for (std::size_t from = 0; from < n; left = left.subspan(sizes_[from++])) {
+    const Range range = chunk(d, from % g, from / g);
+    const auto part = result.subspan(range.begin, range.size());
+    if (!gathers_floats())
+      add_part(gather_format(), left.first(sizes_[from]), static_cast<int>(from), part);
+    else if (!part.empty())
+      std::memcpy(part.data(), left.data(), sizes_[from]);
+  }
+}
+
+void Qgz::expected(std::span<const std::span<const float>> arrays, float factor,
+                   std::span<float> out) const {
+  const auto quantised = [&](const char* method, std::span<const float> values) {
+    const Spec spec = parse_spec(fmt::format("{}:memory=none,block={}", method, options_.block));
+    const auto compressor =
+        make_compressor(spec, {"", {static_cast<std::int64_t>(values.size())}, values.size()}, {});
+    std::vector<std::byte> payload(compressor->max_encoded_size());
+    const auto report = compressor->encode({.values = values, .squares = {}}, payload);
+    std::vector<float> decoded(values.size(), 0.0F);
+    compressor->decode_add(std::span(payload).first(report.encoded_bytes), 1.0F, decoded);
+    return decoded;
+  };
+  const auto g = static_cast<std::size_t>(options_.group);
+  const auto add = [](std::vector<float>& sum, const std::vector<float>& values) {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+  };
+  for (std::size_t j = 0; j < g; ++j) {
+    const Range whole = slice(out.size(), j);
+    std::vector<std::vector<float>> sums;  // of every group
+    for (std::size_t b = 0; b < groups_; ++b) {
+      sums.emplace_back(whole.size(), 0.0F);
+      for (std::size_t i = 0; i < g; ++i)
+        add(sums[b], quantised("blockint4", arrays[b * g + i].subspan(whole.begin, whole.size())));
+    }
+    for (std::size_t b = 0; b < groups_; ++b) {
+      const Range range = chunk(out.size(), j, b);
+      std::vector<float> sum(range.size(), 0.0F);
+      for (const std::vector<float>& of_group : sums)
+        add(sum, quantised("blockint4",
+                           std::span(of_group).subspan(range.begin - whole.begin, range.size())));
+      for (float& value : sum) value *= factor;
+      if (!gathers_floats())
+        sum = quantised(options_.gather == QgzOptions::Gather::kInt4 ? "blockint4" : "blockint8",
+                        sum);
+      std::copy(sum.begin(), sum.end(), out.begin() + static_cast<std::ptrdiff_t>(range.begin));
+    }
+  }
+}
+
+}  // namespace thinpipe
