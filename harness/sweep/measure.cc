@@ -132,6 +132,9 @@ std::vector<double> wire_by_rank(const PointSamples& samples) {
 void add_comparison(const std::vector<json>& accounts, const std::vector<json>& compared,
                     PointSamples& samples) {
   ++samples.checked_steps;
+  samples.reference = compared[0].contains("projections") ? "projections"
+                      : compared[0].contains("error")     ? "elements"
+                                                          : "none";
   if (compared[0].contains("projections"))
     samples.worst_error =
         std::max(samples.worst_error,
@@ -197,6 +200,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   json record = describe(point, options_);
   PointSamples samples;
   samples.overlapped = point.feed.overlap != Overlap::kNone;
+  samples.reference = launch.rank_machines().empty() ? "elements" : "projections";
   const std::uint32_t mtu = machines_.mtu(point.link);
   samples.frame_bytes = mtu + kEthernetHeader;
   samples.payload_bytes = mtu - kTcpHeaders;
@@ -314,11 +318,10 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   if (point.time_scale != 1) record["raw"] = raw_times(samples.answers);
   if (!point.schedule.empty()) record["schedule"] = schedule.record();
   if (!samples.wire.trunks.empty()) record["trunks"] = trunks_json(samples.wire);
-  record["validation"] = {
-      {"aggregate_max_error", samples.worst_error},
-      {"checked_steps", samples.checked_steps},
-      {"identical_ranks", samples.identical_ranks},
-      {"reference", launch.rank_machines().empty() ? "elements" : "projections"}};
+  record["validation"] = {{"aggregate_max_error", samples.worst_error},
+                          {"checked_steps", samples.checked_steps},
+                          {"identical_ranks", samples.identical_ranks},
+                          {"reference", samples.reference}};
   return record;
 }
 

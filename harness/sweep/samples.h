@@ -20,6 +20,9 @@ struct PointSamples {
   std::string goodput_of = "the link";  ///< which it is of: "rack0-spine up"
   double worst_error = 0;  ///< of the checked aggregates, relative to their largest element
   std::uint64_t checked_steps = 0;
+  /// What aggregates were held against in these: "elements" of every rank's contribution, their
+  /// "projections", or "none", where ranks only told whether they ended alike.
+  std::string reference = "elements";
   std::uint32_t frame_bytes = 1514;    ///< of a full frame, as qdiscs count it
   std::uint32_t payload_bytes = 1448;  ///< of TCP, in it
   bool lossless = true;   ///< the link itself neither drops, doubles nor reorders frames

@@ -15,6 +15,40 @@
 
 namespace thinpipe {
 
+namespace {
+
+// Of one piece, which begins at `from`: max |piece - reference| / max |reference|.
+template <class Reference>
+double piece_error(std::span<const float> piece, std::size_t from, Reference reference) {
+  double worst = 0, largest = 0;
+  for (std::size_t i = 0; i < piece.size(); ++i) {
+    const double expected = reference(from + i);
+    largest = std::max(largest, std::fabs(expected));
+    const double difference = std::fabs(static_cast<double>(piece[i]) - expected);
+    if (std::isnan(difference)) return difference;
+    worst = std::max(worst, difference);
+  }
+  return largest > 0 ? worst / largest : worst;
+}
+
+template <class Reference>
+double worst_error(const std::vector<std::span<const float>>& pieces, std::size_t elements,
+                   Reference reference) {
+  double worst = 0;
+  std::size_t from = 0;
+  for (const std::span<const float> piece : pieces) {
+    if (piece.size() > elements - from)
+      throw std::logic_error("a piece runs past the end of the contributions");
+    const double error = piece_error(piece, from, reference);
+    if (std::isnan(error)) return error;
+    worst = std::max(worst, error);
+    from += piece.size();
+  }
+  return worst;
+}
+
+}  // namespace
+
 SharedContributions::SharedContributions(const std::string& folder, int rank, int ranks,
                                          std::size_t elements)
     : folder_(folder),
@@ -45,34 +79,27 @@ std::span<float> SharedContributions::map(int rank) {
   return {static_cast<float*>(memory), elements_};
 }
 
-double SharedContributions::error_of(const std::vector<std::span<const float>>& pieces) {
+std::vector<std::span<const float>> SharedContributions::all() {
   for (std::size_t rank = 0; rank < contributions_.size(); ++rank)
     if (contributions_[rank].empty()) contributions_[rank] = map(static_cast<int>(rank));
-  double worst = 0;
-  std::size_t from = 0;
-  for (const std::span<const float> piece : pieces) {
-    if (piece.size() > elements_ - from)
-      throw std::logic_error("a piece runs past the end of the contributions");
-    const double error = error_of(piece, from);
-    if (std::isnan(error)) return error;
-    worst = std::max(worst, error);
-    from += piece.size();
-  }
-  return worst;
+  return {contributions_.begin(), contributions_.end()};
 }
 
-double SharedContributions::error_of(std::span<const float> piece, std::size_t from) const {
-  double worst = 0, largest = 0;
-  for (std::size_t i = 0; i < piece.size(); ++i) {
-    double sum = 0;
-    for (const std::span<float> contribution : contributions_) sum += contribution[from + i];
-    const double mean = sum / static_cast<double>(contributions_.size());
-    largest = std::max(largest, std::fabs(mean));
-    const double difference = std::fabs(static_cast<double>(piece[i]) - mean);
-    if (std::isnan(difference)) return difference;
-    worst = std::max(worst, difference);
-  }
-  return largest > 0 ? worst / largest : worst;
+double SharedContributions::mean(std::size_t element) const {
+  double sum = 0;
+  for (const std::span<float> contribution : contributions_) sum += contribution[element];
+  return sum / static_cast<double>(contributions_.size());
+}
+
+double SharedContributions::error_of(const std::vector<std::span<const float>>& pieces) {
+  all();
+  return worst_error(pieces, elements_, [this](std::size_t i) { return mean(i); });
+}
+
+double SharedContributions::error_of(const std::vector<std::span<const float>>& pieces,
+                                     std::span<const float> reference) const {
+  return worst_error(pieces, reference.size(),
+                     [&](std::size_t i) { return static_cast<double>(reference[i]); });
 }
 
 }  // namespace thinpipe

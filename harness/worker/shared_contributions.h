@@ -26,10 +26,16 @@ class SharedContributions {
   /// all contributions| / max |mean|, the mean taken in double; without the division where all
   /// means are 0. NaN where a NaN stands in a piece or a contribution.
   double error_of(const std::vector<std::span<const float>>& pieces);
+  /// The same against a reference that is not the mean, in place of it.
+  double error_of(const std::vector<std::span<const float>>& pieces,
+                  std::span<const float> reference) const;
+
+  /// Every rank's, by rank.
+  std::vector<std::span<const float>> all();
 
  private:
   std::span<float> map(int rank);
-  double error_of(std::span<const float> piece, std::size_t from) const;
+  double mean(std::size_t element) const;
 
   std::string folder_;
   int rank_;

@@ -29,6 +29,7 @@
 #include "harness/worker/sockets.h"
 #include "workloads/exchange/mpi_patterns.h"
 #include "workloads/exchange/mpi_transport.h"
+#include "workloads/exchange/patterns.h"
 #include "workloads/exchange/ring_probe.h"
 #include "workloads/exchange/ring_stream.h"
 #include "workloads/replay/replay.h"
@@ -122,10 +123,11 @@ class Worker {
     options.non_finite = message.at("non_finite") == "zero" ? NonFinite::kZero : NonFinite::kError;
     options.threads = message.at("threads");
     set_simd_target(message.at("simd"));
+    const Spec pattern = parse_spec(message.at("pattern").get<std::string>());
+    options.sparse_sums = find_pattern(pattern.name).can(Exchange::kSparseAllReduce);
     replay_ = std::make_unique<Replay>(*trace_, options, rank_, ranks_);
     // Of a delayed method, whole periods before and in what is measured.
     replay_->prepare(message.at("steps").get<std::uint64_t>() + 2 * (replay_->period() - 1));
-    const Spec pattern = parse_spec(message.at("pattern").get<std::string>());
     replay_->connect(
         [&](std::size_t capacity) { return make_mpi_pattern(pattern, MPI_COMM_WORLD, capacity); });
     if (alone())
@@ -187,7 +189,7 @@ class Worker {
                    {"relative_error", replay_->relative_error(message.at("index"))}};
     if (message.at("check")) {
       replay_->own_contribution(alone() ? contribution_ : contributions_->own());
-      if (alone()) {
+      if (alone() && replay_->takes_mean()) {
         std::vector<std::span<const float>> pieces;
         std::size_t from = 0;
         for (const std::span<const float> result : replay_->results()) {
@@ -203,7 +205,9 @@ class Worker {
 
   void compare() {
     json answer = {{"type", "compared"}, {"digest", digest(replay_->aggregate())}};
-    if (alone()) {
+    if (alone() && !replay_->takes_mean()) {
+      // Projections are linear and what the pattern does is not: only equal bits can be told.
+    } else if (alone()) {
       answer["projections"] = projections(replay_->results());
       json& largest = answer["largest"] = json::array();
       for (const std::span<const float> piece : replay_->results()) {
@@ -211,8 +215,13 @@ class Worker {
         for (const float value : piece) most = std::max(most, std::fabs(value));
         largest.push_back(most);
       }
-    } else {
+    } else if (replay_->takes_mean()) {
       answer["error"] = contributions_->error_of(replay_->results());
+    } else {
+      reference_.resize(replay_->contribution_size());
+      const auto all = contributions_->all();
+      replay_->expected({all.begin(), all.end()}, reference_);
+      answer["error"] = contributions_->error_of(replay_->results(), reference_);
     }
     socket_.send(answer);
   }
@@ -245,6 +254,7 @@ class Worker {
   std::unique_ptr<Replay> replay_;
   std::unique_ptr<SharedContributions> contributions_;  ///< of ranks that share memory
   std::vector<float> contribution_;                     ///< this rank's, where they do not
+  std::vector<float> reference_;                        ///< where that is not a mean of them
   std::uint64_t checked_step_ = 0;
   std::optional<ControlWatch> watch_;
 };

@@ -21,7 +21,7 @@ struct Case {
   OkTopKOptions options = {};
 };
 
-// Steps of one key, held against the reference; in between calls of another key.
+// Steps, held against the reference.
 void run_and_check(const Case& one, int steps, std::size_t count, std::size_t k) {
   SCOPED_TRACE(::testing::Message() << one.ranks << " ranks, ties " << one.ties << ", skew "
                                     << one.skew << ", count " << count << ", k " << k);
@@ -45,16 +45,14 @@ void run_and_check(const Case& one, int steps, std::size_t count, std::size_t k)
     OkTopK oktopk(one.options);
     for (int step = 0; step < steps; ++step) {
       const SparseInput own = input(rank, step);
-      const SparseSum result = oktopk.run(transport, 1, own.view(), k, kDimension, factor);
+      const SparseSum result = oktopk.run(transport, own.view(), k, kDimension, factor);
       sums[rank].push_back(dense(result.sum, kDimension));
       returned[rank].push_back(dense(result.returned, kDimension));
       std::vector<std::vector<float>> vectors;
       for (std::size_t other = 0; other < ranks; ++other)
         vectors.push_back(dense(input(other, step).view(), kDimension));
       expected[rank].emplace_back(kDimension);
-      oktopk.expected(1, spans(vectors), k, factor, expected[rank].back());
-      const SparseInput few = sparse_input(50, 20, rank);
-      oktopk.run(transport, 0, few.view(), 5, 50, 1.0F);
+      oktopk.expected(spans(vectors), k, factor, expected[rank].back());
     }
   });
   for (std::size_t rank = 0; rank < ranks; ++rank)
@@ -98,8 +96,8 @@ TEST(OkTopK, SplitsTheIndicesWhereTheElementsAre) {
     const auto rank = static_cast<std::size_t>(transport.rank());
     OkTopK oktopk({});
     const SparseInput own = sparse_input(kDimension, 1000, rank + 1, false, 10);
-    oktopk.run(transport, 0, own.view(), 1000, kDimension, 1.0F);
-    const auto regions = oktopk.regions(0);
+    oktopk.run(transport, own.view(), 1000, kDimension, 1.0F);
+    const auto regions = oktopk.regions();
     ASSERT_EQ(regions.size(), 9U);
     EXPECT_EQ(regions[0], 0U);
     EXPECT_EQ(regions[8], kDimension);
@@ -118,7 +116,7 @@ TEST(OkTopK, FindsRegionsAndThresholdsInTheirTurn) {
       const SparseInput own = sparse_input(kDimension, 500, 1);
       for (int call = 0; call < 8; ++call) {
         const std::uint64_t before = transport.counters().bytes;
-        oktopk.run(transport, 0, own.view(), 100, kDimension, 1.0F);
+        oktopk.run(transport, own.view(), 100, kDimension, 1.0F);
         if (transport.rank() == 0) bytes.push_back(transport.counters().bytes - before);
       }
     });
@@ -143,7 +141,7 @@ TEST(OkTopK, AdaptsTheThresholdWhereItIsAsked) {
       SparseInput own = sparse_input(kDimension, 5000, 3);
       if (call > 0)
         for (float& value : own.values) value *= 2;
-      const auto result = oktopk.run(transport, 0, own.view(), 1000, kDimension, 1.0F);
+      const auto result = oktopk.run(transport, own.view(), 1000, kDimension, 1.0F);
       if (transport.rank() == 0) kept.push_back(result.sum.size());
     }
   });
@@ -160,7 +158,7 @@ void lie(const std::vector<std::vector<std::byte>>& messages) {
   for (const auto& message : messages) liar.send(0, 0, 0, message);
   OkTopK oktopk({});
   const SparseInput own{{1, 3, 5, 7}, {1, 2, 3, 4}};
-  oktopk.run(honest, 0, own.view(), 2, 10, 1.0F);
+  oktopk.run(honest, own.view(), 2, 10, 1.0F);
 }
 
 template <class T>

@@ -62,7 +62,8 @@ TEST(Patterns, WhatACompressorNeedsDecidesOnTheExchange) {
   const Spec gtopk = parse_spec("gtopk");
   EXPECT_EQ(exchange_of(gtopk, parse_spec("topk")), Exchange::kSparseAllReduce);
   EXPECT_TRUE(serves(gtopk, parse_spec("sparseloco")));
-  EXPECT_FALSE(serves(gtopk, parse_spec("none")));
+  EXPECT_EQ(exchange_of(gtopk, parse_spec("none")), Exchange::kAllReduce);
+  EXPECT_FALSE(serves(gtopk, parse_spec("terngrad")));
   EXPECT_THROW(exchange_of(gtopk, parse_spec("strom")), InputError);  // which k?
   EXPECT_FALSE(serves(parse_spec("qgz"), parse_spec("topk")));
   EXPECT_THROW(exchange_of(parse_spec("square"), parse_spec("none")), InputError);
@@ -87,7 +88,7 @@ TEST(Patterns, WhatOneCannotDoOthersAreNamedFor) {
   };
   EXPECT_THAT(said([&] { idle.all_reduce({}, {}, 1); }), HasSubstr("no allreduce; ring"));
   EXPECT_THAT(said([&] { idle.all_gather({}); }), HasSubstr("no allgather; ring"));
-  EXPECT_THAT(said([&] { idle.sparse_all_reduce(0, {}, 1, 1, 1); }),
+  EXPECT_THAT(said([&] { idle.sparse_all_reduce({}, 1, 1, 1); }),
               HasSubstr("no sparse-allreduce; gtopk"));
 }
 

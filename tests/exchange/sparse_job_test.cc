@@ -54,7 +54,7 @@ Books run_job(Transport& transport_of_all, std::unique_ptr<Transport> transport,
     const std::size_t count =
         compressor->decode_pairs(std::span(payload).first(report.encoded_bytes), positions, values);
     const SparseView own{std::span(positions).first(count), std::span(values).first(count)};
-    const SparseSum sum = pattern->sparse_all_reduce(0, own, report.target_elements, kJobElements,
+    const SparseSum sum = pattern->sparse_all_reduce(own, report.target_elements, kJobElements,
                                                      1.0F / static_cast<float>(ranks));
     books.aggregates.push_back(dense(sum.sum, kJobElements));
     for (std::size_t i = 0; i < kJobElements; ++i)
@@ -110,7 +110,7 @@ TEST(SparseJob, AsPublishedGTopKLosesWhatWasDroppedOnTheWay) {
         const auto r = static_cast<std::size_t>(rank);
         const auto pattern =
             make_pattern(parse_spec(text), std::make_unique<ThreadTransport>(boxes, rank, 3), 0);
-        const SparseSum sum = pattern->sparse_all_reduce(0, inputs[r].view(), 1, 10, 1);
+        const SparseSum sum = pattern->sparse_all_reduce(inputs[r].view(), 1, 10, 1);
         ASSERT_EQ(sum.sum.size(), 1U);
         EXPECT_EQ(sum.sum.indices[0], 5U);
         EXPECT_EQ(sum.sum.values[0], 4);
@@ -154,9 +154,9 @@ TEST(SparsePatterns, SayWhatTheirSumsAreHeldAgainst) {
   EXPECT_EQ(out, (std::vector<float>{1, -1.5F, 2, 0.25F}));
   const auto gtopk =
       make_pattern(parse_spec("gtopk"), std::make_unique<ThreadTransport>(boxes, 0, 2), 0);
-  gtopk->expected_sparse(0, spans(arrays), 2, 0.5F, out);
+  gtopk->expected_sparse(spans(arrays), 2, 0.5F, out);
   EXPECT_EQ(out, (std::vector<float>{0, -1.5F, 2, 0}));
-  EXPECT_THROW(ring->expected_sparse(0, {}, 1, 1, {}), InputError);
+  EXPECT_THROW(ring->expected_sparse({}, 1, 1, {}), InputError);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::span<const SparsePair> in_region(const SparsePairs& pairs, std::uint32_t be
 
 }  // namespace
 
-void OkTopK::split_regions(Transport& transport, std::size_t dimension, State& state) {
+void OkTopK::split_regions(Transport& transport, std::size_t dimension) {
   const auto n = static_cast<std::size_t>(transport.size());
   const auto rank = static_cast<std::size_t>(transport.rank());
   shared_.assign(n * (n - 1), 0);
@@ -42,8 +42,8 @@ void OkTopK::split_regions(Transport& transport, std::size_t dimension, State& s
   }
   sizes_.assign(n, (n - 1) * sizeof(std::uint32_t));
   gather_.run(transport, sizes_, std::as_writable_bytes(std::span(shared_)));
-  state.begins.assign(n + 1, 0);
-  state.begins[n] = static_cast<std::uint32_t>(dimension);
+  begins_.assign(n + 1, 0);
+  begins_[n] = static_cast<std::uint32_t>(dimension);
   for (std::size_t i = 1; i < n; ++i) {
     std::uint64_t sum = 0;
     for (std::size_t from = 0; from < n; ++from) {
@@ -54,20 +54,20 @@ void OkTopK::split_regions(Transport& transport, std::size_t dimension, State& s
                                        before, dimension));
       sum += begin;
     }
-    state.begins[i] = static_cast<std::uint32_t>(sum / n);
+    begins_[i] = static_cast<std::uint32_t>(sum / n);
   }
 }
 
-void OkTopK::reduce_own_region(Transport& transport, const State& state) {
+void OkTopK::reduce_own_region(Transport& transport) {
   const auto n = static_cast<std::size_t>(transport.size());
   const auto rank = static_cast<std::size_t>(transport.rank());
-  const std::uint32_t begin = state.begins[rank], end = state.begins[rank + 1];
+  const std::uint32_t begin = begins_[rank], end = begins_[rank + 1];
   outgoing_.resize(n * kFrameBytes + own_.size() * sizeof(SparsePair));
   incoming_.resize(n);
   std::size_t at = 0;
   for (std::size_t i = 1; i < n; ++i) {
     const std::size_t to = (rank + i) % n, from = (rank + n - i) % n;
-    const auto part = in_region(own_, state.begins[to], state.begins[to + 1]);
+    const auto part = in_region(own_, begins_[to], begins_[to + 1]);
     const std::uint64_t length = part.size_bytes();
     std::memcpy(outgoing_.data() + at, &length, kFrameBytes);
     if (length > 0) std::memcpy(outgoing_.data() + at + kFrameBytes, part.data(), length);
@@ -89,7 +89,7 @@ void OkTopK::reduce_own_region(Transport& transport, const State& state) {
   }
 }
 
-void OkTopK::share_count(Transport& transport, std::size_t count, const State& state) {
+void OkTopK::share_count(Transport& transport, std::size_t count) {
   const auto n = static_cast<std::size_t>(transport.size());
   shared_.assign(n, 0);
   shared_[static_cast<std::size_t>(transport.rank())] = static_cast<std::uint32_t>(count);
@@ -97,12 +97,12 @@ void OkTopK::share_count(Transport& transport, std::size_t count, const State& s
   gather_.run(transport, sizes_, std::as_writable_bytes(std::span(shared_)));
   counts_.assign(shared_.begin(), shared_.end());
   for (std::size_t from = 0; from < n; ++from)
-    if (counts_[from] > state.begins[from + 1] - state.begins[from])
+    if (counts_[from] > begins_[from + 1] - begins_[from])
       throw PayloadError(fmt::format("rank {} announces {} elements of a region of {}", from,
-                                     counts_[from], state.begins[from + 1] - state.begins[from]));
+                                     counts_[from], begins_[from + 1] - begins_[from]));
 }
 
-void OkTopK::find_threshold(Transport& transport, std::size_t k, State& state) {
+void OkTopK::find_threshold(Transport& transport, std::size_t k) {
   const auto n = static_cast<std::size_t>(transport.size());
   const auto rank = static_cast<std::size_t>(transport.rank());
   // No more than k of a rank can be among the k greatest; one more tells that there are more.
@@ -112,7 +112,7 @@ void OkTopK::find_threshold(Transport& transport, std::size_t k, State& state) {
   if (some < keys_.size())
     std::nth_element(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(some), keys_.end(),
                      std::greater<>());
-  share_count(transport, some, state);
+  share_count(transport, some);
   const std::size_t total = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
   const std::size_t before = std::accumulate(
       counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(rank), std::size_t{0});
@@ -123,7 +123,7 @@ void OkTopK::find_threshold(Transport& transport, std::size_t k, State& state) {
   keys_.resize(total);
   for (std::size_t i = 0; i < total; ++i)
     keys_[i] = static_cast<std::int32_t>(shared_[i] & 0x7fffffffU);
-  state.threshold = magnitude_of(Reselection::kth_key(std::span(keys_), k));
+  threshold_ = magnitude_of(Reselection::kth_key(std::span(keys_), k));
 }
 
 void OkTopK::balance(Transport& transport, std::span<const SparsePair> own) {
@@ -158,16 +158,16 @@ void OkTopK::balance(Transport& transport, std::span<const SparsePair> own) {
     counts_[i] = part_begin(total, i + 1, n) - part_begin(total, i, n);
 }
 
-void OkTopK::gather_selected(Transport& transport, const State& state, std::size_t dimension) {
+void OkTopK::gather_selected(Transport& transport, std::size_t dimension) {
   const auto n = static_cast<std::size_t>(transport.size());
   const auto rank = static_cast<std::size_t>(transport.rank());
-  const std::int32_t limit = magnitude_key(state.used);
+  const std::int32_t limit = magnitude_key(used_);
   std::size_t kept = 0;
   for (const SparsePair pair : sums_) {
     sums_[kept] = pair;
     kept += magnitude_key(pair.value) >= limit ? 1 : 0;
   }
-  share_count(transport, kept, state);
+  share_count(transport, kept);
   const auto mine = std::span<const SparsePair>(sums_).first(kept);
   const std::size_t total = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
   const std::size_t most = *std::max_element(counts_.begin(), counts_.end());
@@ -187,38 +187,35 @@ void OkTopK::gather_selected(Transport& transport, const State& state, std::size
   check_pairs(result_, -1, 0, dimension);
 }
 
-SparseSum OkTopK::run(Transport& transport, std::size_t key, SparseView own, std::size_t k,
-                      std::size_t dimension, float factor) {
-  if (states_.size() <= key) states_.resize(key + 1);
-  State& state = states_[key];
+SparseSum OkTopK::run(Transport& transport, SparseView own, std::size_t k, std::size_t dimension,
+                      float factor) {
   pairs_of(own, dimension, own_);
-  if (state.calls % options_.regions == 0 || state.begins.back() != dimension)
-    split_regions(transport, dimension, state);
-  reduce_own_region(transport, state);
-  state.found_anew = state.calls % options_.thresholds == 0 || state.k != k;
-  state.k = k;
-  if (state.found_anew) find_threshold(transport, k, state);
-  state.used = state.threshold;
-  gather_selected(transport, state, dimension);
+  if (calls_ % options_.regions == 0 || begins_.back() != dimension)
+    split_regions(transport, dimension);
+  reduce_own_region(transport);
+  found_anew_ = calls_ % options_.thresholds == 0 || k_ != k;
+  k_ = k;
+  if (found_anew_) find_threshold(transport, k);
+  used_ = threshold_;
+  gather_selected(transport, dimension);
   if (options_.adapt) {
-    if (3 * result_.size() < 2 * k) state.threshold /= kAdaption;
-    if (3 * result_.size() > 4 * k) state.threshold *= kAdaption;
+    if (3 * result_.size() < 2 * k) threshold_ /= kAdaption;
+    if (3 * result_.size() > 4 * k) threshold_ *= kAdaption;
   }
-  ++state.calls;
+  ++calls_;
   pairs_not_in(own, result_, returned_);
   sum_.assign(result_, factor);
   back_.assign(returned_, 1.0F);
   return {sum_.view(), back_.view()};
 }
 
-void OkTopK::expected(std::size_t key, std::span<const std::span<const float>> vectors,
-                      std::size_t k, float factor, std::span<float> out) const {
-  const State& state = states_.at(key);
+void OkTopK::expected(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
+                      std::span<float> out) const {
   std::fill(out.begin(), out.end(), 0.0F);
   for (const auto& vector : vectors)
     for (std::size_t i = 0; i < out.size(); ++i) out[i] += vector[i];
-  float threshold = state.used;
-  if (state.found_anew) {
+  float threshold = used_;
+  if (found_anew_) {
     std::vector<float> magnitudes;
     for (const float value : out)
       if (value != 0) magnitudes.push_back(std::fabs(value));

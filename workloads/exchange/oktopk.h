@@ -38,37 +38,27 @@ class OkTopK {
  public:
   explicit OkTopK(const OkTopKOptions& options) : options_(options), streams_(options.at_once) {}
 
-  /// Regions and threshold are kept for every `key`, small numbers that the caller gives to what it
-  /// reduces again and again, bucket by bucket. All ranks call it in the same order with the same
-  /// key, k and dimension. Valid until the next call.
+  /// All ranks call it with the same k and dimension; another one than before makes them find a
+  /// threshold, or regions, anew. Valid until the next call.
   /// @throws InputError for own pairs, PayloadError for what others sent that does not fit.
-  SparseSum run(Transport& transport, std::size_t key, SparseView own, std::size_t k,
-                std::size_t dimension, float factor);
+  SparseSum run(Transport& transport, SparseView own, std::size_t k, std::size_t dimension,
+                float factor);
 
-  /// What the last run() of the key ended with, from every rank's vector in full: sums in the order
+  /// What the last run() ended with, from every rank's vector in full: sums in the order
   /// of ranks, selected by the threshold, which is found anew where that call did.
-  void expected(std::size_t key, std::span<const std::span<const float>> vectors, std::size_t k,
-                float factor, std::span<float> out) const;
+  void expected(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
+                std::span<float> out) const;
 
-  /// Where the regions of the key begin, and the dimension; for tests.
-  std::span<const std::uint32_t> regions(std::size_t key) const { return states_[key].begins; }
+  /// Where the regions begin, and the dimension; for tests.
+  std::span<const std::uint32_t> regions() const { return begins_; }
 
  private:
-  struct State {
-    std::uint64_t calls = 0;
-    std::size_t k = 0;                  ///< of the last call: another one needs another threshold
-    std::vector<std::uint32_t> begins;  ///< of the regions, n + 1
-    float threshold = 0;                ///< of magnitudes, for the next call
-    float used = 0;                     ///< in the last call
-    bool found_anew = false;            ///< in the last call
-  };
-
-  void split_regions(Transport& transport, std::size_t dimension, State& state);
-  void reduce_own_region(Transport& transport, const State& state);
-  void find_threshold(Transport& transport, std::size_t k, State& state);
-  void gather_selected(Transport& transport, const State& state, std::size_t dimension);
+  void split_regions(Transport& transport, std::size_t dimension);
+  void reduce_own_region(Transport& transport);
+  void find_threshold(Transport& transport, std::size_t k);
+  void gather_selected(Transport& transport, std::size_t dimension);
   /// counts_ becomes every rank's count, each at most its region's size.
-  void share_count(Transport& transport, std::size_t count, const State& state);
+  void share_count(Transport& transport, std::size_t count);
   /// Moves own pairs, at their place before, to the ranks that the gathering takes them from.
   void balance(Transport& transport, std::span<const SparsePair> own);
 
@@ -76,7 +66,12 @@ class OkTopK {
   Streams streams_;
   BlockGather gather_;
   Reselection reselection_;
-  std::vector<State> states_;
+  std::uint64_t calls_ = 0;
+  std::size_t k_ = 0;                  ///< of the last call
+  std::vector<std::uint32_t> begins_;  ///< of the regions, n + 1
+  float threshold_ = 0;                ///< of magnitudes, for the next call
+  float used_ = 0;                     ///< in the last call
+  bool found_anew_ = false;            ///< in the last call
   SparsePairs own_, sums_, merged_, others_, result_, returned_;
   std::vector<std::byte> outgoing_;               ///< framed messages
   std::vector<std::vector<std::byte>> incoming_;  ///< by rank

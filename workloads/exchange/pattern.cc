@@ -12,7 +12,7 @@ const std::vector<std::span<const std::byte>>& Pattern::all_gather(std::span<con
   refuse_exchange(Exchange::kAllGather);
 }
 
-SparseSum Pattern::sparse_all_reduce(std::size_t, SparseView, std::size_t, std::size_t, float) {
+SparseSum Pattern::sparse_all_reduce(SparseView, std::size_t, std::size_t, float) {
   refuse_exchange(Exchange::kSparseAllReduce);
 }
 
@@ -25,8 +25,8 @@ void Pattern::expected_all_reduce(std::span<const std::span<const float>> arrays
   }
 }
 
-void Pattern::expected_sparse(std::size_t, std::span<const std::span<const float>>, std::size_t,
-                              float, std::span<float>) const {
+void Pattern::expected_sparse(std::span<const std::span<const float>>, std::size_t, float,
+                              std::span<float>) const {
   refuse_exchange(Exchange::kSparseAllReduce);
 }
 

@@ -26,22 +26,24 @@ class Pattern {
 
   /// The sum of every rank's sparse vector, selected again (sparse_vector.h): about k elements,
   /// the same bits on every rank, times the factor, and what this rank must put back into its
-  /// memory. Valid until the next call. All ranks call it with the same key, k and dimension.
-  /// @param key  a small number that stands for what is reduced again and again, a bucket: patterns
-  ///             remember thresholds and the like for each
+  /// memory. Valid until the next call. All ranks call it with the same k and dimension. Patterns
+  /// may remember thresholds and the like from call to call: one pattern for what is summed again
+  /// and again, a bucket.
   /// @throws InputError for own elements out of order or range, PayloadError for others'.
-  virtual SparseSum sparse_all_reduce(std::size_t key, SparseView own, std::size_t k,
-                                      std::size_t dimension, float factor);
+  virtual SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
+                                      float factor);
 
   /// What the last all_reduce() must have ended with on all ranks, from the array of each, by rank:
   /// computed plainly and without the network. Where a pattern loses something on the way, to the
   /// bit; else within the rounding of sums in another order.
   virtual void expected_all_reduce(std::span<const std::span<const float>> arrays, float factor,
                                    std::span<float> out) const;
-  /// The same of the last sparse_all_reduce() of the key, from the vectors in full, to the bit:
+  /// The same of the last sparse_all_reduce(), from the vectors in full, to the bit:
   /// `out` and each of them have `dimension` elements, 0 where there is none.
-  virtual void expected_sparse(std::size_t key, std::span<const std::span<const float>> vectors,
-                               std::size_t k, float factor, std::span<float> out) const;
+  virtual void expected_sparse(std::span<const std::span<const float>> vectors, std::size_t k,
+                               float factor, std::span<float> out) const;
+  /// Whether all_reduce() loses something on the way.
+  virtual bool lossy() const { return false; }
 
   /// What was sent so far; zeros where the pattern cannot tell.
   virtual TransportCounters counters() const = 0;

@@ -13,7 +13,8 @@ namespace thinpipe {
 
 namespace {
 
-/// A ring for dense arrays, such as tensors that are sent as they are, over the same transport.
+/// A ring for dense arrays, such as small tensors that are sent as they are, over the same
+/// transport.
 class RingBeside : public RingPattern {
  public:
   explicit RingBeside(std::unique_ptr<Transport> transport)
@@ -39,12 +40,12 @@ class GTopKPattern : public RingBeside {
   GTopKPattern(std::unique_ptr<Transport> transport, PutBack put_back)
       : RingBeside(std::move(transport)), gtopk_(put_back) {}
 
-  SparseSum sparse_all_reduce(std::size_t, SparseView own, std::size_t k, std::size_t dimension,
+  SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
                               float factor) override {
     return gtopk_.run(transport(), own, k, dimension, factor);
   }
-  void expected_sparse(std::size_t, std::span<const std::span<const float>> vectors, std::size_t k,
-                       float factor, std::span<float> out) const override {
+  void expected_sparse(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
+                       std::span<float> out) const override {
     GTopK::expected(vectors, k, factor, out);
   }
 
@@ -57,13 +58,13 @@ class OkTopKPattern : public RingBeside {
   OkTopKPattern(std::unique_ptr<Transport> transport, const OkTopKOptions& options)
       : RingBeside(std::move(transport)), oktopk_(options) {}
 
-  SparseSum sparse_all_reduce(std::size_t key, SparseView own, std::size_t k, std::size_t dimension,
+  SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
                               float factor) override {
-    return oktopk_.run(transport(), key, own, k, dimension, factor);
+    return oktopk_.run(transport(), own, k, dimension, factor);
   }
-  void expected_sparse(std::size_t key, std::span<const std::span<const float>> vectors,
-                       std::size_t k, float factor, std::span<float> out) const override {
-    oktopk_.expected(key, vectors, k, factor, out);
+  void expected_sparse(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
+                       std::span<float> out) const override {
+    oktopk_.expected(vectors, k, factor, out);
   }
 
  private:
@@ -82,6 +83,7 @@ class QgzPattern : public Pattern {
                            std::span<float> out) const override {
     qgz_.expected(arrays, factor, out);
   }
+  bool lossy() const override { return true; }
   TransportCounters counters() const override { return transport_->counters(); }
 
  private:
@@ -98,13 +100,15 @@ QgzOptions::Gather gather_named(const std::string& name) {
 
 PatternInfo gtopk_pattern() {
   return {.name = "gtopk",
-          .summary = "sparse vectors added up a binary tree, each time cut to the k greatest again",
+          .summary =
+              "sparse vectors added up a binary tree, each time cut to the k greatest; dense ones "
+              "by a ring",
           .source = "Shi et al., gTop-k S-SGD, ICDCS 2019, alg. 3",
           .parameters = {choice_parameter("putback", "dropper",
                                           "who takes back what a merge drops: who dropped it, or"
                                           " (as published) whoever sent it, if it is not selected",
                                           {"dropper", "sender"})},
-          .exchanges = {Exchange::kSparseAllReduce},
+          .exchanges = {Exchange::kSparseAllReduce, Exchange::kAllReduce},
           .make = [](const Parameters& parameters, std::unique_ptr<Transport> transport,
                      std::size_t) -> std::unique_ptr<Pattern> {
             const bool sender = parameters.choice("putback") == "sender";
@@ -116,7 +120,9 @@ PatternInfo gtopk_pattern() {
 PatternInfo oktopk_pattern() {
   return {
       .name = "oktopk",
-      .summary = "sparse vectors split evenly over ranks, added up, selected by one threshold",
+      .summary =
+          "sparse vectors split evenly over ranks, added up, selected by one threshold; dense ones "
+          "by a ring",
       .source = "Li and Hoefler, Ok-Topk, PPoPP 2022, alg. 1",
       .parameters =
           {integer_parameter("regions", "64", "exchanges between two new splits", 1, 100000),
@@ -129,7 +135,7 @@ PatternInfo oktopk_pattern() {
            flag_parameter("adapt", "false",
                           "threshold / 1.008 below 2/3 k selected, * 1.008 above 4/3 (published"
                           " code)")},
-      .exchanges = {Exchange::kSparseAllReduce},
+      .exchanges = {Exchange::kSparseAllReduce, Exchange::kAllReduce},
       .make = [](const Parameters& parameters, std::unique_ptr<Transport> transport,
                  std::size_t) -> std::unique_ptr<Pattern> {
         const auto count = [&](const char* name) {

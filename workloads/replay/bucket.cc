@@ -23,7 +23,7 @@ struct Bucket::Unit {
 };
 
 Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
-               int ranks, double time_scale)
+               int ranks, double time_scale, bool sparse_sums)
     : plan_(plan),
       number_(number),
       ranks_(ranks),
@@ -37,7 +37,7 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
   std::size_t floats = 0, message = 0;
   int most_rounds = 1;
   bool shares = false;
-  std::vector<Compressor*> summed;
+  std::vector<Compressor*> summed, selected;
   for (std::size_t i = 0; i < plan_.units.size(); ++i) {
     const PlannedUnit& planned = plan_.units[i];
     Unit& unit = units_.emplace_back();
@@ -47,6 +47,12 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
     if (i >= summed_) {
       message += kMessageLengthBytes + unit.compressor->max_encoded_size();
       shares = shares || unit.compressor->shares_scale();
+      selected.push_back(unit.compressor.get());
+      if (sparse_sums && !find_method(planned.compressor.name).has_target)
+        throw InputError(fmt::format(
+            "{}: how many elements it sends is not known to all ranks, or its payloads are none;"
+            " expected a method that aims at a number, for a sparse all-reduce",
+            planned.compressor.to_string()));
       continue;
     }
     floats += unit.compressor->max_encoded_size();
@@ -67,13 +73,14 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
   else
     floats_.resize(floats);
   if (shares) scales_.resize(units_.size() - summed_);
+  if (sparse_sums && !selected.empty()) sparse_ = std::make_unique<SparseSums>(std::move(selected));
 }
 
 Bucket::~Bucket() = default;
 Bucket::Bucket(Bucket&&) noexcept = default;
 
 std::size_t Bucket::message_capacity() const {
-  return std::max({message_.size(), floats_.size(), scales_.size() * sizeof(float)});
+  return std::max({sparse_ ? 0 : message_.size(), floats_.size(), scales_.size() * sizeof(float)});
 }
 
 bool Bucket::sends(std::uint64_t exchange) const {
@@ -121,6 +128,15 @@ void Bucket::encode_unit(std::size_t i, const GradientInput& input) {
   EncodeReport encoded;
   if (i >= summed_) {
     encoded = unit.compressor->encode(input, std::span(message_).subspan(message_size_));
+    if (sparse_) {
+      const std::size_t pairs = sparse_->add(
+          i - summed_, std::span(message_).subspan(message_size_, encoded.encoded_bytes),
+          encoded.target_elements);
+      payload_.bytes += pairs;
+      payload_.summed_bytes += pairs;
+    } else {
+      payload_.bytes += encoded.encoded_bytes;
+    }
     const auto length = static_cast<std::uint32_t>(encoded.encoded_bytes);
     std::memcpy(message_.data() + (i - summed_) * kMessageLengthBytes, &length,
                 kMessageLengthBytes);
@@ -132,9 +148,9 @@ void Bucket::encode_unit(std::size_t i, const GradientInput& input) {
     unit.payload_at = floats_size_;
     unit.payload_size = encoded.encoded_bytes;
     floats_size_ += encoded.encoded_bytes;
+    payload_.bytes += encoded.encoded_bytes;
     payload_.summed_bytes += encoded.encoded_bytes;
   }
-  if (i >= summed_ || !rounds_) payload_.bytes += encoded.encoded_bytes;
   payload_.target += encoded.target_elements;
   payload_.selected += encoded.selected_elements;
 }
@@ -146,6 +162,7 @@ void Bucket::encode(const Gradients& gradients, std::uint64_t index) {
   message_size_ = payloads_.size() * kMessageLengthBytes;
   std::fill_n(message_.begin(), message_size_, std::byte{0});
   if (rounds_) rounds_->begin();
+  if (sparse_) sparse_->begin();
   for (std::size_t i = 0; i < units_.size(); ++i) {
     Unit& unit = units_[i];
     GradientInput input = gradients.input(number_, i, plan_.units[i], index);
@@ -171,12 +188,14 @@ void Bucket::skip() {
 RoundsTime Bucket::exchange(Pattern& pattern, std::span<float> aggregate) {
   RoundsTime time;
   pace_.reset();
+  std::size_t summed_in_rounds = 0;
   const double begin = now_seconds();
   if (sums_ && rounds_) {
     time = rounds_->run(pattern, ranks_, pace_);
     for (std::size_t round = 0; round < rounds_->count(); ++round)
-      payload_.summed_bytes += rounds_->sent(round).size_bytes();
-    payload_.bytes += payload_.summed_bytes;
+      summed_in_rounds += rounds_->sent(round).size_bytes();
+    payload_.summed_bytes += summed_in_rounds;
+    payload_.bytes += summed_in_rounds;
   } else if (sums_) {
     // A dense payload is an array of floats already: it is summed from where it was written to
     // where the aggregate is wanted.
@@ -184,7 +203,10 @@ RoundsTime Bucket::exchange(Pattern& pattern, std::span<float> aggregate) {
                                      floats_size_ / sizeof(float));
     pattern.all_reduce(own, aggregate.first(summed_elements_), 1.0F / static_cast<float>(ranks_));
   }
-  if (gathers_) arrived_ = &pattern.all_gather(std::span(message_).first(message_size_));
+  if (gathers_ && sparse_)
+    sparse_->exchange(pattern, 1.0F / static_cast<float>(ranks_));
+  else if (gathers_)
+    arrived_ = &pattern.all_gather(std::span(message_).first(message_size_));
   time.exchange = now_seconds() - begin - time.compress;
   return time;
 }
@@ -197,8 +219,12 @@ void Bucket::decode(std::span<float> aggregate) {
     for (std::size_t i = 0; i < summed_; ++i)
       units_[i].compressor->decode_add(rounds_->result(i), 1.0F, part(i, aggregate));
   const std::span<float> gathered = aggregate.subspan(summed_elements_);
-  std::fill(gathered.begin(), gathered.end(), 0.0F);
-  if (gathers_) {
+  if (gathers_ && sparse_) {
+    sparse_->decode(gathered);
+  } else {
+    std::fill(gathered.begin(), gathered.end(), 0.0F);
+  }
+  if (gathers_ && !sparse_) {
     const float factor = 1.0F / static_cast<float>(ranks_);
     for (const std::span<const std::byte> message : *arrived_) {
       split_message(message, payloads_);
@@ -236,6 +262,28 @@ void Bucket::own_contribution(std::span<float> out) const {
   if (gathers_) split_message(std::span(message_).first(message_size_), payloads_);
   for (std::size_t i = 0; i < units_.size(); ++i)
     if (units_[i].sent) units_[i].compressor->decode_add(own_payload(i), 1.0F, part(i, out));
+}
+
+bool Bucket::takes_mean(const Pattern& pattern) const {
+  return !sparse_ && (summed_ == 0 || !pattern.lossy());
+}
+
+void Bucket::expected(const Pattern& pattern, std::span<const std::span<const float>> contributions,
+                      std::span<float> out) const {
+  const float factor = 1.0F / static_cast<float>(ranks_);
+  const auto parts = [&](std::size_t first, std::size_t size) {
+    std::vector<std::span<const float>> all;
+    for (const auto& one : contributions) all.push_back(one.subspan(first, size));
+    return all;
+  };
+  const std::size_t rest = elements_ - summed_elements_;
+  std::fill(out.begin(), out.end(), 0.0F);
+  if (sums_)
+    pattern.expected_all_reduce(parts(0, summed_elements_), factor, out.first(summed_elements_));
+  if (gathers_ && sparse_)
+    sparse_->expected(pattern, parts(summed_elements_, rest), factor, out.last(rest));
+  else if (gathers_)
+    pattern.Pattern::expected_all_reduce(parts(summed_elements_, rest), factor, out.last(rest));
 }
 
 }  // namespace thinpipe

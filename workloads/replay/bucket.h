@@ -13,6 +13,7 @@
 #include "workloads/replay/pace.h"
 #include "workloads/replay/plan.h"
 #include "workloads/replay/rounds.h"
+#include "workloads/replay/sparse_sums.h"
 
 namespace thinpipe {
 
@@ -31,9 +32,11 @@ struct BucketPayload {
 class Bucket {
  public:
   /// @param number  among the buckets, as Gradients counts them
+  /// @param sparse_sums  payloads of elements with positions are not gathered, but their elements
+  ///                     summed and selected again (Pattern::sparse_all_reduce)
   /// @throws InputError for specs that do not fit, or not together.
   Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
-         int ranks, double time_scale);
+         int ranks, double time_scale, bool sparse_sums);
   ~Bucket();
   Bucket(Bucket&&) noexcept;
 
@@ -74,6 +77,11 @@ class Bucket {
 
   /// This rank's part of the aggregate: its own payloads decoded. `out` has elements().
   void own_contribution(std::span<float> out) const;
+  /// What the aggregate must be after an exchange with this pattern, from all ranks' contributions.
+  void expected(const Pattern& pattern, std::span<const std::span<const float>> contributions,
+                std::span<float> out) const;
+  /// Whether that is their mean, within rounding.
+  bool takes_mean(const Pattern& pattern) const;
   /// Of the rounds of the last step; null where the bucket takes none.
   const Rounds* rounds() const { return rounds_.get(); }
 
@@ -97,8 +105,9 @@ class Bucket {
   std::size_t floats_size_ = 0;
   std::vector<std::byte> message_;  ///< lengths, then payloads: what is gathered
   std::size_t message_size_ = 0;
-  std::unique_ptr<Rounds> rounds_;  ///< where summed units take several, instead of floats_
-  std::vector<float> scales_;       ///< by gathered unit, where workers share them; else empty
+  std::unique_ptr<Rounds> rounds_;      ///< where summed units take several, instead of floats_
+  std::unique_ptr<SparseSums> sparse_;  ///< of the other units, where they are not gathered
+  std::vector<float> scales_;           ///< by gathered unit, where workers share them; else empty
   BucketPayload payload_;
   Pace pace_, decode_pace_;
   const std::vector<std::span<const std::byte>>* arrived_ = nullptr;

@@ -26,7 +26,8 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
   std::size_t offset = 0;
   for (const PlannedBucket& bucket :
        plan_buckets(trace.tensors(), options.compressor, options.feed)) {
-    buckets_.emplace_back(bucket, buckets_.size(), settings, ranks, options.time_scale);
+    buckets_.emplace_back(bucket, buckets_.size(), settings, ranks, options.time_scale,
+                          options.sparse_sums);
     plan_.push_back(buckets_.back().plan());
     offsets_.push_back(offset);
     offset += buckets_.back().elements();
@@ -61,7 +62,16 @@ void Replay::check_time_scale() const {
 
 void Replay::connect(const MakePattern& make) {
   patterns_.clear();
-  for (const Bucket& bucket : buckets_) patterns_.push_back(make(bucket.message_capacity()));
+  for (const Bucket& bucket : buckets_) {
+    patterns_.push_back(make(bucket.message_capacity()));
+    // Factors are orthonormalised by what a lossless sum is taken for.
+    if (bucket.takes_rounds() && patterns_.back()->lossy())
+      throw InputError(
+          fmt::format("{}: it takes several all-reduces, of which a pattern that loses"
+                      " something in each would make something else; expected another"
+                      " pattern",
+                      options_.compressor.to_string()));
+  }
   if (options_.feed.overlap == Overlap::kNone) return;
   thread_ = std::make_unique<ExchangeThread>();
   thread_->reserve(2 * buckets_.size());
@@ -255,6 +265,30 @@ void Replay::own_contribution(std::span<float> out) const {
       at += sent.size();
     }
   }
+}
+
+bool Replay::takes_mean() const {
+  for (std::size_t b = 0; b < buckets_.size(); ++b)
+    if (!buckets_[b].takes_mean(*patterns_.at(b))) return false;
+  return true;
+}
+
+void Replay::expected(std::span<const std::span<const float>> contributions,
+                      std::span<float> out) const {
+  std::vector<std::span<const float>> parts(contributions.size());
+  std::size_t at = trace_.elements();
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    const std::size_t size = buckets_[b].elements();
+    for (std::size_t rank = 0; rank < parts.size(); ++rank)
+      parts[rank] = contributions[rank].subspan(offsets_[b], size);
+    buckets_[b].expected(*patterns_[b], parts, out.subspan(offsets_[b], size));
+  }
+  // Rounds are sums that lose nothing.
+  for (std::size_t rank = 0; rank < parts.size(); ++rank)
+    parts[rank] = contributions[rank].subspan(at);
+  const float factor = 1.0F / static_cast<float>(ranks_);
+  if (!patterns_.empty() && at < out.size())
+    patterns_[0]->Pattern::expected_all_reduce(parts, factor, out.subspan(at));
 }
 
 double Replay::relative_error(std::uint64_t index) const {

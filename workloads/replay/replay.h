@@ -32,6 +32,8 @@ struct ReplayOptions {
   /// by it and, where it is above 1, so is what the codec takes. Below 1 the codec works while the
   /// compute time passes, so that the exchange begins when it should. docs/time-scaling.md.
   double time_scale = 1;
+  /// The patterns have a sparse all-reduce, which is used where compressors give out elements.
+  bool sparse_sums = false;
 };
 
 /// What one rank measured in one step. Times in seconds by the monotonic clock. With overlap the
@@ -112,8 +114,16 @@ class Replay {
   void own_contribution(std::span<float> out) const;
   std::size_t contribution_size() const;
 
+  /// Whether results() are the mean over ranks of own_contribution(), within rounding: not where
+  /// elements are selected again or arrays quantised on the way.
+  bool takes_mean() const;
+  /// What results() must be, one after the other, from all ranks' contributions to the last step.
+  /// `out` has contribution_size() elements; what is not used is 0.
+  void expected(std::span<const std::span<const float>> contributions, std::span<float> out) const;
+
   /// What the network brought, piece by piece: the aggregate, then the mean of every round where
-  /// the method takes several. Each is the mean over ranks of the same place of own_contribution().
+  /// the method takes several. Each is, where takes_mean(), the mean over ranks of the same place
+  /// of own_contribution().
   std::vector<std::span<const float>> results() const;
 
  private:

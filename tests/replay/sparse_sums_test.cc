@@ -1,0 +1,195 @@
+#include "workloads/replay/sparse_sums.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "compressors/registry.h"
+#include "tests/exchange/thread_transport.h"
+#include "tests/trace/temporary_folder.h"
+#include "workloads/exchange/patterns.h"
+#include "workloads/replay/replay.h"
+#include "workloads/trace/synthetic.h"
+
+namespace thinpipe {
+namespace {
+
+/// Takes every vector's first element and gives the rest back.
+class FirstOnly : public Pattern {
+ public:
+  SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
+                              float factor) override {
+    k_ = k;
+    dimension_ = dimension;
+    indices_.assign(own.indices.begin(), own.indices.end());
+    values_.assign(own.values.begin(), own.values.end());
+    scaled_ = {values_[0] * factor};
+    return {{std::span(indices_).first(1), scaled_},
+            {std::span(indices_).subspan(1), std::span(values_).subspan(1)}};
+  }
+  TransportCounters counters() const override { return {}; }
+
+  std::size_t k_ = 0, dimension_ = 0;
+
+ private:
+  std::vector<std::uint32_t> indices_;
+  std::vector<float> values_, scaled_;
+};
+
+std::vector<float> floats(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+TEST(SparseSums, JoinsUnitsAndPutsBackWhatWasDropped) {
+  const auto make = [](const char* spec, std::size_t elements) {
+    return make_compressor(parse_spec(spec), {"t", {static_cast<std::int64_t>(elements)}, elements},
+                           {});
+  };
+  const auto first = make("topk:ratio=0.5", 4), second = make("topk:ratio=0.3", 3),
+             third = make("topk:memory=none,ratio=1", 2);
+  SparseSums sums({first.get(), second.get(), third.get()});
+  EXPECT_EQ(sums.elements(), 9U);
+  const std::vector<std::vector<float>> gradients = {{1, -4, 3, 2}, {5, 6, 7}, {8, 9}};
+  FirstOnly pattern;
+  sums.begin();
+  std::vector<std::byte> payload(100);
+  std::size_t unit = 0, bytes = 0;
+  for (Compressor* compressor : {first.get(), second.get(), third.get()}) {
+    const EncodeReport report =
+        compressor->encode({.values = gradients[unit], .squares = {}}, payload);
+    bytes +=
+        sums.add(unit++, std::span(payload).first(report.encoded_bytes), report.target_elements);
+  }
+  EXPECT_EQ(bytes, 8U * 5);  // 2 of 4, 1 of 3, 2 of 2
+  sums.exchange(pattern, 0.5F);
+  EXPECT_EQ(pattern.k_, 5U);
+  EXPECT_EQ(pattern.dimension_, 9U);
+  std::vector<float> sum(9, 7.0F);
+  sums.decode(sum);
+  EXPECT_EQ(sum, (std::vector<float>{0, -2, 0, 0, 0, 0, 0, 0, 0}));
+  // Not before the next step, so that distortions are those of the encoding; and once.
+  EXPECT_EQ(floats(second->residual()), (std::vector<float>{5, 6, 0}));
+  for (int step = 0; step < 2; ++step) {
+    sums.begin();
+    EXPECT_EQ(floats(first->residual()), (std::vector<float>{1, 0, 3, 2}));
+    EXPECT_EQ(floats(second->residual()), (std::vector<float>{5, 6, 7}));
+  }
+}
+
+class SparseReplay : public testing::Test {
+ protected:
+  void SetUp() override {
+    SyntheticTrace what;
+    what.compute_seconds = 0;
+    make_synthetic_trace(folder_ / "trace", what);
+  }
+
+  /// Holds every step of a job of three ranks against what Replay::expected() says.
+  void run(const std::string& compressor, const std::string& pattern, const Feed& feed = {}) {
+    SCOPED_TRACE(compressor + " " + pattern + " " + feed.to_string());
+    constexpr int kSparseRanks = 3;
+    constexpr std::uint64_t kSparseSteps = 6;
+    const Trace trace(folder_ / "trace");
+    Mailboxes boxes;
+    std::vector<std::vector<std::vector<float>>> sent(kSparseSteps), got(kSparseSteps),
+        expected(kSparseSteps);
+    for (auto* all : {&sent, &got, &expected})
+      for (auto& step : *all) step.resize(kSparseRanks);
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t waiting = 0;
+    const auto meet = [&](std::size_t meetings) {
+      std::unique_lock lock(mutex);
+      ++waiting;
+      changed.notify_all();
+      changed.wait(lock, [&] { return waiting >= meetings * kSparseRanks; });
+    };
+    std::vector<StepReport> reports(kSparseRanks);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < kSparseRanks; ++rank)
+      threads.emplace_back([&, rank] {
+        const auto r = static_cast<std::size_t>(rank);
+        const Spec spec = parse_spec(pattern);
+        ReplayOptions options;
+        options.compressor = CompressorRules::parse(compressor);
+        options.feed = feed;
+        options.sparse_sums = find_pattern(spec.name).can(Exchange::kSparseAllReduce);
+        Replay replay(trace, options, rank, kSparseRanks);
+        replay.connect([&](std::size_t capacity) {
+          return make_pattern(spec, std::make_unique<ThreadTransport>(boxes, rank, kSparseRanks),
+                              capacity);
+        });
+        EXPECT_FALSE(replay.takes_mean());
+        replay.prepare(kSparseSteps);
+        for (std::uint64_t step = 0; step < kSparseSteps; ++step) {
+          if (replay.loads()) replay.load(step);
+          reports[r] = replay.step(step);
+          EXPECT_GE(replay.relative_error(step), 0);
+          sent[step][r].resize(replay.contribution_size());
+          replay.own_contribution(sent[step][r]);
+          got[step][r] = floats(replay.results().at(0));
+          meet(2 * step + 1);
+          std::vector<std::span<const float>> all(sent[step].begin(), sent[step].end());
+          expected[step][r].resize(replay.contribution_size());
+          replay.expected(all, expected[step][r]);
+          meet(2 * step + 2);
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t step = 0; step < kSparseSteps; ++step) {
+      double sum = 0;
+      for (const float value : got[step][0]) sum += std::fabs(static_cast<double>(value));
+      EXPECT_GT(sum, 0);
+      for (std::size_t rank = 0; rank < kSparseRanks; ++rank) {
+        EXPECT_EQ(got[step][rank], got[step][0]);
+        ASSERT_EQ(got[step][rank].size(), expected[step][rank].size());
+        // Rings sum in another order; all else is to the bit.
+        for (std::size_t i = 0; i < got[step][rank].size(); ++i)
+          ASSERT_NEAR(got[step][rank][i], expected[step][rank][i], 1e-6) << step << " " << i;
+      }
+    }
+    EXPECT_GT(reports[0].payload_bytes, 0U);
+    EXPECT_EQ(reports[0].payload_bytes, reports[0].summed_bytes);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(SparseReplay, EndsEveryStepWithWhatIsExpected) {
+  Feed whole, by_bucket, large_only;
+  whole.granularity = Granularity::kModel;
+  by_bucket.overlap = Overlap::kBucket;
+  by_bucket.limits.first = by_bucket.limits.rest = 4096;
+  large_only.min_elements = 400;
+  for (const char* pattern : {"gtopk", "gtopk:putback=sender", "oktopk:regions=4,thresholds=2"}) {
+    run("topk:ratio=0.02", pattern);
+    run("topk:ratio=0.02,values=fp16,positions=golomb", pattern, whole);
+    run("dgc:ratio=0.05", pattern, by_bucket);
+    run("topk:ratio=0.02", pattern, large_only);  // small tensors go by the ring beside
+  }
+  for (const char* pattern : {"qgz:group=1", "qgz:group=3,block=32"}) {
+    run("none", pattern);
+    run("none", pattern, by_bucket);
+  }
+}
+
+TEST_F(SparseReplay, RefusesWhatPatternsCannotTake) {
+  const Trace trace(folder_ / "trace");
+  ReplayOptions options;
+  options.sparse_sums = true;
+  options.compressor = parse_spec("strom");  // who knows how many
+  EXPECT_THROW(Replay(trace, options, 0, 2), InputError);
+  options.compressor = parse_spec("terngrad");
+  EXPECT_THROW(Replay(trace, options, 0, 2), InputError);
+  options.sparse_sums = false;
+  options.compressor = parse_spec("powersgd");
+  Replay replay(trace, options, 0, 2);
+  Mailboxes boxes;
+  EXPECT_THROW(replay.connect([&](std::size_t capacity) {
+    return make_pattern(parse_spec("qgz"), std::make_unique<ThreadTransport>(boxes, 0, 2),
+                        capacity);
+  }),
+               InputError);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,74 @@
+#include "workloads/replay/sparse_sums.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "workloads/exchange/sparse_vector.h"
+
+namespace thinpipe {
+
+SparseSums::SparseSums(std::vector<Compressor*> compressors) {
+  std::size_t most = 0;
+  for (Compressor* compressor : compressors) {
+    units_.push_back({compressor, elements_});
+    elements_ += compressor->elements();
+    most += compressor->max_pairs();
+  }
+  if (elements_ > std::numeric_limits<std::uint32_t>::max())
+    throw InputError(
+        fmt::format("a sparse all-reduce of {} elements; expected at most {}: smaller"
+                    " buckets, with --overlap bucket",
+                    elements_, std::numeric_limits<std::uint32_t>::max()));
+  indices_.resize(most);
+  values_.resize(most);
+}
+
+void SparseSums::begin() {
+  count_ = k_ = 0;
+  if (returned_) return;
+  returned_ = true;
+  const auto indices = sum_.returned.indices;
+  std::size_t at = 0;
+  for (const Unit& unit : units_) {
+    const std::size_t end = unit.offset + unit.compressor->elements();
+    positions_.clear();
+    const std::size_t first = at;
+    for (; at < indices.size() && indices[at] < end; ++at)
+      positions_.push_back(indices[at] - static_cast<std::uint32_t>(unit.offset));
+    if (unit.compressor->takes_back() && !positions_.empty())
+      unit.compressor->give_back(positions_, sum_.returned.values.subspan(first, at - first));
+  }
+}
+
+std::size_t SparseSums::add(std::size_t index, std::span<const std::byte> payload, std::size_t k) {
+  const Unit& unit = units_[index];
+  const auto indices = std::span(indices_).subspan(count_);
+  const std::size_t count =
+      unit.compressor->decode_pairs(payload, indices, std::span(values_).subspan(count_));
+  for (std::uint32_t& position : indices.first(count))
+    position += static_cast<std::uint32_t>(unit.offset);
+  count_ += count;
+  k_ += k;
+  return count * sizeof(SparsePair);
+}
+
+void SparseSums::exchange(Pattern& pattern, float factor) {
+  sum_ = pattern.sparse_all_reduce(
+      {std::span(indices_).first(count_), std::span(values_).first(count_)}, k_, elements_, factor);
+  returned_ = false;
+}
+
+void SparseSums::decode(std::span<float> sum) const {
+  std::fill(sum.begin(), sum.end(), 0.0F);
+  for (std::size_t i = 0; i < sum_.sum.size(); ++i) sum[sum_.sum.indices[i]] = sum_.sum.values[i];
+}
+
+void SparseSums::expected(const Pattern& pattern, std::span<const std::span<const float>> vectors,
+                          float factor, std::span<float> out) const {
+  pattern.expected_sparse(vectors, k_, factor, out);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,55 @@
+// Units of a bucket whose elements are summed as pairs and selected again, instead of having their
+// payloads gathered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compressors/compressor.h"
+#include "workloads/exchange/pattern.h"
+
+namespace thinpipe {
+
+/// Units lie one after the other in one long sparse vector. A step: begin(); add() the payload of
+/// every unit that is sent, in order; exchange(); decode().
+class SparseSums {
+ public:
+  /// The compressors must stay where they are. @throws InputError for too many elements.
+  explicit SparseSums(std::vector<Compressor*> compressors);
+
+  std::size_t elements() const { return elements_; }
+
+  /// Puts back into memories what the last exchange dropped. It waits for the next step so that
+  /// Compressor::distortion() can be asked in between.
+  void begin();
+  /// Takes the pairs of a unit's payload; k is its target. @returns bytes that they take
+  std::size_t add(std::size_t unit, std::span<const std::byte> payload, std::size_t k);
+  /// Sums and selects with the other ranks.
+  void exchange(Pattern& pattern, float factor);
+  /// sum = what came of it, 0 elsewhere; elements() of them.
+  void decode(std::span<float> sum) const;
+
+  /// What the last exchange must have ended with, from every rank's vector in full.
+  void expected(const Pattern& pattern, std::span<const std::span<const float>> vectors,
+                float factor, std::span<float> out) const;
+
+ private:
+  struct Unit {
+    Compressor* compressor;
+    std::size_t offset;  // of its first element
+  };
+
+  std::vector<Unit> units_;
+  std::size_t elements_ = 0;
+  std::vector<std::uint32_t> indices_;  ///< of own pairs, then room
+  std::vector<float> values_;
+  std::size_t count_ = 0;
+  std::size_t k_ = 0;  ///< of all units that are sent
+  SparseSum sum_;      ///< of the last exchange
+  bool returned_ = true;
+  std::vector<std::uint32_t> positions_;  ///< within a unit
+};
+
+}  // namespace thinpipe
