@@ -39,7 +39,8 @@ std::vector<Ended> run_all(const std::vector<SparseInput>& inputs, std::size_t k
   return ended;
 }
 
-std::vector<SparseInput> inputs_of(int ranks, std::size_t dimension, std::size_t count, bool ties) {
+std::vector<SparseInput> sparse_inputs_of(int ranks, std::size_t dimension, std::size_t count,
+                                          bool ties) {
   std::vector<SparseInput> inputs;
   for (int rank = 0; rank < ranks; ++rank)
     inputs.push_back(sparse_input(dimension, count, static_cast<std::uint64_t>(rank) + 1, ties));
@@ -52,7 +53,7 @@ TEST(GTopK, EndsWithWhatATreeOfMergesGives) {
       for (const std::size_t k : {1, 300, 6000}) {
         SCOPED_TRACE(::testing::Message() << ranks << " ranks, k " << k << ", ties " << ties);
         // More than k, fewer, and some more than a segment of pairs.
-        const auto inputs = inputs_of(ranks, kDimension, 400 + k / 2 * 2, ties);
+        const auto inputs = sparse_inputs_of(ranks, kDimension, 400 + k / 2 * 2, ties);
         const float factor = 1.0F / static_cast<float>(ranks);
         const auto ended = run_all(inputs, k, kDimension, factor);
         std::vector<std::vector<float>> vectors;
@@ -68,7 +69,7 @@ TEST(GTopK, EndsWithWhatATreeOfMergesGives) {
 
 TEST(GTopK, LosesNothing) {
   for (const int ranks : {2, 3, 4, 7, 8}) {
-    const auto inputs = inputs_of(ranks, kDimension, 500, false);
+    const auto inputs = sparse_inputs_of(ranks, kDimension, 500, false);
     const auto ended = run_all(inputs, 200, kDimension, 1.0F);
     std::vector<std::vector<float>> vectors;
     for (const SparseInput& input : inputs) vectors.push_back(dense(input.view(), kDimension));
@@ -85,7 +86,7 @@ TEST(GTopK, LosesNothing) {
 }
 
 TEST(GTopK, OrEveryRankTakesItsOwnBackAsInThePaper) {
-  const auto inputs = inputs_of(4, kDimension, 500, false);
+  const auto inputs = sparse_inputs_of(4, kDimension, 500, false);
   const auto ended = run_all(inputs, 200, kDimension, 0.25F, PutBack::kSender);
   for (std::size_t rank = 0; rank < 4; ++rank) {
     const std::vector<float> own = dense(inputs[rank].view(), kDimension);
@@ -97,7 +98,8 @@ TEST(GTopK, OrEveryRankTakesItsOwnBackAsInThePaper) {
 TEST(GTopK, SendsAtMostKPairsUpAndDown) {
   for (const int ranks : {2, 3, 4, 6, 8}) {
     const std::size_t k = 100, message = 8 + 8 * k;
-    const auto ended = run_all(inputs_of(ranks, kDimension, 1000, false), k, kDimension, 1.0F);
+    const auto ended =
+        run_all(sparse_inputs_of(ranks, kDimension, 1000, false), k, kDimension, 1.0F);
     for (int rank = 0; rank < ranks; ++rank) {
       // Up once, but for rank 0; down to every rank below in the tree.
       std::uint64_t messages = rank == 0 ? 0 : 1;

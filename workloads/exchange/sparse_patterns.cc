@@ -163,12 +163,14 @@ PatternInfo qgz_pattern() {
           .exchanges = {Exchange::kAllReduce},
           .make = [](const Parameters& parameters, std::unique_ptr<Transport> transport,
                      std::size_t) -> std::unique_ptr<Pattern> {
-            return std::make_unique<QgzPattern>(
-                std::move(transport),
-                QgzOptions{.group = static_cast<int>(parameters.integer("group")),
-                           .block = std::stoul(parameters.choice("block")),
-                           .gather = gather_named(parameters.choice("gather"))});
+            return std::make_unique<QgzPattern>(std::move(transport), qgz_options(parameters));
           }};
+}
+
+QgzOptions qgz_options(const Parameters& parameters) {
+  return {.group = static_cast<int>(parameters.integer("group")),
+          .block = std::stoul(parameters.choice("block")),
+          .gather = gather_named(parameters.choice("gather"))};
 }
 
 }  // namespace thinpipe

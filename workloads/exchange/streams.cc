@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "compressors/compressor.h"
-#include "workloads/exchange/ring_all_reduce.h"
+#include "workloads/exchange/segments.h"
 
 namespace thinpipe {
 
@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t kStreamsWindow = kSegmentsInFlight;
 constexpr int kStreamsTag = 0;
-
-std::size_t segments_of(std::size_t bytes) { return (bytes + kSegmentBytes - 1) / kSegmentBytes; }
 
 std::uint64_t length_in(std::span<const std::byte> head) {
   std::uint64_t length = 0;
@@ -34,10 +32,12 @@ std::span<const std::byte> framed_content(std::span<const std::byte> message) {
   return message.subspan(kFrameBytes, length_in(message));
 }
 
-std::size_t Streams::In::segments() const { return framed != nullptr ? 1 : segments_of(total); }
+std::size_t Streams::In::segments() const {
+  return framed != nullptr ? 1 : segments_of_bytes(total);
+}
 
 void Streams::send(int peer, std::span<const std::byte> data) {
-  out_.push_back({.peer = peer, .data = data, .segments = segments_of(data.size())});
+  out_.push_back({.peer = peer, .data = data, .segments = segments_of_bytes(data.size())});
 }
 
 void Streams::receive(int peer, std::span<std::byte> room) {

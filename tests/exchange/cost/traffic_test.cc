@@ -73,6 +73,27 @@ INSTANTIATE_TEST_SUITE_P(Patterns, TrafficTest,
                                           testing::Values(1, 2, 3, 4, 5, 7, 8)),
                          plan_pattern_name);
 
+TEST(Traffic, OfQgzAndOfTheRingBesideSparseSums) {
+  for (const auto& [pattern, ranks] :
+       std::vector<std::pair<std::string, int>>{{"qgz:group=1", 3},
+                                                {"qgz:group=2,block=32", 6},
+                                                {"qgz:group=4,gather=fp32", 4},
+                                                {"qgz:gather=int4", 8},
+                                                {"gtopk", 3},
+                                                {"oktopk", 4}})
+    for (const std::size_t elements : {0, 5, 1000, 300001}) {
+      const std::vector<float> own(elements, 1);
+      const auto traffic = counted(pattern, ranks, 0, [&](Pattern& exchange, int) {
+        std::vector<float> result(elements);
+        exchange.all_reduce(own, result, 1);
+      });
+      for (int rank = 0; rank < ranks; ++rank)
+        EXPECT_EQ(traffic[static_cast<std::size_t>(rank)],
+                  all_reduce_traffic(parse_spec(pattern), elements, ranks, rank))
+            << pattern << ", rank " << rank << ", " << elements << " elements";
+    }
+}
+
 std::uint64_t sent(const std::string& pattern, std::size_t elements, int ranks, int rank) {
   return all_reduce_traffic(parse_spec(pattern), elements, ranks, rank).sent.bytes;
 }
@@ -115,6 +136,8 @@ TEST(Traffic, StepsFollowEachOther) {
   EXPECT_EQ(reduce("tree", 8), 6);
   EXPECT_EQ(reduce("tree", 7), 4);
   EXPECT_EQ(reduce("hierarchical", 8), 8);
+  EXPECT_EQ(reduce("qgz:group=2", 8), 1 + 1 + 3);
+  EXPECT_EQ(reduce("qgz:group=8", 8), 1 + 3);
   EXPECT_EQ(gather("ring", 8), 7);
   EXPECT_EQ(gather("recursive-doubling", 5), 3);
   EXPECT_EQ(gather("tree", 8), 6);

@@ -3,6 +3,7 @@
 
 #include "workloads/exchange/cost/traffic.h"
 #include "workloads/exchange/cost/volumes.h"
+#include "workloads/exchange/qgz.h"
 
 namespace thinpipe {
 
@@ -17,6 +18,8 @@ Traffic tree_reduce_traffic(std::size_t elements, int ranks, int rank);
 Traffic tree_gather_traffic(const MessageVolume& messages, int rank);
 
 Traffic hierarchical_reduce_traffic(std::size_t elements, int ranks, int rank, int group);
+Traffic qgz_reduce_traffic(std::size_t elements, const QgzOptions& options, int ranks, int rank);
+
 Traffic hierarchical_gather_traffic(const MessageVolume& messages, int rank, int group);
 
 }  // namespace thinpipe

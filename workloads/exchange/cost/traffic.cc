@@ -6,14 +6,23 @@
 #include "workloads/exchange/cost/forms.h"
 #include "workloads/exchange/hierarchical.h"
 #include "workloads/exchange/patterns.h"
+#include "workloads/exchange/sparse_patterns.h"
 
 namespace thinpipe {
 
 namespace {
 
+Parameters parameters_of(const Spec& pattern) {
+  return {find_pattern(pattern.name).parameters, pattern};
+}
+
 int group_in(const Spec& pattern) {
-  const Parameters parameters(find_pattern(pattern.name).parameters, pattern);
-  return static_cast<int>(parameters.integer("group"));
+  return static_cast<int>(parameters_of(pattern).integer("group"));
+}
+
+// Sparse patterns have one beside, for dense arrays.
+bool has_ring(const Spec& pattern) {
+  return pattern.name == "ring" || pattern.name == "gtopk" || pattern.name == "oktopk";
 }
 
 [[noreturn]] void no_closed_form(const Spec& pattern) {
@@ -36,12 +45,14 @@ int fold_steps(int ranks) { return std::has_single_bit(static_cast<unsigned>(ran
 
 Traffic all_reduce_traffic(const Spec& pattern, std::size_t elements, int ranks, int rank) {
   check_pattern(pattern);
-  if (pattern.name == "ring") return ring_reduce_traffic(elements, ranks, rank);
+  if (has_ring(pattern)) return ring_reduce_traffic(elements, ranks, rank);
   if (pattern.name == "recursive-doubling") return doubling_reduce_traffic(elements, ranks, rank);
   if (pattern.name == "halving-doubling") return halving_reduce_traffic(elements, ranks, rank);
   if (pattern.name == "tree") return tree_reduce_traffic(elements, ranks, rank);
   if (pattern.name == "hierarchical")
     return hierarchical_reduce_traffic(elements, ranks, rank, group_in(pattern));
+  if (pattern.name == "qgz")
+    return qgz_reduce_traffic(elements, qgz_options(parameters_of(pattern)), ranks, rank);
   no_closed_form(pattern);
 }
 
@@ -59,13 +70,17 @@ Traffic all_gather_traffic(const Spec& pattern, std::span<const std::size_t> siz
 }
 
 int all_reduce_steps(const Spec& pattern, int ranks) {
-  if (pattern.name == "ring") return 2 * (ranks - 1);
+  if (has_ring(pattern)) return 2 * (ranks - 1);
   if (pattern.name == "recursive-doubling") return floor_log2(ranks) + fold_steps(ranks);
   if (pattern.name == "halving-doubling") return 2 * floor_log2(ranks) + fold_steps(ranks);
   if (pattern.name == "tree") return 2 * floor_log2(ranks);
   if (pattern.name == "hierarchical") {
     const RankGroups groups(ranks, group_in(pattern));
     return 2 * (groups.group - 1) + 2 * (groups.groups - 1);
+  }
+  if (pattern.name == "qgz") {
+    const int group = group_in(pattern), groups = ranks / group;
+    return (group > 1 ? 1 : 0) + (groups > 1 ? 1 : 0) + ceil_log2(ranks);
   }
   no_closed_form(pattern);
 }

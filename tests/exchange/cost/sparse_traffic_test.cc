@@ -1,0 +1,138 @@
+#include "workloads/exchange/cost/sparse_traffic.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/exchange/sparse_inputs.h"
+#include "tests/exchange/thread_transport.h"
+#include "workloads/exchange/patterns.h"
+
+namespace thinpipe {
+namespace {
+
+/// Exactly so many elements, where `skew` says (sparse_input()), magnitudes all different.
+SparseInput exactly(std::size_t count, std::uint64_t seed, double skew) {
+  SparseInput input = sparse_input(kDimension, count * 2, seed, false, skew);
+  EXPECT_GE(input.indices.size(), count);
+  input.indices.resize(count);
+  input.values.resize(count);
+  return input;
+}
+
+struct Counted {
+  std::vector<Traffic> traffic;
+  std::size_t selected = 0;
+};
+
+/// What transports counted in the last of some calls.
+Counted count_sparse(const std::string& pattern, int ranks, std::size_t own, std::size_t k,
+                     double skew, int calls) {
+  Counted counted;
+  counted.traffic.resize(static_cast<std::size_t>(ranks));
+  Mailboxes boxes;
+  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
+    const ThreadTransport& counters = *transport;
+    const int rank = transport->rank();
+    const auto exchange = make_pattern(parse_spec(pattern), std::move(transport), 0);
+    TransportCounters sent, received;
+    for (int call = 0; call < calls; ++call) {
+      sent = counters.counters();
+      received = counters.received();
+      const SparseInput input = exactly(own, static_cast<std::uint64_t>(rank) + 1, skew);
+      const SparseSum sum = exchange->sparse_all_reduce(input.view(), k, kDimension, 1);
+      if (rank == 0) counted.selected = sum.sum.size();
+    }
+    counted.traffic[static_cast<std::size_t>(rank)] = {
+        .sent = {counters.counters().messages - sent.messages,
+                 counters.counters().bytes - sent.bytes},
+        .received = {counters.received().messages - received.messages,
+                     counters.received().bytes - received.bytes}};
+  });
+  return counted;
+}
+
+void expect_within(const Volume& counted, const Volume& least, const Volume& most) {
+  EXPECT_GE(counted.bytes, least.bytes);
+  EXPECT_LE(counted.bytes, most.bytes);
+  EXPECT_GE(counted.messages, least.messages);
+  EXPECT_LE(counted.messages, most.messages);
+}
+
+TEST(SparseTraffic, LiesBetweenItsBounds) {
+  for (const char* pattern : {"gtopk", "oktopk", "oktopk:balance=1", "oktopk:balance=100"})
+    for (const int ranks : {1, 2, 3, 4, 6, 8})
+      for (const double skew : {1.0, 20.0})
+        for (const auto& [own, k] :
+             std::vector<std::pair<std::size_t, std::size_t>>{{300, 300}, {50, 300}, {400, 100}}) {
+          SCOPED_TRACE(::testing::Message() << pattern << " " << ranks << " ranks, skew " << skew
+                                            << ", own " << own << ", k " << k);
+          // The second call finds neither regions nor a threshold anew.
+          const Counted counted = count_sparse(pattern, ranks, own, k, skew, 2);
+          for (int rank = 0; rank < ranks; ++rank) {
+            const auto bounds = sparse_all_reduce_traffic(
+                parse_spec(pattern), {.own = own, .k = k, .selected = counted.selected}, ranks,
+                rank);
+            const Traffic& one = counted.traffic[static_cast<std::size_t>(rank)];
+            expect_within(one.sent, bounds.least.sent, bounds.most.sent);
+            expect_within(one.received, bounds.least.received, bounds.most.received);
+          }
+        }
+}
+
+TEST(SparseTraffic, OfGTopKIsExactWhereAllRanksBringK) {
+  for (const int ranks : {2, 3, 5, 8}) {
+    const Counted counted = count_sparse("gtopk", ranks, 200, 200, 1, 1);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto bounds = sparse_all_reduce_traffic(
+          parse_spec("gtopk"), {.own = 200, .k = 200, .selected = 200}, ranks, rank);
+      EXPECT_EQ(bounds.least, bounds.most);
+      EXPECT_EQ(counted.traffic[static_cast<std::size_t>(rank)], bounds.even);
+    }
+  }
+}
+
+TEST(SparseTraffic, OfOkTopKIsAboutEvenWhereElementsAre) {
+  for (const int ranks : {2, 3, 8}) {
+    const Counted counted = count_sparse("oktopk", ranks, 2000, 2000, 1, 2);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto even = sparse_all_reduce_traffic(
+                            parse_spec("oktopk"),
+                            {.own = 2000, .k = 2000, .selected = counted.selected}, ranks, rank)
+                            .even;
+      const Traffic& one = counted.traffic[static_cast<std::size_t>(rank)];
+      // Of 250 elements of a part some 15 more or less.
+      EXPECT_NEAR(static_cast<double>(one.sent.bytes), static_cast<double>(even.sent.bytes),
+                  0.15 * static_cast<double>(even.sent.bytes));
+      EXPECT_NEAR(static_cast<double>(one.received.bytes), static_cast<double>(even.received.bytes),
+                  0.15 * static_cast<double>(even.received.bytes));
+    }
+  }
+}
+
+TEST(SparseTraffic, OfFindingRegionsAndThresholdsComesOnTop) {
+  // The same vectors in both calls: the first has both, and all ranks have more than k + 1 sums.
+  const Counted first = count_sparse("oktopk", 4, 2000, 100, 1, 1);
+  const Counted second = count_sparse("oktopk", 4, 2000, 100, 1, 2);
+  for (int rank = 0; rank < 4; ++rank) {
+    const SparseSizes sizes = {.own = 2000, .k = 100, .selected = 100};
+    const auto r = static_cast<std::size_t>(rank);
+    EXPECT_EQ(first.traffic[r].sent - second.traffic[r].sent,
+              oktopk_regions_traffic(4, rank).sent + oktopk_threshold_traffic(sizes, 4, rank).sent);
+  }
+}
+
+TEST(SparseTraffic, StepsFollowEachOther) {
+  const auto steps = [](const char* pattern, int ranks) {
+    return sparse_all_reduce_steps(parse_spec(pattern), ranks);
+  };
+  EXPECT_EQ(steps("gtopk", 8), 6);
+  EXPECT_EQ(steps("gtopk", 5), 6);
+  EXPECT_EQ(steps("oktopk", 8), 2 + 6);
+  EXPECT_EQ(steps("oktopk:bucket=1", 8), 7 + 6);
+  EXPECT_EQ(steps("oktopk", 1), 0);
+  EXPECT_THROW(steps("ring", 4), InputError);
+  EXPECT_THROW(sparse_all_reduce_traffic(parse_spec("qgz"), {}, 4, 0), InputError);
+}
+
+}  // namespace
+}  // namespace thinpipe
