@@ -89,7 +89,7 @@ TEST(Patterns, WhatOneCannotDoOthersAreNamedFor) {
   EXPECT_THAT(said([&] { idle.all_reduce({}, {}, 1); }), HasSubstr("no allreduce; ring"));
   EXPECT_THAT(said([&] { idle.all_gather({}); }), HasSubstr("no allgather; ring"));
   EXPECT_THAT(said([&] { idle.sparse_all_reduce({}, 1, 1, 1); }),
-              HasSubstr("no sparse-allreduce; gtopk"));
+              HasSubstr("no sparsereduce; gtopk"));
 }
 
 TEST(Patterns, OpenMpisOwnNeedsMpi) {

@@ -128,7 +128,7 @@ const char* to_string(Exchange exchange) {
     case Exchange::kAllGather:
       return "allgather";
     case Exchange::kSparseAllReduce:
-      return "sparse-allreduce";
+      return "sparsereduce";
   }
   return "";
 }

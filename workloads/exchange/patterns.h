@@ -17,7 +17,7 @@ namespace thinpipe {
 /// The operations of Pattern by which payloads of all ranks become one aggregate.
 enum class Exchange { kAllReduce, kAllGather, kSparseAllReduce };
 
-/// "allreduce", "allgather", "sparse-allreduce": as records name them.
+/// "allreduce", "allgather", "sparsereduce": as records name them.
 const char* to_string(Exchange exchange);
 
 struct PatternInfo {
