@@ -7,10 +7,10 @@
 
 #include "compressors/registry.h"
 #include "tests/exchange/thread_transport.h"
+#include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/patterns.h"
 #include "workloads/replay/replay.h"
-#include "workloads/trace/synthetic.h"
 
 namespace thinpipe {
 namespace {
@@ -78,9 +78,9 @@ TEST(SparseSums, JoinsUnitsAndPutsBackWhatWasDropped) {
 class SparseReplay : public testing::Test {
  protected:
   void SetUp() override {
-    SyntheticTrace what;
+    SampleTrace what;
     what.compute_seconds = 0;
-    make_synthetic_trace(folder_ / "trace", what);
+    write_sample_trace(folder_ / "trace", what);
   }
 
   /// Holds every step of a job of three ranks against what Replay::expected() says.
