@@ -55,7 +55,8 @@ std::vector<LinkSpec> all_links(const SweepOptions& options) {
 }
 
 void check_patterns(const SweepOptions& options) {
-  for (const Spec& pattern : options.patterns) check_pattern(pattern);
+  for (const Spec& pattern : options.patterns)
+    for (const int ranks : options.ranks) check_pattern(pattern, ranks);
   for (const CompressorRules& compressor : options.compressors)
     if (patterns_for(compressor, options).empty())
       exchange_name(options.patterns.front(), compressor);  // says why not

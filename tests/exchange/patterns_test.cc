@@ -54,6 +54,13 @@ TEST(Patterns, WhatIsNotOneIsNamed) {
   EXPECT_THAT(refusal(""), HasSubstr("empty name"));
 }
 
+TEST(Patterns, SomeTakeSomeNumbersOfRanksOnly) {
+  check_pattern(parse_spec("qgz:group=4"), 8);
+  check_pattern(parse_spec("hierarchical:group=3"), 8);
+  EXPECT_THROW(check_pattern(parse_spec("qgz:group=3"), 8), InputError);
+  EXPECT_THROW(check_pattern(parse_spec("qgz:groups=4"), 8), InputError);
+}
+
 TEST(Patterns, WhatACompressorNeedsDecidesOnTheExchange) {
   const Spec ring = parse_spec("ring");
   EXPECT_EQ(exchange_of(ring, parse_spec("none")), Exchange::kAllReduce);

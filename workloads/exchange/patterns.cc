@@ -152,6 +152,12 @@ const PatternInfo& find_pattern(const std::string& name) {
 
 void check_pattern(const Spec& spec) { Parameters(find_pattern(spec.name).parameters, spec); }
 
+void check_pattern(const Spec& spec, int ranks) {
+  const PatternInfo& info = find_pattern(spec.name);
+  const Parameters parameters(info.parameters, spec);
+  if (info.check_ranks) info.check_ranks(parameters, ranks);
+}
+
 std::vector<Spec> expand_patterns(std::string_view text) {
   std::vector<std::string> whole;
   for (const std::string& piece : split(text, '|')) {

@@ -30,6 +30,8 @@ struct PatternInfo {
   std::vector<ParameterInfo> parameters;  ///< `hierarchical:group=4`
   std::vector<Exchange> exchanges;        ///< what it can do
   Factory make;                           ///< empty: not over a Transport (mpi_patterns.h)
+  /// @throws InputError for a number of ranks that it cannot take; empty: it takes any.
+  std::function<void(const Parameters&, int ranks)> check_ranks = {};
   bool can(Exchange exchange) const;
 };
 
@@ -41,6 +43,8 @@ const PatternInfo& find_pattern(const std::string& name);
 
 /// Checks name, keys and values. @throws InputError naming the spec, the key and what is allowed.
 void check_pattern(const Spec& spec);
+/// And that so many ranks can exchange by it. @throws InputError
+void check_pattern(const Spec& spec, int ranks);
 
 /// The patterns of `ring|hierarchical:group=2|4`: `|` before a pattern's name begins another
 /// pattern, else it stands between values of a parameter. Each is checked.

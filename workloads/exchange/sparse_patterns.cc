@@ -164,7 +164,9 @@ PatternInfo qgz_pattern() {
           .make = [](const Parameters& parameters, std::unique_ptr<Transport> transport,
                      std::size_t) -> std::unique_ptr<Pattern> {
             return std::make_unique<QgzPattern>(std::move(transport), qgz_options(parameters));
-          }};
+          },
+          .check_ranks = [](const Parameters& parameters,
+                            int ranks) { Qgz(qgz_options(parameters), ranks); }};
 }
 
 QgzOptions qgz_options(const Parameters& parameters) {
