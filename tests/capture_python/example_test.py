@@ -6,7 +6,7 @@ import sys
 import unittest
 
 import support
-from support import MODULE, ROOT, read_trace
+from support import MODULE, ROOT, read_trace, thinpipe
 
 
 class ExampleTest(support.TestCase):
@@ -30,6 +30,18 @@ class ExampleTest(support.TestCase):
         losses = [sum(w["loss"] for w in s["workers"]) for s in trace["steps"]]
         self.assertLess(losses[-1], losses[0])  # it is a training
         self.assert_replays(self.trace)
+        self.assert_is_reported()
+
+    def assert_is_reported(self):
+        """The statistics of the trace, and their page."""
+        stats = os.path.join(self.folder, "stats")
+        for words in (["trace", "verify", self.trace], ["trace", "info", self.trace],
+                      ["trace", "stats", self.trace, "--out", stats],
+                      ["report", stats, "--format", "md"]):
+            code, _, said = thinpipe(*words)
+            self.assertEqual(code, 0, said)
+        with open(os.path.join(stats, "trace-stats.md"), encoding="utf-8") as page:
+            self.assertIn("Majority, whole model", page.read())
 
 
 if __name__ == "__main__":
