@@ -43,17 +43,23 @@ std::string nearest_sentence(const StatsSeries& series, const std::string& subje
          fits_in_order(series.all) + ".";
 }
 
-std::string decay_sentence(const StatsSummary& summary, const StatsSeries& series) {
+/// "" where there was nothing to fit a line to.
+std::string decay_sentence(const StatsSummary& summary, const StatsSeries& series,
+                           const std::string& subject) {
+  if (!std::isfinite(series.all.p)) return "";
   std::size_t above = 0;
   for (const StatsMeans& step : series.steps) above += step.p > kCompressible ? 1 : 0;
-  std::string text = "p = " + format_number(series.all.p) + " on average, above \xc2\xbd in " +
-                     std::to_string(above) + " of " + counted(series.steps.size(), "step");
+  std::string text = subject + "p = " + format_number(series.all.p) +
+                     " on average, above \xc2\xbd in " + std::to_string(above) + " of " +
+                     counted(series.steps.size(), "step");
   std::vector<std::string> errors;
   for (std::size_t i = 0; i < summary.records->ratios.size(); ++i) {
+    if (!std::isfinite(series.all.best_k_errors[i])) continue;
     errors.push_back(format_percent(series.all.best_k_errors[i]) + " with the largest " +
                      format_percent(summary.records->ratios[i]));
   }
-  return text + "; of the norm is lost " + listed(errors);
+  if (!errors.empty()) text += "; of the norm is lost " + listed(errors);
+  return text + ".";
 }
 
 std::string farthest_sentence(const StatsSummary& summary) {
@@ -96,6 +102,7 @@ std::string alike_sentence(const StatsSummary& summary) {
 std::string zeros_sentence(const StatsSummary& summary) {
   const double share = summary.main().plain.all.zero_share;
   if (!(share >= kManyZeros)) return "";
+  if (share == 1) return "All elements are exactly 0.";
   return format_percent(share) +
          " of the elements are exactly 0, which none of the fits can follow.";
 }
@@ -134,13 +141,14 @@ std::vector<std::string> stats_findings(const StatsSummary& summary) {
           ? "With error feedback of a top-k of " + format_percent(*summary.records->feedback_ratio)
           : "";
   if (!unit.feedback.empty()) sentences.push_back(nearest_sentence(unit.feedback, fed));
-  sentences.push_back("Sorted magnitudes fall as a power law with " +
-                      decay_sentence(summary, unit.plain) + ".");
-  if (!unit.feedback.empty())
-    sentences.push_back(fed + ": " + decay_sentence(summary, unit.feedback) + ".");
-  for (std::string sentence : {zeros_sentence(summary), farthest_sentence(summary),
-                               alike_sentence(summary), doubt_sentence(summary)}) {
-    if (!sentence.empty()) sentences.push_back(std::move(sentence));
+  const std::string plain =
+      decay_sentence(summary, unit.plain, "Sorted magnitudes fall as a power law with ");
+  const std::string feedback =
+      unit.feedback.empty() ? "" : decay_sentence(summary, unit.feedback, fed + ": ");
+  for (const std::string& sentence :
+       {plain, feedback, zeros_sentence(summary), farthest_sentence(summary),
+        alike_sentence(summary), doubt_sentence(summary)}) {
+    if (!sentence.empty()) sentences.push_back(sentence);
   }
   return sentences;
 }

@@ -97,7 +97,12 @@ TEST(StatsSummary, LeavesOutWhatIsNotANumber) {
   std::string text = sample::stats_header().dump() + "\n" + none.dump() + "\n";
   const StatsRecords empty = parsed(text);
   EXPECT_THAT(stats_findings(summarize(empty))[0], HasSubstr("none of the distributions"));
+  for (const std::string& sentence : stats_findings(summarize(empty)))
+    EXPECT_THAT(sentence, Not(HasSubstr("not a number")));
   EXPECT_THAT(render_stats_html(empty), Not(HasSubstr("nan")));
+  none["zeros"] = none["elements"];
+  EXPECT_THAT(stats_findings(summarize(parsed(sample::stats_header().dump() + "\n" + none.dump()))),
+              ElementsAre(HasSubstr("none of the distributions"), "All elements are exactly 0."));
   text += sample::stats_gradient("a", 11, false).dump() + "\n";
   EXPECT_DOUBLE_EQ(summarize(parsed(text)).main().plain.all.p, 0.6);
 }
