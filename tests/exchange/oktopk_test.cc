@@ -151,6 +151,26 @@ TEST(OkTopK, AdaptsTheThresholdWhereItIsAsked) {
   for (std::size_t i = 2; i < kept.size(); ++i) EXPECT_LT(kept[i], kept[i - 1]);
 }
 
+TEST(OkTopK, FindsANewThresholdWhereTheOldOneHasDrifted) {
+  std::vector<std::size_t> kept;
+  on_all_ranks(2, [&](ThreadTransport& transport) {
+    OkTopK oktopk({.drift = 2});
+    for (int call = 0; call < 4; ++call) {
+      SparseInput own = sparse_input(kDimension, 5000, 3);
+      if (call == 1)
+        for (float& value : own.values) value *= 4;
+      const auto result = oktopk.run(transport, own.view(), 1000, kDimension, 1.0F);
+      if (transport.rank() == 0) kept.push_back(result.sum.size());
+    }
+  });
+  // Too many in the second call, so the third finds its own; which the fourth can use.
+  EXPECT_GT(kept[1], 2000U);
+  for (const std::size_t call : {0, 2, 3}) {
+    EXPECT_GE(kept[call], 1000U);
+    EXPECT_LE(kept[call], 1010U);
+  }
+}
+
 /// Rank 1 of two sends these messages, whatever rank 0 sends.
 void lie(const std::vector<std::vector<std::byte>>& messages) {
   Mailboxes boxes;

@@ -193,7 +193,7 @@ SparseSum OkTopK::run(Transport& transport, SparseView own, std::size_t k, std::
   if (calls_ % options_.regions == 0 || begins_.back() != dimension)
     split_regions(transport, dimension);
   reduce_own_region(transport);
-  found_anew_ = calls_ % options_.thresholds == 0 || k_ != k;
+  found_anew_ = calls_ % options_.thresholds == 0 || k_ != k || stale_;
   k_ = k;
   if (found_anew_) find_threshold(transport, k);
   used_ = threshold_;
@@ -202,6 +202,9 @@ SparseSum OkTopK::run(Transport& transport, SparseView own, std::size_t k, std::
     if (3 * result_.size() < 2 * k) threshold_ /= kAdaption;
     if (3 * result_.size() > 4 * k) threshold_ *= kAdaption;
   }
+  const auto selected = static_cast<double>(result_.size()), wanted = static_cast<double>(k);
+  stale_ = options_.drift > 0 &&
+           (selected > options_.drift * wanted || selected * options_.drift < wanted);
   ++calls_;
   pairs_not_in(own, result_, returned_);
   sum_.assign(result_, factor);

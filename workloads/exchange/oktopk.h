@@ -21,6 +21,9 @@ struct OkTopKOptions {
                                 ///< over so many times the mean
   bool adapt = false;           ///< as the published code: the threshold / 1.008 below 2k/3
                                 ///< selected, * 1.008 above 4k/3
+  /// The next call finds a new threshold after one that selected over so many times k, or under
+  /// one in so many; 0: never, as in the paper.
+  double drift = 0;
 };
 
 /// Ok-Topk's sparse all-reduce (Li and Hoefler, PPoPP 2022, alg. 1). Every call:
@@ -72,6 +75,7 @@ class OkTopK {
   float threshold_ = 0;                ///< of magnitudes, for the next call
   float used_ = 0;                     ///< in the last call
   bool found_anew_ = false;            ///< in the last call
+  bool stale_ = false;                 ///< the threshold, by `drift`
   SparsePairs own_, sums_, merged_, others_, result_, returned_;
   std::vector<std::byte> outgoing_;               ///< framed messages
   std::vector<std::vector<std::byte>> incoming_;  ///< by rank

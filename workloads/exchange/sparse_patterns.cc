@@ -132,6 +132,10 @@ PatternInfo oktopk_pattern() {
                           "even out before gathering where the greatest part is over so many"
                           " times the mean",
                           1, 100000),
+           real_parameter("drift", "0",
+                          "a new threshold also after over so many times k were selected, or under"
+                          " one in so many; 0: never",
+                          0, 100000),
            flag_parameter("adapt", "false",
                           "threshold / 1.008 below 2/3 k selected, * 1.008 above 4/3 (published"
                           " code)")},
@@ -146,7 +150,8 @@ PatternInfo oktopk_pattern() {
                                                 .thresholds = count("thresholds"),
                                                 .at_once = count("bucket"),
                                                 .imbalance = parameters.real("balance"),
-                                                .adapt = parameters.flag("adapt")});
+                                                .adapt = parameters.flag("adapt"),
+                                                .drift = parameters.real("drift")});
       }};
 }
 
