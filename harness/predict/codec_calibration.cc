@@ -115,13 +115,14 @@ struct Samples {
   explicit Samples(std::size_t count) : buckets(count) {}
   std::vector<BucketSamples> buckets;
   std::vector<double> hold;
-  double payload = 0;
+  double payload = 0, selected = 0;
   std::size_t exchanged = 0;
 
   void add(const Worker& worker, std::size_t rank, std::size_t ranks) {
     const StepReport& report = worker.report();
     if (!report.exchanged) return hold.push_back(report.codec);
     payload += static_cast<double>(report.payload_bytes);
+    selected += static_cast<double>(report.target > 0 ? report.selected : 0);
     ++exchanged;
     for (std::size_t i = 0; i < buckets.size(); ++i) {
       double compress = report.codec, decode = report.codec_decode;
@@ -225,6 +226,9 @@ CodecProfile measure_codec(const Trace& trace, const CompressorRules& compressor
                    static_cast<double>(std::max<std::uint64_t>(1, in_first_period));
   profile.hold = typical(samples.hold, false);
   profile.payload_bytes = samples.payload / static_cast<double>(samples.exchanged);
+  profile.elements = static_cast<double>(trace.elements());
+  if (samples.selected > 0)
+    profile.density = samples.selected / static_cast<double>(samples.exchanged) / profile.elements;
   profile.source = "measured here";
   const std::vector<PlannedBucket> plan =
       plan_buckets(trace.tensors(), compressor, calibration.feed);

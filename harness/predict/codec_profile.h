@@ -31,6 +31,8 @@ struct CodecProfile {
   std::string compressor;  ///< canonical
   std::vector<ProfiledBucket> buckets;
   double payload_bytes = 0;  ///< of one rank a step, mean, as records have it
+  double density = 1;        ///< share of the elements that a step sends; 1 where all are
+  double elements = 0;       ///< of the gradient
   double hold = 0;           ///< s of one core in a step in which nothing is sent
   double period = 1;         ///< steps for each in which something is sent
   std::string source;        ///< "measured here", "records of out/records.jsonl"

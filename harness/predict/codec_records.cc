@@ -94,6 +94,7 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
   CodecProfile profile;
   profile.compressor = name;
   profile.period = static_cast<double>(one->period());
+  profile.elements = static_cast<double>(trace.elements());
   profile.source = "records of " + records.file.string();
   ProfiledBucket& bucket = profile.buckets.emplace_back();
   bucket.tensors.resize(trace.tensors().size());

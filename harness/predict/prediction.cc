@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/predict/pattern_model.h"
+#include "workloads/predict/sparse_time.h"
 
 namespace thinpipe {
 
@@ -59,24 +60,37 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
   prediction.exposed = time.exposed / period;
   prediction.payload_bytes = codec.payload_bytes;
   prediction.period = codec.period;
+  if (codec.density < 1) {
+    const auto sparse = [&](Overlapping places) {
+      return sparse_doubling_time(input.ranks, codec.payload_bytes, codec.density,
+                                  sizeof(float) * codec.elements, places, input.link);
+    };
+    prediction.sparse_worst = sparse(Overlapping::kNone);
+    prediction.sparse_independent = sparse(Overlapping::kIndependent);
+  }
   prediction.link = input.link;
   return prediction;
 }
 
 nlohmann::json prediction_json(const Prediction& prediction, const CodecProfile& codec) {
-  return {{"step_time", prediction.step},
-          {"compute_time", prediction.compute},
-          {"compress_time", prediction.compress},
-          {"exchange_time", prediction.exchange},
-          {"decode_time", prediction.decode},
-          {"exposed_time", prediction.exposed},
-          {"payload_bytes", prediction.payload_bytes},
-          {"period", prediction.period},
-          {"link",
-           {{"alpha", prediction.link.alpha},
-            {"beta", prediction.link.beta},
-            {"credit", prediction.link.credit}}},
-          {"codec", codec.source}};
+  nlohmann::json json = {{"step_time", prediction.step},
+                         {"compute_time", prediction.compute},
+                         {"compress_time", prediction.compress},
+                         {"exchange_time", prediction.exchange},
+                         {"decode_time", prediction.decode},
+                         {"exposed_time", prediction.exposed},
+                         {"payload_bytes", prediction.payload_bytes},
+                         {"period", prediction.period},
+                         {"link",
+                          {{"alpha", prediction.link.alpha},
+                           {"beta", prediction.link.beta},
+                           {"credit", prediction.link.credit}}},
+                         {"codec", codec.source}};
+  if (prediction.sparse_worst)
+    json["sparse_all_reduce"] = {{"density", codec.density},
+                                 {"worst_time", *prediction.sparse_worst},
+                                 {"independent_time", *prediction.sparse_independent}};
+  return json;
 }
 
 }  // namespace thinpipe

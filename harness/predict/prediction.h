@@ -40,6 +40,10 @@ struct Prediction {
   double exposed = 0;        ///< waiting for the network with nothing else to do
   double payload_bytes = 0;  ///< of one rank, in a step that exchanges
   double period = 1;
+  /// Where parts of the gradient are sent: what one all-reduce of them would take that sums by
+  /// doubling and does not select again, with no places in common and with independent ones
+  /// (workloads/predict/sparse_time.h).
+  std::optional<double> sparse_worst, sparse_independent;
   LinkFigures link;
 };
 

@@ -42,6 +42,12 @@ TEST(CodecCalibration, OfGatheredPayloadsHasTheirTable) {
   EXPECT_GT(profile.buckets[0].decode_message, 0);
 }
 
+// A hundredth of every tensor, and one element of each at least.
+TEST(CodecCalibration, KnowsHowMuchIsSent) {
+  EXPECT_NEAR(profile_of("topk:ratio=0.01").density, 0.01, 1e-4);
+  EXPECT_EQ(profile_of("fp16", 1).density, 1);
+}
+
 TEST(CodecCalibration, FindsRoundsScalesAndDelays) {
   EXPECT_EQ(profile_of("powersgd").buckets[0].exchanges.size(), 2U);
   const CodecProfile shared = profile_of("terngrad");
