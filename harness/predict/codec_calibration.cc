@@ -206,12 +206,11 @@ CodecProfile measure_codec(const Trace& trace, const CompressorRules& compressor
   Samples samples(workers.front()->replay().buckets());
   std::uint64_t exchanged = 0, in_first_period = 0;
   const double begin = now_seconds();
-  // The first step touches memory for the first time: it does not count.
   for (std::uint64_t index = 0;; ++index) {
     step_all(workers, index, calibration.at_once);
     const bool sent = workers.front()->report().exchanged;
     in_first_period += sent && index < period ? 1 : 0;
-    if (index == 0) continue;
+    if (index < static_cast<std::uint64_t>(calibration.first_step)) continue;
     exchanged += sent ? 1 : 0;
     for (std::size_t rank = 0; rank < workers.size(); ++rank)
       samples.add(*workers[rank], rank, workers.size());

@@ -17,6 +17,7 @@ struct CodecCalibration {
   double seconds = 0.5;  ///< no further step after so many
   int fewest_steps = 3;  ///< measured ones in which something is sent; one more comes first
   int most_steps = 8;
+  int first_step = 1;  ///< that counts; the first one of all touches memory for the first time
 };
 
 /// Of the sweep's settings counts what decides on a step (seed, threads, non-finite values).

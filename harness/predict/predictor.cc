@@ -70,6 +70,13 @@ const CodecProfile& Predictor::codec(const CompressorRules& compressor, const Fe
       kMostElements / static_cast<double>(std::max<std::size_t>(1, trace_.elements()));
   const int most = *std::max_element(options_.ranks.begin(), options_.ranks.end());
   calibration.ranks = static_cast<int>(std::clamp(fit, 1.0, 1.0 * std::min(most, kMostProfiled)));
+  // The steps that a run measures, as far as there is time: payloads change while memories fill.
+  constexpr std::uint64_t kMostWarmup = 4;
+  calibration.first_step =
+      static_cast<int>(std::clamp<std::uint64_t>(options_.warmup, 1, kMostWarmup));
+  calibration.most_steps = static_cast<int>(std::clamp<std::uint64_t>(
+      options_.steps, static_cast<std::uint64_t>(calibration.fewest_steps),
+      static_cast<std::uint64_t>(calibration.most_steps)));
   calibration.at_once = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 2);
   return codecs_[key] = measure_codec(trace_, compressor, options_, calibration);
 }
