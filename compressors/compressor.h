@@ -85,6 +85,10 @@ class Compressor {
   virtual float prepare(const GradientInput& gradient);
   virtual bool shares_scale() const { return false; }
 
+  /// True: encode() copies the gradient's floats as they lie, selects all of them and carries
+  /// nothing over. Who can send them from there need not call it.
+  virtual bool verbatim() const { return false; }
+
   /// True: what is decoded is a change of what was decoded before, and the gradient estimate is
   /// the sum over all steps (EF21).
   virtual bool incremental() const { return false; }

@@ -1,6 +1,7 @@
 // Runs the parts of a dense method one after the other.
 #include "compressors/dense_pipeline.h"
 
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 
@@ -103,6 +104,9 @@ void DensePipeline::decode_add(std::span<const std::byte> payload, float factor,
 Distortion DensePipeline::distortion(const GradientInput& gradient,
                                      std::span<const std::byte> payload) const {
   check_size(identity_, "the gradient", gradient.values.size());
+  if (parts_.verbatim && payload.size() == gradient.values.size_bytes() &&
+      (payload.empty() || std::memcmp(payload.data(), gradient.values.data(), payload.size()) == 0))
+    return parts_.memory->distortion(gradient.values, gradient.values);
   std::vector<float> decoded(elements(), 0.0F);
   decode_add(payload, 1.0F, decoded);
   return parts_.memory->distortion(gradient.values, decoded);

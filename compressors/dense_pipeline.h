@@ -18,6 +18,7 @@ struct DenseParts {
   std::uint64_t period = 1;  ///< exchange every n-th step
   int threads = 1;           ///< of one encode or decode
   bool incremental = false;  ///< the memory is EF21's
+  bool verbatim = false;     ///< no memory, and the quantiser copies: see Compressor
 };
 
 /// c = memory + gradient; quantise, which leaves c - decoded in the memory.
@@ -36,6 +37,7 @@ class DensePipeline : public Compressor {
   std::uint64_t period() const override { return parts_.period; }
   bool incremental() const override { return parts_.incremental; }
   bool shares_scale() const override { return parts_.quantizer->shares_scale(); }
+  bool verbatim() const override { return parts_.verbatim; }
   float prepare(const GradientInput& gradient) override;
   int rounds() const override { return parts_.quantizer->rounds(); }
   EncodeReport first_round(const GradientInput& gradient, std::span<std::byte> payload) override;

@@ -16,7 +16,8 @@ const Registration kNone{{
     .make =
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
           DenseParts parts{.memory = make_no_memory(tensor.elements, false),
-                           .quantizer = make_fp32_quantizer()};
+                           .quantizer = make_fp32_quantizer(),
+                           .verbatim = true};
           return std::make_unique<DensePipeline>(identity_of(parameters, tensor), std::move(parts));
         },
 }};

@@ -65,6 +65,13 @@ std::vector<ScheduleSpec> schedules_of(const Arguments& arguments) {
   return schedules;
 }
 
+std::vector<Stragglers> stragglers_of(const Arguments& arguments) {
+  std::vector<Stragglers> all;
+  for (const std::string& text : arguments.texts("straggler"))
+    for (Stragglers& one : Stragglers::expand(text)) all.push_back(std::move(one));
+  return all;
+}
+
 std::vector<Spec> patterns_of(const Arguments& arguments) {
   std::vector<Spec> patterns;
   for (const std::string& text : arguments.texts("pattern"))
@@ -106,6 +113,15 @@ std::vector<OptionInfo> sweep_axis_options() {
                " parts such as 'outage:every=10s,lasts=1s' joined by `;`, of one link"
                " with its name in front ('host3:sine:...'), or a file; see"
                " `thinpipe net play`",
+       .repeatable = true},
+      {.name = "straggler",
+       .value_name = "SPEC",
+       .type = Type::kText,
+       .default_value = "none",
+       .help =
+           "hosts that compute longer than the trace says: parts such as 'host3:compute=2' or"
+           " 'hosts:jitter=0.2' joined by `;` (docs/stragglers.md); given several times, each is"
+           " measured",
        .repeatable = true},
       topology_option(),
       {.name = "ranks",
@@ -196,6 +212,7 @@ SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOpt
   options.compressors = compressors_of(arguments);
   options.links = links_of(arguments);
   options.schedules = schedules_of(arguments);
+  options.stragglers = stragglers_of(arguments);
   options.topology = parse_topology(arguments.text("topology"));
   options.hosts = std::move(hosts);
   const int given_hosts = options.hosts ? static_cast<int>(options.hosts->names.size())
@@ -215,6 +232,8 @@ SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOpt
 }
 
 void check_schedules(const SweepOptions& options) {
+  for (const Stragglers& stragglers : options.stragglers)
+    for (const int ranks : options.ranks) stragglers.check(ranks);
   for (const ScheduleSpec& schedule : options.schedules)
     for (const int ranks : options.ranks)
       for (const LinkSpec& link : options.links)

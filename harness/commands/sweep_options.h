@@ -34,7 +34,7 @@ std::vector<OptionInfo> joined(std::vector<std::vector<OptionInfo>> lists);
 SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOptions> hosts,
                               int most_ranks);
 
-/// Whether every schedule fits every network of the sweep. @throws InputError
+/// Whether every schedule and every straggler fits every network of the sweep. @throws InputError
 void check_schedules(const SweepOptions& options);
 
 }  // namespace thinpipe

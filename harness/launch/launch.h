@@ -19,7 +19,8 @@ namespace thinpipe {
 /// first process every other process there, else mpirun, which ends what it started.
 ///
 /// Messages to a worker have a field `do`, answers a field `type`:
-///   prepare {trace, plugins, compressor, seed, compute_scale, non_finite, pattern, threads, simd,
+///   prepare {trace, plugins, compressor, seed, compute_scale, stragglers, non_finite, pattern,
+///   threads, simd,
 ///            steps} -> prepared {trace}: the identity of the one it has
 ///   stream {settle, seconds}-> streamed {goodput}: all ranks at once, round the ring
 ///   probe {bytes, pause}    -> probed {small, large}: all-gathers round the ring, ring_probe.h

@@ -7,9 +7,11 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "compressors/registry.h"
 #include "harness/launch/processor_time.h"
 #include "harness/scale/step.h"
+#include "harness/sweep/paths.h"
 #include "harness/sweep/samples.h"
 #include "harness/sweep/schedule_log.h"
 #include "harness/sweep/wire.h"
@@ -83,17 +85,25 @@ double step_patience(const SweepPoint& point, const Topology& topology, const Tr
   const double trouble = disturbs(topology) ? 10 : 1;
   const double goodput = exchange_goodput(topology);
   const double exchange = goodput > 0 ? bits / goodput : 0;
-  return more + 10 * trouble * (exchange + waits + longest_compute * compute_scale);
+  const double compute =
+      point.time_scale * point.stragglers.longest(longest_compute * compute_scale);
+  return more + 10 * trouble * (exchange + waits + compute);
 }
 
 std::uint64_t whole_periods(std::uint64_t steps, std::uint64_t period) {
   return (steps + period - 1) / period * period;
 }
 
+// In which a message reaches every rank of this machine, and is read.
+double start_seconds(const Launch& launch) { return 100e-6 + 50e-6 * launch.ranks(); }
+
 std::vector<json> take_step(Launch& launch, std::uint64_t step, const ScheduleLog& schedule,
                             double bits, double patience) {
   try {
-    return launch.ask({{"do", "step"}, {"index", step}}, schedule.patience(bits, patience));
+    json message = {{"do", "step"}, {"index", step}};
+    // Ranks of one clock start together, not as they are told one after the other.
+    if (launch.rank_machines().empty()) message["begin"] = now_seconds() + start_seconds(launch);
+    return launch.ask(message, schedule.patience(bits, patience));
   } catch (const NoAnswer& error) {
     throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule.hindrance()));
   }
@@ -153,21 +163,24 @@ void add_comparison(const std::vector<json>& accounts, const std::vector<json>& 
 
 json describe(const SweepPoint& point, const SweepOptions& options) {
   const std::string exchange = exchange_name(point.pattern, point.compressor);
-  return {{"record", "point"},
-          {"id", point.id(options)},
-          {"axes",
-           {{"compressor", point.compressor.to_string()},
-            {"method", point.compressor.method()},
-            {"link", point.link_text()},
-            {"rate", point.link.rate()},
-            {"delay", point.link.delay()},
-            {"ranks", point.ranks},
-            {"repeat", point.repeat},
-            {"topology", options.topology.to_string()},
-            {"time_scale", point.time_scale},
-            {"pattern", exchange + "-" + point.pattern.to_string()},
-            {"feed", point.feed.to_string()}}},
-          {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
+  json record = {
+      {"record", "point"},
+      {"id", point.id(options)},
+      {"axes",
+       {{"compressor", point.compressor.to_string()},
+        {"method", point.compressor.method()},
+        {"link", point.link_text()},
+        {"rate", point.link.rate()},
+        {"delay", point.link.delay()},
+        {"ranks", point.ranks},
+        {"repeat", point.repeat},
+        {"topology", options.topology.to_string()},
+        {"time_scale", point.time_scale},
+        {"pattern", exchange + "-" + point.pattern.to_string()},
+        {"feed", point.feed.to_string()}}},
+      {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
+  if (!point.stragglers.empty()) record["axes"]["stragglers"] = point.stragglers.to_string();
+  return record;
 }
 
 }  // namespace
@@ -227,6 +240,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
                                       {"feed", feed_json(point.feed)},
                                       {"seed", options_.seed},
                                       {"compute_scale", options_.compute_scale},
+                                      {"stragglers", point.stragglers.to_string()},
                                       {"time_scale", point.time_scale},
                                       {"non_finite", options_.zero_non_finite ? "zero" : "error"},
                                       {"pattern", point.pattern.to_string()},
@@ -247,8 +261,8 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   // Delayed methods are measured over whole periods, of which each gives a sample.
   const std::uint64_t warmup = whole_periods(options_.warmup, samples.period);
   const std::uint64_t last_step = warmup + whole_periods(options_.steps, samples.period);
-  const double patience = step_patience(
-      point, planned, trace_, options_.compute_scale * point.time_scale, options_.patience);
+  const double patience =
+      step_patience(point, planned, trace_, options_.compute_scale, options_.patience);
   const double check_patience = std::max(patience, kCheckSeconds);
   // The bound that hooks alone set, measured by the same ranks in the same minute.
   for (std::uint64_t step = 0; step < kStepsWithoutExchange; ++step) {
@@ -302,6 +316,8 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   record["reasons"] = doubts;
   record["metrics"] = metrics_of(samples, trace_.elements() * sizeof(float));
   record["per_rank"] = per_rank(samples);
+  record["critical_path"] =
+      paths_of(samples, point, schedule, planned, launch.rank_machines().empty());
   record["timeline"] = timeline_of(samples, launch.rank_machines().empty());
   record["fidelity"] = {
       {"goodput_ratio", farthest != nullptr ? json(farthest->ratio()) : json(nullptr)},

@@ -26,7 +26,8 @@ std::string SweepPoint::id(const SweepOptions& options) const {
          (chooses_scale     ? "|auto"
           : time_scale == 1 ? ""
                             : fmt::format("|x{}", time_scale)) +
-         (feed.is_default() ? "" : "|" + feed.to_string());
+         (feed.is_default() ? "" : "|" + feed.to_string()) +
+         (stragglers.empty() ? "" : "|straggler:" + stragglers.to_string());
 }
 
 bool serves_all(const Spec& pattern, const CompressorRules& compressor) {
@@ -61,13 +62,14 @@ std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
     for (int repeat = 0; repeat < options.repeats; ++repeat)
       for (const LinkSpec& link : options.links)
         for (const ScheduleSpec& schedule : options.schedules)
-          for (const CompressorRules& compressor : options.compressors)
-            for (const Spec& pattern : patterns_for(compressor, options))
-              for (const Feed& feed : options.feeds)
-                for (const double time_scale : options.time_scales)
-                  points.push_back({compressor, link, ranks, repeat, schedule,
-                                    time_scale == kAutoTimeScale ? 1 : time_scale,
-                                    time_scale == kAutoTimeScale, pattern, feed});
+          for (const Stragglers& stragglers : options.stragglers)
+            for (const CompressorRules& compressor : options.compressors)
+              for (const Spec& pattern : patterns_for(compressor, options))
+                for (const Feed& feed : options.feeds)
+                  for (const double time_scale : options.time_scales)
+                    points.push_back({compressor, link, ranks, repeat, schedule,
+                                      time_scale == kAutoTimeScale ? 1 : time_scale,
+                                      time_scale == kAutoTimeScale, pattern, feed, stragglers});
     std::shuffle(points.begin() + first, points.end(), generator);
   }
   return points;

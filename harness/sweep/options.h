@@ -13,6 +13,7 @@
 #include "netem/topology/spec.h"
 #include "workloads/replay/feed.h"
 #include "workloads/replay/rules.h"
+#include "workloads/replay/stragglers.h"
 
 namespace thinpipe {
 
@@ -26,6 +27,7 @@ struct SweepOptions {
   std::vector<std::filesystem::path> plugins;  ///< absolute; every rank loads them
   std::vector<LinkSpec> links;
   std::vector<ScheduleSpec> schedules = {{}};  ///< each on each link; empty: nothing changes
+  std::vector<Stragglers> stragglers = {{}};   ///< each in each network
   TopologySpec topology;
   std::vector<int> ranks;
   int repeats = 1;
@@ -60,6 +62,7 @@ struct SweepPoint {
   bool chooses_scale = false;  ///< kAutoTimeScale was asked for
   Spec pattern = {.name = "ring", .values = {}};
   Feed feed;
+  Stragglers stragglers;
   /// `rate=100mbit`, and its schedule if it has one: `rate=100mbit,schedule=outage:...`.
   std::string link_text() const;
   /// Names the point in records: what is measured, and nothing of how the sweep was ordered.

@@ -178,8 +178,8 @@ json per_rank(const PointSamples& samples) {
   json ranks = json::array();
   for (std::size_t rank = 0; rank < samples.answers.at(0).size(); ++rank) {
     json columns;
-    for (const char* field :
-         {"compute", "compress", "exchange", "decode", "total", "payload_bytes"}) {
+    for (const char* field : {"compute", "wanted", "compress", "exchange", "decode", "total",
+                              "payload_bytes", "target", "selected"}) {
       json& column = columns[field] = json::array();
       for (const std::vector<json>& step : samples.answers) column.push_back(step[rank].at(field));
     }

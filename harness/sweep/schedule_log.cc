@@ -111,6 +111,16 @@ json ScheduleLog::link_record(int link) const {
   return means;
 }
 
+double ScheduleLog::mean_rate(int link, bool up) const {
+  double bits = 0, seconds = 0;
+  for (const Step& step : steps_) {
+    const LinkMean mean = player_->mean(link, step.begin, step.end);
+    bits += (up ? mean.up_rate : mean.down_rate) * (step.end - step.begin);
+    seconds += step.end - step.begin;
+  }
+  return seconds > 0 ? bits / seconds : 0;
+}
+
 json ScheduleLog::record() const {
   if (!player_) return nullptr;
   const PlayerReport report = player_->report();

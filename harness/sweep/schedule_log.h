@@ -37,6 +37,9 @@ class ScheduleLog {
   /// else changed it. @throws RunError as end_step().
   std::vector<std::string> alterations();
 
+  /// bit/s that a link had in one direction on average over the measured steps, as the network has
+  /// it: in slow motion with a time scale. Only with a schedule.
+  double mean_rate(int link, bool up) const;
   /// The `schedule` of docs/records.md; null without one.
   nlohmann::json record() const;
   /// Why the figures should not be trusted.

@@ -48,6 +48,7 @@ WireCount count_wire(const Network& network) {
       const int above = topology.hosts[static_cast<std::size_t>(i)].at;
       count.sent += link.up.bytes;
       count.sent_by.push_back(link.up.bytes);
+      count.received_by.push_back(link.down.bytes);
       at(above).in += link.up.bytes;
       at(above).out += link.down.bytes;
     }
@@ -75,6 +76,8 @@ WireCount between(const WireCount& before, WireCount after) {
   }
   for (std::size_t i = 0; i < after.sent_by.size(); ++i)
     difference.take(after.sent_by[i], before.sent_by[i]);
+  for (std::size_t i = 0; i < after.received_by.size(); ++i)
+    difference.take(after.received_by[i], before.received_by[i]);
   after.restarted = difference.restarted();
   return after;
 }

@@ -33,8 +33,9 @@ struct WireCount {
   };
   std::vector<Detour> detours;
   std::vector<std::uint64_t> sent_by;  ///< host by host, where it is known
-  bool restarted = false;              ///< some counter went back: a qdisc was replaced
-  bool counted = true;                 ///< else nobody does, and all is 0 (real hosts)
+  std::vector<std::uint64_t> received_by;
+  bool restarted = false;  ///< some counter went back: a qdisc was replaced
+  bool counted = true;     ///< else nobody does, and all is 0 (real hosts)
 };
 
 WireCount count_wire(const Network& network);

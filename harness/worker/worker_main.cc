@@ -119,6 +119,7 @@ class Worker {
     options.feed = feed_of(message);
     options.seed = message.at("seed");
     options.compute_scale = message.at("compute_scale");
+    options.stragglers = Stragglers::parse(message.value("stragglers", "none"));
     options.time_scale = message.value("time_scale", 1.0);
     options.non_finite = message.at("non_finite") == "zero" ? NonFinite::kZero : NonFinite::kError;
     options.threads = message.at("threads");
@@ -147,13 +148,15 @@ class Worker {
   }
 
   void step(const json& message) {
-    const ProcessorTime processors = processor_time();
+    // Reading them takes as long as a small message: not where the sweep does it for all.
+    const ProcessorTime processors = alone() ? processor_time() : ProcessorTime{};
     const TransportCounters before = replay_->counters();
     const std::uint64_t index = message.at("index");
+    wait_until(message.value("begin", 0.0));
     const StepReport report =
         message.value("moves", true) ? replay_->step(index) : replay_->step_without_exchange(index);
     const TransportCounters after = replay_->counters();
-    const ProcessorTime processors_after = processor_time();
+    const ProcessorTime processors_after = alone() ? processor_time() : ProcessorTime{};
     socket_.send({{"type", "stepped"},
                   {"processors_idle", processors_after.idle - processors.idle},
                   {"processors_all", processors_after.all - processors.all},

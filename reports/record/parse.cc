@@ -66,6 +66,7 @@ Axes parse_axes(const Fields& fields) {
   axes.method = fields.text("method");
   axes.link = fields.text("link");
   axes.topology = fields.text_or("topology", axes.topology);
+  axes.stragglers = fields.text_or("stragglers", axes.stragglers);
   axes.pattern = fields.text("pattern");
   axes.feed = fields.text_or("feed", axes.feed);
   axes.rate = fields.positive_number("rate");
@@ -122,6 +123,7 @@ Point parse_point(const Fields& fields) {
       timeline.complain("ranks", "an array of [phase, bucket, begin, end] for each rank");
     point.timeline = parse_timeline(timeline);
   }
+  point.critical_path = fields.object_or_empty("critical_path");
   return point;
 }
 

@@ -87,6 +87,7 @@ nlohmann::json point_json(const Point& point) {
                            {"ranks", point.axes.ranks},
                            {"repeat", point.axes.repeat},
                            {"topology", point.axes.topology},
+                           {"stragglers", point.axes.stragglers},
                            {"time_scale", point.axes.time_scale},
                            {"pattern", point.axes.pattern},
                            {"feed", point.axes.feed}}},
@@ -96,6 +97,7 @@ nlohmann::json point_json(const Point& point) {
                          {"metrics", metrics},
                          {"fidelity", point.fidelity},
                          {"validation", point.validation}};
+  if (!point.critical_path.empty()) json["critical_path"] = point.critical_path;
   if (!point.prediction.empty()) json["prediction"] = point.prediction;
   return json;
 }

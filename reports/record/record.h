@@ -34,14 +34,15 @@ struct Header {
 
 /// Where a point lies in the sweep.
 struct Axes {
-  std::string compressor;         ///< the whole spec, `topk:memory=residual,ratio=0.01`
-  std::string method;             ///< the spec's name, `topk`; the baseline's is `none`
-  std::string link;               ///< the whole link spec, `rate=100mbit,delay=10ms`
-  std::string topology = "star";  ///< the network, `racks:racks=2`
-  std::string pattern;            ///< the exchange, `allgather-ring`
-  std::string feed;               ///< how gradients went to compressors, `overlap=bucket`; or ""
-  double rate = 0;                ///< bit/s, > 0
-  double delay = 0;               ///< s, one way
+  std::string compressor;           ///< the whole spec, `topk:memory=residual,ratio=0.01`
+  std::string method;               ///< the spec's name, `topk`; the baseline's is `none`
+  std::string link;                 ///< the whole link spec, `rate=100mbit,delay=10ms`
+  std::string topology = "star";    ///< the network, `racks:racks=2`
+  std::string stragglers = "none";  ///< who computes longer, `host3:compute=2`
+  std::string pattern;              ///< the exchange, `allgather-ring`
+  std::string feed;                 ///< how gradients went to compressors, `overlap=bucket`; or ""
+  double rate = 0;                  ///< bit/s, > 0
+  double delay = 0;                 ///< s, one way
   int ranks = 1;
   int repeat = 0;
   double time_scale = 1;  ///< the machine ran so many times slower; times are of the emulated one
@@ -83,6 +84,7 @@ struct Point {
   nlohmann::json validation = nlohmann::json::object();
   nlohmann::json prediction = nlohmann::json::object();  ///< of the cost models; may be empty
   std::vector<RankTimeline> timeline;  ///< by rank, of one step; empty where there is none
+  nlohmann::json critical_path = nlohmann::json::object();
 
   /// The metric's finite samples; none when the metric is absent.
   std::vector<double> samples(const std::string& metric) const;

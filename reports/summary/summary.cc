@@ -124,8 +124,10 @@ Group make_group(const std::vector<const Point*>& points,
   group.ranks = points.front()->axes.ranks;
   group.link = link_without_rate(points.front()->axes.link);
   const std::string& topology = points.front()->axes.topology;
+  const std::string& stragglers = points.front()->axes.stragglers;
   group.title = std::to_string(group.ranks) + (group.ranks == 1 ? " rank" : " ranks") +
                 (topology == "star" ? "" : ", " + topology) +
+                (stragglers == "none" ? "" : ", " + stragglers) +
                 (group.link.empty() ? "" : ", " + group.link);
   std::map<SeriesKey, std::map<double, std::vector<const Point*>>> cells;
   std::set<double> rates;
@@ -153,10 +155,13 @@ Summary summarize(const Records& records) {
   Summary summary;
   summary.records = &records;
   const std::map<SeriesKey, Series> styles = make_styles(records);
-  std::map<std::tuple<int, std::string, double, std::string>, std::vector<const Point*>> groups;
+  std::map<std::tuple<int, std::string, std::string, double, std::string>,
+           std::vector<const Point*>>
+      groups;
   for (const Point& point : records.points) {
     const Axes& axes = point.axes;
-    groups[{axes.ranks, axes.topology, axes.delay, link_without_rate(axes.link)}].push_back(&point);
+    groups[{axes.ranks, axes.topology, axes.stragglers, axes.delay, link_without_rate(axes.link)}]
+        .push_back(&point);
   }
   for (const auto& [key, points] : groups) summary.groups.push_back(make_group(points, styles));
   return summary;

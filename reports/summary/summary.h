@@ -51,8 +51,8 @@ struct Series {
   const Cell* at(double rate) const;
 };
 
-/// What may be compared: the same number of ranks and topology, links that differ in their rate
-/// only.
+/// What may be compared: the same number of ranks, topology and stragglers, links that differ in
+/// their rate only.
 struct Group {
   int ranks = 1;
   std::string link;            ///< the link spec without its rate; "" when the rate is all there is

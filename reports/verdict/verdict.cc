@@ -86,6 +86,8 @@ std::vector<std::string> group_verdict(const Group& group) {
   std::vector<std::string> sentences = {winners_sentence(group), break_even_sentence(group)};
   const std::string price = price_sentence(group);
   if (!price.empty()) sentences.push_back(price);
+  if (const std::string path = critical_path_sentence(group); !path.empty())
+    sentences.push_back(path);
   return sentences;
 }
 

@@ -24,6 +24,8 @@ std::vector<std::string> group_verdict(const Group& group);
 std::string winners_sentence(const Group& group);
 std::string break_even_sentence(const Group& group);
 std::string price_sentence(const Group& group);  ///< "" when nothing was measured to tell it
+/// Whom steps waited for, and which link was slower than the others; "" where nobody and none.
+std::string critical_path_sentence(const Group& group);
 std::string trust_sentence(const Summary& summary);
 /// How many links delivered what they were set to, and which did not; "" when nobody looked.
 std::string calibration_sentence(const Summary& summary);

@@ -147,6 +147,64 @@ TEST_F(ReplayTest, NoneSendsTheGradientItself) {
   EXPECT_EQ(replay.aggregate()[0], trace.gradient(1, 0, 0)[0]);
 }
 
+// Keeps what it was given to sum, and where that lay.
+class Witness : public Pattern {
+ public:
+  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
+    place = own.data();
+    given.assign(own.begin(), own.end());
+    for (std::size_t i = 0; i < own.size(); ++i) result[i] = own[i] * factor;
+  }
+  TransportCounters counters() const override { return {}; }
+
+  const float* place = nullptr;
+  std::vector<float> given;
+};
+
+TEST_F(ReplayTest, NoneIsSummedFromWhereTheGradientLies) {
+  const Trace trace(folder_ / "trace");
+  ReplayOptions options;
+  options.compressor = parse_spec("none");
+  Replay replay(trace, options, 1, 1);
+  Witness* witness = nullptr;
+  replay.connect([&](std::size_t) {
+    auto made = std::make_unique<Witness>();
+    witness = made.get();
+    return made;
+  });
+  const StepReport report = replay.step(2);
+  EXPECT_EQ(report.selected, trace.elements());
+  // A trace's file has its tensors one after the other.
+  EXPECT_EQ(witness->place, trace.gradient(1, 2, 0).data());
+  EXPECT_EQ(witness->given.size(), trace.elements());
+}
+
+TEST_F(ReplayTest, WhatDoesNotLieInOrderIsCopied) {
+  const Trace trace(folder_ / "trace");
+  ReplayOptions options;
+  options.compressor = parse_spec("none");
+  options.feed.overlap = Overlap::kBucket;
+  options.feed.limits.order = BucketLimits::Order::kReverse;
+  Replay replay(trace, options, 0, 1);
+  Witness* witness = nullptr;
+  replay.connect([&](std::size_t) {
+    auto made = std::make_unique<Witness>();
+    witness = made.get();
+    return made;
+  });
+  ASSERT_EQ(replay.buckets(), 1U);
+  replay.step(0);
+  std::vector<float> reversed;
+  for (std::size_t tensor = trace.tensors().size(); tensor-- > 0;) {
+    const auto values = trace.gradient(0, 0, tensor);
+    reversed.insert(reversed.end(), values.begin(), values.end());
+  }
+  EXPECT_EQ(witness->given, reversed);
+  std::vector<float> own(replay.contribution_size());
+  replay.own_contribution(own);
+  EXPECT_EQ(own, reversed);
+}
+
 TEST_F(ReplayTest, RanksBeyondTheTraceReplayItLater) {
   const Trace trace(folder_ / "trace");  // 2 ranks, 3 steps
   const auto is = [&](int rank, std::uint64_t step, std::size_t r, std::size_t s) {

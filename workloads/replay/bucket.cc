@@ -15,9 +15,9 @@ namespace thinpipe {
 
 struct Bucket::Unit {
   std::unique_ptr<Compressor> compressor;
-  std::size_t offset = 0;  // of its first element in the bucket's part of the aggregate
-  bool sent = false;       // in the last step
-  std::size_t payload_at = 0, payload_size = 0;  // in floats_, of summed units
+  std::size_t offset = 0;              // of its first element in the bucket's part of the aggregate
+  bool sent = false;                   // in the last step
+  std::span<const std::byte> payload;  // of summed units
 
   bool sends(std::uint64_t exchange) const { return (exchange + 1) % compressor->period() == 0; }
 };
@@ -71,16 +71,19 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
   if (most_rounds > 1)
     rounds_ = std::make_unique<Rounds>(std::move(summed), settings.threads);
   else
-    floats_.resize(floats);
+    encoded_.resize(floats);
   if (shares) scales_.resize(units_.size() - summed_);
   if (sparse_sums && !selected.empty()) sparse_ = std::make_unique<SparseSums>(std::move(selected));
+  verbatim_ =
+      summed_ > 0 && std::all_of(units_.begin(), units_.begin() + std::ptrdiff_t(summed_),
+                                 [](const Unit& unit) { return unit.compressor->verbatim(); });
 }
 
 Bucket::~Bucket() = default;
 Bucket::Bucket(Bucket&&) noexcept = default;
 
 std::size_t Bucket::message_capacity() const {
-  return std::max({sparse_ ? 0 : message_.size(), floats_.size(), scales_.size() * sizeof(float)});
+  return std::max({sparse_ ? 0 : message_.size(), encoded_.size(), scales_.size() * sizeof(float)});
 }
 
 bool Bucket::sends(std::uint64_t exchange) const {
@@ -144,10 +147,10 @@ void Bucket::encode_unit(std::size_t i, const GradientInput& input) {
   } else if (rounds_) {
     encoded = rounds_->encode(input);
   } else {
-    encoded = unit.compressor->encode(input, std::span(floats_).subspan(floats_size_));
-    unit.payload_at = floats_size_;
-    unit.payload_size = encoded.encoded_bytes;
-    floats_size_ += encoded.encoded_bytes;
+    const std::span<std::byte> room = std::span(encoded_).subspan(floats_.size());
+    encoded = unit.compressor->encode(input, room);
+    unit.payload = room.first(encoded.encoded_bytes);
+    floats_ = std::span(encoded_).first(floats_.size() + encoded.encoded_bytes);
     payload_.bytes += encoded.encoded_bytes;
     payload_.summed_bytes += encoded.encoded_bytes;
   }
@@ -155,15 +158,42 @@ void Bucket::encode_unit(std::size_t i, const GradientInput& input) {
   payload_.selected += encoded.selected_elements;
 }
 
+/// Summed units that would only be copied, one after the other, are sent from where they lie one
+/// after the other, as a framework sends a bucket of which its gradients are views.
+bool Bucket::take_as_they_lie(const Gradients& gradients, std::uint64_t index) {
+  if (!verbatim_) return false;
+  std::span<const float> all;
+  for (std::size_t i = 0; i < summed_; ++i) {
+    const auto values = gradients.input(number_, i, plan_.units[i], index).values;
+    if (values.empty()) continue;
+    if (all.empty()) all = values.first(0);
+    if (values.data() != all.data() + all.size()) return false;
+    all = std::span(all.data(), all.size() + values.size());
+  }
+  floats_ = std::as_bytes(all);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < summed_; ++i) {
+    const std::size_t size = units_[i].compressor->elements() * sizeof(float);
+    units_[i].sent = true;
+    units_[i].payload = floats_.subspan(at, size);
+    at += size;
+  }
+  payload_.bytes += at;
+  payload_.summed_bytes += at;
+  payload_.selected += all.size();
+  sums_ = true;
+  return true;
+}
+
 void Bucket::encode(const Gradients& gradients, std::uint64_t index) {
   payload_ = {};
   sums_ = gathers_ = false;
-  floats_size_ = 0;
+  floats_ = {};
   message_size_ = payloads_.size() * kMessageLengthBytes;
   std::fill_n(message_.begin(), message_size_, std::byte{0});
   if (rounds_) rounds_->begin();
   if (sparse_) sparse_->begin();
-  for (std::size_t i = 0; i < units_.size(); ++i) {
+  for (std::size_t i = take_as_they_lie(gradients, index) ? summed_ : 0; i < units_.size(); ++i) {
     Unit& unit = units_[i];
     GradientInput input = gradients.input(number_, i, plan_.units[i], index);
     unit.sent = unit.sends(index / gradients.local_steps());
@@ -180,6 +210,7 @@ void Bucket::encode(const Gradients& gradients, std::uint64_t index) {
 
 void Bucket::skip() {
   payload_ = {};
+  floats_ = {};
   sums_ = gathers_ = false;
   if (rounds_) rounds_->begin();
   for (Unit& unit : units_) unit.sent = false;
@@ -200,7 +231,7 @@ RoundsTime Bucket::exchange(Pattern& pattern, std::span<float> aggregate) {
     // A dense payload is an array of floats already: it is summed from where it was written to
     // where the aggregate is wanted.
     const std::span<const float> own(reinterpret_cast<const float*>(floats_.data()),
-                                     floats_size_ / sizeof(float));
+                                     floats_.size() / sizeof(float));
     pattern.all_reduce(own, aggregate.first(summed_elements_), 1.0F / static_cast<float>(ranks_));
   }
   if (gathers_ && sparse_)
@@ -244,7 +275,7 @@ std::span<float> Bucket::part(std::size_t unit, std::span<float> aggregate) cons
 std::span<const std::byte> Bucket::own_payload(std::size_t i) const {
   if (i >= summed_) return payloads_[i - summed_];
   if (rounds_) return rounds_->own_payload(i);
-  return std::span(floats_).subspan(units_[i].payload_at, units_[i].payload_size);
+  return units_[i].payload;
 }
 
 Distortion Bucket::distortion(const Gradients& gradients, std::uint64_t index) const {

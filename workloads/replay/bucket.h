@@ -88,6 +88,7 @@ class Bucket {
  private:
   struct Unit;
 
+  bool take_as_they_lie(const Gradients& gradients, std::uint64_t index);
   void encode_unit(std::size_t unit, const GradientInput& input);
   std::span<const std::byte> own_payload(std::size_t unit) const;
   std::span<float> part(std::size_t unit, std::span<float> aggregate) const;
@@ -101,11 +102,12 @@ class Bucket {
   std::size_t summed_elements_ = 0;
   std::uint64_t summed_period_ = 1;
   bool sums_ = false, gathers_ = false;  ///< in this step
-  std::vector<std::byte> floats_;        ///< what is all-reduced
-  std::size_t floats_size_ = 0;
+  std::span<const std::byte> floats_;    ///< what is all-reduced: gradients, or in encoded_
+  std::vector<std::byte> encoded_;
+  bool verbatim_ = false;           ///< summed units would only be copied
   std::vector<std::byte> message_;  ///< lengths, then payloads: what is gathered
   std::size_t message_size_ = 0;
-  std::unique_ptr<Rounds> rounds_;      ///< where summed units take several, instead of floats_
+  std::unique_ptr<Rounds> rounds_;      ///< where summed units take several, instead of encoded_
   std::unique_ptr<SparseSums> sparse_;  ///< of the other units, where they are not gathered
   std::vector<float> scales_;           ///< by gathered unit, where workers share them; else empty
   BucketPayload payload_;

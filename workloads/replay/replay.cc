@@ -94,6 +94,13 @@ TransportCounters Replay::counters() const {
   return all;
 }
 
+/// The captured time as this rank has it, whatever the time scale.
+double Replay::compute_seconds(std::uint64_t index) const {
+  const Replayed source = replayed(trace_, rank_, index);
+  return options_.stragglers.compute(
+      trace_.times(source.rank, source.step).compute() * options_.compute_scale, rank_, index);
+}
+
 std::span<float> Replay::part(std::size_t bucket) {
   return std::span(aggregate_).subspan(offsets_[bucket], buckets_[bucket].elements());
 }
@@ -172,9 +179,8 @@ StepReport Replay::step(std::uint64_t index) {
 StepReport Replay::step_together(std::uint64_t index) {
   StepReport report;
   report.timeline.reserve(8);
-  const Replayed source = replayed(trace_, rank_, index);
   const double factor = options_.time_scale;
-  report.wanted = trace_.times(source.rank, source.step).compute() * options_.compute_scale;
+  report.wanted = compute_seconds(index);
   const double wanted = report.wanted * factor;
   const bool codec_first = factor < 1;
   pace_.reset();
@@ -228,8 +234,7 @@ StepReport Replay::step_together(std::uint64_t index) {
 StepReport Replay::step_without_exchange(std::uint64_t index) {
   if (thread_) return step_by_bucket(index, false);
   StepReport report;
-  const Replayed source = replayed(trace_, rank_, index);
-  report.wanted = trace_.times(source.rank, source.step).compute() * options_.compute_scale;
+  report.wanted = compute_seconds(index);
   report.begun = now_seconds();
   if (report.wanted > 0) wait_until(report.begun + report.wanted * options_.time_scale);
   report.compute = report.total = now_seconds() - report.begun;

@@ -16,6 +16,7 @@
 #include "workloads/replay/gradients.h"
 #include "workloads/replay/pace.h"
 #include "workloads/replay/rules.h"
+#include "workloads/replay/stragglers.h"
 #include "workloads/replay/timeline.h"
 #include "workloads/trace/trace.h"
 
@@ -27,6 +28,7 @@ struct ReplayOptions {
   std::uint64_t seed = 1;
   int threads = 1;           ///< that one encode or decode may use
   double compute_scale = 1;  ///< times the captured compute time; 0: as fast as the network allows
+  Stragglers stragglers;     ///< ranks are hosts
   NonFinite non_finite = NonFinite::kError;
   /// The links are so many times slower than those that are emulated: compute times are stretched
   /// by it and, where it is above 1, so is what the codec takes. Below 1 the codec works while the
@@ -58,7 +60,7 @@ struct StepReport {
   Timeline timeline;
 
   // For a time scale other than 1: what the step's time is made of on the emulated machine.
-  double wanted = 0;        ///< the captured compute time, not stretched
+  double wanted = 0;        ///< the compute time asked for, not stretched by the time scale
   double codec = 0;         ///< of `compress`, at this machine's own speed (pace.h)
   double codec_decode = 0;  ///< of `decode`, likewise
   double arrived = 0;       ///< after the step's begin, when the payloads' exchange began
@@ -129,6 +131,7 @@ class Replay {
  private:
   void check_time_scale() const;
   std::span<float> part(std::size_t bucket);
+  double compute_seconds(std::uint64_t index) const;
   double scaled_ready(std::size_t bucket, std::uint64_t index) const;
   bool sends(std::size_t bucket, std::uint64_t index) const;
   void add_payloads(StepReport& report) const;

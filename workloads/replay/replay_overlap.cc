@@ -21,7 +21,7 @@ double Replay::scaled_ready(std::size_t bucket, std::uint64_t index) const {
   double last = 0;
   for (const std::size_t tensor : plan_[bucket].tensors())
     last = std::max(last, times.ready[tensor]);
-  return (times.forward + last) * options_.compute_scale;
+  return options_.stragglers.compute((times.forward + last) * options_.compute_scale, rank_, index);
 }
 
 // Lets time pass; decodes what has arrived meanwhile.
@@ -107,8 +107,7 @@ StepReport Replay::step_by_bucket(std::uint64_t index, bool moves) {
   thread_->forget();
   pace_.reset();
   const bool beside = options_.feed.codec_beside;
-  const Replayed source = replayed(trace_, rank_, index);
-  report.wanted = trace_.times(source.rank, source.step).compute() * options_.compute_scale;
+  report.wanted = compute_seconds(index);
   const double begin = report.begun = now_seconds();
   // Where hooks run in the backward pass's thread, it stands still for as long as they take.
   double held_up = 0;

@@ -3,9 +3,11 @@
 // that can have the residual memory, whatever memory it has by itself.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 
 #include "tests/compressors/support/accounts.h"
+#include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
 
 namespace thinpipe {
@@ -58,6 +60,33 @@ TEST(Conservation, OfEveryMethodThatCanHaveAResidual) {
   for (const MethodInfo& method : methods()) {
     EXPECT_EQ(names.contains(method.name), has_parameter(method, "memory")) << method.name;
   }
+}
+
+TEST(Verbatim, IsTheGradientItself) {
+  std::set<std::string> names;
+  for (const std::string& text : testing::all_specs()) {
+    const auto compressor = testing::make(text, kConserved);
+    if (!compressor->verbatim()) continue;
+    names.insert(text);
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      const std::vector<float> gradient = testing::heavy(kConserved, 7 + step);
+      std::vector<std::byte> payload(compressor->max_encoded_size());
+      const EncodeReport report =
+          compressor->encode({.values = gradient, .squares = {}, .step = step}, payload);
+      ASSERT_EQ(report.encoded_bytes, gradient.size() * sizeof(float));
+      EXPECT_EQ(std::memcmp(payload.data(), gradient.data(), report.encoded_bytes), 0);
+      EXPECT_EQ(report.target_elements, 0U);
+      EXPECT_EQ(report.selected_elements, gradient.size());
+      EXPECT_TRUE(compressor->residual().empty());
+      const Distortion same = compressor->distortion({.values = gradient, .squares = {}}, payload);
+      EXPECT_EQ(same.error_squares, 0);
+      EXPECT_GT(same.input_squares, 0);
+      payload[1] ^= std::byte{1};
+      EXPECT_GT(compressor->distortion({.values = gradient, .squares = {}}, payload).error_squares,
+                0);
+    }
+  }
+  EXPECT_EQ(names, std::set<std::string>{"none"});
 }
 
 }  // namespace

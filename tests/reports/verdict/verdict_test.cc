@@ -83,6 +83,44 @@ TEST(Verdict, CalibrationOfAnotherShapeIsPassedOver) {
   EXPECT_THAT(verdict(records).back(), HasSubstr("not judged: rate=1."));
 }
 
+nlohmann::json path(double waited, double busy) {
+  return {{"waits",
+           {{{"host", 3}, {"phase", "compute"}, {"share", waited}},
+            {{"host", 1}, {"phase", "start"}, {"share", 0.9}}}},
+          {"pieces", {{{"host", 0}, {"phase", "exchange"}, {"share", 0.4}}}},
+          {"link", {{"name", "host2"}, {"busy", busy}, {"others", 0.5}}}};
+}
+
+TEST(CriticalPathSentence, NamesWhomStepsWaitedForAndTheSlowLink) {
+  Records records = records_of(
+      {sample::point("none", 1e7, 0, around(2)), sample::point("topk", 1e7, 0, around(1))});
+  EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]), "");
+  records.points[1].critical_path = path(0.62, 0.5);
+  EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]),
+            "Critical path: steps of topk at 10 Mbit/s waited 62 % of their time for host 3's "
+            "compute.");
+  records.points[0].critical_path = path(0.1, 0.9);
+  EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]),
+            "Critical path: steps waited up to 62 % of their time for host 3's compute (topk at 10 "
+            "Mbit/s; median of 2 points 36 %); exchanges went at the pace of host 2's link in 1 of "
+            "2 points.");
+  EXPECT_THAT(verdict(records)[2], HasSubstr("Critical path: "));
+  // Points that are not trusted say nothing, nor does what is not of the shape.
+  records.points[1].status = Status::kInvalid;
+  records.points[0].critical_path = {{"waits", 3}, {"pieces", {1, "x"}}, {"link", nullptr}};
+  EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]), "");
+}
+
+TEST(CriticalPathSentence, StragglersAreGroupsOfTheirOwn) {
+  Records records = records_of(
+      {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e7, 0, around(4))});
+  records.points[1].axes.stragglers = "host3:compute=2";
+  const Summary summary = summarize(records);
+  ASSERT_EQ(summary.groups.size(), 2u);
+  EXPECT_EQ(summary.groups[0].title, "4 ranks, host3:compute=2");
+  EXPECT_EQ(summary.groups[1].title, "4 ranks");
+}
+
 TEST(BreakEvenLines, SayUpToWhichRateEachCompressorPays) {
   const Records records = records_of(
       {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),

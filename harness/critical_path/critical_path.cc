@@ -1,0 +1,286 @@
+#include "harness/critical_path/critical_path.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "reports/statistics/quantile.h"
+
+namespace thinpipe {
+
+namespace {
+
+// Clock readings between two spans that follow each other.
+constexpr double kSame = 1e-6;
+
+PathPhase path_phase(Phase phase) {
+  switch (phase) {
+    case Phase::kCompute:
+      return PathPhase::kCompute;
+    case Phase::kCompress:
+      return PathPhase::kCompress;
+    case Phase::kExchange:
+      return PathPhase::kExchange;
+    case Phase::kDecode:
+      break;
+  }
+  return PathPhase::kDecode;
+}
+
+// A span in the time of all ranks.
+struct Span {
+  PhaseSpan what;
+  std::size_t occurrence = 0;  // among the rank's exchanges of its bucket
+  double came = 0;             // of an exchange, when its last rank began it; else its own begin
+  bool followed = false;
+};
+
+struct Rank {
+  double begin = 0, end = 0;
+  std::vector<Span> spans;
+  bool nests = false;  // other phases lie within compute, which is then what is left between them
+};
+
+Rank rank_of(const StepTimeline& from, double origin) {
+  Rank rank;
+  rank.begin = from.begun - origin;
+  rank.end = rank.begin + from.total;
+  Timeline sorted = from.spans;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const PhaseSpan& a, const PhaseSpan& b) { return a.begin < b.begin; });
+  for (PhaseSpan span : sorted) {
+    span.begin += rank.begin;
+    span.end += rank.begin;
+    std::size_t occurrence = 0;
+    for (const Span& before : rank.spans)
+      occurrence += before.what.phase == Phase::kExchange && span.phase == Phase::kExchange &&
+                            before.what.bucket == span.bucket
+                        ? 1
+                        : 0;
+    rank.spans.push_back({span, occurrence, span.begin});
+  }
+  for (const Span& compute : rank.spans)
+    for (const Span& inner : rank.spans)
+      rank.nests = rank.nests ||
+                   (compute.what.phase == Phase::kCompute && inner.what.phase == Phase::kCompress &&
+                    inner.what.begin > compute.what.begin + kSame &&
+                    inner.what.begin < compute.what.end - kSame);
+  return rank;
+}
+
+void add(std::vector<PathPiece>& pieces, int rank, PathPhase phase, double seconds) {
+  if (seconds <= 0) return;
+  for (PathPiece& piece : pieces)
+    if (piece.rank == rank && piece.phase == phase) {
+      piece.seconds += seconds;
+      return;
+    }
+  pieces.push_back({rank, phase, seconds});
+}
+
+// s that the rank had spent on a phase by then, in exchanges from when all had come. Where compute
+// lies under the rest, less the rest.
+double spent(const Rank& rank, PathPhase phase, double until) {
+  if (phase == PathPhase::kStart) return rank.begin;
+  double sum = 0, nested = 0;
+  for (const Span& span : rank.spans) {
+    const double seconds = std::max(0.0, std::min(span.what.end, until) - span.came);
+    if (path_phase(span.what.phase) == phase) sum += seconds;
+    if (span.what.phase == Phase::kCompress || span.what.phase == Phase::kDecode) nested += seconds;
+  }
+  return phase == PathPhase::kCompute && rank.nests ? sum - nested : sum;
+}
+
+class Walk {
+ public:
+  Walk(std::vector<Rank> ranks, bool codec_beside)
+      : ranks_(std::move(ranks)), codec_beside_(codec_beside) {
+    std::map<std::pair<std::size_t, std::size_t>, double> came;
+    const auto each = [&](auto visit) {
+      for (Rank& rank : ranks_)
+        for (Span& span : rank.spans)
+          if (span.what.phase == Phase::kExchange)
+            visit(span, came[{span.what.bucket, span.occurrence}]);
+    };
+    each([](Span& span, double& last) { last = std::max(last, span.what.begin); });
+    each([](Span& span, double& last) { span.came = last; });
+  }
+
+  StepPath back() {
+    const auto last = std::max_element(ranks_.begin(), ranks_.end(),
+                                       [](const Rank& a, const Rank& b) { return a.end < b.end; });
+    rank_ = static_cast<std::size_t>(last - ranks_.begin());
+    now_ = path_.length = last->end;
+    needs_ = std::nullopt;
+    while (Span* before = enabling()) {
+      fill_back_to(before->what.end);
+      if (reached_begin_) break;
+      before->followed = true;
+      follow(*before);
+    }
+    if (!reached_begin_) fill_back_to(ranks_[rank_].begin);
+    add(path_.pieces, int(rank_), PathPhase::kStart, now_);
+    for (auto* pieces : {&path_.pieces, &path_.waits})
+      std::stable_sort(pieces->begin(), pieces->end(), [](const PathPiece& a, const PathPiece& b) {
+        return a.seconds > b.seconds;
+      });
+    return std::move(path_);
+  }
+
+ private:
+  // Whether what begins at now_ may have waited for the span.
+  bool needed(const PhaseSpan& span) const {
+    const bool compute = span.phase == Phase::kCompute;
+    if (compute && ranks_[rank_].nests) return false;  // fill_back_to() finds it
+    if (!needs_) return true;                          // the step's end
+    const bool same_bucket = span.bucket == needs_->bucket;
+    switch (needs_->phase) {
+      case Phase::kExchange:
+        return span.phase == Phase::kExchange || (span.phase == Phase::kCompress && same_bucket) ||
+               compute;
+      case Phase::kDecode:
+      case Phase::kCompress:
+        return span.phase != Phase::kExchange || same_bucket;
+      case Phase::kCompute:
+        break;
+    }
+    return span.phase != Phase::kExchange || !ranks_[rank_].nests;
+  }
+
+  // The one that ended last of what was needed.
+  Span* enabling() {
+    Span* best = nullptr;
+    for (Span& span : ranks_[rank_].spans) {
+      if (span.followed || span.what.end > now_ + kSame || !needed(span.what)) continue;
+      if (best == nullptr || span.what.end >= best->what.end) best = &span;
+    }
+    return best;
+  }
+
+  bool computes_at(double moment) const {
+    for (const Span& span : ranks_[rank_].spans)
+      if (span.what.phase == Phase::kCompute && span.what.begin < moment &&
+          span.what.end >= moment - kSame)
+        return true;
+    return false;
+  }
+
+  // From now_ back to when what was needed had ended: the gradient was not there yet, or nothing is
+  // known to have been done.
+  void fill_back_to(double moment) {
+    if (now_ - moment <= kSame) {
+      moment = std::min(moment, now_);
+      add(path_.pieces, int(rank_), PathPhase::kOther, now_ - moment);
+      now_ = moment;
+      return;
+    }
+    const bool computes = ranks_[rank_].nests && computes_at(now_);
+    if (computes && codec_beside_) {
+      moment = ranks_[rank_].begin;
+      reached_begin_ = true;
+    }
+    add(path_.pieces, int(rank_), computes ? PathPhase::kCompute : PathPhase::kOther,
+        now_ - moment);
+    now_ = moment;
+  }
+
+  void follow(const Span& span) {
+    needs_ = span.what;
+    if (span.what.phase == Phase::kExchange) return follow_exchange(span);
+    const double from = std::min(span.what.begin, now_);
+    add(path_.pieces, int(rank_), path_phase(span.what.phase), now_ - from);
+    now_ = from;
+  }
+
+  // To the rank that came last.
+  void follow_exchange(const Span& span) {
+    const std::size_t bucket = span.what.bucket, occurrence = span.occurrence;
+    std::size_t last = rank_;
+    double came = span.what.begin;
+    std::vector<double> others;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      Span* met = find_exchange(r, bucket, occurrence);
+      if (met == nullptr) continue;
+      if (met->what.begin > came) {
+        came = met->what.begin;
+        last = r;
+      }
+    }
+    for (std::size_t r = 0; r < ranks_.size(); ++r)
+      if (const Span* met = find_exchange(r, bucket, occurrence); met != nullptr && r != last)
+        others.push_back(met->what.begin);
+    const double from = std::min(came, now_);
+    add(path_.pieces, int(rank_), PathPhase::kExchange, now_ - from);
+    now_ = from;
+    if (Span* met = find_exchange(last, bucket, occurrence)) met->followed = true;
+    rank_ = last;
+    if (!others.empty()) note_wait(median(others));
+  }
+
+  // The others stood there since `since`: for what?
+  void note_wait(double since) {
+    if (now_ <= since) return;
+    PathPhase most = PathPhase::kOther;
+    double excess = 0;
+    for (const PathPhase phase : {PathPhase::kStart, PathPhase::kCompute, PathPhase::kCompress,
+                                  PathPhase::kExchange, PathPhase::kDecode}) {
+      std::vector<double> theirs;
+      for (std::size_t r = 0; r < ranks_.size(); ++r)
+        if (r != rank_) theirs.push_back(spent(ranks_[r], phase, since));
+      const double more = spent(ranks_[rank_], phase, now_) - median(theirs);
+      if (more > excess) {
+        excess = more;
+        most = phase;
+      }
+    }
+    add(path_.waits, int(rank_), most, now_ - since);
+  }
+
+  Span* find_exchange(std::size_t rank, std::size_t bucket, std::size_t occurrence) {
+    for (Span& span : ranks_[rank].spans)
+      if (span.what.phase == Phase::kExchange && span.what.bucket == bucket &&
+          span.occurrence == occurrence)
+        return &span;
+    return nullptr;
+  }
+
+  std::vector<Rank> ranks_;
+  bool codec_beside_;
+  StepPath path_;
+  std::size_t rank_ = 0;
+  double now_ = 0;
+  std::optional<PhaseSpan> needs_;  // what begins at now_; nothing: the step's end
+  bool reached_begin_ = false;
+};
+
+}  // namespace
+
+const char* to_string(PathPhase phase) {
+  switch (phase) {
+    case PathPhase::kStart:
+      return "start";
+    case PathPhase::kCompute:
+      return "compute";
+    case PathPhase::kCompress:
+      return "compress";
+    case PathPhase::kExchange:
+      return "exchange";
+    case PathPhase::kDecode:
+      return "decode";
+    case PathPhase::kOther:
+      break;
+  }
+  return "other";
+}
+
+StepPath critical_path(std::span<const StepTimeline> ranks, bool codec_beside) {
+  if (ranks.empty()) return {};
+  double origin = ranks[0].begun;
+  for (const StepTimeline& rank : ranks) origin = std::min(origin, rank.begun);
+  std::vector<Rank> all;
+  for (const StepTimeline& rank : ranks) all.push_back(rank_of(rank, origin));
+  return Walk(std::move(all), codec_beside).back();
+}
+
+}  // namespace thinpipe

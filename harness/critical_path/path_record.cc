@@ -1,0 +1,102 @@
+#include "harness/critical_path/path_record.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "reports/statistics/quantile.h"
+
+namespace thinpipe {
+
+namespace {
+
+using nlohmann::json;
+
+Phase phase_named(const std::string& name) {
+  for (const Phase phase : {Phase::kCompute, Phase::kCompress, Phase::kExchange})
+    if (name == to_string(phase)) return phase;
+  return Phase::kDecode;
+}
+
+// All steps' pieces of one rank and phase together, as shares of all steps' time.
+json shares(std::span<const StepPath> paths, std::vector<PathPiece> StepPath::*pieces) {
+  std::vector<PathPiece> sums;
+  double length = 0;
+  for (const StepPath& path : paths) {
+    length += path.length;
+    for (const PathPiece& piece : path.*pieces) {
+      const auto same = std::find_if(sums.begin(), sums.end(), [&](const PathPiece& sum) {
+        return sum.rank == piece.rank && sum.phase == piece.phase;
+      });
+      if (same == sums.end())
+        sums.push_back(piece);
+      else
+        same->seconds += piece.seconds;
+    }
+  }
+  std::stable_sort(sums.begin(), sums.end(),
+                   [](const PathPiece& a, const PathPiece& b) { return a.seconds > b.seconds; });
+  json all = json::array();
+  for (const PathPiece& sum : sums)
+    all.push_back({{"host", sum.rank},
+                   {"phase", to_string(sum.phase)},
+                   {"share", length > 0 ? sum.seconds / length : 0}});
+  return all;
+}
+
+}  // namespace
+
+std::vector<StepTimeline> timelines_of(const std::vector<json>& ranks, bool one_clock) {
+  std::vector<StepTimeline> timelines;
+  for (const json& rank : ranks) {
+    StepTimeline& timeline = timelines.emplace_back();
+    timeline.begun = one_clock ? rank.at("begun").get<double>() : 0;
+    for (const json& span : rank.at("timeline")) {
+      timeline.spans.push_back({phase_named(span.at(0)), span.at(1), span.at(2), span.at(3)});
+      timeline.total = std::max(timeline.total, timeline.spans.back().end);
+    }
+  }
+  return timelines;
+}
+
+double exchange_seconds(std::span<const std::vector<StepTimeline>> steps) {
+  double sum = 0;
+  for (const std::vector<StepTimeline>& ranks : steps) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const StepTimeline& rank : ranks)
+      least = std::min(least, total_of(rank.spans, Phase::kExchange));
+    if (!ranks.empty()) sum += least;
+  }
+  return sum;
+}
+
+json path_record(std::span<const StepPath> paths, std::span<const LinkUse> uses,
+                 double time_scale) {
+  json steps = {{"seconds", json::array()},
+                {"host", json::array()},
+                {"phase", json::array()},
+                {"spent", json::array()},
+                {"waited", json::array()}};
+  for (const StepPath& path : paths) {
+    double waited = 0;
+    for (const PathPiece& wait : path.waits) waited += wait.seconds;
+    const PathPiece most = path.pieces.empty() ? PathPiece{} : path.pieces.front();
+    steps["seconds"].push_back(path.length / time_scale);
+    steps["host"].push_back(most.rank);
+    steps["phase"].push_back(to_string(most.phase));
+    steps["spent"].push_back(most.seconds / time_scale);
+    steps["waited"].push_back(waited / time_scale);
+  }
+  json record = {{"pieces", shares(paths, &StepPath::pieces)},
+                 {"waits", shares(paths, &StepPath::waits)},
+                 {"steps", std::move(steps)}};
+  if (uses.size() > 1) {
+    std::vector<double> others;
+    for (const LinkUse& use : uses.subspan(1)) others.push_back(use.busy);
+    record["link"] = {{"name", uses[0].name}, {"busy", uses[0].busy}, {"others", median(others)}};
+  }
+  return record;
+}
+
+}  // namespace thinpipe

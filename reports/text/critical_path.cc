@@ -1,0 +1,83 @@
+#include "reports/text/critical_path.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "reports/text/units.h"
+
+namespace thinpipe {
+
+namespace {
+
+using nlohmann::json;
+
+// Less is what a machine's ranks differ by that all have the same to do.
+constexpr double kToldWait = 0.05;
+// Links that all carry the same differ by what a ring's ends send less.
+constexpr double kToldBusier = 1.2;
+// Of the steps' time: of less, a faster link would not change much.
+constexpr double kToldExchange = 0.2;
+
+double number(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return 0;
+  const double value = found->get<double>();
+  return std::isfinite(value) ? value : 0;
+}
+
+std::string text(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+const json& list(const json& object, const char* key) {
+  static const json nothing = json::array();
+  if (!object.is_object()) return nothing;
+  const auto found = object.find(key);
+  return found != object.end() && found->is_array() ? *found : nothing;
+}
+
+std::string link_words(const std::string& name) {
+  if (name.rfind("host", 0) == 0 && name.find('-') == std::string::npos)
+    return "host " + name.substr(4) + "'s link";
+  return "the link " + name;
+}
+
+}  // namespace
+
+PathFinding path_finding(const json& record) {
+  PathFinding finding;
+  for (const json& wait : list(record, "waits")) {
+    if (!wait.is_object()) continue;
+    const std::string phase = text(wait, "phase");
+    const double share = number(wait, "share");
+    if (phase.empty() || phase == "start" || phase == "other") continue;
+    if (share < kToldWait || share <= finding.waited || share > 1) continue;
+    finding.waited = share;
+    finding.whom =
+        "host " + std::to_string(static_cast<long long>(number(wait, "host"))) + "'s " + phase;
+  }
+  for (const json& piece : list(record, "pieces"))
+    if (piece.is_object() && text(piece, "phase") == "exchange")
+      finding.exchange += number(piece, "share");
+  if (record.is_object() && record.contains("link") && record["link"].is_object()) {
+    const json& link = record["link"];
+    const std::string name = text(link, "name");
+    if (!name.empty() && finding.exchange >= kToldExchange &&
+        number(link, "busy") >= kToldBusier * number(link, "others"))
+      finding.link = link_words(name);
+  }
+  return finding;
+}
+
+std::string path_phrase(const PathFinding& finding) {
+  std::string phrase;
+  if (finding.waited > 0)
+    phrase = format_percent(finding.waited) + " of it waiting for " + finding.whom;
+  if (!finding.link.empty())
+    phrase += (phrase.empty() ? "" : ", ") + ("exchanges at the pace of " + finding.link);
+  return phrase;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,211 @@
+#include "harness/critical_path/critical_path.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/critical_path/link_use.h"
+#include "harness/critical_path/path_record.h"
+
+namespace thinpipe {
+namespace {
+
+using nlohmann::json;
+
+// One bucket, phase after phase; `leaves`: when its exchange ends.
+StepTimeline plain(double compute, double compress, double leaves, double decode,
+                   double begun = 0) {
+  const double came = compute + compress;
+  return {begun,
+          leaves + decode,
+          {{Phase::kCompute, 0, 0, compute},
+           {Phase::kCompress, 0, compute, came},
+           {Phase::kExchange, 0, came, leaves},
+           {Phase::kDecode, 0, leaves, leaves + decode}}};
+}
+
+double seconds_of(const std::vector<PathPiece>& pieces, int rank, PathPhase phase) {
+  for (const PathPiece& piece : pieces)
+    if (piece.rank == rank && piece.phase == phase) return piece.seconds;
+  return 0;
+}
+
+double sum_of(const std::vector<PathPiece>& pieces) {
+  double sum = 0;
+  for (const PathPiece& piece : pieces) sum += piece.seconds;
+  return sum;
+}
+
+TEST(CriticalPath, GoesThroughTheRankThatCameLast) {
+  // Rank 1 computes 5 s; all leave the exchange at 7 s; rank 0 decodes longest.
+  const StepPath path = critical_path(std::vector<StepTimeline>{
+      plain(2, 0.5, 7, 0.4), plain(5, 0.5, 7, 0.1), plain(2, 0.7, 7, 0.1)});
+  EXPECT_DOUBLE_EQ(path.length, 7.4);
+  EXPECT_DOUBLE_EQ(seconds_of(path.pieces, 1, PathPhase::kCompute), 5);
+  EXPECT_DOUBLE_EQ(seconds_of(path.pieces, 1, PathPhase::kCompress), 0.5);
+  EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kExchange), 1.5, 1e-12);
+  EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kDecode), 0.4, 1e-12);
+  EXPECT_NEAR(sum_of(path.pieces), path.length, 1e-9);
+  EXPECT_EQ(path.pieces[0].phase, PathPhase::kCompute);
+  // The others came at 2.5 and 2.7, in the middle 2.6; rank 1 at 5.5.
+  ASSERT_EQ(path.waits.size(), 1U);
+  EXPECT_EQ(path.waits[0].rank, 1);
+  EXPECT_EQ(path.waits[0].phase, PathPhase::kCompute);
+  EXPECT_NEAR(path.waits[0].seconds, 2.9, 1e-12);
+}
+
+TEST(CriticalPath, NamesTheCodecThatTookLonger) {
+  const StepPath path = critical_path(
+      std::vector<StepTimeline>{plain(2, 0.1, 5, 0), plain(2, 0.1, 5, 0), plain(2, 1.6, 5, 0)});
+  ASSERT_EQ(path.waits.size(), 1U);
+  EXPECT_EQ(path.waits[0].rank, 2);
+  EXPECT_EQ(path.waits[0].phase, PathPhase::kCompress);
+  EXPECT_NEAR(path.waits[0].seconds, 1.5, 1e-12);
+}
+
+TEST(CriticalPath, ARankThatBeganLateIsNoSlowOne) {
+  const StepPath path =
+      critical_path(std::vector<StepTimeline>{plain(2, 0, 4, 0, 100), plain(2, 0, 3.5, 0, 100.5)});
+  EXPECT_DOUBLE_EQ(path.length, 4);
+  EXPECT_DOUBLE_EQ(seconds_of(path.pieces, 1, PathPhase::kStart), 0.5);
+  EXPECT_DOUBLE_EQ(seconds_of(path.pieces, 1, PathPhase::kCompute), 2);
+  ASSERT_EQ(path.waits.size(), 1U);
+  EXPECT_EQ(path.waits[0].phase, PathPhase::kStart);
+}
+
+TEST(CriticalPath, NobodyWaitsWhereAllCameTogether) {
+  const StepPath path =
+      critical_path(std::vector<StepTimeline>{plain(1, 1, 9, 1), plain(1, 1, 9, 1)});
+  EXPECT_TRUE(path.waits.empty());
+  EXPECT_EQ(path.pieces[0].phase, PathPhase::kExchange);
+  EXPECT_DOUBLE_EQ(path.pieces[0].seconds, 7);
+  EXPECT_NEAR(sum_of(path.pieces), 10, 1e-9);
+  EXPECT_TRUE(critical_path({}).pieces.empty());
+}
+
+// Two exchanges of one bucket: scales first, then payloads.
+TEST(CriticalPath, FollowsExchangesOfOneBucketInTurn) {
+  const auto rank = [](double compute, double compress) {
+    const double shared = 4, came = shared + compress;
+    return StepTimeline{0,
+                        9,
+                        {{Phase::kCompute, 0, 0, compute},
+                         {Phase::kExchange, 0, compute, shared},
+                         {Phase::kCompress, 0, shared, came},
+                         {Phase::kExchange, 0, came, 8},
+                         {Phase::kDecode, 0, 8, 9}}};
+  };
+  // Rank 0 computes longest (3 s), rank 1 compresses longest (2 s).
+  const StepPath path = critical_path(std::vector<StepTimeline>{rank(3, 1), rank(1, 2)});
+  EXPECT_DOUBLE_EQ(seconds_of(path.pieces, 0, PathPhase::kCompute), 3);
+  EXPECT_DOUBLE_EQ(seconds_of(path.pieces, 1, PathPhase::kCompress), 2);
+  EXPECT_NEAR(sum_of(path.pieces), 9, 1e-9);
+  EXPECT_DOUBLE_EQ(seconds_of(path.waits, 0, PathPhase::kCompute), 2);
+  EXPECT_DOUBLE_EQ(seconds_of(path.waits, 1, PathPhase::kCompress), 1);
+}
+
+// Buckets that leave while compute goes on, which stands still while they are compressed.
+StepTimeline overlapped(double ready0, double ready1, double compress, double exchange_ends0,
+                        double exchange_ends1) {
+  const double left0 = ready0 + compress, begin1 = ready1 + compress, left1 = begin1 + compress;
+  return {
+      0,
+      exchange_ends1 + 0.5,
+      {{Phase::kCompress, 0, ready0, left0},
+       {Phase::kCompress, 1, begin1, left1},
+       {Phase::kDecode, 0, std::max(left1, exchange_ends0), std::max(left1, exchange_ends0) + 0.2},
+       {Phase::kDecode, 1, exchange_ends1, exchange_ends1 + 0.5},
+       {Phase::kCompute, 0, 0, left1},
+       {Phase::kExchange, 0, left0, exchange_ends0},
+       {Phase::kExchange, 1, std::max(left1, exchange_ends0), exchange_ends1}}};
+}
+
+TEST(CriticalPath, OfBucketsThatAreLimitedByComputeIsTheLastOnes) {
+  // The first bucket has long crossed when the second is ready at 4 s (and leaves at 4.6).
+  const StepPath path = critical_path(
+      std::vector<StepTimeline>{overlapped(1, 4, 0.3, 2, 6), overlapped(1, 4, 0.3, 2, 6)});
+  EXPECT_DOUBLE_EQ(path.length, 6.5);
+  EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kCompute) +
+                  seconds_of(path.pieces, 1, PathPhase::kCompute),
+              4, 1e-9);
+  // Compute stood still for both.
+  EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kCompress) +
+                  seconds_of(path.pieces, 1, PathPhase::kCompress),
+              0.6, 1e-9);
+  EXPECT_NEAR(sum_of(path.pieces), 6.5, 1e-9);
+}
+
+TEST(CriticalPath, OfBucketsThatAreLimitedByTheLinkIsTheFirstOnes) {
+  // The first exchange lasts from 1.3 to 6, the second follows at once.
+  const StepPath path = critical_path(
+      std::vector<StepTimeline>{overlapped(1, 4, 0.3, 6, 9), overlapped(1, 4, 0.3, 6, 9)});
+  double exchange = 0, compute = 0;
+  for (int rank : {0, 1}) {
+    exchange += seconds_of(path.pieces, rank, PathPhase::kExchange);
+    compute += seconds_of(path.pieces, rank, PathPhase::kCompute);
+  }
+  EXPECT_NEAR(exchange, 7.7, 1e-9);
+  EXPECT_NEAR(compute, 1, 1e-9);
+  EXPECT_NEAR(sum_of(path.pieces), 9.5, 1e-9);
+}
+
+TEST(CriticalPath, ACodecBesideComputeHoldsItUpNowhere) {
+  const StepPath path = critical_path(
+      std::vector<StepTimeline>{overlapped(1, 4, 0.3, 2, 6), overlapped(1, 4, 0.3, 2, 6)}, true);
+  double compute = 0, compress = 0;
+  for (int rank : {0, 1}) {
+    compute += seconds_of(path.pieces, rank, PathPhase::kCompute);
+    compress += seconds_of(path.pieces, rank, PathPhase::kCompress);
+  }
+  EXPECT_NEAR(compute, 4.3, 1e-9);  // to where the second bucket's compression began
+  EXPECT_NEAR(compress, 0.3, 1e-9);
+  EXPECT_NEAR(sum_of(path.pieces), 6.5, 1e-9);
+}
+
+TEST(LinkUse, IsTheFullerDirectionsShareOfTheTime) {
+  Topology star = parse_topology("star").plan(3, parse_link_spec("rate=80mbit"));
+  star.hosts[1].link = parse_link_spec("up.rate=80mbit,down.rate=40mbit");
+  star.hosts[2].link = LinkSpec{};
+  WireCount count;
+  count.sent_by = {10'000'000, 10'000'000, 10'000'000};
+  count.received_by = {5'000'000, 10'000'000, 10'000'000};
+  const auto uses = link_uses(count, star, rates_as_set(star), 4);
+  ASSERT_EQ(uses.size(), 2U);  // the third is not throttled
+  EXPECT_EQ(uses[0].name, "host1");
+  EXPECT_DOUBLE_EQ(uses[0].busy, 0.5);  // 80 Mbit at 40 Mbit/s: 2 s of 4
+  EXPECT_EQ(uses[1].name, "host0");
+  EXPECT_DOUBLE_EQ(uses[1].busy, 0.25);
+  count.counted = false;
+  EXPECT_TRUE(link_uses(count, star, rates_as_set(star), 4).empty());
+}
+
+TEST(PathRecord, SharesAreOfAllStepsTogether) {
+  const auto rank = [](double compute, double begun) {
+    return json{{"begun", begun},
+                {"timeline",
+                 {{"compute", 0, 0.0, compute},
+                  {"compress", 0, compute, compute},
+                  {"exchange", 0, compute, 4.0},
+                  {"decode", 0, 4.0, 4.0}}}};
+  };
+  const std::vector<std::vector<StepTimeline>> steps = {
+      timelines_of({rank(1, 50), rank(3, 50)}, true),
+      timelines_of({rank(1, 60), rank(2, 60)}, true)};
+  EXPECT_DOUBLE_EQ(exchange_seconds(steps), 1 + 2);
+  const std::vector<StepPath> paths = {critical_path(steps[0]), critical_path(steps[1])};
+  const std::vector<LinkUse> uses = {{"host1", 0.9}, {"host0", 0.5}, {"host2", 0.3}};
+  const json record = path_record(paths, uses, 2);
+  // Of 8 s in all: rank 1 computes 3 and 2, for which rank 0 waits 2 and 1.
+  EXPECT_EQ(record["waits"], json({{{"host", 1}, {"phase", "compute"}, {"share", 3.0 / 8}}}));
+  EXPECT_EQ(record["pieces"][0], json({{"host", 1}, {"phase", "compute"}, {"share", 5.0 / 8}}));
+  EXPECT_EQ(record["steps"]["seconds"], json({2.0, 2.0}));  // half of 4
+  EXPECT_EQ(record["steps"]["host"][0], 1);
+  EXPECT_EQ(record["steps"]["phase"][0], "compute");
+  EXPECT_EQ(record["steps"]["spent"][0], 1.5);
+  EXPECT_EQ(record["steps"]["waited"], json({1.0, 0.5}));
+  EXPECT_EQ(record["link"], json({{"name", "host1"}, {"busy", 0.9}, {"others", 0.4}}));
+  EXPECT_FALSE(path_record(paths, {}, 1).contains("link"));
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,186 @@
+#include "workloads/replay/stragglers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/splitmix64.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr double kMostFactor = 1000, kMostStall = 1000;
+// A standard deviation of a factor that is never negative: of x = 1 - j + j e, e exponential with
+// mean 1, that is j <= 1; of a uniform one of mean 1, half-width sqrt(3) j <= 1.
+constexpr double kMostLognormal = 10, kMostExponential = 1, kMostUniform = 0.57735;
+
+[[noreturn]] void fail(const Spec& spec, const std::string& key, const std::string& expected) {
+  throw InputError(fmt::format("straggler '{}': {}={}; expected {}", spec.to_string(), key,
+                               spec.values.at(key), expected));
+}
+
+double number(const Spec& spec, const std::string& key, double fallback, double least,
+              double most) {
+  const auto found = spec.values.find(key);
+  if (found == spec.values.end()) return fallback;
+  const std::string& text = found->second;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() ||
+      !(value >= least && value <= most))
+    fail(spec, key, fmt::format("a number from {} to {}", least, most));
+  return value;
+}
+
+int host_number(std::string_view digits) {
+  int value = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return error == std::errc() && end == digits.data() + digits.size() && value < 1000000 ? value
+                                                                                         : -1;
+}
+
+// In (0, 1): never 0, of which there is no logarithm.
+double uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53; }
+
+}  // namespace
+
+Stragglers::Part Stragglers::part_of(const Spec& spec) {
+  Part part;
+  part.spec = spec;
+  const std::string_view name = spec.name;
+  if (name != "hosts") {
+    const std::size_t dash = name.find('-');
+    part.first = name.starts_with("host")
+                     ? host_number(name.substr(4, dash - std::min<std::size_t>(4, dash)))
+                     : -1;
+    part.last = dash == std::string_view::npos ? part.first : host_number(name.substr(dash + 1));
+    if (part.first < 0 || part.last < part.first)
+      throw InputError(fmt::format("straggler '{}': found '{}'; expected host3, host4-7 or hosts",
+                                   spec.to_string(), name));
+  }
+  const std::vector<std::string> known = {"compute", "jitter", "dist", "stall", "chance", "seed"};
+  for (const auto& [key, value] : spec.values)
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      throw InputError(fmt::format("straggler '{}': unknown key '{}' (known: {}){}",
+                                   spec.to_string(), key, fmt::join(known, ", "),
+                                   did_you_mean(key, known)));
+  part.factor = number(spec, "compute", 1, 0, kMostFactor);
+  if (const auto dist = spec.values.find("dist"); dist != spec.values.end()) {
+    if (dist->second == "exponential")
+      part.distribution = Distribution::kExponential;
+    else if (dist->second == "uniform")
+      part.distribution = Distribution::kUniform;
+    else if (dist->second != "lognormal")
+      fail(spec, "dist", "lognormal, exponential or uniform");
+  }
+  part.jitter = number(spec, "jitter", 0, 0,
+                       part.distribution == Distribution::kLognormal     ? kMostLognormal
+                       : part.distribution == Distribution::kExponential ? kMostExponential
+                                                                         : kMostUniform);
+  if (const auto stall = spec.values.find("stall"); stall != spec.values.end()) {
+    part.stall = parse_time(stall->second);
+    if (!(part.stall >= 0 && part.stall <= kMostStall)) fail(spec, "stall", "a time up to 1000s");
+  }
+  part.chance = number(spec, "chance", 1, 0, 1);
+  part.seed = static_cast<std::uint64_t>(number(spec, "seed", 1, 0, 9e15));
+  return part;
+}
+
+std::vector<Stragglers> Stragglers::expand(std::string_view text) {
+  std::vector<Stragglers> all = {{}};
+  if (text == "none") return all;
+  for (const std::string& part : split(text, ';')) {
+    std::vector<Stragglers> more;
+    for (const Stragglers& one : all)
+      for (const Spec& spec : expand_specs(part)) {
+        more.push_back(one);
+        more.back().parts_.push_back(part_of(spec));
+      }
+    all = std::move(more);
+  }
+  return all;
+}
+
+Stragglers Stragglers::parse(std::string_view text) {
+  const std::vector<Stragglers> all = expand(text);
+  if (all.size() > 1)
+    throw InputError(fmt::format("straggler '{}': alternatives ('|') are not allowed here", text));
+  return all.front();
+}
+
+std::string Stragglers::to_string() const {
+  std::string text;
+  for (const Part& part : parts_) text += (text.empty() ? "" : ";") + part.spec.to_string();
+  return text.empty() ? "none" : text;
+}
+
+double Stragglers::drawn_factor(const Part& part, std::uint64_t draw) {
+  if (part.jitter == 0) return part.factor;
+  const double u = uniform(SplitMix64::mix(draw));
+  double drawn = 1;  // of mean 1
+  if (part.distribution == Distribution::kUniform) {
+    drawn = 1 + part.jitter * std::sqrt(3.0) * (2 * u - 1);
+  } else if (part.distribution == Distribution::kExponential) {
+    drawn = 1 - part.jitter - part.jitter * std::log(u);
+  } else {
+    // exp(s z - s^2 / 2) has mean 1 and deviation sqrt(exp(s^2) - 1); z by Box and Muller (1958).
+    const double variance = std::log1p(part.jitter * part.jitter);
+    const double v = uniform(SplitMix64::mix(draw + 1));
+    const double z = std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
+    drawn = std::exp(std::sqrt(variance) * z - variance / 2);
+  }
+  return part.factor * std::max(drawn, 0.0);
+}
+
+Stragglers::Slowdown Stragglers::slowdown(int host, std::uint64_t step) const {
+  Slowdown all;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const Part& part = parts_[i];
+    if (!part.is_of(host)) continue;
+    // Streams of their own for each part, host and step.
+    SplitMix64 generator(SplitMix64::mix(part.seed + 1) ^
+                         SplitMix64::mix(static_cast<std::uint64_t>(host) * 64 + i + 1));
+    generator.skip(4 * step);
+    const std::uint64_t whether = generator.next(), what = generator.next();
+    if (uniform(whether) > part.chance) continue;
+    all.factor *= drawn_factor(part, what);
+    all.stall += part.stall;
+  }
+  return all;
+}
+
+double Stragglers::compute(double seconds, int host, std::uint64_t step) const {
+  const Slowdown slow = slowdown(host, step);
+  return seconds * slow.factor + slow.stall;
+}
+
+double Stragglers::longest(double seconds) const {
+  double factor = 1, stall = 0;
+  for (const Part& part : parts_) {
+    const double variance = std::log1p(part.jitter * part.jitter);
+    const double most = part.jitter == 0 ? 1
+                        : part.distribution == Distribution::kLognormal
+                            ? std::exp(5 * std::sqrt(variance))
+                            : 1 + 15 * part.jitter;
+    factor *= std::max(1.0, part.factor * most);
+    stall += part.stall;
+  }
+  return seconds * factor + stall;
+}
+
+void Stragglers::check(int hosts) const {
+  for (const Part& part : parts_)
+    if (std::max(part.first, part.last) >= hosts)
+      throw InputError(
+          fmt::format("straggler '{}': there is no host{}; of {} hosts the last is host{}",
+                      part.spec.to_string(), std::max(part.first, part.last), hosts, hosts - 1));
+}
+
+}  // namespace thinpipe
