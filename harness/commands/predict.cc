@@ -38,14 +38,15 @@ std::vector<SweepPoint> ordered_points(const SweepOptions& options) {
   for (const int ranks : options.ranks)
     for (const LinkSpec& link : options.links)
       for (const ScheduleSpec& schedule : options.schedules)
-        for (const double time_scale : options.time_scales)
-          for (const Spec& pattern : options.patterns)
-            for (const Feed& feed : options.feeds)
-              for (const CompressorRules& compressor : options.compressors)
-                if (serves_all(pattern, compressor))
-                  points.push_back({compressor, link, ranks, 0, schedule,
-                                    time_scale == kAutoTimeScale ? 1 : time_scale, false, pattern,
-                                    feed});
+        for (const Stragglers& stragglers : options.stragglers)
+          for (const double time_scale : options.time_scales)
+            for (const Spec& pattern : options.patterns)
+              for (const Feed& feed : options.feeds)
+                for (const CompressorRules& compressor : options.compressors)
+                  if (serves_all(pattern, compressor))
+                    points.push_back({compressor, link, ranks, 0, schedule,
+                                      time_scale == kAutoTimeScale ? 1 : time_scale, false, pattern,
+                                      feed, stragglers});
   return points;
 }
 

@@ -28,6 +28,7 @@ std::string heading_of(const SweepPoint& point, const TopologySpec& topology) {
   if (!point.feed.is_default()) text += ", " + point.feed.to_string();
   if (!topology.is_star()) text += ", " + topology.to_string();
   if (!point.schedule.empty()) text += ", schedule " + point.schedule.to_string();
+  if (!point.stragglers.empty()) text += ", " + point.stragglers.to_string();
   if (point.time_scale != 1) text += fmt::format(", time scale {}", point.time_scale);
   return wrap(text, 2, kColumns, false) + "\n";
 }
@@ -35,15 +36,17 @@ std::string heading_of(const SweepPoint& point, const TopologySpec& topology) {
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json axes_json(const SweepPoint& point, const SweepOptions& options) {
-  return {{"compressor", point.compressor.to_string()},
-          {"link", point.link_text()},
-          {"rate", point.link.rate()},
-          {"delay", point.link.delay()},
-          {"ranks", point.ranks},
-          {"topology", options.topology.to_string()},
-          {"time_scale", point.time_scale},
-          {"pattern", point.pattern.to_string()},
-          {"feed", point.feed.to_string()}};
+  Json axes{{"compressor", point.compressor.to_string()},
+            {"link", point.link_text()},
+            {"rate", point.link.rate()},
+            {"delay", point.link.delay()},
+            {"ranks", point.ranks},
+            {"topology", options.topology.to_string()},
+            {"time_scale", point.time_scale},
+            {"pattern", point.pattern.to_string()},
+            {"feed", point.feed.to_string()}};
+  if (!point.stragglers.empty()) axes["stragglers"] = point.stragglers.to_string();
+  return axes;
 }
 
 Json to_json(const PredictedPoint& one, Predictor& predictor, const SweepOptions& options) {

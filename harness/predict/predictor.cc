@@ -19,24 +19,29 @@ double median_of_times(std::vector<double> values) {
 }
 
 // What the measured steps wait for: of each step the slowest rank, of all steps the median.
-ComputeTimes times_of(const Trace& trace, const SweepOptions& options, int ranks) {
+ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const SweepPoint& point) {
+  const Stragglers& stragglers = point.stragglers;
   const std::size_t tensors = trace.tensors().size();
-  // Steps come again; no trace has so many that differ.
-  const std::uint64_t steps = std::min<std::uint64_t>(options.steps, trace.steps());
+  // Steps come again; no trace has so many that differ. What is drawn does differ, up to a point.
+  constexpr std::uint64_t kMostDrawn = 1000;
+  const std::uint64_t steps =
+      std::min<std::uint64_t>(options.steps, stragglers.empty() ? trace.steps() : kMostDrawn);
   ComputeTimes times;
   times.ready.assign(tensors, 0.0);
   std::vector<double> computes;
   for (std::uint64_t step = 0; step < steps; ++step) {
     double slowest = 0;
-    for (int rank = 0; rank < ranks; ++rank) {
-      const Replayed source = replayed(trace, rank, options.warmup + step);
+    for (int rank = 0; rank < point.ranks; ++rank) {
+      const std::uint64_t index = options.warmup + step;
+      const Replayed source = replayed(trace, rank, index);
       const TraceStepTimes& one = trace.times(source.rank, source.step);
-      slowest = std::max(slowest, one.compute());
+      slowest =
+          std::max(slowest, stragglers.compute(one.compute() * options.compute_scale, rank, index));
       for (std::size_t i = 0; i < tensors && i < one.ready.size(); ++i)
         times.ready[i] += (one.forward + one.ready[i]) * options.compute_scale /
-                          (static_cast<double>(steps) * ranks);
+                          (static_cast<double>(steps) * point.ranks);
     }
-    computes.push_back(slowest * options.compute_scale);
+    computes.push_back(slowest);
   }
   times.compute = median_of_times(std::move(computes));
   return times;
@@ -81,16 +86,19 @@ const CodecProfile& Predictor::codec(const CompressorRules& compressor, const Fe
   return codecs_[key] = measure_codec(trace_, compressor, options_, calibration);
 }
 
-const ComputeTimes& Predictor::times(int ranks) {
-  const auto known = times_.find(ranks);
+const ComputeTimes& Predictor::times(const SweepPoint& point) {
+  const std::pair<int, std::string> key = {point.ranks, point.stragglers.to_string()};
+  const auto known = times_.find(key);
   if (known != times_.end()) return known->second;
-  return times_[ranks] = times_of(trace_, options_, ranks);
+  return times_[key] = times_of(trace_, options_, point);
 }
 
 std::string Predictor::refusal(const SweepPoint& point) const {
   if (!has_model(point.pattern)) return "no model of pattern " + point.pattern.name;
   if (point.pattern.name != "ring" && !options_.topology.is_star())
     return "no model of " + point.pattern.name + " on this topology";
+  if (!point.stragglers.empty() && point.feed.overlap != Overlap::kNone)
+    return "no model of stragglers with overlap";
   if (!point.schedule.empty()) return "no model of links that change";
   if (point.link.disturbs()) return "no model of lost or reordered frames";
   return "";
@@ -110,7 +118,7 @@ std::optional<Prediction> Predictor::predict(const SweepPoint& point,
   input.ranks = point.ranks;
   input.pattern = point.pattern;
   input.link = ring_figures(options_.topology, point.link, point.ranks, machines.network);
-  input.times = times(point.ranks);
+  input.times = times(point);
   input.kind = kind_of(point.feed);
   input.threads = options_.threads;
   // In slow motion ranks do not get in each other's way: docs/time-scaling.md.

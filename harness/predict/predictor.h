@@ -41,12 +41,12 @@ class Predictor {
   std::string refusal(const SweepPoint& point) const;
 
  private:
-  const ComputeTimes& times(int ranks);
+  const ComputeTimes& times(const SweepPoint& point);
 
   const Trace& trace_;
   const SweepOptions& options_;
   std::map<std::string, CodecProfile> codecs_;
-  std::map<int, ComputeTimes> times_;
+  std::map<std::pair<int, std::string>, ComputeTimes> times_;  ///< by ranks and stragglers
 };
 
 }  // namespace thinpipe
