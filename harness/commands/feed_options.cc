@@ -84,6 +84,13 @@ std::vector<OptionInfo> feed_options() {
        .default_value = "1",
        .help = "gradients that a rank adds up before the sum is exchanged",
        .repeatable = true},
+      {.name = "outer",
+       .value_name = "SPEC",
+       .type = Type::kText,
+       .default_value = "none",
+       .help = "a second optimiser on what was exchanged: diloco, which is momentum=0.9,rate=0.7;"
+               " needs --local-steps of at least 2 to mean anything in training",
+       .repeatable = true},
       {.name = "epoch",
        .value_name = "E",
        .type = Type::kText,
@@ -130,6 +137,9 @@ std::vector<Feed> feeds_of(const Arguments& arguments) {
         [](const auto& text, Feed& feed) { feed.limits = BucketLimits::parse(text); });
   each("local-steps", [](const auto& text, Feed& feed) {
     feed.local_steps = static_cast<std::uint64_t>(number("local-steps", text, 1, 1e6, true));
+  });
+  each("outer", [](const auto& text, Feed& feed) {
+    if (text != "none") feed.outer = OuterOptions::parse(text);
   });
   each("epoch",
        [](const auto& text, Feed& feed) { feed.epoch = number("epoch", text, 0, 1e6, false); });

@@ -14,6 +14,7 @@ inline nlohmann::json feed_json(const Feed& feed) {
           {"codec_beside", feed.codec_beside},
           {"buckets", feed.limits.to_string()},
           {"local_steps", feed.local_steps},
+          {"outer", feed.outer ? feed.outer->to_string() : ""},
           {"epoch", feed.epoch}};
 }
 
@@ -27,6 +28,8 @@ inline Feed feed_of(const nlohmann::json& message) {
   feed.codec_beside = of.at("codec_beside");
   feed.limits = BucketLimits::parse(of.at("buckets"));
   feed.local_steps = of.at("local_steps");
+  if (const std::string outer = of.at("outer"); !outer.empty())
+    feed.outer = OuterOptions::parse(outer);
   feed.epoch = of.at("epoch");
   return feed;
 }

@@ -195,6 +195,37 @@ TEST_F(OverlapTest, LocalStepsAreAddedUp) {
   EXPECT_THROW(Replay(trace, options, 0, 1), InputError);
 }
 
+TEST_F(OverlapTest, TheOuterOptimiserTakesWhatWasExchanged) {
+  const Trace trace(folder_ / "trace");
+  for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket}) {
+    ReplayOptions options;
+    options.feed = overlapped();
+    options.feed.overlap = overlap;
+    options.feed.local_steps = 2;
+    options.feed.outer = OuterOptions::parse("momentum=0.5,rate=2");
+    Replay replay(trace, options, 0, 1);
+    Mailboxes boxes;
+    replay.connect([&](std::size_t capacity) {
+      return std::make_unique<RingPattern>(std::make_unique<ThreadTransport>(boxes, 0, 1),
+                                           capacity);
+    });
+    float velocity = 0;
+    for (std::uint64_t step = 0; step < 6; ++step) {
+      if (replay.loads()) replay.load(step);
+      const float before = replay.update()[7];
+      replay.step(step);
+      if (step % 2 == 0) {
+        EXPECT_EQ(replay.update()[7], before);  // nothing was exchanged
+        continue;
+      }
+      const float x = replay.aggregate()[7];
+      velocity = 0.5F * velocity + x;
+      EXPECT_FLOAT_EQ(replay.update()[7], 2 * (x + 0.5F * velocity));
+      EXPECT_NE(replay.update()[7], 0);
+    }
+  }
+}
+
 TEST_F(OverlapTest, ExchangesRunInOrderAndUnderTheRest) {
   for (const bool beside : {false, true}) {
     Feed feed = overlapped();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace thinpipe {
@@ -10,6 +11,11 @@ namespace thinpipe {
 struct OuterOptions {
   float momentum = 0.9F;  ///< of DiLoCo, as is the learning rate
   float learning_rate = 0.7F;
+  bool operator==(const OuterOptions&) const = default;
+
+  /// `diloco`, or `momentum=0.9,rate=0.7` with either left out. @throws InputError
+  static OuterOptions parse(const std::string& text);
+  std::string to_string() const;
 };
 
 /// Nesterov's momentum on what all workers' local steps came to (Douillard et al., DiLoCo, arXiv
@@ -22,8 +28,9 @@ class OuterOptimiser {
  public:
   OuterOptimiser(std::size_t elements, const OuterOptions& options);
 
-  /// Turns the aggregate into the update, in place. @throws InputError for another size.
-  void apply(std::span<float> aggregate);
+  /// Makes the update of the aggregate: two passes read, two written.
+  /// @throws InputError for another size.
+  void apply(std::span<const float> aggregate, std::span<float> update);
 
   /// v, `elements` floats; zeros at first.
   std::span<const float> velocity() const { return velocity_; }

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "workloads/exchange/outer_optimiser.h"
 
 namespace thinpipe {
 
@@ -45,6 +48,8 @@ struct Feed {
   /// Every rank adds up so many gradients before the sum is compressed and exchanged (FedAvg;
   /// SBC fig. 2a).
   std::uint64_t local_steps = 1;
+  /// Every rank's second optimiser, on what was exchanged.
+  std::optional<OuterOptions> outer;
   double epoch = 0;  ///< of training, where a warm-up schedule asks for it (DGC section 4.1)
   bool operator==(const Feed&) const = default;
 

@@ -32,6 +32,10 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
     offsets_.push_back(offset);
     offset += buckets_.back().elements();
   }
+  if (options.feed.outer) {
+    outer_.emplace(aggregate_.size(), *options.feed.outer);
+    update_.resize(aggregate_.size());
+  }
   exchange_times_.resize(buckets_.size());
   exchange_spans_.reserve(2 * buckets_.size());
   check_time_scale();
@@ -172,6 +176,15 @@ void Replay::decode(std::size_t bucket, StepReport& report) {
   note(report, Phase::kDecode, bucket, begin);
 }
 
+/// Where something was exchanged, counted as decoding: it ends a step like that.
+void Replay::apply_outer(StepReport& report) {
+  if (!outer_ || !report.exchanged) return;
+  const double begin = now_seconds();
+  outer_->apply(aggregate_, update_);
+  report.decode += now_seconds() - begin;
+  note(report, Phase::kDecode, buckets_.size() - 1, begin);
+}
+
 StepReport Replay::step(std::uint64_t index) {
   return thread_ ? step_by_bucket(index, true) : step_together(index);
 }
@@ -223,6 +236,7 @@ StepReport Replay::step_together(std::uint64_t index) {
     note(report, Phase::kExchange, 0, arrived);
   }
   decode(0, report);
+  apply_outer(report);
   report.total = now_seconds() - begin;
   report.codec += pace_.own();
   report.exposed = report.exchange;

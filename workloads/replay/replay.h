@@ -105,6 +105,8 @@ class Replay {
   /// bucket, in each as Bucket says; without overlap, rules and units of several tensors in the
   /// order of the trace.
   std::span<const float> aggregate() const { return aggregate_; }
+  /// What the outer optimiser made of it; empty without one.
+  std::span<const float> update() const { return update_; }
 
   /// |decoded - c| / |c| over all units of the step just run, `index`. Takes processor time that
   /// ranks still in their exchange would miss: call it when all ranks have ended the step.
@@ -142,6 +144,7 @@ class Replay {
   void add_local_step(std::size_t bucket, std::uint64_t index, StepReport& report);
   void encode(std::size_t bucket, std::uint64_t index, StepReport& report);
   void decode(std::size_t bucket, StepReport& report);
+  void apply_outer(StepReport& report);
 
   /// Buckets of a step on their way (replay_overlap.cc).
   struct UnderWay;
@@ -163,7 +166,8 @@ class Replay {
   std::vector<RoundsTime> exchange_times_;          ///< by bucket, of the step under way
   std::vector<PhaseSpan> exchange_spans_;           ///< likewise; two a bucket: scales, payloads
   Pace pace_;                                       ///< of encoding
-  std::vector<float> aggregate_;
+  std::vector<float> aggregate_, update_;
+  std::optional<OuterOptimiser> outer_;
   std::unique_ptr<ExchangeThread> thread_;  ///< with overlap; ends before what it works on
 };
 

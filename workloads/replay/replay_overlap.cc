@@ -121,6 +121,7 @@ StepReport Replay::step_by_bucket(std::uint64_t index, bool moves) {
   report.compute = report.wanted;
   report.timeline.push_back({Phase::kCompute, 0, 0, held_up + report.wanted});
   finish(way, report);
+  if (moves) apply_outer(report);
   report.total = now_seconds() - begin;
   for (PhaseSpan span : exchange_spans_) {
     span.begin -= begin;
