@@ -128,9 +128,9 @@ TEST(GTopK, RefusesWhatDoesNotFit) {
     Mailboxes boxes;
     ThreadTransport liar(boxes, 1, 2), honest(boxes, 0, 2);
     const std::uint64_t length = pairs.size() * sizeof(SparsePair) - cut;
-    std::vector<std::byte> message(kFrameBytes + length);
-    std::memcpy(message.data(), &length, kFrameBytes);
-    std::memcpy(message.data() + kFrameBytes, pairs.data(), length);
+    std::vector<std::byte> message(kStreamLengthBytes + length);
+    std::memcpy(message.data(), &length, kStreamLengthBytes);
+    std::memcpy(message.data() + kStreamLengthBytes, pairs.data(), length);
     liar.send(0, 0, 0, message);
     GTopK(PutBack::kDropper).run(honest, {}, 2, 10, 1.0F);
   };

@@ -20,8 +20,8 @@ std::vector<std::byte> content(int from, int to, std::size_t size) {
 
 std::vector<std::byte> framed(const std::vector<std::byte>& bytes) {
   const std::uint64_t length = bytes.size();
-  std::vector<std::byte> message(kFrameBytes);
-  std::memcpy(message.data(), &length, kFrameBytes);
+  std::vector<std::byte> message(kStreamLengthBytes);
+  std::memcpy(message.data(), &length, kStreamLengthBytes);
   message.insert(message.end(), bytes.begin(), bytes.end());
   return message;
 }

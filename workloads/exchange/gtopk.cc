@@ -14,9 +14,9 @@ namespace {
 // pairs as a framed message.
 void write_framed(const SparsePairs& pairs, std::vector<std::byte>& message) {
   const std::uint64_t length = pairs.size() * sizeof(SparsePair);
-  message.resize(kFrameBytes + length);
-  std::memcpy(message.data(), &length, kFrameBytes);
-  if (length > 0) std::memcpy(message.data() + kFrameBytes, pairs.data(), length);
+  message.resize(kStreamLengthBytes + length);
+  std::memcpy(message.data(), &length, kStreamLengthBytes);
+  if (length > 0) std::memcpy(message.data() + kStreamLengthBytes, pairs.data(), length);
 }
 
 }  // namespace

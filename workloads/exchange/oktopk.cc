@@ -62,17 +62,18 @@ void OkTopK::reduce_own_region(Transport& transport) {
   const auto n = static_cast<std::size_t>(transport.size());
   const auto rank = static_cast<std::size_t>(transport.rank());
   const std::uint32_t begin = begins_[rank], end = begins_[rank + 1];
-  outgoing_.resize(n * kFrameBytes + own_.size() * sizeof(SparsePair));
+  outgoing_.resize(n * kStreamLengthBytes + own_.size() * sizeof(SparsePair));
   incoming_.resize(n);
   std::size_t at = 0;
   for (std::size_t i = 1; i < n; ++i) {
     const std::size_t to = (rank + i) % n, from = (rank + n - i) % n;
     const auto part = in_region(own_, begins_[to], begins_[to + 1]);
     const std::uint64_t length = part.size_bytes();
-    std::memcpy(outgoing_.data() + at, &length, kFrameBytes);
-    if (length > 0) std::memcpy(outgoing_.data() + at + kFrameBytes, part.data(), length);
-    streams_.send(static_cast<int>(to), std::span(outgoing_).subspan(at, kFrameBytes + length));
-    at += kFrameBytes + length;
+    std::memcpy(outgoing_.data() + at, &length, kStreamLengthBytes);
+    if (length > 0) std::memcpy(outgoing_.data() + at + kStreamLengthBytes, part.data(), length);
+    streams_.send(static_cast<int>(to),
+                  std::span(outgoing_).subspan(at, kStreamLengthBytes + length));
+    at += kStreamLengthBytes + length;
     streams_.receive_framed(static_cast<int>(from), incoming_[from],
                             std::size_t{end - begin} * sizeof(SparsePair));
   }

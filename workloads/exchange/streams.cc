@@ -17,7 +17,7 @@ constexpr int kStreamsTag = 0;
 
 std::uint64_t length_in(std::span<const std::byte> head) {
   std::uint64_t length = 0;
-  std::memcpy(&length, head.data(), kFrameBytes);
+  std::memcpy(&length, head.data(), kStreamLengthBytes);
   return length;
 }
 
@@ -29,7 +29,7 @@ int slot_of(std::size_t index, bool in) {
 }  // namespace
 
 std::span<const std::byte> framed_content(std::span<const std::byte> message) {
-  return message.subspan(kFrameBytes, length_in(message));
+  return message.subspan(kStreamLengthBytes, length_in(message));
 }
 
 std::size_t Streams::In::segments() const {
@@ -54,13 +54,13 @@ void Streams::receive_framed(int peer, std::vector<std::byte>& room, std::size_t
 /// known.
 void Streams::arrived(In& in, std::size_t size) {
   if (in.framed != nullptr) {
-    const std::uint64_t length = size < kFrameBytes ? 0 : length_in(in.room);
-    if (size < kFrameBytes || length > in.longest)
+    const std::uint64_t length = size < kStreamLengthBytes ? 0 : length_in(in.room);
+    if (size < kStreamLengthBytes || length > in.longest)
       throw PayloadError(
           fmt::format("message of rank {}: {} bytes announced in a segment of {};"
                       " expected at most {}",
                       in.peer, length, size, in.longest));
-    in.total = kFrameBytes + length;
+    in.total = kStreamLengthBytes + length;
     if (in.framed->size() < in.total) in.framed->resize(in.total);
     in.room = *in.framed;
     in.framed = nullptr;

@@ -14,7 +14,7 @@ namespace thinpipe {
 
 /// A framed message begins with the length of what follows, a little-endian u64: receivers need not
 /// know it.
-inline constexpr std::size_t kFrameBytes = sizeof(std::uint64_t);
+inline constexpr std::size_t kStreamLengthBytes = sizeof(std::uint64_t);
 
 /// What follows the length in a framed message.
 std::span<const std::byte> framed_content(std::span<const std::byte> message);

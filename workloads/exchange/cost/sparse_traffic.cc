@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kWord = sizeof(std::uint32_t);
 
 Volume framed_pairs(std::size_t pairs) {
-  return plain_message(kFrameBytes + pairs * sizeof(SparsePair));
+  return plain_message(kStreamLengthBytes + pairs * sizeof(SparsePair));
 }
 
 int doubling_steps(int ranks) {
