@@ -30,6 +30,8 @@ std::string allowed(const ParameterInfo& info) {
       return "true or false";
     case Type::kRealList:
       return "numbers in " + range + " joined by '/', or none";
+    case Type::kSpec:
+      return "a compressor, in parentheses where it has parameters, or same";
   }
   throw std::logic_error("unknown parameter type");
 }
@@ -75,6 +77,13 @@ bool normalize(const ParameterInfo& info, std::string& text) {
         normal += fmt::format("{}{}", normal.empty() ? "" : "/", number);
       }
       text = normal;
+      return true;
+    }
+    case Type::kSpec: {
+      if (text == "same") return true;
+      const Spec spec = spec_of_value(text);
+      check_spec(spec);
+      text = spec.values.empty() ? spec.name : "(" + spec.to_string() + ")";
       return true;
     }
   }
@@ -137,6 +146,11 @@ const std::string& Parameters::choice(const std::string& name) const {
 }
 
 bool Parameters::flag(const std::string& name) const { return value(name, Type::kFlag) == "true"; }
+
+std::optional<Spec> Parameters::spec(const std::string& name) const {
+  const std::string& text = value(name, Type::kSpec);
+  return text == "same" ? std::nullopt : std::optional(spec_of_value(text));
+}
 
 std::vector<double> Parameters::reals(const std::string& name) const {
   const std::string& text = value(name, Type::kRealList);

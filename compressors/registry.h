@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct ParameterInfo {
     kChoice,
     kFlag,      ///< true or false
     kRealList,  ///< numbers joined by '/', each in the range; or `none`
+    kSpec,      ///< a compressor's spec, in parentheses where it is more than a name; or `same`
   };
   std::string name;
   Type type = Type::kReal;
@@ -44,6 +46,7 @@ class Parameters {
   const std::string& choice(const std::string& name) const;
   bool flag(const std::string& name) const;
   std::vector<double> reals(const std::string& name) const;  ///< empty for `none`
+  std::optional<Spec> spec(const std::string& name) const;   ///< nothing for `same`
 
   /// The spec with every parameter written out in one normal form; equal for equal meaning.
   const std::string& text() const { return text_; }

@@ -36,6 +36,41 @@ void check_letters(std::string_view text, const std::string& what, std::string_v
                        : "unprintable letter in the " + what);
 }
 
+// As split(), but what stands in parentheses stays whole.
+std::vector<std::string> split_outside(std::string_view text, std::string_view part,
+                                       char separator) {
+  std::vector<std::string> parts(1);
+  bool inside = false;
+  for (const char letter : part) {
+    if (letter == '(' && inside) fail(text, "'(' inside of parentheses");
+    if (letter == ')' && !inside) fail(text, "')' without a '('");
+    if (letter == '(' || letter == ')') inside = letter == '(';
+    if (letter == separator && !inside)
+      parts.emplace_back();
+    else
+      parts.back() += letter;
+  }
+  if (inside) fail(text, "'(' without a ')'");
+  return parts;
+}
+
+// A value in parentheses is a spec itself, and stands for as many as that does.
+std::vector<std::string> values_of(std::string_view text, const std::string& key,
+                                   std::string_view written) {
+  std::vector<std::string> values;
+  for (const std::string& value : split_outside(text, written, '|')) {
+    if (!value.starts_with('(')) {
+      check_letters(text, "value of '" + key + "'", value, kValueLetters);
+      values.push_back(value);
+      continue;
+    }
+    if (!value.ends_with(')')) fail(text, "'" + value + "' goes on after its parenthesis");
+    for (const Spec& spec : expand_specs(std::string_view(value).substr(1, value.size() - 2)))
+      values.push_back("(" + spec.to_string() + ")");
+  }
+  return values;
+}
+
 Alternatives parse(std::string_view text) {
   const std::size_t colon = text.find(':');
   Alternatives parsed;
@@ -44,7 +79,7 @@ Alternatives parse(std::string_view text) {
   if (colon == std::string_view::npos) return parsed;
   const std::string_view rest = text.substr(colon + 1);
   if (rest.empty()) fail(text, "nothing after ':'");
-  for (const std::string& item : split(rest, ',')) {
+  for (const std::string& item : split_outside(text, rest, ',')) {
     const std::size_t equals = item.find('=');
     if (item.empty()) fail(text, "empty item between commas");
     if (equals == std::string::npos) fail(text, "'" + item + "' has no '='");
@@ -54,11 +89,8 @@ Alternatives parse(std::string_view text) {
     if (std::any_of(parsed.values.begin(), parsed.values.end(), same)) {
       fail(text, "key '" + key + "' is given twice");
     }
-    std::vector<std::string> values = split(std::string_view(item).substr(equals + 1), '|');
-    for (const std::string& value : values) {
-      check_letters(text, "value of '" + key + "'", value, kValueLetters);
-    }
-    parsed.values.emplace_back(key, std::move(values));
+    parsed.values.emplace_back(key,
+                               values_of(text, key, std::string_view(item).substr(equals + 1)));
   }
   return parsed;
 }
@@ -83,6 +115,11 @@ Spec parse_spec(std::string_view text) {
   Spec spec{.name = parsed.names.front(), .values = {}};
   for (const auto& [key, values] : parsed.values) spec.values[key] = values.front();
   return spec;
+}
+
+Spec spec_of_value(std::string_view value) {
+  const bool wrapped = value.size() > 1 && value.starts_with('(') && value.ends_with(')');
+  return parse_spec(wrapped ? value.substr(1, value.size() - 2) : value);
 }
 
 std::vector<Spec> expand_specs(std::string_view text) {

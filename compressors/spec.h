@@ -19,10 +19,15 @@ struct Spec {
   bool operator==(const Spec&) const = default;
 };
 
-/// Parses one spec without alternatives. Only the grammar is checked here; names and keys are
-/// checked by the registry (make_compressor, check_spec).
+/// Parses one spec without alternatives. A value may be a spec itself, in parentheses:
+/// `ps:pull=(topk:ratio=0.1)`; one inside of that may not. Only the grammar is checked here; names
+/// and keys are checked by the registry (make_compressor, check_spec).
 /// @throws InputError naming what was expected at which place.
 Spec parse_spec(std::string_view text);
+
+/// The spec that a value is: `(topk:ratio=0.1)`, or a name alone.
+/// @throws InputError as parse_spec.
+Spec spec_of_value(std::string_view value);
 
 /// Expands `topk:ratio=0.1|0.01` into the cross product of all alternatives, in writing order.
 std::vector<Spec> expand_specs(std::string_view text);

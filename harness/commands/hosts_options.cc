@@ -79,11 +79,12 @@ std::optional<HostsOptions> hosts_of(const Arguments& arguments) {
 
 void check_hosts(const HostsOptions& hosts, const SweepOptions& options, bool link_given,
                  bool schedule_given) {
-  const int most = *std::max_element(options.ranks.begin(), options.ranks.end());
+  const int ranks = *std::max_element(options.ranks.begin(), options.ranks.end());
+  const int most = host_counts(options).back();
   if (most > static_cast<int>(hosts.names.size()))
-    throw InputError(
-        fmt::format("--ranks {}: --hosts names {} machines, and a machine gets one rank", most,
-                    hosts.names.size()));
+    throw InputError(fmt::format(
+        "--ranks {}{}: --hosts names {} machines, and a machine gets one rank", ranks,
+        most > ranks ? fmt::format(" and {} servers", most - ranks) : "", hosts.names.size()));
   if (!options.topology.is_star())
     throw InputError(
         "--topology is of emulated networks; on real machines each host's own interface is "

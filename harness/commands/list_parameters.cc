@@ -23,6 +23,8 @@ const char* type_name(ParameterInfo::Type type) {
       return "choice";
     case ParameterInfo::Type::kFlag:
       return "flag";
+    case ParameterInfo::Type::kSpec:
+      return "spec";
   }
   return "";
 }
@@ -41,6 +43,7 @@ std::string allowed(const ParameterInfo& parameter) {
   if (parameter.type == ParameterInfo::Type::kRealList) return range + "/..., or none";
   if (is_number(parameter)) return range;
   if (parameter.type == ParameterInfo::Type::kFlag) return "true|false";
+  if (parameter.type == ParameterInfo::Type::kSpec) return "a compressor, or same";
   const std::string choices = fmt::format("{}", fmt::join(parameter.choices, "|"));
   // A long list must be able to break at a blank.
   constexpr std::size_t kUnbroken = kColumns - kParameterColumn;

@@ -81,6 +81,13 @@ std::vector<Spec> patterns_of(const Arguments& arguments) {
   return patterns;
 }
 
+int workers_of(int hosts, int servers) {
+  if (hosts <= servers)
+    throw InputError(
+        fmt::format("{} hosts with {} servers of the pattern leave no worker", hosts, servers));
+  return hosts - servers;
+}
+
 }  // namespace
 
 OptionInfo sweep_trace_option() {
@@ -215,10 +222,13 @@ SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOpt
   options.stragglers = stragglers_of(arguments);
   options.topology = parse_topology(arguments.text("topology"));
   options.hosts = std::move(hosts);
+  options.patterns = patterns_of(arguments);
+  int servers = 0;
+  for (const Spec& pattern : options.patterns) servers = std::max(servers, servers_of(pattern));
   const int given_hosts = options.hosts ? static_cast<int>(options.hosts->names.size())
                                         : options.topology.fixed_hosts();
   options.ranks = given_hosts > 0 && !arguments.given("ranks")
-                      ? std::vector<int>{given_hosts}
+                      ? std::vector<int>{workers_of(given_hosts, servers)}
                       : count_alternatives({arguments.text("ranks")}, "ranks", "ranks", most_ranks);
   options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
   options.steps = static_cast<std::uint64_t>(arguments.integer("steps"));
@@ -226,7 +236,6 @@ SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOpt
   options.compute_scale = arguments.real("compute-scale");
   options.time_scales = parse_time_scales(arguments.text("time-scale"));
   options.zero_non_finite = arguments.text("non-finite") == "zero";
-  options.patterns = patterns_of(arguments);
   options.feeds = feeds_of(arguments);
   return options;
 }
@@ -235,9 +244,9 @@ void check_schedules(const SweepOptions& options) {
   for (const Stragglers& stragglers : options.stragglers)
     for (const int ranks : options.ranks) stragglers.check(ranks);
   for (const ScheduleSpec& schedule : options.schedules)
-    for (const int ranks : options.ranks)
+    for (const int hosts : host_counts(options))
       for (const LinkSpec& link : options.links)
-        scheduled_links(options.topology.plan(ranks, link), schedule);
+        scheduled_links(options.topology.plan(hosts, link), schedule);
 }
 
 }  // namespace thinpipe

@@ -31,7 +31,7 @@ void check_same_settings(const Records& existing, const Trace& trace, const Swee
 std::vector<LinkSpec> all_links(const SweepOptions& options) {
   std::vector<LinkSpec> links;
   const auto planned = [&](const LinkSpec& link) {
-    return links_as_set(options.topology.plan(options.ranks[0], link));
+    return links_as_set(options.topology.plan(host_counts(options)[0], link));
   };
   for (std::size_t i = 1; i < options.links.size(); ++i)
     if (planned(options.links[i]) == planned(options.links[0]))
@@ -44,9 +44,9 @@ std::vector<LinkSpec> all_links(const SweepOptions& options) {
     for (const LinkSpec& one : more)
       if (std::find(links.begin(), links.end(), one) == links.end()) links.push_back(one);
   };
-  for (const int ranks : options.ranks)
+  for (const int hosts : host_counts(options))
     for (const LinkSpec& link : options.links) {
-      const Topology plan = options.topology.plan(ranks, link);
+      const Topology plan = options.topology.plan(hosts, link);
       add(links_as_set(plan));
       for (const ScheduleSpec& schedule : options.schedules)
         add(links_as_played(scheduled_links(plan, schedule)));
@@ -57,6 +57,12 @@ std::vector<LinkSpec> all_links(const SweepOptions& options) {
 void check_patterns(const SweepOptions& options) {
   for (const Spec& pattern : options.patterns)
     for (const int ranks : options.ranks) check_pattern(pattern, ranks);
+  for (const Spec& pattern : options.patterns)
+    if (const int servers = servers_of(pattern);
+        servers > 0 && options.topology.kind == "ps" && servers != options.topology.servers())
+      throw InputError(fmt::format(
+          "pattern '{}' has {} servers, topology '{}' has {}; expected as many",
+          pattern.to_string(), servers, options.topology.to_string(), options.topology.servers()));
   for (const CompressorRules& compressor : options.compressors)
     if (patterns_for(compressor, options).empty())
       exchange_name(options.patterns.front(), compressor);  // says why not
@@ -91,9 +97,9 @@ void check_time_scales(const SweepOptions& options) {
       throw InputError(
           "--time-scale auto: how much of a link machines of yours can carry is not measured before"
           " they run; with --hosts expected a number");
-    for (const int ranks : options.ranks)  // a refusal belongs before the sandbox
+    for (const int hosts : host_counts(options))  // a refusal belongs before the sandbox
       for (const LinkSpec& link : options.links)
-        if (factor != kAutoTimeScale) slowed(options.topology.plan(ranks, link), factor);
+        if (factor != kAutoTimeScale) slowed(options.topology.plan(hosts, link), factor);
   }
 }
 

@@ -19,6 +19,7 @@ double expected_step_seconds(const SweepPoint& point, const Trace& trace,
     bits_per_element = bits;
     hops = aggregation_of(spec) == Aggregation::kAllReduce ? 2 : point.ranks;
   }
+  if (const double servers = point.servers(); servers > 0) hops = 2 * point.ranks / servers;
   return point.time_scale * trace.times(0, 0).compute() * options.compute_scale + 0.005 +
          point.time_scale * hops * bits_per_element * static_cast<double>(trace.elements()) /
              point.link.tcp_ceiling();

@@ -139,23 +139,68 @@ std::vector<double> wire_by_rank(const PointSamples& samples) {
   return bytes;
 }
 
-void add_comparison(const std::vector<json>& accounts, const std::vector<json>& compared,
+// What comes after the workers' part is the servers'.
+std::vector<json> cut_off(std::vector<json>& answers, int workers) {
+  const auto servers = answers.begin() + workers;
+  std::vector<json> rest(std::make_move_iterator(servers), std::make_move_iterator(answers.end()));
+  answers.erase(servers, answers.end());
+  return rest;
+}
+
+double error_in(const json& answer) {
+  return answer.at("error").is_number() ? answer.at("error").get<double>()
+                                        : std::numeric_limits<double>::infinity();
+}
+
+// The mean is held against what workers pushed, what workers ended with against the answers.
+void compare_servers(const std::vector<json>& accounts, const std::vector<json>& compared,
+                     const std::vector<json>& servers, PointSamples& samples) {
+  for (std::size_t server = 0; server < servers.size(); ++server) {
+    const json& answer = servers[server];
+    double error = 0;
+    if (answer.contains("projections")) {
+      std::vector<json> contributions;  // that piece alone
+      for (const json& account : accounts)
+        contributions.push_back(json::array({account.at("projections").at(server)}));
+      error = projected_error(contributions, std::vector<json>(1, answer.at("projections")),
+                              std::vector<json>(1, answer.at("largest")));
+    } else {
+      error = error_in(answer);
+    }
+    samples.worst_error = std::max(samples.worst_error, error);
+    for (const json& worker : compared)
+      samples.servers_heard =
+          samples.servers_heard && worker.at("parts").at(server) == answer.at("delta");
+  }
+}
+
+void add_servers(std::vector<json> answers, const std::vector<json>& accounts, double time_scale,
+                 PointSamples& samples) {
+  for (std::size_t server = 0; server < answers.size(); ++server) {
+    answers[server]["relative_error"] = accounts[server].at("relative_error");
+    for (const char* time : {"decode", "compress"})
+      answers[server][time] = answers[server].at(time).get<double>() / time_scale;
+  }
+  samples.servers.push_back(std::move(answers));
+}
+
+void add_comparison(const std::vector<json>& accounts, std::vector<json> compared, int workers,
                     PointSamples& samples) {
   ++samples.checked_steps;
-  samples.reference = compared[0].contains("projections") ? "projections"
-                      : compared[0].contains("error")     ? "elements"
-                                                          : "none";
-  if (compared[0].contains("projections"))
+  const std::vector<json> servers = cut_off(compared, workers);
+  compare_servers(accounts, compared, servers, samples);
+  const json& first = servers.empty() ? compared[0] : servers[0];
+  samples.reference = first.contains("projections") ? "projections"
+                      : first.contains("error")     ? "elements"
+                                                    : "none";
+  if (servers.empty() && compared[0].contains("projections"))
     samples.worst_error =
         std::max(samples.worst_error,
                  projected_error(field_of(accounts, "projections"),
                                  field_of(compared, "projections"), field_of(compared, "largest")));
   for (const json& answer : compared) {
     if (answer.contains("error"))
-      samples.worst_error =
-          std::max(samples.worst_error, answer.at("error").is_number()
-                                            ? answer.at("error").get<double>()
-                                            : std::numeric_limits<double>::infinity());
+      samples.worst_error = std::max(samples.worst_error, error_in(answer));
     samples.identical_ranks =
         samples.identical_ranks && answer.at("digest") == compared[0].at("digest");
   }
@@ -276,7 +321,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   // While ranks are in their steps, not while they check.
   IdleWatch idle(!launch.rank_machines().empty());
   for (std::uint64_t step = 0; step < last_step; ++step) {
-    if (step == warmup) wire_before = machines_.count_wire(point.ranks);
+    if (step == warmup) wire_before = machines_.count_wire(point.hosts());
     if (loads) launch.ask({{"do", "load"}, {"index", step}}, kLoadPatience);
     idle.before_step();
     schedule.begin_step();
@@ -286,15 +331,21 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
     if (step < warmup) continue;
     idle.after_step(answers);
     const bool check = options_.check_every > 0 && (step - warmup) % options_.check_every == 0;
-    const auto accounts =
+    auto accounts =
         launch.ask({{"do", "account"}, {"index", step}, {"check", check}}, check_patience);
+    if (point.servers() > 0) {
+      auto servers = cut_off(answers, point.ranks);
+      add_servers(std::move(servers), cut_off(accounts, point.ranks), point.time_scale, samples);
+    }
     for (std::size_t rank = 0; rank < answers.size(); ++rank)
       answers[rank]["relative_error"] = accounts[rank].at("relative_error");
     if (point.time_scale != 1) scale_step(answers, point.time_scale);
     samples.answers.push_back(std::move(answers));
-    if (check) add_comparison(accounts, launch.ask({{"do", "compare"}}, check_patience), samples);
+    if (check)
+      add_comparison(accounts, launch.ask({{"do", "compare"}}, check_patience), point.ranks,
+                     samples);
   }
-  samples.wire = between(wire_before, machines_.count_wire(point.ranks));
+  samples.wire = between(wire_before, machines_.count_wire(point.hosts()));
   samples.idle_cpu = idle.idle();
 
   const std::vector<std::string> faults = faults_of(samples);
@@ -316,6 +367,7 @@ json Meter::measure(const SweepPoint& point, Launch& launch, const std::function
   record["reasons"] = doubts;
   record["metrics"] = metrics_of(samples, trace_.elements() * sizeof(float));
   record["per_rank"] = per_rank(samples);
+  if (!samples.servers.empty()) record["servers"] = per_server(samples);
   record["critical_path"] =
       paths_of(samples, point, schedule, planned, launch.rank_machines().empty());
   record["timeline"] = timeline_of(samples, launch.rank_machines().empty());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -54,24 +55,53 @@ std::vector<Spec> patterns_for(const CompressorRules& compressor, const SweepOpt
   return able;
 }
 
+int SweepPoint::servers() const { return servers_of(pattern); }
+
+namespace {
+
+// In the order in which patterns name them. The baseline may fall back on the ring.
+std::vector<int> server_counts(const SweepOptions& options) {
+  std::vector<int> counts;
+  for (const CompressorRules& compressor : options.compressors)
+    for (const Spec& pattern : patterns_for(compressor, options))
+      if (const int servers = servers_of(pattern);
+          std::find(counts.begin(), counts.end(), servers) == counts.end())
+        counts.push_back(servers);
+  if (counts.empty()) counts.push_back(0);  // check_patterns() says what is wrong
+  return counts;
+}
+
+}  // namespace
+
+std::vector<int> host_counts(const SweepOptions& options) {
+  std::set<int> counts;
+  const std::vector<int> servers = server_counts(options);
+  for (const int ranks : options.ranks)
+    for (const int beside : servers) counts.insert(ranks + beside);
+  return {counts.begin(), counts.end()};
+}
+
 std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
   std::vector<SweepPoint> points;
   std::mt19937_64 generator(options.seed);
-  for (const int ranks : options.ranks) {
-    const auto first = static_cast<std::ptrdiff_t>(points.size());
-    for (int repeat = 0; repeat < options.repeats; ++repeat)
-      for (const LinkSpec& link : options.links)
-        for (const ScheduleSpec& schedule : options.schedules)
-          for (const Stragglers& stragglers : options.stragglers)
-            for (const CompressorRules& compressor : options.compressors)
-              for (const Spec& pattern : patterns_for(compressor, options))
-                for (const Feed& feed : options.feeds)
-                  for (const double time_scale : options.time_scales)
-                    points.push_back({compressor, link, ranks, repeat, schedule,
-                                      time_scale == kAutoTimeScale ? 1 : time_scale,
-                                      time_scale == kAutoTimeScale, pattern, feed, stragglers});
-    std::shuffle(points.begin() + first, points.end(), generator);
-  }
+  const std::vector<int> servers = server_counts(options);
+  for (const int ranks : options.ranks)
+    for (const int beside : servers) {
+      const auto first = static_cast<std::ptrdiff_t>(points.size());
+      for (int repeat = 0; repeat < options.repeats; ++repeat)
+        for (const LinkSpec& link : options.links)
+          for (const ScheduleSpec& schedule : options.schedules)
+            for (const Stragglers& stragglers : options.stragglers)
+              for (const CompressorRules& compressor : options.compressors)
+                for (const Spec& pattern : patterns_for(compressor, options))
+                  for (const Feed& feed : options.feeds)
+                    for (const double time_scale : options.time_scales)
+                      if (servers_of(pattern) == beside)
+                        points.push_back({compressor, link, ranks, repeat, schedule,
+                                          time_scale == kAutoTimeScale ? 1 : time_scale,
+                                          time_scale == kAutoTimeScale, pattern, feed, stragglers});
+      std::shuffle(points.begin() + first, points.end(), generator);
+    }
   return points;
 }
 

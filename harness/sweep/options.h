@@ -63,6 +63,9 @@ struct SweepPoint {
   Spec pattern = {.name = "ring", .values = {}};
   Feed feed;
   Stragglers stragglers;
+  /// Ranks are the workers; the pattern's servers come beside them, on the hosts after theirs.
+  int servers() const;
+  int hosts() const { return ranks + servers(); }
   /// `rate=100mbit`, and its schedule if it has one: `rate=100mbit,schedule=outage:...`.
   std::string link_text() const;
   /// Names the point in records: what is measured, and nothing of how the sweep was ordered.
@@ -77,8 +80,12 @@ bool serves_all(const Spec& pattern, const CompressorRules& compressor);
 /// "allgather", "allreduce": the operation by which payloads meet; "mixed" where rules' differ.
 std::string exchange_name(const Spec& pattern, const CompressorRules& compressor);
 
-/// All points, the ranks in the order given (each count is a launch of its own), the points of
-/// one launch in random order, so that slow drifts of the machine spread over all of them.
+/// How many hosts launches of the sweep have, each number once, the least first.
+std::vector<int> host_counts(const SweepOptions& options);
+
+/// All points, the ranks in the order given (each count, and each number of servers beside it, is a
+/// launch of its own), the points of one launch in random order, so that slow drifts of the machine
+/// spread over all of them.
 std::vector<SweepPoint> plan_sweep(const SweepOptions& options);
 
 }  // namespace thinpipe

@@ -81,6 +81,27 @@ json metric(const char* unit, const char* better, const char* kind, std::vector<
   return {{"unit", unit}, {"better", better}, {"kind", kind}, {"samples", std::move(values)}};
 }
 
+// Bytes that it carries one way.
+double busiest_link(const std::vector<json>& workers, const std::vector<json>& servers) {
+  double bytes = 0;
+  for (const json& worker : workers)
+    for (const char* way : {"payload_bytes", "pulled_bytes"})
+      bytes = std::max(bytes, worker.at(way).get<double>());
+  for (const json& server : servers)
+    bytes = std::max({bytes, server.at("push_bytes").get<double>(),
+                      static_cast<double>(workers.size()) * server.at("pull_bytes").get<double>()});
+  return bytes;
+}
+
+std::vector<double> bus_bandwidths(const PointSamples& samples) {
+  std::vector<double> values;
+  for (std::size_t step = 0; step < samples.answers.size(); ++step)
+    values.push_back(
+        bus_bandwidth(samples.answers[step], samples.overlapped,
+                      samples.servers.empty() ? std::vector<json>() : samples.servers[step]));
+  return over_periods(values, samples.period);
+}
+
 double lateness_p95(const PointSamples& samples) {
   std::vector<double> late;
   for (const std::vector<json>& ranks : samples.answers)
@@ -91,13 +112,15 @@ double lateness_p95(const PointSamples& samples) {
 
 }  // namespace
 
-double bus_bandwidth(const std::vector<json>& ranks, bool overlapped) {
+double bus_bandwidth(const std::vector<json>& ranks, bool overlapped,
+                     const std::vector<json>& servers) {
   const double seconds = typical(ranks, overlapped).at("exchange");
   const double n = static_cast<double>(ranks.size());
   // Every rank's array in an all-reduce, all ranks' messages in an all-gather.
   const double summed = sum_over(ranks, "summed_bytes") / n;
   const double gathered = sum_over(ranks, "payload_bytes") - sum_over(ranks, "summed_bytes");
-  const double bytes = 2 * (n - 1) / n * summed + (n - 1) / n * gathered;
+  const double bytes = servers.empty() ? 2 * (n - 1) / n * summed + (n - 1) / n * gathered
+                                       : busiest_link(ranks, servers);
   if (bytes == 0 && seconds == 0) return std::numeric_limits<double>::quiet_NaN();  // held back
   return seconds > 0 ? bytes * 8 / seconds : 0;
 }
@@ -162,10 +185,9 @@ json metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
                  const double wanted = sum_over(ranks, "target");
                  return wanted > 0 ? sum_over(ranks, "selected") / wanted : 0;
                }));
-  metrics["bus_bandwidth"] =
-      metric("bit/s", "higher", "timed", per_step(samples, [&](const auto& ranks) {
-               return bus_bandwidth(ranks, samples.overlapped);
-             }));
+  metrics["bus_bandwidth"] = metric("bit/s", "higher", "timed", bus_bandwidths(samples));
+  if (!samples.servers.empty())
+    metrics["pull_bytes"] = metric("B", "lower", "exact", mean("pulled_bytes"));
   if (!samples.wire.counted) return metrics;
   const double host_steps = static_cast<double>(samples.answers.size()) *
                             static_cast<double>(samples.answers.at(0).size());
@@ -186,6 +208,21 @@ json per_rank(const PointSamples& samples) {
     ranks.push_back(std::move(columns));
   }
   return ranks;
+}
+
+json per_server(const PointSamples& samples) {
+  json servers = json::array();
+  if (samples.servers.empty()) return servers;
+  for (std::size_t server = 0; server < samples.servers[0].size(); ++server) {
+    json columns;
+    for (const char* field : {"decode", "compress", "push_bytes", "pull_bytes", "relative_error"}) {
+      json& column = columns[field] = json::array();
+      for (const std::vector<json>& step : samples.servers)
+        column.push_back(step[server].at(field));
+    }
+    servers.push_back(std::move(columns));
+  }
+  return servers;
 }
 
 json timeline_of(const PointSamples& samples, bool one_clock) {
@@ -239,6 +276,8 @@ std::vector<std::string> faults_of(const PointSamples& samples) {
         "the aggregate differs from the reference by {:.2g} of its largest element (allowed: {:g})",
         samples.worst_error, kErrorTolerance));
   if (!samples.identical_ranks) faults.push_back("ranks ended a step with different aggregates");
+  if (!samples.servers_heard)
+    faults.push_back("a worker ended a step with another delta than a server had answered");
   return faults;
 }
 

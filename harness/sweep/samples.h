@@ -11,10 +11,12 @@
 
 namespace thinpipe {
 
-/// The measured steps of one point: answers[step][rank] is a worker's `stepped` message.
+/// The measured steps of one point: answers[step][rank] is a worker's `stepped` message, and
+/// servers[step][server] that of a parameter server, whose rank comes after the workers'.
 struct PointSamples {
   std::vector<std::vector<nlohmann::json>> answers;
-  WireCount wire;                  ///< in them
+  std::vector<std::vector<nlohmann::json>> servers;  ///< empty where there are none
+  WireCount wire;                                    ///< in them
   std::optional<double> idle_cpu;  ///< share of the processors' time nobody used; if long enough
   std::optional<double> goodput_ratio;  ///< calibration of the link: goodput / TCP ceiling; if any
   std::string goodput_of = "the link";  ///< which it is of: "rack0-spine up"
@@ -32,6 +34,7 @@ struct PointSamples {
   bool overlapped = false;  ///< buckets left while compute went on
   /// Steps of hooks that do nothing: s of the slowest rank.
   std::vector<double> without_exchange;
+  bool servers_heard = true;    ///< what ranks ended with is what servers had answered, to the bit
   bool identical_ranks = true;  ///< all ranks ended every checked step with the same bits
 };
 
@@ -44,8 +47,10 @@ WireBounds wire_bounds(const PointSamples& samples);
 
 /// Bus bandwidth of one step as nccl-tests defines it, in bit/s of payload: what each rank must
 /// send over its link, over the time the exchange took on the rank that waited least in it.
-/// All-reduce of S bytes: 2(n-1)/n S; all-gather of S bytes in all: (n-1)/n S.
-double bus_bandwidth(const std::vector<nlohmann::json>& ranks, bool overlapped);
+/// All-reduce of S bytes: 2(n-1)/n S; all-gather of S bytes in all: (n-1)/n S. With parameter
+/// servers, what the busiest link must carry one way, be it a worker's or a server's.
+double bus_bandwidth(const std::vector<nlohmann::json>& ranks, bool overlapped,
+                     const std::vector<nlohmann::json>& servers = {});
 
 /// The `metrics` of docs/records.md.
 nlohmann::json metrics_of(const PointSamples& samples, std::size_t dense_bytes);
@@ -56,6 +61,9 @@ nlohmann::json timeline_of(const PointSamples& samples, bool one_clock);
 
 /// The `per_rank` of docs/records.md: every rank's own times and bytes, step by step.
 nlohmann::json per_rank(const PointSamples& samples);
+
+/// The `servers` of docs/records.md: every server's times and bytes, step by step.
+nlohmann::json per_server(const PointSamples& samples);
 
 /// Why the bytes that the links counted do not add up.
 std::vector<std::string> wire_doubts(const PointSamples& samples);

@@ -110,10 +110,10 @@ int Session::interrupted() {
 // A star serves all its points, with a pair to calibrate on at least, as far as there can be one so
 // large; the place of a host in other networks depends on how many there are.
 int Session::hosts_for(const SweepPoint& point) const {
-  if (!options_.topology.is_star()) return point.ranks;
-  int most = std::max(2, point.ranks);
+  if (!options_.topology.is_star()) return point.hosts();
+  int most = std::max(2, point.hosts());
   for (const SweepPoint& one : points_)
-    if (one.ranks < too_many_) most = std::max(most, one.ranks);
+    if (one.hosts() < too_many_) most = std::max(most, one.hosts());
   return most;
 }
 
@@ -128,7 +128,7 @@ void Session::use_machines(const SweepPoint& point, const MachinesFor& machines_
       machines_ = &machines_for(hosts);
       hosts_ = hosts;
     } catch (const RunError&) {
-      if (hosts <= std::max(2, point.ranks)) throw;
+      if (hosts <= std::max(2, point.hosts())) throw;
       too_many_ = hosts;  // but this point needs fewer
     }
   }
@@ -144,8 +144,8 @@ void Session::choose_scale(SweepPoint& point) {
     link.down.rate = std::max(link.down.rate, one.down.most_rate());
   }
   const std::string key = point.link_text();
-  const bool is_new = chooser_.is_new(key, point.ranks);
-  const TimeScaleChoice& choice = chooser_.choose(network, key, point.ranks, busiest);
+  const bool is_new = chooser_.is_new(key, point.hosts());
+  const TimeScaleChoice& choice = chooser_.choose(network, key, point.hosts(), busiest);
   std::string& refusal = refusals_[point.id(options_)];
   if (choice.refused) refusal = "--time-scale auto: " + choice.why;
   if (choice.factor > 1 && point.schedule.changes(Quantity::kLoss))
@@ -154,7 +154,7 @@ void Session::choose_scale(SweepPoint& point) {
   if (!refusal.empty()) return;
   point.time_scale = choice.factor;
   if (is_new)
-    progress_.note(fmt::format("time scale {} for {} ranks on {}: {}", choice.factor, point.ranks,
+    progress_.note(fmt::format("time scale {} for {} ranks on {}: {}", choice.factor, point.hosts(),
                                link_line(point.link), choice.why));
 }
 
@@ -184,8 +184,7 @@ void Session::calibrate(const SweepPoint& point) {
   if (calibrator_.find(*machines_, point.link, factor) != nullptr) return;
   progress_.describe("calibrating " + link_line(slowed(point.link, factor)));
   try {
-    if (machines_->needs_ranks_to_calibrate())
-      board(point, *std::max_element(options_.ranks.begin(), options_.ranks.end()));
+    if (machines_->needs_ranks_to_calibrate()) board(point, host_counts(options_).back());
     calibrator_.calibrate(*machines_, point.link, factor, launch_.get());
   } catch (const RunError&) {
     launch_.reset();  // it may be what broke
@@ -258,7 +257,7 @@ json Session::measure(const SweepPoint& point) {
   if (const std::string& refusal = refusals_[point.id(options_)]; !refusal.empty())
     return meter.failure(point, refusal);
   warn(point);
-  board(point, point.ranks);
+  board(point, point.hosts());
   progress_.describe(fmt::format("{} x {} on {}", point.ranks, point.compressor.to_string(),
                                  link_line(point.link)));
   const std::optional<json> predicted = prediction(point);

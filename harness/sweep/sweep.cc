@@ -46,8 +46,7 @@ int with_missing_points(const SweepOptions& options, const Trace& trace, const R
 int run_on_real_machines(const SweepOptions& options, const Trace& trace) {
   return run_outside_sandbox([&](const Sandbox& place) {
     // A host that refuses does so before there are records.
-    RealMachines machines(*options.hosts, place.scratch,
-                          *std::max_element(options.ranks.begin(), options.ranks.end()));
+    RealMachines machines(*options.hosts, place.scratch, host_counts(options).back());
     return with_missing_points(options, trace, [&](auto points, RecordWriter& writer) {
       return Session(options, trace, std::move(points), writer, nullptr)
           .run([&](int) -> Machines& { return machines; }, place.scratch);
@@ -82,10 +81,13 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace) {
 int run_sweep(const SweepOptions& options) {
   const Trace trace = open_trace(options.trace);
   if (!options.hosts) {
-    const int ranks = *std::max_element(options.ranks.begin(), options.ranks.end());
+    const int ranks = host_counts(options).back();
     constexpr double kElementBytes = 12;  // beside the gradient: message, aggregate, contribution
+    // Servers keep what all workers push: together as much again.
+    const bool servers = ranks > *std::max_element(options.ranks.begin(), options.ranks.end());
+    const double element_bytes = kElementBytes + (servers ? sizeof(float) : 0);
     require_memory(trace, fmt::format("{} ranks", ranks),
-                   ranks * (kElementBytes * static_cast<double>(trace.elements()) +
+                   ranks * (element_bytes * static_cast<double>(trace.elements()) +
                             static_cast<double>(trace.generated_bytes_per_rank())));
   }
   for (const CompressorRules& rules : options.compressors)

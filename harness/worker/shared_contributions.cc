@@ -55,7 +55,7 @@ SharedContributions::SharedContributions(const std::string& folder, int rank, in
       rank_(rank),
       elements_(elements),
       contributions_(static_cast<std::size_t>(ranks)) {
-  contributions_[static_cast<std::size_t>(rank)] = map(rank);
+  if (rank != kNone) contributions_[static_cast<std::size_t>(rank)] = map(rank);
 }
 
 SharedContributions::~SharedContributions() {
@@ -100,6 +100,20 @@ double SharedContributions::error_of(const std::vector<std::span<const float>>& 
                                      std::span<const float> reference) const {
   return worst_error(pieces, reference.size(),
                      [&](std::size_t i) { return static_cast<double>(reference[i]); });
+}
+
+double SharedContributions::error_of_places(const std::vector<Place>& places) {
+  all();
+  double worst = 0, largest = 0;
+  for (std::size_t i = 0; i < elements_; ++i) largest = std::max(largest, std::fabs(mean(i)));
+  for (const Place& place : places)
+    for (std::size_t i = 0; i < place.values.size(); ++i) {
+      const double difference =
+          std::fabs(static_cast<double>(place.values[i]) - mean(place.from + i));
+      if (std::isnan(difference)) return difference;
+      worst = std::max(worst, difference);
+    }
+  return largest > 0 ? worst / largest : worst;
 }
 
 }  // namespace thinpipe

@@ -12,6 +12,9 @@ namespace thinpipe {
 /// One file per rank in the sandbox's scratch folder, mapped by all ranks.
 class SharedContributions {
  public:
+  static constexpr int kNone = -1;
+
+  /// @param rank  whose own this process writes; kNone: it only reads
   /// @param elements  floats of one contribution, the same on every rank
   /// @throws SystemError naming the file when it cannot be made
   SharedContributions(const std::string& folder, int rank, int ranks, std::size_t elements);
@@ -32,6 +35,14 @@ class SharedContributions {
 
   /// Every rank's, by rank.
   std::vector<std::span<const float>> all();
+
+  /// Values that belong at some place of a contribution.
+  struct Place {
+    std::span<const float> values;
+    std::size_t from;
+  };
+  /// max |value - mean of all contributions there| / max |mean| over all elements; NaN likewise.
+  double error_of_places(const std::vector<Place>& places);
 
  private:
   std::span<float> map(int rank);

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -23,13 +22,16 @@
 #include "harness/launch/processor_time.h"
 #include "harness/sweep/fingerprint.h"
 #include "harness/worker/control_watch.h"
+#include "harness/worker/digest.h"
 #include "harness/worker/feed_json.h"
 #include "harness/worker/projections.h"
+#include "harness/worker/server_role.h"
 #include "harness/worker/shared_contributions.h"
 #include "harness/worker/sockets.h"
 #include "workloads/exchange/mpi_patterns.h"
 #include "workloads/exchange/mpi_transport.h"
 #include "workloads/exchange/patterns.h"
+#include "workloads/exchange/push_pull_pattern.h"
 #include "workloads/exchange/ring_probe.h"
 #include "workloads/exchange/ring_stream.h"
 #include "workloads/replay/replay.h"
@@ -43,17 +45,6 @@ using nlohmann::json;
 // What most training clusters run, and what keeps a steady rate: bbr, the default of some kernels,
 // drains its window every 10 s to measure round trips.
 constexpr const char* kCongestionControl = "cubic";
-
-// FNV-1a over the bits of the aggregate: equal on all ranks when their results are.
-std::string digest(std::span<const float> values) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const float value : values) {
-    std::uint32_t bits;
-    std::memcpy(&bits, &value, sizeof(bits));
-    hash = (hash ^ bits) * 1099511628211ULL;
-  }
-  return fmt::format("{:016x}", hash);
-}
 
 json timeline_json(const Timeline& timeline) {
   json spans = json::array();
@@ -124,30 +115,50 @@ class Worker {
     options.non_finite = message.at("non_finite") == "zero" ? NonFinite::kZero : NonFinite::kError;
     options.threads = message.at("threads");
     set_simd_target(message.at("simd"));
+    replay_.reset();
+    server_.reset();
     const Spec pattern = parse_spec(message.at("pattern").get<std::string>());
     options.sparse_sums = find_pattern(pattern.name).can(Exchange::kSparseAllReduce);
-    replay_ = std::make_unique<Replay>(*trace_, options, rank_, ranks_);
+    const int workers = ranks_ - servers_of(pattern);
+    if (workers < ranks_) options.servers = push_pull_options(pattern);
+    if (rank_ < workers)
+      prepare_worker(pattern, options, workers, message.at("steps"));
+    else
+      server_ = std::make_unique<ServerRole>(*trace_, options, scratch_);
+    const std::uint64_t one = 1;  // what the workers' period is, they say
+    socket_.send({{"type", "prepared"},
+                  {"trace", trace_->identity()},
+                  {"loads", replay_ && replay_->loads()},
+                  {"period", replay_ ? replay_->period() : one}});
+  }
+
+  void prepare_worker(const Spec& pattern, const ReplayOptions& options, int workers,
+                      std::uint64_t steps) {
+    replay_ = std::make_unique<Replay>(*trace_, options, rank_, workers);
     // Of a delayed method, whole periods before and in what is measured.
-    replay_->prepare(message.at("steps").get<std::uint64_t>() + 2 * (replay_->period() - 1));
-    replay_->connect(
-        [&](std::size_t capacity) { return make_mpi_pattern(pattern, MPI_COMM_WORLD, capacity); });
+    replay_->prepare(steps + 2 * (replay_->period() - 1));
+    if (options.servers)
+      replay_->connect(std::make_unique<PushPullPattern>(
+          std::make_unique<MpiTransport>(MPI_COMM_WORLD), replay_->layout()));
+    else
+      replay_->connect([&](std::size_t capacity) {
+        return make_mpi_pattern(pattern, MPI_COMM_WORLD, capacity);
+      });
     if (alone())
       contribution_.assign(replay_->contribution_size(), 0);
     else
-      contributions_ = std::make_unique<SharedContributions>(scratch_, rank_, ranks_,
+      contributions_ = std::make_unique<SharedContributions>(scratch_, rank_, workers,
                                                              replay_->contribution_size());
-    socket_.send({{"type", "prepared"},
-                  {"trace", trace_->identity()},
-                  {"loads", replay_->loads()},
-                  {"period", replay_->period()}});
   }
 
   void load(const json& message) {
-    replay_->load(message.at("index"));
+    if (replay_) replay_->load(message.at("index"));
     socket_.send({{"type", "loaded"}});
   }
 
   void step(const json& message) {
+    if (server_)
+      return socket_.send(server_->step(message.at("index"), message.value("moves", true)));
     // Reading them takes as long as a small message: not where the sweep does it for all.
     const ProcessorTime processors = alone() ? processor_time() : ProcessorTime{};
     const TransportCounters before = replay_->counters();
@@ -172,6 +183,7 @@ class Worker {
                   {"begun", report.begun},
                   {"timeline", timeline_json(report.timeline)},
                   {"summed_bytes", report.summed_bytes},
+                  {"pulled_bytes", report.pulled_bytes},
                   {"wanted", report.wanted},
                   {"codec", report.codec},
                   {"codec_decode", report.codec_decode},
@@ -188,27 +200,49 @@ class Worker {
   }
 
   void account(const json& message) {
+    if (server_) return socket_.send(server_->account(message.at("index")));
     json answer = {{"type", "accounted"},
                    {"relative_error", replay_->relative_error(message.at("index"))}};
     if (message.at("check")) {
       replay_->own_contribution(alone() ? contribution_ : contributions_->own());
-      if (alone() && replay_->takes_mean()) {
-        std::vector<std::span<const float>> pieces;
-        std::size_t from = 0;
-        for (const std::span<const float> result : replay_->results()) {
-          pieces.push_back(std::span<const float>(contribution_).subspan(from, result.size()));
-          from += result.size();
-        }
+      if (alone() && (replay_->layout().servers > 0 || replay_->takes_mean())) {
         checked_step_ = message.at("index");
-        answer["projections"] = projections(pieces);
+        answer["projections"] = projections(contribution_pieces());
       }
     }
     socket_.send(answer);
   }
 
+  // As long as what they are held against: results, or what each server has the mean of.
+  std::vector<std::vector<float>> contribution_pieces() const {
+    const std::span<const float> all(contribution_);
+    std::vector<std::vector<float>> pieces;
+    for (int server = 0; server < replay_->layout().servers; ++server)
+      pieces.push_back(part_of_server(replay_->units(), replay_->layout(), server, all));
+    if (!pieces.empty()) return pieces;
+    std::size_t from = 0;
+    for (const std::span<const float> result : replay_->results()) {
+      const auto piece = all.subspan(from, result.size());
+      pieces.emplace_back(piece.begin(), piece.end());
+      from += result.size();
+    }
+    return pieces;
+  }
+
   void compare() {
-    json answer = {{"type", "compared"}, {"digest", digest(replay_->aggregate())}};
-    if (alone() && !replay_->takes_mean()) {
+    if (server_) return socket_.send(server_->compare());
+    Digest digest;
+    digest.add(replay_->aggregate());
+    json answer = {{"type", "compared"}, {"digest", digest.text()}};
+    if (const PushPullLayout& layout = replay_->layout(); layout.servers > 0) {
+      // The mean is the servers' to be held against contributions, what they answered is ours.
+      json& parts = answer["parts"] = json::array();
+      for (int server = 0; server < layout.servers; ++server) {
+        Digest part;
+        part.add(part_of_server(replay_->units(), layout, server, replay_->aggregate()));
+        parts.push_back(part.text());
+      }
+    } else if (alone() && !replay_->takes_mean()) {
       // Projections are linear and what the pattern does is not: only equal bits can be told.
     } else if (alone()) {
       answer["projections"] = projections(replay_->results());
@@ -229,10 +263,11 @@ class Worker {
     socket_.send(answer);
   }
 
-  json projections(const std::vector<std::span<const float>>& pieces) const {
+  template <typename Piece>
+  json projections(const std::vector<Piece>& pieces) const {
     json all = json::array();
-    for (const std::span<const float> piece : pieces)
-      all.push_back(project(piece, checked_step_ * 1000003 + all.size()));
+    for (const Piece& piece : pieces)
+      all.push_back(project(piece, projection_seed(checked_step_, all.size())));
     return all;
   }
 
@@ -254,7 +289,8 @@ class Worker {
   std::string scratch_;
   int rank_ = 0, ranks_ = 1;
   std::unique_ptr<Trace> trace_;
-  std::unique_ptr<Replay> replay_;
+  std::unique_ptr<Replay> replay_;                      ///< of a worker
+  std::unique_ptr<ServerRole> server_;                  ///< of a parameter server
   std::unique_ptr<SharedContributions> contributions_;  ///< of ranks that share memory
   std::vector<float> contribution_;                     ///< this rank's, where they do not
   std::vector<float> reference_;                        ///< where that is not a mean of them

@@ -121,7 +121,8 @@ void lay_out_ps(const TopologySpec& spec, int hosts, const LinkSpec& link, Topol
   if (hosts <= servers)
     throw InputError(fmt::format("{} hosts with {} servers leave no worker", hosts, servers));
   lay_out_star(spec, hosts, link, plan);
-  for (int i = 0; i < servers; ++i) {
+  // After the workers, as their ranks are.
+  for (int i = hosts - servers; i < hosts; ++i) {
     TopologyHost& host = plan.hosts[static_cast<std::size_t>(i)];
     host.role = "server";
     host.link = link_or(spec, "server", host.link, link);
@@ -158,7 +159,7 @@ const std::vector<TopologyKind>& topology_kinds() {
        check_wan,
        lay_out_wan},
       {"ps",
-       "a star in which the first hosts are parameter servers",
+       "a star in which the last hosts are parameter servers",
        {{"servers", "1", "how many"}},
        {{"hosts", "", "the workers' link, instead of --link"},
         {"server", "", "the servers' link, instead of the workers'"}},

@@ -47,6 +47,10 @@ int TopologySpec::fixed_hosts() const {
   return hosts;
 }
 
+int TopologySpec::servers() const {
+  return kind == "ps" ? std::stoi(topology_value(*this, "servers")) : 0;
+}
+
 Topology TopologySpec::plan(int hosts, const LinkSpec& link) const {
   Topology plan;
   plan.text = to_string();

@@ -38,6 +38,8 @@ struct TopologySpec {
   /// Canonical: parse_topology() reads it back, also that of a file.
   std::string to_string() const;
   bool is_star() const { return to_string() == "star"; }
+  /// How many of the hosts are parameter servers, the last ones; 0 but in `ps`.
+  int servers() const;
   /// How many hosts a file places; 0 when any number can be.
   int fixed_hosts() const;
 

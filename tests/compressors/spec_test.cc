@@ -23,10 +23,33 @@ TEST(Spec, PrintsKeysInOrder) {
 }
 
 TEST(Spec, RejectsWhatIsNotASpec) {
-  for (const char* text :
-       {"", ":", "topk:", ":ratio=1", "topk:ratio", "topk:ratio=", "topk:=1", "topk:ratio=1,",
-        "topk:,ratio=1", "topk:ratio=0.1,ratio=0.2", "topk:ratio=0.1|0.2", "top k", "topk:a=b c",
-        "topk:a=b=c", "TOPK", "topk:Ratio=1", "topk:ratio=0.1;x", "a:b=\n", "\xff"}) {
+  for (const char* text : {"",
+                           ":",
+                           "topk:",
+                           ":ratio=1",
+                           "topk:ratio",
+                           "topk:ratio=",
+                           "topk:=1",
+                           "topk:ratio=1,",
+                           "topk:,ratio=1",
+                           "topk:ratio=0.1,ratio=0.2",
+                           "topk:ratio=0.1|0.2",
+                           "top k",
+                           "topk:a=b c",
+                           "topk:a=b=c",
+                           "ps:pull=(topk",
+                           "ps:pull=topk)",
+                           "ps:pull=(topk)x",
+                           "ps:pull=()",
+                           "ps:pull=(a:b=(c))",
+                           "ps:pull=(a,b)",
+                           "ps:(a)",
+                           "(ps)",
+                           "TOPK",
+                           "topk:Ratio=1",
+                           "topk:ratio=0.1;x",
+                           "a:b=\n",
+                           "\xff"}) {
     EXPECT_THROW(parse_spec(text), InputError) << text;
   }
 }
@@ -56,6 +79,24 @@ TEST(Spec, ExpandsAlternativesInWritingOrder) {
   for (const char* text : {"topk:ratio=0.1|", "topk:ratio=|0.1", "topk|", "|", "topk:ratio|a=1"}) {
     EXPECT_THROW(expand_specs(text), InputError) << text;
   }
+}
+
+TEST(Spec, AValueInParenthesesIsASpec) {
+  const Spec spec = parse_spec("ps:servers=2,pull=(topk:ratio=0.1,memory=none)");
+  EXPECT_EQ(spec.values.at("servers"), "2");
+  EXPECT_EQ(spec.values.at("pull"), "(topk:memory=none,ratio=0.1)");
+  EXPECT_EQ(parse_spec(spec.to_string()), spec);
+  EXPECT_EQ(spec_of_value(spec.values.at("pull")), parse_spec("topk:ratio=0.1,memory=none"));
+  EXPECT_EQ(spec_of_value("none"), parse_spec("none"));
+  EXPECT_THROW(spec_of_value("(none"), InputError);
+  std::vector<std::string> texts;
+  for (const Spec& one : expand_specs("ps:pull=none|(topk:ratio=0.1|0.01),servers=1|2"))
+    texts.push_back(one.to_string());
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{
+                "ps:pull=none,servers=1", "ps:pull=none,servers=2",
+                "ps:pull=(topk:ratio=0.1),servers=1", "ps:pull=(topk:ratio=0.1),servers=2",
+                "ps:pull=(topk:ratio=0.01),servers=1", "ps:pull=(topk:ratio=0.01),servers=2"}));
 }
 
 }  // namespace

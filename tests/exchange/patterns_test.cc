@@ -73,8 +73,37 @@ TEST(Patterns, WhatACompressorNeedsDecidesOnTheExchange) {
   EXPECT_FALSE(serves(gtopk, parse_spec("terngrad")));
   EXPECT_THROW(exchange_of(gtopk, parse_spec("strom")), InputError);  // which k?
   EXPECT_FALSE(serves(parse_spec("qgz"), parse_spec("topk")));
+  const Spec servers = parse_spec("ps:servers=2");
+  EXPECT_EQ(exchange_of(servers, parse_spec("none")), Exchange::kPushPull);
+  EXPECT_EQ(exchange_of(servers, parse_spec("topk")), Exchange::kPushPull);
+  EXPECT_EQ(servers_of(servers), 2);
+  EXPECT_EQ(servers_of(ring), 0);
   EXPECT_THROW(exchange_of(parse_spec("square"), parse_spec("none")), InputError);
   EXPECT_THROW(exchange_of(ring, parse_spec("nothing")), InputError);
+}
+
+TEST(Patterns, AServerCompressesWhatItCan) {
+  const auto why_not = [](const char* pattern, const char* compressor) -> std::string {
+    const bool said = serves(parse_spec(pattern), parse_spec(compressor));
+    try {
+      exchange_of(parse_spec(pattern), parse_spec(compressor));
+    } catch (const InputError& error) {
+      EXPECT_FALSE(said) << error.what();
+      return error.what();
+    }
+    EXPECT_TRUE(said);
+    return "";
+  };
+  EXPECT_EQ(why_not("ps", "sbc:delay=2"), "");
+  EXPECT_THAT(why_not("ps", "variance"), HasSubstr("second moments"));
+  EXPECT_EQ(why_not("ps:pull=none", "variance"), "");
+  EXPECT_THAT(why_not("ps:pull=variance", "none"), HasSubstr("second moments"));
+  EXPECT_THAT(why_not("ps:pull=(sbc:delay=2)", "none"), HasSubstr("delay=1"));
+  EXPECT_THAT(refusal("ps:servers=0"), HasSubstr("servers=0"));
+  EXPECT_THAT(refusal("ps:pull=topl"), HasSubstr("topl"));
+  EXPECT_THAT(refusal("ps:pull=(topk:ratio=2)"), HasSubstr("ratio=2"));
+  EXPECT_THAT(expanded("ps:pull=none|(topk:ratio=0.1)|ring"),
+              ElementsAre("ps:pull=none", "ps:pull=(topk:ratio=0.1)", "ring"));
 }
 
 // A pattern that can do nothing.
@@ -97,6 +126,7 @@ TEST(Patterns, WhatOneCannotDoOthersAreNamedFor) {
   EXPECT_THAT(said([&] { idle.all_gather({}); }), HasSubstr("no allgather; ring"));
   EXPECT_THAT(said([&] { idle.sparse_all_reduce({}, 1, 1, 1); }),
               HasSubstr("no sparsereduce; gtopk"));
+  EXPECT_THAT(said([&] { idle.push_pull({}); }), HasSubstr("no pushpull; ps"));
 }
 
 TEST(Patterns, OpenMpisOwnNeedsMpi) {

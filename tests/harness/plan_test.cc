@@ -48,6 +48,30 @@ TEST(Plan, EverySchedulePlaysOnEveryLink) {
                                    "rate=100mbit,schedule=outage:first=8s,every=9s,lasts=1s"}));
 }
 
+TEST(Plan, ServersComeBesideTheRanks) {
+  SweepOptions options = two_by_two_by_two();
+  EXPECT_EQ(host_counts(options), (std::vector<int>{2, 4}));
+  options.patterns = expand_patterns("ring|ps:servers=1|2");
+  EXPECT_EQ(host_counts(options), (std::vector<int>{2, 3, 4, 5, 6}));
+  const std::vector<SweepPoint> points = plan_sweep(options);
+  EXPECT_EQ(points.size(), 72U);
+  // Launches are few: points of as many ranks and servers come together.
+  int launches = 1;
+  for (std::size_t i = 1; i < points.size(); ++i)
+    launches +=
+        points[i].ranks != points[i - 1].ranks || points[i].servers() != points[i - 1].servers();
+  EXPECT_EQ(launches, 6);
+}
+
+TEST(Plan, ATopologyWithServersHasAsManyAsThePattern) {
+  SweepOptions options = two_by_two_by_two();
+  options.topology = parse_topology("ps:servers=2,server=(rate=4x)");
+  options.patterns = expand_patterns("ps:servers=2");
+  EXPECT_NO_THROW(check_patterns(options));
+  options.patterns = expand_patterns("ps:servers=1");
+  EXPECT_THROW(check_patterns(options), InputError);
+}
+
 TEST(Plan, EveryPatternCarriesEveryCompressorItServes) {
   SweepOptions options = two_by_two_by_two();
   const auto without = ids(options);

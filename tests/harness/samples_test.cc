@@ -96,6 +96,61 @@ TEST(BusBandwidth, OfAnAllReduceCountsBothPhases) {
   EXPECT_DOUBLE_EQ(bus_bandwidth(ranks, true), 1e7);
 }
 
+// A worker pushes 1000 bytes and pulls 700, a server takes 2000 and sends 700 to each of two.
+TEST(BusBandwidth, WithServersIsThatOfTheBusiestLink) {
+  std::vector<json> workers = good_point().answers[0];
+  for (json& worker : workers) worker["pulled_bytes"] = 700;
+  const auto server = [](int push, int pull) {
+    return std::vector<json>(1, {{"push_bytes", push}, {"pull_bytes", pull}});
+  };
+  EXPECT_DOUBLE_EQ(bus_bandwidth(workers, false, server(2000, 700)), 2e7);
+  EXPECT_DOUBLE_EQ(bus_bandwidth(workers, false, server(2000, 1100)), 2.2e7);
+  EXPECT_DOUBLE_EQ(bus_bandwidth(workers, false, server(600, 300)), 1e7);
+}
+
+PointSamples point_with_a_server() {
+  PointSamples samples = good_point();
+  for (json& worker : samples.answers[0]) worker["pulled_bytes"] = 700;
+  samples.servers = {{{{"decode", 0.001},
+                       {"compress", 0.002},
+                       {"push_bytes", 2000},
+                       {"pull_bytes", 700},
+                       {"relative_error", 0.25},
+                       {"sent_messages", 2},
+                       {"sent_bytes", 1416},
+                       {"sent_frames", 2}}}};
+  samples.wire.sent = 4000;
+  samples.wire.sent_by = {1100, 1100, 1800};
+  return samples;
+}
+
+TEST(Servers, AreRecordedBesideTheRanks) {
+  const PointSamples samples = point_with_a_server();
+  EXPECT_DOUBLE_EQ(metrics_of(samples, 4000)["pull_bytes"]["samples"][0], 700);
+  EXPECT_DOUBLE_EQ(metrics_of(samples, 4000)["wire_bytes"]["samples"][0], 2000);  // of two workers
+  EXPECT_EQ(per_rank(samples).size(), 2U);
+  const json servers = per_server(samples);
+  ASSERT_EQ(servers.size(), 1U);
+  EXPECT_EQ(servers[0]["pull_bytes"], json({700}));
+  EXPECT_EQ(servers[0]["relative_error"], json({0.25}));
+}
+
+TEST(Servers, TheirBytesAreToAddUpToo) {
+  // (2 * 1000 + 1416) bytes and 22 for each of 4 messages, in full frames.
+  EXPECT_NEAR(wire_bounds(point_with_a_server()).least, 3504 * 1514.0 / 1448, 1e-9);
+  EXPECT_TRUE(wire_doubts(point_with_a_server()).empty());
+  PointSamples astray = point_with_a_server();
+  astray.wire.sent_by[2] = 1200;
+  EXPECT_FALSE(wire_doubts(astray).empty());
+}
+
+TEST(Servers, AnAnswerThatWorkersDoNotEndWithIsAFault) {
+  PointSamples samples = point_with_a_server();
+  EXPECT_TRUE(faults_of(samples).empty());
+  samples.servers_heard = false;
+  EXPECT_FALSE(faults_of(samples).empty());
+}
+
 TEST(Metrics, OfOverlappedStepsSayWhatWasExposed) {
   PointSamples samples = good_point();
   samples.overlapped = true;

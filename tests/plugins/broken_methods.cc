@@ -77,6 +77,25 @@ thinpipe_plugin_method creating(const char* name, Create create) {
   method.create = create;
   return method;
 }
+thinpipe_plugin_method between_ranks(const char* name) {
+  thinpipe_plugin_method method = good(name);
+  method.create = [](const Setup* setup, void** instance, Error*) {
+    *instance = new char(static_cast<char>(setup->rank));
+    return static_cast<int>(THINPIPE_PLUGIN_OK);
+  };
+  method.encode = [](void* instance, const Input*, void* payload, size_t, Report* report, Error*) {
+    std::memcpy(payload, instance, 1);
+    report->encoded_bytes = 1;
+    return static_cast<int>(THINPIPE_PLUGIN_OK);
+  };
+  method.decode_add = [](const void* instance, const void* payload, size_t, float, float*, size_t,
+                         Error* error) {
+    return std::memcmp(payload, instance, 1) == 0
+               ? static_cast<int>(THINPIPE_PLUGIN_OK)
+               : fail(error, THINPIPE_PLUGIN_BAD_INPUT, "of another rank");
+  };
+  return method;
+}
 thinpipe_plugin_method dense(const char* name) {
   thinpipe_plugin_method method = good(name);
   method.aggregation = THINPIPE_PLUGIN_ALL_REDUCE;
@@ -143,6 +162,8 @@ const thinpipe_plugin_method kMethods[] = {
              [](const void*, const void*, size_t, float, float*, size_t, Error* error) {
                return fail(error, THINPIPE_PLUGIN_BAD_INPUT, "never seen such a payload");
              }),
+    // A worker's payloads are fine as long as nobody else gets them.
+    between_ranks("cannot-decode-others"),
     decoding("decode-throws",
              [](const void*, const void*, size_t, float, float*, size_t, Error*) -> int {
                throw std::out_of_range("index");

@@ -8,7 +8,9 @@
 #include "tests/exchange/thread_transport.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
+#include "workloads/exchange/push_pull_pattern.h"
 #include "workloads/exchange/ring_pattern.h"
+#include "workloads/replay/parameter_server.h"
 
 namespace thinpipe {
 namespace {
@@ -132,6 +134,57 @@ TEST_F(ReplayTest, TernGradsScaleIsTheGreatestOfAllRanks) {
     offset += trace.tensors()[i].elements;
   }
   EXPECT_GT(differing, 0U);
+}
+
+TEST_F(ReplayTest, WithParameterServersWorkersEndWithWhatThoseAnswered) {
+  const Trace trace(folder_ / "trace");
+  constexpr int kTwo = 2;  // workers, and servers
+  Feed bucketed, model, local;
+  bucketed.overlap = Overlap::kBucket;
+  bucketed.limits = BucketLimits::parse("first=1kb,rest=10kb");
+  model.granularity = Granularity::kModel;
+  local.local_steps = 2;
+  for (const Feed& feed : {Feed{}, bucketed, model, local})
+    for (const char* spec : {"none", "3lc", "powersgd:rank=2", "terngrad", "sbc:p=0.01,delay=2",
+                             "tensor-0:topk:ratio=0.01;*:fedavg:delay=2"}) {
+      SCOPED_TRACE(spec + (" " + feed.to_string()));
+      ReplayOptions options;
+      options.compressor = CompressorRules::parse(spec);
+      options.feed = feed;
+      options.servers = push_pull_options(parse_spec("ps:servers=2"));
+      std::vector<float> ended[kTwo], answered[kTwo];
+      on_all_ranks(2 * kTwo, [&](ThreadTransport& transport) {
+        const int rank = transport.rank();
+        if (rank >= kTwo) {
+          const auto plan = plan_buckets(trace.tensors(), options.compressor, feed);
+          ParameterServer server(transport, replay_units(plan),
+                                 {.exchange = *options.servers, .local_steps = feed.local_steps},
+                                 kTwo, rank - kTwo);
+          for (std::uint64_t step = 0; step < 4; ++step) server.step(step);
+          answered[rank - kTwo].resize(server.elements());
+          server.delta(answered[rank - kTwo]);
+          return;
+        }
+        Replay replay(trace, options, rank, kTwo);
+        replay.connect(std::make_unique<PushPullPattern>(
+            std::make_unique<ThreadTransport>(transport), replay.layout()));
+        for (std::uint64_t step = 0; step < 4; ++step) {
+          replay.load(step);
+          const StepReport report = replay.step(step);
+          EXPECT_EQ(report.pulled_bytes > 0, report.exchanged);
+          EXPECT_EQ(report.summed_bytes, 0U);
+        }
+        for (int server = 0; server < kTwo; ++server) {
+          const auto part =
+              part_of_server(replay.units(), replay.layout(), server, replay.aggregate());
+          ended[rank].insert(ended[rank].end(), part.begin(), part.end());
+        }
+      });
+      std::vector<float> all = answered[0];
+      all.insert(all.end(), answered[1].begin(), answered[1].end());
+      EXPECT_EQ(all.size(), trace.elements());
+      for (const std::vector<float>& one : ended) EXPECT_EQ(one, all);
+    }
 }
 
 TEST_F(ReplayTest, NoneSendsTheGradientItself) {

@@ -30,4 +30,8 @@ void Pattern::expected_sparse(std::span<const std::span<const float>>, std::size
   refuse_exchange(Exchange::kSparseAllReduce);
 }
 
+std::span<const std::span<const std::byte>> Pattern::push_pull(std::span<const UnitPayload>) {
+  refuse_exchange(Exchange::kPushPull);
+}
+
 }  // namespace thinpipe

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "workloads/exchange/exchange_units.h"
 #include "workloads/exchange/sparse_vector.h"
 #include "workloads/exchange/transport.h"
 
@@ -44,6 +45,12 @@ class Pattern {
                                float factor, std::span<float> out) const;
   /// Whether all_reduce() loses something on the way.
   virtual bool lossy() const { return false; }
+
+  /// Where there are parameter servers: pushes payloads of units (see PushPullLayout) and pulls
+  /// what the servers made of all workers' payloads of each, in the same order: a list that is
+  /// valid until the next call, of payloads that are valid until their units are pulled again.
+  virtual std::span<const std::span<const std::byte>> push_pull(
+      std::span<const UnitPayload> payloads);
 
   /// What was sent so far; zeros where the pattern cannot tell.
   virtual TransportCounters counters() const = 0;

@@ -10,6 +10,7 @@
 #include "workloads/exchange/flow_pattern.h"
 #include "workloads/exchange/halving_doubling.h"
 #include "workloads/exchange/hierarchical.h"
+#include "workloads/exchange/push_pull_options.h"
 #include "workloads/exchange/recursive_doubling.h"
 #include "workloads/exchange/ring.h"
 #include "workloads/exchange/sparse_patterns.h"
@@ -90,6 +91,14 @@ std::vector<PatternInfo> all_patterns() {
       gtopk_pattern(),
       oktopk_pattern(),
       qgz_pattern(),
+      {.name = "ps",
+       .summary = "parameter servers: payloads are pushed, averaged, and compressed once for all to"
+                  " pull",
+       .source = "Lim et al., 3LC, section 3 and figure 2, arXiv 1802.07389",
+       .parameters = push_pull_parameters(),
+       .exchanges = {Exchange::kPushPull},
+       .make = {},
+       .refuses = why_not_pulled},
   };
 }
 
@@ -113,6 +122,7 @@ std::string can_do(Exchange exchange) {
 
 // Which operation the compressor's payloads need.
 Exchange needed_by(const Spec& compressor, const PatternInfo& pattern) {
+  if (pattern.can(Exchange::kPushPull)) return Exchange::kPushPull;  // whatever the payload is
   if (pattern.can(Exchange::kSparseAllReduce) && find_method(compressor.name).has_target)
     return Exchange::kSparseAllReduce;
   return aggregation_of(compressor) == Aggregation::kAllReduce ? Exchange::kAllReduce
@@ -129,6 +139,8 @@ const char* to_string(Exchange exchange) {
       return "allgather";
     case Exchange::kSparseAllReduce:
       return "sparsereduce";
+    case Exchange::kPushPull:
+      return "pushpull";
   }
   return "";
 }
@@ -179,24 +191,36 @@ std::vector<Spec> expand_patterns(std::string_view text) {
 Exchange exchange_of(const Spec& pattern, const Spec& compressor) {
   check_pattern(pattern);
   const PatternInfo& info = find_pattern(pattern.name);
+  const Parameters parameters(info.parameters, pattern);
   const Exchange exchange = needed_by(compressor, info);
   if (!info.can(exchange))
     throw InputError(fmt::format("pattern '{}' has no {}, which compressor '{}' needs; {} have it",
                                  pattern.to_string(), to_string(exchange), compressor.to_string(),
                                  can_do(exchange)));
+  if (!info.refuses) return exchange;
+  if (const std::string why = info.refuses(parameters, compressor); !why.empty())
+    throw InputError(fmt::format("pattern '{}' with compressor '{}': {}", pattern.to_string(),
+                                 compressor.to_string(), why));
   return exchange;
+}
+
+int servers_of(const Spec& pattern) {
+  const PatternInfo& info = find_pattern(pattern.name);
+  const Parameters parameters(info.parameters, pattern);
+  return info.can(Exchange::kPushPull) ? static_cast<int>(parameters.integer("servers")) : 0;
 }
 
 bool serves(const Spec& pattern, const Spec& compressor) {
   const PatternInfo& info = find_pattern(pattern.name);
-  return info.can(needed_by(compressor, info));
+  return info.can(needed_by(compressor, info)) &&
+         (!info.refuses || info.refuses(Parameters(info.parameters, pattern), compressor).empty());
 }
 
 std::unique_ptr<Pattern> make_pattern(const Spec& spec, std::unique_ptr<Transport> transport,
                                       std::size_t capacity) {
   const PatternInfo& info = find_pattern(spec.name);
   const Parameters parameters(info.parameters, spec);
-  if (!info.make) throw InputError("pattern '" + spec.name + "' runs over MPI only");
+  if (!info.make) throw InputError("pattern '" + spec.name + "' is not over a transport alone");
   return info.make(parameters, std::move(transport), capacity);
 }
 

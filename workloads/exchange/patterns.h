@@ -15,9 +15,9 @@
 namespace thinpipe {
 
 /// The operations of Pattern by which payloads of all ranks become one aggregate.
-enum class Exchange { kAllReduce, kAllGather, kSparseAllReduce };
+enum class Exchange { kAllReduce, kAllGather, kSparseAllReduce, kPushPull };
 
-/// "allreduce", "allgather", "sparsereduce": as records name them.
+/// "allreduce", "allgather", "sparsereduce", "pushpull": as records name them.
 const char* to_string(Exchange exchange);
 
 struct PatternInfo {
@@ -29,9 +29,13 @@ struct PatternInfo {
   std::string source;                     ///< paper and section, or where it is known from
   std::vector<ParameterInfo> parameters;  ///< `hierarchical:group=4`
   std::vector<Exchange> exchanges;        ///< what it can do
-  Factory make;                           ///< empty: not over a Transport (mpi_patterns.h)
+  /// Empty: not made by a name alone (mpi_patterns.h, push_pull_pattern.h).
+  Factory make;
   /// @throws InputError for a number of ranks that it cannot take; empty: it takes any.
   std::function<void(const Parameters&, int ranks)> check_ranks = {};
+  /// Why it cannot exchange what this compressor sends although it has the operation; "" where it
+  /// can. Empty where there is no such reason.
+  std::function<std::string(const Parameters&, const Spec& compressor)> refuses = {};
   bool can(Exchange exchange) const;
 };
 
@@ -57,6 +61,10 @@ std::vector<Spec> expand_patterns(std::string_view text);
 /// @throws InputError naming the patterns that can do it where this one cannot, or as
 /// check_pattern and check_spec.
 Exchange exchange_of(const Spec& pattern, const Spec& compressor);
+
+/// Ranks beside the workers, after them, that the pattern needs: parameter servers.
+/// @throws InputError as check_pattern.
+int servers_of(const Spec& pattern);
 
 /// Whether exchange_of() finds one.
 bool serves(const Spec& pattern, const Spec& compressor);

@@ -15,6 +15,7 @@ namespace thinpipe {
 
 struct Bucket::Unit {
   std::unique_ptr<Compressor> compressor;
+  std::unique_ptr<Compressor> pull;    // decodes what servers answer; null where `compressor` does
   std::size_t offset = 0;              // of its first element in the bucket's part of the aggregate
   bool sent = false;                   // in the last step
   std::span<const std::byte> payload;  // of summed units
@@ -24,14 +25,25 @@ struct Bucket::Unit {
 
 Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
                int ranks, double time_scale, bool sparse_sums)
+    : Bucket(plan, number, settings, ranks, time_scale, sparse_sums, nullptr, 0) {}
+
+Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
+               const PushPullOptions& servers, std::size_t first_unit)
+    : Bucket(plan, number, settings, 1, 1, false, &servers, first_unit) {}
+
+Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
+               int ranks, double time_scale, bool sparse_sums, const PushPullOptions* servers,
+               std::size_t first_unit)
     : plan_(plan),
       number_(number),
       ranks_(ranks),
+      has_servers_(servers != nullptr),
+      first_unit_(first_unit),
       pace_(time_scale, settings.threads),
       decode_pace_(1, settings.threads) {
   const auto first_gathered =
-      std::stable_partition(plan_.units.begin(), plan_.units.end(), [](const PlannedUnit& unit) {
-        return aggregation_of(unit.compressor) == Aggregation::kAllReduce;
+      std::stable_partition(plan_.units.begin(), plan_.units.end(), [&](const PlannedUnit& unit) {
+        return servers == nullptr && aggregation_of(unit.compressor) == Aggregation::kAllReduce;
       });
   summed_ = static_cast<std::size_t>(first_gathered - plan_.units.begin());
   std::size_t floats = 0, message = 0;
@@ -46,7 +58,9 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
     elements_ += planned.info.elements;
     if (i >= summed_) {
       message += kMessageLengthBytes + unit.compressor->max_encoded_size();
-      shares = shares || unit.compressor->shares_scale();
+      shares = shares || (servers == nullptr && unit.compressor->shares_scale());
+      if (servers != nullptr)
+        unit.pull = make_pull_compressor(planned.info, planned.compressor, *servers, settings);
       selected.push_back(unit.compressor.get());
       if (sparse_sums && !find_method(planned.compressor.name).has_target)
         throw InputError(fmt::format(
@@ -68,6 +82,8 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
   summed_elements_ = summed_ < units_.size() ? units_[summed_].offset : elements_;
   message_.resize(message);
   payloads_.resize(units_.size() - summed_);
+  if (has_servers_) pushed_.reserve(units_.size());
+  if (has_servers_) answers_.reserve(units_.size());
   if (most_rounds > 1)
     rounds_ = std::make_unique<Rounds>(std::move(summed), settings.threads);
   else
@@ -234,7 +250,9 @@ RoundsTime Bucket::exchange(Pattern& pattern, std::span<float> aggregate) {
                                      floats_.size() / sizeof(float));
     pattern.all_reduce(own, aggregate.first(summed_elements_), 1.0F / static_cast<float>(ranks_));
   }
-  if (gathers_ && sparse_)
+  if (gathers_ && has_servers_)
+    push_pull(pattern);
+  else if (gathers_ && sparse_)
     sparse_->exchange(pattern, 1.0F / static_cast<float>(ranks_));
   else if (gathers_)
     arrived_ = &pattern.all_gather(std::span(message_).first(message_size_));
@@ -255,7 +273,8 @@ void Bucket::decode(std::span<float> aggregate) {
   } else {
     std::fill(gathered.begin(), gathered.end(), 0.0F);
   }
-  if (gathers_ && !sparse_) {
+  if (gathers_ && has_servers_) decode_answers(aggregate);
+  if (gathers_ && !sparse_ && !has_servers_) {
     const float factor = 1.0F / static_cast<float>(ranks_);
     for (const std::span<const std::byte> message : *arrived_) {
       split_message(message, payloads_);
@@ -265,6 +284,30 @@ void Bucket::decode(std::span<float> aggregate) {
     }
   }
   decode_pace_.end();
+}
+
+void Bucket::push_pull(Pattern& pattern) {
+  split_message(std::span(message_).first(message_size_), payloads_);
+  pushed_.clear();
+  for (std::size_t i = 0; i < units_.size(); ++i)
+    if (units_[i].sent) pushed_.push_back({first_unit_ + i, payloads_[i]});
+  // Copied: other buckets may be pulled before this one is decoded.
+  const auto pulled = pattern.push_pull(pushed_);
+  answers_.assign(pulled.begin(), pulled.end());
+  for (const std::span<const std::byte> answer : answers_) payload_.pulled_bytes += answer.size();
+}
+
+void Bucket::decode_answers(std::span<float> aggregate) {
+  for (std::size_t place = 0; place < pushed_.size(); ++place) {
+    const std::size_t i = pushed_[place].unit - first_unit_;
+    const Compressor& decoder = units_[i].pull ? *units_[i].pull : *units_[i].compressor;
+    try {
+      decoder.decode_add(answers_[place], 1.0F, part(i, aggregate));
+    } catch (const PayloadError& error) {
+      throw PayloadError(
+          fmt::format("a server's answer, unit '{}': {}", plan_.units[i].info.name, error.what()));
+    }
+  }
 }
 
 std::span<float> Bucket::part(std::size_t unit, std::span<float> aggregate) const {

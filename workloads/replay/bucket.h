@@ -12,6 +12,7 @@
 #include "workloads/replay/gradients.h"
 #include "workloads/replay/pace.h"
 #include "workloads/replay/plan.h"
+#include "workloads/replay/push_pull_units.h"
 #include "workloads/replay/rounds.h"
 #include "workloads/replay/sparse_sums.h"
 
@@ -21,6 +22,7 @@ namespace thinpipe {
 struct BucketPayload {
   std::size_t bytes = 0;         ///< of payloads, without their table of lengths
   std::size_t summed_bytes = 0;  ///< of those, what all-reduces sum
+  std::size_t pulled_bytes = 0;  ///< that parameter servers answered
   std::size_t target = 0;        ///< sum of k over units; 0 where methods have none
   std::size_t selected = 0;      ///< sum of k-hat over units
 };
@@ -28,7 +30,8 @@ struct BucketPayload {
 /// The methods of one step, in this order: take_scales() and share_scales() where shares_scales(),
 /// encode(), exchange(), decode(). Those that exchange may run in another thread than the rest.
 /// A bucket's part of the aggregate has its units one after the other, those that all-reduces sum
-/// first.
+/// first. With parameter servers nothing is summed and no scale shared: a server decodes every
+/// worker's payload by itself, and what it answers is decoded in place of a mean.
 class Bucket {
  public:
   /// @param number  among the buckets, as Gradients counts them
@@ -37,6 +40,9 @@ class Bucket {
   /// @throws InputError for specs that do not fit, or not together.
   Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
          int ranks, double time_scale, bool sparse_sums);
+  /// With parameter servers. @param first_unit  of this bucket, among those of replay_units()
+  Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
+         const PushPullOptions& servers, std::size_t first_unit);
   ~Bucket();
   Bucket(Bucket&&) noexcept;
 
@@ -93,9 +99,19 @@ class Bucket {
   std::span<const std::byte> own_payload(std::size_t unit) const;
   std::span<float> part(std::size_t unit, std::span<float> aggregate) const;
 
+  Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
+         int ranks, double time_scale, bool sparse_sums, const PushPullOptions* servers,
+         std::size_t first_unit);
+  void push_pull(Pattern& pattern);
+  void decode_answers(std::span<float> aggregate);
+
   PlannedBucket plan_;
   std::size_t number_;
   int ranks_;
+  bool has_servers_;
+  std::size_t first_unit_;                           ///< where it has
+  std::vector<UnitPayload> pushed_;                  ///< in this step
+  std::vector<std::span<const std::byte>> answers_;  ///< to these
   std::size_t elements_ = 0;
   std::vector<Unit> units_;
   std::size_t summed_ = 0;  ///< the first so many units are all-reduced

@@ -23,11 +23,15 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
   settings.seed = options.seed;
   settings.rank = rank;
   settings.threads = options.threads;
-  std::size_t offset = 0;
+  std::size_t offset = 0, units = 0;
   for (const PlannedBucket& bucket :
        plan_buckets(trace.tensors(), options.compressor, options.feed)) {
-    buckets_.emplace_back(bucket, buckets_.size(), settings, ranks, options.time_scale,
-                          options.sparse_sums);
+    if (options.servers)
+      buckets_.emplace_back(bucket, buckets_.size(), settings, *options.servers, units);
+    else
+      buckets_.emplace_back(bucket, buckets_.size(), settings, ranks, options.time_scale,
+                            options.sparse_sums);
+    units += bucket.units.size();
     plan_.push_back(buckets_.back().plan());
     offsets_.push_back(offset);
     offset += buckets_.back().elements();
@@ -35,6 +39,10 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
   if (options.feed.outer) {
     outer_.emplace(aggregate_.size(), *options.feed.outer);
     update_.resize(aggregate_.size());
+  }
+  if (options.servers) {
+    units_ = replay_units(plan_);
+    layout_ = push_pull_layout(units_, *options.servers, ranks, settings);
   }
   exchange_times_.resize(buckets_.size());
   exchange_spans_.reserve(2 * buckets_.size());
@@ -54,9 +62,10 @@ void Replay::check_time_scale() const {
     throw InputError(fmt::format(
         "--overlap bucket and a time scale of {} do not go together yet; expected one of them",
         options_.time_scale));
-  const bool between = std::any_of(buckets_.begin(), buckets_.end(), [](const Bucket& bucket) {
-    return bucket.takes_rounds() || bucket.shares_scales();
-  });
+  const bool between =
+      options_.servers || std::any_of(buckets_.begin(), buckets_.end(), [](const Bucket& bucket) {
+        return bucket.takes_rounds() || bucket.shares_scales();
+      });
   if (options_.time_scale < 1 && between)
     throw InputError(fmt::format(
         "{}: its codec works between several exchanges of a step, which a time scale of {} would"
@@ -76,6 +85,16 @@ void Replay::connect(const MakePattern& make) {
                       " pattern",
                       options_.compressor.to_string()));
   }
+  start_thread();
+}
+
+void Replay::connect(std::unique_ptr<Pattern> pattern) {
+  patterns_.clear();
+  patterns_.push_back(std::move(pattern));
+  start_thread();
+}
+
+void Replay::start_thread() {
   if (options_.feed.overlap == Overlap::kNone) return;
   thread_ = std::make_unique<ExchangeThread>();
   thread_->reserve(2 * buckets_.size());
@@ -123,6 +142,7 @@ void Replay::add_payloads(StepReport& report) const {
     const BucketPayload& payload = bucket.payload();
     report.payload_bytes += payload.bytes;
     report.summed_bytes += payload.summed_bytes;
+    report.pulled_bytes += payload.pulled_bytes;
     report.target += payload.target;
     report.selected += payload.selected;
   }
@@ -227,7 +247,7 @@ StepReport Replay::step_together(std::uint64_t index) {
   report.arrived = arrived - begin;
   report.lag = arrived - due;
   if (report.exchanged) {
-    const RoundsTime time = buckets_[0].exchange(*patterns_[0], part(0));
+    const RoundsTime time = buckets_[0].exchange(pattern_of(0), part(0));
     report.exchange += time.exchange;
     report.compress += time.compress;
     report.compress_cpu += time.compress_cpu;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct ReplayOptions {
   double time_scale = 1;
   /// The patterns have a sparse all-reduce, which is used where compressors give out elements.
   bool sparse_sums = false;
+  std::optional<PushPullOptions> servers;  ///< payloads go to parameter servers; else to all ranks
 };
 
 /// What one rank measured in one step. Times in seconds by the monotonic clock. With overlap the
@@ -53,6 +55,7 @@ struct StepReport {
   double link_idle = 0;  ///< of the total, without an exchange under way
   std::size_t payload_bytes = 0;  ///< of this rank's own payloads without their table of lengths
   std::size_t summed_bytes = 0;   ///< of those, what all-reduces summed
+  std::size_t pulled_bytes = 0;   ///< that parameter servers answered
   std::size_t target = 0;         ///< sum of k over units; 0 where the method has none
   std::size_t selected = 0;       ///< sum of k-hat over units
   bool exchanged = true;          ///< false in a step that a delayed method holds back
@@ -80,12 +83,19 @@ class Replay {
   using MakePattern = std::function<std::unique_ptr<Pattern>(std::size_t capacity)>;
   /// Before the first step. With overlap, patterns are used by a thread of the replay's own.
   void connect(const MakePattern& make);
+  /// Instead, with parameter servers: one pattern for all buckets, of units() by layout().
+  void connect(std::unique_ptr<Pattern> pattern);
   /// What was sent so far.
   TransportCounters counters() const;
   std::size_t buckets() const { return buckets_.size(); }
   /// Steps after which what is sent and what is held back repeats itself; 1 for most methods.
   std::uint64_t period() const;
-  const Pattern& pattern(std::size_t bucket) const { return *patterns_.at(bucket); }
+  const Pattern& pattern(std::size_t bucket) const {
+    return *patterns_.at(options_.servers ? 0 : bucket);
+  }
+  /// With parameter servers: what is pushed, and to whom.
+  const std::vector<ReplayUnit>& units() const { return units_; }
+  const PushPullLayout& layout() const { return layout_; }
 
   /// Loads and checks the gradients of steps [0, steps): nothing is left to be read from disk when
   /// the clock runs. @throws InputError naming tensor and element for a non-finite value (kError).
@@ -132,6 +142,8 @@ class Replay {
 
  private:
   void check_time_scale() const;
+  void start_thread();
+  Pattern& pattern_of(std::size_t bucket) { return *patterns_[options_.servers ? 0 : bucket]; }
   std::span<float> part(std::size_t bucket);
   double compute_seconds(std::uint64_t index) const;
   double scaled_ready(std::size_t bucket, std::uint64_t index) const;
@@ -162,7 +174,9 @@ class Replay {
   std::vector<PlannedBucket> plan_;   ///< of the buckets
   std::vector<std::size_t> offsets_;  ///< of their parts in the aggregate
   Gradients gradients_;
-  std::vector<std::unique_ptr<Pattern>> patterns_;  ///< by bucket
+  std::vector<ReplayUnit> units_;                   ///< of all buckets
+  PushPullLayout layout_;                           ///< where there are servers
+  std::vector<std::unique_ptr<Pattern>> patterns_;  ///< by bucket; with servers one for all
   std::vector<RoundsTime> exchange_times_;          ///< by bucket, of the step under way
   std::vector<PhaseSpan> exchange_spans_;           ///< likewise; two a bucket: scales, payloads
   Pace pace_;                                       ///< of encoding

@@ -51,7 +51,7 @@ void Replay::submit_exchange(std::size_t bucket, UnderWay& way) {
   if (!way.moves) return thread_->submit([] {});
   thread_->submit([this, bucket] {
     const double begin = now_seconds();
-    exchange_times_[bucket] = buckets_[bucket].exchange(*patterns_[bucket], part(bucket));
+    exchange_times_[bucket] = buckets_[bucket].exchange(pattern_of(bucket), part(bucket));
     exchange_spans_.push_back({Phase::kExchange, bucket, begin, now_seconds()});
   });
 }

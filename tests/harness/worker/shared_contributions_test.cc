@@ -157,5 +157,19 @@ TEST_F(SharedContributionsTest, SizesThatDoNotFit) {
   EXPECT_THROW(SharedContributions((folder_ / "missing").string(), 0, 1, 1), SystemError);
 }
 
+// A server has the mean of some of the elements; how large an error is, all of them tell.
+TEST_F(SharedContributionsTest, PlacesAreHeldAgainstTheMeanThere) {
+  make(2, 4);
+  fill(0, {1, 2, 3, -200});
+  fill(1, {3, 2, 5, 0});
+  SharedContributions reader(folder_.path().string(), SharedContributions::kNone, 2, 4);
+  const std::vector<float> last = {-100}, first = {2, 2.5};
+  EXPECT_EQ(reader.error_of_places({{last, 3}}), 0);
+  EXPECT_DOUBLE_EQ(reader.error_of_places({{last, 3}, {first, 0}}), 0.5 / 100);
+  EXPECT_EQ(reader.error_of_places({}), 0);
+  const std::vector<float> bad = {std::nanf("")};
+  EXPECT_TRUE(std::isnan(reader.error_of_places({{bad, 1}})));
+}
+
 }  // namespace
 }  // namespace thinpipe

@@ -69,10 +69,10 @@ TEST(TextDrawing, FitsIn80Columns) {
 }
 
 TEST(TextDrawing, JoinsNeighboursThatAreAlike) {
-  const std::string text = draw_as_text(drawn("ps:host19=(rate=1mbit)", 20));
-  EXPECT_NE(text.find("├── host0 (server)  100mbit\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("├── host1 … host18  18 × 100mbit\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("└── host19          1mbit\n"), std::string::npos) << text;
+  const std::string text = draw_as_text(drawn("ps:host0=(rate=1mbit)", 20));
+  EXPECT_NE(text.find("├── host0            1mbit\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("├── host1 … host18   18 × 100mbit\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("└── host19 (server)  100mbit\n"), std::string::npos) << text;
 }
 
 TEST(SvgDrawing, HasEveryHostSwitchAndLinkOnce) {

@@ -138,12 +138,15 @@ TEST(TopologySpec, WanJoinsEveryTwoSites) {
   for (const TopologyHost& host : wan.hosts) EXPECT_FALSE(host.link.throttled());
 }
 
-TEST(TopologySpec, ServersAreTheFirstHosts) {
+TEST(TopologySpec, ServersAreTheLastHosts) {
   const Topology ps = plan("ps:servers=2,server=(rate=4x)", 5);
-  EXPECT_EQ(ps.hosts[1].role, "server");
   EXPECT_EQ(ps.hosts[2].role, "");
-  EXPECT_EQ(rate(ps.link(1)), 400e6);
+  EXPECT_EQ(ps.hosts[3].role, "server");
   EXPECT_EQ(rate(ps.link(2)), 100e6);
+  EXPECT_EQ(rate(ps.link(3)), 400e6);
+  EXPECT_EQ(parse_topology("ps:servers=2").servers(), 2);
+  EXPECT_EQ(parse_topology("ps").servers(), 1);
+  EXPECT_EQ(parse_topology("star").servers(), 0);
 }
 
 TEST(TopologyFile, SaysFileLineAndStatement) {

@@ -1,0 +1,80 @@
+#include "harness/worker/server_role.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/launch/processor_time.h"
+#include "harness/worker/digest.h"
+#include "harness/worker/projections.h"
+
+namespace thinpipe {
+
+using nlohmann::json;
+
+ServerRole::ServerRole(const Trace& trace, const ReplayOptions& options, const std::string& scratch)
+    : transport_(MPI_COMM_WORLD),
+      index_(transport_.rank() - (transport_.size() - options.servers->servers)),
+      server_(transport_,
+              replay_units(plan_buckets(trace.tensors(), options.compressor, options.feed)),
+              {.exchange = *options.servers,
+               .seed = options.seed,
+               .threads = options.threads,
+               .time_scale = options.time_scale,
+               .local_steps = options.feed.local_steps,
+               .epoch = options.feed.epoch},
+              transport_.size() - options.servers->servers, index_),
+      delta_(server_.elements()) {
+  if (!scratch.empty())
+    contributions_ = std::make_unique<SharedContributions>(
+        scratch, SharedContributions::kNone, transport_.size() - options.servers->servers,
+        trace.elements());
+}
+
+json ServerRole::step(std::uint64_t index, bool moves) {
+  const ProcessorTime processors = processor_time();
+  const TransportCounters before = transport_.counters();
+  const ServerReport report = moves ? server_.step(index) : ServerReport{};
+  const TransportCounters after = transport_.counters();
+  const ProcessorTime processors_after = processor_time();
+  return {{"type", "stepped"},
+          {"processors_idle", processors_after.idle - processors.idle},
+          {"processors_all", processors_after.all - processors.all},
+          {"total", report.total},
+          {"decode", report.decode},
+          {"compress", report.compress},
+          {"push_bytes", report.push_bytes},
+          {"pull_bytes", report.pull_bytes},
+          {"sent_messages", after.messages - before.messages},
+          {"sent_bytes", after.bytes - before.bytes},
+          {"sent_frames", after.frames - before.frames}};
+}
+
+json ServerRole::account(std::uint64_t index) {
+  checked_step_ = index;
+  return {{"type", "accounted"}, {"relative_error", server_.relative_error()}};
+}
+
+json ServerRole::compare() {
+  server_.delta(delta_);
+  Digest digest;
+  digest.add(delta_);
+  json answer = {{"type", "compared"}, {"delta", digest.text()}};
+  if (contributions_) {
+    std::vector<SharedContributions::Place> places;
+    std::size_t at = 0;
+    for (const ReplayUnit& unit : server_.units()) {
+      places.push_back({server_.mean().subspan(at, unit.tensor.elements), unit.offset});
+      at += unit.tensor.elements;
+    }
+    answer["error"] = contributions_->error_of_places(places);
+    return answer;
+  }
+  float largest = 0;  // a NaN shows in the projection
+  for (const float value : server_.mean()) largest = std::max(largest, std::fabs(value));
+  answer["projections"] = json::array(
+      {project(server_.mean(), projection_seed(checked_step_, static_cast<std::size_t>(index_)))});
+  answer["largest"] = json::array({largest});
+  return answer;
+}
+
+}  // namespace thinpipe

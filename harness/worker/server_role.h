@@ -1,0 +1,43 @@
+// What a rank does that is a parameter server: the same messages as a worker's, answered otherwise.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/worker/shared_contributions.h"
+#include "workloads/exchange/mpi_transport.h"
+#include "workloads/replay/parameter_server.h"
+#include "workloads/replay/replay.h"
+#include "workloads/trace/trace.h"
+
+namespace thinpipe {
+
+class ServerRole {
+ public:
+  /// Of all ranks of the communicator the last `options.servers` are servers; this is one.
+  /// @param scratch  where ranks share memory; "" on a machine of its own
+  ServerRole(const Trace& trace, const ReplayOptions& options, const std::string& scratch);
+
+  /// Answers to step, account and compare (harness/launch/launch.h).
+  nlohmann::json step(std::uint64_t index, bool moves);
+  nlohmann::json account(std::uint64_t index);
+  nlohmann::json compare();
+
+ private:
+  MpiTransport transport_;
+  int index_;  ///< among the servers
+  ParameterServer server_;
+  std::unique_ptr<SharedContributions> contributions_;  ///< of workers that share memory
+  std::vector<float> delta_;
+  std::uint64_t checked_step_ = 0;
+};
+
+/// Seed of the projections of one piece in one step.
+inline std::uint64_t projection_seed(std::uint64_t step, std::size_t piece) {
+  return step * 1000003 + piece;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,235 @@
+#include "workloads/replay/parameter_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+
+#include "compressors/registry.h"
+#include "tests/exchange/thread_transport.h"
+#include "workloads/exchange/push_pull_worker.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr int kServedWorkers = 3;
+constexpr std::uint64_t kServedSteps = 4;
+using Floats = std::vector<float>;
+
+// Three tensors, of which the first is the largest.
+std::vector<ReplayUnit> units_of(const std::string& push) {
+  std::vector<ReplayUnit> units;
+  std::size_t offset = 0;
+  for (const std::vector<std::int64_t>& shape :
+       {std::vector<std::int64_t>{60, 50}, {50}, {30, 20, 2}}) {
+    std::size_t elements = 1;
+    for (const std::int64_t size : shape) elements *= static_cast<std::size_t>(size);
+    const std::string name = "tensor-" + std::to_string(units.size());
+    units.push_back({{name, shape, elements}, parse_spec(push), offset});
+    offset += elements;
+  }
+  return units;
+}
+
+Floats unit_gradient(const ReplayUnit& unit, int worker, std::uint64_t step) {
+  std::mt19937 generator(static_cast<unsigned>(step * 100 + unit.offset * 7) +
+                         static_cast<unsigned>(worker));
+  std::normal_distribution<float> values(0.1F, 1);
+  Floats gradient(unit.tensor.elements);
+  for (float& value : gradient) value = values(generator);
+  return gradient;
+}
+
+CompressorSettings served_settings(int rank) {
+  CompressorSettings settings;
+  settings.rank = rank;
+  return settings;
+}
+
+/// A worker without a replay around it.
+class Worker {
+ public:
+  Worker(Transport& transport, const std::vector<ReplayUnit>& units, const PushPullOptions& options,
+         int workers)
+      : units_(units) {
+    const CompressorSettings settings = served_settings(transport.rank());
+    for (const auto& [tensor, push, offset] : units) {
+      pushes_.push_back(make_compressor(push, tensor, settings));
+      pulls_.push_back(make_compressor(options.pull_of(push), tensor, settings));
+    }
+    exchange_.emplace(transport, push_pull_layout(units, options, workers, settings));
+  }
+
+  /// What it ends a step with. `sent` becomes what it pushed, decoded.
+  Floats step(std::uint64_t index, int rank, Floats& sent) {
+    const std::size_t elements = units_.back().offset + units_.back().tensor.elements;
+    sent.assign(elements, 0);
+    Floats ended(elements);
+    if ((index + 1) % pushes_[0]->period() != 0) {
+      for (std::size_t i = 0; i < units_.size(); ++i) {
+        const Floats gradient = unit_gradient(units_[i], rank, index);
+        pushes_[i]->hold({.values = gradient, .squares = {}, .step = index});
+      }
+      return ended;
+    }
+    std::vector<std::vector<std::byte>> payloads;
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      const Floats gradient = unit_gradient(units_[i], rank, index);
+      payloads.emplace_back(pushes_[i]->max_encoded_size());
+      const EncodeReport report =
+          pushes_[i]->encode({.values = gradient, .squares = {}, .step = index}, payloads.back());
+      payloads.back().resize(report.encoded_bytes);
+      pushes_[i]->decode_add(payloads.back(), 1, place(sent, i));
+    }
+    std::vector<UnitPayload> pushed;
+    for (std::size_t i = 0; i < units_.size(); ++i) pushed.push_back({i, payloads[i]});
+    const auto pulled = exchange_->run(pushed);
+    for (std::size_t i = 0; i < units_.size(); ++i)
+      pulls_[i]->decode_add(pulled[i], 1, place(ended, i));
+    return ended;
+  }
+
+ private:
+  std::span<float> place(Floats& values, std::size_t unit) const {
+    return std::span(values).subspan(units_[unit].offset, units_[unit].tensor.elements);
+  }
+
+  std::vector<ReplayUnit> units_;
+  std::vector<std::unique_ptr<Compressor>> pushes_, pulls_;
+  std::optional<PushPullWorker> exchange_;
+};
+
+/// What all ranks had in every step.
+struct Job {
+  std::vector<std::vector<Floats>> sent, ended;  ///< [step][worker]
+  std::vector<Floats> mean, delta;               ///< [step], of all servers together
+};
+
+Job run_served(const std::string& push, const std::string& pattern) {
+  const std::vector<ReplayUnit> units = units_of(push);
+  const PushPullOptions options = push_pull_options(parse_spec(pattern));
+  const std::size_t elements = units.back().offset + units.back().tensor.elements;
+  const std::vector<Floats> of_workers(kServedWorkers, Floats(elements));
+  Job job{.sent = {kServedSteps, of_workers},
+          .ended = {kServedSteps, of_workers},
+          .mean = {kServedSteps, Floats(elements)},
+          .delta = {kServedSteps, Floats(elements)}};
+  on_all_ranks(kServedWorkers + options.servers, [&](ThreadTransport& transport) {
+    const int rank = transport.rank();
+    if (rank < kServedWorkers) {
+      Worker worker(transport, units, options, kServedWorkers);
+      for (std::uint64_t step = 0; step < kServedSteps; ++step) {
+        const auto at = static_cast<std::size_t>(rank);
+        job.ended[step][at] = worker.step(step, rank, job.sent[step][at]);
+      }
+      return;
+    }
+    ParameterServer server(transport, units, {.exchange = options}, kServedWorkers,
+                           rank - kServedWorkers);
+    for (std::uint64_t step = 0; step < kServedSteps; ++step) {
+      const ServerReport report = server.step(step);
+      EXPECT_GE(report.total, report.decode + report.compress);
+      EXPECT_GE(server.relative_error(), 0);
+      Floats delta(server.elements());
+      server.delta(delta);
+      std::size_t from = 0;
+      for (const ReplayUnit& unit : server.units()) {
+        const auto size = unit.tensor.elements;
+        std::copy_n(server.mean().begin() + static_cast<std::ptrdiff_t>(from), size,
+                    job.mean[step].begin() + static_cast<std::ptrdiff_t>(unit.offset));
+        std::copy_n(delta.begin() + static_cast<std::ptrdiff_t>(from), size,
+                    job.delta[step].begin() + static_cast<std::ptrdiff_t>(unit.offset));
+        from += size;
+      }
+    }
+  });
+  return job;
+}
+
+void expect_means_and_deltas(const Job& job) {
+  for (std::uint64_t step = 0; step < kServedSteps; ++step) {
+    for (const Floats& ended : job.ended[step]) ASSERT_EQ(ended, job.delta[step]) << step;
+    for (std::size_t i = 0; i < job.mean[step].size(); ++i) {
+      double mean = 0;
+      for (const Floats& sent : job.sent[step])
+        mean += static_cast<double>(sent[i]) / kServedWorkers;
+      ASSERT_NEAR(job.mean[step][i], mean, 1e-5 * (1 + std::fabs(mean))) << step << ' ' << i;
+    }
+  }
+}
+
+TEST(ParameterServer, EveryMethodIsPushedAveragedAndPulled) {
+  for (const MethodInfo& method : methods()) {
+    if (method.needs_squares) continue;
+    for (const int servers : {1, 2, 5}) {
+      SCOPED_TRACE(method.name + " " + std::to_string(servers));
+      expect_means_and_deltas(run_served(method.name, "ps:servers=" + std::to_string(servers)));
+    }
+  }
+  expect_means_and_deltas(run_served("sbc:p=0.1,delay=2", "ps:servers=2"));
+  expect_means_and_deltas(run_served("topk:ratio=0.1", "ps:servers=2,pull=(3lc:s=1.5)"));
+}
+
+// A compressor of the same spec that is fed the means, one after the other, says the same: what
+// servers leave out comes later, and units have memories of their own.
+TEST(ParameterServer, AnswersAreThoseOfACompressorFedWithTheMeans) {
+  for (const char* push : {"3lc", "topk:ratio=0.05", "qsgd", "ef21:ratio=0.1"}) {
+    SCOPED_TRACE(push);
+    const Job job = run_served(push, "ps:servers=1");
+    for (const ReplayUnit& unit : units_of(push)) {
+      const auto compressor =
+          make_compressor(unit.compressor, unit.tensor, served_settings(kServedWorkers));
+      Floats estimate(unit.tensor.elements), expected(unit.tensor.elements);
+      std::vector<std::byte> payload(compressor->max_encoded_size());
+      for (std::uint64_t step = 0; step < kServedSteps; ++step) {
+        const auto of_unit = [&](const Floats& all) {
+          const auto begin = all.begin() + static_cast<std::ptrdiff_t>(unit.offset);
+          return Floats(begin, begin + static_cast<std::ptrdiff_t>(unit.tensor.elements));
+        };
+        const Floats mean = of_unit(job.mean[step]);
+        // What is pushed of EF21 is a change of an estimate; a server has the estimate's mean.
+        for (std::size_t i = 0; i < mean.size(); ++i)
+          estimate[i] = mean[i] + (compressor->incremental() ? estimate[i] : 0);
+        const EncodeReport report =
+            compressor->encode({.values = estimate, .squares = {}, .step = step}, payload);
+        std::fill(expected.begin(), expected.end(), 0.0F);
+        compressor->decode_add(std::span(payload).first(report.encoded_bytes), 1, expected);
+        ASSERT_EQ(of_unit(job.delta[step]), expected) << unit.tensor.name << ' ' << step;
+      }
+    }
+  }
+}
+
+TEST(ParameterServer, WhatIsPulledUncompressedIsTheMean) {
+  const Job job = run_served("topk:ratio=0.1", "ps:pull=none");
+  for (std::uint64_t step = 0; step < kServedSteps; ++step)
+    EXPECT_EQ(job.delta[step], job.mean[step]);
+}
+
+TEST(ParameterServer, NamesRankAndUnitOfAMalformedPayload) {
+  const std::vector<ReplayUnit> units = units_of("topk:ratio=0.1");
+  const PushPullOptions options;
+  std::string said = "nothing";
+  on_all_ranks(2, [&](ThreadTransport& transport) {
+    if (transport.rank() == 1) {
+      ParameterServer server(transport, units, {.exchange = options}, 1, 0);
+      try {
+        server.step(0);
+      } catch (const PayloadError& error) {
+        said = error.what();
+      }
+      return;
+    }
+    std::vector<std::byte> message(kUnitHeadBytes + 3);
+    const std::uint32_t head[] = {2, 3};
+    std::memcpy(message.data(), head, sizeof head);
+    transport.send(0, 1, 0, message);
+  });
+  EXPECT_THAT(said, ::testing::StartsWith("payload of rank 0, unit 'tensor-2': "));
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,51 @@
+// What workers push to parameter servers and pull from them: units, and which server has which.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace thinpipe {
+
+/// What one compressor encodes: a tensor, or a bucket of several.
+struct ExchangeUnit {
+  std::string name;               ///< for messages: "fc1.weight"
+  std::size_t elements = 0;       ///< floats before compression
+  std::size_t push_capacity = 0;  ///< bytes of the longest payload that a worker may push
+  std::size_t pull_capacity = 0;  ///< bytes of the longest payload that the server may answer
+  int server = 0;                 ///< who has it: 0 to servers - 1
+};
+
+/// How units are dealt to servers.
+enum class Partition {
+  kBalanced,    ///< by elements: the largest first, each to the server that has least so far
+  kRoundRobin,  ///< unit i to server i mod S
+};
+
+/// The server of each unit, by the numbers of their elements; the same on every rank. Units stay
+/// whole: a server that has the largest one may have more than its share.
+std::vector<int> partition_units(std::span<const std::size_t> elements, int servers,
+                                 Partition partition);
+
+/// What a worker pushes of a unit.
+struct UnitPayload {
+  std::size_t unit = 0;
+  std::span<const std::byte> payload;
+};
+
+/// Workers are ranks 0 to workers - 1 of the transport, servers the ranks after them.
+struct PushPullLayout {
+  int workers = 0, servers = 0;
+  std::vector<ExchangeUnit> units;
+
+  int rank_of_server(int server) const { return workers + server; }
+  int ranks() const { return workers + servers; }
+};
+
+/// docs/patterns.md, "Parameter server": before a payload go its unit and its length in bytes, each
+/// a little-endian u32.
+inline constexpr std::size_t kUnitHeadBytes = 2 * sizeof(std::uint32_t);
+
+}  // namespace thinpipe

@@ -1,0 +1,119 @@
+#include "workloads/exchange/unit_stream.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "compressors/compressor.h"
+#include "workloads/exchange/segments.h"
+
+namespace thinpipe {
+
+namespace {
+
+// The peer's next segment is to be there when one has been sent.
+constexpr int kFewestSegments = 4;
+
+}  // namespace
+
+std::size_t segments_for_each_of(int peers) {
+  return static_cast<std::size_t>(std::max(kFewestSegments, kSegmentsInFlight / peers));
+}
+
+UnitSender::UnitSender(Transport& transport, int peer, int first_slot, std::size_t window, int tag,
+                       std::size_t most_units)
+    : window_(transport, peer, first_slot, window, tag),
+      window_size_(window),
+      staging_(window * kSegmentBytes) {
+  waiting_.reserve(most_units);
+}
+
+void UnitSender::add(std::uint32_t unit, std::span<const std::byte> payload) {
+  if (next_ == waiting_.size()) {
+    waiting_.clear();
+    next_ = 0;
+  }
+  waiting_.push_back({unit, payload});
+}
+
+bool UnitSender::advance() {
+  bool moved = window_.collect();
+  while (next_ < waiting_.size() && !window_.full()) {
+    const auto& [unit, payload] = waiting_[next_];
+    const bool first = offset_ == 0;
+    const std::size_t size =
+        std::min(payload.size() - offset_, kSegmentBytes - (first ? kUnitHeadBytes : 0));
+    if (first) {
+      const std::uint32_t head[] = {unit, static_cast<std::uint32_t>(payload.size())};
+      std::byte* const segment = staging_.data() + window_.sent() % window_size_ * kSegmentBytes;
+      std::memcpy(segment, head, kUnitHeadBytes);
+      std::copy_n(payload.begin(), size, segment + kUnitHeadBytes);
+      window_.send({segment, kUnitHeadBytes + size});
+    } else {
+      window_.send(payload.subspan(offset_, size));
+    }
+    offset_ += size;
+    moved = true;
+    if (offset_ < payload.size()) continue;
+    ++next_;
+    offset_ = 0;
+  }
+  return moved;
+}
+
+UnitReceiver::UnitReceiver(Transport& transport, int peer, int first_slot, std::size_t window,
+                           int tag)
+    : transport_(transport),
+      peer_(peer),
+      first_slot_(first_slot),
+      tag_(tag),
+      window_(window),
+      staging_(window * kSegmentBytes) {}
+
+bool UnitReceiver::advance(UnitSink& sink) {
+  const auto slot = [&](std::size_t segment) {
+    return first_slot_ + static_cast<int>(segment % window_);
+  };
+  const auto place = [&](std::size_t segment) {
+    return std::span(staging_).subspan(segment % window_ * kSegmentBytes, kSegmentBytes);
+  };
+  bool moved = false;
+  for (;;) {
+    for (; posted_ < certain_ && posted_ - arrived_ < window_; ++posted_)
+      transport_.receive(slot(posted_), peer_, tag_, place(posted_));
+    std::size_t size = 0;
+    if (arrived_ == posted_ || !transport_.done(slot(arrived_), &size)) return moved;
+    take(place(arrived_).first(size), sink);
+    ++arrived_;
+    moved = true;
+  }
+}
+
+void UnitReceiver::take(std::span<const std::byte> segment, UnitSink& sink) {
+  if (!arriving_) {
+    std::uint32_t head[2] = {};
+    if (segment.size() < kUnitHeadBytes)
+      throw PayloadError(
+          fmt::format("rank {} sent {} bytes; expected the {} bytes of a unit's head at least",
+                      peer_, segment.size(), kUnitHeadBytes));
+    std::memcpy(head, segment.data(), kUnitHeadBytes);
+    segment = segment.subspan(kUnitHeadBytes);
+    unit_ = head[0];
+    payload_ = sink.begin_unit(peer_, unit_, head[1]);
+    here_ = 0;
+    certain_ += segments_of_bytes(kUnitHeadBytes + payload_.size()) - 1;
+    arriving_ = true;
+  }
+  const std::span<std::byte> rest = payload_.subspan(here_);
+  if (segment.size() > rest.size())
+    throw PayloadError(fmt::format("rank {}, unit {}: {} bytes came where {} were left", peer_,
+                                   unit_, segment.size(), rest.size()));
+  std::copy(segment.begin(), segment.end(), rest.begin());
+  here_ += segment.size();
+  if (here_ < payload_.size()) return;
+  arriving_ = false;
+  sink.end_unit(peer_, unit_, payload_);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,86 @@
+// Payloads of units on their way from one rank to another, in segments.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workloads/exchange/exchange_units.h"
+#include "workloads/exchange/send_window.h"
+#include "workloads/exchange/transport.h"
+
+namespace thinpipe {
+
+/// Segments under way from or to each of so many peers: together they fill a link.
+std::size_t segments_for_each_of(int peers);
+
+/// Sends payloads to one peer, one after the other. The first segment of each begins with its head.
+class UnitSender {
+ public:
+  /// @param first_slot  of `window` slots of the transport
+  /// @param most_units  that wait at a time
+  UnitSender(Transport& transport, int peer, int first_slot, std::size_t window, int tag,
+             std::size_t most_units);
+
+  /// The payload stays untouched until idle().
+  void add(std::uint32_t unit, std::span<const std::byte> payload);
+
+  /// Sends what there is room for. @returns whether anything moved
+  bool advance();
+  bool idle() const { return next_ == waiting_.size() && window_.empty(); }
+
+ private:
+  struct Waiting {
+    std::uint32_t unit;
+    std::span<const std::byte> payload;
+  };
+
+  SendWindow window_;
+  std::size_t window_size_;
+  std::vector<std::byte> staging_;  ///< first segments, by their place in the window
+  std::vector<Waiting> waiting_;
+  std::size_t next_ = 0;    ///< of waiting_, that is being sent
+  std::size_t offset_ = 0;  ///< bytes of its payload that were sent
+};
+
+/// Where payloads go that arrive.
+class UnitSink {
+ public:
+  /// A payload of so many bytes begins to arrive from that rank. @returns where it goes
+  /// @throws PayloadError when that rank may not send such a unit or so much of it now.
+  virtual std::span<std::byte> begin_unit(int peer, std::uint32_t unit, std::uint32_t length) = 0;
+  /// It is there as a whole.
+  virtual void end_unit(int peer, std::uint32_t unit, std::span<const std::byte> payload) = 0;
+
+ protected:
+  ~UnitSink() = default;
+};
+
+/// Receives what a UnitSender of another rank sends.
+class UnitReceiver {
+ public:
+  UnitReceiver(Transport& transport, int peer, int first_slot, std::size_t window, int tag);
+
+  /// So many payloads more are to come. No message is waited for that might not come.
+  void expect(std::size_t units) { certain_ += units; }
+
+  /// Takes what has arrived. @returns whether anything moved
+  /// @throws PayloadError naming the peer for what is no segment of a payload, or by the sink.
+  bool advance(UnitSink& sink);
+
+ private:
+  void take(std::span<const std::byte> segment, UnitSink& sink);
+
+  Transport& transport_;
+  int peer_, first_slot_, tag_;
+  std::size_t window_;
+  std::vector<std::byte> staging_;
+  std::size_t certain_ = 0, posted_ = 0, arrived_ = 0;  ///< segments
+  std::uint32_t unit_ = 0;                              ///< that is arriving
+  std::span<std::byte> payload_;
+  std::size_t here_ = 0;  ///< bytes of it that have arrived
+  bool arriving_ = false;
+};
+
+}  // namespace thinpipe
