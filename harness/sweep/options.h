@@ -53,7 +53,7 @@ struct SweepOptions {
 
 /// One point of the sweep.
 struct SweepPoint {
-  CompressorRules compressor = Spec{.name = "none", .values = {}};
+  CompressorRules compressor = kUncompressed;
   LinkSpec link;
   int ranks = 0;
   int repeat = 0;

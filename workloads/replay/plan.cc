@@ -9,8 +9,6 @@ namespace thinpipe {
 
 namespace {
 
-const Spec kUncompressed{.name = "none", .values = {}};
-
 std::vector<std::size_t> in_order(std::span<const TraceTensor> tensors, BucketLimits::Order order) {
   std::vector<std::size_t> places(tensors.size());
   std::iota(places.begin(), places.end(), 0);

@@ -24,7 +24,7 @@
 namespace thinpipe {
 
 struct ReplayOptions {
-  CompressorRules compressor = Spec{.name = "none", .values = {}};
+  CompressorRules compressor = kUncompressed;
   Feed feed;
   std::uint64_t seed = 1;
   int threads = 1;           ///< that one encode or decode may use

@@ -13,8 +13,6 @@ namespace thinpipe {
 
 namespace {
 
-const Spec kUncompressed{.name = "none", .values = {}};
-
 bool is_plain(std::string_view text) {
   return text.find(';') == std::string_view::npos &&
          text.substr(0, text.find(':')).find_first_of("*?[") == std::string_view::npos;

@@ -9,6 +9,9 @@
 
 namespace thinpipe {
 
+/// What tensors get that no rule names, or that are too small to compress.
+inline const Spec kUncompressed{.name = "none", .values = {}};
+
 /// `conv*:none;fc*:topk:ratio=0.001`: parts joined by `;`, each a pattern of names (`*` any
 /// letters,
 /// `?` one, `[a-c]` one of them, as a shell has them), a colon and a spec. The first part whose
