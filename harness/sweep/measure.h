@@ -9,15 +9,13 @@
 #include "harness/launch/machines.h"
 #include "harness/sweep/calibrator.h"
 #include "harness/sweep/options.h"
+#include "netem/topology/topology.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
 
 class ScheduleLog;
-
-/// The record of a point that could not be measured.
-nlohmann::json failed_point(const SweepPoint& point, const SweepOptions& options,
-                            const std::string& reason);
+struct PointSamples;
 
 /// Measures points on machines whose links have been calibrated.
 class Meter {
@@ -36,7 +34,10 @@ class Meter {
   nlohmann::json failure(const SweepPoint& point, const std::string& reason) const;
 
  private:
-  std::vector<std::string> alterations(ScheduleLog& schedule);
+  PointSamples no_samples(const SweepPoint& point, const Topology& planned,
+                          const CalibratedLink* calibrated, const Launch& launch) const;
+  std::vector<std::string> doubts(const PointSamples& samples, const CalibratedLink* calibrated,
+                                  ScheduleLog& schedule) const;
 
   Machines& machines_;
   const Trace& trace_;

@@ -11,6 +11,7 @@
 #include "harness/sweep/expected_time.h"
 #include "harness/sweep/header.h"
 #include "harness/sweep/lines.h"
+#include "harness/sweep/point_record.h"
 #include "netem/rights.h"
 #include "netem/sandbox.h"
 #include "netem/schedule/links.h"

@@ -1,0 +1,73 @@
+#include "harness/sweep/comparison.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "harness/sweep/server_answers.h"
+#include "harness/worker/projections.h"
+
+namespace thinpipe {
+
+using nlohmann::json;
+
+namespace {
+
+std::vector<json> field_of(const std::vector<json>& answers, const char* field) {
+  std::vector<json> values;
+  for (const json& answer : answers) values.push_back(answer.at(field));
+  return values;
+}
+
+double error_in(const json& answer) {
+  return answer.at("error").is_number() ? answer.at("error").get<double>()
+                                        : std::numeric_limits<double>::infinity();
+}
+
+// The mean is held against what workers pushed, what workers ended with against the answers.
+void compare_servers(const std::vector<json>& accounts, const std::vector<json>& compared,
+                     const std::vector<json>& servers, PointSamples& samples) {
+  for (std::size_t server = 0; server < servers.size(); ++server) {
+    const json& answer = servers[server];
+    double error = 0;
+    if (answer.contains("projections")) {
+      std::vector<json> contributions;  // that piece alone
+      for (const json& account : accounts)
+        contributions.push_back(json::array({account.at("projections").at(server)}));
+      error = projected_error(contributions, std::vector<json>(1, answer.at("projections")),
+                              std::vector<json>(1, answer.at("largest")));
+    } else {
+      error = error_in(answer);
+    }
+    samples.worst_error = std::max(samples.worst_error, error);
+    for (const json& worker : compared)
+      samples.servers_heard =
+          samples.servers_heard && worker.at("parts").at(server) == answer.at("delta");
+  }
+}
+
+}  // namespace
+
+void add_comparison(const std::vector<json>& accounts, std::vector<json> compared, int workers,
+                    PointSamples& samples) {
+  ++samples.checked_steps;
+  const std::vector<json> servers = cut_off(compared, workers);
+  compare_servers(accounts, compared, servers, samples);
+  const json& first = servers.empty() ? compared[0] : servers[0];
+  samples.reference = first.contains("projections") ? "projections"
+                      : first.contains("error")     ? "elements"
+                                                    : "none";
+  if (servers.empty() && compared[0].contains("projections"))
+    samples.worst_error =
+        std::max(samples.worst_error,
+                 projected_error(field_of(accounts, "projections"),
+                                 field_of(compared, "projections"), field_of(compared, "largest")));
+  for (const json& answer : compared) {
+    if (answer.contains("error"))
+      samples.worst_error = std::max(samples.worst_error, error_in(answer));
+    samples.identical_ranks =
+        samples.identical_ranks && answer.at("digest") == compared[0].at("digest");
+  }
+}
+
+}  // namespace thinpipe
