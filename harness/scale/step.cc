@@ -38,11 +38,15 @@ double skew_of(const json& rank, double shift, double factor) {
   return (std::fabs(number(rank, "lag") - shift) + overrun) / factor;
 }
 
+void keep_raw(json& rank) {
+  json& raw = rank["raw"] = json::object();
+  for (const char* time : kTimes) raw[time] = rank.at(time);
+}
+
 void scale_rank(json& rank, double shift, double factor) {
   const double skew = skew_of(rank, shift, factor);
   const double end = number(rank, "total") - number(rank, "decode");
-  json& raw = rank["raw"] = json::object();
-  for (const char* time : kTimes) raw[time] = rank.at(time);
+  keep_raw(rank);
   const double compute = number(rank, "wanted"), compress = number(rank, "codec");
   const double decode = number(rank, "codec_decode");
   const double exchange = std::max(0.0, (end - shift) / factor - compute - compress);
@@ -51,6 +55,8 @@ void scale_rank(json& rank, double shift, double factor) {
   rank["exchange"] = exchange;
   rank["decode"] = decode;
   rank["total"] = compute + compress + exchange + decode;
+  rank["exposed"] = exchange;
+  rank["link_idle"] = compute + compress + decode;
   rank["late"] = number(rank, "late") / factor;
   rank["skew"] = skew;
 }
@@ -65,12 +71,27 @@ void scale_step(std::vector<json>& ranks, double factor) {
   for (json& rank : ranks) scale_rank(rank, began - due, factor);
 }
 
-json raw_times(const std::vector<std::vector<json>>& steps) {
+void scale_overlapped_step(std::vector<json>& ranks, double factor) {
+  for (json& rank : ranks) {
+    keep_raw(rank);
+    rank["compute"] = rank.at("wanted");
+    rank["compress"] = rank.at("codec");
+    rank["decode"] = rank.at("codec_decode");
+    for (const char* time : {"exchange", "exposed", "link_idle", "total", "late"})
+      rank[time] = number(rank, time) / factor;
+    rank["skew"] = std::max(0.0, number(rank, "overrun")) / factor;
+  }
+}
+
+json raw_times(const std::vector<std::vector<json>>& steps, bool overlapped) {
   json times = json::object();
+  // The rank whose exchange times hold least waiting for others.
+  const auto waits_more = [&](const json& a, const json& b) {
+    return overlapped ? number(a, "exchange") > number(b, "exchange")
+                      : number(a, "arrived") < number(b, "arrived");
+  };
   for (const std::vector<json>& ranks : steps) {
-    const auto last = std::max_element(
-        ranks.begin(), ranks.end(),
-        [](const json& a, const json& b) { return number(a, "arrived") < number(b, "arrived"); });
+    const auto last = std::max_element(ranks.begin(), ranks.end(), waits_more);
     times["step_time"].push_back(
         greatest(ranks, [](const json& rank) { return number(rank.at("raw"), "total"); }));
     for (const char* part : {"compute", "compress", "exchange", "decode"})

@@ -84,11 +84,12 @@ std::vector<std::string> pairs_left_out(const SweepOptions& options) {
 void check_time_scales(const SweepOptions& options) {
   for (const double factor : options.time_scales) {
     if (factor == 1) continue;
-    if (std::any_of(options.feeds.begin(), options.feeds.end(),
+    if (factor != kAutoTimeScale && factor < 1 &&
+        std::any_of(options.feeds.begin(), options.feeds.end(),
                     [](const Feed& feed) { return feed.overlap != Overlap::kNone; }))
       throw InputError(
-          "--overlap bucket and --time-scale do not go together yet: codecs and exchanges that run"
-          " beside each other are not slowed down alike; expected --time-scale 1");
+          "--overlap bucket and a --time-scale below 1: codecs work beside exchanges, and only the"
+          " links can be sped up; expected at least 1, or --overlap none");
     if (options.hosts && options.hosts->shape.empty())
       throw InputError(
           "--time-scale with --hosts and without --shape: nobody would slow the network down;"

@@ -102,7 +102,7 @@ void add_measured(const PointSamples& samples, const SweepPoint& point, const Me
   record["critical_path"] = paths_of(samples, point, on.schedule, on.planned, on.one_clock);
   record["timeline"] = timeline_of(samples, on.one_clock);
   record["fidelity"] = fidelity_of(samples, point, on);
-  if (point.time_scale != 1) record["raw"] = raw_times(samples.answers);
+  if (point.time_scale != 1) record["raw"] = raw_times(samples.answers, samples.overlapped);
   if (!point.schedule.empty()) record["schedule"] = on.schedule.record();
   if (!samples.wire.trunks.empty()) record["trunks"] = trunks_json(samples.wire);
   record["validation"] = {{"aggregate_max_error", samples.worst_error},

@@ -137,7 +137,8 @@ void PointRun::keep_step(std::uint64_t step, std::vector<json> answers, bool che
   }
   for (std::size_t rank = 0; rank < answers.size(); ++rank)
     answers[rank]["relative_error"] = accounts[rank].at("relative_error");
-  if (point_.time_scale != 1) scale_step(answers, point_.time_scale);
+  if (point_.time_scale != 1)
+    (samples_.overlapped ? scale_overlapped_step : scale_step)(answers, point_.time_scale);
   samples_.answers.push_back(std::move(answers));
   if (check)
     add_comparison(accounts, launch_.ask({{"do", "compare"}}, check_patience_), point_.ranks,

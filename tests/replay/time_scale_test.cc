@@ -52,9 +52,10 @@ class TimeScaleTest : public testing::Test {
     write_sample_trace(folder_ / "trace", what);
   }
 
-  StepReport step(const std::string& spec, double factor) {
+  StepReport step(const std::string& spec, double factor, const Feed& feed = {}) {
     const Trace trace(folder_ / "trace");
     ReplayOptions options;
+    options.feed = feed;
     options.compressor = parse_spec(spec);
     options.time_scale = factor;
     Replay replay(trace, options, 0, 1);
@@ -82,6 +83,47 @@ TEST_F(TimeScaleTest, SlowMotionStretchesComputeAndCodec) {
     EXPECT_GE(report.lag, 0);
     EXPECT_GE(report.arrived, report.compute);
   }
+}
+
+TEST_F(TimeScaleTest, SlowMotionStretchesAllThatOverlaps) {
+  Feed feed;
+  feed.overlap = Overlap::kBucket;
+  feed.limits = BucketLimits::parse("first=2kb,rest=10kb");
+  for (const bool beside : {false, true})
+    for (const char* spec : {"topk:ratio=0.01", "terngrad", "powersgd:rank=2"}) {
+      SCOPED_TRACE(spec);
+      feed.codec_beside = beside;
+      const StepReport report = step(spec, 3, feed);
+      EXPECT_EQ(report.wanted, captured_);
+      EXPECT_EQ(report.compute, 3 * captured_);
+      EXPECT_GT(report.codec, 0);
+      EXPECT_GT(report.codec_decode, 0);
+      EXPECT_GE(report.compress, 3 * report.codec * 0.999);
+      EXPECT_GE(report.decode, 3 * report.codec_decode * 0.999);
+      EXPECT_GE(report.overrun, 0);
+      EXPECT_GE(report.total, 3 * captured_ + (beside ? 0 : 2.997 * report.codec));
+      // The bucket of the last tensor, ready first: a third of the step is forward, and a quarter
+      // of the rest has passed by then.
+      for (const PhaseSpan& span : report.timeline)
+        if (span.phase == Phase::kExchange && span.bucket == 0) {
+          EXPECT_GE(span.begin, 3 * captured_ * (1 + 2.0 / 4) / 3 * 0.999);
+        }
+    }
+}
+
+TEST_F(TimeScaleTest, HooksThatDoNothingAreStretchedToo) {
+  Feed feed;
+  feed.overlap = Overlap::kBucket;
+  const Trace trace(folder_ / "trace");
+  ReplayOptions options;
+  options.feed = feed;
+  options.time_scale = 3;
+  Replay replay(trace, options, 0, 1);
+  Mailboxes boxes;
+  replay.connect([&](std::size_t capacity) {
+    return std::make_unique<RingPattern>(std::make_unique<ThreadTransport>(boxes, 0, 1), capacity);
+  });
+  EXPECT_GE(replay.step_without_exchange(0).total, 3 * trace.times(0, 0).compute());
 }
 
 TEST_F(TimeScaleTest, FastMotionEncodesWhileTheComputeTimePasses) {

@@ -105,7 +105,7 @@ class FeedTest(RunCase):
             (["--min-elements", "-1"], "whole number"),
             (["--local-steps", "1.5"], "whole number"),
             (["--epoch", "x"], "number"),
-            (["--overlap", "bucket", "--time-scale", "2"], "do not go together"),
+            (["--overlap", "bucket", "--time-scale", "0.5"], "only the links can be sped up"),
             (["-c", "conv*:"], "is no rule"),
             (["-c", "conv*:nothing;"], "nothing"),
         ):

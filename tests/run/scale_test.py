@@ -63,6 +63,37 @@ class ScaleTest(RunCase):
         self.assertIn("Time scale 2", text)
         self.assertIn("Time scales compared", text)
 
+    def test_overlap_comes_to_the_same_at_half_speed(self):
+        # A backward pass of 90 ms in which 70 ms of exchanges must find their place.
+        tolerance = 2 * self.TOLERANCE
+        ratios = []
+        for attempt in range(self.ATTEMPTS):
+            self.out = os.path.join(self.folder, f"out-{attempt}")
+            self.run_thinpipe("run", "--trace", "synthetic:model=lenet5,workers=2,steps=2", "--out",
+                              self.out, "--ranks", "2", "--link", "rate=100mbit", "-c",
+                              "topk:ratio=0.2", "--no-baseline", "--steps", "4", "--warmup", "1",
+                              "--compute-scale", "8", "--overlap", "bucket", "--buckets",
+                              "first=10kb,rest=90kb", "--time-scale", "1|2")
+            self.assert_nothing_left()
+            points = {p["axes"]["time_scale"]: p for p in self.points().values()}
+            self.assertEqual(sorted(points), [1, 2])
+            one, two = points[1], points[2]
+            for point in (one, two):
+                self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+                self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+                # Exchanges run under the rest.
+                self.assertLess(self.median(point, "exposed_time"),
+                                self.median(point, "exchange_time"))
+            for raw, step, ideal in zip(two["raw"]["step_time"],
+                                        two["metrics"]["step_time"]["samples"],
+                                        two["metrics"]["ideal_time"]["samples"]):
+                self.assertAlmostEqual(raw, 2 * step, places=9)
+                self.assertGreater(step, ideal)
+            ratios.append(self.median(two) / self.median(one))
+            if abs(ratios[-1] - 1) < tolerance:
+                return
+        self.fail(f"step times at time scale 2 over those at 1: {ratios}")
+
     def test_fast_motion_accounts_for_the_codec_apart_or_refuses(self):
         self.run_thinpipe("run", "--trace", self.trace(elements=200000, compute=0.02), "--out",
                           self.out, "--ranks", "2", "--link", "rate=20mbit", "-c",

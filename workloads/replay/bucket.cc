@@ -39,8 +39,7 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
       ranks_(ranks),
       has_servers_(servers != nullptr),
       first_unit_(first_unit),
-      pace_(time_scale, settings.threads),
-      decode_pace_(1, settings.threads) {
+      pace_(time_scale, settings.threads) {
   const auto first_gathered =
       std::stable_partition(plan_.units.begin(), plan_.units.end(), [&](const PlannedUnit& unit) {
         return servers == nullptr && aggregation_of(unit.compressor) == Aggregation::kAllReduce;
@@ -261,8 +260,6 @@ RoundsTime Bucket::exchange(Pattern& pattern, std::span<float> aggregate) {
 }
 
 void Bucket::decode(std::span<float> aggregate) {
-  decode_pace_.reset();
-  decode_pace_.begin();
   if (!sums_ || rounds_) std::fill_n(aggregate.begin(), summed_elements_, 0.0F);
   if (sums_ && rounds_)
     for (std::size_t i = 0; i < summed_; ++i)
@@ -283,7 +280,6 @@ void Bucket::decode(std::span<float> aggregate) {
           units_[i].compressor->decode_add(payloads_[i - summed_], factor, part(i, aggregate));
     }
   }
-  decode_pace_.end();
 }
 
 void Bucket::push_pull(Pattern& pattern) {

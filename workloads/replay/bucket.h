@@ -73,8 +73,8 @@ class Bucket {
   /// @throws PayloadError when a peer's payload is malformed.
   RoundsTime exchange(Pattern& pattern, std::span<float> aggregate);
   void decode(std::span<float> aggregate);
-  /// s that decoding and codec work between rounds took at this machine's own speed (pace.h).
-  double decode_own() const { return decode_pace_.own(); }
+  /// s that codec work between rounds took at this machine's own speed, and by which it lasted
+  /// longer than it should (pace.h), in the last exchange().
   double rounds_own() const { return pace_.own(); }
   double rounds_overrun() const { return pace_.overrun(); }
 
@@ -127,7 +127,7 @@ class Bucket {
   std::unique_ptr<SparseSums> sparse_;  ///< of the other units, where they are not gathered
   std::vector<float> scales_;           ///< by gathered unit, where workers share them; else empty
   BucketPayload payload_;
-  Pace pace_, decode_pace_;
+  Pace pace_;  ///< of codec work between rounds
   const std::vector<std::span<const std::byte>>* arrived_ = nullptr;
   mutable std::vector<std::span<const std::byte>> payloads_;  ///< by gathered unit
 };

@@ -74,8 +74,7 @@ struct StepReport {
 class Replay {
  public:
   /// @throws InputError for specs or a trace that do not fit, a time scale below 1 and a method
-  /// whose codec works between exchanges, which cannot be told apart from them, and a time scale
-  /// other than 1 with overlap.
+  /// whose codec works between exchanges, or beside them (overlap): they cannot be told apart.
   Replay(const Trace& trace, const ReplayOptions& options, int rank, int ranks);
   ~Replay();
 
@@ -166,6 +165,7 @@ class Replay {
   void decode_next(UnderWay& way, StepReport& report);
   void leave(std::size_t bucket, std::uint64_t index, UnderWay& way, StepReport& report);
   void finish(UnderWay& way, StepReport& report);
+  void add_paces(const UnderWay& way, StepReport& report) const;
 
   const Trace& trace_;
   ReplayOptions options_;
@@ -179,7 +179,7 @@ class Replay {
   std::vector<std::unique_ptr<Pattern>> patterns_;  ///< by bucket; with servers one for all
   std::vector<RoundsTime> exchange_times_;          ///< by bucket, of the step under way
   std::vector<PhaseSpan> exchange_spans_;           ///< likewise; two a bucket: scales, payloads
-  Pace pace_;                                       ///< of encoding
+  Pace pace_, decode_pace_;                         ///< of encoding and of decoding
   std::vector<float> aggregate_, update_;
   std::optional<OuterOptimiser> outer_;
   std::unique_ptr<ExchangeThread> thread_;  ///< with overlap; ends before what it works on

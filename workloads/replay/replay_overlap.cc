@@ -14,14 +14,15 @@ struct Replay::UnderWay {
   std::size_t decoded = 0;  // of `sent`
 };
 
-// When the last of the bucket's gradients is there, s after the step's begin.
+// When the last of the bucket's gradients is there, s after the step's begin, in slow motion.
 double Replay::scaled_ready(std::size_t bucket, std::uint64_t index) const {
   const Replayed source = replayed(trace_, rank_, index);
   const TraceStepTimes& times = trace_.times(source.rank, source.step);
   double last = 0;
   for (const std::size_t tensor : plan_[bucket].tensors())
     last = std::max(last, times.ready[tensor]);
-  return options_.stragglers.compute((times.forward + last) * options_.compute_scale, rank_, index);
+  return options_.time_scale *
+         options_.stragglers.compute((times.forward + last) * options_.compute_scale, rank_, index);
 }
 
 // Lets time pass; decodes what has arrived meanwhile.
@@ -64,7 +65,9 @@ void Replay::leave(std::size_t bucket, std::uint64_t index, UnderWay& way, StepR
   if (sent && buckets_[bucket].shares_scales()) {
     const double begin = now_seconds();
     const double cpu_begin = now_seconds(processor_clock(options_.threads));
+    pace_.begin();
     buckets_[bucket].take_scales(gradients_, index);
+    pace_.end();
     report.compress += now_seconds() - begin;
     report.compress_cpu += now_seconds(processor_clock(options_.threads)) - cpu_begin;
     note(report, Phase::kCompress, bucket, begin);
@@ -94,6 +97,18 @@ void Replay::finish(UnderWay& way, StepReport& report) {
   }
 }
 
+// What the codec took, and by how much it lasted longer than a time scale asks for.
+void Replay::add_paces(const UnderWay& way, StepReport& report) const {
+  report.codec = pace_.own();
+  report.codec_decode = decode_pace_.own();
+  report.overrun = pace_.overrun() + decode_pace_.overrun();
+  if (!way.moves) return;
+  for (const std::size_t bucket : way.sent) {
+    report.codec += buckets_[bucket].rounds_own();
+    report.overrun += buckets_[bucket].rounds_overrun();
+  }
+}
+
 StepReport Replay::step_by_bucket(std::uint64_t index, bool moves) {
   StepReport report;
   UnderWay way;
@@ -106,8 +121,10 @@ StepReport Replay::step_by_bucket(std::uint64_t index, bool moves) {
   std::fill(exchange_times_.begin(), exchange_times_.end(), RoundsTime{});
   thread_->forget();
   pace_.reset();
+  decode_pace_.reset();
   const bool beside = options_.feed.codec_beside;
   report.wanted = compute_seconds(index);
+  report.compute = report.wanted * options_.time_scale;
   const double begin = report.begun = now_seconds();
   // Where hooks run in the backward pass's thread, it stands still for as long as they take.
   double held_up = 0;
@@ -117,9 +134,8 @@ StepReport Replay::step_by_bucket(std::uint64_t index, bool moves) {
     leave(bucket, index, way, report);
     if (!beside) held_up += now_seconds() - ready;
   }
-  pass_until(begin + held_up + report.wanted, beside, way, report);
-  report.compute = report.wanted;
-  report.timeline.push_back({Phase::kCompute, 0, 0, held_up + report.wanted});
+  pass_until(begin + held_up + report.compute, beside, way, report);
+  report.timeline.push_back({Phase::kCompute, 0, 0, held_up + report.compute});
   finish(way, report);
   if (moves) apply_outer(report);
   report.total = now_seconds() - begin;
@@ -135,7 +151,7 @@ StepReport Replay::step_by_bucket(std::uint64_t index, bool moves) {
   }
   report.exchange += total_of(report.timeline, Phase::kExchange);
   report.link_idle = report.total - total_of(report.timeline, Phase::kExchange);
-  report.codec = pace_.own();
+  add_paces(way, report);
   if (moves) add_payloads(report);
   return report;
 }

@@ -38,6 +38,8 @@ TEST(ScaleStep, IsWhatASlowMachineTookDividedByTheFactor) {
   EXPECT_NEAR(at(ranks[0], "exchange"), 0.020, 1e-12);
   EXPECT_NEAR(at(ranks[0], "decode"), 0.002, 1e-12);
   EXPECT_NEAR(at(ranks[0], "total"), 0.033, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "exposed"), 0.020, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "link_idle"), 0.013, 1e-12);
   EXPECT_NEAR(at(ranks[1], "exchange"), 0.022, 1e-12);  // its waiting for rank 0 too
   EXPECT_NEAR(at(ranks[0], "late"), 0.00025, 1e-12);
   EXPECT_NEAR(at(ranks[0], "skew"), 0, 1e-12);
@@ -90,11 +92,45 @@ TEST(ScaleStep, NoPartIsNegative) {
   EXPECT_NEAR(at(ranks[1], "total"), 0.122, 1e-12);
 }
 
+// With overlap all of it was stretched: what ran beside each other is divided by the factor, and
+// what a codec took is its own time, of which `compress` measured three times as much.
+TEST(ScaleOverlappedStep, DividesAllThatRanBesideEachOther) {
+  json rank = stepped(3, 0.010, 0.002, 0, 0.060);
+  rank["decode"] = 0.006;  // stretched too: 0.002 is its own
+  rank["overrun"] = 0.0003;
+  rank["exposed"] = 0.021;
+  rank["link_idle"] = 0.012;
+  rank["exchange"] = 0.048;
+  std::vector<json> ranks = {rank};
+  scale_overlapped_step(ranks, 3);
+  EXPECT_NEAR(at(ranks[0], "compute"), 0.010, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "compress"), 0.002, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "decode"), 0.002, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "exchange"), 0.016, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "exposed"), 0.007, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "link_idle"), 0.004, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "total"), 0.064 / 3, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "skew"), 0.0001, 1e-12);
+  EXPECT_NEAR(at(ranks[0].at("raw"), "compress"), 0.006, 1e-12);
+  EXPECT_NEAR(at(ranks[0].at("raw"), "total"), 0.064, 1e-12);
+  EXPECT_TRUE(scale_doubts({ranks}, 3).empty());
+}
+
+TEST(RawTimes, OfOverlappedExchangesAreOfTheShortest) {
+  std::vector<json> ranks = {stepped(3, 0.010, 0.002, 0, 0.060),
+                             stepped(3, 0.010, 0.002, 0, 0.060)};
+  for (json& rank : ranks) rank["exposed"] = rank["link_idle"] = 0.001;
+  ranks[0]["exchange"] = 0.030;
+  ranks[1]["exchange"] = 0.027;
+  scale_overlapped_step(ranks, 3);
+  EXPECT_NEAR(raw_times({ranks}, true).at("exchange_time")[0].get<double>(), 0.027, 1e-12);
+}
+
 TEST(RawTimes, AreOfTheSlowestRankAndOfTheLastToArrive) {
   std::vector<json> ranks = {stepped(4, 0.010, 0.001, 0, 0.125),
                              stepped(4, 0.008, 0.001, 0, 0.126)};
   scale_step(ranks, 4);
-  const json raw = raw_times({ranks, ranks});
+  const json raw = raw_times({ranks, ranks}, false);
   EXPECT_EQ(raw.at("step_time").size(), 2U);
   EXPECT_NEAR(raw.at("step_time")[0].get<double>(), 0.130, 1e-12);      // rank 1
   EXPECT_NEAR(raw.at("exchange_time")[1].get<double>(), 0.081, 1e-12);  // rank 0
