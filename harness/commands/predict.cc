@@ -15,6 +15,7 @@
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
 #include "harness/options/arguments.h"
+#include "harness/predict/again.h"
 #include "harness/predict/codec_records.h"
 #include "harness/predict/loopback.h"
 #include "harness/predict/output.h"
@@ -141,7 +142,16 @@ class Prophet {
   double message_time_ = 0;
 };
 
+int run_again(const Arguments& arguments) {
+  const std::vector<PredictedAgain> points = predict_again(read_records(arguments.text("records")));
+  write_stdout(arguments.flag("json") ? again_json(points).dump(2) + "\n" : again_table(points));
+  return kExitGood;
+}
+
 int run_predict(const Arguments& arguments) {
+  if (arguments.given("records")) return run_again(arguments);
+  if (!arguments.given("trace"))
+    throw InputError("predict: expected --trace DIR, or --records RUN to predict its points again");
   const SweepOptions options = sweep_options_of(arguments, std::nullopt, kMostPredictedRanks);
   check_schedules(options);
   check_patterns(options);
@@ -168,6 +178,12 @@ int run_predict(const Arguments& arguments) {
   return kExitGood;
 }
 
+OptionInfo optional_trace() {
+  OptionInfo option = sweep_trace_option();
+  option.required = false;
+  return option;
+}
+
 std::vector<OptionInfo> predicting_options() {
   return {
       {.name = "codec-times",
@@ -175,6 +191,11 @@ std::vector<OptionInfo> predicting_options() {
        .type = Type::kFile,
        .help = "take codec times and payload sizes from a run's records (its folder, or"
                " records.jsonl) instead of measuring them here"},
+      {.name = "records",
+       .value_name = "RUN",
+       .type = Type::kFile,
+       .help = "predict the points of a run again, from what it recorded of codecs and links, and"
+               " print them beside what was measured; other options but --json do not matter"},
       {.name = "message-time",
        .value_name = "T",
        .type = Type::kText,
@@ -210,7 +231,7 @@ Verb predict_verb() {
           " a machine like this one for itself, unless --cores says how many all of them share.\n\n"
           "At the end stands for every compressor the link rate below which a step is predicted to"
           " be shorter than the uncompressed one.",
-      .options = joined({{sweep_trace_option()},
+      .options = joined({{optional_trace()},
                          sweep_axis_options(),
                          sweep_step_options(),
                          sweep_replay_options(),

@@ -40,23 +40,31 @@ double busiest(const Traffic& traffic) {
   return static_cast<double>(std::max(traffic.sent.bytes, traffic.received.bytes));
 }
 
+std::vector<std::size_t> sizes_of(const ProfiledExchange& exchange, int ranks) {
+  std::vector<std::size_t> sizes;
+  for (int rank = 0; rank < ranks; ++rank)
+    sizes.push_back(static_cast<std::size_t>(
+        std::llround(exchange.bytes.at(static_cast<std::size_t>(rank) % exchange.bytes.size()))));
+  return sizes;
+}
+
+std::size_t elements_of(const ProfiledExchange& exchange, int ranks) {
+  return static_cast<std::size_t>(std::llround(exchange.mean(ranks) / sizeof(float)));
+}
+
 ExchangeCost traffic_cost(const Spec& pattern, const ProfiledExchange& exchange, int ranks,
                           const LinkFigures& link) {
   int steps = 0;
   ExchangeCost cost;
   if (exchange.exchange == Exchange::kAllReduce) {
     steps = all_reduce_steps(pattern, ranks);
-    const auto elements =
-        static_cast<std::size_t>(std::llround(exchange.mean(ranks) / sizeof(float)));
     for (const int rank : telling_ranks(ranks))
       cost.bytes =
-          std::max(cost.bytes, busiest(all_reduce_traffic(pattern, elements, ranks, rank)));
+          std::max(cost.bytes,
+                   busiest(all_reduce_traffic(pattern, elements_of(exchange, ranks), ranks, rank)));
   } else {
     steps = all_gather_steps(pattern, ranks);
-    std::vector<std::size_t> sizes;
-    for (int rank = 0; rank < ranks; ++rank)
-      sizes.push_back(static_cast<std::size_t>(
-          std::llround(exchange.bytes.at(static_cast<std::size_t>(rank) % exchange.bytes.size()))));
+    const std::vector<std::size_t> sizes = sizes_of(exchange, ranks);
     for (const int rank : telling_ranks(ranks))
       cost.bytes = std::max(cost.bytes, busiest(all_gather_traffic(pattern, sizes, rank)));
   }
@@ -67,12 +75,17 @@ ExchangeCost traffic_cost(const Spec& pattern, const ProfiledExchange& exchange,
 }  // namespace
 
 std::optional<ExchangeCost> exchange_cost(const Spec& pattern, const ProfiledExchange& exchange,
-                                          int ranks, const LinkFigures& link) {
+                                          int ranks, const LinkFigures& link,
+                                          ExchangeTimes& times) {
   if (exchange.exchange != Exchange::kAllReduce && exchange.exchange != Exchange::kAllGather)
     return std::nullopt;
   if (ranks < 2 || exchange.bytes.empty()) return ExchangeCost{};
   if (pattern.name == "ring") return ring_cost(exchange, ranks, link);
   try {
+    const auto time = exchange.exchange == Exchange::kAllReduce
+                          ? times.all_reduce(pattern, elements_of(exchange, ranks), ranks, link)
+                          : times.all_gather(pattern, sizes_of(exchange, ranks), link);
+    if (time) return ExchangeCost{time->seconds, time->bytes};
     return traffic_cost(pattern, exchange, ranks, link);
   } catch (const InputError&) {
     return std::nullopt;
@@ -81,8 +94,9 @@ std::optional<ExchangeCost> exchange_cost(const Spec& pattern, const ProfiledExc
 
 bool has_model(const Spec& pattern) {
   const LinkFigures link;
+  ExchangeTimes times;
   for (const Exchange exchange : {Exchange::kAllReduce, Exchange::kAllGather})
-    if (exchange_cost(pattern, {exchange, {4}}, 2, link)) return true;
+    if (exchange_cost(pattern, {exchange, {4}}, 2, link, times)) return true;
   return false;
 }
 

@@ -5,6 +5,7 @@
 
 #include "compressors/spec.h"
 #include "harness/predict/codec_profile.h"
+#include "workloads/predict/exchange_time.h"
 #include "workloads/predict/link_figures.h"
 
 namespace thinpipe {
@@ -15,12 +16,13 @@ struct ExchangeCost {
   double bytes = 0;  ///< that the busiest link carries one way
 };
 
-/// `ring` by its own closed form (workloads/predict/ring_time.h). Every other pattern by its steps
+/// `ring` by its own closed form (workloads/predict/ring_time.h). Every other plan by its messages
+/// (workloads/predict/exchange_time.h), up to some hundred ranks; beyond, and `qgz`, by its steps
 /// and by what its busiest rank sends or receives (workloads/exchange/cost): steps * alpha + bytes
-/// * beta less the credit, since segments are passed on as they come and both directions are busy
-/// at once. Nothing where there is no closed form of the pattern or it has no such operation.
+/// * beta less the credit. Nothing where the pattern has no such operation or nobody knows what it
+/// sends.
 std::optional<ExchangeCost> exchange_cost(const Spec& pattern, const ProfiledExchange& exchange,
-                                          int ranks, const LinkFigures& link);
+                                          int ranks, const LinkFigures& link, ExchangeTimes& times);
 
 /// Whether exchange_cost() may find something.
 bool has_model(const Spec& pattern);

@@ -16,13 +16,6 @@ double crowding(const PredictionInput& input) {
   return std::max(1.0, input.ranks * input.threads / input.cores);
 }
 
-double ready_of(const ProfiledBucket& bucket, const ComputeTimes& times) {
-  double last = 0;
-  for (const std::size_t tensor : bucket.tensors)
-    if (tensor < times.ready.size()) last = std::max(last, times.ready[tensor]);
-  return last;
-}
-
 // What an exchange leaves of the credit, and what the link has saved up meanwhile.
 double credit_after(const ExchangeCost& cost, const LinkFigures& link, double most) {
   if (link.beta <= 0) return most;
@@ -31,17 +24,25 @@ double credit_after(const ExchangeCost& cost, const LinkFigures& link, double mo
 
 }  // namespace
 
-std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInput& input) {
+double ready_time(const ProfiledBucket& bucket, const ComputeTimes& times) {
+  double last = 0;
+  for (const std::size_t tensor : bucket.tensors)
+    if (tensor < times.ready.size()) last = std::max(last, times.ready[tensor]);
+  return last;
+}
+
+std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInput& input,
+                                  ExchangeTimes& times) {
   const double slower = crowding(input);
   std::vector<BucketWork> buckets;
   LinkFigures link = input.link;  // with what is left of its credit
   for (const ProfiledBucket& bucket : codec.buckets) {
     BucketWork work;
-    work.ready = ready_of(bucket, input.times);
+    work.ready = ready_time(bucket, input.times);
     work.compress = slower * bucket.compress;
     work.decode = slower * (bucket.decode + input.ranks * bucket.decode_message);
     for (const ProfiledExchange& exchange : bucket.exchanges) {
-      const auto cost = exchange_cost(input.pattern, exchange, input.ranks, link);
+      const auto cost = exchange_cost(input.pattern, exchange, input.ranks, link, times);
       if (!cost) return std::nullopt;
       work.exchange += cost->seconds;
       link.credit = credit_after(*cost, link, input.link.credit);

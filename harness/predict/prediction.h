@@ -7,6 +7,7 @@
 
 #include "compressors/spec.h"
 #include "harness/predict/codec_profile.h"
+#include "workloads/predict/exchange_time.h"
 #include "workloads/predict/link_figures.h"
 #include "workloads/predict/pipeline.h"
 
@@ -17,6 +18,9 @@ struct ComputeTimes {
   double compute = 0;         ///< when the backward pass ends, on the slowest rank
   std::vector<double> ready;  ///< by tensor
 };
+
+/// When a bucket's last gradient is there.
+double ready_time(const ProfiledBucket& bucket, const ComputeTimes& times);
 
 /// One point in numbers.
 struct PredictionInput {
@@ -48,9 +52,11 @@ struct Prediction {
 };
 
 /// Nothing where there is no model of the pattern.
-std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInput& input);
+/// @param times  remembers what exchanges take, from point to point
+std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInput& input,
+                                  ExchangeTimes& times);
 
-/// The `prediction` of docs/records.md.
+/// The `prediction` of docs/records.md, without its `basis`.
 nlohmann::json prediction_json(const Prediction& prediction, const CodecProfile& codec);
 
 }  // namespace thinpipe

@@ -1,8 +1,10 @@
 #include "harness/predict/predictor.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "harness/predict/basis.h"
 #include "harness/predict/codec_calibration.h"
 #include "harness/predict/pattern_model.h"
 #include "netem/time_scale.h"
@@ -110,10 +112,7 @@ LinkFigures Predictor::expected_links(const SweepPoint& point) const {
                          ring_flows(point.ranks), {});
 }
 
-std::optional<Prediction> Predictor::predict(const SweepPoint& point,
-                                             const PredictedMachines& machines) {
-  if (!refusal(point).empty()) return std::nullopt;
-  const CodecProfile& profile = codec(point.compressor, point.feed);
+PredictionInput Predictor::input_of(const SweepPoint& point, const PredictedMachines& machines) {
   PredictionInput input;
   input.ranks = point.ranks;
   input.pattern = point.pattern;
@@ -123,7 +122,18 @@ std::optional<Prediction> Predictor::predict(const SweepPoint& point,
   input.threads = options_.threads;
   // In slow motion ranks do not get in each other's way: docs/time-scaling.md.
   input.cores = point.time_scale == 1 ? machines.cores : 0;
-  return thinpipe::predict(profile, input);
+  return input;
+}
+
+std::optional<Prediction> Predictor::predict(const SweepPoint& point,
+                                             const PredictedMachines& machines) {
+  if (!refusal(point).empty()) return std::nullopt;
+  return thinpipe::predict(codec(point.compressor, point.feed), input_of(point, machines),
+                           exchanges_);
+}
+
+nlohmann::json Predictor::basis(const SweepPoint& point, const PredictedMachines& machines) {
+  return basis_json(codec(point.compressor, point.feed), input_of(point, machines));
 }
 
 }  // namespace thinpipe

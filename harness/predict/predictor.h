@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -34,6 +35,9 @@ class Predictor {
   /// @throws InputError for a network or a compressor that cannot be
   std::optional<Prediction> predict(const SweepPoint& point, const PredictedMachines& machines);
 
+  /// From what predict() makes it, for records.
+  nlohmann::json basis(const SweepPoint& point, const PredictedMachines& machines);
+
   /// The links of the point as they are set, time scale and all, without what machines add.
   LinkFigures expected_links(const SweepPoint& point) const;
 
@@ -42,10 +46,12 @@ class Predictor {
 
  private:
   const ComputeTimes& times(const SweepPoint& point);
+  PredictionInput input_of(const SweepPoint& point, const PredictedMachines& machines);
 
   const Trace& trace_;
   const SweepOptions& options_;
   std::map<std::string, CodecProfile> codecs_;
+  ExchangeTimes exchanges_;
   std::map<std::pair<int, std::string>, ComputeTimes> times_;  ///< by ranks and stragglers
 };
 

@@ -244,7 +244,9 @@ std::optional<json> Session::prediction(const SweepPoint& point) {
   try {
     const auto predicted = predictor_.predict(point, machines);
     if (!predicted) return std::nullopt;
-    return prediction_json(*predicted, predictor_.codec(point.compressor, point.feed));
+    json record = prediction_json(*predicted, predictor_.codec(point.compressor, point.feed));
+    record["basis"] = predictor_.basis(point, machines);
+    return record;
   } catch (const InputError&) {
     return std::nullopt;  // a codec that refuses the gradients: the point itself says so
   }

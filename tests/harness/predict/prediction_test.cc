@@ -20,6 +20,11 @@ CodecProfile gathered(double bytes) {
   return codec;
 }
 
+std::optional<Prediction> predicted(const CodecProfile& codec, const PredictionInput& input) {
+  ExchangeTimes times;
+  return predict(codec, input, times);
+}
+
 PredictionInput on_ring(int ranks) {
   PredictionInput input;
   input.ranks = ranks;
@@ -31,7 +36,7 @@ PredictionInput on_ring(int ranks) {
 
 // 10 ms of compute, 2 of encoding, 4 messages of 1 ms to decode; three hops of 1 MB take 30 ms.
 TEST(Prediction, AddsUpWithoutOverlap) {
-  const auto prediction = predict(gathered(1e6 - 8), on_ring(4));
+  const auto prediction = predicted(gathered(1e6 - 8), on_ring(4));
   ASSERT_TRUE(prediction);
   EXPECT_NEAR(prediction->exchange, 30e-3 + 1e-4, 1e-9);
   EXPECT_NEAR(prediction->step, 10e-3 + 2e-3 + 30.1e-3 + 4e-3, 1e-9);
@@ -41,7 +46,7 @@ TEST(Prediction, AddsUpWithoutOverlap) {
 TEST(Prediction, CodecsShareCores) {
   PredictionInput input = on_ring(8);
   input.cores = 2;
-  const auto prediction = predict(gathered(1000), input);
+  const auto prediction = predicted(gathered(1000), input);
   ASSERT_TRUE(prediction);
   EXPECT_NEAR(prediction->compress, 8e-3, 1e-12);
   EXPECT_NEAR(prediction->decode, 4 * 8e-3, 1e-12);
@@ -52,7 +57,7 @@ TEST(Prediction, CodecsShareCores) {
 TEST(Prediction, OverlapsWhatItCan) {
   PredictionInput input = on_ring(4);
   input.kind = PipelineKind::kInline;
-  const auto prediction = predict(gathered(1e6 - 8), input);
+  const auto prediction = predicted(gathered(1e6 - 8), input);
   ASSERT_TRUE(prediction);
   EXPECT_NEAR(prediction->step, 41.1e-3, 1e-9);
   EXPECT_NEAR(prediction->exposed, 25.1e-3, 1e-9);
@@ -63,7 +68,7 @@ TEST(Prediction, OfADelayedMethodIsItsMeanStep) {
   CodecProfile codec = gathered(1e6 - 8);
   codec.period = 3;
   codec.hold = 0.5e-3;
-  const auto prediction = predict(codec, on_ring(4));
+  const auto prediction = predicted(codec, on_ring(4));
   ASSERT_TRUE(prediction);
   EXPECT_NEAR(prediction->step, (46.1e-3 + 2 * 10.5e-3) / 3, 1e-9);
 }
@@ -77,7 +82,7 @@ TEST(Prediction, TheCreditIsThereOnce) {
   PredictionInput input = on_ring(2);
   input.link = {.alpha = 0, .beta = 1e-8, .credit = 500e3};
   // 1 MB a link and round: (1 - 0.5) MB, then 1 MB with nothing saved.
-  EXPECT_NEAR(predict(codec, input)->exchange, 15e-3, 1e-9);
+  EXPECT_NEAR(predicted(codec, input)->exchange, 15e-3, 1e-9);
 }
 
 // The busiest link carries all messages but the smallest.
@@ -86,13 +91,13 @@ TEST(Prediction, UnequalMessagesAreTakenAsTheyAre) {
   codec.buckets[0].exchanges[0].bytes = {3e6 - 8, 1e6 - 8, 2e6 - 8};
   PredictionInput input = on_ring(3);
   input.link.alpha = 0;
-  EXPECT_NEAR(predict(codec, input)->exchange, 50e-3, 1e-9);
+  EXPECT_NEAR(predicted(codec, input)->exchange, 50e-3, 1e-9);
 }
 
 TEST(Prediction, SaysWhenThereIsNoModel) {
   PredictionInput input = on_ring(4);
   input.pattern = parse_spec("openmpi");
-  EXPECT_FALSE(predict(gathered(10), input));
+  EXPECT_FALSE(predicted(gathered(10), input));
 }
 
 }  // namespace
