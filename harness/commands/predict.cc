@@ -78,11 +78,10 @@ class Prophet {
       for (const CompressorRules& compressor : compressors)
         predictor_.know(compressor, {}, recorded_codec(records, trace, compressor));
     }
-    for (const Feed& feed : options.feeds) {
-      for (const CompressorRules& compressor : options.compressors)
-        predictor_.codec(compressor, feed);
-      predictor_.codec(kDense, feed);
-    }
+    for (const SweepPoint& point : ordered_points(options))
+      for (const SweepPoint& one : {point, dense_beside(point)})
+        if (predictor_.refusal(one).empty())
+          predictor_.codec(one.compressor, one.feed, one.pattern);
   }
 
   Predictor& predictor() { return predictor_; }

@@ -41,12 +41,26 @@ Value named(const std::array<Value, count>& values, const std::string& name) {
 }
 
 json exchange_json(const ProfiledExchange& exchange) {
-  return {{"exchange", name_of(exchange.exchange)}, {"bytes", exchange.bytes}};
+  json one = {{"exchange", name_of(exchange.exchange)}, {"bytes", exchange.bytes}};
+  if (exchange.k > 0) one["k"] = exchange.k;
+  for (const ProfiledUnit& unit : exchange.units)
+    one["units"].push_back({unit.elements, unit.push, unit.pull, unit.decode, unit.compress});
+  return one;
 }
 
 ProfiledExchange exchange_from(const json& one) {
-  return {.exchange = named(kBasisExchanges, one.at("exchange").get<std::string>()),
-          .bytes = one.at("bytes").get<std::vector<double>>()};
+  ProfiledExchange exchange{
+      .exchange = named(kBasisExchanges, one.at("exchange").get<std::string>()),
+      .bytes = one.at("bytes").get<std::vector<double>>(),
+      .k = one.value("k", 0.0)};
+  if (one.contains("units"))
+    for (const json& unit : one.at("units"))
+      exchange.units.push_back({.elements = unit.at(0),
+                                .push = unit.at(1),
+                                .pull = unit.at(2),
+                                .decode = unit.at(3),
+                                .compress = unit.at(4)});
+  return exchange;
 }
 
 }  // namespace
@@ -62,6 +76,9 @@ json basis_json(const CodecProfile& codec, const PredictionInput& input) {
                        {"decode_message", bucket.decode_message},
                        {"exchanges", std::move(exchanges)}});
   }
+  json servers = json::array();
+  for (const LinkFigures& link : input.servers)
+    servers.push_back({link.alpha, link.beta, link.credit});
   return {{"compute", input.times.compute},
           {"pipeline", name_of(input.kind)},
           {"cores", input.cores},
@@ -70,7 +87,9 @@ json basis_json(const CodecProfile& codec, const PredictionInput& input) {
           {"density", codec.density},
           {"elements", codec.elements},
           {"hold", codec.hold},
+          {"queue", input.queue},
           {"period", codec.period},
+          {"servers", std::move(servers)},
           {"buckets", std::move(buckets)}};
 }
 
@@ -81,6 +100,10 @@ PredictionBasis basis_from(const json& json) try {
   input.kind = named(kBasisKinds, json.at("pipeline").get<std::string>());
   input.cores = json.at("cores");
   input.threads = json.at("threads");
+  input.queue = json.value("queue", 0.0);
+  if (json.contains("servers"))
+    for (const auto& link : json.at("servers"))
+      input.servers.push_back({.alpha = link.at(0), .beta = link.at(1), .credit = link.at(2)});
   CodecProfile& codec = basis.codec;
   codec.payload_bytes = json.at("payload_bytes");
   codec.density = json.at("density");

@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "harness/predict/echo_pattern.h"
+#include "workloads/exchange/push_pull_options.h"
 #include "workloads/replay/plan.h"
 #include "workloads/replay/replay.h"
 
@@ -19,44 +21,16 @@ namespace {
 constexpr std::size_t kForeignBytes = std::size_t{16} << 20;
 constexpr double kPause = 0.002;
 
-// A network of one rank that stands for two: what it sends comes back, and once more.
-class EchoPattern : public Pattern {
- public:
-  static constexpr int kRanks = 2;
-  struct Made {
-    Exchange exchange;
-    double bytes;
-  };
-
-  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
-    exchanges.push_back({Exchange::kAllReduce, static_cast<double>(own.size_bytes())});
-    for (std::size_t i = 0; i < own.size(); ++i) result[i] = kRanks * own[i] * factor;
-  }
-  const std::vector<std::span<const std::byte>>& all_gather(
-      std::span<const std::byte> own) override {
-    exchanges.push_back({Exchange::kAllGather, static_cast<double>(own.size())});
-    messages_.assign(kRanks, own);
-    return messages_;
-  }
-  TransportCounters counters() const override { return {}; }
-
-  std::vector<Made> exchanges;  ///< since the last clear()
-
- private:
-  std::vector<std::span<const std::byte>> messages_;
-};
-
 // One rank's replay, and what its steps took.
 class Worker {
  public:
   Worker(const Trace& trace, const ReplayOptions& options, int rank)
-      : replay_(trace, options, rank, EchoPattern::kRanks) {
-    replay_.connect([this](std::size_t) {
-      auto pattern = std::make_unique<EchoPattern>();
-      patterns_.push_back(pattern.get());
-      return pattern;
-    });
+      : rank_(static_cast<std::size_t>(rank)), replay_(trace, options, rank, EchoPattern::kRanks) {
+    if (options.servers) return;
+    replay_.connect([this](std::size_t) { return echo(nullptr); });
   }
+  /// Where there are servers.
+  void connect(EchoServers& servers) { replay_.connect(echo(&servers)); }
 
   Replay& replay() { return replay_; }
 
@@ -74,11 +48,22 @@ class Worker {
     if (error_) std::rethrow_exception(error_);
   }
   const StepReport& report() const { return report_; }
+  /// In the step just run; none where there are servers, which know themselves.
   const std::vector<EchoPattern::Made>& exchanges(std::size_t bucket) const {
-    return patterns_.at(bucket)->exchanges;
+    static const std::vector<EchoPattern::Made> kNone;
+    return served_ ? kNone : patterns_.at(bucket)->exchanges;
   }
 
  private:
+  std::unique_ptr<EchoPattern> echo(EchoServers* servers) {
+    served_ = servers != nullptr;
+    auto pattern = std::make_unique<EchoPattern>(servers, rank_);
+    patterns_.push_back(pattern.get());
+    return pattern;
+  }
+
+  std::size_t rank_;
+  bool served_ = false;
   std::vector<EchoPattern*> patterns_;  // by bucket; the replay has them
   Replay replay_;
   std::vector<unsigned char> foreign_ = std::vector<unsigned char>(kForeignBytes);
@@ -107,6 +92,7 @@ struct BucketSamples {
       exchanges[i].exchange = made[i].exchange;
       exchanges[i].bytes.resize(ranks);
       exchanges[i].bytes[rank] += made[i].bytes;
+      exchanges[i].k += made[i].k / static_cast<double>(ranks);
     }
   }
 };
@@ -167,8 +153,10 @@ ProfiledBucket bucket_of(const BucketSamples& samples, double steps, bool passed
   ProfiledBucket bucket;
   bucket.compress = typical(samples.compress, passed);
   bucket.exchanges = samples.exchanges;
-  for (ProfiledExchange& one : bucket.exchanges)
+  for (ProfiledExchange& one : bucket.exchanges) {
     for (double& bytes : one.bytes) bytes /= steps;
+    one.k /= steps;
+  }
   const double decode = typical(samples.decode, passed);
   if (gathers(bucket.exchanges))
     bucket.decode_message = decode / EchoPattern::kRanks;
@@ -177,11 +165,28 @@ ProfiledBucket bucket_of(const BucketSamples& samples, double steps, bool passed
   return bucket;
 }
 
+// Units to the buckets in which they are pushed.
+void share_out(const std::vector<ProfiledUnit>& units, const std::vector<PlannedBucket>& plan,
+               CodecProfile& profile) {
+  auto next = units.begin();
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    ProfiledExchange exchange{.exchange = Exchange::kPushPull, .bytes = {0}};
+    for (std::size_t unit = 0; unit < plan[i].units.size(); ++unit, ++next) {
+      exchange.bytes[0] += next->push;
+      exchange.units.push_back(*next);
+    }
+    profile.buckets.at(i).exchanges = {std::move(exchange)};
+  }
+}
+
 ReplayOptions replay_options(const CompressorRules& compressor, const SweepOptions& options,
-                             const Feed& feed) {
+                             const CodecCalibration& calibration) {
+  const PatternInfo& pattern = find_pattern(calibration.pattern.name);
   ReplayOptions replay;
   replay.compressor = compressor;
-  replay.feed = feed;
+  replay.feed = calibration.feed;
+  replay.sparse_sums = pattern.can(Exchange::kSparseAllReduce);
+  if (pattern.can(Exchange::kPushPull)) replay.servers = push_pull_options(calibration.pattern);
   replay.seed = options.seed;
   replay.threads = options.threads;
   replay.compute_scale = 0;
@@ -193,10 +198,19 @@ ReplayOptions replay_options(const CompressorRules& compressor, const SweepOptio
 
 CodecProfile measure_codec(const Trace& trace, const CompressorRules& compressor,
                            const SweepOptions& options, const CodecCalibration& calibration) {
-  const ReplayOptions replay = replay_options(compressor, options, calibration.feed);
+  const ReplayOptions replay = replay_options(compressor, options, calibration);
   std::vector<std::unique_ptr<Worker>> workers;
   for (int rank = 0; rank < calibration.ranks; ++rank)
     workers.push_back(std::make_unique<Worker>(trace, replay, rank));
+  std::unique_ptr<EchoServers> servers;
+  if (replay.servers) {
+    CompressorSettings settings;
+    settings.seed = options.seed;
+    settings.threads = options.threads;
+    servers = std::make_unique<EchoServers>(workers.front()->replay().units(), *replay.servers,
+                                            workers.size(), settings);
+    for (const auto& worker : workers) worker->connect(*servers);
+  }
   const std::uint64_t period = workers.front()->replay().period();
   const auto most = static_cast<std::uint64_t>(calibration.most_steps);
   const auto fewest = static_cast<std::uint64_t>(calibration.fewest_steps);
@@ -209,6 +223,8 @@ CodecProfile measure_codec(const Trace& trace, const CompressorRules& compressor
   for (std::uint64_t index = 0;; ++index) {
     step_all(workers, index, calibration.at_once);
     const bool sent = workers.front()->report().exchanged;
+    if (servers && sent)
+      servers->answer_all(index, index >= static_cast<std::uint64_t>(calibration.first_step));
     in_first_period += sent && index < period ? 1 : 0;
     if (index < static_cast<std::uint64_t>(calibration.first_step)) continue;
     exchanged += sent ? 1 : 0;
@@ -236,6 +252,7 @@ CodecProfile measure_codec(const Trace& trace, const CompressorRules& compressor
         bucket_of(samples.buckets[i], static_cast<double>(exchanged), samples.buckets.size() > 1));
     profile.buckets.back().tensors = plan.at(i).tensors();
   }
+  if (servers) share_out(servers->profile(), plan, profile);
   return profile;
 }
 

@@ -11,7 +11,9 @@
 namespace thinpipe {
 
 struct CodecCalibration {
-  Feed feed;             ///< how gradients go to the compressor
+  Feed feed;  ///< how gradients go to the compressor
+  /// By which payloads meet: whether they are summed and gathered, summed as pairs, or pushed.
+  Spec pattern = {.name = "ring", .values = {}};
   int ranks = 1;         ///< whose payloads are looked at
   int at_once = 1;       ///< that encode and decode at once, as many as share caches and memory
   double seconds = 0.5;  ///< no further step after so many

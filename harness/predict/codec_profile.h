@@ -9,11 +9,21 @@
 
 namespace thinpipe {
 
+/// What parameter servers exchange of a unit: means over ranks and steps.
+struct ProfiledUnit {
+  double elements = 0;
+  double push = 0, pull = 0;  ///< bytes of a payload
+  double decode = 0;          ///< s of one core of a server for each worker's payload
+  double compress = 0;        ///< s likewise for the answer
+};
+
 /// One operation of a pattern that a step calls (workloads/exchange/pattern.h).
 struct ProfiledExchange {
   Exchange exchange = Exchange::kAllReduce;
   /// By rank, mean over steps, with whatever frames payloads. Ranks beyond them are as these.
   std::vector<double> bytes;
+  double k = 0;                          ///< of a sparse all-reduce: elements that are aimed at
+  std::vector<ProfiledUnit> units = {};  ///< of a push and pull
 
   double mean(int ranks) const;  ///< of so many ranks
 };

@@ -52,8 +52,8 @@ Json axes_json(const SweepPoint& point, const SweepOptions& options) {
 Json to_json(const PredictedPoint& one, Predictor& predictor, const SweepOptions& options) {
   Json json{{"axes", axes_json(one.point, options)}};
   if (one.prediction)
-    json["prediction"] =
-        prediction_json(*one.prediction, predictor.codec(one.point.compressor, one.point.feed));
+    json["prediction"] = prediction_json(
+        *one.prediction, predictor.codec(one.point.compressor, one.point.feed, one.point.pattern));
   else
     json["refusal"] = predictor.refusal(one.point);
   json["speed_up"] = or_null(one.speed_up());
@@ -113,11 +113,11 @@ std::string crossing_table(const std::vector<PredictedCrossing>& crossings) {
   std::string text;
   for (const PredictedCrossing& one : crossings)
     text += named_row(one.compressor.to_string(),
-                      fmt::format("{:>5}  {:<12}{}", one.ranks, one.pattern.to_string(),
+                      fmt::format("{:>5}  {:<12} {}", one.ranks, one.pattern.to_string(),
                                   crossing_text(one.result)));
   if (text.empty()) return text;
   return "Break-even: a compressor pays where links are slower than\n" +
-         fmt::format("  {:<32}{:>5}  {:<12}{}\n", "compressor", "ranks", "pattern", "rate") + text;
+         fmt::format("  {:<32}{:>5}  {:<12} {}\n", "compressor", "ranks", "pattern", "rate") + text;
 }
 
 nlohmann::ordered_json predictions_json(const std::vector<PredictedPoint>& points,

@@ -6,7 +6,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "workloads/exchange/cost/sparse_traffic.h"
 #include "workloads/exchange/cost/traffic.h"
+#include "workloads/exchange/exchange_units.h"
+#include "workloads/exchange/push_pull_options.h"
+#include "workloads/exchange/sparse_vector.h"
 #include "workloads/predict/ring_time.h"
 
 namespace thinpipe {
@@ -72,31 +76,80 @@ ExchangeCost traffic_cost(const Spec& pattern, const ProfiledExchange& exchange,
   return cost;
 }
 
+SparseSizes sparse_sizes(const ProfiledExchange& exchange, int ranks) {
+  const double own = exchange.mean(ranks) / sizeof(SparsePair);
+  return {.own = static_cast<std::size_t>(std::llround(own)),
+          .k = static_cast<std::size_t>(std::llround(exchange.k)),
+          .selected = static_cast<std::size_t>(
+              std::llround(std::min(exchange.k, own * static_cast<double>(ranks))))};
+}
+
+ExchangeCost sparse_traffic_cost(const Spec& pattern, const SparseSizes& sizes,
+                                 const ExchangeAmong& among) {
+  ExchangeCost cost;
+  for (const int rank : telling_ranks(among.ranks))
+    cost.bytes = std::max(
+        cost.bytes, busiest(sparse_all_reduce_traffic(pattern, sizes, among.ranks, rank).even));
+  cost.seconds = sparse_all_reduce_steps(pattern, among.ranks) * among.link.alpha +
+                 among.link.seconds(cost.bytes);
+  return cost;
+}
+
+ExchangeCost cost_of(const FlowTime& time) { return {time.seconds, time.bytes, time.waiting}; }
+
+ExchangeCost push_pull_cost(const Spec& pattern, const ProfiledExchange& exchange,
+                            const ExchangeAmong& among, ExchangeTimes& times) {
+  const PushPullOptions options = push_pull_options(pattern);
+  std::vector<std::size_t> elements;
+  for (const ProfiledUnit& unit : exchange.units)
+    elements.push_back(static_cast<std::size_t>(unit.elements));
+  const std::vector<int> server_of = partition_units(elements, options.servers, options.partition);
+  std::vector<FlowUnit> units;
+  for (std::size_t i = 0; i < exchange.units.size(); ++i) {
+    const ProfiledUnit& unit = exchange.units[i];
+    units.push_back({.server = server_of[i],
+                     .push = unit.push,
+                     .pull = unit.pull,
+                     .decode = among.slower * unit.decode,
+                     .compress = among.slower * unit.compress});
+  }
+  std::vector<LinkFigures> links(static_cast<std::size_t>(among.ranks), among.link);
+  links.insert(links.end(), among.servers.begin(), among.servers.end());
+  links.resize(static_cast<std::size_t>(among.ranks + options.servers), among.link);
+  return cost_of(times.push_pull(units, among.ranks, options.servers, links));
+}
+
 }  // namespace
 
 std::optional<ExchangeCost> exchange_cost(const Spec& pattern, const ProfiledExchange& exchange,
-                                          int ranks, const LinkFigures& link,
-                                          ExchangeTimes& times) {
-  if (exchange.exchange != Exchange::kAllReduce && exchange.exchange != Exchange::kAllGather)
-    return std::nullopt;
+                                          const ExchangeAmong& among, ExchangeTimes& times) {
+  const auto& [ranks, link, servers, slower] = among;
+  if (exchange.exchange == Exchange::kPushPull) {
+    if (pattern.name != "ps") return std::nullopt;
+    return push_pull_cost(pattern, exchange, among, times);
+  }
   if (ranks < 2 || exchange.bytes.empty()) return ExchangeCost{};
   if (pattern.name == "ring") return ring_cost(exchange, ranks, link);
   try {
+    if (exchange.exchange == Exchange::kSparseAllReduce) {
+      const SparseSizes sizes = sparse_sizes(exchange, ranks);
+      const auto time = times.sparse_all_reduce(pattern, sizes, ranks, link);
+      return time ? cost_of(*time) : sparse_traffic_cost(pattern, sizes, among);
+    }
     const auto time = exchange.exchange == Exchange::kAllReduce
                           ? times.all_reduce(pattern, elements_of(exchange, ranks), ranks, link)
                           : times.all_gather(pattern, sizes_of(exchange, ranks), link);
-    if (time) return ExchangeCost{time->seconds, time->bytes};
-    return traffic_cost(pattern, exchange, ranks, link);
+    return time ? cost_of(*time) : traffic_cost(pattern, exchange, ranks, link);
   } catch (const InputError&) {
     return std::nullopt;
   }
 }
 
 bool has_model(const Spec& pattern) {
-  const LinkFigures link;
+  if (pattern.name == "ps") return true;
   ExchangeTimes times;
   for (const Exchange exchange : {Exchange::kAllReduce, Exchange::kAllGather})
-    if (exchange_cost(pattern, {exchange, {4}}, 2, link, times)) return true;
+    if (exchange_cost(pattern, {exchange, {4}}, {.ranks = 2, .link = {}}, times)) return true;
   return false;
 }
 

@@ -35,16 +35,20 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
                                   ExchangeTimes& times) {
   const double slower = crowding(input);
   std::vector<BucketWork> buckets;
-  LinkFigures link = input.link;  // with what is left of its credit
+  ExchangeAmong among{
+      .ranks = input.ranks, .link = input.link, .servers = input.servers, .slower = slower};
+  LinkFigures& link = among.link;  // with what is left of its credit
+  bool incast = false;
   for (const ProfiledBucket& bucket : codec.buckets) {
     BucketWork work;
     work.ready = ready_time(bucket, input.times);
     work.compress = slower * bucket.compress;
     work.decode = slower * (bucket.decode + input.ranks * bucket.decode_message);
     for (const ProfiledExchange& exchange : bucket.exchanges) {
-      const auto cost = exchange_cost(input.pattern, exchange, input.ranks, link, times);
+      const auto cost = exchange_cost(input.pattern, exchange, among, times);
       if (!cost) return std::nullopt;
       work.exchange += cost->seconds;
+      incast = incast || (input.queue > 0 && cost->waiting > input.queue);
       link.credit = credit_after(*cost, link, input.link.credit);
     }
     buckets.push_back(work);
@@ -61,6 +65,7 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
   prediction.exposed = time.exposed / period;
   prediction.payload_bytes = codec.payload_bytes;
   prediction.period = codec.period;
+  prediction.incast = incast;
   if (codec.density < 1) {
     const auto sparse = [&](Overlapping places) {
       return sparse_doubling_time(input.ranks, codec.payload_bytes, codec.density,
@@ -87,6 +92,7 @@ nlohmann::json prediction_json(const Prediction& prediction, const CodecProfile&
                            {"beta", prediction.link.beta},
                            {"credit", prediction.link.credit}}},
                          {"codec", codec.source}};
+  if (prediction.incast) json["incast"] = true;
   if (prediction.sparse_worst)
     json["sparse_all_reduce"] = {{"density", codec.density},
                                  {"worst_time", *prediction.sparse_worst},

@@ -27,6 +27,8 @@ struct PredictionInput {
   int ranks = 1;
   Spec pattern;
   LinkFigures link;
+  std::vector<LinkFigures> servers;  ///< of parameter servers' links, where they are others
+  double queue = 0;                  ///< bytes of payload that wait before a port at most; 0: any
   ComputeTimes times;
   PipelineKind kind = PipelineKind::kSerial;
   /// Cores that all ranks' codecs share; 0: every rank has as many as it uses.
@@ -44,6 +46,9 @@ struct Prediction {
   double exposed = 0;        ///< waiting for the network with nothing else to do
   double payload_bytes = 0;  ///< of one rank, in a step that exchanges
   double period = 1;
+  /// More would wait before a port than its queue holds: it drops frames, and what TCP needs to
+  /// send them again is in no model.
+  bool incast = false;
   /// Where parts of the gradient are sent: what one all-reduce of them would take that sums by
   /// doubling and does not select again, with no places in common and with independent ones
   /// (workloads/predict/sparse_time.h).

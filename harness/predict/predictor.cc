@@ -8,6 +8,7 @@
 #include "harness/predict/codec_calibration.h"
 #include "harness/predict/pattern_model.h"
 #include "netem/time_scale.h"
+#include "workloads/exchange/push_pull_options.h"
 #include "workloads/replay/replay.h"
 
 namespace thinpipe {
@@ -49,8 +50,23 @@ ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const Swe
   return times;
 }
 
-std::string codec_key(const CompressorRules& compressor, const Feed& feed) {
-  return compressor.to_string() + "|" + feed.to_string();
+// Patterns that ask the same of a codec have one profile.
+std::string codec_key(const CompressorRules& compressor, const Feed& feed, const Spec& pattern) {
+  const PatternInfo& info = find_pattern(pattern.name);
+  std::string way;
+  if (info.can(Exchange::kSparseAllReduce)) way = "|sparse";
+  if (info.can(Exchange::kPushPull)) {
+    const auto pull = push_pull_options(pattern).pull;
+    way = "|servers|" + (pull ? pull->to_string() : "");
+  }
+  return compressor.to_string() + "|" + feed.to_string() + way;
+}
+
+// Bytes of payload that wait before a switch's port; 0 where nothing limits the rate.
+double queue_of(const LinkSpec& link) {
+  const LinkSpec filled = link.with_defaults();
+  if (filled.down.rate == 0) return 0;
+  return static_cast<double>(filled.down.queue) * link.payload_bytes() / link.frame_bytes();
 }
 
 PipelineKind kind_of(const Feed& feed) {
@@ -61,15 +77,17 @@ PipelineKind kind_of(const Feed& feed) {
 }  // namespace
 
 void Predictor::know(const CompressorRules& compressor, const Feed& feed, CodecProfile profile) {
-  codecs_[codec_key(compressor, feed)] = std::move(profile);
+  codecs_[codec_key(compressor, feed, {.name = "ring", .values = {}})] = std::move(profile);
 }
 
-const CodecProfile& Predictor::codec(const CompressorRules& compressor, const Feed& feed) {
-  const std::string key = codec_key(compressor, feed);
+const CodecProfile& Predictor::codec(const CompressorRules& compressor, const Feed& feed,
+                                     const Spec& pattern) {
+  const std::string key = codec_key(compressor, feed, pattern);
   const auto known = codecs_.find(key);
   if (known != codecs_.end()) return known->second;
   CodecCalibration calibration;
   calibration.feed = feed;
+  calibration.pattern = pattern;
   // As many as memory and patience allow: payloads of ranks differ.
   constexpr double kMostElements = 32e6;
   constexpr int kMostProfiled = 8;
@@ -97,7 +115,8 @@ const ComputeTimes& Predictor::times(const SweepPoint& point) {
 
 std::string Predictor::refusal(const SweepPoint& point) const {
   if (!has_model(point.pattern)) return "no model of pattern " + point.pattern.name;
-  if (point.pattern.name != "ring" && !options_.topology.is_star())
+  const bool servers_own = point.pattern.name == "ps" && options_.topology.kind == "ps";
+  if (point.pattern.name != "ring" && !options_.topology.is_star() && !servers_own)
     return "no model of " + point.pattern.name + " on this topology";
   if (!point.stragglers.empty() && point.feed.overlap != Overlap::kNone)
     return "no model of stragglers with overlap";
@@ -108,15 +127,24 @@ std::string Predictor::refusal(const SweepPoint& point) const {
 
 LinkFigures Predictor::expected_links(const SweepPoint& point) const {
   if (options_.topology.is_star()) return star_figures(slowed(point.link, point.time_scale), {});
-  return network_figures(slowed(options_.topology.plan(point.ranks, point.link), point.time_scale),
-                         ring_flows(point.ranks), {});
+  const int hosts = point.hosts();
+  return network_figures(slowed(options_.topology.plan(hosts, point.link), point.time_scale),
+                         ring_flows(hosts), {});
 }
 
 PredictionInput Predictor::input_of(const SweepPoint& point, const PredictedMachines& machines) {
   PredictionInput input;
   input.ranks = point.ranks;
   input.pattern = point.pattern;
-  input.link = ring_figures(options_.topology, point.link, point.ranks, machines.network);
+  if (point.servers() == 0) {
+    input.link = ring_figures(options_.topology, point.link, point.ranks, machines.network);
+  } else {
+    const Topology planned = options_.topology.plan(point.hosts(), point.link);
+    input.link = star_figures(planned.link(0), machines.network);
+    for (int rank = point.ranks; rank < point.hosts(); ++rank)
+      input.servers.push_back(star_figures(planned.link(rank), machines.network));
+  }
+  input.queue = queue_of(point.link);
   input.times = times(point);
   input.kind = kind_of(point.feed);
   input.threads = options_.threads;
@@ -128,12 +156,12 @@ PredictionInput Predictor::input_of(const SweepPoint& point, const PredictedMach
 std::optional<Prediction> Predictor::predict(const SweepPoint& point,
                                              const PredictedMachines& machines) {
   if (!refusal(point).empty()) return std::nullopt;
-  return thinpipe::predict(codec(point.compressor, point.feed), input_of(point, machines),
-                           exchanges_);
+  return thinpipe::predict(codec(point.compressor, point.feed, point.pattern),
+                           input_of(point, machines), exchanges_);
 }
 
 nlohmann::json Predictor::basis(const SweepPoint& point, const PredictedMachines& machines) {
-  return basis_json(codec(point.compressor, point.feed), input_of(point, machines));
+  return basis_json(codec(point.compressor, point.feed, point.pattern), input_of(point, machines));
 }
 
 }  // namespace thinpipe

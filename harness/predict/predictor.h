@@ -25,11 +25,12 @@ class Predictor {
   /// Both must outlive it.
   Predictor(const Trace& trace, const SweepOptions& options) : trace_(trace), options_(options) {}
 
-  /// From then on this compressor is taken as known, fed in that way; else it is measured when it
-  /// is first asked for.
+  /// From then on this compressor is taken as known, fed in that way and exchanged by a pattern
+  /// that sums or gathers payloads; else it is measured when it is first asked for.
   void know(const CompressorRules& compressor, const Feed& feed, CodecProfile profile);
   /// @throws InputError as measure_codec()
-  const CodecProfile& codec(const CompressorRules& compressor, const Feed& feed);
+  const CodecProfile& codec(const CompressorRules& compressor, const Feed& feed,
+                            const Spec& pattern);
 
   /// Nothing where there is no model: of the pattern, of a schedule, of lost frames.
   /// @throws InputError for a network or a compressor that cannot be

@@ -244,7 +244,8 @@ std::optional<json> Session::prediction(const SweepPoint& point) {
   try {
     const auto predicted = predictor_.predict(point, machines);
     if (!predicted) return std::nullopt;
-    json record = prediction_json(*predicted, predictor_.codec(point.compressor, point.feed));
+    json record =
+        prediction_json(*predicted, predictor_.codec(point.compressor, point.feed, point.pattern));
     record["basis"] = predictor_.basis(point, machines);
     return record;
   } catch (const InputError&) {

@@ -6,6 +6,7 @@
 
 #include "workloads/exchange/segments.h"
 #include "workloads/predict/pattern_flows.h"
+#include "workloads/predict/sparse_flows.h"
 
 namespace thinpipe {
 
@@ -37,12 +38,14 @@ std::string flow_key(const Spec& pattern, const std::vector<std::size_t>& sizes)
 
 }  // namespace
 
-FlowTime ExchangeTimes::time_of(Flows& flows, const LinkFigures& link) {
-  const auto [at, is_new] = flows.times.try_emplace({link.alpha, link.beta, link.credit});
+FlowTime ExchangeTimes::time_of(Flows& flows, std::span<const LinkFigures> links) {
+  std::vector<double> key;
+  for (const LinkFigures& link : links) key.insert(key.end(), {link.alpha, link.beta, link.credit});
+  const auto [at, is_new] = flows.times.try_emplace(std::move(key));
   if (!is_new) return at->second;
-  FlowTime time = flow_time(flows.graph, std::span(&link, 1), flows.quantum);
+  FlowTime time = flow_time(flows.graph, links, flows.quantum);
   const double more = time.bytes * (flows.longer - 1);
-  time.seconds += more * link.beta;
+  time.seconds += more * links.front().beta;
   time.bytes += more;
   return at->second = time;
 }
@@ -96,6 +99,44 @@ std::optional<FlowTime> ExchangeTimes::all_gather(const Spec& pattern,
   auto graph = all_gather_flows(pattern, shorter);
   if (!graph) return std::nullopt;
   return time_of(keep(key, {.graph = std::move(*graph), .longer = longer, .times = {}}), link);
+}
+
+std::optional<FlowTime> ExchangeTimes::sparse_all_reduce(const Spec& pattern,
+                                                         const SparseSizes& sizes, int ranks,
+                                                         const LinkFigures& link) {
+  if (ranks < 2) return FlowTime{};
+  const std::string key = "sparse|" + std::to_string(ranks) + "|" +
+                          flow_key(pattern, {sizes.own, sizes.k, sizes.selected});
+  const auto known = flows_.find(key);
+  if (known != flows_.end()) return time_of(known->second, link);
+  const double n = ranks;
+  if (pattern.name == "oktopk" && n * (n - 1) > kTooManyMessages) return std::nullopt;
+  const double messages =
+      (pattern.name == "gtopk" ? 2 : n) * (n - 1) *
+      (1 + static_cast<double>(sizes.k * sizeof(std::uint64_t)) / kSegmentBytes);
+  const double longer = std::max(1.0, messages / kMostFlowMessages);
+  const auto shortened = [&](std::size_t pairs) {
+    return static_cast<std::size_t>(static_cast<double>(pairs) / longer);
+  };
+  auto graph = sparse_flows(
+      pattern,
+      {.own = shortened(sizes.own), .k = shortened(sizes.k), .selected = shortened(sizes.selected)},
+      ranks);
+  if (!graph) return std::nullopt;
+  return time_of(keep(key, {.graph = std::move(*graph), .longer = longer, .times = {}}), link);
+}
+
+FlowTime ExchangeTimes::push_pull(const std::vector<FlowUnit>& units, int workers, int servers,
+                                  const std::vector<LinkFigures>& links) {
+  std::string key = "pushpull|" + std::to_string(workers) + "|" + std::to_string(servers);
+  for (const FlowUnit& unit : units)
+    for (const double figure :
+         {1.0 * unit.server, unit.push, unit.pull, unit.decode, unit.compress})
+      key.append(reinterpret_cast<const char*>(&figure), sizeof figure);
+  const auto known = flows_.find(key);
+  if (known != flows_.end()) return time_of(known->second, links);
+  FlowGraph graph = push_pull_flows(units, workers, servers, kMostFlowMessages);
+  return time_of(keep(key, {.graph = std::move(graph), .times = {}}), links);
 }
 
 }  // namespace thinpipe

@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "compressors/spec.h"
+#include "workloads/exchange/cost/sparse_traffic.h"
 #include "workloads/predict/flow_time.h"
+#include "workloads/predict/push_pull_flows.h"
 
 namespace thinpipe {
 
@@ -25,6 +28,11 @@ class ExchangeTimes {
                                      const LinkFigures& link);
   std::optional<FlowTime> all_gather(const Spec& pattern, const std::vector<std::size_t>& sizes,
                                      const LinkFigures& link);
+  std::optional<FlowTime> sparse_all_reduce(const Spec& pattern, const SparseSizes& sizes,
+                                            int ranks, const LinkFigures& link);
+  /// @param links  of workers, then servers; or one, of all
+  FlowTime push_pull(const std::vector<FlowUnit>& units, int workers, int servers,
+                     const std::vector<LinkFigures>& links);
 
  private:
   /// A graph, or a shorter one, and by how much the whole has more bytes.
@@ -32,9 +40,12 @@ class ExchangeTimes {
     FlowGraph graph;
     double longer = 1;
     double quantum = 0;
-    std::map<std::vector<double>, FlowTime> times;  ///< by link
+    std::map<std::vector<double>, FlowTime> times;  ///< by links
   };
-  static FlowTime time_of(Flows& flows, const LinkFigures& link);
+  static FlowTime time_of(Flows& flows, std::span<const LinkFigures> links);
+  static FlowTime time_of(Flows& flows, const LinkFigures& link) {
+    return time_of(flows, std::span(&link, 1));
+  }
   Flows& keep(std::string key, Flows flows);
 
   std::map<std::string, Flows> flows_;

@@ -90,7 +90,7 @@ class FlowSimulation {
       else
         worked(event);
     }
-    FlowTime time{.seconds = last_};
+    FlowTime time{.seconds = last_, .waiting = waiting_};
     for (std::size_t i = 0; i < queues_.size(); ++i)
       if (queues_[i].counted != graph_.queues[i].messages.size())
         throw std::logic_error("messages of an exchange wait for each other");
@@ -155,8 +155,10 @@ class FlowSimulation {
     FlowQueueState& state = queues_[event.queue];
     const std::size_t to = message_of(event).to;
     const LinkFigures& link = figures(to);
-    const double here = ranks_[to].down.pass(event.moment, state.piece,
-                                             std::max(link.credit, state.piece), link.beta);
+    FlowPort& port = ranks_[to].down;
+    const double here =
+        port.pass(event.moment, state.piece, std::max(link.credit, state.piece), link.beta);
+    if (link.beta > 0) waiting_ = std::max(waiting_, (port.spoken - event.moment) / link.beta);
     if (--state.pieces_left == 0) {
       ++state.next;
       push(here + figures(from).alpha, FlowEvent::Kind::kArrived, event.queue, event.message);
@@ -213,7 +215,7 @@ class FlowSimulation {
   std::vector<std::uint32_t> counters_;
   std::priority_queue<FlowEvent, std::vector<FlowEvent>, std::greater<>> events_;
   std::uint64_t number_ = 0;
-  double last_ = 0;
+  double last_ = 0, waiting_ = 0;
 };
 
 }  // namespace

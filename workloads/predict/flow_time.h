@@ -12,6 +12,9 @@ namespace thinpipe {
 struct FlowTime {
   double seconds = 0;  ///< until the last message is counted
   double bytes = 0;    ///< one way over the busiest port
+  /// That waited before a receiver's port at some moment, at most: more than its queue holds is
+  /// dropped.
+  double waiting = 0;
 };
 
 /// Every rank has a port that lets through what it sends and one for what it receives, at the same

@@ -1,5 +1,7 @@
 #include "workloads/predict/pattern_flows.h"
 
+#include <cmath>
+
 #include "workloads/exchange/halving_doubling.h"
 #include "workloads/exchange/hierarchical.h"
 #include "workloads/exchange/patterns.h"
@@ -7,6 +9,7 @@
 #include "workloads/exchange/ring.h"
 #include "workloads/exchange/tree.h"
 #include "workloads/predict/plan_flows.h"
+#include "workloads/predict/sparse_flows.h"
 
 namespace thinpipe {
 
@@ -40,6 +43,7 @@ std::optional<FlowGraph> all_reduce_flows(const Spec& pattern, std::size_t eleme
   if (pattern.name == "recursive-doubling") return flows(recursive_doubling_all_reduce);
   if (pattern.name == "halving-doubling") return flows(halving_doubling_all_reduce);
   if (pattern.name == "tree") return flows(tree_all_reduce);
+  if (pattern.name == "qgz") return qgz_flows(pattern, elements, ranks);
   if (pattern.name != "hierarchical") return std::nullopt;
   return flows([group = group_of_spec(pattern)](int n, int rank) {
     return hierarchical_all_reduce(n, rank, group);
@@ -74,6 +78,10 @@ double least_messages(const Spec& pattern, int ranks) {
   if (pattern.name == "hierarchical") {
     const RankGroups groups(ranks, group_of_spec(pattern));
     return 2 * n * groups.groups * groups.group;
+  }
+  if (pattern.name == "qgz") {  // Bruck's steps, and all others of its group and its ring of groups
+    const double group = group_of_spec(pattern);
+    return n * (group - 1 + n / group - 1 + std::ceil(std::log2(n)));
   }
   if (pattern.name == "halving-doubling" || reduces_by_ring(pattern)) return 2 * n * (n - 1);
   return 0;

@@ -7,12 +7,13 @@
 namespace thinpipe {
 namespace {
 
-CodecProfile profile_of(const char* compressor, int ranks = 2) {
+CodecProfile profile_of(const char* compressor, int ranks = 2, const char* pattern = "ring") {
   static const Trace trace = open_trace("synthetic:model=lenet5,workers=2,steps=4");
   CodecCalibration calibration;
   calibration.ranks = ranks;
   calibration.at_once = ranks;
   calibration.seconds = 0;
+  calibration.pattern = parse_spec(pattern);
   return measure_codec(trace, parse_spec(compressor), {}, calibration);
 }
 
@@ -56,6 +57,38 @@ TEST(CodecCalibration, FindsRoundsScalesAndDelays) {
   const CodecProfile delayed = profile_of("sbc:p=0.01,delay=3");
   EXPECT_EQ(delayed.period, 3U);
   EXPECT_GT(delayed.hold, 0);
+}
+
+// Pairs of eight bytes, as many as are aimed at.
+TEST(CodecCalibration, OfSparseSumsArePairs) {
+  const CodecProfile profile = profile_of("topk:ratio=0.01", 2, "gtopk");
+  const auto& exchanges = profile.buckets.at(0).exchanges;
+  ASSERT_EQ(exchanges.size(), 1U);
+  EXPECT_EQ(exchanges[0].exchange, Exchange::kSparseAllReduce);
+  EXPECT_NEAR(exchanges[0].k, kElements / 100, kTensors);
+  EXPECT_EQ(exchanges[0].mean(2), 8 * exchanges[0].k);
+}
+
+// Every tensor is a unit; what is pulled is as long as what is pushed, or as `pull` makes it.
+TEST(CodecCalibration, OfParameterServersKnowsUnits) {
+  const auto units_of = [](const char* compressor, const char* pattern) {
+    return profile_of(compressor, 2, pattern).buckets.at(0).exchanges.at(0).units;
+  };
+  const auto same = units_of("fp16", "ps:servers=2");
+  ASSERT_EQ(same.size(), kTensors);
+  double elements = 0;
+  for (const ProfiledUnit& unit : same) {
+    elements += unit.elements;
+    EXPECT_EQ(unit.push, 2 * unit.elements);
+    EXPECT_EQ(unit.pull, 2 * unit.elements);
+    EXPECT_GT(unit.decode, 0);
+    EXPECT_GT(unit.compress, 0);
+  }
+  EXPECT_EQ(elements, kElements);
+  for (const ProfiledUnit& unit : units_of("3lc", "ps:pull=none")) {
+    EXPECT_LT(unit.push, unit.elements);
+    EXPECT_EQ(unit.pull, 4 * unit.elements);
+  }
 }
 
 }  // namespace

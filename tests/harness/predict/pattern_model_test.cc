@@ -9,7 +9,9 @@ constexpr LinkFigures kTen = {.alpha = 1e-3, .beta = 1e-8, .credit = 100e3};
 
 double seconds(const char* pattern, Exchange exchange, double bytes, int ranks) {
   ExchangeTimes times;
-  return exchange_cost(parse_spec(pattern), {exchange, {bytes}}, ranks, kTen, times)->seconds;
+  return exchange_cost(parse_spec(pattern), {exchange, {bytes}}, {.ranks = ranks, .link = kTen},
+                       times)
+      ->seconds;
 }
 
 // Eight ranks, 4 MB: what the busiest port carries, and at most every step's message besides.
@@ -44,9 +46,10 @@ TEST(PatternModel, CountsHowAPipelineFills) {
   EXPECT_NEAR(seconds("tree", Exchange::kAllReduce, 32768, 2), 2e-3, 1e-9);
   ExchangeTimes times;
   const LinkFigures idle = {.alpha = 1e-3, .beta = 1e-6, .credit = 0};
-  EXPECT_NEAR(
-      exchange_cost(parse_spec("tree"), {Exchange::kAllReduce, {32768}}, 2, idle, times)->seconds,
-      2 * (1e-3 + 32768e-6), 1e-9);
+  EXPECT_NEAR(exchange_cost(parse_spec("tree"), {Exchange::kAllReduce, {32768}},
+                            {.ranks = 2, .link = idle}, times)
+                  ->seconds,
+              2 * (1e-3 + 32768e-6), 1e-9);
 }
 
 // More ranks than messages are followed for: steps and bytes.

@@ -94,6 +94,22 @@ TEST(Prediction, UnequalMessagesAreTakenAsTheyAre) {
   EXPECT_NEAR(predicted(codec, input)->exchange, 50e-3, 1e-9);
 }
 
+// Two ranks send 1 MB each to the root, 500 kB ahead of what it gives back: more than its queue.
+TEST(Prediction, NamesAQueueThatWouldOverflow) {
+  CodecProfile codec;
+  codec.buckets = {{.tensors = {0}, .exchanges = {{Exchange::kAllReduce, {1e6}}}}};
+  PredictionInput input = on_ring(4);
+  input.pattern = parse_spec("tree");
+  EXPECT_FALSE(predicted(codec, input)->incast);  // no limit is known
+  input.queue = 262144;
+  EXPECT_TRUE(predicted(codec, input)->incast);
+  input.queue = 1e6;
+  EXPECT_FALSE(predicted(codec, input)->incast);
+  input.queue = 262144;
+  input.pattern = parse_spec("ring");
+  EXPECT_FALSE(predicted(codec, input)->incast);
+}
+
 TEST(Prediction, SaysWhenThereIsNoModel) {
   PredictionInput input = on_ring(4);
   input.pattern = parse_spec("openmpi");

@@ -1,0 +1,89 @@
+#include "workloads/predict/push_pull_flows.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "workloads/exchange/cost/push_pull_traffic.h"
+#include "workloads/predict/exchange_time.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr LinkFigures kServed = {.alpha = 1e-3, .beta = 1e-6, .credit = 0};
+
+// 2 workers push 992 bytes and their heads to one server, whose link carries both, one after the
+// other; the server decodes each for 10 ms, encodes for 4 ms, and answers both with 1992 bytes.
+TEST(PushPullFlows, OneUnitByHand) {
+  ExchangeTimes times;
+  const std::vector<FlowUnit> units = {
+      {.server = 0, .push = 992, .pull = 1992, .decode = 10e-3, .compress = 4e-3}};
+  const double first = 1e-3 + 1e-3;         // there
+  const double worked = first + 2 * 12e-3;  // the second one came meanwhile
+  const double answered = worked + 4e-3 + 1e-3;
+  EXPECT_NEAR(times.push_pull(units, 2, 1, {kServed}).seconds, answered, 1e-9);
+}
+
+// Of many units early ones are pulled while later ones are pushed.
+TEST(PushPullFlows, PushesAndPullsOverlap) {
+  ExchangeTimes times;
+  std::vector<FlowUnit> units(50, {.server = 0, .push = 9992, .pull = 9992});
+  const FlowTime one = times.push_pull(units, 4, 1, {kServed});
+  EXPECT_NEAR(one.bytes, 4 * 50 * 10e3, 1);
+  EXPECT_NEAR(one.seconds, 4 * 51 * 10e-3, 0.05);
+  for (std::size_t i = 0; i < units.size(); ++i) units[i].server = static_cast<int>(i % 2);
+  EXPECT_NEAR(times.push_pull(units, 4, 2, {kServed}).seconds, one.seconds / 2, 0.05);
+}
+
+// A server's link four times as fast.
+TEST(PushPullFlows, ServersHaveLinksOfTheirOwn) {
+  ExchangeTimes times;
+  const std::vector<FlowUnit> units(50, {.server = 0, .push = 9992, .pull = 9992});
+  LinkFigures fast = kServed;
+  fast.beta /= 4;
+  const std::vector<LinkFigures> links = {kServed, kServed, kServed, kServed, fast};
+  EXPECT_NEAR(times.push_pull(units, 4, 1, links).seconds, 51 * 10e-3, 0.03);
+}
+
+TEST(PushPullFlows, CarryWhatTheClosedFormsSay) {
+  PushPullLayout layout{.workers = 3, .servers = 2, .units = {}};
+  std::vector<FlowUnit> units;
+  std::vector<std::size_t> push, pull;
+  for (int i = 0; i < 5; ++i) {
+    push.push_back(static_cast<std::size_t>(30'000 * i + 5));
+    pull.push_back(static_cast<std::size_t>(20'000 * i + 3));
+    ExchangeUnit unit;
+    unit.server = i % 2;
+    layout.units.push_back(unit);
+    units.push_back({.server = i % 2,
+                     .push = static_cast<double>(push.back()),
+                     .pull = static_cast<double>(pull.back())});
+  }
+  const FlowGraph graph = push_pull_flows(units, 3, 2, 1e9);
+  std::vector<double> sent(5), received(5);
+  std::vector<std::uint64_t> messages(5);
+  for (const FlowQueue& queue : graph.queues)
+    for (const FlowMessage& message : queue.messages) {
+      sent[static_cast<std::size_t>(queue.from)] += message.bytes;
+      ++messages[static_cast<std::size_t>(queue.from)];
+      received[message.to] += message.bytes;
+    }
+  const auto traffic = push_pull_traffic(layout, std::vector(3, push), pull);
+  for (std::size_t rank = 0; rank < 5; ++rank) {
+    EXPECT_NEAR(sent[rank], static_cast<double>(traffic[rank].sent.bytes), 1e-6);
+    EXPECT_NEAR(received[rank], static_cast<double>(traffic[rank].received.bytes), 1e-6);
+    EXPECT_EQ(messages[rank], traffic[rank].sent.messages);
+  }
+}
+
+// What does not fit before a port: 4 workers push at once, and one fifth of it leaves meanwhile.
+TEST(PushPullFlows, KnowHowMuchWaitsBeforeAServer) {
+  ExchangeTimes times;
+  const std::vector<FlowUnit> units = {{.server = 0, .push = 1e6, .pull = 10}};
+  const FlowTime time = times.push_pull(units, 4, 1, {kServed});
+  EXPECT_NEAR(time.waiting, 3e6, 0.1e6);
+  EXPECT_LT(times.push_pull(units, 1, 1, {kServed}).waiting, 33e3);
+}
+
+}  // namespace
+}  // namespace thinpipe
