@@ -71,7 +71,7 @@ TEST(Patterns, WhatACompressorNeedsDecidesOnTheExchange) {
   EXPECT_TRUE(serves(gtopk, parse_spec("sparseloco")));
   EXPECT_EQ(exchange_of(gtopk, parse_spec("none")), Exchange::kAllReduce);
   EXPECT_FALSE(serves(gtopk, parse_spec("terngrad")));
-  EXPECT_THROW(exchange_of(gtopk, parse_spec("strom")), InputError);  // which k?
+  EXPECT_EQ(exchange_of(gtopk, parse_spec("strom")), Exchange::kSparseAllReduce);
   EXPECT_FALSE(serves(parse_spec("qgz"), parse_spec("topk")));
   const Spec servers = parse_spec("ps:servers=2");
   EXPECT_EQ(exchange_of(servers, parse_spec("none")), Exchange::kPushPull);

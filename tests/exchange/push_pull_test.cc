@@ -233,7 +233,7 @@ TEST(PushPullServer, RefusesWhatAWorkerMayNotPush) {
   EXPECT_EQ(error_of_server([](Peer& liar) { liar.send(3, kPushTag, 1, 300002, 4); }),
             "rank 1, unit 'unit1': 300002 bytes; expected at most 300001");
   EXPECT_EQ(error_of_server([](Peer& liar) { liar.send(3, kPushTag, 0, 4, 5); }),
-            "rank 1, unit 0: 5 bytes came where 4 were left");
+            "rank 1, unit 0: a segment of 5 bytes; expected 4, 4 being left");
 }
 
 TEST(PushPullServer, NamesWhosePayloadIsMalformed) {

@@ -121,6 +121,27 @@ TEST(SparseJob, AsPublishedGTopKLosesWhatWasDroppedOnTheWay) {
   }
 }
 
+TEST(SparsePatterns, AgreeOnTheMeanOfWhatRanksBring) {
+  for (const char* spec : {"gtopk", "oktopk"})
+    for (const auto& [counts, mean] : std::vector<std::pair<std::vector<std::size_t>, std::size_t>>{
+             {{7}, 7}, {{0, 0, 0}, 0}, {{0, 0, 1}, 1}, {{3, 8, 4, 6}, 6}}) {
+      const auto ranks = static_cast<int>(counts.size());
+      Mailboxes boxes;
+      std::vector<std::thread> threads;
+      for (int rank = 0; rank < ranks; ++rank)
+        threads.emplace_back([&, rank, own = counts[static_cast<std::size_t>(rank)]] {
+          const auto pattern = make_pattern(
+              parse_spec(spec), std::make_unique<ThreadTransport>(boxes, rank, ranks), 0);
+          EXPECT_EQ(pattern->mean_count(own, 8), mean);
+        });
+      for (std::thread& thread : threads) thread.join();
+    }
+  Mailboxes boxes;
+  const auto alone =
+      make_pattern(parse_spec("gtopk"), std::make_unique<ThreadTransport>(boxes, 0, 1), 0);
+  EXPECT_THROW(alone->mean_count(9, 8), InputError);
+}
+
 TEST(SparsePatterns, ReduceDenseArraysInARingBesideAndGatherNothing) {
   for (const char* spec : {"gtopk", "oktopk"}) {
     Mailboxes boxes;

@@ -205,7 +205,96 @@ void write_synthetic_seeds(const fs::path& corpus) {
   for (const auto& [name, text] : texts) write(corpus / "synthetic", name, text);
 }
 
+void put_pair(Bytes& bytes, std::uint32_t index, float value) {
+  put(bytes, index);
+  put(bytes, value);
+}
+
+/// As a transport of scripted peers takes it.
+void put_message(Bytes& bytes, const Bytes& message) {
+  put(bytes, static_cast<std::uint16_t>(message.size()));
+  bytes += message;
+}
+
+Bytes framed(const Bytes& content) {
+  Bytes message;
+  put(message, std::uint64_t{content.size()});
+  return message + content;
+}
+
+Bytes words(std::initializer_list<std::uint32_t> values) {
+  Bytes bytes;
+  for (const std::uint32_t value : values) put(bytes, value);
+  return bytes;
+}
+
+/// Rank, ranks, 41 elements, k = 2, and two own ones: index 3 with 2, index 7 with -1.
+Bytes sparse_exchange(char way, char ranks_less_one, char rank) {
+  Bytes bytes = {way, ranks_less_one, rank, 10, 2, 0, 2};
+  bytes += Bytes("\3\0\2\3\0\377", 6);
+  return bytes;
+}
+
+void write_sparse_seeds(const fs::path& corpus) {
+  Bytes pairs;
+  put_pair(pairs, 3, 1.5F);
+  put_pair(pairs, 20, -2);
+  Bytes lists = {3, 0};
+  put(lists, std::uint32_t{41});
+  put(lists, std::uint8_t{1});
+  write(corpus / "sparse_pairs", "lists", lists + pairs + pairs);
+  Bytes counts = sparse_exchange(0, 1, 0);
+  for (int call = 0; call < 3; ++call) put_message(counts, words({9}));
+  write(corpus / "sparse_pairs", "mean_count", counts);
+  Bytes root = sparse_exchange(1, 1, 0), leaf = sparse_exchange(1, 1, 1);
+  for (int call = 0; call < 3; ++call) {
+    put_message(root, framed(pairs));
+    put_message(leaf, framed(pairs));
+  }
+  write(corpus / "sparse_pairs", "gtopk-root", root);
+  write(corpus / "sparse_pairs", "gtopk-leaf", leaf);
+  // Boundaries, pairs of the own region, how many keys and keys, how many pairs and pairs.
+  Bytes split = sparse_exchange(2, 1, 0), low, high;
+  put_pair(low, 3, 1.5F);
+  put_pair(high, 20, -2);
+  for (int call = 0; call < 3; ++call) {
+    if (call != 1) put_message(split, words({10}));
+    put_message(split, framed(low));
+    if (call != 1) {
+      put_message(split, words({1}));
+      put_message(split, words({0x40000000}));
+    }
+    put_message(split, words({1}));
+    put_message(split, high);
+  }
+  write(corpus / "sparse_pairs", "oktopk", split);
+}
+
+/// Two workers, one server, two units of 40 bytes at most each way; both take part in each step.
+Bytes push_pull(char who) { return {who, 1, 0, 1, 40, 40, 0, 40, 40, 0}; }
+
+Bytes unit_message(std::uint32_t unit, const Bytes& payload) {
+  return words({unit, static_cast<std::uint32_t>(payload.size())}) + payload;
+}
+
+void write_push_pull_seeds(const fs::path& corpus) {
+  Bytes server = push_pull(0) + Bytes(1, '\0'), worker = push_pull(1);
+  for (int step = 0; step < 2; ++step) {
+    put(server, std::uint8_t{3});
+    for (const std::uint32_t unit : {0, 1})
+      for (int from = 0; from < 2; ++from) put_message(server, unit_message(unit, "pushed"));
+    put(worker, std::uint8_t{3});
+    put(worker, std::uint16_t{7});
+    put(worker, std::uint16_t{40});
+    for (const std::uint32_t unit : {1, 0}) put_message(worker, unit_message(unit, "answered"));
+  }
+  write(corpus / "push_pull", "server", server);
+  write(corpus / "push_pull", "worker", worker);
+}
+
 void write_all(const fs::path& corpus) {
+  write_sparse_seeds(corpus);
+  write_push_pull_seeds(corpus);
   for (const MethodInfo& method : methods()) {
     write_decode_seed(corpus, method.name, method.needs_squares);
     write_state_seed(corpus, method.name, method.needs_squares);

@@ -75,6 +75,10 @@ class SparseTest(RunCase):
             if point["axes"]["method"] == "topk":
                 self.assertEqual(point["metrics"]["payload_bytes"]["samples"][0], 8 * 3750)
 
+    def test_methods_without_a_target_and_of_several_sums(self):
+        self.measure(2, "-c", "strom:tau=0.001", "-c", "powersgd:rank=2", "--no-baseline", "--steps",
+                     "2", what="model=lenet5,workers=2")
+
     def test_buckets_leave_while_compute_goes_on(self):
         self.measure(2, "--steps", "3", "--overlap", "bucket", "--buckets", "first=10kb,rest=90kb",
                      what="model=lenet5,workers=2")

@@ -16,6 +16,10 @@ SparseSum Pattern::sparse_all_reduce(SparseView, std::size_t, std::size_t, float
   refuse_exchange(Exchange::kSparseAllReduce);
 }
 
+std::size_t Pattern::mean_count(std::size_t, std::size_t) {
+  refuse_exchange(Exchange::kSparseAllReduce);
+}
+
 void Pattern::expected_all_reduce(std::span<const std::span<const float>> arrays, float factor,
                                   std::span<float> out) const {
   for (std::size_t i = 0; i < out.size(); ++i) {

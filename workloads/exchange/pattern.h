@@ -34,6 +34,10 @@ class Pattern {
   virtual SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
                                       float factor);
 
+  /// How many of `dimension` elements ranks bring on average, rounded up: the same on every rank.
+  /// The k of a sparse_all_reduce() of elements whose number each rank knows of its own only.
+  virtual std::size_t mean_count(std::size_t own, std::size_t dimension);
+
   /// What the last all_reduce() must have ended with on all ranks, from the array of each, by rank:
   /// computed plainly and without the network. Where a pattern loses something on the way, to the
   /// bit; else within the rounding of sums in another order.

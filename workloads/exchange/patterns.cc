@@ -123,7 +123,7 @@ std::string can_do(Exchange exchange) {
 // Which operation the compressor's payloads need.
 Exchange needed_by(const Spec& compressor, const PatternInfo& pattern) {
   if (pattern.can(Exchange::kPushPull)) return Exchange::kPushPull;  // whatever the payload is
-  if (pattern.can(Exchange::kSparseAllReduce) && find_method(compressor.name).has_target)
+  if (pattern.can(Exchange::kSparseAllReduce) && find_method(compressor.name).has_pairs)
     return Exchange::kSparseAllReduce;
   return aggregation_of(compressor) == Aggregation::kAllReduce ? Exchange::kAllReduce
                                                                : Exchange::kAllGather;
@@ -194,9 +194,12 @@ Exchange exchange_of(const Spec& pattern, const Spec& compressor) {
   const Parameters parameters(info.parameters, pattern);
   const Exchange exchange = needed_by(compressor, info);
   if (!info.can(exchange))
-    throw InputError(fmt::format("pattern '{}' has no {}, which compressor '{}' needs; {} have it",
-                                 pattern.to_string(), to_string(exchange), compressor.to_string(),
-                                 can_do(exchange)));
+    throw InputError(fmt::format(
+        "pattern '{}' has no {}, which compressor '{}' needs{}; {} have it", pattern.to_string(),
+        to_string(exchange), compressor.to_string(),
+        info.can(Exchange::kSparseAllReduce) ? ", whose payloads are no elements with positions"
+                                             : "",
+        can_do(exchange)));
   if (!info.refuses) return exchange;
   if (const std::string why = info.refuses(parameters, compressor); !why.empty())
     throw InputError(fmt::format("pattern '{}' with compressor '{}': {}", pattern.to_string(),

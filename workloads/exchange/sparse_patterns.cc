@@ -5,6 +5,7 @@
 
 #include "compressors/methods/common.h"
 #include "workloads/exchange/gtopk.h"
+#include "workloads/exchange/mean_count.h"
 #include "workloads/exchange/oktopk.h"
 #include "workloads/exchange/qgz.h"
 #include "workloads/exchange/ring_pattern.h"
@@ -13,8 +14,8 @@ namespace thinpipe {
 
 namespace {
 
-/// A ring for dense arrays, such as small tensors that are sent as they are, over the same
-/// transport.
+/// What sparse patterns have beside: a ring for dense arrays, such as small tensors that are sent
+/// as they are, over the same transport; and a k where ranks know it of their own elements only.
 class RingBeside : public RingPattern {
  public:
   explicit RingBeside(std::unique_ptr<Transport> transport)
@@ -22,6 +23,9 @@ class RingBeside : public RingPattern {
 
   const std::vector<std::span<const std::byte>>& all_gather(std::span<const std::byte>) override {
     refuse_exchange(Exchange::kAllGather);
+  }
+  std::size_t mean_count(std::size_t own, std::size_t dimension) override {
+    return mean_count_.run(borrowed_, own, dimension);
   }
 
  protected:
@@ -33,6 +37,7 @@ class RingBeside : public RingPattern {
       : RingPattern(std::move(transport), 0), borrowed_(borrowed) {}
 
   Transport& borrowed_;
+  MeanCount mean_count_;
 };
 
 class GTopKPattern : public RingBeside {

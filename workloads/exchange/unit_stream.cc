@@ -91,6 +91,7 @@ bool UnitReceiver::advance(UnitSink& sink) {
 }
 
 void UnitReceiver::take(std::span<const std::byte> segment, UnitSink& sink) {
+  std::size_t room = kSegmentBytes;
   if (!arriving_) {
     std::uint32_t head[2] = {};
     if (segment.size() < kUnitHeadBytes)
@@ -99,6 +100,7 @@ void UnitReceiver::take(std::span<const std::byte> segment, UnitSink& sink) {
                       peer_, segment.size(), kUnitHeadBytes));
     std::memcpy(head, segment.data(), kUnitHeadBytes);
     segment = segment.subspan(kUnitHeadBytes);
+    room -= kUnitHeadBytes;
     unit_ = head[0];
     payload_ = sink.begin_unit(peer_, unit_, head[1]);
     here_ = 0;
@@ -106,9 +108,12 @@ void UnitReceiver::take(std::span<const std::byte> segment, UnitSink& sink) {
     arriving_ = true;
   }
   const std::span<std::byte> rest = payload_.subspan(here_);
-  if (segment.size() > rest.size())
-    throw PayloadError(fmt::format("rank {}, unit {}: {} bytes came where {} were left", peer_,
-                                   unit_, segment.size(), rest.size()));
+  // Shorter ones would be more than are waited for.
+  if (segment.size() != std::min(rest.size(), room))
+    throw PayloadError(
+        fmt::format("rank {}, unit {}: a segment of {} bytes; expected {}, {} being"
+                    " left",
+                    peer_, unit_, segment.size(), std::min(rest.size(), room), rest.size()));
   std::copy(segment.begin(), segment.end(), rest.begin());
   here_ += segment.size();
   if (here_ < payload_.size()) return;

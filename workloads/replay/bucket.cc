@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@ struct Bucket::Unit {
   std::size_t offset = 0;              // of its first element in the bucket's part of the aggregate
   bool sent = false;                   // in the last step
   std::span<const std::byte> payload;  // of summed units
+  bool has_target = false;             // the number of elements that it aims at is no rank's own
 
   bool sends(std::uint64_t exchange) const { return (exchange + 1) % compressor->period() == 0; }
 };
@@ -53,6 +55,7 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
     const PlannedUnit& planned = plan_.units[i];
     Unit& unit = units_.emplace_back();
     unit.compressor = make_compressor(planned.compressor, planned.info, settings);
+    unit.has_target = find_method(planned.compressor.name).has_target;
     unit.offset = elements_;
     elements_ += planned.info.elements;
     if (i >= summed_) {
@@ -61,10 +64,10 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
       if (servers != nullptr)
         unit.pull = make_pull_compressor(planned.info, planned.compressor, *servers, settings);
       selected.push_back(unit.compressor.get());
-      if (sparse_sums && !find_method(planned.compressor.name).has_target)
+      if (sparse_sums && !unit.compressor->has_pairs())
         throw InputError(fmt::format(
-            "{}: how many elements it sends is not known to all ranks, or its payloads are none;"
-            " expected a method that aims at a number, for a sparse all-reduce",
+            "{}: its payloads are no elements with positions; expected a method that chooses"
+            " elements, for a sparse all-reduce",
             planned.compressor.to_string()));
       continue;
     }
@@ -149,7 +152,7 @@ void Bucket::encode_unit(std::size_t i, const GradientInput& input) {
     if (sparse_) {
       const std::size_t pairs = sparse_->add(
           i - summed_, std::span(message_).subspan(message_size_, encoded.encoded_bytes),
-          encoded.target_elements);
+          unit.has_target ? std::optional(encoded.target_elements) : std::nullopt);
       payload_.bytes += pairs;
       payload_.summed_bytes += pairs;
     } else {
@@ -348,8 +351,13 @@ void Bucket::expected(const Pattern& pattern, std::span<const std::span<const fl
   };
   const std::size_t rest = elements_ - summed_elements_;
   std::fill(out.begin(), out.end(), 0.0F);
-  if (sums_)
+  if (sums_ && rounds_ && pattern.lossy()) {
+    // The means of the rounds have references of their own; this is what they decode to.
+    for (std::size_t i = 0; i < summed_; ++i)
+      units_[i].compressor->decode_add(rounds_->result(i), 1.0F, part(i, out));
+  } else if (sums_) {
     pattern.expected_all_reduce(parts(0, summed_elements_), factor, out.first(summed_elements_));
+  }
   if (gathers_ && sparse_)
     sparse_->expected(pattern, parts(summed_elements_, rest), factor, out.last(rest));
   else if (gathers_)

@@ -79,16 +79,7 @@ void Replay::check_time_scale() const {
 
 void Replay::connect(const MakePattern& make) {
   patterns_.clear();
-  for (const Bucket& bucket : buckets_) {
-    patterns_.push_back(make(bucket.message_capacity()));
-    // Factors are orthonormalised by what a lossless sum is taken for.
-    if (bucket.takes_rounds() && patterns_.back()->lossy())
-      throw InputError(
-          fmt::format("{}: it takes several all-reduces, of which a pattern that loses"
-                      " something in each would make something else; expected another"
-                      " pattern",
-                      options_.compressor.to_string()));
-  }
+  for (const Bucket& bucket : buckets_) patterns_.push_back(make(bucket.message_capacity()));
   start_thread();
 }
 
@@ -331,12 +322,18 @@ void Replay::expected(std::span<const std::span<const float>> contributions,
       parts[rank] = contributions[rank].subspan(offsets_[b], size);
     buckets_[b].expected(*patterns_[b], parts, out.subspan(offsets_[b], size));
   }
-  // Rounds are sums that lose nothing.
-  for (std::size_t rank = 0; rank < parts.size(); ++rank)
-    parts[rank] = contributions[rank].subspan(at);
   const float factor = 1.0F / static_cast<float>(ranks_);
-  if (!patterns_.empty() && at < out.size())
-    patterns_[0]->Pattern::expected_all_reduce(parts, factor, out.subspan(at));
+  std::fill(out.begin() + static_cast<std::ptrdiff_t>(at), out.end(), 0.0F);
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    const Rounds* rounds = buckets_[b].rounds();
+    for (std::size_t round = 0; rounds != nullptr && round < rounds->count(); ++round) {
+      const std::size_t size = rounds->sent(round).size();
+      for (std::size_t rank = 0; rank < parts.size(); ++rank)
+        parts[rank] = contributions[rank].subspan(at, size);
+      patterns_[b]->expected_all_reduce(parts, factor, out.subspan(at, size));
+      at += size;
+    }
+  }
 }
 
 double Replay::relative_error(std::uint64_t index) const {

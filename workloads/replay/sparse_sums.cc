@@ -28,6 +28,7 @@ SparseSums::SparseSums(std::vector<Compressor*> compressors) {
 
 void SparseSums::begin() {
   count_ = k_ = 0;
+  without_target_.reset();
   if (returned_) return;
   returned_ = true;
   const auto indices = sum_.returned.indices;
@@ -43,7 +44,8 @@ void SparseSums::begin() {
   }
 }
 
-std::size_t SparseSums::add(std::size_t index, std::span<const std::byte> payload, std::size_t k) {
+std::size_t SparseSums::add(std::size_t index, std::span<const std::byte> payload,
+                            std::optional<std::size_t> k) {
   const Unit& unit = units_[index];
   const auto indices = std::span(indices_).subspan(count_);
   const std::size_t count =
@@ -51,11 +53,15 @@ std::size_t SparseSums::add(std::size_t index, std::span<const std::byte> payloa
   for (std::uint32_t& position : indices.first(count))
     position += static_cast<std::uint32_t>(unit.offset);
   count_ += count;
-  k_ += k;
+  if (k)
+    k_ += *k;
+  else
+    without_target_ = without_target_.value_or(0) + count;
   return count * sizeof(SparsePair);
 }
 
 void SparseSums::exchange(Pattern& pattern, float factor) {
+  if (without_target_) k_ += pattern.mean_count(*without_target_, elements_);
   sum_ = pattern.sparse_all_reduce(
       {std::span(indices_).first(count_), std::span(values_).first(count_)}, k_, elements_, factor);
   returned_ = false;

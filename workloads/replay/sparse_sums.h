@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,8 +25,11 @@ class SparseSums {
   /// Puts back into memories what the last exchange dropped. It waits for the next step so that
   /// Compressor::distortion() can be asked in between.
   void begin();
-  /// Takes the pairs of a unit's payload; k is its target. @returns bytes that they take
-  std::size_t add(std::size_t unit, std::span<const std::byte> payload, std::size_t k);
+  /// Takes the pairs of a unit's payload; k is its target. Of units without one, on all ranks the
+  /// same, as many are selected as ranks bring on average (Pattern::mean_count). @returns bytes
+  /// that the pairs take
+  std::size_t add(std::size_t unit, std::span<const std::byte> payload,
+                  std::optional<std::size_t> k);
   /// Sums and selects with the other ranks.
   void exchange(Pattern& pattern, float factor);
   /// sum = what came of it, 0 elsewhere; elements() of them.
@@ -46,8 +50,9 @@ class SparseSums {
   std::vector<std::uint32_t> indices_;  ///< of own pairs, then room
   std::vector<float> values_;
   std::size_t count_ = 0;
-  std::size_t k_ = 0;  ///< of all units that are sent
-  SparseSum sum_;      ///< of the last exchange
+  std::size_t k_ = 0;                          ///< of all units that are sent
+  std::optional<std::size_t> without_target_;  ///< own pairs of units without; if there are any
+  SparseSum sum_;                              ///< of the last exchange
   bool returned_ = true;
   std::vector<std::uint32_t> positions_;  ///< within a unit
 };

@@ -51,6 +51,23 @@ Counted count_sparse(const std::string& pattern, int ranks, std::size_t own, std
   return counted;
 }
 
+TEST(SparseTraffic, OfAgreeingOnAMeanIsWhatIsSent) {
+  for (const int ranks : {1, 2, 3, 5, 8}) {
+    Mailboxes boxes;
+    on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
+      const ThreadTransport& counters = *transport;
+      const int rank = transport->rank();
+      const auto pattern = make_pattern(parse_spec("oktopk"), std::move(transport), 0);
+      EXPECT_EQ(pattern->mean_count(5, 10), 5U);
+      const Traffic traffic = mean_count_traffic(ranks, rank);
+      EXPECT_EQ(traffic.sent.bytes, 4U * static_cast<unsigned>(ranks - 1));
+      EXPECT_EQ(traffic.sent.bytes, counters.counters().bytes);
+      EXPECT_EQ(traffic.sent.messages, counters.counters().messages);
+      EXPECT_EQ(traffic.received.bytes, counters.received().bytes);
+    });
+  }
+}
+
 void expect_within(const Volume& counted, const Volume& least, const Volume& most) {
   EXPECT_GE(counted.bytes, least.bytes);
   EXPECT_LE(counted.bytes, most.bytes);

@@ -127,6 +127,8 @@ Traffic oktopk_threshold_traffic(const SparseSizes& sizes, int ranks, int rank) 
               words_of_all(std::max<std::size_t>(sizes.k, 1) + 1, ranks, rank));
 }
 
+Traffic mean_count_traffic(int ranks, int rank) { return words_of_all(1, ranks, rank); }
+
 int sparse_all_reduce_steps(const Spec& pattern, int ranks) {
   check_pattern(pattern);
   if (pattern.name == "gtopk") return 2 * doubling_steps(ranks);

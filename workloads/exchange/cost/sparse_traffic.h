@@ -33,6 +33,10 @@ SparseTraffic sparse_all_reduce_traffic(const Spec& pattern, const SparseSizes& 
 Traffic oktopk_regions_traffic(int ranks, int rank);
 Traffic oktopk_threshold_traffic(const SparseSizes& sizes, int ranks, int rank);
 
+/// What Pattern::mean_count() sends: before a sum of elements whose number each rank knows of its
+/// own only.
+Traffic mean_count_traffic(int ranks, int rank);
+
 /// Messages that follow each other, where each is one segment; without balancing.
 /// @throws InputError as above.
 int sparse_all_reduce_steps(const Spec& pattern, int ranks);
