@@ -57,7 +57,7 @@ std::string render_report(const Records& records, ReportFormat format) {
 
 Records reported_records(const std::filesystem::path& records_folder,
                          std::optional<double> time_scale) {
-  Records records = read_records(records_folder);
+  Records records = read_run_records(records_folder);
   const std::vector<ScaleAgreement> agreements = compare_time_scales(records);
   if (time_scale) records = at_time_scale(std::move(records), *time_scale);
   for (std::string& note : time_scale_notes(records)) records.notes.push_back(std::move(note));

@@ -9,10 +9,19 @@
 
 namespace thinpipe {
 
+/// A point that was not measured, or did not validate.
+struct BenchFailure {
+  std::string name;  ///< as BenchRow's
+  Spec spec;
+  std::string simd;
+  std::size_t group = 0;  ///< of BenchResult::groups
+  std::string reason;
+};
+
 struct BenchResult {
   std::vector<BenchGroup> groups;
-  std::vector<std::string> failures;  ///< what was not measured or did not validate, and why
-  std::string json;                   ///< Google Benchmark's format, what failed left out
+  std::vector<BenchFailure> failures;
+  std::string json;  ///< Google Benchmark's format, what failed left out
 };
 
 /// Measures every compressor on every tensor with every number of threads and instruction set.

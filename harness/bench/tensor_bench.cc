@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <set>
@@ -89,11 +90,21 @@ bool TensorBench::guarded(const BenchPoint& point, Work work) {
     work();
     return true;
   } catch (const std::bad_alloc&) {
-    result_.failures.push_back(point.name + ": out of memory");
+    fail(point, "out of memory");
   } catch (const std::exception& error) {
-    result_.failures.push_back(point.name + ": " + error.what());
+    fail(point, error.what());
   }
   return false;
+}
+
+void TensorBench::fail(const BenchPoint& point, const std::string& reason) {
+  const auto place = std::find(options_.threads.begin(), options_.threads.end(), point.threads);
+  const auto offset = static_cast<std::size_t>(place - options_.threads.begin());
+  result_.failures.push_back({.name = point.name,
+                              .spec = point.spec,
+                              .simd = point.simd,
+                              .group = first_group_ + offset,
+                              .reason = reason});
 }
 
 Timed TensorBench::timed_point(BenchPoint& point, bool encode) const {
@@ -150,10 +161,18 @@ void TensorBench::add_row(const BenchPoint& point, double t_r, const Measurement
   });
   if (!good) return;
   const double scale = 1e9 / static_cast<double>(inputs_.elements());
-  group.rows.push_back({.compressor = short_spec(point.spec),
+  const auto scaled = [scale](std::vector<double> seconds) {
+    for (double& second : seconds) second *= scale;
+    return seconds;
+  };
+  group.rows.push_back({.name = point.name,
+                        .spec = point.spec,
+                        .compressor = short_spec(point.spec),
                         .simd = point.simd,
                         .encode = encode.median() * scale,
                         .decode = decode.median() * scale,
+                        .encode_samples = scaled(encode.seconds),
+                        .decode_samples = scaled(decode.seconds),
                         .t_r = t_r,
                         .allocations = encode.allocations,
                         .quality = point.quality});

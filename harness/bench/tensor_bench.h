@@ -37,6 +37,7 @@ class TensorBench {
 
  private:
   bool prepare(BenchPoint& point);
+  void fail(const BenchPoint& point, const std::string& reason);
   template <class Work>
   bool guarded(const BenchPoint& point, Work work);
   Timed timed_point(BenchPoint& point, bool encode) const;

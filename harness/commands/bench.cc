@@ -3,17 +3,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "harness/bench/inputs.h"
+#include "harness/bench/records.h"
 #include "harness/commands/compressor_options.h"
 #include "harness/commands/kernel_options.h"
 #include "harness/commands/output.h"
 #include "harness/commands/plugins.h"
+#include "harness/commands/records_option.h"
 #include "harness/commands/verbs.h"
+#include "harness/files/open_trace.h"
 #include "harness/options/alternatives.h"
 #include "harness/options/arguments.h"
+#include "harness/records/launch_header.h"
 
 namespace thinpipe {
 namespace {
@@ -72,13 +80,27 @@ int bench(const Arguments& arguments) {
   const BenchOptions options = options_of(arguments);
   const std::string& file = arguments.text("json");
   std::ofstream stream = open_json(file);
+  const std::unique_ptr<RecordWriter> writer = open_records(arguments);
   const BenchResult result = run_bench(options);
+  if (writer) {
+    // Read again for the header only: its gradients are not looked at.
+    const std::optional<Trace> trace =
+        options.trace.empty() ? std::nullopt : std::optional<Trace>(open_trace(options.trace));
+    writer->append(launch_header(
+        {.kind = kBenchKind,
+         .command = arguments.command_line(),
+         .seed = options.seed,
+         .threads = *std::max_element(options.threads.begin(), options.threads.end())},
+        trace ? &*trace : nullptr));
+    for (const nlohmann::json& point : bench_points(options, result)) writer->append(point);
+  }
   if (stream.is_open() && !(stream << result.json).flush()) throw SystemError("writing " + file);
   write_stdout(file == "-" ? result.json : tables(options, result));
   if (result.failures.empty()) return kExitGood;
   std::string message = fmt::format("{} point{} failed", result.failures.size(),
                                     result.failures.size() == 1 ? "" : "s");
-  for (const std::string& failure : result.failures) message += "\n  " + failure;
+  for (const BenchFailure& failure : result.failures)
+    message += fmt::format("\n  {}: {}", failure.name, failure.reason);
   throw RunError(message);
 }
 
@@ -169,7 +191,8 @@ std::vector<OptionInfo> bench_options() {
            .value_name = "FILE",
            .type = Type::kFile,
            .help = "write Google Benchmark's JSON, which its compare.py reads; - for standard "
-                   "output, instead of the table"}};
+                   "output, instead of the table"},
+          records_option()};
 }
 
 }  // namespace

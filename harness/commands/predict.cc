@@ -66,7 +66,7 @@ class Prophet {
     const std::string& message = arguments.text("message-time");
     message_time_ = message == kMeasured ? loopback_message_time() : parse_time(message);
     if (arguments.given("codec-times")) {
-      const Records records = read_records(arguments.text("codec-times"));
+      const Records records = read_run_records(arguments.text("codec-times"));
       if (options.feeds.size() > 1 || !options.feeds.front().is_default())
         throw InputError(
             "--codec-times: records do not tell what each bucket took; expected gradients fed "

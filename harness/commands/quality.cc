@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,10 +12,13 @@
 #include "harness/commands/kernel_options.h"
 #include "harness/commands/output.h"
 #include "harness/commands/plugins.h"
+#include "harness/commands/records_option.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
 #include "harness/quality/dump.h"
 #include "harness/quality/offline.h"
+#include "harness/quality/records.h"
+#include "harness/records/launch_header.h"
 #include "harness/sweep/progress.h"
 
 namespace thinpipe {
@@ -130,6 +134,13 @@ int quality(const Arguments& arguments) {
                  kElementBytes * static_cast<double>(trace.elements()) +
                      static_cast<double>(trace.generated_bytes_per_rank()));
   if (arguments.given("dump-decoded")) make_dump_folder(arguments.text("dump-decoded"));
+  const std::unique_ptr<RecordWriter> writer = open_records(arguments);
+  if (writer)
+    writer->append(launch_header({.kind = kQualityKind,
+                                  .command = arguments.command_line(),
+                                  .seed = options.seed,
+                                  .threads = options.threads},
+                                 &trace));
 
   Json json{{"trace", trace.folder().string()}, {"identity", trace.identity()},
             {"model", trace.model()},           {"ranks", options.ranks},
@@ -148,6 +159,8 @@ int quality(const Arguments& arguments) {
           trace, spec, options,
           [&](std::size_t elements) { progress.advance(static_cast<double>(elements)); });
       json["compressors"].push_back(to_json(quality));
+      if (writer)
+        for (const nlohmann::json& point : quality_points(quality)) writer->append(point);
       text += quality_row(quality);
     }
   }
@@ -215,7 +228,8 @@ Verb quality_verb() {
                            "with several compressors, a folder in it for each"},
                   non_finite_option(),
                   plugin_option(),
-                  {.name = "json", .help = "print JSON for programs"}},
+                  {.name = "json", .help = "print JSON for programs"},
+                  records_option()},
       .examples = {{"Three compressors side by side",
                     "thinpipe quality --trace trace -c 'topk:ratio=0.01' -c sidco -c 3lc"},
                    {"Keep what was decoded",

@@ -65,13 +65,13 @@ std::vector<OptionInfo> checking_options() {
 
 // Whether points that were measured at several time scales came out the same.
 void print_agreement(const std::filesystem::path& folder) {
-  for (const ScaleAgreement& agreement : compare_time_scales(read_records(folder)))
+  for (const ScaleAgreement& agreement : compare_time_scales(read_run_records(folder)))
     std::fprintf(stderr, "%s\n", agreement_sentence(agreement).c_str());
 }
 
 // Up to which link rate each compressor paid. What models say of it belongs into the note.
 void print_break_even(const std::filesystem::path& folder) {
-  const Records records = read_records(folder);
+  const Records records = read_run_records(folder);
   try {
     for (const std::string& line : break_even_lines(summarize(records)))
       std::fprintf(stderr, "%s\n", line.c_str());

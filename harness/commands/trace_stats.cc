@@ -15,7 +15,7 @@
 #include "harness/commands/trace_stats_output.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
-#include "harness/sweep/fingerprint.h"
+#include "harness/fingerprint/fingerprint.h"
 #include "harness/sweep/progress.h"
 #include "reports/gradients/records.h"
 #include "workloads/trace/partial_file.h"

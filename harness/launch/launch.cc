@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "harness/programs.h"
-#include "harness/sweep/fingerprint.h"
+#include "harness/fingerprint/fingerprint.h"
 #include "netem/limits.h"
 #include "netem/sandbox.h"
 
@@ -60,7 +60,7 @@ std::vector<std::string> mpirun_command(const Boarding& boarding, const std::str
     command.insert(command.end(), {"--mca", name, value});
   };
   set("pml", "ob1");
-  set("btl", "tcp,self");  // no shared memory: it would go round the links
+  set("btl", kTransports);
   set("mpi_yield_when_idle", "1");
   if (boarding.shared_folder.empty()) command.insert(command.end(), {"-x", kTokenVariable});
   command.insert(command.end(), {find_program("thinpipe-worker").string(), control});

@@ -15,6 +15,10 @@
 
 namespace thinpipe {
 
+/// The transports that ranks may use, by Open MPI's names: no shared memory, which would go round
+/// the links.
+inline constexpr const char* kTransports = "tcp,self";
+
 /// A running `mpirun` with one thinpipe-worker a machine. Its destructor ends them: in a sandbox's
 /// first process every other process there, else mpirun, which ends what it started.
 ///

@@ -103,6 +103,8 @@ QualitySummary Tally::summary() const {
     summary.passes = passes_by_elements_ / static_cast<double>(exchanged_elements_);
   }
   if (!nanoseconds_.empty()) summary.nanoseconds_per_element = median(nanoseconds_);
+  summary.series = {estimations_, errors_, cosines_, nanoseconds_};
+  for (double& time : summary.series.encode) time *= 1e-9 * static_cast<double>(elements_);
   return summary;
 }
 

@@ -31,6 +31,14 @@ struct Distribution {
   double mean = 0, p5 = 0, p50 = 0, p95 = 0, max = 0;
 };
 
+/// A value for each exchanged step of each rank, in the order in which they were replayed; NaN
+/// where there is none.
+struct QualitySeries {
+  std::vector<double> estimation;     ///< k-hat / k; one a tensor
+  std::vector<double> error, cosine;  ///< |decoded - c| / |c|, and of decoded and c
+  std::vector<double> encode;         ///< s
+};
+
 struct QualitySummary {
   std::size_t elements = 0;                ///< of one step of one rank
   std::uint64_t encoded_bytes = 0;         ///< in all steps of all ranks
@@ -43,6 +51,7 @@ struct QualitySummary {
   std::optional<double> overlap;  ///< share of what was sent that is among the true top-k
   double passes = 0;              ///< over the d elements, mean
   double nanoseconds_per_element = 0;  ///< of encode, median over steps and ranks
+  QualitySeries series;
 };
 
 class Tally {

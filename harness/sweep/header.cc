@@ -1,12 +1,8 @@
 #include "harness/sweep/header.h"
 
-#include <ctime>
-
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-
-#include "compressors/simd.h"
-#include "harness/sweep/fingerprint.h"
+#include "harness/fingerprint/fingerprint.h"
+#include "harness/records/launch_header.h"
+#include "netem/probe.h"
 #include "reports/record/record.h"
 
 namespace thinpipe {
@@ -23,33 +19,37 @@ json machines_of(const Machines& machines, const Launch* launch) {
   return text;
 }
 
+std::vector<std::string> available_qdiscs() {
+  const KernelFeatures features = probe_kernel();
+  std::vector<std::string> names;
+  if (features.tbf.available) names.push_back("tbf");
+  if (features.htb.available) names.push_back("htb");
+  if (features.netem.available) names.push_back("netem");
+  return names;
+}
+
+NetworkState network_of(const Machines& machines, const Launch* launch) {
+  NetworkState network{.sysctls = machines.sysctls(), .qdiscs = available_qdiscs()};
+  if (launch != nullptr) {
+    network.mpi = launch->mpi_version();
+    network.transports = kTransports;
+    network.congestion_control = launch->congestion_control();
+  }
+  return network;
+}
+
 }  // namespace
 
 json header_of(const SweepOptions& options, const Trace& trace, const Machines& machines,
                const Launch* launch, const Calibrator& calibrator) {
-  return {{"record", "header"},
-          {"version", kRecordVersion},
-          {"kind", "run"},
-          {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-          {"command", options.command},
-          {"seed", options.seed},
-          {"threads", options.threads},
-          {"simd", simd_target()},
-          {"trace",
-           {{"path", options.trace.string()},
-            {"model", trace.model()},
-            {"identity", trace.identity()},
-            {"elements", trace.elements()},
-            {"tensors", trace.tensors().size()},
-            {"ranks", trace.ranks()},
-            {"steps", trace.steps()},
-            {"dtype", gradient_type_name(trace.gradient_type())},
-            {"complete", trace.complete()}}},
-          {"machines", machines_of(machines, launch)},
-          {"fingerprint",
-           fingerprint(machines.sysctls(), launch != nullptr ? launch->mpi_version() : "",
-                       launch != nullptr ? launch->congestion_control() : "")},
-          {"calibration", calibrator.record()}};
+  json header = launch_header({.kind = kRunKind,
+                               .command = options.command,
+                               .seed = options.seed,
+                               .threads = options.threads},
+                              &trace, network_of(machines, launch));
+  header["machines"] = machines_of(machines, launch);
+  header["calibration"] = calibrator.record();
+  return header;
 }
 
 }  // namespace thinpipe

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "harness/scale/step.h"
 #include "harness/sweep/thresholds.h"
+#include "reports/record/record.h"
 
 namespace thinpipe {
 
@@ -78,7 +79,7 @@ double total(const PointSamples& samples, const char* field) {
 }
 
 json metric(const char* unit, const char* better, const char* kind, std::vector<double> values) {
-  return {{"unit", unit}, {"better", better}, {"kind", kind}, {"samples", std::move(values)}};
+  return metric_json({unit, better, kind, std::move(values)});
 }
 
 // Bytes that it carries one way.

@@ -20,7 +20,7 @@
 #include "harness/doctor/machine.h"
 #include "harness/launch/control_door.h"
 #include "harness/launch/processor_time.h"
-#include "harness/sweep/fingerprint.h"
+#include "harness/fingerprint/fingerprint.h"
 #include "harness/worker/control_watch.h"
 #include "harness/worker/digest.h"
 #include "harness/worker/feed_json.h"

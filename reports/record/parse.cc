@@ -32,7 +32,7 @@ Header parse_header(const Fields& fields, const std::string& where) {
   header.simd = fields.text_or("simd", "");
   // A run replays a trace; other kinds of measurement need not.
   header.trace =
-      header.kind == "run" ? fields.object("trace").json() : fields.object_or_empty("trace");
+      header.kind == kRunKind ? fields.object("trace").json() : fields.object_or_empty("trace");
   header.fingerprint = fields.object("fingerprint").json();
   header.calibration = fields.object_or_empty("calibration");
   return header;
@@ -95,11 +95,12 @@ std::vector<RankTimeline> parse_timeline(const Fields& fields) {
   return timeline;
 }
 
-Point parse_point(const Fields& fields) {
+Point parse_point(const Fields& fields, const std::string& kind) {
   Point point;
   point.id = fields.text("id");
   if (point.id.empty()) fields.complain("id", "a string that is not empty");
-  point.axes = parse_axes(fields.object("axes"));
+  const Fields axes = fields.object("axes");
+  if (kind == kRunKind) point.axes = parse_axes(axes);
   const std::string status = fields.one_of("status", {"ok", "invalid", "failed"});
   point.status = status == "ok"        ? Status::kOk
                  : status == "invalid" ? Status::kInvalid
@@ -129,10 +130,11 @@ Point parse_point(const Fields& fields) {
 
 }  // namespace
 
-std::variant<Header, Point> parse_record(const nlohmann::json& record, const std::string& where) {
+std::variant<Header, Point> parse_record(const nlohmann::json& record, const std::string& where,
+                                         const std::string& kind) {
   const Fields fields(record, where);
   if (fields.one_of("record", {"header", "point"}) == "header") return parse_header(fields, where);
-  return parse_point(fields);
+  return parse_point(fields, kind);
 }
 
 }  // namespace thinpipe

@@ -50,8 +50,12 @@ Records parse_records(std::string_view text, const std::filesystem::path& name,
         records.notes.push_back(where + ": last line is not JSON and was passed over");
         break;
       }
-      std::variant<Header, Point> record = parse_record(json, where);
+      std::variant<Header, Point> record = parse_record(json, where, records.kind());
       if (Header* header = std::get_if<Header>(&record)) {
+        if (!records.headers.empty() && header->kind != records.kind()) {
+          throw InputError(where + ": field 'kind': expected '" + records.kind() +
+                           "' as in the header before it, found '" + header->kind + "'");
+        }
         records.headers.push_back(std::move(*header));
       } else if (records.headers.empty()) {
         throw InputError(where +
@@ -80,6 +84,15 @@ Records read_records(const std::filesystem::path& folder_or_file) {
                          std::istreambuf_iterator<char>());
   if (stream.bad()) throw SystemError("read " + file.string());
   return parse_records(text, file);
+}
+
+Records read_run_records(const std::filesystem::path& folder_or_file) {
+  Records records = read_records(folder_or_file);
+  if (records.kind() != kRunKind) {
+    throw InputError(records.file.string() + ": expected the records of a run, found those of '" +
+                     records.kind() + "'");
+  }
+  return records;
 }
 
 }  // namespace thinpipe

@@ -15,7 +15,10 @@ namespace thinpipe {
 /// for a line that is not a record (naming file, line and field).
 Records read_records(const std::filesystem::path& folder_or_file);
 
-/// The same on a text already in memory; `name` stands for the file in messages.
+/// The same, of a run only. Throws InputError when something else was measured.
+Records read_run_records(const std::filesystem::path& folder_or_file);
+
+/// The same as read_records on a text already in memory; `name` stands for the file in messages.
 /// `complete_bytes`, if given, receives the length of the text up to its last finished record.
 Records parse_records(std::string_view text, const std::filesystem::path& name,
                       std::uint64_t* complete_bytes = nullptr);

@@ -1,6 +1,7 @@
 // Conversions from the typed view to JSON, and the small queries on it.
 #include "reports/record/record.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace thinpipe {
@@ -46,6 +47,11 @@ std::optional<double> Point::prediction_number(const std::string& name) const {
   return finite_number(prediction, name);
 }
 
+const std::string& Records::kind() const {
+  static const std::string kRun = kRunKind;
+  return headers.empty() ? kRun : headers.back().kind;
+}
+
 std::set<std::string> Records::finished_ids() const {
   std::set<std::string> ids;
   for (const Point& point : points) {
@@ -68,14 +74,23 @@ nlohmann::json header_json(const Header& header) {
           {"calibration", header.calibration}};
 }
 
+nlohmann::json metric_json(const Metric& metric) {
+  nlohmann::json json = {{"unit", metric.unit},
+                         {"better", metric.better},
+                         {"kind", metric.kind},
+                         {"samples", metric.samples}};
+  const auto missing = std::count_if(metric.samples.begin(), metric.samples.end(),
+                                     [](double sample) { return !std::isfinite(sample); });
+  if (missing > 0) {
+    json["missing"] = std::to_string(missing) + " of " + std::to_string(metric.samples.size()) +
+                      " samples were not finite numbers";
+  }
+  return json;
+}
+
 nlohmann::json point_json(const Point& point) {
   nlohmann::json metrics = nlohmann::json::object();
-  for (const auto& [name, metric] : point.metrics) {
-    metrics[name] = {{"unit", metric.unit},
-                     {"better", metric.better},
-                     {"kind", metric.kind},
-                     {"samples", metric.samples}};
-  }
+  for (const auto& [name, metric] : point.metrics) metrics[name] = metric_json(metric);
   nlohmann::json json = {{"record", "point"},
                          {"id", point.id},
                          {"axes",

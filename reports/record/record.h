@@ -18,10 +18,15 @@ inline constexpr int kRecordVersion = 1;
 /// The file's name inside a run's output folder.
 inline constexpr const char* kRecordFileName = "records.jsonl";
 
+/// Header::kind of what each verb measures.
+inline constexpr const char* kRunKind = "run";
+inline constexpr const char* kBenchKind = "bench";
+inline constexpr const char* kQualityKind = "quality";
+
 /// One launch of a measurement: what was asked for, on which trace and which machine.
 struct Header {
   int version = kRecordVersion;
-  std::string kind = "run";
+  std::string kind = kRunKind;
   std::string created;               ///< ISO 8601, UTC
   std::vector<std::string> command;  ///< argv
   std::uint64_t seed = 0;
@@ -32,7 +37,7 @@ struct Header {
   nlohmann::json calibration = nlohmann::json::object();
 };
 
-/// Where a point lies in the sweep.
+/// Where a point of a run lies in the sweep.
 struct Axes {
   std::string compressor;           ///< the whole spec, `topk:memory=residual,ratio=0.01`
   std::string method;               ///< the spec's name, `topk`; the baseline's is `none`
@@ -72,10 +77,10 @@ struct PhaseOfStep {
 };
 using RankTimeline = std::vector<PhaseOfStep>;
 
-/// One compressor on one link with so many ranks, one repeat.
+/// One compressor on one link with so many ranks, one repeat; or what another verb calls a point.
 struct Point {
   std::string id;
-  Axes axes;
+  Axes axes;  ///< of a run only
   Status status = Status::kOk;
   std::vector<std::string> reasons;  ///< why it is invalid or failed
   std::string started;               ///< ISO 8601, UTC; may be empty
@@ -101,11 +106,15 @@ struct Records {
   std::vector<Point> points;       ///< one an id: the later record counts
   std::vector<std::string> notes;  ///< what the reader left out, for a person to read
 
+  /// What was measured: the headers' one kind; kRunKind without any.
+  const std::string& kind() const;
   /// The ids that a resumed run skips: those whose status is `ok` or `invalid`.
   std::set<std::string> finished_ids() const;
 };
 
-/// The JSON of a record as docs/records.md lays it down.
+/// The JSON of a record as docs/records.md lays it down. A metric with samples that are not finite,
+/// which JSON writes as null, says in `missing` how many they are.
+nlohmann::json metric_json(const Metric& metric);
 nlohmann::json header_json(const Header& header);
 nlohmann::json point_json(const Point& point);
 

@@ -76,8 +76,8 @@ void RecordWriter::open_locked() {
 void RecordWriter::read_existing(Mode mode) {
   const std::string text = read_whole(descriptor_, file_.string());
   existing_ = parse_records(text, file_, &size_);
-  has_header_ = !existing_.headers.empty();
-  if (mode == Mode::kCreate && has_header_) {
+  if (!existing_.headers.empty()) kind_ = existing_.kind();
+  if (mode == Mode::kCreate && !kind_.empty()) {
     throw InputError(file_.string() + ": there are records already; resume that run or choose " +
                      "another folder");
   }
@@ -90,15 +90,20 @@ void RecordWriter::append(const nlohmann::json& record) {
   std::string line = record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   // What a reader will see is what is validated: after dump, NaN is null.
   const std::variant<Header, Point> parsed =
-      parse_record(nlohmann::json::parse(line), "record for " + file_.string());
-  const bool is_header = std::holds_alternative<Header>(parsed);
-  if (!is_header && !has_header_) {
+      parse_record(nlohmann::json::parse(line), "record for " + file_.string(),
+                   kind_.empty() ? kRunKind : kind_);
+  const auto* header = std::get_if<Header>(&parsed);
+  if (header == nullptr && kind_.empty()) {
     throw InputError("record for " + file_.string() + ": the first record must be a header");
+  }
+  if (header != nullptr && !kind_.empty() && header->kind != kind_) {
+    throw InputError(file_.string() + ": it holds records of '" + kind_ + "', not of '" +
+                     header->kind + "'; choose another folder");
   }
   line += '\n';
   write_all(line);
   size_ += line.size();
-  has_header_ = true;
+  if (header != nullptr) kind_ = header->kind;
 }
 
 void RecordWriter::write_all(const std::string& line) {

@@ -50,7 +50,7 @@ class RecordWriter {
   Records existing_;
   std::uint64_t size_ = 0;  // length up to the last whole record
   int descriptor_ = -1;
-  bool has_header_ = false;
+  std::string kind_;  // of the last header; "" before any
 };
 
 }  // namespace thinpipe

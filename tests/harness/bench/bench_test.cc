@@ -29,7 +29,7 @@ TEST(Bench, RowsAreThereForEveryPoint) {
   options.threads = {1, 2};
   options.simd = {"all"};
   const BenchResult result = run_bench(options);
-  EXPECT_TRUE(result.failures.empty()) << result.failures.front();
+  EXPECT_TRUE(result.failures.empty()) << result.failures.front().reason;
   ASSERT_EQ(result.groups.size(), 4u);  // 2 sizes x 2 numbers of threads
   for (const BenchGroup& group : result.groups) {
     std::set<std::string> targets;
@@ -90,8 +90,8 @@ TEST(Bench, WrongResultsAreNoRows) {
   }
   const BenchResult result = run_bench(options);
   ASSERT_EQ(result.failures.size(), 3u);
-  for (const std::string& failure : result.failures) {
-    EXPECT_NE(failure.find("test-wrong:how="), std::string::npos) << failure;
+  for (const BenchFailure& failure : result.failures) {
+    EXPECT_NE(failure.name.find("test-wrong:how="), std::string::npos) << failure.name;
   }
   ASSERT_EQ(result.groups.size(), 1u);
   EXPECT_EQ(result.groups[0].rows.size(), 3u);  // topk, none and the one that is right
@@ -104,7 +104,8 @@ TEST(Bench, FailureAfterTheWarmUpIsFoundToo) {
   options.warmup = 4;
   const BenchResult result = run_bench(options);
   ASSERT_EQ(result.failures.size(), 1u);
-  EXPECT_NE(result.failures[0].find("the sixth step"), std::string::npos) << result.failures[0];
+  EXPECT_NE(result.failures[0].reason.find("the sixth step"), std::string::npos)
+      << result.failures[0].reason;
   EXPECT_TRUE(result.groups[0].rows.empty());
 }
 
