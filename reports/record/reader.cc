@@ -28,17 +28,15 @@ bool is_blank(std::string_view line) {
 
 }  // namespace
 
-Records parse_records(std::string_view text, const std::filesystem::path& name,
-                      std::uint64_t* complete_bytes) {
-  Records records;
-  records.file = name;
-  std::map<std::string, std::size_t> places;
+void walk_records(std::string_view text, const std::filesystem::path& name,
+                  const RecordVisitor& visitor) {
+  std::string kind;  // of the headers; "" before the first
   std::size_t start = 0;
   for (std::size_t number = 1; start < text.size(); ++number) {
     const std::size_t end = text.find('\n', start);
     const std::string where = name.string() + " line " + std::to_string(number);
     if (end == std::string_view::npos) {
-      records.notes.push_back(where + ": unfinished last line passed over");
+      visitor.note(where + ": unfinished last line passed over");
       break;
     }
     const std::string_view line = text.substr(start, end - start);
@@ -47,42 +45,61 @@ Records parse_records(std::string_view text, const std::filesystem::path& name,
       const nlohmann::json json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
       if (json.is_discarded()) {
         if (!is_last) throw InputError(where + ": not JSON; the file was damaged after writing");
-        records.notes.push_back(where + ": last line is not JSON and was passed over");
+        visitor.note(where + ": last line is not JSON and was passed over");
         break;
       }
-      std::variant<Header, Point> record = parse_record(json, where, records.kind());
+      std::variant<Header, Point> record =
+          parse_record(json, where, kind.empty() ? kRunKind : kind);
       if (Header* header = std::get_if<Header>(&record)) {
-        if (!records.headers.empty() && header->kind != records.kind()) {
-          throw InputError(where + ": field 'kind': expected '" + records.kind() +
+        if (!kind.empty() && header->kind != kind) {
+          throw InputError(where + ": field 'kind': expected '" + kind +
                            "' as in the header before it, found '" + header->kind + "'");
         }
-        records.headers.push_back(std::move(*header));
-      } else if (records.headers.empty()) {
+        kind = header->kind;
+        visitor.header(std::move(*header));
+      } else if (kind.empty()) {
         throw InputError(where +
                          ": field 'record': the first record must be a 'header', found 'point'");
       } else {
-        add_point(std::move(std::get<Point>(record)), places, records);
+        visitor.point(std::move(std::get<Point>(record)));
       }
     }
     start = end + 1;
+    visitor.complete(start);
   }
-  if (complete_bytes != nullptr) *complete_bytes = start;
+}
+
+Records parse_records(std::string_view text, const std::filesystem::path& name,
+                      std::uint64_t* complete_bytes) {
+  Records records;
+  records.file = name;
+  std::map<std::string, std::size_t> places;
+  std::uint64_t complete = 0;
+  walk_records(text, name,
+               {.header = [&](Header header) { records.headers.push_back(std::move(header)); },
+                .point = [&](Point point) { add_point(std::move(point), places, records); },
+                .note = [&](std::string note) { records.notes.push_back(std::move(note)); },
+                .complete = [&](std::uint64_t bytes) { complete = bytes; }});
+  if (complete_bytes != nullptr) *complete_bytes = complete;
   return records;
 }
 
-Records read_records(const std::filesystem::path& folder_or_file) {
+std::string records_text(std::filesystem::path& folder_or_file) {
   std::error_code ignored;
-  const std::filesystem::path file = std::filesystem::is_directory(folder_or_file, ignored)
-                                         ? folder_or_file / kRecordFileName
-                                         : folder_or_file;
-  std::ifstream stream(file, std::ios::binary);
+  if (std::filesystem::is_directory(folder_or_file, ignored)) folder_or_file /= kRecordFileName;
+  std::ifstream stream(folder_or_file, std::ios::binary);
   if (!stream) {
-    throw InputError(file.string() + ": cannot read it (" + std::strerror(errno) +
-                     "); expected the records of a run");
+    throw InputError(folder_or_file.string() + ": cannot read it (" + std::strerror(errno) +
+                     "); expected records");
   }
-  const std::string text((std::istreambuf_iterator<char>(stream)),
-                         std::istreambuf_iterator<char>());
-  if (stream.bad()) throw SystemError("read " + file.string());
+  std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  if (stream.bad()) throw SystemError("read " + folder_or_file.string());
+  return text;
+}
+
+Records read_records(const std::filesystem::path& folder_or_file) {
+  std::filesystem::path file = folder_or_file;
+  const std::string text = records_text(file);
   return parse_records(text, file);
 }
 

@@ -233,5 +233,34 @@ TEST(Reader, AMissingFileIsNamed) {
   }
 }
 
+// Axes are a run's own: those of other kinds are not looked into.
+TEST(Reader, OtherKindsHaveOtherAxes) {
+  nlohmann::json head = header_json(sample::header());
+  head["kind"] = "bench";
+  const nlohmann::json point = {{"record", "point"},
+                                {"id", "topk"},
+                                {"axes", {{"elements", 100}}},
+                                {"status", "ok"},
+                                {"reasons", nlohmann::json::array()},
+                                {"metrics", nlohmann::json::object()}};
+  const Records records = parse_records(line(head) + line(point), "f");
+  EXPECT_EQ(records.kind(), "bench");
+  EXPECT_EQ(records.points.at(0).id, "topk");
+  EXPECT_THROW(parse_records(line(header_json(sample::header())) + line(point), "f"), InputError);
+}
+
+TEST(Reader, OneKindAFile) {
+  nlohmann::json other = header_json(sample::header());
+  other["kind"] = "bench";
+  try {
+    parse_records(line(header_json(sample::header())) + line(other), "f.jsonl");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "f.jsonl line 2: field 'kind': expected 'run' as in the header before it, found "
+                 "'bench'");
+  }
+}
+
 }  // namespace
 }  // namespace thinpipe

@@ -1,0 +1,181 @@
+// An INI file: sections in brackets, `key = value`, comments after # or ; at a line's beginning.
+#include "reports/gate/policy.h"
+
+#include <fnmatch.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+// Where a value stands, for complaints, and what it is.
+struct Setting {
+  std::string where, key;
+  std::string_view value;
+
+  [[noreturn]] void complain(const std::string& expected) const {
+    throw InputError(where + ": " + key + ": expected " + expected + ", found '" +
+                     std::string(value) + "'");
+  }
+  double number() const {
+    double result = 0;
+    const char* end = value.data() + value.size();
+    const auto [stop, error] = std::from_chars(value.data(), end, result);
+    if (error != std::errc() || stop != end || !std::isfinite(result)) complain("a number");
+    return result;
+  }
+  // "2%" or "0.02"
+  double share() const {
+    Setting bare = *this;
+    const bool percent = value.ends_with('%');
+    if (percent) bare.value = trimmed(value.substr(0, value.size() - 1));
+    const double result = bare.number() / (percent ? 100 : 1);
+    if (!(result > 0 && result < 1)) complain("a share above 0 and below 100 %, as 2% or 0.02");
+    return result;
+  }
+  int count(int least, int most) const {
+    const double result = number();
+    if (result != std::floor(result) || result < least || result > most)
+      complain("a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    return static_cast<int>(result);
+  }
+  bool truth() const {
+    if (value == "true" || value == "yes" || value == "1") return true;
+    if (value == "false" || value == "no" || value == "0") return false;
+    complain("true or false");
+  }
+  [[noreturn]] void unknown(const std::vector<std::string>& known) const {
+    throw InputError(where + ": there is no key '" + key + "' in this section" +
+                     did_you_mean(key, known));
+  }
+};
+
+void set_general(const Setting& setting, GatePolicy& policy) {
+  constexpr int kMostPairs = 1000, kMostLooks = 6;
+  if (setting.key == "margin") {
+    policy.margin = setting.share();
+  } else if (setting.key == "stored_margin") {
+    policy.stored_margin = setting.share();
+  } else if (setting.key == "quality_margin") {
+    policy.quality_margin = setting.share();
+  } else if (setting.key == "alpha") {
+    policy.alpha = setting.share();
+  } else if (setting.key == "pairs") {
+    policy.pairs = setting.count(4, kMostPairs);
+  } else if (setting.key == "looks") {
+    policy.looks = setting.count(1, kMostLooks);
+  } else {
+    setting.unknown({"margin", "stored_margin", "quality_margin", "alpha", "pairs", "looks"});
+  }
+}
+
+void set_rule(const Setting& setting, MetricRule& rule) {
+  if (setting.key == "margin") {
+    rule.margin = setting.share();
+  } else if (setting.key == "ignore") {
+    rule.ignore = setting.truth();
+  } else if (setting.key == "least") {
+    rule.least = setting.number();
+  } else if (setting.key == "most") {
+    rule.most = setting.number();
+  } else {
+    setting.unknown({"margin", "ignore", "least", "most"});
+  }
+}
+
+// "encode_time", "encode_* of topk*"
+MetricRule parse_section(std::string_view title) {
+  MetricRule rule;
+  const std::size_t of = title.find(" of ");
+  rule.metric = std::string(trimmed(title.substr(0, of)));
+  if (of != std::string_view::npos) rule.point = std::string(trimmed(title.substr(of + 4)));
+  return rule;
+}
+
+bool fits(const std::string& glob, const std::string& name) {
+  return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+std::vector<MetricRule> GatePolicy::machine_rules() {
+  std::vector<MetricRule> rules;
+  for (const char* metric :
+       {"read_time", "compute_time", "ideal_time", "noop_time", "link_idle_time", "wire_bytes"})
+    rules.push_back({.metric = metric, .ignore = true});
+  return rules;
+}
+
+GateMargins GatePolicy::of(const std::string& point, const std::string& metric,
+                           double standard) const {
+  GateMargins margins{.margin = standard};
+  for (const MetricRule& rule : rules) {
+    if (!fits(rule.metric, metric) || !fits(rule.point, point)) continue;
+    if (rule.ignore) margins.ignore = *rule.ignore;
+    if (rule.margin) margins.margin = *rule.margin;
+    if (rule.least) margins.least = rule.least;
+    if (rule.most) margins.most = rule.most;
+  }
+  return margins;
+}
+
+GatePolicy parse_policy(std::string_view text, const std::filesystem::path& name) {
+  GatePolicy policy;
+  enum class Section { kNone, kGeneral, kRule } section = Section::kNone;
+  int number = 0;
+  for (const std::string& whole : split(std::string(text), '\n')) {
+    const std::string where = name.string() + " line " + std::to_string(++number);
+    const std::string_view line = trimmed(whole);
+    if (line.empty() || line[0] == '#' || line[0] == ';') continue;
+    if (line[0] == '[') {
+      const std::string_view title = trimmed(line.substr(1, line.size() - 2));
+      if (line.back() != ']' || title.empty())
+        throw InputError(where + ": expected a section, as [gate] or [encode_time], found '" +
+                         std::string(line) + "'");
+      section = title == "gate" ? Section::kGeneral : Section::kRule;
+      if (section == Section::kRule) policy.rules.push_back(parse_section(title));
+      continue;
+    }
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos || section == Section::kNone)
+      throw InputError(where +
+                       (section == Section::kNone ? ": expected a section first, as [gate], found '"
+                                                  : ": expected 'key = value', found '") +
+                       std::string(line) + "'");
+    const Setting setting{where, std::string(trimmed(line.substr(0, equals))),
+                          trimmed(line.substr(equals + 1))};
+    if (section == Section::kGeneral) {
+      set_general(setting, policy);
+    } else {
+      set_rule(setting, policy.rules.back());
+    }
+  }
+  return policy;
+}
+
+GatePolicy read_policy(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream)
+    throw InputError(file.string() + ": cannot read it (" + std::strerror(errno) +
+                     "); expected a gate's policy");
+  const std::string text((std::istreambuf_iterator<char>(stream)),
+                         std::istreambuf_iterator<char>());
+  return parse_policy(text, file);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,51 @@
+// What a gate lets pass: margins, by metric and point.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace thinpipe {
+
+/// What a policy says of the metrics that its pattern fits; what it does not say is as before it.
+struct MetricRule {
+  std::string metric = "*";  ///< glob of the metric's name
+  std::string point = "*";   ///< glob of the point's id
+  std::optional<bool> ignore = {};
+  std::optional<double> margin = {};            ///< a share: 0.02 is 2 %
+  std::optional<double> least = {}, most = {};  ///< bounds of quality metrics, in the metric's unit
+};
+
+/// A metric's margins after all rules.
+struct GateMargins {
+  bool ignore = false;
+  double margin = 0;
+  std::optional<double> least = {}, most = {};
+};
+
+struct GatePolicy {
+  double margin = 0.02;         ///< of times that were measured in pairs
+  double stored_margin = 0.10;  ///< of times against a stored baseline
+  double quality_margin = 0.01;
+  double alpha = 0.05;  ///< risk of a false alarm where a change is just the margin
+  int pairs = 10;       ///< before the first look
+  int looks = 3;        ///< each after twice as many pairs as the one before
+  /// Of several that fit, the later counts. The first ones ignore what is measured of the machine
+  /// and not of thinpipe: reading memory, computing, what a step takes without communication.
+  std::vector<MetricRule> rules = machine_rules();
+
+  static std::vector<MetricRule> machine_rules();
+
+  /// @param standard  margin, stored_margin or quality_margin
+  GateMargins of(const std::string& point, const std::string& metric, double standard) const;
+  int most_pairs() const { return pairs << (looks - 1); }
+};
+
+/// A policy as docs/gate.md lays it down: `[gate]`, then sections named by globs.
+/// @throws InputError that names line and key.
+GatePolicy parse_policy(std::string_view text, const std::filesystem::path& name);
+GatePolicy read_policy(const std::filesystem::path& file);
+
+}  // namespace thinpipe

@@ -1,0 +1,51 @@
+// A gate's outcome on a terminal.
+#include <fmt/format.h>
+
+#include "reports/gate/output.h"
+#include "reports/gate/words.h"
+
+namespace thinpipe {
+namespace {
+
+std::string counted(std::size_t count, const char* what) {
+  return count == 0 ? "" : fmt::format("{}{}", count, what);
+}
+
+void add(std::string& list, const std::string& item) {
+  if (!item.empty()) list += (list.empty() ? "" : ", ") + item;
+}
+
+}  // namespace
+
+std::string gate_sentence(const GateOutcome& outcome) {
+  std::string counts;
+  add(counts, counted(outcome.count(Verdict::kWorse), " worse"));
+  add(counts, counted(outcome.count(Verdict::kUnclear), " unclear"));
+  add(counts, counted(outcome.count(Verdict::kBetter), " better"));
+  add(counts, counted(outcome.count(Verdict::kSame), " the same"));
+  add(counts, counted(outcome.missing.size(), " not comparable"));
+  add(counts, counted(outcome.failed.size(), " failed"));
+  if (counts.empty()) return "Nothing was compared.";
+  std::string text = fmt::format("Of {} metrics: {}.", outcome.comparisons.size(), counts);
+  if (outcome.count(Verdict::kWorse) > 0) {
+    const Comparison& worst = outcome.comparisons.front();
+    text += fmt::format(" The worst: {}, {}.", metric_title(worst), change_text(worst));
+  }
+  return text;
+}
+
+std::string gate_text(const GateOutcome& outcome, bool all) {
+  std::string text = gate_sentence(outcome) + "\n";
+  for (const std::string& why : outcome.failed) text += "failed: " + why + "\n";
+  for (const std::string& why : outcome.missing) text += "not comparable: " + why + "\n";
+  for (const Comparison& comparison : outcome.comparisons) {
+    if (comparison.verdict == Verdict::kSame && !all) continue;
+    text += fmt::format("{:<8} {:<28} {}\n", verdict_name(comparison.verdict),
+                        change_text(comparison), comparison.name.second);
+    text += "         " + comparison.name.first + "\n";
+    text += "         " + detail_text(comparison) + "\n";
+  }
+  return text;
+}
+
+}  // namespace thinpipe

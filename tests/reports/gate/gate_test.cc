@@ -1,0 +1,241 @@
+#include "reports/gate/gate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/error.h"
+#include "tests/reports/gate/measured_sample.h"
+
+namespace thinpipe {
+namespace {
+
+using sample::measured;
+using sample::series;
+
+constexpr double kNoise = 0.02;  // of one launch's time
+
+Verdict only_verdict(const GateOutcome& outcome) {
+  EXPECT_EQ(outcome.comparisons.size(), 1U);
+  return outcome.comparisons.at(0).verdict;
+}
+
+Measured first_launches(const Measured& all, std::size_t launches) {
+  Measured some = all;
+  some.launches = launches;
+  for (auto& [name, one] : some.series) one.launches.resize(launches);
+  return some;
+}
+
+/// Looks as often as the policy lets it while something is unclear.
+GateOutcome whole_gate(const Measured& before, const Measured& after, const GatePolicy& policy) {
+  PairedGate gate(policy);
+  GateOutcome outcome;
+  for (int look = 0; look < policy.looks; ++look) {
+    const auto pairs = static_cast<std::size_t>(policy.pairs << look);
+    outcome = gate.look(first_launches(before, pairs), first_launches(after, pairs));
+    if (outcome.count(Verdict::kUnclear) == 0) break;
+  }
+  return outcome;
+}
+
+/// `metrics` times of two builds that differ by `shift` in the first of them.
+GateOutcome simulated(std::mt19937_64& generator, int metrics, double shift,
+                      double noise = kNoise) {
+  const GatePolicy policy;
+  const auto most = static_cast<std::size_t>(policy.most_pairs());
+  Measured before = measured(most), after = measured(most);
+  for (int i = 0; i < metrics; ++i) {
+    const std::vector<double> drift = sample::drift(generator, most);
+    const SeriesName name{"point" + std::to_string(i), "encode_time"};
+    before.series[name] = series("timed", "lower", sample::times(generator, drift, 0, noise));
+    after.series[name] =
+        series("timed", "lower", sample::times(generator, drift, i == 0 ? shift : 0, noise));
+  }
+  return whole_gate(before, after, policy);
+}
+
+TEST(PairedGate, TwoThatAreTheSameRaiseNoAlarm) {
+  std::mt19937_64 generator(1);
+  int alarms = 0, unclear = 0;
+  for (int i = 0; i < 200; ++i) {
+    const GateOutcome noisy = simulated(generator, 10, 0);
+    alarms += noisy.count(Verdict::kWorse) > 0 || noisy.count(Verdict::kBetter) > 0;
+    unclear += simulated(generator, 10, 0, kNoise / 2).count(Verdict::kUnclear) > 0;
+  }
+  EXPECT_LE(alarms, 2);    // 1 % of gates
+  EXPECT_LE(unclear, 20);  // with times less noisy, gates end with an answer
+}
+
+TEST(PairedGate, FivePercentAreFound) {
+  std::mt19937_64 generator(2);
+  int found = 0, wrong = 0;
+  for (int i = 0; i < 100; ++i) {
+    const GateOutcome outcome = simulated(generator, 10, std::log(1.05));
+    const Comparison& worst = outcome.comparisons.front();
+    found += worst.verdict == Verdict::kWorse && worst.name.first == "point0";
+    wrong += outcome.count(Verdict::kWorse) > 1;
+  }
+  EXPECT_GE(found, 90);
+  EXPECT_LE(wrong, 2);
+}
+
+TEST(PairedGate, FasterIsBetterAndPasses) {
+  std::mt19937_64 generator(3);
+  const GateOutcome outcome = simulated(generator, 1, std::log(0.8));
+  EXPECT_EQ(only_verdict(outcome), Verdict::kBetter);
+  EXPECT_LT(outcome.comparisons[0].change, -0.15);
+  EXPECT_EQ(exit_code(outcome, true), 0);
+}
+
+// Higher is better: a bandwidth that halves is worse, and its change is positive.
+TEST(PairedGate, DirectionOfTheMetricCounts) {
+  Measured before = measured(10), after = measured(10);
+  const SeriesName name{"point", "bus_bandwidth"};
+  before.series[name] =
+      series("timed", "higher", std::vector<std::vector<double>>(10, {2e8}), "bit/s");
+  after.series[name] =
+      series("timed", "higher", std::vector<std::vector<double>>(10, {1e8}), "bit/s");
+  const GateOutcome outcome = PairedGate(GatePolicy()).look(before, after);
+  EXPECT_EQ(only_verdict(outcome), Verdict::kWorse);
+  EXPECT_NEAR(outcome.comparisons[0].change, 1, 1e-9);  // takes twice as long for the same bytes
+  EXPECT_EQ(exit_code(outcome, false), 1);
+}
+
+TEST(PairedGate, WithinTheMarginIsTheSameHoweverSure) {
+  Measured before = measured(20), after = measured(20);
+  const SeriesName name{"point", "encode_time"};
+  for (int i = 0; i < 20; ++i) {
+    before.series[name].launches.push_back({1 + 1e-6 * i});
+    after.series[name].launches.push_back({1.015 * (1 + 1e-6 * i)});
+  }
+  for (Measured* side : {&before, &after}) {
+    side->series[name].kind = "timed";
+    side->series[name].better = "lower";
+    side->series[name].unit = "s";
+  }
+  EXPECT_EQ(only_verdict(PairedGate(GatePolicy()).look(before, after)), Verdict::kSame);
+  GatePolicy strict;
+  strict.margin = 0.01;
+  EXPECT_EQ(only_verdict(PairedGate(strict).look(before, after)), Verdict::kWorse);
+}
+
+TEST(PairedGate, TooLittleIsUnclearNotTheSame) {
+  Measured before = measured(3), after = measured(3);
+  before.series[{"point", "encode_time"}] = series("timed", "lower", {{1}, {1}, {1}});
+  after.series[{"point", "encode_time"}] = series("timed", "lower", {{9}, {9}, {9}});
+  const GateOutcome outcome = PairedGate(GatePolicy()).look(before, after);
+  EXPECT_EQ(only_verdict(outcome), Verdict::kUnclear);
+  EXPECT_EQ(exit_code(outcome, false), 0);
+  EXPECT_EQ(exit_code(outcome, true), 3);
+}
+
+TEST(PairedGate, WhatWasToldApartStaysSo) {
+  std::mt19937_64 generator(5);
+  const std::vector<double> drift = sample::drift(generator, 40);
+  Measured before = measured(40), after = measured(40);
+  const SeriesName name{"point", "encode_time"};
+  before.series[name] = series("timed", "lower", sample::times(generator, drift, 0, kNoise));
+  after.series[name] = series("timed", "lower", sample::times(generator, drift, 0.2, kNoise));
+  PairedGate gate{GatePolicy()};
+  EXPECT_EQ(only_verdict(gate.look(first_launches(before, 10), first_launches(after, 10))),
+            Verdict::kWorse);
+  EXPECT_EQ(only_verdict(gate.look(before, before)), Verdict::kWorse);
+}
+
+// A gate that compares nothing must not pass: the mutation that every comparator has to fail.
+TEST(Gate, NothingComparedIsNoPass) {
+  const GateOutcome outcome = PairedGate(GatePolicy()).look(measured(10), measured(10));
+  EXPECT_EQ(exit_code(outcome, false), 5);
+  GatePolicy ignores_all;
+  ignores_all.rules.push_back({.ignore = true});
+  Measured side = measured(10);
+  side.series[{"point", "encode_time"}] = series("timed", "lower", {{1}});
+  EXPECT_EQ(exit_code(PairedGate(ignores_all).look(side, side), false), 5);
+}
+
+TEST(Gate, NamesThatOneSideHasAreNeverSilent) {
+  Measured before = measured(1), after = measured(1);
+  before.series[{"kept", "passes"}] = series("exact", "lower", {{1}}, "1");
+  after.series[{"kept", "passes"}] = series("exact", "lower", {{1}}, "1");
+  before.series[{"gone", "passes"}] = series("exact", "lower", {{1}}, "1");
+  after.series[{"kept", "new"}] = series("exact", "lower", {{1}}, "1");
+  const GateOutcome outcome = PairedGate(GatePolicy()).look(before, after);
+  ASSERT_EQ(outcome.missing.size(), 2U);
+  EXPECT_EQ(outcome.missing[0], "in the baseline only: point gone");
+  EXPECT_EQ(outcome.missing[1], "not in the baseline: new of kept");
+  EXPECT_EQ(exit_code(outcome, false), 5);
+}
+
+TEST(Gate, AFailedPointIsAFailureNotAGap) {
+  Measured before = measured(1), after = measured(1);
+  before.series[{"point", "passes"}] = series("exact", "lower", {{1}}, "1");
+  after.not_good["point"] = "failed: decoded is not what was encoded";
+  const GateOutcome outcome = PairedGate(GatePolicy()).look(before, after);
+  EXPECT_TRUE(outcome.missing.empty());
+  EXPECT_EQ(outcome.failed,
+            (std::vector<std::string>{"point: failed: decoded is not what was encoded"}));
+  EXPECT_EQ(exit_code(outcome, false), 4);
+}
+
+TEST(Gate, RecordsOfAnotherKindAreRefused) {
+  Measured before = measured(1), after = measured(1);
+  after.kind = kRunKind;
+  EXPECT_THROW(PairedGate(GatePolicy()).look(before, after), InputError);
+}
+
+TEST(StoredGate, RatiosTravelSecondsDoNot) {
+  std::mt19937_64 generator(7);
+  Measured before = measured(10), after = measured(10);
+  const std::vector<double> none(10, 0.0);
+  for (const char* unit : {"s", "1"}) {
+    const SeriesName name{"point", std::string("encode_in_") + unit};
+    before.series[name] = series("timed", "lower", sample::times(generator, none, 0, 0.01), unit);
+    after.series[name] = series("timed", "lower", sample::times(generator, none, 0.3, 0.01), unit);
+  }
+  before.fingerprint = {{"cpu", "A"}};
+  after.fingerprint = {{"cpu", "B"}};
+  const GateOutcome ratios = judge_stored(before, after, GatePolicy(), Times::kRatios);
+  EXPECT_EQ(only_verdict(ratios), Verdict::kWorse);
+  EXPECT_EQ(ratios.comparisons[0].unit, "1");
+  EXPECT_EQ(exit_code(ratios, false), 1);
+  const GateOutcome all = judge_stored(before, after, GatePolicy(), Times::kAll);
+  EXPECT_EQ(all.missing,
+            (std::vector<std::string>{"another machine than the baseline's: cpu: \"A\" against "
+                                      "\"B\""}));
+  EXPECT_EQ(exit_code(all, false), 5);
+  after.fingerprint = before.fingerprint;
+  EXPECT_EQ(judge_stored(before, after, GatePolicy(), Times::kAll).comparisons.size(), 2U);
+}
+
+TEST(StoredGate, ABaselineOfOneLaunchSaysNothingOfTimes) {
+  Measured before = measured(1), after = measured(10);
+  const SeriesName name{"point", "encode_over_read"};
+  before.series[name] = series("timed", "lower", {{1, 1, 1, 1}}, "1");
+  after.series[name] = series("timed", "lower", std::vector<std::vector<double>>(10, {1}), "1");
+  const GateOutcome outcome = judge_stored(before, after, GatePolicy(), Times::kRatios);
+  ASSERT_EQ(outcome.missing.size(), 1U);
+  EXPECT_NE(outcome.missing[0].find("1 launches"), std::string::npos);
+  EXPECT_EQ(exit_code(outcome, false), 5);
+}
+
+TEST(StoredGate, TwoThatAreTheSameRaiseNoAlarm) {
+  std::mt19937_64 generator(9);
+  int alarms = 0;
+  const std::vector<double> none(10, 0.0);
+  for (int i = 0; i < 200; ++i) {
+    Measured before = measured(10), after = measured(10);
+    for (int metric = 0; metric < 10; ++metric) {
+      const SeriesName name{"point" + std::to_string(metric), "encode_over_read"};
+      before.series[name] = series("timed", "lower", sample::times(generator, none, 0, 0.05), "1");
+      after.series[name] = series("timed", "lower", sample::times(generator, none, 0, 0.05), "1");
+    }
+    alarms += judge_stored(before, after, GatePolicy(), Times::kRatios).count(Verdict::kWorse) > 0;
+  }
+  EXPECT_LE(alarms, 2);
+}
+
+}  // namespace
+}  // namespace thinpipe
