@@ -19,6 +19,7 @@ const std::vector<Verb>& verbs() {
       run_verb(),
       predict_verb(),
       bench_verb(),
+      gate_verb(),
       report_verb(),
       net_show_verb(),
       net_verify_verb(),

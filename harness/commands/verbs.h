@@ -25,6 +25,7 @@ Verb net_restore_verb();
 Verb run_verb();
 Verb predict_verb();
 Verb bench_verb();
+Verb gate_verb();
 Verb report_verb();
 Verb compress_verb();
 Verb decompress_verb();

@@ -7,6 +7,8 @@
 namespace thinpipe {
 namespace {
 
+constexpr std::size_t kMostShown = 12;
+
 std::string counted(std::size_t count, const char* what) {
   return count == 0 ? "" : fmt::format("{}{}", count, what);
 }
@@ -36,15 +38,23 @@ std::string gate_sentence(const GateOutcome& outcome) {
 
 std::string gate_text(const GateOutcome& outcome, bool all) {
   std::string text = gate_sentence(outcome) + "\n";
-  for (const std::string& why : outcome.failed) text += "failed: " + why + "\n";
-  for (const std::string& why : outcome.missing) text += "not comparable: " + why + "\n";
+  std::size_t shown = 0, left_out = 0;
+  const auto shows = [&] {  // more than a screen hides what counts
+    if (!all && shown >= kMostShown) ++left_out;
+    return all || shown++ < kMostShown;
+  };
+  for (const std::string& why : outcome.failed)
+    if (shows()) text += "failed: " + why + "\n";
+  for (const std::string& why : outcome.missing)
+    if (shows()) text += "not comparable: " + why + "\n";
   for (const Comparison& comparison : outcome.comparisons) {
-    if (comparison.verdict == Verdict::kSame && !all) continue;
+    if (!all && (comparison.verdict == Verdict::kSame || !shows())) continue;
     text += fmt::format("{:<8} {:<28} {}\n", verdict_name(comparison.verdict),
                         change_text(comparison), comparison.name.second);
     text += "         " + comparison.name.first + "\n";
     text += "         " + detail_text(comparison) + "\n";
   }
+  if (left_out > 0) text += fmt::format("... and {} more; --all shows them\n", left_out);
   return text;
 }
 

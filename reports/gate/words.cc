@@ -23,7 +23,8 @@ std::string change_text(const Comparison& comparison) {
 }
 
 std::string value_text(const Comparison& comparison, double value) {
-  if (comparison.kind == "exact") return fmt::format("{} {}", value, comparison.unit);
+  if (comparison.kind == "exact")  // every digit counts
+    return fmt::format("{}{}", value, comparison.unit == "1" ? "" : " " + comparison.unit);
   if (comparison.unit == "s") return format_time(value);
   if (comparison.unit == "bit/s") return format_rate(value);
   if (comparison.unit == "1") return format_number(value);

@@ -1,0 +1,48 @@
+// Measures by starting thinpipe itself, this build or another, and reading the records it leaves.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "reports/gate/measured.h"
+
+namespace thinpipe {
+
+/// A folder for temporary files that is gone with this object.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+class Launcher {
+ public:
+  /// @param words  a verb that takes --out, and its arguments: {"bench", "-c", "topk"}
+  /// @throws InputError when it is no such verb, or when --out is among the words
+  explicit Launcher(std::vector<std::string> words);
+
+  /// One launch in a process of its own, its records in a new folder. What it prints is kept for
+  /// complaints. Points that failed are in the result; it is an error only when there are no
+  /// records.
+  /// @throws InputError for what it calls a usage error (exit code 2), RunError when it ended
+  /// otherwise without records, or was interrupted: by then it has ended.
+  Measured launch(const std::filesystem::path& program);
+
+  /// Where the records of the last launch are, until the next.
+  const std::filesystem::path& last_records() const { return last_; }
+
+ private:
+  std::vector<std::string> words_;
+  ScratchFolder scratch_;
+  std::filesystem::path last_;
+  int launches_ = 0;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""The gate's exit codes and messages, on real measurements. Builds that are slower, larger or worse
+are made by changing what a real build recorded, by far more than any machine's noise."""
+import json
+import signal
+import subprocess
+import time
+import unittest
+import xml.etree.ElementTree
+
+from support import BENCH, QUALITY, THINPIPE, GateTest
+
+
+class Builds(GateTest):
+    def against(self, change, *options, measure=BENCH, pairs=8, expect=None):
+        older = self.build("older", change)
+        return self.gate("--baseline-exe", older, "--pairs", pairs, "--looks", 1, *options, "--",
+                         *measure, expect=expect)
+
+    def test_slower_is_found(self):
+        result = self.against("scale(record, 'encode_time', 0.05)\nreturn record", expect=1)
+        self.assertIn("worse", result.stdout)
+        self.assertIn("encode_time", result.stdout)
+
+    def test_faster_passes_and_is_told(self):
+        result = self.against("scale(record, 'encode_time', 20)\nscale(record, 'decode_time', 20)\n"
+                              "return record", expect=0)
+        self.assertIn("2 better", result.stdout)
+
+    def test_one_byte_more_is_found_always(self):
+        result = self.against("record['metrics']['encoded_bytes']['samples'][0] -= 1\n"
+                              "return record", measure=QUALITY, pairs=4, expect=1)
+        self.assertIn("encoded_bytes", result.stdout)
+
+    def test_one_byte_less_passes_against_a_build(self):
+        self.against("record['metrics']['encoded_bytes']['samples'][0] += 1\nreturn record",
+                     measure=QUALITY, pairs=4, expect=0)
+
+    def test_worse_quality_is_found(self):
+        older = ("record['metrics']['relative_error']['samples'] = "
+                 "[0.97 * x for x in record['metrics']['relative_error']['samples']]\nreturn record")
+        result = self.against(older, measure=QUALITY, pairs=4, expect=1)
+        self.assertIn("relative_error", result.stdout)
+
+    def test_a_point_that_only_one_has_is_not_comparable(self):
+        result = self.against("record['id'] += '-old'\nreturn record", measure=QUALITY, pairs=4,
+                              expect=5)
+        self.assertIn("in the baseline only: point topk|*-old", result.stdout)
+        self.assertIn("not in the baseline: point topk|*", result.stdout)
+
+    def test_a_metric_that_only_one_has_is_not_comparable(self):
+        self.against("del record['metrics']['passes']\nreturn record", measure=QUALITY, pairs=4,
+                     expect=5)
+
+    def test_nothing_measured_is_no_pass(self):
+        self.against("return None", measure=QUALITY, pairs=4, expect=5)
+
+    def test_a_failed_point_in_the_baseline(self):
+        self.against("record['status'] = 'invalid'\nrecord['reasons'] = ['idle']\nreturn record",
+                     measure=QUALITY, pairs=4, expect=5)
+
+    def test_strict_tells_what_is_unclear(self):
+        # Of 4 pairs no test can be sure at 5 %.
+        self.against("return record", "--strict", pairs=4, expect=3)
+        self.against("return record", pairs=4, expect=0)
+
+
+class Stored(GateTest):
+    def save(self, measure=QUALITY, launches=4):
+        self.gate("--save", "base", "--pairs", launches, "--", *measure, expect=0)
+
+    def rewrite(self, change):
+        lines = self.records("base")
+        for record in lines:
+            change(record)
+        (self.folder / "base" / "records.jsonl").write_text(
+            "".join(json.dumps(record) + "\n" for record in lines))
+
+    def test_the_same_passes(self):
+        self.save()
+        result = self.gate("--baseline", "base", "--pairs", 4, "--", *QUALITY, expect=0)
+        self.assertRegex(result.stdout, r"Of \d+ metrics: \d+ the same\.")
+
+    def test_records_against_records(self):
+        self.save()
+        self.gate("--baseline", "base", "--measured", "base", expect=0)
+
+    def test_smaller_than_the_golden_value_is_told(self):
+        self.save()
+
+        def larger(record):
+            if record["record"] == "point":
+                record["metrics"]["encoded_bytes"]["samples"][0] += 1
+        self.rewrite(larger)
+        result = self.gate("--baseline", "base", "--pairs", 4, "--", *QUALITY, expect=1)
+        self.assertIn("record a new one", result.stdout)
+
+    def test_seconds_of_another_machine_are_refused(self):
+        self.save()
+
+        def elsewhere(record):
+            if record["record"] == "header":
+                record["fingerprint"]["cpu"] = "another"
+        self.rewrite(elsewhere)
+        result = self.gate("--baseline", "base", "--pairs", 4, "--times", "all", "--", *QUALITY,
+                           expect=5)
+        self.assertIn("another machine", result.stdout)
+        self.gate("--baseline", "base", "--pairs", 4, "--", *QUALITY, expect=0)
+
+    def test_a_baseline_is_never_overwritten(self):
+        self.save()
+        result = self.gate("--save", "base", "--pairs", 4, "--", *QUALITY, expect=2)
+        self.assertIn("there are records already", result.stderr)
+
+    def test_too_few_launches_for_times(self):
+        self.save(BENCH)
+        lines = self.records("base")
+        (self.folder / "base" / "records.jsonl").write_text(
+            "".join(json.dumps(record) + "\n" for record in lines[:2]))  # one launch of four
+        result = self.gate("--baseline", "base", "--pairs", 4, "--", *BENCH, expect=5)
+        self.assertIn("times need 4", result.stdout)
+
+
+class Outputs(GateTest):
+    def test_all_files(self):
+        self.gate("--save", "base", "--pairs", 4, "--", *QUALITY, expect=0)
+        self.gate("--baseline", "base", "--pairs", 4, "--markdown", "m.md", "--junit", "j.xml",
+                  "--json", "o.json", "--", *QUALITY, expect=0)
+        self.assertIn("## thinpipe gate", (self.folder / "m.md").read_text())
+        suite = xml.etree.ElementTree.parse(self.folder / "j.xml").getroot()
+        outcome = json.loads((self.folder / "o.json").read_text())
+        self.assertEqual(int(suite.get("tests")), len(outcome["comparisons"]))
+        self.assertEqual(outcome["worse"], 0)
+
+    def test_github(self):
+        self.gate("--save", "base", "--pairs", 4, "--", *QUALITY, expect=0)
+        older = self.build("older", "record['metrics']['encoded_bytes']['samples'][0] -= 1\n"
+                                    "return record")
+        summary = self.folder / "summary.md"
+        summary.write_text("before\n")
+        result = self.gate("--baseline-exe", older, "--pairs", 4, "--looks", 1, "--github", "--",
+                           *QUALITY, environment={"GITHUB_STEP_SUMMARY": str(summary)}, expect=1)
+        annotations = [line for line in result.stdout.splitlines() if line.startswith("::")]
+        self.assertEqual(len(annotations), 1)
+        self.assertIn("encoded_bytes", annotations[0])
+        self.assertTrue(summary.read_text().startswith("before\n## thinpipe gate"))
+
+
+class Usage(GateTest):
+    def complaint(self, *words):
+        return self.gate(*words, expect=2).stderr
+
+    def test_what_is_missing_or_wrong_is_named(self):
+        self.assertIn("expected one of --baseline", self.complaint("--", *QUALITY))
+        self.assertIn("after --", self.complaint("--baseline-exe", THINPIPE))
+        self.assertIn("found 'list'", self.complaint("--baseline-exe", THINPIPE, "--", "list"))
+        self.assertIn("--out is the gate's own",
+                      self.complaint("--save", "x", "--", *QUALITY, "--out", "y"))
+        self.assertIn("no program", self.complaint("--baseline-exe", "nowhere", "--", *QUALITY))
+        self.assertIn("cannot read it", self.complaint("--baseline", "nowhere", "--", *QUALITY))
+        self.assertIn("unknown compressor", self.complaint(
+            "--save", "x", "--", "quality", "--trace", "synthetic:model=lenet5", "-c", "nonsense")
+            .replace("unknown method", "unknown compressor").replace("no compressor",
+                                                                     "unknown compressor"))
+
+    def test_a_policy_is_read_first(self):
+        (self.folder / "gate.ini").write_text("[gate]\nmargn = 2%\n")
+        self.assertIn("gate.ini line 2", self.complaint("--policy", "gate.ini", "--save", "x", "--",
+                                                        *QUALITY))
+
+    def test_a_build_that_crashes_is_no_pass(self):
+        older = self.folder / "older"
+        older.write_text("#!/bin/sh\necho broken >&2\nkill -SEGV $$\n")
+        older.chmod(0o755)
+        result = self.gate("--baseline-exe", older, "--pairs", 4, "--", *QUALITY, expect=4)
+        self.assertIn("killed by signal 11", result.stderr)
+        self.assertIn("broken", result.stderr)
+
+    def test_interrupted_leaves_nothing(self):
+        scratch = self.folder / "scratch"
+        scratch.mkdir()
+        import os
+        process = subprocess.Popen(
+            [THINPIPE, "gate", "--save", "base", "--", *BENCH, "--size", "26m"], cwd=self.folder,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(scratch)})
+        while not list(scratch.iterdir()):
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 4)
+        self.assertIn(b"interrupted", errors)
+        self.assertEqual(list(scratch.iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
