@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Every kind of record that the command writes is what docs/records.schema.json says, and what
+that forbids is really refused by it."""
+import copy
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+THINPIPE = os.environ["THINPIPE"]
+ROOT = pathlib.Path(os.environ["ROOT"])
+TRACE = "synthetic:model=lenet5,workers=2,steps=4"
+
+
+@unittest.skipIf(jsonschema is None, "needs python3-jsonschema")
+class Schema(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        schema = json.loads((ROOT / "docs/records.schema.json").read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        cls.validator = jsonschema.Draft202012Validator(schema)
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="schema_test_"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def measure(self, *words, file="records.jsonl", allowed=(0,)):
+        result = subprocess.run([THINPIPE, *words, "--out", str(self.folder / "out")],
+                                capture_output=True, text=True, check=False, timeout=250)
+        self.assertIn(result.returncode, allowed, result.stderr)
+        return [json.loads(line) for line in (self.folder / "out" / file).read_text().splitlines()]
+
+    def hold(self, records, kinds):
+        for record in records:
+            errors = [f"{error.json_path}: {error.message}"
+                      for error in self.validator.iter_errors(record)]
+            self.assertEqual(errors, [], json.dumps(record)[:500])
+        self.assertEqual({record["record"] for record in records}, kinds)
+
+    def test_run(self):
+        # A point may be invalid on a busy machine: also such a record is held against the schema.
+        records = self.measure("run", "--trace", TRACE, "--ranks", "2", "--link", "rate=200mbit",
+                               "-c", "topk", "-c", "sidco", "--steps", "3", "--warmup", "1",
+                               "--overlap", "bucket", allowed=(0, 4))
+        self.hold(records, {"header", "point"})
+        self.assertEqual(records[0]["kind"], "run")
+        self.assertEqual(len(records), 4)
+
+    def test_bench(self):
+        records = self.measure("bench", "-c", "topk", "-c", "none", "--size", "20k", "--residency",
+                               "cache", "--repetitions", "2", "--min-time", "0.001", "--warmup", "2")
+        self.hold(records, {"header", "point"})
+        metrics = records[1]["metrics"]
+        self.assertEqual(len(metrics["encode_time"]["samples"]), 2)
+        self.assertEqual(metrics["allocations"]["samples"], [0])
+        for over, time in (("encode_over_read", "encode_time"), ("decode_over_read", "decode_time")):
+            for ratio, seconds in zip(metrics[over]["samples"], metrics[time]["samples"]):
+                self.assertAlmostEqual(ratio * metrics["read_time"]["samples"][0] / seconds, 1)
+
+    def test_quality(self):
+        records = self.measure("quality", "--trace", TRACE, "-c", "topk", "-c", "3lc")
+        self.hold(records, {"header", "point"})
+        self.assertEqual(len(records), 1 + 2 * (1 + 8))  # LeNet-5 has eight tensors
+        whole = records[1]["metrics"]
+        self.assertEqual(len(whole["relative_error"]["samples"]), 2 * 4)  # ranks and steps
+        self.assertEqual(len(whole["quality"]["samples"]), 8 * 2 * 4)
+
+    def test_launches_are_appended_but_kinds_are_not_mixed(self):
+        self.measure("quality", "--trace", TRACE, "-c", "topk")
+        records = self.measure("quality", "--trace", TRACE, "-c", "topk")
+        self.assertEqual([record["record"] for record in records].count("header"), 2)
+        self.measure("bench", "-c", "topk", "--size", "20k", allowed=(2,))
+
+    def test_statistics(self):
+        records = self.measure("trace", "stats", TRACE, file="trace-stats.jsonl")
+        self.hold(records, {"header", "gradient", "similarity"})
+
+    def test_what_is_forbidden_is_refused(self):
+        records = self.measure("quality", "--trace", TRACE, "-c", "topk")
+        header, point = records[0], records[1]
+        for path, value in ((("version",), 2), (("kind",), "walk"), (("seed",), -1),
+                            (("fingerprint", "cores"), 0), (("command",), "thinpipe"),
+                            (("fingerprint", "environment"), {"A": 1})):
+            self.assert_refused(header, path, value)
+        for path, value in ((("status",), "fine"), (("id",), ""), (("axes",), []),
+                            (("metrics", "passes", "kind"), "guessed"),
+                            (("metrics", "passes", "better"), "more"),
+                            (("metrics", "passes", "samples"), [None]),  # without a reason
+                            (("metrics", "passes", "samples"), ["1"])):
+            self.assert_refused(point, path, value)
+        for key in ("record", "id", "axes", "status", "metrics"):
+            broken = copy.deepcopy(point)
+            del broken[key]
+            self.assertFalse(self.validator.is_valid(broken), key)
+
+    def assert_refused(self, record, path, value):
+        broken = copy.deepcopy(record)
+        place = broken
+        for key in path[:-1]:
+            place = place[key]
+        self.assertIn(path[-1], place)
+        place[path[-1]] = value
+        self.assertFalse(self.validator.is_valid(broken), f"{path}: {value}")
+
+    def test_what_is_not_on_the_list_stays_out(self):
+        os.environ["SECRET_TOKEN"] = "hunter2"
+        os.environ["OMP_NUM_THREADS"] = "2"
+        self.addCleanup(os.environ.pop, "SECRET_TOKEN")
+        self.addCleanup(os.environ.pop, "OMP_NUM_THREADS")
+        records = self.measure("quality", "--trace", TRACE, "-c", "topk")
+        self.assertEqual(records[0]["fingerprint"]["environment"]["OMP_NUM_THREADS"], "2")
+        self.assertNotIn("hunter2", json.dumps(records))
+        self.assertTrue(re.fullmatch(r"[0-9a-f]*(-dirty)?", records[0]["fingerprint"]["git"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
