@@ -23,15 +23,15 @@ struct RooflineFigures {
 };
 
 struct BenchRow {
-  std::string name;        ///< of its point, unique in a bench: "topk/laplace:26m/.../simd:avx2"
-  Spec spec;               ///< as asked for
+  std::string name = {};   ///< of its point, unique in a bench: "topk/laplace:26m/.../simd:avx2"
+  Spec spec = {};          ///< as asked for
   std::string compressor;  ///< short_spec()
   std::string simd;
-  double encode = 0;                                   ///< ns/element
-  double decode = 0;                                   ///< ns/element
-  std::vector<double> encode_samples, decode_samples;  ///< ns/element, one a repetition
-  double t_r = 0;                                      ///< of the same run, ns/element
-  double allocations = -1;                             ///< of one encode; -1: not counted
+  double encode = 0;                                             ///< ns/element
+  double decode = 0;                                             ///< ns/element
+  std::vector<double> encode_samples = {}, decode_samples = {};  ///< ns/element, one a repetition
+  double t_r = 0;                                                ///< of the same run, ns/element
+  double allocations = -1;                                       ///< of one encode; -1: not counted
   Quality quality;
 };
 

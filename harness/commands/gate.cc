@@ -112,7 +112,7 @@ int save(const Arguments& arguments, const GatePolicy& policy) {
   return kExitGood;
 }
 
-void write_file(const std::string& name, const std::string& text, std::ios::openmode mode) {
+void write_or_print(const std::string& name, const std::string& text, std::ios::openmode mode) {
   if (name == "-") return write_stdout(text);
   std::ofstream stream(name, std::ios::binary | mode);
   if (!(stream << text).flush()) throw SystemError("write " + name);
@@ -122,7 +122,7 @@ void write_file(const std::string& name, const std::string& text, std::ios::open
 void tell_github(const GateOutcome& outcome) {
   write_stdout(gate_annotation(outcome));
   if (const char* summary = std::getenv("GITHUB_STEP_SUMMARY"); summary != nullptr && *summary)
-    write_file(summary, gate_markdown(outcome), std::ios::app);
+    write_or_print(summary, gate_markdown(outcome), std::ios::app);
 }
 
 int finish(const Arguments& arguments, const GateOutcome& outcome) {
@@ -130,11 +130,11 @@ int finish(const Arguments& arguments, const GateOutcome& outcome) {
                          arguments.text("junit") == "-";
   if (!to_stdout) write_stdout(gate_text(outcome, arguments.flag("all")));
   if (arguments.given("markdown"))
-    write_file(arguments.text("markdown"), gate_markdown(outcome), std::ios::trunc);
+    write_or_print(arguments.text("markdown"), gate_markdown(outcome), std::ios::trunc);
   if (arguments.given("junit"))
-    write_file(arguments.text("junit"), gate_junit(outcome), std::ios::trunc);
+    write_or_print(arguments.text("junit"), gate_junit(outcome), std::ios::trunc);
   if (arguments.given("json"))
-    write_file(arguments.text("json"), gate_json(outcome).dump(2) + "\n", std::ios::trunc);
+    write_or_print(arguments.text("json"), gate_json(outcome).dump(2) + "\n", std::ios::trunc);
   if (arguments.flag("github")) tell_github(outcome);
   return exit_code(outcome, arguments.flag("strict"));
 }

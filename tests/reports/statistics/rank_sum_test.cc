@@ -13,8 +13,8 @@ namespace thinpipe {
 namespace {
 
 // By the definition: every way to choose which of all values are the later ones.
-double plain_above(const std::vector<double>& earlier, const std::vector<double>& later,
-                   double bound) {
+double every_choice(const std::vector<double>& earlier, const std::vector<double>& later,
+                    double bound) {
   std::vector<double> all(later);
   for (const double x : earlier) all.push_back(x + bound);
   const std::vector<std::size_t> ranks = doubled_ranks(all);
@@ -50,8 +50,8 @@ TEST(RankSum, AsEveryWayToChoose) {
       for (const bool coarse : {false, true}) {
         const std::vector<double> x = drawn(generator, n, 0, coarse);
         const std::vector<double> y = drawn(generator, m, 1, coarse);
-        EXPECT_NEAR(rank_sum_above(x, y, 0.5), plain_above(x, y, 0.5), 1e-12) << n << m;
-        EXPECT_NEAR(rank_sum_below(x, y, 0.5), plain_above(y, x, -0.5), 1e-12) << n << m;
+        EXPECT_NEAR(rank_sum_above(x, y, 0.5), every_choice(x, y, 0.5), 1e-12) << n << m;
+        EXPECT_NEAR(rank_sum_below(x, y, 0.5), every_choice(y, x, -0.5), 1e-12) << n << m;
       }
     }
   }

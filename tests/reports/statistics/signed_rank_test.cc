@@ -12,7 +12,7 @@ namespace thinpipe {
 namespace {
 
 // By the definition: every one of the 2^n ways to sign the ranks.
-double plain_above(const std::vector<double>& differences, double bound) {
+double every_signing(const std::vector<double>& differences, double bound) {
   std::vector<double> from_bound, magnitudes;
   for (const double difference : differences) {
     if (difference == bound) continue;
@@ -42,10 +42,10 @@ TEST(SignedRank, AsEveryWayToSignTheRanks) {
         const double value = normal(generator);
         d.push_back(coarse ? std::round(2 * value) / 2 : value);
       }
-      EXPECT_NEAR(signed_rank_above(d, 0.5), plain_above(d, 0.5), 1e-12) << n;
+      EXPECT_NEAR(signed_rank_above(d, 0.5), every_signing(d, 0.5), 1e-12) << n;
       std::vector<double> turned(d);
       for (double& value : turned) value = -value;
-      EXPECT_NEAR(signed_rank_below(d, 0.5), plain_above(turned, -0.5), 1e-12) << n;
+      EXPECT_NEAR(signed_rank_below(d, 0.5), every_signing(turned, -0.5), 1e-12) << n;
     }
   }
 }
