@@ -19,9 +19,9 @@ std::vector<json> field_of(const std::vector<json>& answers, const char* field) 
   return values;
 }
 
-double error_in(const json& answer) {
-  return answer.at("error").is_number() ? answer.at("error").get<double>()
-                                        : std::numeric_limits<double>::infinity();
+double error_in(const json& answer, const char* field = "error") {
+  return answer.at(field).is_number() ? answer.at(field).get<double>()
+                                      : std::numeric_limits<double>::infinity();
 }
 
 // The mean is held against what workers pushed, what workers ended with against the answers.
@@ -63,8 +63,9 @@ void add_comparison(const std::vector<json>& accounts, std::vector<json> compare
                  projected_error(field_of(accounts, "projections"),
                                  field_of(compared, "projections"), field_of(compared, "largest")));
   for (const json& answer : compared) {
-    if (answer.contains("error"))
-      samples.worst_error = std::max(samples.worst_error, error_in(answer));
+    for (const char* field : {"error", "outer_error"})
+      if (answer.contains(field))
+        samples.worst_error = std::max(samples.worst_error, error_in(answer, field));
     samples.identical_ranks =
         samples.identical_ranks && answer.at("digest") == compared[0].at("digest");
   }

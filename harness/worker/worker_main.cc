@@ -24,6 +24,7 @@
 #include "harness/worker/control_watch.h"
 #include "harness/worker/digest.h"
 #include "harness/worker/feed_json.h"
+#include "harness/worker/outer_reference.h"
 #include "harness/worker/projections.h"
 #include "harness/worker/server_role.h"
 #include "harness/worker/shared_contributions.h"
@@ -135,6 +136,8 @@ class Worker {
   void prepare_worker(const Spec& pattern, const ReplayOptions& options, int workers,
                       std::uint64_t steps) {
     replay_ = std::make_unique<Replay>(*trace_, options, rank_, workers);
+    outer_reference_.reset();
+    if (options.feed.outer) outer_reference_.emplace(*options.feed.outer);
     // Of a delayed method, whole periods before and in what is measured.
     replay_->prepare(steps + 2 * (replay_->period() - 1));
     if (options.servers)
@@ -166,6 +169,7 @@ class Worker {
     wait_until(message.value("begin", 0.0));
     const StepReport report =
         message.value("moves", true) ? replay_->step(index) : replay_->step_without_exchange(index);
+    exchanged_ = report.exchanged;
     const TransportCounters after = replay_->counters();
     const ProcessorTime processors_after = alone() ? processor_time() : ProcessorTime{};
     socket_.send({{"type", "stepped"},
@@ -201,6 +205,8 @@ class Worker {
 
   void account(const json& message) {
     if (server_) return socket_.send(server_->account(message.at("index")));
+    if (outer_reference_ && exchanged_)
+      outer_reference_->follow(replay_->aggregate(), replay_->outer()->velocity());
     json answer = {{"type", "accounted"},
                    {"relative_error", replay_->relative_error(message.at("index"))}};
     if (message.at("check")) {
@@ -233,7 +239,9 @@ class Worker {
     if (server_) return socket_.send(server_->compare());
     Digest digest;
     digest.add(replay_->aggregate());
+    digest.add(replay_->update());
     json answer = {{"type", "compared"}, {"digest", digest.text()}};
+    if (outer_reference_) answer["outer_error"] = outer_reference_->error_of(replay_->update());
     if (const PushPullLayout& layout = replay_->layout(); layout.servers > 0) {
       // The mean is the servers' to be held against contributions, what they answered is ours.
       json& parts = answer["parts"] = json::array();
@@ -295,6 +303,8 @@ class Worker {
   std::vector<float> contribution_;                     ///< this rank's, where they do not
   std::vector<float> reference_;                        ///< where that is not a mean of them
   std::uint64_t checked_step_ = 0;
+  bool exchanged_ = false;                         ///< in the last step
+  std::optional<OuterReference> outer_reference_;  ///< where there is an outer optimiser
   std::optional<ControlWatch> watch_;
 };
 

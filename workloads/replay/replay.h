@@ -116,6 +116,7 @@ class Replay {
   std::span<const float> aggregate() const { return aggregate_; }
   /// What the outer optimiser made of it; empty without one.
   std::span<const float> update() const { return update_; }
+  const OuterOptimiser* outer() const { return outer_ ? &*outer_ : nullptr; }
 
   /// |decoded - c| / |c| over all units of the step just run, `index`. Takes processor time that
   /// ranks still in their exchange would miss: call it when all ranks have ended the step.
