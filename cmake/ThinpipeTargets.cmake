@@ -86,6 +86,7 @@ function(thinpipe_test name)
   if(netem IN_LIST ARG_LABELS)
     set(serial ON)
   endif()
+  # PROCESSORS are halves of a core, here and in all tests: `ctest -j4` fills two.
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300
-                                                               RUN_SERIAL ${serial})
+                                                               PROCESSORS 2 RUN_SERIAL ${serial})
 endfunction()
