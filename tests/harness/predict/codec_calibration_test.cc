@@ -67,6 +67,11 @@ TEST(CodecCalibration, OfSparseSumsArePairs) {
   EXPECT_EQ(exchanges[0].exchange, Exchange::kSparseAllReduce);
   EXPECT_NEAR(exchanges[0].k, kElements / 100, kTensors);
   EXPECT_EQ(exchanges[0].mean(2), 8 * exchanges[0].k);
+  // Without a target as many as are sent.
+  const CodecProfile without = profile_of("threshold:tau=0", 2, "gtopk");
+  const auto& sent = without.buckets.at(0).exchanges.at(0);
+  EXPECT_GT(sent.k, kElements / 2);
+  EXPECT_EQ(sent.mean(2), 8 * sent.k);
 }
 
 // Every tensor is a unit; what is pulled is as long as what is pushed, or as `pull` makes it.
