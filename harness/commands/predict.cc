@@ -51,12 +51,10 @@ std::vector<SweepPoint> ordered_points(const SweepOptions& options) {
   return points;
 }
 
-// The same link at another rate, its ways in proportion.
-LinkSpec with_rate(const LinkSpec& link, double rate) {
-  LinkSpec other = link;
-  other.up.rate = link.up.rate / link.rate() * rate;
-  other.down.rate = link.down.rate / link.rate() * rate;
-  return other;
+// Of the link all but its rate.
+std::string apart_from_rate(LinkSpec link) {
+  link.up.rate = link.down.rate = 1e6;
+  return link.to_string();
 }
 
 class Prophet {
@@ -107,11 +105,11 @@ class Prophet {
       const SweepPoint& point = row.point;
       const std::string key =
           fmt::format("{}|{}|{}|{}|{}", point.compressor.to_string(), point.pattern.to_string(),
-                      point.feed.to_string(), point.ranks, with_rate(point.link, 1e6).to_string());
+                      point.feed.to_string(), point.ranks, apart_from_rate(point.link));
       if (!row.prediction || point.compressor == kDense || point.time_scale != 1) continue;
       if (!done.insert(key).second) continue;
       found.push_back({point.compressor, point.pattern, point.feed, point.ranks, point.link,
-                       predicted_break_even([&](double rate) { return gain(point, rate); })});
+                       predictor_.break_even(point, machines(point.ranks))});
     }
     return found;
   }
@@ -120,19 +118,6 @@ class Prophet {
   PredictedMachines machines(int ranks) const {
     const double crowd = cores_ > 0 ? std::max(1.0, ranks / cores_) : 1;
     return {.network = {.message_time = message_time_ * crowd, .slower = 1}, .cores = cores_};
-  }
-
-  SweepPoint dense_beside(SweepPoint point) const {
-    if (!serves_all(point.pattern, kDense)) point.pattern = {.name = "ring", .values = {}};
-    point.compressor = kDense;
-    return point;
-  }
-
-  double gain(SweepPoint point, double rate) {
-    point.link = with_rate(point.link, rate);
-    const auto dense = predictor_.predict(dense_beside(point), machines(point.ranks));
-    const auto compressed = predictor_.predict(point, machines(point.ranks));
-    return dense && compressed ? dense->step - compressed->step : 0;
   }
 
   const SweepOptions& options_;

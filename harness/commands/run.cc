@@ -69,7 +69,7 @@ void print_agreement(const std::filesystem::path& folder) {
     std::fprintf(stderr, "%s\n", agreement_sentence(agreement).c_str());
 }
 
-// Up to which link rate each compressor paid. What models say of it belongs into the note.
+// Up to which link rate each compressor paid, and was predicted to.
 void print_break_even(const std::filesystem::path& folder) {
   const Records records = read_run_records(folder);
   try {

@@ -42,6 +42,13 @@ std::string time_or_dash(const std::optional<double>& seconds) {
   return seconds ? format_time(*seconds) : "-";
 }
 
+// What speaks against a row.
+std::string remark_of(const PredictedAgain& one) {
+  std::string text = one.status == Status::kOk ? "" : std::string("  ") + status_name(one.status);
+  if (one.prediction && one.prediction->incast) text += "  incast";
+  return text;
+}
+
 std::string row_of(const PredictedAgain& one) {
   const auto ratio = one.ratio();
   const std::string ratio_text = ratio ? fmt::format("{:.2f}", *ratio) : "-";
@@ -50,10 +57,8 @@ std::string row_of(const PredictedAgain& one) {
   std::string row =
       name.size() < 44 ? fmt::format("  {:<44}", name) : fmt::format("  {}\n  {:<44}", name, "");
   if (!one.prediction) return row + "  " + one.refusal + "\n";
-  return row +
-         fmt::format("{:>11}{:>11}{:>7}{}\n", time_or_dash(one.measured),
-                     format_time(one.prediction->step), ratio_text,
-                     one.status == Status::kOk ? "" : std::string("  ") + status_name(one.status));
+  return row + fmt::format("{:>11}{:>11}{:>7}{}\n", time_or_dash(one.measured),
+                           format_time(one.prediction->step), ratio_text, remark_of(one));
 }
 
 nlohmann::ordered_json number_or_null(const std::optional<double>& value) {
@@ -125,6 +130,7 @@ nlohmann::ordered_json again_json(const std::vector<PredictedAgain>& points) {
                    {"predicted", one.prediction ? nlohmann::ordered_json(one.prediction->step)
                                                 : nlohmann::ordered_json(nullptr)},
                    {"ratio", number_or_null(one.ratio())},
+                   {"incast", one.prediction && one.prediction->incast},
                    {"refusal", one.refusal}});
   return {{"points", std::move(all)}};
 }

@@ -1,6 +1,7 @@
 #include "harness/predict/break_even.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace thinpipe {
 
@@ -29,6 +30,12 @@ PredictedBreakEven predicted_break_even(const std::function<double(double)>& gai
     pays_above = pays_below;
   }
   return result;
+}
+
+nlohmann::json break_even_json(const PredictedBreakEven& result) {
+  return {{"rate", result.rate ? nlohmann::json(*result.rate) : nlohmann::json(nullptr)},
+          {"pays_at_least_rate", result.pays_at_least},
+          {"pays_at_most_rate", result.pays_at_most}};
 }
 
 }  // namespace thinpipe

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 namespace thinpipe {
@@ -21,5 +22,8 @@ inline constexpr double kMostRate = 100e9;
 /// at ten times a decade, then bisected to a thousandth.
 PredictedBreakEven predicted_break_even(const std::function<double(double rate)>& gain,
                                         double least = kLeastRate, double most = kMostRate);
+
+/// `rate` (or null), `pays_at_least_rate`, `pays_at_most_rate`.
+nlohmann::json break_even_json(const PredictedBreakEven& result);
 
 }  // namespace thinpipe

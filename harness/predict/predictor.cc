@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "harness/predict/basis.h"
 #include "harness/predict/codec_calibration.h"
 #include "harness/predict/pattern_model.h"
@@ -67,6 +69,14 @@ double queue_of(const LinkSpec& link) {
   const LinkSpec filled = link.with_defaults();
   if (filled.down.rate == 0) return 0;
   return static_cast<double>(filled.down.queue) * link.payload_bytes() / link.frame_bytes();
+}
+
+// The same link at another rate, its ways in proportion.
+LinkSpec with_rate(const LinkSpec& link, double rate) {
+  LinkSpec other = link;
+  other.up.rate = link.up.rate / link.rate() * rate;
+  other.down.rate = link.down.rate / link.rate() * rate;
+  return other;
 }
 
 PipelineKind kind_of(const Feed& feed) {
@@ -162,6 +172,33 @@ std::optional<Prediction> Predictor::predict(const SweepPoint& point,
 
 nlohmann::json Predictor::basis(const SweepPoint& point, const PredictedMachines& machines) {
   return basis_json(codec(point.compressor, point.feed, point.pattern), input_of(point, machines));
+}
+
+PredictedBreakEven Predictor::break_even(const SweepPoint& point,
+                                         const PredictedMachines& machines) {
+  const std::string key = fmt::format(
+      "{}|{}|{}|{}|{}|{}|{}|{}", codec_key(point.compressor, point.feed, point.pattern),
+      point.pattern.to_string(), point.ranks, point.link.to_string(), point.stragglers.to_string(),
+      machines.network.message_time, machines.network.slower, machines.cores);
+  const auto known = break_evens_.find(key);
+  if (known != break_evens_.end()) return known->second;
+  const SweepPoint dense = dense_beside(point);
+  const auto step = [&](SweepPoint one, double rate) {
+    one.link = with_rate(point.link, rate);
+    const auto predicted = predict(one, machines);
+    return predicted ? std::optional(predicted->step) : std::nullopt;
+  };
+  return break_evens_[key] = predicted_break_even([&](double rate) {
+           const auto without = step(dense, rate), with = step(point, rate);
+           return without && with ? *without - *with : 0;
+         });
+}
+
+SweepPoint dense_beside(SweepPoint point) {
+  const CompressorRules dense = Spec{.name = "none", .values = {}};
+  if (!serves_all(point.pattern, dense)) point.pattern = {.name = "ring", .values = {}};
+  point.compressor = dense;
+  return point;
 }
 
 }  // namespace thinpipe

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "harness/predict/break_even.h"
 #include "harness/predict/network_model.h"
 #include "harness/predict/prediction.h"
 #include "harness/sweep/options.h"
@@ -19,6 +20,9 @@ struct PredictedMachines {
   /// Cores that all ranks share, as emulated hosts do; 0: every rank has a machine of its own.
   double cores = 0;
 };
+
+/// The uncompressed point beside it: by the same pattern, or by a ring where that cannot carry it.
+SweepPoint dense_beside(SweepPoint point);
 
 class Predictor {
  public:
@@ -39,6 +43,11 @@ class Predictor {
   /// From what predict() makes it, for records.
   nlohmann::json basis(const SweepPoint& point, const PredictedMachines& machines);
 
+  /// The rate below which the point's compressor pays, on links that differ in nothing else: the
+  /// uncompressed step by the same pattern, or by a ring where that cannot carry it, against its
+  /// own.
+  PredictedBreakEven break_even(const SweepPoint& point, const PredictedMachines& machines);
+
   /// The links of the point as they are set, time scale and all, without what machines add.
   LinkFigures expected_links(const SweepPoint& point) const;
 
@@ -53,6 +62,7 @@ class Predictor {
   const SweepOptions& options_;
   std::map<std::string, CodecProfile> codecs_;
   ExchangeTimes exchanges_;
+  std::map<std::string, PredictedBreakEven> break_evens_;
   std::map<std::pair<int, std::string>, ComputeTimes> times_;  ///< by ranks and stragglers
 };
 

@@ -14,7 +14,7 @@ struct RateAndRatio {
   double ratio;
 };
 
-bool pays(const RateAndRatio& point) { return point.ratio > 1; }
+bool is_above(const RateAndRatio& point) { return point.ratio > 1; }
 
 // Where the line through two points in log-log coordinates meets ratio 1.
 double crossing(const RateAndRatio& left, const RateAndRatio& right) {
@@ -27,7 +27,7 @@ double crossing(const RateAndRatio& left, const RateAndRatio& right) {
 
 std::optional<double> last_crossing(const std::vector<RateAndRatio>& curve, bool from_paying) {
   for (std::size_t i = curve.size(); i-- > 1;) {
-    if (pays(curve[i - 1]) == from_paying && pays(curve[i]) != from_paying) {
+    if (is_above(curve[i - 1]) == from_paying && is_above(curve[i]) != from_paying) {
       return crossing(curve[i - 1], curve[i]);
     }
   }
@@ -45,7 +45,20 @@ std::optional<double> crossing_of_ends(std::span<const SpeedupAtRate> points, bo
   return last_crossing(curve, from_paying);
 }
 
+bool any_is(std::span<const SpeedupAtRate> points, Pays wanted) {
+  return std::any_of(points.begin(), points.end(), [wanted](const SpeedupAtRate& point) {
+    return pays(point.speedup) == wanted;
+  });
+}
+
 }  // namespace
+
+Pays pays(const Estimate& speedup) {
+  const double low = speedup.interval ? speedup.interval->low : speedup.value;
+  const double high = speedup.interval ? speedup.interval->high : speedup.value;
+  if (low > 1) return Pays::kYes;
+  return high > 1 ? Pays::kOpen : Pays::kNo;
+}
 
 BreakEven break_even(std::span<const SpeedupAtRate> points) {
   BreakEven result;
@@ -56,10 +69,16 @@ BreakEven break_even(std::span<const SpeedupAtRate> points) {
     curve.push_back({point.rate, point.speedup.value});
   }
   for (std::size_t i = 1; i < curve.size(); ++i) {
-    result.crossings += pays(curve[i - 1]) != pays(curve[i]) ? 1 : 0;
+    result.crossings += is_above(curve[i - 1]) != is_above(curve[i]) ? 1 : 0;
+  }
+  const bool tells = any_is(points, Pays::kYes) || any_is(points, Pays::kNo);
+  if (!tells || (result.crossings == 0 && any_is(points, Pays::kOpen))) {
+    result.kind = BreakEven::Kind::kOpen;
+    return result;
   }
   if (result.crossings == 0) {
-    result.kind = pays(curve[0]) ? BreakEven::Kind::kPaysEverywhere : BreakEven::Kind::kPaysNowhere;
+    result.kind =
+        is_above(curve[0]) ? BreakEven::Kind::kPaysEverywhere : BreakEven::Kind::kPaysNowhere;
     return result;
   }
   const std::optional<double> stops = last_crossing(curve, /*from_paying=*/true);

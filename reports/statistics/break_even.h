@@ -14,13 +14,23 @@ struct SpeedupAtRate {
   Estimate speedup;  ///< step time of `none` over the compressor's
 };
 
+/// Whether compression pays at a rate, as far as its interval tells.
+enum class Pays {
+  kYes,   ///< the interval lies above 1
+  kNo,    ///< not above 1
+  kOpen,  ///< it holds both: cannot be told
+};
+/// An estimate without an interval tells by its value.
+Pays pays(const Estimate& speedup);
+
 struct BreakEven {
   enum class Kind {
     kNothingMeasured,
-    kPaysEverywhere,  ///< faster than `none` at every measured rate
-    kPaysNowhere,
-    kPaysBelow,  ///< pays up to `rate`
-    kPaysAbove,  ///< pays only from `rate` on
+    kPaysEverywhere,  ///< faster than `none` at every measured rate, and surely so
+    kPaysNowhere,     ///< likewise not faster
+    kOpen,            ///< at some rates it cannot be told, and nowhere does it turn about
+    kPaysBelow,       ///< pays up to `rate`
+    kPaysAbove,       ///< pays only from `rate` on
   };
   Kind kind = Kind::kNothingMeasured;
   double rate = 0;            ///< bit/s; for kPaysBelow and kPaysAbove
@@ -33,7 +43,8 @@ struct BreakEven {
 /// and the break-even rate is where that line is 0. Of several crossings from paying to not paying
 /// the one at the highest rate counts. Nothing is extrapolated beyond the measured rates.
 /// `low` and `high` are the same crossing of the curves of the intervals' lower and upper ends,
-/// where those cross. `points` ascend in rate; a speed-up of exactly 1 does not pay.
+/// where those cross. Where no interval lies on one side of 1, nothing is said to cross: kOpen.
+/// `points` ascend in rate; a speed-up of exactly 1 does not pay.
 BreakEven break_even(std::span<const SpeedupAtRate> points);
 
 }  // namespace thinpipe

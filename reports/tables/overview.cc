@@ -9,8 +9,9 @@ namespace thinpipe {
 namespace {
 
 // The interval of a break-even rate; or what a claim about all rates leaves out.
-std::string break_even_detail(const Group& group, const Series& series) {
+std::string measured_detail(const Group& group, const Series& series) {
   const BreakEven& even = series.break_even;
+  if (even.kind == BreakEven::Kind::kOpen) return rates_told(series);
   if (even.low || even.high) {
     return (even.low ? format_rate(*even.low) : "open") + " to " +
            (even.high ? format_rate(*even.high) : "open");
@@ -22,6 +23,13 @@ std::string break_even_detail(const Group& group, const Series& series) {
   }
   if (series.is_baseline() || missing.empty()) return "";
   return "not told at " + listed(missing);
+}
+
+std::string break_even_detail(const Group& group, const Series& series) {
+  const std::string measured = measured_detail(group, series);
+  const std::string predicted = series.is_baseline() ? "" : predicted_break_even(series);
+  if (predicted.empty()) return measured;
+  return measured + (measured.empty() ? "" : "; ") + "predicted " + predicted;
 }
 
 TableCell rate_cell(const Group& group, const Series& series, double rate) {
@@ -69,6 +77,8 @@ std::string break_even_text(const Series& series) {
       return "at every rate";
     case BreakEven::Kind::kPaysNowhere:
       return "at no rate";
+    case BreakEven::Kind::kOpen:
+      return "cannot be told";
     case BreakEven::Kind::kPaysBelow:
       return "up to " + format_rate(series.break_even.rate);
     case BreakEven::Kind::kPaysAbove:

@@ -22,18 +22,11 @@ std::vector<double> trusted_rates(const Series& series) {
   return rates;
 }
 
-std::string at_one_rate(const Series& series, double rate) {
-  const Estimate& speedup = *series.at(rate)->speedup;
-  return std::string(speedup.value > 1 ? " pays at " : " does not pay at ") + format_rate(rate) +
-         ": " + format_number(speedup.value) + " times as fast (" +
-         format_interval(speedup, format_number) + ")";
-}
-
 std::string statement(const Series& series) {
   const BreakEven& even = series.break_even;
   const std::vector<double> rates = trusted_rates(series);
   if (rates.empty()) return " cannot be told: no step times to be trusted";
-  if (rates.size() == 1) return at_one_rate(series, rates[0]);
+  if (rates.size() == 1) return " " + rates_told(series);
   const std::string range =
       "all rates from " + format_rate(rates.front()) + " to " + format_rate(rates.back());
   switch (even.kind) {
@@ -41,6 +34,8 @@ std::string statement(const Series& series) {
       return " pays at " + range;
     case BreakEven::Kind::kPaysNowhere:
       return " does not pay: " + range;
+    case BreakEven::Kind::kOpen:
+      return " " + rates_told(series);
     case BreakEven::Kind::kPaysBelow:
       return " pays up to " + format_rate(even.rate) + " (" + open_interval(even) + ")";
     case BreakEven::Kind::kPaysAbove:
@@ -51,9 +46,14 @@ std::string statement(const Series& series) {
   return "";
 }
 
+std::string without_up_to(const std::string& text) {
+  const std::string begin = "up to ";
+  return text.compare(0, begin.size(), begin) == 0 ? text.substr(begin.size()) : text;
+}
+
 // A name that is too long loses its end, the statement nothing.
 std::string fitted(std::string name, const std::string& rest, std::size_t columns) {
-  constexpr std::size_t kFewest = 8;
+  constexpr std::size_t kFewest = 24;
   const std::string cut = "...";
   if (name.size() + rest.size() > columns) {
     const std::size_t room = columns > rest.size() ? columns - rest.size() : 0;
@@ -73,6 +73,8 @@ std::vector<std::string> break_even_lines(const Summary& summary, std::size_t co
     for (const Series& series : group.series) {
       if (series.is_baseline()) continue;
       std::string rest = statement(series);
+      if (const std::string predicted = predicted_break_even(series); !predicted.empty())
+        rest += ", predicted " + without_up_to(predicted);
       if (const std::string more = note ? note(group, series) : ""; !more.empty())
         rest += ", " + more;
       lines.push_back(fitted(prefix + series.label, rest, columns));

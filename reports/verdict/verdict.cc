@@ -23,7 +23,7 @@ std::string untrusted_rates(const Group& group, const Series& series) {
 }  // namespace
 
 std::string break_even_sentence(const Group& group) {
-  std::vector<std::string> stops, everywhere, nowhere, above;
+  std::vector<std::string> stops, everywhere, nowhere, above, open, predicted;
   std::vector<const Series*> ordered;
   for (const Series& series : group.series) {
     if (!series.is_baseline()) ordered.push_back(&series);
@@ -40,6 +40,10 @@ std::string break_even_sentence(const Group& group) {
     const std::string name = series->label + untrusted_rates(group, *series);
     if (even.kind == BreakEven::Kind::kPaysEverywhere) everywhere.push_back(name);
     if (even.kind == BreakEven::Kind::kPaysNowhere) nowhere.push_back(name);
+    if (even.kind == BreakEven::Kind::kOpen)
+      open.push_back(series->label + " (" + rates_told(*series) + ")");
+    if (const std::string told = predicted_break_even(*series); !told.empty())
+      predicted.push_back(series->label + " " + told);
   }
   const std::string from = format_rate(group.rates.front());
   const std::string to = format_rate(group.rates.back());
@@ -51,12 +55,14 @@ std::string break_even_sentence(const Group& group) {
   if (!above.empty()) clauses.push_back("paying only above: " + listed(above));
   if (!everywhere.empty()) clauses.push_back("paying " + range + ": " + listed(everywhere));
   if (!nowhere.empty()) clauses.push_back("slower than none " + range + ": " + listed(nowhere));
+  if (!open.empty()) clauses.push_back("not told apart from none somewhere: " + listed(open));
   if (clauses.empty())
     return "Where compression stops paying cannot be told: no trusted step times of none and a "
            "compressor at one rate.";
   std::string sentence = joined(clauses, "; ") + ".";
   sentence[0] =
       static_cast<char>(std::toupper(sentence[0]));  // the clauses begin with words of ours
+  if (!predicted.empty()) sentence += " Predicted to pay: " + listed(predicted) + ".";
   return sentence;
 }
 

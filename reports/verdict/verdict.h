@@ -30,13 +30,21 @@ std::string trust_sentence(const Summary& summary);
 /// How many links delivered what they were set to, and which did not; "" when nobody looked.
 std::string calibration_sentence(const Summary& summary);
 
-/// What else is known of a compressor's break-even rate, such as `predicted 290 Mbit/s`; "" for
+/// "pays at 10 Mbit/s; cannot be told at 1 Gbit/s: 1.02 times as fast (0.98 to 1.05)": by whether
+/// the intervals of the speed-ups lie above 1, below, or hold it; "" where there are none.
+std::string rates_told(const Series& series);
+
+/// What models said when it ran, by the link nearest to it: "up to 290 Mbit/s", "at every rate",
+/// "at no rate", "at high rates only"; "" where records have no prediction.
+std::string predicted_break_even(const Series& series);
+
+/// What else is known of a compressor's break-even rate, such as `limited by the codec`; "" for
 /// nothing.
 using BreakEvenNote = std::function<std::string(const Group&, const Series&)>;
 
 /// For the end of a run: for each compressor of each group the link rate up to which it pays, with
-/// its interval, or what can be said instead; a line each, of at most `columns` characters as long
-/// as what it states leaves 8 for the name.
+/// its interval, or what can be said instead, and what was predicted; a line each, of at most
+/// `columns` characters as long as what it states leaves 24 for the name.
 std::vector<std::string> break_even_lines(const Summary& summary, std::size_t columns = 80,
                                           const BreakEvenNote& note = {});
 

@@ -51,6 +51,24 @@ TEST(BreakEven, EverywhereNowhereNothing) {
   EXPECT_EQ(break_even(std::vector{at(1e7, 4)}).kind, Kind::kPaysEverywhere);
 }
 
+// Faster, slower and neither: an interval that holds 1 tells nothing.
+TEST(BreakEven, TellsOnlyWhatIntervalsTell) {
+  EXPECT_EQ(pays({1.2, Interval{1.1, 1.3}}), Pays::kYes);
+  EXPECT_EQ(pays({0.9, Interval{0.8, 1.0}}), Pays::kNo);
+  EXPECT_EQ(pays({1.02, Interval{0.98, 1.05}}), Pays::kOpen);
+  EXPECT_EQ(pays({1.02, std::nullopt}), Pays::kYes);
+}
+
+TEST(BreakEven, IsOpenWhereAnIntervalHoldsOne) {
+  EXPECT_EQ(break_even(std::vector{at(1e7, 3, 4, 5), at(1e9, 0.98, 1.02, 1.05)}).kind, Kind::kOpen);
+  EXPECT_EQ(break_even(std::vector{at(1e7, 0.7, 0.9, 1.1), at(1e9, 0.4, 0.5, 0.6)}).kind,
+            Kind::kOpen);
+  EXPECT_EQ(break_even(std::vector{at(1e7, 0.9, 1.1, 1.2), at(1e9, 0.8, 0.9, 1.1)}).kind,
+            Kind::kOpen);
+  EXPECT_EQ(break_even(std::vector{at(1e7, 3, 4, 5), at(1e9, 0.8, 0.9, 1.1)}).kind,
+            Kind::kPaysBelow);
+}
+
 TEST(BreakEven, PaysOnlyAbove) {
   const BreakEven even = break_even(std::vector{at(1e7, 0.2, 0.25, 0.3), at(1e9, 3, 4, 5)});
   EXPECT_EQ(even.kind, Kind::kPaysAbove);
