@@ -125,7 +125,7 @@ void tell_github(const GateOutcome& outcome) {
     write_or_print(summary, gate_markdown(outcome), std::ios::app);
 }
 
-int finish(const Arguments& arguments, const GateOutcome& outcome) {
+int tell(const Arguments& arguments, const GateOutcome& outcome) {
   const bool to_stdout = arguments.text("json") == "-" || arguments.text("markdown") == "-" ||
                          arguments.text("junit") == "-";
   if (!to_stdout) write_stdout(gate_text(outcome, arguments.flag("all")));
@@ -160,8 +160,8 @@ int gate(const Arguments& arguments) {
   const GatePolicy policy = policy_of(arguments);
   watch_for_interrupt();
   if (arguments.given("save")) return save(arguments, policy);
-  return finish(arguments, arguments.given("baseline-exe") ? gate_builds(arguments, policy)
-                                                           : gate_stored(arguments, policy));
+  return tell(arguments, arguments.given("baseline-exe") ? gate_builds(arguments, policy)
+                                                         : gate_stored(arguments, policy));
 }
 
 std::vector<OptionInfo> gate_options() {

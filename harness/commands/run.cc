@@ -1,4 +1,5 @@
 // `thinpipe run`: replays a trace through compressors over throttled links.
+#include <charconv>
 #include <cstdio>
 
 #include "base/error.h"
@@ -34,6 +35,30 @@ OptionInfo repeats_option() {
           .help = "how often each point is measured, in random order",
           .minimum = 1,
           .maximum = 1000};
+}
+
+OptionInfo shard_option() {
+  return {.name = "shard",
+          .value_name = "K/N",
+          .type = Type::kText,
+          .help =
+              "measure part K of N of the sweep's points, as 1/4; `thinpipe merge` puts parts "
+              "that were measured alike together"};
+}
+
+// "2/4"
+void set_shard(const std::string& text, SweepOptions& options) {
+  const std::size_t slash = text.find('/');
+  const auto number = [&](std::string_view part) {
+    int value = 0;
+    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    return error == std::errc() && stop == part.data() + part.size() ? value : 0;
+  };
+  const std::string_view whole = text;
+  options.shard = slash == std::string::npos ? 0 : number(whole.substr(0, slash));
+  options.shards = slash == std::string::npos ? 0 : number(whole.substr(slash + 1));
+  if (options.shard < 1 || options.shard > options.shards)
+    throw InputError("--shard: expected K/N with 1 <= K <= N, as 1/4, found '" + text + "'");
 }
 
 OptionInfo resume_option() {
@@ -83,6 +108,7 @@ void print_break_even(const std::filesystem::path& folder) {
 int run_sweep_of(const Arguments& arguments) {
   SweepOptions options = sweep_options_of(arguments, hosts_of(arguments), kMostRanks);
   options.out = arguments.text("out");
+  if (arguments.given("shard")) set_shard(arguments.text("shard"), options);
   if (options.hosts)
     check_hosts(*options.hosts, options, arguments.given("link"), arguments.given("schedule"));
   check_schedules(options);
@@ -123,7 +149,7 @@ Verb run_verb() {
                          sweep_replay_options(),
                          checking_options(),
                          sweep_value_options(),
-                         {resume_option()},
+                         {resume_option(), shard_option()},
                          hosts_options()}),
       .examples =
           {

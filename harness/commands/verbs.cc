@@ -20,6 +20,8 @@ const std::vector<Verb>& verbs() {
       predict_verb(),
       bench_verb(),
       gate_verb(),
+      export_verb(),
+      merge_verb(),
       report_verb(),
       net_show_verb(),
       net_verify_verb(),

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/splitmix64.h"
 #include "workloads/exchange/patterns.h"
 
 namespace thinpipe {
@@ -72,6 +73,15 @@ std::vector<int> server_counts(const SweepOptions& options) {
 }
 
 }  // namespace
+
+bool in_shard(const std::string& id, int shard, int shards) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  // The lowest bit of FNV-1a is the parity of the characters' lowest bits, which ids have in
+  // common.
+  return SplitMix64::mix(hash) % static_cast<std::uint64_t>(shards) ==
+         static_cast<std::uint64_t>(shard - 1);
+}
 
 std::vector<int> host_counts(const SweepOptions& options) {
   std::set<int> counts;

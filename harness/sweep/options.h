@@ -48,6 +48,7 @@ struct SweepOptions {
   double patience = 30;        ///< s that a step may take beyond ten times what it should at most
   bool share_machine = false;  ///< other runs on this machine at the same time cast no doubt
   bool resume = false;
+  int shard = 1, shards = 1;         ///< this run measures part `shard` of so many; see in_shard()
   std::vector<std::string> command;  ///< argv, for the records
 };
 
@@ -79,6 +80,11 @@ std::vector<Spec> patterns_for(const CompressorRules& compressor, const SweepOpt
 bool serves_all(const Spec& pattern, const CompressorRules& compressor);
 /// "allgather", "allreduce": the operation by which payloads meet; "mixed" where rules' differ.
 std::string exchange_name(const Spec& pattern, const CompressorRules& compressor);
+
+/// Whether the point falls to part `shard` of `shards`, from 1 on: by a hash of its id (64
+/// bits of FNV-1a, mixed), so that every machine deals them out alike whatever else is in the
+/// sweep.
+bool in_shard(const std::string& id, int shard, int shards);
 
 /// How many hosts launches of the sweep have, each number once, the least first.
 std::vector<int> host_counts(const SweepOptions& options);

@@ -35,10 +35,14 @@ int with_missing_points(const SweepOptions& options, const Trace& trace, const R
   check_same_settings(writer.existing(), trace, options);
   const std::set<std::string> finished = writer.existing().finished_ids();
   std::vector<SweepPoint> points = plan_sweep(options);
+  std::erase_if(points, [&](const auto& point) {
+    return !in_shard(point.id(options), options.shard, options.shards);
+  });
   const std::size_t all = points.size();
   std::erase_if(points, [&](const auto& point) { return finished.contains(point.id(options)); });
   if (points.size() < all)
     fmt::print(stderr, "{} of {} points are in the records already\n", all - points.size(), all);
+  if (all == 0) fmt::print(stderr, "no point of the sweep falls to this shard\n");
   if (points.empty()) return kExitGood;
   return run(std::move(points), writer);
 }

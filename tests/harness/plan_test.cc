@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/splitmix64.h"
 #include "harness/sweep/checks.h"
 #include "harness/sweep/options.h"
 #include "workloads/exchange/patterns.h"
@@ -113,6 +114,37 @@ TEST(Plan, IdsTellApartWhatIsMeasuredDifferently) {
                 {point.id(options), point.id(longer), point.id(still), theirs.id(options)})
                 .size(),
             4U);
+}
+
+// Every point falls to exactly one shard, and each has its share.
+TEST(InShard, DealsOutEveryPointOnce) {
+  for (const int shards : {1, 2, 5}) {
+    std::vector<int> counts(static_cast<std::size_t>(shards));
+    for (int i = 0; i < 1000; ++i) {
+      int owners = 0;
+      for (int shard = 1; shard <= shards; ++shard) {
+        if (!in_shard("topk:ratio=0.1|rate=1gbit|" + std::to_string(i), shard, shards)) continue;
+        ++owners;
+        ++counts[static_cast<std::size_t>(shard - 1)];
+      }
+      EXPECT_EQ(owners, 1);
+    }
+    for (const int count : counts) EXPECT_NEAR(count, 1000.0 / shards, 100);
+    // Ids whose characters all have something in common, as those of one sweep.
+    std::fill(counts.begin(), counts.end(), 0);
+    for (int i = 0; i < 1000; ++i)
+      for (int shard = 1; shard <= shards; ++shard)
+        counts[static_cast<std::size_t>(shard - 1)] +=
+            in_shard(std::string(static_cast<std::size_t>(2 * i), 'b'), shard, shards);
+    for (const int count : counts) EXPECT_NEAR(count, 1000.0 / shards, 100);
+  }
+}
+
+// FNV-1a of "a" is 0xaf63dc4c8601ec8c by its authors' table.
+TEST(InShard, IsTheSameOnEveryMachine) {
+  const std::uint64_t hash = SplitMix64::mix(0xaf63dc4c8601ec8cU);
+  EXPECT_TRUE(in_shard("a", static_cast<int>(hash % 2) + 1, 2));
+  EXPECT_TRUE(in_shard("a", static_cast<int>(hash % 1000) + 1, 1000));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 """Every kind of record that the command writes is what docs/records.schema.json says, and what
 that forbids is really refused by it."""
 import copy
+import csv
+import io
 import json
 import os
 import pathlib
@@ -54,6 +56,10 @@ class Schema(unittest.TestCase):
         self.hold(records, {"header", "point"})
         self.assertEqual(records[0]["kind"], "run")
         self.assertEqual(len(records), 4)
+        events = json.loads(self.thinpipe("export", "out", "-f", "perfetto").stdout)["traceEvents"]
+        self.assertEqual({event["name"] for event in events if event["ph"] == "X"} -
+                         {"compute", "compress", "exchange", "decode"}, set())
+        self.assertEqual(len({event["pid"] for event in events}), 3 * 2)  # points, ranks
 
     def test_bench(self):
         records = self.measure("bench", "-c", "topk", "-c", "none", "--size", "20k", "--residency",
@@ -73,6 +79,37 @@ class Schema(unittest.TestCase):
         whole = records[1]["metrics"]
         self.assertEqual(len(whole["relative_error"]["samples"]), 2 * 4)  # ranks and steps
         self.assertEqual(len(whole["quality"]["samples"]), 8 * 2 * 4)
+
+    def thinpipe(self, *words, expect=0):
+        result = subprocess.run([THINPIPE, *map(str, words)], capture_output=True, text=True,
+                                check=False, timeout=250, cwd=self.folder)
+        self.assertEqual(result.returncode, expect, result.stderr)
+        return result
+
+    def test_merged_records_hold_too_and_what_differs_is_refused(self):
+        for name, seed in (("one", 1), ("two", 1), ("three", 2)):
+            self.thinpipe("quality", "--trace", TRACE, "-c", "topk", "--seed", seed, "--out", name)
+        self.thinpipe("merge", "one", "two", "--out", "whole")
+        merged = [json.loads(line)
+                  for line in (self.folder / "whole/records.jsonl").read_text().splitlines()]
+        self.hold(merged, {"header", "point"})
+        self.assertEqual(len(merged), 2 * (1 + 1 + 8))
+        refusal = self.thinpipe("merge", "one", "three", "--out", "other", expect=2).stderr
+        self.assertIn("seed: 1 against 2", refusal)
+        self.assertFalse((self.folder / "other").exists())
+        self.assertIn("there are records already",
+                      self.thinpipe("merge", "one", "--out", "whole", expect=2).stderr)
+
+    def test_exports(self):
+        self.thinpipe("quality", "--trace", TRACE, "-c", "topk", "--out", "one")
+        rows = list(csv.DictReader(io.StringIO(self.thinpipe("export", "one").stdout)))
+        self.assertEqual({row["tensor"] for row in rows if row["metric"] == "drift"}
+                         & {"*", "conv1.weight"}, {"*", "conv1.weight"})
+        self.assertIn("topk|*", json.loads(self.thinpipe("export", "one", "-f", "bmf").stdout))
+        benchmarks = json.loads(self.thinpipe("export", "one", "-f", "google-benchmark").stdout)
+        self.assertTrue(all(row["real_time"] > 0 for row in benchmarks["benchmarks"]))
+        self.assertIn("no point of these records has a timeline",
+                      self.thinpipe("export", "one", "-f", "perfetto", expect=2).stderr)
 
     def test_launches_are_appended_but_kinds_are_not_mixed(self):
         self.measure("quality", "--trace", TRACE, "-c", "topk")

@@ -1,0 +1,132 @@
+// `thinpipe export` and `thinpipe merge`: records for other programs, and of several runs in one.
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "harness/commands/output.h"
+#include "harness/commands/verbs.h"
+#include "harness/options/arguments.h"
+#include "reports/export/export.h"
+#include "reports/record/machine.h"
+#include "reports/record/writer.h"
+
+namespace thinpipe {
+namespace {
+
+using Type = OptionInfo::Type;
+
+std::string exported(const std::vector<LaunchRecords>& launches, const std::string& format) {
+  if (format == "csv") return export_csv(launches);
+  if (format == "google-benchmark") return export_google_benchmark(launches);
+  if (format == "bmf") return export_bmf(launches);
+  return export_perfetto(launches);
+}
+
+int export_records(const Arguments& arguments) {
+  const std::string text =
+      exported(read_launches(arguments.positional("DIR")), arguments.text("format"));
+  const std::string& file = arguments.text("output");
+  if (file == "-") {
+    write_stdout(text);
+    return kExitGood;
+  }
+  std::ofstream stream(file, std::ios::binary);
+  if (!(stream << text).flush()) throw SystemError("write " + file);
+  return kExitGood;
+}
+
+// Launches that were measured with the same: everything but when, and how busy the machine was.
+void require_alike(const std::vector<std::pair<std::string, LaunchRecords>>& launches) {
+  const auto& [first_name, first] = launches.front();
+  for (const auto& [name, launch] : launches) {
+    if (launch.header.at("kind") != first.header.at("kind"))
+      throw InputError(name + ": records of '" + launch.header.at("kind").get<std::string>() +
+                       "'; those of " + first_name + " are of '" +
+                       first.header.at("kind").get<std::string>() + "'");
+    std::vector<std::string> differences =
+        setting_differences(first.header.at("fingerprint"), launch.header.at("fingerprint"));
+    for (const char* key : {"seed", "threads", "simd"})
+      if (first.header.value(key, nlohmann::json()) != launch.header.value(key, nlohmann::json()))
+        differences.push_back(std::string(key) + ": " +
+                              first.header.value(key, nlohmann::json()).dump() + " against " +
+                              launch.header.value(key, nlohmann::json()).dump());
+    const auto identity = [](const LaunchRecords& of) {
+      return of.header.value("trace", nlohmann::json::object()).value("identity", "");
+    };
+    if (identity(first) != identity(launch))
+      differences.push_back("trace: '" + identity(first) + "' against '" + identity(launch) + "'");
+    if (!differences.empty())
+      throw InputError(name + " and " + first_name +
+                       " were not measured alike and cannot be merged: " + differences.front());
+  }
+}
+
+int merge_records(const Arguments& arguments) {
+  std::vector<std::pair<std::string, LaunchRecords>> launches;
+  for (const std::string& folder : arguments.positionals("DIR"))
+    for (LaunchRecords& launch : read_launches(folder))
+      launches.emplace_back(folder, std::move(launch));
+  if (launches.empty()) throw InputError("there is not one record in these folders");
+  require_alike(launches);
+  RecordWriter writer(arguments.text("out"), RecordWriter::Mode::kCreate);
+  for (const auto& [name, launch] : launches) {
+    writer.append(launch.header);
+    for (const nlohmann::json& point : launch.points) writer.append(point);
+  }
+  write_stdout(writer.file().string() + "\n");
+  return kExitGood;
+}
+
+}  // namespace
+
+Verb export_verb() {
+  return {.name = "export",
+          .summary = "Write records in the formats of other programs",
+          .description =
+              "csv has a row a sample, with every axis a column; google-benchmark is what its "
+              "compare.py reads; bmf is Bencher's metric format; perfetto has the recorded step "
+              "of every rank of a run, for ui.perfetto.dev and chrome://tracing.",
+          .options = {{.name = "format",
+                       .letter = 'f',
+                       .value_name = "FORMAT",
+                       .type = Type::kChoice,
+                       .default_value = "csv",
+                       .help = "what to write",
+                       .choices = {"csv", "google-benchmark", "bmf", "perfetto"}},
+                      {.name = "output",
+                       .letter = 'o',
+                       .value_name = "FILE",
+                       .type = Type::kFile,
+                       .default_value = "-",
+                       .help = "where to write; - is standard output"}},
+          .positionals = {{.name = "DIR",
+                           .type = Type::kFolder,
+                           .help = "folder with records.jsonl, or the file"}},
+          .examples = {{"For a spreadsheet, pandas or R", "thinpipe export out -o out.csv"},
+                       {"Every rank's phases in the Perfetto UI",
+                        "thinpipe export out -f perfetto -o step.json"}},
+          .run = export_records};
+}
+
+Verb merge_verb() {
+  return {.name = "merge",
+          .summary = "Put records of several runs into one folder",
+          .description =
+              "For sweeps that were run in parts (--shard). Refuses records that were not "
+              "measured alike: another machine, build, trace, seed or setting. Where a point "
+              "stands twice, the later one counts.",
+          .options = {{.name = "out",
+                       .value_name = "DIR",
+                       .type = Type::kFolder,
+                       .help = "folder for records.jsonl; made if need be",
+                       .required = true}},
+          .positionals = {{.name = "DIR",
+                           .type = Type::kFolder,
+                           .help = "folders with records.jsonl",
+                           .repeatable = true}},
+          .examples = {{"Two halves of a sweep", "thinpipe merge half-1 half-2 --out whole"}},
+          .run = merge_records};
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,30 @@
+// Records in the formats of other programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/record/lines.h"
+
+namespace thinpipe {
+
+/// Comma-separated values (RFC 4180), a row a sample: `launch`, `id`, `status`, a column for each
+/// axis that any point has, `metric`, `unit`, `better`, `kind`, `sample` (its number) and `value`,
+/// empty where it was not finite.
+std::string export_csv(const std::vector<LaunchRecords>& launches);
+
+/// Google Benchmark's JSON, which its compare.py reads: a row a sample of each time in seconds,
+/// named `metric/id`; the first launch's machine as context. Metrics with one value a point are
+/// counters of its rows.
+std::string export_google_benchmark(const std::vector<LaunchRecords>& launches);
+
+/// Bencher's metric format: for each point's id each metric's median, with its 95 % interval as
+/// `lower_value` and `upper_value` where the samples allow one.
+std::string export_bmf(const std::vector<LaunchRecords>& launches);
+
+/// Chrome's trace events, which the Perfetto UI opens: the recorded step of every point, a process
+/// a point and rank, a thread for what the rank computes and one for what it exchanges, all ranks
+/// on one clock; points one after the other. @throws InputError when no point has a timeline.
+std::string export_perfetto(const std::vector<LaunchRecords>& launches);
+
+}  // namespace thinpipe

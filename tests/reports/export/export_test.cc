@@ -1,0 +1,151 @@
+#include "reports/export/export.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "reports/record/record.h"
+#include "tests/reports/sample.h"
+#include "tests/trace/temporary_folder.h"
+
+namespace thinpipe {
+namespace {
+
+using Json = nlohmann::json;
+
+std::vector<LaunchRecords> sample_launches() {
+  Json point = point_json(sample::point("topk:ratio=0.1,\"x\"", 1e8, 0, {0.25, 0.125}));
+  point["metrics"]["payload_bytes"] = metric_json({"B", "lower", "exact", {34000}});
+  point["timeline"] = {
+      {"step", 0},
+      {"ranks",
+       {{{"compute", 0, 0.0, 0.01}, {"exchange", 0, 0.01, 0.03}}, {{"compute", 0, 0.005, 0.02}}}}};
+  Json failed = {{"record", "point"},
+                 {"id", "sidco"},
+                 {"axes", point["axes"]},
+                 {"status", "failed"},
+                 {"reasons", {"no"}}};
+  return {{header_json(sample::header()), {point, failed}}};
+}
+
+// As RFC 4180 reads it: cells of a line.
+std::vector<std::string> cells(const std::string& line) {
+  std::vector<std::string> result(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') {
+      if (quoted && i + 1 < line.size() && line[i + 1] == '"') {
+        result.back() += '"';
+        ++i;
+      } else {
+        quoted = !quoted;
+      }
+    } else if (line[i] == ',' && !quoted) {
+      result.emplace_back();
+    } else {
+      result.back() += line[i];
+    }
+  }
+  return result;
+}
+
+TEST(ExportCsv, ARowASampleAndAColumnAnAxis) {
+  const std::string text = export_csv(sample_launches());
+  std::vector<std::map<std::string, std::string>> rows;
+  std::vector<std::string> names;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = text.find("\r\n", start);
+    const std::vector<std::string> values = cells(text.substr(start, end - start));
+    start = end + 2;
+    if (names.empty()) {
+      names = values;
+      continue;
+    }
+    ASSERT_EQ(values.size(), names.size());
+    rows.emplace_back();
+    for (std::size_t i = 0; i < names.size(); ++i) rows.back()[names[i]] = values[i];
+  }
+  int steps = 0;
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.at("compressor"), "topk:ratio=0.1,\"x\"");
+    EXPECT_EQ(row.at("status"), "ok");
+    if (row.at("metric") != "step_time") continue;
+    EXPECT_EQ(row.at("sample"), std::to_string(steps));
+    EXPECT_EQ(row.at("value"), steps == 0 ? "0.25" : "0.125");
+    ++steps;
+  }
+  EXPECT_EQ(steps, 2);
+}
+
+TEST(ExportGoogleBenchmark, TimesAreRowsAndTheRestCounters) {
+  const Json json = Json::parse(export_google_benchmark(sample_launches()));
+  EXPECT_TRUE(json.at("context").at("date").is_string());
+  int steps = 0;
+  for (const Json& row : json.at("benchmarks")) {
+    EXPECT_EQ(row.at("time_unit"), "ns");
+    EXPECT_EQ(row.at("payload_bytes"), 34000);
+    if (row.at("name").get<std::string>().rfind("step_time/", 0) != 0) continue;
+    EXPECT_EQ(row.at("real_time"), steps == 0 ? 0.25e9 : 0.125e9);
+    EXPECT_EQ(row.at("repetition_index"), steps++);
+  }
+  EXPECT_EQ(steps, 2);
+}
+
+TEST(ExportBmf, MediansByPointAndMetric) {
+  const Json json = Json::parse(export_bmf(sample_launches()));
+  EXPECT_FALSE(json.contains("sidco"));  // it failed
+  ASSERT_EQ(json.size(), 1U);
+  const Json& measures = json.begin().value();
+  EXPECT_EQ(measures.at("step_time").at("value"), 0.1875);
+  EXPECT_FALSE(measures.at("step_time").contains("lower_value"));  // of two samples
+  EXPECT_EQ(measures.at("payload_bytes").at("value"), 34000);
+}
+
+TEST(ExportPerfetto, PhasesOfEveryRankOnOneClock) {
+  const Json json = Json::parse(export_perfetto(sample_launches()));
+  std::vector<std::string> phases;
+  std::map<int, std::string> processes;
+  for (const Json& event : json.at("traceEvents")) {
+    if (event.at("ph") == "M") {
+      if (event.at("name") == "process_name")
+        processes[event.at("pid")] = event.at("args").at("name");
+      continue;
+    }
+    ASSERT_EQ(event.at("ph"), "X");
+    phases.push_back(processes.at(event.at("pid")).substr(0, 6) + " " +
+                     event.at("name").get<std::string>());
+    EXPECT_EQ(event.at("tid"), event.at("name") == "exchange" ? 2 : 1);
+  }
+  EXPECT_EQ(phases,
+            (std::vector<std::string>{"rank 0 compute", "rank 0 exchange", "rank 1 compute"}));
+  const Json& last = json.at("traceEvents").back();
+  EXPECT_NEAR(last.at("ts").get<double>(), 5000, 1e-6);  // us
+  EXPECT_NEAR(last.at("dur").get<double>(), 15000, 1e-6);
+}
+
+TEST(ExportPerfetto, WithoutATimelineThereIsNothingToShow) {
+  std::vector<LaunchRecords> launches = sample_launches();
+  launches[0].points[0].erase("timeline");
+  EXPECT_THROW(export_perfetto(launches), InputError);
+}
+
+TEST(ReadLaunches, LaterPointsOfOneIdCountWithinALaunch) {
+  const TemporaryFolder folder;
+  const auto line = [](const Json& json) { return json.dump() + "\n"; };
+  const Json header = header_json(sample::header());
+  Json point = point_json(sample::point("none", 1e8, 0, {1}));
+  Json later = point;
+  later["metrics"]["step_time"]["samples"] = {2};
+  std::ofstream(folder.path() / "records.jsonl")
+      << line(header) << line(point) << "\n"
+      << line(later) << line(header) << line(point) << "{\"record\":";
+  const std::vector<LaunchRecords> launches = read_launches(folder.path());
+  ASSERT_EQ(launches.size(), 2U);
+  ASSERT_EQ(launches[0].points.size(), 1U);
+  EXPECT_EQ(launches[0].points[0]["metrics"]["step_time"]["samples"][0], 2);
+  EXPECT_EQ(launches[1].points[0]["metrics"]["step_time"]["samples"][0], 1);
+}
+
+}  // namespace
+}  // namespace thinpipe
