@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "workloads/exchange/cost/push_pull_traffic.h"
 #include "workloads/exchange/cost/sparse_traffic.h"
 #include "workloads/exchange/cost/traffic.h"
 #include "workloads/exchange/exchange_units.h"
@@ -97,6 +98,27 @@ ExchangeCost sparse_traffic_cost(const Spec& pattern, const SparseSizes& sizes,
 
 ExchangeCost cost_of(const FlowTime& time) { return {time.seconds, time.bytes, time.waiting}; }
 
+// Of many workers: what the slowest server's link carries or its processor does, both ways at once.
+ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
+                         const std::vector<LinkFigures>& links) {
+  ExchangeCost cost;
+  const auto first = static_cast<std::size_t>(workers);
+  for (std::size_t server = 0; first + server < links.size(); ++server) {
+    double push = 0, pull = 0, work = 0;
+    for (const FlowUnit& unit : units) {
+      if (unit.server != static_cast<int>(server)) continue;
+      push += workers * (unit.push + kUnitHeadBytes);
+      pull += workers * (unit.pull + kUnitHeadBytes);
+      work += workers * unit.decode + unit.compress;
+    }
+    const double bytes = std::max(push, pull);
+    cost.bytes = std::max(cost.bytes, bytes);
+    cost.seconds = std::max({cost.seconds, links[first + server].seconds(bytes), work});
+  }
+  cost.seconds += kPushPullSteps * links.front().alpha;
+  return cost;
+}
+
 ExchangeCost push_pull_cost(const Spec& pattern, const ProfiledExchange& exchange,
                             const ExchangeAmong& among, ExchangeTimes& times) {
   const PushPullOptions options = push_pull_options(pattern);
@@ -116,7 +138,8 @@ ExchangeCost push_pull_cost(const Spec& pattern, const ProfiledExchange& exchang
   std::vector<LinkFigures> links(static_cast<std::size_t>(among.ranks), among.link);
   links.insert(links.end(), among.servers.begin(), among.servers.end());
   links.resize(static_cast<std::size_t>(among.ranks + options.servers), among.link);
-  return cost_of(times.push_pull(units, among.ranks, options.servers, links));
+  const auto time = times.push_pull(units, among.ranks, options.servers, links);
+  return time ? cost_of(*time) : served_cost(units, among.ranks, links);
 }
 
 }  // namespace

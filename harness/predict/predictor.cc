@@ -124,6 +124,7 @@ const ComputeTimes& Predictor::times(const SweepPoint& point) {
 }
 
 std::string Predictor::refusal(const SweepPoint& point) const {
+  if (point.pattern.name == "openmpi") return "no model of openmpi: the library decides";
   if (!has_model(point.pattern)) return "no model of pattern " + point.pattern.name;
   const bool servers_own = point.pattern.name == "ps" && options_.topology.kind == "ps";
   if (point.pattern.name != "ring" && !options_.topology.is_star() && !servers_own)

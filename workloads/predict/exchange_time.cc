@@ -12,9 +12,9 @@ namespace thinpipe {
 
 namespace {
 
-constexpr double kLeastQuantum = 4096;      // bytes: two or three frames
-constexpr double kMostPieces = 4000;        // of an exchange
-constexpr double kTooManyMessages = 20000;  // in the shortest exchange
+constexpr double kLeastQuantum = 4096;     // bytes: two or three frames
+constexpr double kMostPieces = 4000;       // of an exchange
+constexpr double kTooManyMessages = 3000;  // in the shortest exchange
 constexpr std::size_t kMostKept = 2'000'000;
 
 double bytes_of(const FlowGraph& graph) {
@@ -126,8 +126,10 @@ std::optional<FlowTime> ExchangeTimes::sparse_all_reduce(const Spec& pattern,
   return time_of(keep(key, {.graph = std::move(*graph), .longer = longer, .times = {}}), link);
 }
 
-FlowTime ExchangeTimes::push_pull(const std::vector<FlowUnit>& units, int workers, int servers,
-                                  const std::vector<LinkFigures>& links) {
+std::optional<FlowTime> ExchangeTimes::push_pull(const std::vector<FlowUnit>& units, int workers,
+                                                 int servers,
+                                                 const std::vector<LinkFigures>& links) {
+  if (2.0 * workers * static_cast<double>(units.size()) > kTooManyMessages) return std::nullopt;
   std::string key = "pushpull|" + std::to_string(workers) + "|" + std::to_string(servers);
   for (const FlowUnit& unit : units)
     for (const double figure :

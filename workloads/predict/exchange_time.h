@@ -31,8 +31,8 @@ class ExchangeTimes {
   std::optional<FlowTime> sparse_all_reduce(const Spec& pattern, const SparseSizes& sizes,
                                             int ranks, const LinkFigures& link);
   /// @param links  of workers, then servers; or one, of all
-  FlowTime push_pull(const std::vector<FlowUnit>& units, int workers, int servers,
-                     const std::vector<LinkFigures>& links);
+  std::optional<FlowTime> push_pull(const std::vector<FlowUnit>& units, int workers, int servers,
+                                    const std::vector<LinkFigures>& links);
 
  private:
   /// A graph, or a shorter one, and by how much the whole has more bytes.

@@ -58,6 +58,19 @@ TEST(PatternModel, OfAThousandRanksStepsAndBytesCount) {
               20e-3 + (2 * 1023 / 1024.0 * 4.096e6 - 100e3) * 1e-8, 1e-4);
 }
 
+// 1000 workers push 4992 bytes and their heads of each of 8 units, half to each of two servers.
+TEST(PatternModel, OfManyWorkersTheServersLinksDecide) {
+  ProfiledExchange exchange{.exchange = Exchange::kPushPull, .bytes = {8 * 4992.0}};
+  exchange.units.assign(8, {.elements = 1, .push = 4992, .pull = 992});
+  ExchangeTimes times;
+  const auto cost = [&](const ExchangeAmong& among) {
+    return exchange_cost(parse_spec("ps:servers=2"), exchange, among, times)->seconds;
+  };
+  EXPECT_NEAR(cost({.ranks = 1000, .link = kTen}), 2e-3 + (4 * 5e6 - 100e3) * 1e-8, 1e-9);
+  // Few of them are followed message by message; it comes to much the same.
+  EXPECT_NEAR(cost({.ranks = 100, .link = kTen}) / (2e-3 + (4 * 5e5 - 100e3) * 1e-8), 1, 0.15);
+}
+
 TEST(PatternModel, SaysWhatItDoesNotKnow) {
   EXPECT_TRUE(has_model(parse_spec("ring")));
   EXPECT_TRUE(has_model(parse_spec("hierarchical:group=4")));
