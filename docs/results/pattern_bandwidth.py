@@ -6,7 +6,8 @@ Prints a Markdown table of 4 MiB of floats; records stay in WORK and are not mea
 
 A cell is the median of seven steps with the least and the greatest, which bound the median with
 98.4 % confidence, and behind it what the pattern allows: the bytes that a ring's busiest link
-carries over those that the pattern's carries. A star stands for a point that is not `ok`.
+carries over those that the pattern's carries. Of parameter servers it is the share of the busiest
+link, a server's or a worker's, and ranks are workers. A star stands for a point that is not `ok`.
 """
 import json
 import math
@@ -17,7 +18,7 @@ import sys
 
 STEPS, MEBIBYTES = 7, 4
 PATTERNS = ["ring", "halving-doubling", "hierarchical:group=2", "hierarchical:group=4",
-            "recursive-doubling", "tree", "openmpi"]
+            "recursive-doubling", "tree", "openmpi", "ps:servers=1", "ps:servers=2"]
 
 
 def allowed(pattern, ranks):

@@ -94,8 +94,9 @@ double spent(const Rank& rank, PathPhase phase, double until) {
 
 class Walk {
  public:
-  Walk(std::vector<Rank> ranks, bool codec_beside)
-      : ranks_(std::move(ranks)), codec_beside_(codec_beside) {
+  /// @param served  in the time of all ranks
+  Walk(std::vector<Rank> ranks, bool codec_beside, std::vector<ServedExchange> served)
+      : ranks_(std::move(ranks)), codec_beside_(codec_beside), served_(std::move(served)) {
     std::map<std::pair<std::size_t, std::size_t>, double> came;
     const auto each = [&](auto visit) {
       for (Rank& rank : ranks_)
@@ -137,8 +138,9 @@ class Walk {
     const bool same_bucket = span.bucket == needs_->bucket;
     switch (needs_->phase) {
       case Phase::kExchange:
-        return span.phase == Phase::kExchange || (span.phase == Phase::kCompress && same_bucket) ||
-               compute;
+        // Buckets are pushed to servers while others before them are pulled.
+        return (span.phase == Phase::kExchange && served_.empty()) ||
+               (span.phase == Phase::kCompress && same_bucket) || compute;
       case Phase::kDecode:
       case Phase::kCompress:
         return span.phase != Phase::kExchange || same_bucket;
@@ -187,10 +189,48 @@ class Walk {
 
   void follow(const Span& span) {
     needs_ = span.what;
-    if (span.what.phase == Phase::kExchange) return follow_exchange(span);
+    if (span.what.phase == Phase::kExchange) {
+      if (const ServedExchange* answer = last_answer(span.what)) return follow_answer(*answer);
+      return follow_exchange(span);
+    }
     const double from = std::min(span.what.begin, now_);
     add(path_.pieces, int(rank_), path_phase(span.what.phase), now_ - from);
     now_ = from;
+  }
+
+  // Of the servers' answers in an exchange the last; none is later than its end.
+  const ServedExchange* last_answer(const PhaseSpan& exchange) const {
+    const ServedExchange* last = nullptr;
+    for (const ServedExchange& one : served_)
+      if (one.bucket == exchange.bucket && one.answered <= exchange.end + kSame &&
+          (last == nullptr || one.answered > last->answered))
+        last = &one;
+    return last;
+  }
+
+  // To the server, and from there to the worker whose payload it had last.
+  void follow_answer(const ServedExchange& answer) {
+    const auto back_to = [&](int host, PathPhase phase, double moment) {
+      moment = std::min(moment, now_);
+      add(path_.pieces, host, phase, now_ - moment);
+      now_ = moment;
+    };
+    back_to(int(rank_), PathPhase::kExchange, answer.answered);
+    back_to(answer.host, PathPhase::kCompress, answer.averaged);
+    back_to(answer.host, PathPhase::kDecode, answer.arrived);
+    rank_ = static_cast<std::size_t>(answer.last);
+    std::vector<double> others;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      Span* met = find_exchange(r, answer.bucket, 0);
+      if (met == nullptr) continue;
+      if (r != rank_) {
+        others.push_back(met->what.begin);
+        continue;
+      }
+      back_to(answer.last, PathPhase::kExchange, met->what.begin);
+      met->followed = true;
+    }
+    if (!others.empty()) note_wait(median(others));
   }
 
   // To the rank that came last.
@@ -247,6 +287,7 @@ class Walk {
 
   std::vector<Rank> ranks_;
   bool codec_beside_;
+  std::vector<ServedExchange> served_;
   StepPath path_;
   std::size_t rank_ = 0;
   double now_ = 0;
@@ -274,13 +315,17 @@ const char* to_string(PathPhase phase) {
   return "other";
 }
 
-StepPath critical_path(std::span<const StepTimeline> ranks, bool codec_beside) {
+StepPath critical_path(std::span<const StepTimeline> ranks, bool codec_beside,
+                       std::span<const ServedExchange> served) {
   if (ranks.empty()) return {};
   double origin = ranks[0].begun;
   for (const StepTimeline& rank : ranks) origin = std::min(origin, rank.begun);
   std::vector<Rank> all;
   for (const StepTimeline& rank : ranks) all.push_back(rank_of(rank, origin));
-  return Walk(std::move(all), codec_beside).back();
+  std::vector<ServedExchange> answers(served.begin(), served.end());
+  for (ServedExchange& answer : answers)
+    for (double* moment : {&answer.arrived, &answer.averaged, &answer.answered}) *moment -= origin;
+  return Walk(std::move(all), codec_beside, std::move(answers)).back();
 }
 
 }  // namespace thinpipe

@@ -18,6 +18,17 @@ struct StepTimeline {
   Timeline spans;
 };
 
+/// How a parameter server came to what it answered last of a bucket: its codec worked without a
+/// pause from when a payload arrived. Times in s by the clock of StepTimeline::begun.
+struct ServedExchange {
+  int host = 0;  ///< the server's
+  std::size_t bucket = 0;
+  int last = 0;         ///< the worker whose payload that was
+  double arrived = 0;   ///< when
+  double averaged = 0;  ///< `answered` less what was spent on compressing since then
+  double answered = 0;
+};
+
 /// What a stretch of the path was spent on.
 enum class PathPhase {
   kStart,  ///< the rank had not begun yet, while another had
@@ -31,7 +42,7 @@ const char* to_string(PathPhase phase);
 
 /// Seconds of a phase of a rank.
 struct PathPiece {
-  int rank = 0;
+  int rank = 0;  ///< a worker's, or a server's host
   PathPhase phase = PathPhase::kOther;
   double seconds = 0;
 };
@@ -51,7 +62,12 @@ struct StepPath {
 /// last among those it needs. Decoding needs its bucket's exchange and the work before it; an
 /// exchange its bucket's compression and the exchanges before it, on the rank that began it last;
 /// compression the work before it and, back to that, the gradient: compute.
+/// With parameter servers an exchange ends with the unit that a server answered last. It waited
+/// for that server's codec, and that for the worker whose payload it had been waiting for,
+/// whenever others had begun.
 /// @param codec_beside  compression ran beside compute and held it up nowhere
-StepPath critical_path(std::span<const StepTimeline> ranks, bool codec_beside = false);
+/// @param served  by parameter servers, one an exchange and server
+StepPath critical_path(std::span<const StepTimeline> ranks, bool codec_beside = false,
+                       std::span<const ServedExchange> served = {});
 
 }  // namespace thinpipe

@@ -60,12 +60,26 @@ std::vector<StepTimeline> timelines_of(const std::vector<json>& ranks, bool one_
   return timelines;
 }
 
+std::vector<ServedExchange> served_by(const std::vector<json>& servers, int workers,
+                                      bool one_clock) {
+  std::vector<ServedExchange> all;
+  for (std::size_t server = 0; one_clock && server < servers.size(); ++server)
+    for (const json& one : servers[server].at("served"))
+      all.push_back({.host = workers + static_cast<int>(server),
+                     .bucket = one.at(0),
+                     .last = one.at(1),
+                     .arrived = one.at(2),
+                     .averaged = one.at(3),
+                     .answered = one.at(4)});
+  return all;
+}
+
 double exchange_seconds(std::span<const std::vector<StepTimeline>> steps) {
   double sum = 0;
   for (const std::vector<StepTimeline>& ranks : steps) {
     double least = std::numeric_limits<double>::infinity();
     for (const StepTimeline& rank : ranks)
-      least = std::min(least, total_of(rank.spans, Phase::kExchange));
+      least = std::min(least, time_in(rank.spans, Phase::kExchange));
     if (!ranks.empty()) sum += least;
   }
   return sum;

@@ -14,6 +14,11 @@ namespace thinpipe {
 /// @param one_clock  of all ranks
 std::vector<StepTimeline> timelines_of(const std::vector<nlohmann::json>& ranks, bool one_clock);
 
+/// What servers, whose hosts come after those of so many workers, said of a step. Empty where ranks
+/// have no clock in common.
+std::vector<ServedExchange> served_by(const std::vector<nlohmann::json>& servers, int workers,
+                                      bool one_clock);
+
 /// s for which exchanges were under way in these steps, on the rank of each that waited least.
 double exchange_seconds(std::span<const std::vector<StepTimeline>> steps);
 

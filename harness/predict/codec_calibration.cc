@@ -165,17 +165,15 @@ ProfiledBucket bucket_of(const BucketSamples& samples, double steps, bool passed
   return bucket;
 }
 
-// Units to the buckets in which they are pushed.
-void share_out(const std::vector<ProfiledUnit>& units, const std::vector<PlannedBucket>& plan,
+// Units, or their pieces, to the buckets in which they are pushed.
+void share_out(const std::vector<ProfiledUnit>& units, const std::vector<ReplayUnit>& pushed,
                CodecProfile& profile) {
-  auto next = units.begin();
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    ProfiledExchange exchange{.exchange = Exchange::kPushPull, .bytes = {0}};
-    for (std::size_t unit = 0; unit < plan[i].units.size(); ++unit, ++next) {
-      exchange.bytes[0] += next->push;
-      exchange.units.push_back(*next);
-    }
-    profile.buckets.at(i).exchanges = {std::move(exchange)};
+  for (ProfiledBucket& bucket : profile.buckets)
+    bucket.exchanges = {{.exchange = Exchange::kPushPull, .bytes = {0}}};
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    ProfiledExchange& exchange = profile.buckets.at(pushed[i].bucket).exchanges.front();
+    exchange.bytes[0] += units[i].push;
+    exchange.units.push_back(units[i]);
   }
 }
 
@@ -252,7 +250,7 @@ CodecProfile measure_codec(const Trace& trace, const CompressorRules& compressor
         bucket_of(samples.buckets[i], static_cast<double>(exchanged), samples.buckets.size() > 1));
     profile.buckets.back().tensors = plan.at(i).tensors();
   }
-  if (servers) share_out(servers->profile(), plan, profile);
+  if (servers) share_out(servers->profile(), workers.front()->replay().units(), profile);
   return profile;
 }
 

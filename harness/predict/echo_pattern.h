@@ -46,7 +46,7 @@ class EchoPattern : public Pattern {
     double k = 0;
   };
 
-  /// @param servers  of push_pull(), or null; `rank` among those who push to them
+  /// @param servers  of push(), or null; `rank` among those who push to them
   EchoPattern(EchoServers* servers, std::size_t rank) : servers_(servers), rank_(rank) {}
 
   void all_reduce(std::span<const float> own, std::span<float> result, float factor) override;
@@ -56,8 +56,11 @@ class EchoPattern : public Pattern {
                               float factor) override;
   /// As if all brought as many.
   std::size_t mean_count(std::size_t own, std::size_t) override { return own; }
-  std::span<const std::span<const std::byte>> push_pull(
-      std::span<const UnitPayload> payloads) override;
+  std::size_t push(std::span<const UnitPayload> payloads) override;
+  bool pull(std::size_t) override { return true; }
+  std::span<const std::byte> pulled(std::size_t unit) const override {
+    return servers_->answer(unit);
+  }
   TransportCounters counters() const override { return {}; }
 
   std::vector<Made> exchanges;  ///< since the last clear()

@@ -10,9 +10,11 @@ nlohmann::json paths_of(const PointSamples& samples, const SweepPoint& point,
                         const ScheduleLog& schedule, const Topology& planned, bool one_clock) {
   std::vector<std::vector<StepTimeline>> steps;
   std::vector<StepPath> paths;
-  for (const std::vector<nlohmann::json>& ranks : samples.answers) {
-    steps.push_back(timelines_of(ranks, one_clock));
-    paths.push_back(critical_path(steps.back(), point.feed.codec_beside));
+  for (std::size_t step = 0; step < samples.answers.size(); ++step) {
+    steps.push_back(timelines_of(samples.answers[step], one_clock));
+    std::vector<ServedExchange> served;
+    if (!samples.servers.empty()) served = served_by(samples.servers[step], point.ranks, one_clock);
+    paths.push_back(critical_path(steps.back(), point.feed.codec_beside, served));
   }
   RateOf rate = rates_as_set(planned);
   if (schedule.plays()) rate = [&](int link, bool up) { return schedule.mean_rate(link, up); };

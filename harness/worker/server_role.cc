@@ -15,7 +15,8 @@ ServerRole::ServerRole(const Trace& trace, const ReplayOptions& options, const s
     : transport_(MPI_COMM_WORLD),
       index_(transport_.rank() - (transport_.size() - options.servers->servers)),
       server_(transport_,
-              replay_units(plan_buckets(trace.tensors(), options.compressor, options.feed)),
+              replay_units(plan_buckets(trace.tensors(), options.compressor, options.feed),
+                           *options.servers),
               {.exchange = *options.servers,
                .seed = options.seed,
                .threads = options.threads,
@@ -29,6 +30,17 @@ ServerRole::ServerRole(const Trace& trace, const ReplayOptions& options, const s
         scratch, SharedContributions::kNone, transport_.size() - options.servers->servers,
         trace.elements());
 }
+
+namespace {
+
+json served_json(const std::vector<ServedBucket>& buckets) {
+  json all = json::array();
+  for (const auto& [bucket, unit] : buckets)
+    all.push_back({bucket, unit.last, unit.arrived, unit.averaged, unit.answered});
+  return all;
+}
+
+}  // namespace
 
 json ServerRole::step(std::uint64_t index, bool moves) {
   const ProcessorTime processors = processor_time();
@@ -44,6 +56,7 @@ json ServerRole::step(std::uint64_t index, bool moves) {
           {"compress", report.compress},
           {"push_bytes", report.push_bytes},
           {"pull_bytes", report.pull_bytes},
+          {"served", served_json(moves ? server_.served() : std::vector<ServedBucket>())},
           {"sent_messages", after.messages - before.messages},
           {"sent_bytes", after.bytes - before.bytes},
           {"sent_frames", after.frames - before.frames}};

@@ -1,10 +1,14 @@
-// Patterns that are plans allocate nothing once they have run.
+// Patterns that are plans, and parameter servers, allocate nothing once they have run.
 #include <gtest/gtest.h>
+
+#include <optional>
 
 #include "tests/compressors/support/allocations.h"
 #include "tests/exchange/plan_patterns.h"
 #include "tests/exchange/thread_transport.h"
 #include "workloads/exchange/patterns.h"
+#include "workloads/exchange/push_pull_server.h"
+#include "workloads/exchange/push_pull_worker.h"
 
 namespace thinpipe {
 namespace {
@@ -69,6 +73,60 @@ TEST(FlowAllocations, ThereAreNoneAfterTheFirstCall) {
       EXPECT_EQ(second, 0U) << pattern;
     });
   }
+}
+
+// Answers with what it was given last.
+class LastPayload : public UnitAggregator {
+ public:
+  void add(std::size_t, int, std::span<const std::byte> payload) override { last_ = payload; }
+  std::span<const std::byte> answer(std::size_t) override { return last_; }
+
+ private:
+  std::span<const std::byte> last_;
+};
+
+TEST(FlowAllocations, ThereAreNoneInWorkersAndServersAfterTheFirstStep) {
+  if (!testing::counts_allocations()) GTEST_SKIP() << "the sanitizer's operator new is in use";
+  constexpr int kWorkers = 3, kServers = 2;
+  constexpr std::size_t kUnits = 20, kBytes = 90000;
+  PushPullLayout layout{.workers = kWorkers, .servers = kServers, .units = {}};
+  for (std::size_t unit = 0; unit < kUnits; ++unit)
+    layout.units.push_back({.name = "unit",
+                            .elements = 1000,
+                            .push_capacity = kBytes,
+                            .pull_capacity = kBytes,
+                            .server = static_cast<int>(unit % kServers)});
+  Mailboxes boxes;
+  on_all_ranks(boxes, kWorkers + kServers, [&](std::unique_ptr<ThreadTransport> inner) {
+    UncountedTransport transport(std::move(inner));
+    std::optional<PushPullWorker> worker;
+    std::optional<PushPullServer> server;
+    LastPayload last;
+    const std::vector<std::byte> payload(kBytes);
+    std::vector<UnitPayload> pushed;
+    std::size_t steps[3] = {};
+    for (std::size_t step = 0; step < 3; ++step) {
+      const std::size_t before = testing::allocations_of_thread() - in_transport;
+      if (step == 0 && transport.rank() < kWorkers) {
+        worker.emplace(transport, layout);
+        for (std::size_t unit = 0; unit < kUnits; ++unit)
+          pushed.push_back({unit, std::span(payload).first(kBytes - unit)});
+      }
+      if (step == 0 && transport.rank() >= kWorkers)
+        server.emplace(transport, layout, transport.rank() - kWorkers);
+      if (server) server->step(last, server->units());
+      if (worker) {
+        const std::size_t first = worker->push(std::span(pushed).first(7));
+        worker->push(std::span(pushed).subspan(7, 5));
+        while (!worker->pull(first)) {
+        }
+        worker->run(std::span(pushed).subspan(12));
+      }
+      steps[step] = testing::allocations_of_thread() - in_transport - before;
+    }
+    EXPECT_GT(steps[0], 0U);  // or nothing is counted
+    EXPECT_EQ(steps[1] + steps[2], 0U) << transport.rank();
+  });
 }
 
 }  // namespace

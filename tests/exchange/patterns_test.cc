@@ -126,7 +126,7 @@ TEST(Patterns, WhatOneCannotDoOthersAreNamedFor) {
   EXPECT_THAT(said([&] { idle.all_gather({}); }), HasSubstr("no allgather; ring"));
   EXPECT_THAT(said([&] { idle.sparse_all_reduce({}, 1, 1, 1); }),
               HasSubstr("no sparsereduce; gtopk"));
-  EXPECT_THAT(said([&] { idle.push_pull({}); }), HasSubstr("no pushpull; ps"));
+  EXPECT_THAT(said([&] { idle.push({}); }), HasSubstr("no pushpull; ps"));
 }
 
 TEST(Patterns, OpenMpisOwnNeedsMpi) {

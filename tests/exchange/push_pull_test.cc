@@ -51,9 +51,9 @@ class Mixer : public UnitAggregator {
   std::vector<Bytes> answers_;
 };
 
-PushPullLayout layout_of(int workers, int servers, std::size_t units) {
+PushPullLayout layout_of(int workers, int servers, std::size_t units, std::size_t least = 1) {
   std::vector<std::size_t> elements(units);
-  for (std::size_t i = 0; i < units; ++i) elements[i] = 1 + i;
+  for (std::size_t i = 0; i < units; ++i) elements[i] = least + i;
   const std::vector<int> server_of = partition_units(elements, servers, Partition::kBalanced);
   PushPullLayout layout{.workers = workers, .servers = servers, .units = {}};
   for (std::size_t i = 0; i < units; ++i)
@@ -87,6 +87,7 @@ std::vector<Volume> expected_volumes(const PushPullLayout& layout, std::size_t s
 struct PushPullCase {
   int workers, servers;
   std::size_t units, at_once;  // units that a worker pushes in one call
+  std::size_t elements = 1;    // of a unit: from some on a thread beside decodes
 };
 
 class PushPullTest : public ::testing::TestWithParam<PushPullCase> {};
@@ -94,7 +95,7 @@ class PushPullTest : public ::testing::TestWithParam<PushPullCase> {};
 TEST_P(PushPullTest, EveryWorkerPullsWhatServersMadeOfAllPayloads) {
   const PushPullCase& what = GetParam();
   constexpr std::size_t kSteps = 3;
-  const PushPullLayout layout = layout_of(what.workers, what.servers, what.units);
+  const PushPullLayout layout = layout_of(what.workers, what.servers, what.units, what.elements);
   const std::vector<Volume> volumes = expected_volumes(layout, kSteps);
   const auto check_sent = [&](const ThreadTransport& transport) {
     const Volume& expected = volumes[static_cast<std::size_t>(transport.rank())];
@@ -140,7 +141,9 @@ INSTANTIATE_TEST_SUITE_P(Ranks, PushPullTest,
                          ::testing::Values(PushPullCase{1, 1, 8, 8}, PushPullCase{4, 1, 8, 8},
                                            PushPullCase{3, 3, 8, 8}, PushPullCase{2, 5, 3, 3},
                                            PushPullCase{1, 2, 1, 1}, PushPullCase{4, 2, 8, 3},
-                                           PushPullCase{2, 1, 0, 1}, PushPullCase{20, 2, 4, 4}));
+                                           PushPullCase{2, 1, 0, 1}, PushPullCase{20, 2, 4, 4},
+                                           PushPullCase{4, 1, 8, 8, 1 << 20},
+                                           PushPullCase{3, 2, 8, 3, 1 << 20}));
 
 TEST(PushPullTraffic, OfTwoWorkersAndAServer) {
   const PushPullLayout layout = layout_of(2, 1, 2);
@@ -176,6 +179,83 @@ TEST(PushPull, AUnitIsAnsweredWhileOthersAreStillMissing) {
       EXPECT_EQ(worker.run(std::span(both).first(1)).size(), 1U);
     }
   });
+}
+
+// The second worker pushes unit 0 when it has pulled unit 1: the first one's push of unit 1 must
+// not wait for the answer to unit 0.
+TEST(PushPull, UnitsArePushedWhileOthersArePulled) {
+  const PushPullLayout layout = layout_of(2, 1, 2);
+  on_all_ranks(3, [&](ThreadTransport& transport) {
+    if (transport.rank() == 2) {
+      PushPullServer server(transport, layout, 0);
+      Mixer mixer(2);
+      server.step(mixer, server.units());
+      EXPECT_LE(server.served(1).answered, server.served(0).arrived);
+      EXPECT_EQ(server.served(0).last, 1);
+      for (const std::size_t unit : {0U, 1U}) {
+        EXPECT_LE(server.served(unit).arrived, server.served(unit).averaged);
+        EXPECT_LE(server.served(unit).averaged, server.served(unit).answered);
+      }
+      return;
+    }
+    PushPullWorker worker(transport, layout);
+    const Bytes payload(70000);
+    const std::vector<UnitPayload> both = {{0, payload}, {1, payload}};
+    if (transport.rank() == 1) {
+      EXPECT_EQ(worker.run(std::span(both).last(1)).size(), 1U);
+      EXPECT_EQ(worker.run(std::span(both).first(1)).size(), 1U);
+      return;
+    }
+    const std::size_t first = worker.push(std::span(both).first(1));
+    const std::size_t second = worker.push(std::span(both).last(1));
+    while (!worker.pull(first)) {
+    }
+    EXPECT_TRUE(worker.pull(second));  // it was here before
+    EXPECT_EQ(worker.pulled(0).size(), payload.size());
+    EXPECT_EQ(worker.pulled(1).size(), payload.size());
+  });
+}
+
+// What a sender puts on its way before any answer, and with the answers to some units.
+TEST(UnitSender, StaysSoFarAheadOfWhatWasAnswered) {
+  constexpr std::size_t kUnits = 8;
+  Mailboxes boxes;
+  ThreadTransport transport(boxes, 0, 2);
+  UnitSender paced(transport, 1, 0, 100, 0, kUnits, 10000);
+  UnitSender free(transport, 1, 100, 100, 1, kUnits);
+  const Bytes payload(4000);
+  for (std::uint32_t unit = 0; unit < kUnits; ++unit) {
+    paced.add(unit, payload);
+    free.add(unit, payload);
+  }
+  free.advance();
+  EXPECT_EQ(transport.counters().messages, kUnits);
+  const auto sent = [&] {
+    const std::uint64_t before = transport.counters().messages;
+    paced.advance();
+    return transport.counters().messages - before;
+  };
+  // The first, and those that begin less than 10000 bytes after its end: at 0, 4000 and 8000.
+  EXPECT_EQ(sent(), 4U);
+  EXPECT_EQ(sent(), 0U);
+  paced.answered(1);  // not the first
+  EXPECT_EQ(sent(), 0U);
+  paced.answered(0);
+  EXPECT_EQ(sent(), 2U);
+  EXPECT_FALSE(paced.idle());
+  for (const std::uint32_t unit : {2U, 3U, 4U, 5U}) paced.answered(unit);
+  EXPECT_EQ(sent(), 2U);
+  EXPECT_TRUE(paced.advance() || paced.idle());
+}
+
+TEST(UnitSender, IsAheadByOneUnitHoweverLong) {
+  Mailboxes boxes;
+  ThreadTransport transport(boxes, 0, 2);
+  UnitSender paced(transport, 1, 0, 100, 0, 3, 1);
+  const Bytes payload(100000);  // 4 segments
+  for (std::uint32_t unit = 0; unit < 3; ++unit) paced.add(unit, payload);
+  paced.advance();
+  EXPECT_EQ(transport.counters().messages, 8U);
 }
 
 // What a test makes of the ranks that it does not run itself.

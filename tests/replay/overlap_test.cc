@@ -38,6 +38,37 @@ TEST(ExchangeThread, RunsJobsInOrderAndOneAtATime) {
   }
 }
 
+TEST(ExchangeThread, JobsOfTwoPartsBeginWhileOthersBeforeThemGoOn) {
+  ExchangeThread thread;
+  int begun = 0;  // of the thread alone
+  for (int i = 0; i < 3; ++i)
+    thread.submit([&] { ++begun; }, [&, i] { return begun >= std::min(i + 2, 4); });
+  // The third waits for one more; until then two have ended.
+  EXPECT_EQ(thread.wait(2), 2U);
+  EXPECT_EQ(thread.ended(), 2U);
+  thread.submit([&] { ++begun; });
+  EXPECT_EQ(thread.wait(4), 4U);
+  thread.forget();
+}
+
+TEST(ExchangeThread, ThrowsWhatAPollThrew) {
+  ExchangeThread thread;
+  thread.submit([] {}, []() -> bool { throw InputError("no"); });
+  EXPECT_THROW(thread.wait(1), InputError);
+  thread.submit([] {});
+  EXPECT_EQ(thread.wait(1), 1U);
+}
+
+TEST(Timeline, CountsWhatOverlapsOnce) {
+  const Timeline timeline = {{Phase::kExchange, 0, 1, 3},
+                             {Phase::kExchange, 1, 2, 5},
+                             {Phase::kCompute, 0, 0, 9},
+                             {Phase::kExchange, 2, 2.5, 4},
+                             {Phase::kExchange, 3, 7, 7.5}};
+  EXPECT_DOUBLE_EQ(time_in(timeline, Phase::kExchange), 4.5);
+  EXPECT_DOUBLE_EQ(time_in(timeline, Phase::kDecode), 0);
+}
+
 TEST(ExchangeThread, WaitsNoLongerThanUntilTheMoment) {
   ExchangeThread thread;
   std::mutex held;
@@ -246,7 +277,7 @@ TEST_F(OverlapTest, ExchangesRunInOrderAndUnderTheRest) {
         EXPECT_GE(report.total, report.wanted);
         EXPECT_GE(report.exposed, 0);
         EXPECT_LE(report.exposed, report.total - report.wanted + 1e-9);
-        EXPECT_NEAR(report.link_idle, report.total - total_of(report.timeline, Phase::kExchange),
+        EXPECT_NEAR(report.link_idle, report.total - time_in(report.timeline, Phase::kExchange),
                     1e-9);
         // A bucket is compressed when its gradients are there, and leaves after that.
         for (const PhaseSpan& span : report.timeline)

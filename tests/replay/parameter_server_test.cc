@@ -28,7 +28,7 @@ std::vector<ReplayUnit> units_of(const std::string& push) {
     std::size_t elements = 1;
     for (const std::int64_t size : shape) elements *= static_cast<std::size_t>(size);
     const std::string name = "tensor-" + std::to_string(units.size());
-    units.push_back({{name, shape, elements}, parse_spec(push), offset});
+    units.push_back({{name, shape, elements}, parse_spec(push), offset, 0});
     offset += elements;
   }
   return units;
@@ -56,7 +56,7 @@ class Worker {
          int workers)
       : units_(units) {
     const CompressorSettings settings = served_settings(transport.rank());
-    for (const auto& [tensor, push, offset] : units) {
+    for (const auto& [tensor, push, offset, bucket] : units) {
       pushes_.push_back(make_compressor(push, tensor, settings));
       pulls_.push_back(make_compressor(options.pull_of(push), tensor, settings));
     }

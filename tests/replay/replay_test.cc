@@ -157,7 +157,7 @@ TEST_F(ReplayTest, WithParameterServersWorkersEndWithWhatThoseAnswered) {
         const int rank = transport.rank();
         if (rank >= kTwo) {
           const auto plan = plan_buckets(trace.tensors(), options.compressor, feed);
-          ParameterServer server(transport, replay_units(plan),
+          ParameterServer server(transport, replay_units(plan, *options.servers),
                                  {.exchange = *options.servers, .local_steps = feed.local_steps},
                                  kTwo, rank - kTwo);
           for (std::uint64_t step = 0; step < 4; ++step) server.step(step);

@@ -34,7 +34,11 @@ void Pattern::expected_sparse(std::span<const std::span<const float>>, std::size
   refuse_exchange(Exchange::kSparseAllReduce);
 }
 
-std::span<const std::span<const std::byte>> Pattern::push_pull(std::span<const UnitPayload>) {
+std::size_t Pattern::push(std::span<const UnitPayload>) { refuse_exchange(Exchange::kPushPull); }
+
+bool Pattern::pull(std::size_t) { refuse_exchange(Exchange::kPushPull); }
+
+std::span<const std::byte> Pattern::pulled(std::size_t) const {
   refuse_exchange(Exchange::kPushPull);
 }
 

@@ -50,11 +50,16 @@ class Pattern {
   /// Whether all_reduce() loses something on the way.
   virtual bool lossy() const { return false; }
 
-  /// Where there are parameter servers: pushes payloads of units (see PushPullLayout) and pulls
-  /// what the servers made of all workers' payloads of each, in the same order: a list that is
-  /// valid until the next call, of payloads that are valid until their units are pulled again.
-  virtual std::span<const std::span<const std::byte>> push_pull(
-      std::span<const UnitPayload> payloads);
+  /// Where there are parameter servers: begins to push payloads of units (see PushPullLayout), none
+  /// of which is on its way yet. Payloads stay untouched until all that was pushed is pulled. All
+  /// workers push the units of a server in the same order. @returns a number to ask for it
+  virtual std::size_t push(std::span<const UnitPayload> payloads);
+  /// Moves what can be moved both ways, whatever push it is of, and where that was nothing lets
+  /// others have the processor for a moment. @returns whether what servers made of all workers'
+  /// payloads of that push is here. @throws PayloadError for an answer that cannot be one.
+  virtual bool pull(std::size_t push);
+  /// That of one unit; valid until it is pulled again.
+  virtual std::span<const std::byte> pulled(std::size_t unit) const;
 
   /// What was sent so far; zeros where the pattern cannot tell.
   virtual TransportCounters counters() const = 0;

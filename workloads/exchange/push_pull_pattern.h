@@ -16,9 +16,12 @@ class PushPullPattern : public Pattern {
   PushPullPattern(std::unique_ptr<Transport> transport, PushPullLayout layout)
       : transport_(std::move(transport)), worker_(*transport_, std::move(layout)) {}
 
-  std::span<const std::span<const std::byte>> push_pull(
-      std::span<const UnitPayload> payloads) override {
-    return worker_.run(payloads);
+  std::size_t push(std::span<const UnitPayload> payloads) override {
+    return worker_.push(payloads);
+  }
+  bool pull(std::size_t push) override { return worker_.pull(push); }
+  std::span<const std::byte> pulled(std::size_t unit) const override {
+    return worker_.pulled(unit);
   }
   TransportCounters counters() const override { return transport_->counters(); }
 

@@ -4,26 +4,16 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "workloads/exchange/exchange_units.h"
 #include "workloads/exchange/transport.h"
+#include "workloads/exchange/unit_codec.h"
 #include "workloads/exchange/unit_stream.h"
 
 namespace thinpipe {
-
-/// What a server makes of payloads.
-class UnitAggregator {
- public:
-  virtual ~UnitAggregator() = default;
-  /// One worker's payload of a unit. Whatever the order in which they come over the network, the
-  /// workers of a unit are handed over in theirs, 0 first: sums have the same bits in every run.
-  /// @throws PayloadError for a malformed one.
-  virtual void add(std::size_t unit, int worker, std::span<const std::byte> payload) = 0;
-  /// After the last worker's: what all of them get. Untouched until the unit's next add().
-  virtual std::span<const std::byte> answer(std::size_t unit) = 0;
-};
 
 /// Barriers are fine-grained (3LC, section 2.1): a unit is answered as soon as all workers'
 /// payloads of it are in, while others are still coming.
@@ -40,12 +30,16 @@ class PushPullServer final : private UnitSink {
   /// @throws PayloadError naming rank and unit for a payload that no worker may send now, or that
   /// the aggregator refuses.
   void step(UnitAggregator& aggregator, std::span<const std::size_t> units);
+  /// Of one of the units that the last step served.
+  const ServedUnit& served(std::size_t unit) const { return units_[unit].served; }
 
  private:
   /// Of one unit in the step under way.
   struct Unit {
     bool awaited = false;
-    int added = 0;                                     ///< workers handed over
+    int added = 0;  ///< workers handed over
+    int here = 0;   ///< workers whose payload has arrived
+    ServedUnit served;
     std::vector<std::span<std::byte>> places;          ///< by worker
     std::vector<char> begun;                           ///< by worker
     std::vector<std::span<const std::byte>> payloads;  ///< by worker, once `arrived`
@@ -55,15 +49,18 @@ class PushPullServer final : private UnitSink {
   std::span<std::byte> begin_unit(int peer, std::uint32_t unit, std::uint32_t length) override;
   void end_unit(int peer, std::uint32_t unit, std::span<const std::byte> payload) override;
 
+  void exchange();
+  void take_answers();
+
   Transport& transport_;
   PushPullLayout layout_;
   std::unique_ptr<std::byte[]> arena_;  ///< never more of it in memory than is received
   std::vector<Unit> units_;
   std::vector<std::size_t> own_;
-  std::size_t unanswered_ = 0;            ///< units
-  UnitAggregator* aggregator_ = nullptr;  ///< of the step under way
-  std::vector<UnitSender> senders_;       ///< by worker
+  std::size_t unanswered_ = 0;       ///< units
+  std::vector<UnitSender> senders_;  ///< by worker
   std::vector<UnitReceiver> receivers_;
+  std::optional<UnitCodec> codec_;  ///< ends before what it works on
 };
 
 }  // namespace thinpipe

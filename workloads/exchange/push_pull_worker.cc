@@ -1,21 +1,33 @@
 #include "workloads/exchange/push_pull_worker.h"
 
-#include <numeric>
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "compressors/compressor.h"
 #include "workloads/exchange/push_pull_tags.h"
+#include "workloads/exchange/segments.h"
 
 namespace thinpipe {
+
+namespace {
+
+// Beyond the two units that a sender is ahead of its server's answers. With 2 workers and 2 servers
+// at 100 Mbit/s shares of the links were 0.961, 0.948 and 0.932 for 1, 2 and 4 segments, and at
+// 1 Gbit/s no more was better: what helps is that workers are abreast.
+constexpr std::size_t kAheadBytes = kSegmentBytes;
+
+}  // namespace
 
 PushPullWorker::PushPullWorker(Transport& transport, PushPullLayout layout)
     : transport_(transport),
       layout_(std::move(layout)),
       pulled_(layout_.units.size()),
-      awaited_(layout_.units.size()) {
+      awaited_(layout_.units.size()),
+      push_of_(layout_.units.size()) {
   answers_.reserve(layout_.units.size());
+  left_of_.reserve(layout_.units.size() + 1);
   std::size_t bytes = 0;
   for (const ExchangeUnit& unit : layout_.units) bytes += unit.pull_capacity;
   arena_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
@@ -28,35 +40,52 @@ PushPullWorker::PushPullWorker(Transport& transport, PushPullLayout layout)
   const auto slots = static_cast<int>(2 * window);
   for (int server = 0; server < layout_.servers; ++server) {
     const int rank = layout_.rank_of_server(server), slot = server * slots;
-    senders_.emplace_back(transport_, rank, slot, window, kPushTag, layout_.units.size());
+    senders_.emplace_back(transport_, rank, slot, window, kPushTag, layout_.units.size(),
+                          kAheadBytes);
     receivers_.emplace_back(transport_, rank, slot + static_cast<int>(window), window, kPullTag);
   }
 }
 
-std::span<const std::span<const std::byte>> PushPullWorker::run(
-    std::span<const UnitPayload> payloads) {
-  left_ = payloads.size();
+std::size_t PushPullWorker::push(std::span<const UnitPayload> payloads) {
+  if (idle()) left_of_.clear();
+  const std::size_t push = left_of_.size();
   for (const auto& [unit, payload] : payloads) {
     const auto server = static_cast<std::size_t>(layout_.units.at(unit).server);
     awaited_[unit] = true;
+    push_of_[unit] = push;
     senders_[server].add(static_cast<std::uint32_t>(unit), payload);
     receivers_[server].expect(1);
   }
-  for (bool sending = true; sending || left_ > 0;) {
-    bool moved = false;
-    sending = false;
-    for (UnitSender& sender : senders_) {
-      moved = sender.advance() || moved;
-      sending = sending || !sender.idle();
-    }
-    for (UnitReceiver& receiver : receivers_) moved = receiver.advance(*this) || moved;
-    if (moved)
-      transport_.progressed();
-    else if (sending || left_ > 0)
-      transport_.pause();
+  left_of_.push_back(payloads.size());
+  left_ += payloads.size();
+  return push;
+}
+
+bool PushPullWorker::pull(std::size_t push) {
+  bool moved = false;
+  for (UnitSender& sender : senders_) moved = sender.advance() || moved;
+  for (UnitReceiver& receiver : receivers_) moved = receiver.advance(*this) || moved;
+  // What was sent last may have arrived and still be the transport's.
+  if (left_of_[push] == 0 && (left_ > 0 || idle())) return true;
+  if (moved)
+    transport_.progressed();
+  else
+    transport_.pause();
+  return false;
+}
+
+bool PushPullWorker::idle() const {
+  return left_ == 0 && std::all_of(senders_.begin(), senders_.end(),
+                                   [](const UnitSender& sender) { return sender.idle(); });
+}
+
+std::span<const std::span<const std::byte>> PushPullWorker::run(
+    std::span<const UnitPayload> payloads) {
+  const std::size_t pushed = push(payloads);
+  while (!pull(pushed)) {
   }
   answers_.clear();
-  for (const UnitPayload& pushed : payloads) answers_.push_back(pulled_[pushed.unit]);
+  for (const UnitPayload& one : payloads) answers_.push_back(pulled_[one.unit]);
   return answers_;
 }
 
@@ -77,6 +106,8 @@ std::span<std::byte> PushPullWorker::begin_unit(int peer, std::uint32_t unit,
 
 void PushPullWorker::end_unit(int, std::uint32_t unit, std::span<const std::byte> payload) {
   pulled_[unit] = payload;
+  senders_[static_cast<std::size_t>(layout_.units[unit].server)].answered(unit);
+  --left_of_[push_of_[unit]];
   --left_;
 }
 

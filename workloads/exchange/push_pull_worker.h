@@ -22,15 +22,27 @@ class PushPullWorker final : private UnitSink {
   /// Buffers are made once. The transport must outlive this.
   PushPullWorker(Transport& transport, PushPullLayout layout);
 
-  /// Pushes these payloads, of different units, and waits until all of the units are pulled.
+  /// Begins to push these payloads, of different units none of which is under way. All workers push
+  /// the units of a server in the same order. Payloads stay untouched until all that was pushed
+  /// has been pulled. @returns a number to ask for it
+  std::size_t push(std::span<const UnitPayload> payloads);
+  /// Moves what can be moved both ways, whatever it is of, and where that was nothing lets others
+  /// have the processor for a moment. @returns whether all of that push has been pulled
+  /// @throws PayloadError naming rank and unit for an answer that cannot be one.
+  bool pull(std::size_t push);
+  /// What was pulled of a unit; valid until it is pulled again.
+  std::span<const std::byte> pulled(std::size_t unit) const { return pulled_[unit]; }
+
+  /// Pushes these payloads and waits until all of the units are pulled.
   /// @returns what was pulled, in the same order: a list that is valid until the next run, of
   /// payloads that are valid until their units are pulled again
-  /// @throws PayloadError naming rank and unit for an answer that cannot be one.
+  /// @throws PayloadError as pull
   std::span<const std::span<const std::byte>> run(std::span<const UnitPayload> payloads);
 
  private:
   std::span<std::byte> begin_unit(int peer, std::uint32_t unit, std::uint32_t length) override;
   void end_unit(int peer, std::uint32_t unit, std::span<const std::byte> payload) override;
+  bool idle() const;
 
   Transport& transport_;
   PushPullLayout layout_;
@@ -39,7 +51,9 @@ class PushPullWorker final : private UnitSink {
   std::vector<std::span<const std::byte>> pulled_;   ///< by unit
   std::vector<std::span<const std::byte>> answers_;  ///< in the order of what was pushed
   std::vector<char> awaited_;                        ///< by unit
-  std::size_t left_ = 0;                             ///< units that are awaited
+  std::vector<std::size_t> push_of_;                 ///< by unit
+  std::vector<std::size_t> left_of_;                 ///< by push: units that are not pulled yet
+  std::size_t left_ = 0;                             ///< of all pushes
   std::vector<UnitSender> senders_;
   std::vector<UnitReceiver> receivers_;
 };

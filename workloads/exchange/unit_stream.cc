@@ -22,25 +22,43 @@ std::size_t segments_for_each_of(int peers) {
 }
 
 UnitSender::UnitSender(Transport& transport, int peer, int first_slot, std::size_t window, int tag,
-                       std::size_t most_units)
+                       std::size_t most_units, std::size_t ahead)
     : window_(transport, peer, first_slot, window, tag),
       window_size_(window),
+      ahead_(ahead),
       staging_(window * kSegmentBytes) {
   waiting_.reserve(most_units);
 }
 
 void UnitSender::add(std::uint32_t unit, std::span<const std::byte> payload) {
-  if (next_ == waiting_.size()) {
+  if (next_ == waiting_.size() && (ahead_ == kUnpaced || answered_ == next_)) {
     waiting_.clear();
-    next_ = 0;
+    next_ = answered_ = 0;
   }
-  waiting_.push_back({unit, payload});
+  const std::size_t begin =
+      waiting_.empty() ? 0 : waiting_.back().begin + waiting_.back().payload.size();
+  waiting_.push_back({unit, payload, begin});
+}
+
+void UnitSender::answered(std::uint32_t unit) {
+  const auto first = waiting_.begin() + static_cast<std::ptrdiff_t>(answered_);
+  const auto found =
+      std::find_if(first, waiting_.end(), [&](const Waiting& one) { return one.unit == unit; });
+  if (found != waiting_.end()) found->answered = true;
+  while (answered_ < waiting_.size() && waiting_[answered_].answered) ++answered_;
+}
+
+bool UnitSender::may_send() const {
+  if (ahead_ == kUnpaced || next_ <= answered_ + 1) return true;
+  const Waiting& awaited = waiting_[answered_];
+  return waiting_[next_].begin + offset_ < awaited.begin + awaited.payload.size() + ahead_;
 }
 
 bool UnitSender::advance() {
   bool moved = window_.collect();
-  while (next_ < waiting_.size() && !window_.full()) {
-    const auto& [unit, payload] = waiting_[next_];
+  while (next_ < waiting_.size() && !window_.full() && may_send()) {
+    const std::uint32_t unit = waiting_[next_].unit;
+    const std::span<const std::byte> payload = waiting_[next_].payload;
     const bool first = offset_ == 0;
     const std::size_t size =
         std::min(payload.size() - offset_, kSegmentBytes - (first ? kUnitHeadBytes : 0));

@@ -16,15 +16,25 @@ namespace thinpipe {
 std::size_t segments_for_each_of(int peers);
 
 /// Sends payloads to one peer, one after the other. The first segment of each begins with its head.
+///
+/// Where several send to one peer that answers a unit when it has it of all of them, none should
+/// be far ahead of the others: what it sends too early is in the way of what the peer waits for. A
+/// paced sender sends the first unit that was not answered, the one after it, and so many bytes
+/// after the first at most. All senders of a peer then need the same units in the same order.
 class UnitSender {
  public:
+  static constexpr std::size_t kUnpaced = 0;
+
   /// @param first_slot  of `window` slots of the transport
   /// @param most_units  that wait at a time
+  /// @param ahead  bytes
   UnitSender(Transport& transport, int peer, int first_slot, std::size_t window, int tag,
-             std::size_t most_units);
+             std::size_t most_units, std::size_t ahead = kUnpaced);
 
   /// The payload stays untouched until idle().
   void add(std::uint32_t unit, std::span<const std::byte> payload);
+  /// Of a paced sender: the peer's answer to a unit is here.
+  void answered(std::uint32_t unit);
 
   /// Sends what there is room for. @returns whether anything moved
   bool advance();
@@ -34,14 +44,19 @@ class UnitSender {
   struct Waiting {
     std::uint32_t unit;
     std::span<const std::byte> payload;
+    std::size_t begin = 0;  ///< bytes of payloads before it
+    bool answered = false;
   };
 
+  bool may_send() const;
+
   SendWindow window_;
-  std::size_t window_size_;
+  std::size_t window_size_, ahead_;
   std::vector<std::byte> staging_;  ///< first segments, by their place in the window
   std::vector<Waiting> waiting_;
-  std::size_t next_ = 0;    ///< of waiting_, that is being sent
-  std::size_t offset_ = 0;  ///< bytes of its payload that were sent
+  std::size_t next_ = 0;      ///< of waiting_, that is being sent
+  std::size_t offset_ = 0;    ///< bytes of its payload that were sent
+  std::size_t answered_ = 0;  ///< of waiting_, paced: all before are answered
 };
 
 /// Where payloads go that arrive.

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "compressors/registry.h"
 #include "workloads/replay/message.h"
+#include "workloads/replay/pieces.h"
 
 namespace thinpipe {
 
@@ -19,6 +20,9 @@ struct Bucket::Unit {
   std::unique_ptr<Compressor> pull;    // decodes what servers answer; null where `compressor` does
   std::size_t offset = 0;              // of its first element in the bucket's part of the aggregate
   bool sent = false;                   // in the last step
+  Pieces pieces;                       // where there are servers
+  std::size_t first_piece = 0;         // among those of replay_units()
+  std::size_t first_pushed = 0;        // of these, among what was pushed
   std::span<const std::byte> payload;  // of summed units
   bool has_target = false;             // the number of elements that it aims at is no rank's own
 
@@ -40,14 +44,13 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
       number_(number),
       ranks_(ranks),
       has_servers_(servers != nullptr),
-      first_unit_(first_unit),
       pace_(time_scale, settings.threads) {
   const auto first_gathered =
       std::stable_partition(plan_.units.begin(), plan_.units.end(), [&](const PlannedUnit& unit) {
         return servers == nullptr && aggregation_of(unit.compressor) == Aggregation::kAllReduce;
       });
   summed_ = static_cast<std::size_t>(first_gathered - plan_.units.begin());
-  std::size_t floats = 0, message = 0;
+  std::size_t floats = 0, message = 0, pieces = 0;
   int most_rounds = 1;
   bool shares = false;
   std::vector<Compressor*> summed, selected;
@@ -61,8 +64,12 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
     if (i >= summed_) {
       message += kMessageLengthBytes + unit.compressor->max_encoded_size();
       shares = shares || (servers == nullptr && unit.compressor->shares_scale());
-      if (servers != nullptr)
+      if (servers != nullptr) {
         unit.pull = make_pull_compressor(planned.info, planned.compressor, *servers, settings);
+        unit.pieces = pieces_of(planned.info.elements, planned.compressor, *servers);
+        unit.first_piece = first_unit + pieces;
+        pieces += unit.pieces.count;
+      }
       selected.push_back(unit.compressor.get());
       if (sparse_sums && !unit.compressor->has_pairs())
         throw InputError(fmt::format(
@@ -84,8 +91,9 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
   summed_elements_ = summed_ < units_.size() ? units_[summed_].offset : elements_;
   message_.resize(message);
   payloads_.resize(units_.size() - summed_);
-  if (has_servers_) pushed_.reserve(units_.size());
-  if (has_servers_) answers_.reserve(units_.size());
+  if (servers != nullptr) push_order_ = push_order(plan_.units, *servers);
+  pushed_.reserve(pieces);
+  answers_.reserve(pieces);
   if (most_rounds > 1)
     rounds_ = std::make_unique<Rounds>(std::move(summed), settings.threads);
   else
@@ -252,9 +260,7 @@ RoundsTime Bucket::exchange(Pattern& pattern, std::span<float> aggregate) {
                                      floats_.size() / sizeof(float));
     pattern.all_reduce(own, aggregate.first(summed_elements_), 1.0F / static_cast<float>(ranks_));
   }
-  if (gathers_ && has_servers_)
-    push_pull(pattern);
-  else if (gathers_ && sparse_)
+  if (gathers_ && sparse_)
     sparse_->exchange(pattern, 1.0F / static_cast<float>(ranks_));
   else if (gathers_)
     arrived_ = &pattern.all_gather(std::span(message_).first(message_size_));
@@ -285,23 +291,56 @@ void Bucket::decode(std::span<float> aggregate) {
   }
 }
 
-void Bucket::push_pull(Pattern& pattern) {
-  split_message(std::span(message_).first(message_size_), payloads_);
+void Bucket::push(Pattern& pattern) {
   pushed_.clear();
-  for (std::size_t i = 0; i < units_.size(); ++i)
-    if (units_[i].sent) pushed_.push_back({first_unit_ + i, payloads_[i]});
-  // Copied: other buckets may be pulled before this one is decoded.
-  const auto pulled = pattern.push_pull(pushed_);
-  answers_.assign(pulled.begin(), pulled.end());
-  for (const std::span<const std::byte> answer : answers_) payload_.pulled_bytes += answer.size();
+  if (gathers_) split_message(std::span(message_).first(message_size_), payloads_);
+  for (const std::size_t i : push_order_) {
+    Unit& unit = units_[i];
+    if (!unit.sent) continue;
+    unit.first_pushed = pushed_.size();
+    const std::size_t each = unit.pieces.push_bytes;
+    for (std::size_t piece = 0; piece < unit.pieces.count; ++piece) {
+      const std::size_t begin = unit.pieces.first_byte(piece);
+      const bool last = piece + 1 == unit.pieces.count;
+      pushed_.push_back({unit.first_piece + piece,
+                         payloads_[i].subspan(begin, last ? payloads_[i].size() - begin : each)});
+    }
+  }
+  push_ = pattern.push(pushed_);
+}
+
+bool Bucket::pull(Pattern& pattern) {
+  if (!pattern.pull(push_)) return false;
+  answers_.clear();
+  for (const UnitPayload& pushed : pushed_) {
+    answers_.push_back(pattern.pulled(pushed.unit));
+    payload_.pulled_bytes += answers_.back().size();
+  }
+  return true;
+}
+
+/// Of a unit in pieces what they are together: as they lie where they lie one after the other.
+std::span<const std::byte> Bucket::answer_to(const Unit& unit) {
+  const auto answers = std::span(answers_).subspan(unit.first_pushed, unit.pieces.count);
+  std::span<const std::byte> all = answers.front();
+  for (const std::span<const std::byte> answer : answers.subspan(1)) {
+    if (answer.data() != all.data() + all.size()) {
+      joined_.clear();
+      for (const auto& one : answers) joined_.insert(joined_.end(), one.begin(), one.end());
+      return joined_;
+    }
+    all = {all.data(), all.size() + answer.size()};
+  }
+  return all;
 }
 
 void Bucket::decode_answers(std::span<float> aggregate) {
-  for (std::size_t place = 0; place < pushed_.size(); ++place) {
-    const std::size_t i = pushed_[place].unit - first_unit_;
-    const Compressor& decoder = units_[i].pull ? *units_[i].pull : *units_[i].compressor;
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const Unit& unit = units_[i];
+    if (!unit.sent) continue;
+    const Compressor& decoder = unit.pull ? *unit.pull : *unit.compressor;
     try {
-      decoder.decode_add(answers_[place], 1.0F, part(i, aggregate));
+      decoder.decode_add(answer_to(unit), 1.0F, part(i, aggregate));
     } catch (const PayloadError& error) {
       throw PayloadError(
           fmt::format("a server's answer, unit '{}': {}", plan_.units[i].info.name, error.what()));

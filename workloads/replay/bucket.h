@@ -72,6 +72,10 @@ class Bucket {
   /// Payloads meet. `aggregate`: this bucket's part; valid only after decode().
   /// @throws PayloadError when a peer's payload is malformed.
   RoundsTime exchange(Pattern& pattern, std::span<float> aggregate);
+  /// Instead, with parameter servers: push() once, then pull() until it says that all is here.
+  /// Other buckets may be pushed meanwhile.
+  void push(Pattern& pattern);
+  bool pull(Pattern& pattern);
   void decode(std::span<float> aggregate);
   /// s that codec work between rounds took at this machine's own speed, and by which it lasted
   /// longer than it should (pace.h), in the last exchange().
@@ -102,16 +106,18 @@ class Bucket {
   Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
          int ranks, double time_scale, bool sparse_sums, const PushPullOptions* servers,
          std::size_t first_unit);
-  void push_pull(Pattern& pattern);
+  std::span<const std::byte> answer_to(const Unit& unit);
   void decode_answers(std::span<float> aggregate);
 
   PlannedBucket plan_;
   std::size_t number_;
   int ranks_;
   bool has_servers_;
-  std::size_t first_unit_;                           ///< where it has
+  std::vector<std::size_t> push_order_;              ///< of units_, where it has
   std::vector<UnitPayload> pushed_;                  ///< in this step
+  std::size_t push_ = 0;                             ///< the pattern's number for these
   std::vector<std::span<const std::byte>> answers_;  ///< to these
+  std::vector<std::byte> joined_;                    ///< answers to a unit's pieces
   std::size_t elements_ = 0;
   std::vector<Unit> units_;
   std::size_t summed_ = 0;  ///< the first so many units are all-reduced

@@ -21,10 +21,12 @@ void ExchangeThread::reserve(std::size_t jobs) {
   jobs_.reserve(jobs);
 }
 
-void ExchangeThread::submit(std::function<void()> job) {
+void ExchangeThread::submit(std::function<void()> job) { submit(std::move(job), {}); }
+
+void ExchangeThread::submit(std::function<void()> begin, std::function<bool()> poll) {
   {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
+    jobs_.push_back({std::move(begin), std::move(poll)});
   }
   changed_.notify_all();
 }
@@ -55,7 +57,7 @@ std::size_t ExchangeThread::wait(std::size_t count) {
 void ExchangeThread::forget() {
   const std::lock_guard lock(mutex_);
   jobs_.clear();
-  ended_ = 0;
+  begun_ = ended_ = 0;
 }
 
 void ExchangeThread::work() {
@@ -63,24 +65,40 @@ void ExchangeThread::work() {
   for (;;) {
     changed_.wait(lock, [&] { return stop_ || ended_ < jobs_.size(); });
     if (stop_) return;
-    const std::function<void()> job = std::move(jobs_[ended_]);
-    lock.unlock();
     std::exception_ptr error;
     try {
-      job();
+      if (!take_turn(lock)) continue;
     } catch (...) {
       error = std::current_exception();
     }
-    lock.lock();
+    if (!lock.owns_lock()) lock.lock();
     if (error) {
       error_ = error;
       jobs_.clear();
-      ended_ = 0;
+      begun_ = ended_ = 0;
     } else {
       ++ended_;
     }
     changed_.notify_all();
   }
+}
+
+/// Begins a job, or polls the first that goes on. @returns whether the first of all has ended
+bool ExchangeThread::take_turn(std::unique_lock<std::mutex>& lock) {
+  if (ended_ < begun_ && !jobs_[ended_].poll) return true;
+  if (begun_ < jobs_.size()) {
+    const std::function<void()> begin = std::move(jobs_[begun_].begin);
+    lock.unlock();
+    begin();
+    lock.lock();
+    ++begun_;
+    return false;
+  }
+  const std::function<bool()> poll = jobs_[ended_].poll;
+  lock.unlock();
+  const bool ended = poll();
+  lock.lock();
+  return ended;
 }
 
 }  // namespace thinpipe

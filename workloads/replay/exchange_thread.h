@@ -12,7 +12,8 @@
 
 namespace thinpipe {
 
-/// Jobs run in the order they were handed over, never two at a time. One thread hands over and
+/// Jobs run in the order they were handed over, never two at a time; those of two parts overlap.
+/// One thread hands over and
 /// waits. All that MPI is asked between submit() and wait() is asked by the jobs
 /// (MPI_THREAD_SERIALIZED).
 class ExchangeThread {
@@ -26,6 +27,11 @@ class ExchangeThread {
   /// Room for so many jobs of a step is kept, so that none is allocated.
   void reserve(std::size_t jobs);
   void submit(std::function<void()> job);
+  /// A job that goes on while others after it begin: when its turn comes `begin` runs, then, with
+  /// no others to begin, `poll` again and again until it says that the job has ended. Of several
+  /// that go on the first is polled: a poll moves what there is to move of all of them, and lets
+  /// others have the processor for a moment where that is nothing.
+  void submit(std::function<void()> begin, std::function<bool()> poll);
 
   /// How many jobs have ended since the last forget().
   std::size_t ended();
@@ -37,12 +43,18 @@ class ExchangeThread {
   void forget();
 
  private:
+  struct Job {
+    std::function<void()> begin;
+    std::function<bool()> poll;  ///< empty: ends when begin() does
+  };
+
   void work();
+  bool take_turn(std::unique_lock<std::mutex>& lock);
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::function<void()>> jobs_;
-  std::size_t ended_ = 0;
+  std::vector<Job> jobs_;
+  std::size_t begun_ = 0, ended_ = 0;
   bool stop_ = false;
   std::exception_ptr error_;
   std::thread thread_;

@@ -46,7 +46,7 @@ ParameterServer::ParameterServer(Transport& transport, const std::vector<ReplayU
   std::size_t element = 0, byte = 0;
   for (std::size_t i = 0; i < units.size(); ++i) {
     if (layout.units[i].server != server) continue;
-    const auto& [tensor, push, offset] = units[i];
+    const auto& [tensor, push, offset, bucket] = units[i];
     Unit& unit = contexts_.emplace_back();
     unit.mean = std::span(mean_).subspan(element, tensor.elements);
     unit.place = std::span(answers_).subspan(byte, layout.units[i].pull_capacity);
@@ -61,6 +61,7 @@ ParameterServer::ParameterServer(Transport& transport, const std::vector<ReplayU
     }
   }
   taking_part_.reserve(units_.size());
+  served_.reserve(units_.size());
   exchange_ = std::make_unique<PushPullServer>(transport, std::move(layout), server);
 }
 
@@ -85,7 +86,20 @@ ServerReport ParameterServer::step(std::uint64_t index) {
   }
   exchange_->step(*this, taking_part_);
   report_.total = now_seconds() - begin;
+  note_served();
   return report_;
+}
+
+void ParameterServer::note_served() {
+  served_.clear();
+  for (const std::size_t i : taking_part_) {
+    const std::size_t bucket = units_[own_index_[i]].bucket;
+    const ServedUnit& unit = exchange_->served(i);
+    if (served_.empty() || served_.back().bucket != bucket)
+      served_.push_back({bucket, unit});
+    else if (unit.answered > served_.back().unit.answered)
+      served_.back().unit = unit;
+  }
 }
 
 ParameterServer::Unit& ParameterServer::unit_at(std::size_t index) {

@@ -32,6 +32,12 @@ struct ServerReport {
   std::size_t pull_bytes = 0;  ///< payloads compressed; each goes to every worker
 };
 
+/// Of a bucket's units that this server has, the one that it answered last.
+struct ServedBucket {
+  std::size_t bucket = 0;
+  ServedUnit unit;
+};
+
 /// 3LC, figure 2b: every unit has a compression context of its own for what is pulled (its error
 /// accumulation included), beside those of the workers for what is pushed. The model delta is the
 /// mean gradient: one step of plain SGD, less the learning rate, which scales and no more.
@@ -47,6 +53,9 @@ class ParameterServer : private UnitAggregator {
   /// Serves one step of the workers.
   /// @throws PayloadError naming rank and unit when a worker's payload is malformed.
   ServerReport step(std::uint64_t index);
+
+  /// Of the last step, by bucket.
+  const std::vector<ServedBucket>& served() const { return served_; }
 
   /// Floats of its units.
   std::size_t elements() const { return mean_.size(); }
@@ -65,6 +74,7 @@ class ParameterServer : private UnitAggregator {
   void add(std::size_t unit, int worker, std::span<const std::byte> payload) override;
   std::span<const std::byte> answer(std::size_t unit) override;
   Unit& unit_at(std::size_t index);
+  void note_served();
 
   int workers_;
   std::uint64_t local_steps_;
@@ -75,6 +85,7 @@ class ParameterServer : private UnitAggregator {
   std::vector<Unit> contexts_;          ///< of ours
   std::vector<std::size_t> own_index_;  ///< by index in the layout
   std::vector<std::size_t> taking_part_;
+  std::vector<ServedBucket> served_;
   std::vector<float> mean_;
   std::vector<std::byte> answers_;
   std::unique_ptr<PushPullServer> exchange_;

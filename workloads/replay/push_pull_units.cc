@@ -1,18 +1,63 @@
 #include "workloads/replay/push_pull_units.h"
 
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
 #include "compressors/registry.h"
+#include "workloads/replay/pieces.h"
 
 namespace thinpipe {
 
-std::vector<ReplayUnit> replay_units(std::span<const PlannedBucket> buckets) {
+namespace {
+
+TensorInfo piece_of(const TensorInfo& whole, std::size_t first, std::size_t elements) {
+  return {.name = fmt::format("{}[{}..{}]", whole.name, first, first + elements - 1),
+          .shape = {static_cast<std::int64_t>(elements)},
+          .elements = elements};
+}
+
+double expected_bits(const Spec& spec) {
+  const MethodInfo& method = find_method(spec.name);
+  return method.expected_bits(Parameters(method.parameters, spec));
+}
+
+}  // namespace
+
+std::vector<ReplayUnit> replay_units(std::span<const PlannedBucket> buckets,
+                                     const PushPullOptions& options) {
   std::vector<ReplayUnit> units;
   std::size_t offset = 0;
-  for (const PlannedBucket& bucket : buckets)
-    for (const PlannedUnit& unit : bucket.units) {
-      units.push_back({unit.info, unit.compressor, offset});
-      offset += unit.info.elements;
+  for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
+    for (const PlannedUnit& unit : buckets[bucket].units) {
+      const std::size_t elements = unit.info.elements;
+      const Pieces pieces = pieces_of(elements, unit.compressor, options);
+      for (std::size_t i = 0; i < pieces.count; ++i) {
+        const std::size_t first = pieces.first_element(i);
+        units.push_back({pieces.count == 1 ? unit.info
+                                           : piece_of(unit.info, first,
+                                                      std::min(pieces.elements, elements - first)),
+                         unit.compressor, offset + first, bucket});
+      }
+      offset += elements;
     }
   return units;
+}
+
+std::vector<std::size_t> push_order(std::span<const PlannedUnit> units,
+                                    const PushPullOptions& options) {
+  std::vector<std::size_t> order(units.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<char> grows(units.size());
+  for (std::size_t i = 0; i < units.size(); ++i)
+    grows[i] = options.pull && expected_bits(*options.pull) > expected_bits(units[i].compressor);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (grows[a] != grows[b]) return grows[a] > grows[b];
+    const std::size_t of_a = units[a].info.elements, of_b = units[b].info.elements;
+    return grows[a] != 0 ? of_a < of_b : of_a > of_b;
+  });
+  return order;
 }
 
 std::unique_ptr<Compressor> make_pull_compressor(const TensorInfo& tensor, const Spec& push,
@@ -30,7 +75,7 @@ PushPullLayout push_pull_layout(const std::vector<ReplayUnit>& units,
   const std::vector<int> server_of = partition_units(elements, options.servers, options.partition);
   PushPullLayout layout{.workers = workers, .servers = options.servers, .units = {}};
   for (std::size_t i = 0; i < units.size(); ++i) {
-    const auto& [tensor, push, offset] = units[i];
+    const auto& [tensor, push, offset, bucket] = units[i];
     const auto pull = make_pull_compressor(tensor, push, options, settings);
     const std::size_t capacity = make_compressor(push, tensor, settings)->max_encoded_size();
     layout.units.push_back({.name = tensor.name,

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "compressors/registry.h"
+#include "workloads/replay/pieces.h"
 
 namespace thinpipe {
 
@@ -34,7 +35,9 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
     else
       buckets_.emplace_back(bucket, buckets_.size(), settings, ranks, options.time_scale,
                             options.sparse_sums);
-    units += bucket.units.size();
+    for (const PlannedUnit& unit : bucket.units)
+      if (options.servers)
+        units += pieces_of(unit.info.elements, unit.compressor, *options.servers).count;
     plan_.push_back(buckets_.back().plan());
     offsets_.push_back(offset);
     offset += buckets_.back().elements();
@@ -44,11 +47,12 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
     update_.resize(aggregate_.size());
   }
   if (options.servers) {
-    units_ = replay_units(plan_);
+    units_ = replay_units(plan_, *options.servers);
     layout_ = push_pull_layout(units_, *options.servers, ranks, settings);
   }
   exchange_times_.resize(buckets_.size());
   exchange_spans_.reserve(2 * buckets_.size());
+  pushed_at_.resize(buckets_.size());
   check_time_scale();
   if (options.feed.local_steps > 1)
     for (const Spec& spec : options.compressor.specs())
@@ -168,6 +172,15 @@ void Replay::add_local_step(std::size_t bucket, std::uint64_t index, StepReport&
   report.compress_cpu += now_seconds(processor_clock(options_.threads)) - cpu_begin;
 }
 
+RoundsTime Replay::exchange(std::size_t bucket) {
+  if (!options_.servers) return buckets_[bucket].exchange(pattern_of(bucket), part(bucket));
+  const double begin = now_seconds();
+  buckets_[bucket].push(pattern_of(bucket));
+  while (!buckets_[bucket].pull(pattern_of(bucket))) {
+  }
+  return {.exchange = now_seconds() - begin};
+}
+
 /// Encodes, or holds back what a delayed method does not send yet.
 void Replay::encode(std::size_t bucket, std::uint64_t index, StepReport& report) {
   const double begin = now_seconds();
@@ -246,7 +259,7 @@ StepReport Replay::step_together(std::uint64_t index) {
   report.arrived = arrived - begin;
   report.lag = arrived - due;
   if (report.exchanged) {
-    const RoundsTime time = buckets_[0].exchange(pattern_of(0), part(0));
+    const RoundsTime time = exchange(0);
     report.exchange += time.exchange;
     report.compress += time.compress;
     report.compress_cpu += time.compress_cpu;

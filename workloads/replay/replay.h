@@ -144,6 +144,7 @@ class Replay {
   void check_time_scale() const;
   void start_thread();
   Pattern& pattern_of(std::size_t bucket) { return *patterns_[options_.servers ? 0 : bucket]; }
+  RoundsTime exchange(std::size_t bucket);
   std::span<float> part(std::size_t bucket);
   double compute_seconds(std::uint64_t index) const;
   double scaled_ready(std::size_t bucket, std::uint64_t index) const;
@@ -163,6 +164,7 @@ class Replay {
   StepReport step_by_bucket(std::uint64_t index, bool moves);
   void pass_until(double moment, bool decodes, UnderWay& way, StepReport& report);
   void submit_exchange(std::size_t bucket, UnderWay& way);
+  void submit_push_pull(std::size_t bucket);
   void decode_next(UnderWay& way, StepReport& report);
   void leave(std::size_t bucket, std::uint64_t index, UnderWay& way, StepReport& report);
   void finish(UnderWay& way, StepReport& report);
@@ -178,6 +180,7 @@ class Replay {
   std::vector<ReplayUnit> units_;                   ///< of all buckets
   PushPullLayout layout_;                           ///< where there are servers
   std::vector<std::unique_ptr<Pattern>> patterns_;  ///< by bucket; with servers one for all
+  std::vector<double> pushed_at_;                   ///< by bucket, of the step under way
   std::vector<RoundsTime> exchange_times_;          ///< by bucket, of the step under way
   std::vector<PhaseSpan> exchange_spans_;           ///< likewise; two a bucket: scales, payloads
   Pace pace_, decode_pace_;                         ///< of encoding and of decoding

@@ -50,11 +50,26 @@ void Replay::submit_exchange(std::size_t bucket, UnderWay& way) {
   way.sent.push_back(bucket);
   way.ends.push_back(++way.jobs);
   if (!way.moves) return thread_->submit([] {});
+  if (options_.servers) return submit_push_pull(bucket);
   thread_->submit([this, bucket] {
     const double begin = now_seconds();
-    exchange_times_[bucket] = buckets_[bucket].exchange(pattern_of(bucket), part(bucket));
+    exchange_times_[bucket] = exchange(bucket);
     exchange_spans_.push_back({Phase::kExchange, bucket, begin, now_seconds()});
   });
+}
+
+// Buckets are pushed while others before them are still being pulled.
+void Replay::submit_push_pull(std::size_t bucket) {
+  thread_->submit(
+      [this, bucket] {
+        pushed_at_[bucket] = now_seconds();
+        buckets_[bucket].push(pattern_of(bucket));
+      },
+      [this, bucket] {
+        if (!buckets_[bucket].pull(pattern_of(bucket))) return false;
+        exchange_spans_.push_back({Phase::kExchange, bucket, pushed_at_[bucket], now_seconds()});
+        return true;
+      });
 }
 
 // Compresses a bucket and hands it over.
@@ -149,8 +164,9 @@ StepReport Replay::step_by_bucket(std::uint64_t index, bool moves) {
     report.compress_cpu += time.compress_cpu;
     report.exchange -= time.compress;
   }
-  report.exchange += total_of(report.timeline, Phase::kExchange);
-  report.link_idle = report.total - total_of(report.timeline, Phase::kExchange);
+  const double exchanging = time_in(report.timeline, Phase::kExchange);
+  report.exchange += exchanging;
+  report.link_idle = report.total - exchanging;
   add_paces(way, report);
   if (moves) add_payloads(report);
   return report;

@@ -1,6 +1,7 @@
 // What a rank did when, in one step.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -22,7 +23,8 @@ inline const char* to_string(Phase phase) {
   return "decode";
 }
 
-/// s since the step began. Phases of one thread do not overlap; exchanges may run under the rest.
+/// s since the step began. Phases of one thread do not overlap; exchanges may run under the rest
+/// and, with parameter servers, under each other.
 struct PhaseSpan {
   Phase phase;
   std::size_t bucket;  ///< 0 for compute
@@ -31,11 +33,18 @@ struct PhaseSpan {
 
 using Timeline = std::vector<PhaseSpan>;
 
-/// s of `phase` in all its spans together.
-inline double total_of(const Timeline& timeline, Phase phase) {
-  double sum = 0;
+/// s for which `phase` was under way: where several of its spans overlap, once.
+inline double time_in(const Timeline& timeline, Phase phase) {
+  Timeline spans;
   for (const PhaseSpan& span : timeline)
-    if (span.phase == phase) sum += span.end - span.begin;
+    if (span.phase == phase) spans.push_back(span);
+  std::sort(spans.begin(), spans.end(),
+            [](const PhaseSpan& a, const PhaseSpan& b) { return a.begin < b.begin; });
+  double sum = 0, until = spans.empty() ? 0 : spans.front().begin;
+  for (const PhaseSpan& span : spans) {
+    sum += std::max(0.0, span.end - std::max(span.begin, until));
+    until = std::max(until, span.end);
+  }
   return sum;
 }
 

@@ -54,6 +54,48 @@ TEST(CriticalPath, GoesThroughTheRankThatCameLast) {
   EXPECT_NEAR(path.waits[0].seconds, 2.9, 1e-12);
 }
 
+TEST(CriticalPath, GoesThroughTheServerAndTheWorkerWhosePayloadItHadLast) {
+  // Rank 1 comes last, at 3 s, but rank 0's payload, which has a slow link, arrives last, at 6 s.
+  // Servers are hosts 2 and 3; the second answers at 5 s, which nobody waits for any more.
+  const std::vector<StepTimeline> ranks = {plain(2, 0.5, 8, 0.1, 100), plain(2, 1, 8, 0.2, 100)};
+  const std::vector<ServedExchange> served = {{2, 0, 0, 106, 106.5, 107.5},
+                                              {3, 0, 1, 104, 104.5, 105}};
+  const StepPath path = critical_path(ranks, false, served);
+  EXPECT_NEAR(path.length, 8.2, 1e-9);
+  EXPECT_NEAR(seconds_of(path.pieces, 1, PathPhase::kDecode), 0.2, 1e-9);
+  EXPECT_NEAR(seconds_of(path.pieces, 1, PathPhase::kExchange), 0.5, 1e-9);  // the pull
+  EXPECT_NEAR(seconds_of(path.pieces, 2, PathPhase::kCompress), 1, 1e-9);
+  EXPECT_NEAR(seconds_of(path.pieces, 2, PathPhase::kDecode), 0.5, 1e-9);
+  EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kExchange), 3.5, 1e-9);  // the push
+  EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kCompress), 0.5, 1e-9);
+  EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kCompute), 2, 1e-9);
+  EXPECT_NEAR(sum_of(path.pieces), path.length, 1e-9);
+  // Rank 0 had begun before rank 1: what it pushed came last over the network.
+  EXPECT_TRUE(path.waits.empty());
+}
+
+TEST(CriticalPath, OfBucketsThatArePushedWhileOthersArePulled) {
+  // Bucket 1 is compressed from 2 to 3 s and pushed while bucket 0 is still being pulled, until
+  // 4 s; its answer is there at 5 s.
+  const std::vector<StepTimeline> ranks = {{0,
+                                            5.5,
+                                            {{Phase::kCompute, 0, 0, 1},
+                                             {Phase::kCompress, 0, 1, 2},
+                                             {Phase::kExchange, 0, 2, 4},
+                                             {Phase::kCompress, 1, 2, 3},
+                                             {Phase::kExchange, 1, 3, 5},
+                                             {Phase::kDecode, 1, 5, 5.5}}}};
+  const std::vector<ServedExchange> served = {{1, 0, 0, 3, 3.2, 3.4}, {1, 1, 0, 4, 4.25, 4.5}};
+  const StepPath path = critical_path(ranks, false, served);
+  EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kDecode), 0.5, 1e-9);
+  EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kExchange), 0.5 + 1, 1e-9);
+  EXPECT_NEAR(seconds_of(path.pieces, 1, PathPhase::kCompress), 0.25, 1e-9);
+  EXPECT_NEAR(seconds_of(path.pieces, 1, PathPhase::kDecode), 0.25, 1e-9);
+  EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kCompress), 2, 1e-9);
+  EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kCompute), 1, 1e-9);
+  EXPECT_NEAR(sum_of(path.pieces), 5.5, 1e-9);
+}
+
 TEST(CriticalPath, NamesTheCodecThatTookLonger) {
   const StepPath path = critical_path(
       std::vector<StepTimeline>{plain(2, 0.1, 5, 0), plain(2, 0.1, 5, 0), plain(2, 1.6, 5, 0)});

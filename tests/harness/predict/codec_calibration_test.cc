@@ -80,7 +80,7 @@ TEST(CodecCalibration, OfParameterServersKnowsUnits) {
     return profile_of(compressor, 2, pattern).buckets.at(0).exchanges.at(0).units;
   };
   const auto same = units_of("fp16", "ps:servers=2");
-  ASSERT_EQ(same.size(), kTensors);
+  EXPECT_EQ(same.size(), kTensors + 1 + 24);  // of 25000 and 400000 elements in pieces of 16380
   double elements = 0;
   for (const ProfiledUnit& unit : same) {
     elements += unit.elements;
