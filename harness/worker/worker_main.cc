@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/wait_awake.h"
 #include "compressors/plugin/loader.h"
 #include "compressors/simd.h"
 #include "harness/doctor/machine.h"
@@ -166,7 +167,7 @@ class Worker {
     const ProcessorTime processors = alone() ? processor_time() : ProcessorTime{};
     const TransportCounters before = replay_->counters();
     const std::uint64_t index = message.at("index");
-    wait_until(message.value("begin", 0.0));
+    wait_awake_until(message.value("begin", 0.0));
     const StepReport report =
         message.value("moves", true) ? replay_->step(index) : replay_->step_without_exchange(index);
     exchanged_ = report.exchanged;

@@ -1,20 +1,24 @@
-// bare_ring ELEMENTS WARMUP STEPS WAIT CONGESTION: a pipelined ring all-reduce and its own clock,
-// in plain MPI and nothing of thinpipe: what own_cost holds the harness against. WAIT says what a
-// rank does that has nothing to do: `sleep` a little, or `spin` in MPI_Test. Rank 0 prints `sum ok`
-// (or ends with 1), the seconds of each step on its slowest rank, a line each, and `loop` with the
-// seconds that all of them took, the barriers between them included.
+// bare_ring ELEMENTS BLOCKS STEPS WAIT CONGESTION GATE: a pipelined ring all-reduce and its own
+// clock, in plain MPI and nothing of thinpipe: what own_cost holds the harness against. WAIT says
+// what a rank does that has nothing to do: `sleep` a little, or `spin` in MPI_Test. Before each
+// block of STEPS steps rank r waits for a byte from the FIFO GATE.r, and rank 0 writes one to
+// GATE.done when it is ready for it. Rank 0 prints `sum ok` (or all end with 1), then of each step
+// the seconds on its slowest rank and the seconds since the end of the one before it, a line each.
+#include <fcntl.h>
 #include <mpi.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 namespace {
@@ -123,30 +127,36 @@ float value_of(int rank, std::size_t index) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 6) return 2;
+  if (argc != 7) return 2;
   prctl(PR_SET_TIMERSLACK, 1UL);
   MPI_Init(&argc, &argv);
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const std::size_t elements = std::strtoul(argv[1], nullptr, 10);
-  const int warmup = std::atoi(argv[2]), steps = std::atoi(argv[3]);
+  const int blocks = std::atoi(argv[2]), steps = std::atoi(argv[3]);
+  const int gate = open((std::string(argv[6]) + "." + std::to_string(rank)).c_str(), O_RDWR);
+  const int done = open((std::string(argv[6]) + ".done").c_str(), O_RDWR);
   std::vector<float> own(elements), result(elements);
   for (std::size_t i = 0; i < elements; ++i) own[i] = value_of(rank, i);
   Ring ring(elements, std::strcmp(argv[4], "spin") == 0);
   ring.all_reduce(own, result);  // connects
   set_congestion_control(argv[5]);
 
-  std::vector<double> seconds;
-  double loop = 0;
-  for (int step = -warmup; step < steps; ++step) {
-    if (step == 0) loop = MPI_Wtime();
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double begin = MPI_Wtime();
-    ring.all_reduce(own, result);
-    if (step >= 0) seconds.push_back(MPI_Wtime() - begin);
+  std::vector<double> seconds, since_end;
+  for (int block = 0; block < blocks; ++block) {
+    char byte = 0;
+    if ((rank == 0 && write(done, &byte, 1) != 1) || read(gate, &byte, 1) != 1) return 1;
+    double end = MPI_Wtime();
+    for (int step = 0; step < steps; ++step) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      const double begin = MPI_Wtime(), before = end;
+      ring.all_reduce(own, result);
+      end = MPI_Wtime();
+      seconds.push_back(end - begin);
+      since_end.push_back(end - before);
+    }
   }
-  loop = MPI_Wtime() - loop;
 
   int wrong = 0;
   for (std::size_t i = 0; i < elements; ++i) {
@@ -159,9 +169,11 @@ int main(int argc, char** argv) {
              0, MPI_COMM_WORLD);
   if (rank == 0 && wrong == 0) {
     std::printf("sum ok\n");
-    for (const double one : slowest) std::printf("step %.9f\n", one);
-    std::printf("loop %.9f\n", loop);
+    for (std::size_t i = 0; i < slowest.size(); ++i)
+      std::printf("%.9f %.9f\n", slowest[i], since_end[i]);
   }
+  char byte = 0;
+  if (rank == 0 && write(done, &byte, 1) != 1) wrong = 1;
   MPI_Finalize();
   return wrong;
 }

@@ -1,21 +1,21 @@
 // own_cost [KEY=VALUE]...: what a step of thinpipe costs beyond a plain MPI program that does the
 // same ring (bare_ring), on the same emulated hosts, whose links are not throttled, without a
-// compressor and without a compute phase. Launches of the two take turns, in an order that changes
-// from pair to pair, so that a drift of the machine meets both. docs/measuring.md has figures.
+// compressor and without a compute phase. Launches of both live side by side and take turns, a
+// block of steps each, while the other's ranks sleep: what else the machine does meets both.
+// docs/measuring.md has figures, and says what is the same in both.
 //
-//   ranks=4 elements=262144 pairs=8 warmup=5 steps=30 wait=sleep
+//   ranks=2 elements=262144 launches=10 blocks=8 steps=12 settle=2 wait=spin
 //
-// Both sums are checked. `step` is the slowest rank's time, the median of a launch's steps;
-// `period` is the time from one step's end to the next one's, with what lies between (the barrier
-// there; here the control messages and what the harness computes about a step).
-#include <sys/wait.h>
-#include <unistd.h>
-
+// Both sums are checked. The first `settle` steps of a block do not count, after which a rank has
+// its core and its caches back. `step` is the slowest rank's time, `period` the time from one
+// step's end to the next one's, with what lies between (the barrier there; here the control
+// messages and what the harness computes about a step): medians of a launch's steps, and of those
+// over launches.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -30,6 +30,7 @@
 #include "netem/sandbox.h"
 #include "reports/statistics/interval.h"
 #include "reports/statistics/quantile.h"
+#include "tests/cost/bare_program.h"
 #include "tests/trace/sample_trace.h"
 
 namespace thinpipe {
@@ -73,33 +74,32 @@ class OwnCost {
     machines_.set_links(LinkSpec{}, 1);
     SampleTrace what;
     what.ranks = 1;
-    what.steps = 2;
+    what.steps = 1;  // one gradient, as the plain program has
     what.shapes = {{static_cast<std::int64_t>(number("elements"))}};
     what.compute_seconds = 0;
     write_sample_trace(scratch_ + "/trace", what);
     trace_.emplace(scratch_ + "/trace");
     options_.trace = scratch_ + "/trace";
     options_.ranks = {static_cast<int>(number("ranks"))};
-    options_.warmup = number("warmup");
-    options_.steps = number("steps");
+    options_.warmup = number("steps");  // a block
+    options_.steps = number("blocks") * number("steps");
     options_.check_every = options_.steps;  // once, in the first
     options_.compute_scale = 0;
   }
 
   void run() {
-    const std::uint64_t pairs = number("pairs");
-    for (std::uint64_t pair = 0; pair < pairs; ++pair) {
-      if (pair % 2 == 0) run_bare();
-      run_thinpipe();
-      if (pair % 2 != 0) run_bare();
-      std::fprintf(stderr, "\rpair %d of %d", int(pair + 1), int(pairs));
+    const std::uint64_t launches = number("launches");
+    for (std::uint64_t launch = 0; launch < launches; ++launch) {
+      run_both();
+      std::fprintf(stderr, "\rlaunch %d of %d", int(launch + 1), int(launches));
     }
     std::fprintf(stderr, "\n");
-    std::printf("%s ranks, %s of floats, %s pairs of launches with %s steps each\n",
+    std::printf("%s ranks, %s of floats, %s launches of both with %s blocks of %s steps each\n",
                 settings_.at("ranks").c_str(),
                 format_bytes(4.0 * static_cast<double>(number("elements"))).c_str(),
-                settings_.at("pairs").c_str(), settings_.at("steps").c_str());
-    std::printf("          %-12s%-12s%s\n", "bare MPI", "thinpipe", "ratio of a pair (95 %)");
+                settings_.at("launches").c_str(), settings_.at("blocks").c_str(),
+                settings_.at("steps").c_str());
+    std::printf("          %-12s%-12s%s\n", "bare MPI", "thinpipe", "ratio in a launch (95 %)");
     print("step", bare_.steps, thinpipe_.steps);
     print("period", bare_.periods, thinpipe_.periods);
     for (const auto& [part, times] : parts_)
@@ -109,73 +109,51 @@ class OwnCost {
  private:
   std::uint64_t number(const char* key) const { return number_of(settings_, key); }
 
-  void run_thinpipe() {
+  void run_both() {
     Launch launch(machines_, scratch_, options_.ranks[0]);
+    BareProgram bare(machines_, bare_ring_.string(), scratch_, options_.ranks[0],
+                     {settings_.at("elements"), std::to_string(number("blocks") + 1),
+                      settings_.at("steps"), settings_.at("wait"), "cubic"});
     Calibrator none;
     Meter meter(machines_, *trace_, options_, none);
     SweepPoint point;
     point.compressor = parse_spec("none");
     point.ranks = options_.ranks[0];
     std::vector<double> ends;
-    const auto record = meter.measure(point, launch, [&] { ends.push_back(now_seconds()); });
-    launch.quit();
+    const auto record = meter.measure(point, launch, [&] {
+      ends.push_back(now_seconds());
+      if (ends.size() % number("steps") == 0) bare.run_block();
+    });
     if (record.at("status") == "failed") throw RunError(record.at("reasons").dump());
-    thinpipe_.steps.push_back(record.at("metrics").at("step_time").at("samples"));
-    for (const char* part : kParts)
-      parts_[part].push_back(record.at("metrics").at(part).at("samples"));
-    std::vector<double> periods;
-    for (std::size_t i = options_.warmup + 1; i < ends.size(); ++i)
-      periods.push_back(ends[i] - ends[i - 1]);
-    thinpipe_.periods.push_back(std::move(periods));
-  }
-
-  void run_bare() {
-    const std::string out = scratch_ + "/bare_ring.out";
-    // What Launch starts thinpipe-worker with.
-    std::vector<std::string> command = {
-        "mpirun", "-np", settings_.at("ranks"), "--allow-run-as-root", "--bind-to", "none"};
-    for (const std::string& word : machines_.board(options_.ranks[0]).mpirun)
-      command.push_back(word);
-    for (const char* word :
-         {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "mpi_yield_when_idle", "1"})
-      command.push_back(word);
-    for (const std::string& word :
-         {bare_ring_.string(), settings_.at("elements"), settings_.at("warmup"),
-          settings_.at("steps"), settings_.at("wait"), std::string("cubic")})
-      command.push_back(word);
-    const pid_t child = fork();
-    if (child < 0) throw SystemError("fork");
-    if (child == 0) {
-      if (std::freopen(out.c_str(), "w", stdout) == nullptr) _exit(126);
-      std::vector<char*> words;
-      for (std::string& word : command) words.push_back(word.data());
-      words.push_back(nullptr);
-      execvp(words[0], words.data());
-      _exit(127);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    if (status != 0) throw RunError("bare_ring failed, or its sum was wrong");
-    std::ifstream file(out);
-    std::string word;
-    double value = 0;
-    std::vector<double> steps;
-    while (file >> word) {
-      if (word == "sum") file >> word;
-      if (word == "step" && file >> value) steps.push_back(value);
-      if (word == "loop" && file >> value)
-        bare_.periods.push_back({value / static_cast<double>(options_.steps)});
-    }
-    bare_.steps.push_back(std::move(steps));
+    const std::vector<BareStep> bare_steps = bare.finish();
+    launch.quit();
+    if (bare_steps.size() != ends.size())
+      throw RunError(
+          fmt::format("bare_ring took {} steps; expected {}", bare_steps.size(), ends.size()));
+    const auto counted = [&](const std::function<double(std::size_t)>& value) {
+      std::vector<double> values;
+      for (std::size_t i = options_.warmup; i < ends.size(); ++i)
+        if (i % number("steps") >= number("settle")) values.push_back(value(i));
+      return values;
+    };
+    const auto samples = [&](const char* metric) {
+      const std::vector<double> all = record.at("metrics").at(metric).at("samples");
+      return counted([&](std::size_t i) { return all.at(i - options_.warmup); });
+    };
+    bare_.steps.push_back(counted([&](std::size_t i) { return bare_steps[i].took; }));
+    bare_.periods.push_back(counted([&](std::size_t i) { return bare_steps[i].since_end; }));
+    thinpipe_.steps.push_back(samples("step_time"));
+    thinpipe_.periods.push_back(counted([&](std::size_t i) { return ends[i] - ends[i - 1]; }));
+    for (const char* part : kParts) parts_[part].push_back(samples(part));
   }
 
   // Of the medians of every launch: what changes from launch to launch (which rank meets which
   // core, what else the machine does) is not seen in the steps of one.
   static void print(const char* what, const Repeats& bare, const Repeats& ours) {
     std::vector<double> a, b, ratios;
-    for (std::size_t pair = 0; pair < bare.size(); ++pair) {
-      a.push_back(median(bare[pair]));
-      b.push_back(median(ours[pair]));
+    for (std::size_t launch = 0; launch < bare.size(); ++launch) {
+      a.push_back(median(bare[launch]));
+      b.push_back(median(ours[launch]));
       ratios.push_back(b.back() / a.back());
     }
     std::printf("%-10s%-12s%-12s%.3f", what, format_time(median(a)).c_str(),
@@ -196,18 +174,22 @@ class OwnCost {
 };
 
 Settings settings_of(int argc, char** argv) {
-  Settings settings = {{"ranks", "4"},  {"elements", "262144"}, {"pairs", "8"},
-                       {"warmup", "5"}, {"steps", "30"},        {"wait", "sleep"}};
+  Settings settings = {{"ranks", "2"},  {"elements", "262144"}, {"launches", "10"}, {"blocks", "8"},
+                       {"steps", "12"}, {"settle", "2"},        {"wait", "spin"}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const std::size_t equals = word.find('=');
     const auto found = settings.find(word.substr(0, equals));
     if (equals == std::string::npos || found == settings.end())
-      throw InputError("own_cost: found '" + word +
-                       "'; expected ranks=, elements=, pairs=, warmup=, steps= or wait=");
+      throw InputError(
+          "own_cost: found '" + word +
+          "'; expected ranks=, elements=, launches=, blocks=, steps=, settle= or wait=");
     found->second = word.substr(equals + 1);
   }
-  for (const char* key : {"elements", "pairs", "warmup", "steps"}) number_of(settings, key);
+  for (const char* key : {"elements", "launches", "blocks"}) number_of(settings, key);
+  if (number_of(settings, "settle") >= number_of(settings, "steps"))
+    throw InputError("own_cost: expected more steps than those that settle, found steps=" +
+                     settings.at("steps") + " settle=" + settings.at("settle"));
   if (number_of(settings, "ranks") > 250 || number_of(settings, "ranks") < 2)
     throw InputError("own_cost: expected 2 to 250 ranks, found " + settings.at("ranks"));
   if (settings.at("wait") != "sleep" && settings.at("wait") != "spin")

@@ -1,8 +1,8 @@
 #include "workloads/exchange/mpi_transport.h"
 
+#include <sched.h>
 #include <time.h>
 
-#include <algorithm>
 #include <climits>
 
 #include "base/clock.h"
@@ -16,12 +16,16 @@ namespace {
 constexpr std::size_t kHeaderBytes = 22;
 constexpr std::size_t kFramePayload = 1448;  // of TCP in a 1514-byte frame with timestamps
 
-// A rank that finds nothing to do sleeps, at first shortly, so that small messages lose little,
-// then longer, so that ranks that wait leave the processors to those that work: a segment of 32 kB
-// takes 262 us at 1 Gbit/s. Ranks that spin instead starve the emulated links where ranks outnumber
-// cores.
-constexpr long kFirstSleepNanoseconds = 10'000;
-constexpr long kLongestSleepNanoseconds = 100'000;
+int cores() {
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
+int size_of(MPI_Comm communicator) {
+  int size = 1;
+  MPI_Comm_size(communicator, &size);
+  return size;
+}
 
 int checked_size(std::size_t size) {
   if (size > static_cast<std::size_t>(INT_MAX)) throw InputError("a message of 2 GiB or more");
@@ -30,9 +34,13 @@ int checked_size(std::size_t size) {
 
 }  // namespace
 
-MpiTransport::MpiTransport(MPI_Comm communicator) : communicator_(communicator) {
+MpiTransport::MpiTransport(MPI_Comm communicator)
+    : communicator_(communicator),
+      size_(size_of(communicator)),
+      // All of them may be on this machine: each is a host of its own to MPI where they are
+      // emulated.
+      idle_(size_ <= cores()) {
   MPI_Comm_rank(communicator_, &rank_);
-  MPI_Comm_size(communicator_, &size_);
 }
 
 MPI_Request& MpiTransport::request(Request slot) {
@@ -67,12 +75,9 @@ bool MpiTransport::done(Request slot, std::size_t* received) {
 }
 
 void MpiTransport::pause() {
-  const timespec wait = {0, sleep_nanoseconds_};
-  nanosleep(&wait, nullptr);
-  sleep_nanoseconds_ = std::min(2 * sleep_nanoseconds_, kLongestSleepNanoseconds);
+  const timespec wait = {0, idle_.pause(now_seconds())};
+  if (wait.tv_nsec > 0) nanosleep(&wait, nullptr);
 }
-
-void MpiTransport::progressed() { sleep_nanoseconds_ = kFirstSleepNanoseconds; }
 
 double MpiTransport::now() const { return now_seconds(); }
 

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "workloads/exchange/idle_rank.h"
 #include "workloads/exchange/transport.h"
 
 namespace thinpipe {
@@ -19,7 +20,7 @@ class MpiTransport : public Transport {
   void receive(Request slot, int peer, int tag, std::span<std::byte> data) override;
   bool done(Request slot, std::size_t* received = nullptr) override;
   void pause() override;
-  void progressed() override;
+  void progressed() override { idle_.progressed(); }
   double now() const override;
   TransportCounters counters() const override { return counters_; }
 
@@ -32,7 +33,7 @@ class MpiTransport : public Transport {
   int rank_ = 0, size_ = 1;
   std::vector<MPI_Request> requests_;
   TransportCounters counters_;
-  long sleep_nanoseconds_ = 10'000;
+  IdleRank idle_;
 };
 
 }  // namespace thinpipe

@@ -207,13 +207,13 @@ bool Bucket::take_as_they_lie(const Gradients& gradients, std::uint64_t index) {
   payload_.bytes += at;
   payload_.summed_bytes += at;
   payload_.selected += all.size();
-  sums_ = true;
+  sums_ = as_it_lies_ = true;
   return true;
 }
 
 void Bucket::encode(const Gradients& gradients, std::uint64_t index) {
   payload_ = {};
-  sums_ = gathers_ = false;
+  sums_ = gathers_ = as_it_lies_ = false;
   floats_ = {};
   message_size_ = payloads_.size() * kMessageLengthBytes;
   std::fill_n(message_.begin(), message_size_, std::byte{0});
@@ -237,7 +237,7 @@ void Bucket::encode(const Gradients& gradients, std::uint64_t index) {
 void Bucket::skip() {
   payload_ = {};
   floats_ = {};
-  sums_ = gathers_ = false;
+  sums_ = gathers_ = as_it_lies_ = false;
   if (rounds_) rounds_->begin();
   for (Unit& unit : units_) unit.sent = false;
 }

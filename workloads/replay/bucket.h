@@ -77,11 +77,16 @@ class Bucket {
   void push(Pattern& pattern);
   bool pull(Pattern& pattern);
   void decode(std::span<float> aggregate);
+  /// Whether that has anything to do: sums are where they belong as soon as they are exchanged.
+  bool decodes() const { return !sums_ || rounds_ || summed_ < plan_.units.size(); }
   /// s that codec work between rounds took at this machine's own speed, and by which it lasted
   /// longer than it should (pace.h), in the last exchange().
   double rounds_own() const { return pace_.own(); }
   double rounds_overrun() const { return pace_.overrun(); }
 
+  /// Whether what was sent in the step just run is the gradients themselves, in place: nothing was
+  /// lost, and nothing need be read to know it.
+  bool sent_as_it_lies() const { return as_it_lies_ && summed_ == plan_.units.size(); }
   /// |decoded - c| and |c| of the step just run.
   Distortion distortion(const Gradients& gradients, std::uint64_t index) const;
 
@@ -127,6 +132,7 @@ class Bucket {
   std::span<const std::byte> floats_;    ///< what is all-reduced: gradients, or in encoded_
   std::vector<std::byte> encoded_;
   bool verbatim_ = false;           ///< summed units would only be copied
+  bool as_it_lies_ = false;         ///< and were not even, in this step
   std::vector<std::byte> message_;  ///< lengths, then payloads: what is gathered
   std::size_t message_size_ = 0;
   std::unique_ptr<Rounds> rounds_;      ///< where summed units take several, instead of encoded_

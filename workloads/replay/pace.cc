@@ -7,13 +7,14 @@ void Pace::begin() {
   own_begin_ = now_seconds(clock());
 }
 
-void Pace::end() {
+double Pace::end() {
   const double took = now_seconds(clock()) - own_begin_;
   own_ += took;
-  if (factor_ <= 1) return;
+  if (factor_ <= 1) return took;
   const double due = begin_ + factor_ * took;
   if (now_seconds() < due) wait_until(due);
   overrun_ += now_seconds() - due;
+  return took;
 }
 
 }  // namespace thinpipe

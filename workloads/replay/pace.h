@@ -19,9 +19,10 @@ class Pace {
   void reset() { own_ = overrun_ = 0; }
   void begin();
   /// Ends the piece begun last, not before it has lasted as long as it must.
-  void end();
+  /// @returns s that it took
+  double end();
 
-  /// s that the pieces took, at this machine's own speed.
+  /// s that all pieces took, at this machine's own speed.
   double own() const { return own_; }
   /// s by which pieces lasted longer than they should: ranks that share a core, late timers. 0
   /// where nothing is stretched.

@@ -154,6 +154,8 @@ class Replay {
 
   StepReport step_together(std::uint64_t index);
   void share_scales(std::uint64_t index, StepReport& report);
+  template <typename Work>
+  void compress(const Work& work, StepReport& report);
   void add_local_step(std::size_t bucket, std::uint64_t index, StepReport& report);
   void encode(std::size_t bucket, std::uint64_t index, StepReport& report);
   void decode(std::size_t bucket, StepReport& report);
