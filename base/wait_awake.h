@@ -12,15 +12,16 @@ namespace thinpipe {
 /// left for an idle one, if there is any, which the kernel looks for when a thread wakes up, and
 /// otherwise a few milliseconds later.
 inline void wait_awake_until(double seconds) {
-  constexpr double kAwake = 100e-6;  // a virtual machine's timers are up to 60 us late
-  constexpr double kOther = 2e-6;    // what a yield takes that has let somebody else run
+  constexpr double kLate = 60e-6;  // what a virtual machine's timers are late at most
+  constexpr double kAwake = 150e-6;
+  constexpr double kOther = 2e-6;  // what a yield takes that has let somebody else run
   constexpr timespec kNap = {0, 1};
   if (now_seconds() < seconds - kAwake) wait_until(seconds - kAwake);
   for (double now = now_seconds(); now < seconds;) {
     const double before = now;
     sched_yield();
     now = now_seconds();
-    if (now - before > kOther && now < seconds) nanosleep(&kNap, nullptr);
+    if (now - before > kOther && now < seconds - kLate) nanosleep(&kNap, nullptr);
   }
 }
 
