@@ -77,7 +77,7 @@ class SweepTest(RunCase):
                           "topk:ratio=0.01", "--steps", "3", "--warmup", "1")
         header, *points = self.records()
         self.assertEqual(header["trace"]["identity"],
-                         "synthetic-2:elements=30000,dist=laplace,scale=0.001,workers=4,steps=2,"
+                         "synthetic-3:elements=30000,dist=laplace,scale=0.001,workers=4,steps=2,"
                          "rho_step=0.5,rho_worker=0,seed=1")
         self.assertEqual(len(points), 2)
         for point in points:

@@ -54,7 +54,7 @@ TEST(Synthetic, HasTheModelsTensorsOrderAndTimes) {
 
 TEST(Synthetic, IdentityIsTheCanonicalText) {
   EXPECT_EQ(synthetic("elements=10").identity(),
-            "synthetic-2:elements=10,dist=laplace,scale=0.001,workers=4,steps=10,rho_step=0,"
+            "synthetic-3:elements=10,dist=laplace,scale=0.001,workers=4,steps=10,rho_step=0,"
             "rho_worker=0,seed=1");
   // Of the captured trace counts what it holds, not where it lies.
   const Trace fit = synthetic("dist=fit,trace=" + kCaptured);

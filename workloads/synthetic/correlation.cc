@@ -10,17 +10,19 @@
 namespace thinpipe {
 
 double copula_value(const CopulaTable& table, double z) {
-  const auto low = static_cast<double>(table.low), high = static_cast<double>(table.high);
-  const bool negative = z < low;
-  if (!negative && z < high) return 0;
-  const double f = std::clamp(negative ? low - z : z - high, 0x1p-24, 0x1.fffffep3);
-  const int octave = std::ilogb(f);
+  const double v = CopulaTable::kMiddle + z * CopulaTable::kSigma;
+  const double above = v - static_cast<double>(table.high);
+  const double below = v - static_cast<double>(table.low);
+  if (above <= 0 && below >= 0) return 0;
+  const bool negative = below < 0;
+  const double distance = std::clamp(negative ? -below : above, 1.0, 0x1.fffffep30);
+  const int octave = std::ilogb(distance);
   constexpr std::size_t kPerOctave = std::size_t{1} << CopulaTable::kBits;
-  const double mantissa = std::ldexp(f, -octave);
+  const double mantissa = std::ldexp(distance, -octave);
   const double whole = std::floor((mantissa - 1) * kPerOctave);
-  const auto piece = static_cast<std::size_t>(octave - CopulaTable::kLowestExponent) * kPerOctave +
-                     static_cast<std::size_t>(whole) + (negative ? 0 : CopulaTable::kPart);
-  const StraightPiece word = table.pieces[piece];
+  const auto place = static_cast<std::size_t>(octave + 127) * kPerOctave +
+                     static_cast<std::size_t>(whole) + (negative ? table.part_size() / 2 : 0);
+  const StraightPiece word = table.pieces[place];
   const auto base = std::bit_cast<float>(static_cast<std::uint32_t>(word));
   const auto slope = std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32));
   return static_cast<double>(base) + (mantissa - whole / kPerOctave) * static_cast<double>(slope);

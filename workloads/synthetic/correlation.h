@@ -7,7 +7,7 @@
 
 namespace thinpipe {
 
-/// What CopulaTable says of one z: the reference of map_normals().
+/// What CopulaTable says of one standard normal z: the reference of step_values().
 double copula_value(const CopulaTable& table, double z);
 
 /// Values T(z) of normal numbers z that correlate by r have the correlation sum_k p_k r^k, where

@@ -1,7 +1,6 @@
 #include "workloads/synthetic/source.h"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 #include "compressors/random.h"
@@ -38,7 +37,6 @@ SyntheticSource::SyntheticSource(std::vector<Tensor> tensors, std::size_t ranks,
       steps_(steps),
       seed_(salted(seed)),
       times_(std::move(times)),
-      normal_(make_family("normal", {})),
       slots_(ranks) {}
 
 std::span<const float> SyntheticSource::gradient(std::size_t rank, std::size_t step,
@@ -69,25 +67,18 @@ void SyntheticSource::fill(const Tensor& tensor, std::size_t rank, std::size_t s
   } else {
     const std::uint64_t common = random_stream(seed_, kEverybody, tensor.name);
     const double keep = distribution.normal_rho_step, shared = distribution.normal_rho_worker;
-    // Without correlation of steps, no number is needed after its value was made.
-    if (keep > 0 && slot.normals.size() == 0) slot.normals = Buffer<float>(n);
-    const std::span<float> normals = slot.normals.first(keep > 0 ? n : 0);
+    // Without correlation of steps, no latent is needed after its value was made.
+    if (keep > 0 && slot.latents.size() == 0) slot.latents = Buffer<std::int16_t>(latent_count(n));
+    const std::span<std::int16_t> latents = slot.latents.first(keep > 0 ? latent_count(n) : 0);
     std::size_t from = step;
     if (keep > 0) from = slot.filled && slot.step < step ? slot.step + 1 : 0;
     for (std::size_t at = from; at <= step; ++at) {
-      // Every step is standard normal: the first has no step before it.
-      const double kept = at == 0 ? 0 : keep;
-      const double fresh = std::sqrt(1 - kept * kept);
-      const NormalStep next{.own = random_key(own, at),
-                            .common = random_key(common, at),
-                            .keep = static_cast<float>(kept),
-                            .own_weight = static_cast<float>(fresh * std::sqrt(1 - shared)),
-                            .common_weight = static_cast<float>(fresh * std::sqrt(shared))};
+      // Every step is normal with the same variance: the first has no step before it.
+      const LatentStep next(own, common, at, at == 0 ? 0 : keep, shared);
       if (at < step) {
-        step_normals(normal_, next, normals);
+        step_latents(next, latents);
       } else {
-        step_values(normal_, next, *distribution.copula, tensor.scale, normals,
-                    slot.values.first(n));
+        step_values(next, *distribution.copula, tensor.scale, latents, slot.values.first(n));
       }
     }
   }

@@ -9,6 +9,7 @@
 #include "compressors/kernels/buffer.h"
 #include "workloads/synthetic/correlation.h"
 #include "workloads/synthetic/draw.h"
+#include "workloads/synthetic/latents.h"
 #include "workloads/trace/generated.h"
 
 namespace thinpipe {
@@ -42,10 +43,11 @@ class SyntheticSource final : public GradientSource {
 
  private:
   /// One tensor of one rank: the values of a step and, where they depend on the step before, the
-  /// normal numbers that they were made of.
+  /// latents that they were made of.
   struct Slot {
     std::mutex mutex;
-    Buffer<float> values, normals;
+    Buffer<float> values;
+    Buffer<std::int16_t> latents;
     std::size_t step = 0;
     bool filled = false;
   };
@@ -56,7 +58,6 @@ class SyntheticSource final : public GradientSource {
   std::size_t ranks_, steps_;
   std::uint64_t seed_;
   std::vector<std::vector<TraceStepTimes>> times_;
-  QuantileTable normal_;
   std::mutex mutex_;  ///< of slots_
   std::vector<std::vector<std::unique_ptr<Slot>>>
       slots_;  ///< by rank, tensor; none until asked for

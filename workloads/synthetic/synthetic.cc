@@ -13,7 +13,7 @@ namespace thinpipe {
 namespace {
 
 // Raised when the same text begins to mean other values.
-constexpr const char* kGenerator = "synthetic-2:";
+constexpr const char* kGenerator = "synthetic-3:";
 
 std::vector<TraceTensor> model_tensors(const ModelInfo& model) {
   std::vector<TraceTensor> tensors;
@@ -119,9 +119,10 @@ Trace make_synthetic(const SyntheticSpec& spec) {
       drawn.push_back({tensor.name, tensor.elements, family, static_cast<float>(spec.scale)});
     }
   }
-  std::size_t elements = 0;
-  for (const TraceTensor& tensor : trace.tensors) elements += tensor.elements;
-  trace.bytes_per_rank = elements * sizeof(float) * (spec.rho_step > 0 ? 2 : 1);
+  for (const TraceTensor& tensor : trace.tensors) {
+    trace.bytes_per_rank += tensor.elements * sizeof(float);
+    if (spec.rho_step > 0) trace.bytes_per_rank += latent_count(tensor.elements) * 2;
+  }
   trace.source = std::make_unique<SyntheticSource>(std::move(drawn), spec.workers, spec.steps,
                                                    spec.seed, std::move(times));
   return Trace(std::move(trace));

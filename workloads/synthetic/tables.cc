@@ -10,7 +10,12 @@
 namespace thinpipe {
 namespace {
 
-constexpr double kNumbers = 4294967296.0;  // 2^32
+constexpr double kNumbers = 2147483648.0;  // 2^31
+constexpr std::uint32_t kSign = 0x80000000;
+// Of a side; pieces from a half on are not used.
+constexpr double kMost = 0.999;
+// Standard deviations: from here to the far end of a latent's numbers are less than 2^31.
+constexpr double kReach = 5.9;
 
 StraightPiece piece_of(float base, float slope) {
   return std::bit_cast<std::uint32_t>(base) | StraightPiece{std::bit_cast<std::uint32_t>(slope)}
@@ -19,78 +24,113 @@ StraightPiece piece_of(float base, float slope) {
 
 StraightPiece mirror_image(StraightPiece piece) { return piece ^ 0x8000000080000000; }
 
-/// `pieces` become those of `function`, times `sign`, from f = 2^lowest_exponent on.
-template <int kBits, class Function>
-void lay_pieces(Function function, double sign, int lowest_exponent,
-                std::span<StraightPiece> pieces) {
-  constexpr std::size_t kPerOctave = std::size_t{1} << kBits;
-  const auto value_at = [&](std::size_t i) {
-    const double mantissa = 1 + static_cast<double>(i % kPerOctave) / kPerOctave;
-    return sign *
-           function(std::ldexp(mantissa, lowest_exponent + static_cast<int>(i / kPerOctave)));
-  };
-  double end = value_at(0);
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const double begin = end;
-    end = value_at(i + 1);
-    const double slope = (end - begin) * kPerOctave;
-    pieces[i] = piece_of(static_cast<float>(begin - slope), static_cast<float>(slope));
-  }
-}
+/// The pieces of one side of one part: `function` of |d|, times `sign`, which is also d's.
+class Side {
+ public:
+  Side(PieceTable& table, std::size_t part, double sign)
+      : bits_(table.bits), sign_(sign), part_(table.pieces.data() + part * table.part_size()) {}
 
-std::uint32_t numbers_of(double share) {
-  return static_cast<std::uint32_t>(std::min(std::floor(share * kNumbers + 0.5), kNumbers - 1));
+  template <class Function>
+  void lay(Function function) {
+    const std::size_t per_octave = std::size_t{1} << bits_;
+    const auto value_at = [&](std::size_t i) {
+      const double mantissa = 1 + static_cast<double>(i % per_octave) / double(per_octave);
+      return sign_ * function(std::ldexp(mantissa, static_cast<int>(i / per_octave)));
+    };
+    double end = value_at(0);
+    for (std::size_t i = 0; i <= last(); ++i) {
+      const double begin = end;
+      end = value_at(i + 1);
+      const double slope = (end - begin) * static_cast<double>(per_octave);
+      at(i) = piece_of(static_cast<float>(begin - slope), static_cast<float>(slope));
+    }
+  }
+  /// The pieces of a positive side, with the other sign.
+  void lay_mirrored(const Side& positive) {
+    for (std::size_t i = 0; i <= last(); ++i) at(i) = mirror_image(positive.at(i));
+  }
+
+ private:
+  /// The one that begins at 2^31: numbers below are rounded up to it.
+  std::size_t last() const { return std::size_t{PieceTable::kOctaves} << bits_; }
+  StraightPiece& at(std::size_t i) const {
+    const std::uint32_t sign = sign_ < 0 ? kSign : 0;
+    const std::uint32_t one = std::bit_cast<std::uint32_t>(1.0F) | sign;
+    return part_[(one >> (PieceTable::kMantissaBits - bits_)) + i];
+  }
+
+  int bits_;
+  double sign_;
+  StraightPiece* part_;
+};
+
+/// d = 0: a 0 where there are any, else the innermost value.
+void lay_middle(PieceTable& table, std::size_t part, double innermost) {
+  table.pieces[part * table.part_size()] =
+      piece_of(table.has_zeros() ? 0.0F : static_cast<float>(innermost), 0);
 }
 
 }  // namespace
 
-QuantileTable::QuantileTable(const ValueDistribution& distribution)
-    : below(numbers_of(distribution.negative)), above(numbers_of(distribution.positive)) {
-  if (std::uint64_t{below} + above > std::uint64_t{1} << 32) --above;  // both were rounded up
-  share[0] = static_cast<float>(1.0 / std::max(below, 1U));
-  share[1] = static_cast<float>(1.0 / std::max(above, 1U));
-  mirrored = distribution.below == distribution.above && below == above && below == 1U << 31;
-  const auto lay = [&](auto function, double sign, std::size_t part) {
-    const auto at = std::span(pieces).subspan(part * kPart, kPart);
-    lay_pieces<kBits>(function, sign, kLowestExponent, at.first(kPart - 1));
-    at.back() = piece_of(static_cast<float>(sign * function(0.5)), 0);
-  };
-  lay([&](double f) { return distribution.below->upper(f); }, -1, 0);
-  lay([&](double f) { return distribution.below->lower(f); }, -1, 1);
-  if (distribution.below == distribution.above) {
-    std::transform(pieces.begin(), pieces.begin() + 2 * kPart, pieces.begin() + 2 * kPart,
-                   mirror_image);
-    return;
+PieceTable::PieceTable(int bits_, std::size_t parts) : bits(bits_), pieces(parts * part_size()) {}
+
+QuantileTable::QuantileTable(const ValueDistribution& distribution) : PieceTable(kBits, kParts) {
+  const double below = std::floor(distribution.negative * kNumbers + 0.5);
+  const double above =
+      std::min(std::floor(distribution.positive * kNumbers + 0.5), kNumbers - below);
+  // v < low is negative, v > high positive; without zeros, low itself is negative, too.
+  low = static_cast<std::int32_t>(std::min(below, kNumbers - 1));
+  high = below + above == kNumbers ? low : static_cast<std::int32_t>(kNumbers - 1 - above);
+  for (const std::size_t part : {0, 1}) {
+    const auto values_of = [&](const Magnitudes& side, double size) {
+      return [&side, size, part](double d) {
+        const double p = std::min(0.5 * d / std::max(size, 1.0), kMost);
+        return part == 0 ? side.lower(p) : side.upper(p);
+      };
+    };
+    const auto negative = values_of(*distribution.below, below);
+    Side above_side(*this, part, 1), below_side(*this, part, -1);
+    above_side.lay(values_of(*distribution.above, above));
+    if (distribution.below == distribution.above && below == above) {
+      below_side.lay_mirrored(above_side);
+    } else {
+      below_side.lay(negative);
+    }
+    lay_middle(*this, part, -negative(0.5));
   }
-  lay([&](double f) { return distribution.above->upper(f); }, 1, 2);
-  lay([&](double f) { return distribution.above->lower(f); }, 1, 3);
 }
 
-CopulaTable::CopulaTable(const ValueDistribution& distribution) {
-  // Mirrored, the negative side is a positive one.
-  const auto lay = [&](const Magnitudes& magnitudes, double side, double sign, std::size_t part) {
-    const double from = side > 0 ? normal_upper_inverse(std::min(side, 1 - 1e-12)) : 16.0;
-    const double all = normal_upper(from);
-    const auto value = [&](double f) {
-      const double beyond = normal_upper(from + f);
+CopulaTable::CopulaTable(const ValueDistribution& distribution) : PieceTable(kBits, 1) {
+  const auto edge = [](double side) {
+    const double z = side > 0 ? normal_upper_inverse(std::min(side, 1 - 1e-12)) : kReach;
+    return std::clamp(z, -kReach, kReach);
+  };
+  // Of the magnitudes that lie beyond `from`, that at a distance d.
+  const auto values_of = [](const Magnitudes& magnitudes, double from) {
+    return [&magnitudes, from, all = normal_upper(from)](double d) {
+      const double beyond = normal_upper(from + d / kSigma);
       const double upper = std::max(beyond / all, 1e-300);
       const double lower = std::max((all - beyond) / all, 1e-18);
       return upper < 0.5 ? magnitudes.upper(upper) : magnitudes.lower(lower);
     };
-    lay_pieces<kBits>(value, sign, kLowestExponent, std::span(pieces).subspan(part * kPart, kPart));
-    return from;
   };
-  mirrored = distribution.below == distribution.above && distribution.negative == 0.5 &&
-             distribution.positive == 0.5;
-  low = static_cast<float>(-lay(*distribution.below, distribution.negative, -1, 0));
-  if (mirrored) {
-    low = high = 0;
-    std::transform(pieces.begin(), pieces.begin() + kPart, pieces.begin() + kPart, mirror_image);
-    return;
-  }
-  high = static_cast<float>(lay(*distribution.above, distribution.positive, 1, 1));
+  const double from_above = edge(distribution.positive), from_below = edge(distribution.negative);
+  const auto place = [](double z) {
+    return static_cast<std::int32_t>(std::floor(kMiddle + z * kSigma + 0.5));
+  };
+  high = place(from_above);
   // Without zeros the two meet in one place, however they were rounded.
-  if (distribution.negative + distribution.positive > 1 - 1e-12) high = low;
+  const bool zeros = distribution.negative + distribution.positive < 1 - 1e-12;
+  low = zeros ? std::min(place(-from_below), high - 1) : high;
+  const auto negative = values_of(*distribution.below, from_below);
+  Side above_side(*this, 0, 1), below_side(*this, 0, -1);
+  above_side.lay(values_of(*distribution.above, from_above));
+  if (distribution.below == distribution.above && from_above == from_below) {
+    below_side.lay_mirrored(above_side);
+  } else {
+    below_side.lay(negative);
+  }
+  lay_middle(*this, 0, -negative(0.5));
 }
 
 }  // namespace thinpipe

@@ -1,56 +1,62 @@
 // Straight pieces that turn random numbers into gradient values; kernels look them up.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "compressors/kernels/buffer.h"
 #include "workloads/synthetic/magnitudes.h"
 
 namespace thinpipe {
 
-/// Straight pieces of a function of f > 0, 2^kBits to every doubling of f, so that both a tail (f
-/// the share beyond) and a peak at 0 (f the share below) are followed over all their decades. A
-/// piece meets the function at both its ends; what is monotone stays so.
-///
-/// value = base + t slope, t in [1, 1 + 2^-kBits) being f's mantissa less the place of its piece:
-/// the bits of `base` are the lower half of a word, those of `slope` the upper, so that a kernel
-/// gathers both at once.
+/// value = base + t slope, t in [1, 1 + 2^-bits) being the mantissa of a distance less the place
+/// of its piece: the bits of `base` are the lower half of a word, those of `slope` the upper, so
+/// that a kernel gathers both at once.
 using StraightPiece = std::uint64_t;
 
-/// Inverse distribution function, of 32 random bits r. The lowest `below` of the 2^32 numbers are
-/// negative values and the highest `above` positive ones, the extremes outermost; those in between
-/// are 0. A side's numbers are counted from its outer end in the outer half and from its inner end
-/// in the inner half; f = (count + 0.5) / size is at most 0.5.
-struct QuantileTable {
-  static constexpr int kLowestExponent = -33;  ///< f >= 0.5 / (2^32 - 1) > 2^-33
-  static constexpr int kBits = 6;
-  static constexpr std::size_t kPart = (std::size_t{32} << kBits) + 1;  ///< the last one: f = 0.5
+/// Values as a function of a whole number v, monotone on either side: negative below `low`,
+/// positive above `high`, and 0 from one to the other where they differ. d is the signed distance
+/// from there: v - high above, v - low below, else 0.
+///
+/// There are 2^bits pieces to every doubling of |d|, so that a peak at 0 is followed over all its
+/// decades; a piece meets the function at both its ends. Pieces are found by the upper bits of d as
+/// a float, its sign among them. The memory in between is never touched.
+struct PieceTable {
+  static constexpr int kMantissaBits = 23;
+  static constexpr int kSignedPlaceBits = 9;  ///< of a float, above its mantissa
+  static constexpr int kOctaves = 31;         ///< of |d| from 1 to 2^31
 
-  explicit QuantileTable(const ValueDistribution& distribution);
+  explicit PieceTable(int bits, std::size_t parts);
 
-  std::uint32_t below = 0, above = 0;
-  std::array<float, 2> share = {};  ///< 1 / size, of the negative and the positive side
-  /// Both sides are as large as each other and have the same magnitudes: the 31 bits below r's sign
-  /// are then counted, and the sign is the value's.
-  bool mirrored = false;
-  /// Four parts: negative outer, negative inner, positive outer, positive inner.
-  alignas(64) std::array<StraightPiece, 4 * kPart> pieces = {};
+  bool has_zeros() const { return low != high; }
+  /// Entries of a part: one for every pattern of upper bits.
+  std::size_t part_size() const { return std::size_t{1} << (kSignedPlaceBits + bits); }
+
+  int bits = 0;
+  std::int32_t low = 0, high = 0;
+  Buffer<StraightPiece> pieces;
 };
 
-/// The same distribution as a function of a standard normal z, so that values take over the
-/// dependence of normal numbers: z below `low` gives negative values, z from `high` on positive
-/// ones, f being the distance from there.
-struct CopulaTable {
-  static constexpr int kLowestExponent = -24;
+/// Inverse distribution function, of 32 random bits r. v is r's lower 31 bits; where the highest
+/// bit is set, d is counted from the outer end of its side, else from the inner one, so that both a
+/// tail and a peak are followed: a share |d| / (2 size) of that side's magnitudes lies beyond the
+/// value, or below it, size being how many v that side has.
+struct QuantileTable : PieceTable {
+  static constexpr int kBits = 6;
+  static constexpr std::size_t kParts = 2;  ///< inner, outer
+
+  explicit QuantileTable(const ValueDistribution& distribution);
+};
+
+/// The same distribution as a function of a normal number, so that values take over the dependence
+/// of normal numbers. v is 65536 x a latent (latents.h) plus 16 further bits, which say where in
+/// the latent's own unit it lies: normal with the mean kMiddle and the standard deviation kSigma.
+struct CopulaTable : PieceTable {
   static constexpr int kBits = 7;
-  static constexpr std::size_t kPart = std::size_t{28} << kBits;  ///< up to f = 16
+  static constexpr double kMiddle = 32768;
+  static constexpr double kSigma = 65536.0 * 2730;  ///< 2^31 are 12 of them
 
   explicit CopulaTable(const ValueDistribution& distribution);
-
-  float low = 0, high = 0;
-  bool mirrored = false;  ///< both are 0 and the sides have the same magnitudes
-  alignas(64) std::array<StraightPiece, 2 * kPart> pieces = {};  ///< negative, positive
 };
 
 }  // namespace thinpipe

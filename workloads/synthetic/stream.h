@@ -1,0 +1,21 @@
+// Whether what is drawn is written past the caches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace thinpipe {
+
+/// More than the caches near one core keep until somebody reads it: written through them, every
+/// line would be fetched first and others thrown out for it, which takes longer than the drawing.
+constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
+
+/// Streaming stores need whole vectors' alignment; rows of values are whole lines.
+inline bool is_streamed(std::span<const float> out) {
+  constexpr std::uintptr_t kLine = 64;
+  return out.size_bytes() >= kStreamedBytes &&
+         reinterpret_cast<std::uintptr_t>(out.data()) % kLine == 0;
+}
+
+}  // namespace thinpipe
