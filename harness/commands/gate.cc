@@ -17,6 +17,7 @@
 #include "harness/options/arguments.h"
 #include "harness/sweep/progress.h"
 #include "reports/gate/gate.h"
+#include "reports/gate/history.h"
 #include "reports/gate/output.h"
 
 namespace thinpipe {
@@ -97,6 +98,12 @@ GateOutcome gate_stored(const Arguments& arguments, const GatePolicy& policy) {
   return judge_stored(baseline, measured, policy, times_of(arguments));
 }
 
+GateOutcome gate_history(const Arguments& arguments, const GatePolicy& policy) {
+  const History history = read_history(arguments.text("history"));
+  for (const std::string& note : history.notes) std::fprintf(stderr, "%s\n", note.c_str());
+  return judge_history(history, policy);
+}
+
 int save(const Arguments& arguments, const GatePolicy& policy) {
   const fs::path folder = arguments.text("save");
   if (fs::exists(folder / kRecordFileName))
@@ -141,11 +148,18 @@ int tell(const Arguments& arguments, const GateOutcome& outcome) {
 
 void check_modes(const Arguments& arguments) {
   int modes = 0;
-  for (const char* mode : {"baseline", "baseline-exe", "save"}) modes += arguments.given(mode);
+  for (const char* mode : {"baseline", "baseline-exe", "history", "save"})
+    modes += arguments.given(mode);
   if (modes != 1)
-    throw InputError("expected one of --baseline, --baseline-exe and --save; found " +
+    throw InputError("expected one of --baseline, --baseline-exe, --history and --save; found " +
                      std::to_string(modes));
   const bool has_command = !arguments.positionals("COMMAND").empty();
+  if (arguments.given("history")) {
+    if (has_command)
+      throw InputError(
+          "--history judges records that are there; there is nothing to launch after --");
+    return;
+  }
   if (arguments.given("measured")) {
     if (!arguments.given("baseline")) throw InputError("--measured goes with --baseline");
     if (has_command)
@@ -160,6 +174,7 @@ int gate(const Arguments& arguments) {
   const GatePolicy policy = policy_of(arguments);
   watch_for_interrupt();
   if (arguments.given("save")) return save(arguments, policy);
+  if (arguments.given("history")) return tell(arguments, gate_history(arguments, policy));
   return tell(arguments, arguments.given("baseline-exe") ? gate_builds(arguments, policy)
                                                          : gate_stored(arguments, policy));
 }
@@ -177,6 +192,10 @@ std::vector<OptionInfo> gate_options() {
            .value_name = "DIR",
            .type = Type::kFolder,
            .help = "records to hold against --baseline, instead of launching anything"},
+          {.name = "history",
+           .value_name = "DIR",
+           .type = Type::kFolder,
+           .help = "hold the newest launch in a folder of record files against those before it"},
           {.name = "save",
            .value_name = "DIR",
            .type = Type::kFolder,

@@ -22,6 +22,7 @@ const std::vector<Verb>& verbs() {
       gate_verb(),
       export_verb(),
       merge_verb(),
+      history_verb(),
       report_verb(),
       net_show_verb(),
       net_verify_verb(),

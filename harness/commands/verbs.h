@@ -27,6 +27,7 @@ Verb predict_verb();
 Verb bench_verb();
 Verb export_verb();
 Verb gate_verb();
+Verb history_verb();
 Verb merge_verb();
 Verb report_verb();
 Verb compress_verb();

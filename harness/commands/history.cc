@@ -1,0 +1,125 @@
+// `thinpipe history`: what a metric has been over many record files.
+#include "reports/gate/history.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "harness/commands/output.h"
+#include "harness/commands/verbs.h"
+#include "harness/options/arguments.h"
+#include "reports/gate/words.h"
+
+namespace thinpipe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Type = OptionInfo::Type;
+
+constexpr std::size_t kBars = 40;
+
+std::vector<double> values_of(const HistorySeries& series) {
+  std::vector<double> values;
+  for (const HistoryEntry& entry : series.entries) values.push_back(entry.value);
+  return values;
+}
+
+double margin_of(const HistorySeries& series) {
+  const GatePolicy policy;
+  return series.kind == "timed" ? policy.stored_margin : policy.quality_margin;
+}
+
+std::string shown_value(const HistorySeries& series, double value) {
+  Comparison shown;
+  shown.unit = series.unit;
+  shown.kind = series.kind;
+  return value_text(shown, value);
+}
+
+std::string history_line(const SeriesName& name, const HistorySeries& series) {
+  const std::vector<double> values = values_of(series);
+  std::string text = fmt::format("{}\n  {}  {}", name.first, sparkline(values, kBars),
+                                 shown_value(series, values.back()));
+  if (const auto found = standing(values, margin_of(series))) {
+    text += fmt::format("; {:+.2f} % of the {} before it", 100 * found->change,
+                        values.size() - 1 - found->since);
+    if (found->since > 0) text += ", since a step at " + series.entries[found->since].created;
+    if (found->z > kOutlyingZ && std::abs(found->change) >= margin_of(series)) text += ": outlying";
+  }
+  return text + "\n";
+}
+
+Json json_of(const SeriesName& name, const HistorySeries& series) {
+  Json entries = Json::array();
+  for (const HistoryEntry& entry : series.entries)
+    entries.push_back(
+        {{"created", entry.created}, {"file", entry.file.string()}, {"value", entry.value}});
+  Json json = {{"point", name.first},     {"metric", name.second}, {"unit", series.unit},
+               {"better", series.better}, {"kind", series.kind},   {"entries", entries}};
+  if (const auto found = standing(values_of(series), margin_of(series)))
+    json["standing"] = {{"since", found->since},
+                        {"typical", found->typical},
+                        {"change", found->change},
+                        {"z", std::isfinite(found->z) ? Json(found->z) : Json(nullptr)}};
+  return json;
+}
+
+int print_history(const Arguments& arguments) {
+  const History history = read_history(arguments.text("dir"));
+  for (const std::string& note : history.notes) std::fprintf(stderr, "%s\n", note.c_str());
+  const std::string& metric = arguments.positional("METRIC");
+  std::vector<std::string> known;
+  std::string text;
+  Json json = Json::array();
+  for (const auto& [name, series] : history.series) {
+    known.push_back(name.second);
+    if (name.second != metric) continue;
+    if (fnmatch(arguments.text("point").c_str(), name.first.c_str(), 0) != 0) continue;
+    text += history_line(name, series);
+    json.push_back(json_of(name, series));
+  }
+  if (json.empty()) {
+    std::sort(known.begin(), known.end());
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+    throw InputError(fmt::format("no metric '{}' of a point '{}' in the {} launches there{}",
+                                 metric, arguments.text("point"), history.launches,
+                                 did_you_mean(metric, known)));
+  }
+  write_stdout(arguments.flag("json") ? json.dump(2) + "\n" : text);
+  return kExitGood;
+}
+
+}  // namespace
+
+Verb history_verb() {
+  return {.name = "history",
+          .summary = "Show what a metric has been over many record files",
+          .description =
+              "Reads every *.jsonl below a folder, each launch an entry, oldest first: its value "
+              "of the metric (the median of times, the mean of others) as a bar, the newest as a "
+              "number, and how far that is from those since the last step. Times in seconds are "
+              "those of the newest launch's machine.",
+          .options = {{.name = "dir",
+                       .value_name = "DIR",
+                       .type = Type::kFolder,
+                       .default_value = ".",
+                       .help = "folder of record files"},
+                      {.name = "point",
+                       .value_name = "GLOB",
+                       .type = Type::kText,
+                       .default_value = "*",
+                       .help = "only points whose id fits"},
+                      {.name = "json", .help = "print JSON for programs"}},
+          .positionals = {{.name = "METRIC", .help = "as records name it: encode_over_read"}},
+          .examples = {{"Encode times of top-k over those of reading",
+                        "thinpipe history encode_over_read --dir records --point 'topk*'"}},
+          .run = print_history};
+}
+
+}  // namespace thinpipe

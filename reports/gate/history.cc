@@ -1,0 +1,242 @@
+#include "reports/gate/history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "reports/record/machine.h"
+#include "reports/record/reader.h"
+#include "reports/statistics/quantile.h"
+
+namespace thinpipe {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Entry {
+  Header header;
+  fs::path file;
+  std::map<std::string, Point> points;
+};
+
+std::vector<Entry> read_entries(const fs::path& folder, std::vector<std::string>& notes) {
+  std::error_code failure;
+  std::vector<fs::path> files;
+  for (auto file = fs::recursive_directory_iterator(folder, failure);
+       file != fs::recursive_directory_iterator(); file.increment(failure)) {
+    if (failure) break;
+    if (file->path().extension() == ".jsonl") files.push_back(file->path());
+  }
+  if (failure)
+    throw InputError(folder.string() + ": cannot read it (" + failure.message() +
+                     "); expected a folder of record files");
+  std::sort(files.begin(), files.end());
+  std::vector<Entry> entries;
+  for (fs::path& file : files) {
+    std::vector<Entry> of_file;
+    try {
+      const std::string text = records_text(file);
+      walk_records(
+          text, file,
+          {.header =
+               [&](Header header) {
+                 of_file.push_back({std::move(header), file, {}});
+               },
+           .point = [&](Point point) { of_file.back().points[point.id] = std::move(point); },
+           .note = [](const std::string&) {},
+           .complete = [](std::uint64_t) {}});
+    } catch (const InputError& error) {
+      notes.push_back(std::string(error.what()) + " (file passed over)");
+      continue;
+    }
+    std::move(of_file.begin(), of_file.end(), std::back_inserter(entries));
+  }
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.header.created < b.header.created;
+  });
+  return entries;
+}
+
+double value_of(const Metric& metric, const std::vector<double>& samples) {
+  return metric.kind == "timed" ? median(samples) : mean(samples);
+}
+
+// The scatter of `values` about their median, made to agree with the deviation of a normal one.
+double robust_deviation(const std::vector<double>& values, double middle) {
+  constexpr double kOfNormal = 1.4826;
+  std::vector<double> distances;
+  for (const double value : values) distances.push_back(std::abs(value - middle));
+  return kOfNormal * median(distances);
+}
+
+Standing stand(const std::vector<double>& before, double newest) {
+  Standing result;
+  result.typical = median(before);
+  const double difference = newest - result.typical;
+  result.change = result.typical != 0 ? difference / std::abs(result.typical) : difference;
+  const auto n = static_cast<double>(before.size());
+  const double scatter = robust_deviation(before, result.typical) * std::sqrt(1 + 1 / n);
+  result.z = difference == 0 ? 0
+             : scatter > 0   ? std::abs(difference) / scatter
+                             : std::numeric_limits<double>::infinity();
+  return result;
+}
+
+// +1 above, -1 below, 0 within the scatter or the margin.
+int side(const Standing& standing, double margin) {
+  if (standing.z <= kOutlyingZ || std::abs(standing.change) < margin) return 0;
+  return standing.change > 0 ? 1 : -1;
+}
+
+Verdict verdict_of(const std::string& better, const Standing& standing, double newest,
+                   double margin) {
+  const int where = side(standing, margin);
+  if (where == 0) return Verdict::kSame;
+  if (better == "higher") return where < 0 ? Verdict::kWorse : Verdict::kBetter;
+  if (better == "lower") return where > 0 ? Verdict::kWorse : Verdict::kBetter;
+  const double target = std::strtod(better.c_str() + better.find(':') + 1, nullptr);
+  return std::abs(newest - target) > std::abs(standing.typical - target) ? Verdict::kWorse
+                                                                         : Verdict::kBetter;
+}
+
+Comparison judge_one(const SeriesName& name, const HistorySeries& series,
+                     const GatePolicy& policy) {
+  const double standard = series.kind == "timed" ? policy.stored_margin : policy.quality_margin;
+  const double margin = policy.of(name.first, name.second, standard).margin;
+  std::vector<double> values;
+  for (const HistoryEntry& entry : series.entries) values.push_back(entry.value);
+  Comparison comparison{.name = name,
+                        .unit = series.unit,
+                        .better = series.better,
+                        .kind = series.kind,
+                        .after = values.back(),
+                        .samples = values.size() - 1};
+  if (series.kind == "exact") {
+    comparison.before = values[values.size() - 2];
+    const double difference = comparison.after - comparison.before;
+    comparison.change =
+        comparison.before != 0 ? difference / std::abs(comparison.before) : difference;
+    const bool is_better = (series.better == "higher") == (difference > 0);
+    comparison.verdict = difference == 0 ? Verdict::kSame
+                         : is_better     ? Verdict::kBetter
+                                         : Verdict::kWorse;
+    return comparison;
+  }
+  comparison.margin = margin;
+  const std::optional<Standing> found = standing(values, margin);
+  if (!found) {
+    comparison.before = comparison.after;
+    comparison.note =
+        "fewer than " + std::to_string(kFewestBefore) + " launches before it since the last step";
+    return comparison;
+  }
+  comparison.before = found->typical;
+  comparison.change = series.better == "higher" ? -found->change : found->change;
+  comparison.samples = values.size() - 1 - found->since;
+  comparison.verdict = verdict_of(series.better, *found, comparison.after, margin);
+  return comparison;
+}
+
+}  // namespace
+
+History read_history(const fs::path& folder) {
+  History history;
+  const std::vector<Entry> entries = read_entries(folder, history.notes);
+  if (entries.empty())
+    throw InputError(folder.string() + ": not one launch in its *.jsonl files" +
+                     (history.notes.empty() ? "" : "; " + history.notes.front()));
+  const Header& newest = entries.back().header;
+  history.kind = newest.kind;
+  for (const Entry& entry : entries) {
+    if (entry.header.kind != newest.kind) continue;
+    const std::size_t launch = history.launches++;
+    const bool same_machine =
+        machine_differences(newest.fingerprint, entry.header.fingerprint).empty();
+    for (const auto& [id, point] : entry.points) {
+      if (point.status != Status::kOk) {
+        if (&entry == &entries.back()) history.not_good[id] = status_name(point.status);
+        continue;
+      }
+      for (const auto& [name, metric] : point.metrics) {
+        const std::vector<double> samples = point.samples(name);
+        if (samples.empty()) continue;
+        if (metric.kind == "timed" && metric.unit != "1" && !same_machine) continue;
+        HistorySeries& series = history.series[{id, name}];
+        series.unit = metric.unit;
+        series.better = metric.better;
+        series.kind = metric.kind;
+        series.entries.push_back(
+            {launch, entry.header.created, entry.file, value_of(metric, samples)});
+      }
+    }
+  }
+  return history;
+}
+
+std::optional<Standing> standing(const std::vector<double>& values, double margin) {
+  std::size_t since = 0;
+  std::size_t run = 0;  // outlying values in a row that end here
+  int run_side = 0;
+  std::vector<double> before;  // since the last step, without outlying ones
+  std::optional<Standing> last;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    last.reset();
+    int where = 0;
+    if (before.size() >= kFewestBefore) {
+      last = stand(before, values[i]);
+      last->since = since;
+      where = side(*last, margin);
+    }
+    if (where == 0) {
+      before.push_back(values[i]);
+      run = 0;
+      continue;
+    }
+    run = where == run_side ? run + 1 : 1;
+    run_side = where;
+    if (run < kStepLength) continue;
+    since = i + 1 - kStepLength;
+    before.assign(values.begin() + static_cast<std::ptrdiff_t>(since),
+                  values.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    run = 0;
+  }
+  return last;
+}
+
+GateOutcome judge_history(const History& history, const GatePolicy& policy) {
+  GateOutcome outcome;
+  outcome.launches = history.launches;
+  for (const auto& [id, status] : history.not_good) outcome.failed.push_back(id + ": " + status);
+  for (const auto& [name, series] : history.series) {
+    if (policy.of(name.first, name.second, policy.margin).ignore) continue;
+    const HistoryEntry& last = series.entries.back();
+    if (last.launch + 1 != history.launches) {
+      if (last.launch + 2 == history.launches && !history.not_good.contains(name.first))
+        outcome.missing.push_back("not in the newest launch: " + name.second + " of " + name.first);
+      continue;
+    }
+    if (series.entries.size() < 2) continue;  // new: there is nothing to hold it against
+    outcome.comparisons.push_back(judge_one(name, series, policy));
+  }
+  sort_worst_first(outcome.comparisons);
+  return outcome;
+}
+
+std::string sparkline(const std::vector<double>& values, std::size_t width) {
+  static constexpr const char* kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::size_t kLevels = std::size(kBars);
+  const std::size_t first = values.size() > width ? values.size() - width : 0;
+  std::vector<double> shown(values.begin() + static_cast<std::ptrdiff_t>(first), values.end());
+  if (shown.empty()) return "";
+  const auto [low, high] = std::minmax_element(shown.begin(), shown.end());
+  std::string text;
+  for (const double value : shown) {
+    const double place = *high > *low ? (value - *low) / (*high - *low) : 0;
+    text += kBars[std::min(kLevels - 1, static_cast<std::size_t>(place * kLevels))];
+  }
+  return text;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,163 @@
+#include "reports/gate/history.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <random>
+
+#include "base/error.h"
+#include "reports/gate/gate.h"
+#include "tests/reports/sample.h"
+#include "tests/trace/temporary_folder.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr double kMargin = 0.1;
+
+std::vector<double> noisy(std::mt19937_64& generator, std::size_t count, double level) {
+  std::normal_distribution<double> normal(0, 0.03);
+  std::vector<double> values(count);
+  for (double& value : values) value = level * (1 + normal(generator));
+  return values;
+}
+
+TEST(Standing, NothingWithoutEnoughBefore) {
+  EXPECT_FALSE(standing({}, kMargin));
+  EXPECT_FALSE(standing({1, 1, 1, 1, 1}, kMargin));
+  EXPECT_TRUE(standing({1, 1, 1, 1, 1, 1}, kMargin));
+}
+
+// Five values 1, 1.1, 0.9, 1.2, 0.8: median 1, distances 0, .1, .1, .2, .2, MAD 0.1.
+TEST(Standing, ByHand) {
+  const auto found = standing({1, 1.1, 0.9, 1.2, 0.8, 2}, kMargin);
+  ASSERT_TRUE(found);
+  EXPECT_DOUBLE_EQ(found->typical, 1);
+  EXPECT_DOUBLE_EQ(found->change, 1);
+  EXPECT_NEAR(found->z, 1 / (1.4826 * 0.1 * std::sqrt(1.2)), 1e-9);
+}
+
+TEST(Standing, OneWildValueIsNoStep) {
+  std::mt19937_64 generator(1);
+  std::vector<double> values = noisy(generator, 20, 1);
+  values.push_back(2);
+  EXPECT_GT(standing(values, kMargin)->z, kOutlyingZ);
+  for (const double value : noisy(generator, 5, 1)) values.push_back(value);
+  const auto found = standing(values, kMargin);
+  EXPECT_LT(found->z, kOutlyingZ);
+  EXPECT_EQ(found->since, 0U);
+}
+
+TEST(Standing, ThreeInARowAreAStepFromWhichItGoesOn) {
+  std::mt19937_64 generator(2);
+  std::vector<double> values = noisy(generator, 20, 1);
+  for (const double value : noisy(generator, 12, 1.5)) values.push_back(value);
+  const auto found = standing(values, kMargin);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->since, 20U);
+  EXPECT_NEAR(found->typical, 1.5, 0.05);
+  EXPECT_LT(found->z, kOutlyingZ);
+  values.push_back(1);  // back to what it was long ago: outlying now
+  EXPECT_GT(standing(values, kMargin)->z, kOutlyingZ);
+}
+
+TEST(Standing, EqualValuesAndAnotherOne) {
+  EXPECT_EQ(standing({2, 2, 2, 2, 2, 2}, kMargin)->z, 0);
+  const auto found = standing({2, 2, 2, 2, 2, 2.5}, kMargin);
+  EXPECT_TRUE(std::isinf(found->z));
+  EXPECT_DOUBLE_EQ(found->change, 0.25);
+}
+
+// Over many histories without a change hardly one newest value is called an outlier.
+TEST(Standing, RarelyCriesWolf) {
+  std::mt19937_64 generator(3);
+  int alarms = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const auto found = standing(noisy(generator, 20, 1), kMargin);
+    alarms += found && found->z > kOutlyingZ && std::abs(found->change) >= kMargin;
+  }
+  EXPECT_LE(alarms, 10);
+}
+
+TEST(Sparkline, FromLowToHigh) {
+  EXPECT_EQ(sparkline({0, 1, 2, 3, 4, 5, 6, 7}, 40), "▁▂▃▄▅▆▇█");
+  EXPECT_EQ(sparkline({0, 1, 2, 3}, 2), "▁█");
+  EXPECT_EQ(sparkline({5, 5}, 40), "▁▁");
+  EXPECT_EQ(sparkline({}, 40), "");
+}
+
+class HistoryFolder : public ::testing::Test {
+ protected:
+  void add(const std::string& name, const std::string& created, double step_time, double bytes,
+           const std::string& cpu = "A") {
+    Header header = sample::header();
+    header.created = created;
+    header.fingerprint = {{"cpu", cpu}};
+    Point point = sample::point("topk", 1e8, 0, {step_time});
+    point.metrics = {{"step_time", {"s", "lower", "timed", {step_time}}},
+                     {"payload_bytes", {"B", "lower", "exact", {bytes}}}};
+    std::filesystem::create_directories(folder_.path() / "deep");
+    std::ofstream(folder_.path() / "deep" / (name + ".jsonl")) << header_json(header).dump() << "\n"
+                                                               << point_json(point).dump() << "\n";
+  }
+  void add_seven(double last_time, double last_bytes) {
+    for (int day = 1; day <= 6; ++day)
+      add("day" + std::to_string(7 - day), "2026-01-0" + std::to_string(day) + "T00:00:00Z",
+          0.1 + 0.001 * (day % 3), 34000);
+    add("day0", "2026-01-07T00:00:00Z", last_time, last_bytes);
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(HistoryFolder, IsReadInTheOrderOfCreation) {
+  add_seven(0.1, 34000);
+  const History history = read_history(folder_.path());
+  EXPECT_EQ(history.launches, 7U);
+  const HistorySeries& series = history.series.begin()->second;
+  ASSERT_EQ(series.entries.size(), 7U);
+  for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(series.entries[i].launch, i);
+  EXPECT_EQ(exit_code(judge_history(history, GatePolicy()), true), 0);
+}
+
+TEST_F(HistoryFolder, ASlowerNewestIsWorse) {
+  add_seven(0.15, 34000);
+  const GateOutcome outcome = judge_history(read_history(folder_.path()), GatePolicy());
+  ASSERT_EQ(outcome.count(Verdict::kWorse), 1U);
+  EXPECT_EQ(outcome.comparisons[0].name.second, "step_time");
+  EXPECT_NEAR(outcome.comparisons[0].change, 0.485, 0.01);
+}
+
+TEST_F(HistoryFolder, OneByteMoreIsWorse) {
+  add_seven(0.1, 34001);
+  const GateOutcome outcome = judge_history(read_history(folder_.path()), GatePolicy());
+  ASSERT_EQ(outcome.count(Verdict::kWorse), 1U);
+  EXPECT_EQ(outcome.comparisons[0].name.second, "payload_bytes");
+}
+
+TEST_F(HistoryFolder, SecondsOfOtherMachinesDoNotCount) {
+  add_seven(0.15, 34000);
+  for (int day = 1; day <= 6; ++day)
+    add("day" + std::to_string(7 - day), "2026-01-0" + std::to_string(day) + "T00:00:00Z", 0.1,
+        34000, "B");
+  const History history = read_history(folder_.path());
+  for (const auto& [name, series] : history.series)
+    EXPECT_EQ(series.entries.size(), name.second == "step_time" ? 1U : 7U) << name.second;
+}
+
+TEST_F(HistoryFolder, FilesThatAreNoRecordsAreToldAndPassedOver) {
+  add_seven(0.1, 34000);
+  std::ofstream(folder_.path() / "other.jsonl") << "{\"a\": 1}\n";
+  const History history = read_history(folder_.path());
+  EXPECT_EQ(history.launches, 7U);
+  ASSERT_EQ(history.notes.size(), 1U);
+  EXPECT_NE(history.notes[0].find("other.jsonl"), std::string::npos);
+}
+
+TEST_F(HistoryFolder, WhatIsNotThereIsAnError) {
+  EXPECT_THROW(read_history(folder_.path() / "nowhere"), InputError);
+  EXPECT_THROW(read_history(folder_.path()), InputError);
+}
+
+}  // namespace
+}  // namespace thinpipe
