@@ -85,6 +85,23 @@ double exchange_seconds(std::span<const std::vector<StepTimeline>> steps) {
   return sum;
 }
 
+json longest_payload(std::span<const std::vector<json>> steps) {
+  std::vector<double> bytes;
+  for (const std::vector<json>& ranks : steps) {
+    bytes.resize(ranks.size());
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+      bytes[rank] += ranks[rank].at("payload_bytes").get<double>();
+  }
+  if (bytes.size() < 2) return nullptr;
+  const auto most = std::max_element(bytes.begin(), bytes.end());
+  const auto host = most - bytes.begin();
+  std::vector<double> others = bytes;
+  others.erase(others.begin() + host);
+  const double median_of_others = median(others);
+  if (median_of_others <= 0 || *most <= median_of_others) return nullptr;
+  return {{"host", host}, {"times", *most / median_of_others}};
+}
+
 json path_record(std::span<const StepPath> paths, std::span<const LinkUse> uses,
                  double time_scale) {
   json steps = {{"seconds", json::array()},

@@ -29,4 +29,9 @@ double exchange_seconds(std::span<const std::vector<StepTimeline>> steps);
 nlohmann::json path_record(std::span<const StepPath> paths, std::span<const LinkUse> uses,
                            double time_scale);
 
+/// The host whose payloads were longest, and how many times as long as the others' (their median);
+/// null where none was longer, or none but that sent anything.
+/// @param steps  every measured step's `stepped` answers, by rank
+nlohmann::json longest_payload(std::span<const std::vector<nlohmann::json>> steps);
+
 }  // namespace thinpipe

@@ -81,6 +81,28 @@ std::vector<std::string> pairs_left_out(const SweepOptions& options) {
   return pairs;
 }
 
+void check_epochs(const SweepOptions& options) {
+  if (!options.plugins.empty()) return;  // a method there may do with it what it likes
+  const bool same = std::all_of(options.feeds.begin(), options.feeds.end(), [&](const Feed& feed) {
+    return feed.epoch == options.feeds.front().epoch;
+  });
+  const auto warms_up = [](const std::string& text) {
+    const std::size_t at = text.find("warmup=");
+    return at != std::string::npos && text.compare(at + 7, 4, "none") != 0;
+  };
+  if (same ||
+      std::any_of(options.compressors.begin(), options.compressors.end(),
+                  [&](const CompressorRules& one) { return warms_up(one.to_string()); }) ||
+      std::any_of(options.patterns.begin(), options.patterns.end(),
+                  [&](const Spec& one) { return warms_up(one.to_string()); }))
+    return;
+  throw InputError(fmt::format(
+      "--epoch: {} a warm-up, so all epochs would measure the same; expected a compressor with"
+      " one, such as dgc:warmup=0.25/0.0625/0.015625/0.004, or one epoch",
+      options.compressors.size() == 1 ? options.compressors.front().to_string() + " has not"
+                                      : "none of the compressors has"));
+}
+
 void check_time_scales(const SweepOptions& options) {
   for (const double factor : options.time_scales) {
     if (factor == 1) continue;

@@ -24,6 +24,9 @@ void check_patterns(const SweepOptions& options);
 /// "topk:ratio=0.1 with PATTERN": pairs that the sweep leaves out because they cannot be.
 std::vector<std::string> pairs_left_out(const SweepOptions& options);
 
+/// @throws InputError for several epochs where no compressor has a warm-up to tell them apart.
+void check_epochs(const SweepOptions& options);
+
 /// @throws InputError when something cannot be run at a time scale that is asked for.
 void check_time_scales(const SweepOptions& options);
 

@@ -18,8 +18,11 @@ nlohmann::json paths_of(const PointSamples& samples, const SweepPoint& point,
   }
   RateOf rate = rates_as_set(planned);
   if (schedule.plays()) rate = [&](int link, bool up) { return schedule.mean_rate(link, up); };
-  return path_record(paths, link_uses(samples.wire, planned, rate, exchange_seconds(steps)),
-                     point.time_scale);
+  nlohmann::json record = path_record(
+      paths, link_uses(samples.wire, planned, rate, exchange_seconds(steps)), point.time_scale);
+  if (nlohmann::json longest = longest_payload(samples.answers); !longest.is_null())
+    record["payload"] = std::move(longest);
+  return record;
 }
 
 }  // namespace thinpipe

@@ -99,6 +99,7 @@ int run_sweep(const SweepOptions& options) {
   check_patterns(options);
   for (const std::string& pair : pairs_left_out(options))
     fmt::print(stderr, "left out: {}, which the pattern cannot exchange\n", pair);
+  check_epochs(options);
   check_time_scales(options);
   find_program("thinpipe-worker");  // say now what is missing, not in the sandbox
   find_program(options.hosts ? "thinpipe-shape" : "thinpipe-enter");

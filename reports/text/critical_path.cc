@@ -16,10 +16,13 @@ using nlohmann::json;
 constexpr double kToldWait = 0.05;
 // Links that all carry the same differ by what a ring's ends send less.
 constexpr double kToldBusier = 1.2;
+// As many times the others' payload; selections of one target differ by less.
+constexpr double kToldLonger = 1.2;
 // Of the steps' time: of less, a faster link would not change much.
 constexpr double kToldExchange = 0.2;
 
 double number(const json& object, const char* key) {
+  if (!object.is_object()) return 0;
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return 0;
   const double value = found->get<double>();
@@ -68,6 +71,12 @@ PathFinding path_finding(const json& record) {
         number(link, "busy") >= kToldBusier * number(link, "others"))
       finding.link = link_words(name);
   }
+  if (record.is_object() && record.contains("payload") && finding.exchange >= kToldExchange)
+    if (const double times = number(record["payload"], "times"); times >= kToldLonger) {
+      finding.sender =
+          "host " + std::to_string(static_cast<long long>(number(record["payload"], "host")));
+      finding.times = times;
+    }
   return finding;
 }
 
@@ -77,6 +86,9 @@ std::string path_phrase(const PathFinding& finding) {
     phrase = format_percent(finding.waited) + " of it waiting for " + finding.whom;
   if (!finding.link.empty())
     phrase += (phrase.empty() ? "" : ", ") + ("exchanges at the pace of " + finding.link);
+  if (!finding.sender.empty())
+    phrase += (phrase.empty() ? "" : ", ") + finding.sender + "'s payload " +
+              format_number(finding.times) + " times the others'";
   return phrase;
 }
 

@@ -14,13 +14,17 @@ struct PathFinding {
   double exchange = 0;  ///< with all ranks there
   std::string link;     ///< that was busy for clearly longer than the others meanwhile; "" for none
 
-  bool none() const { return waited == 0 && link.empty(); }
+  std::string sender;  ///< "host 2", of clearly longer payloads than the others; "" for none
+  double times = 0;    ///< as long as theirs
+
+  bool none() const { return waited == 0 && link.empty() && sender.empty(); }
 };
 
 /// @param record  the `critical_path` of docs/records.md; what is not of its shape says nothing
 PathFinding path_finding(const nlohmann::json& record);
 
-/// "62 % of it waiting for host 3's compute, exchanges at the pace of host 2's link"; "" for none.
+/// "62 % of it waiting for host 3's compute, exchanges at the pace of host 2's link, host 1's
+/// payload 3.2 times the others'"; "" for none.
 std::string path_phrase(const PathFinding& finding);
 
 }  // namespace thinpipe

@@ -31,6 +31,7 @@ std::string wait_clause(const std::string& whom, const Waits& waits) {
 std::string critical_path_sentence(const Group& group) {
   std::map<std::string, Waits> waits;
   std::map<std::string, int> links;
+  PathFinding longest;
   int points = 0;
   for (const Series& series : group.series)
     for (const Cell& cell : series.cells)
@@ -39,6 +40,7 @@ std::string critical_path_sentence(const Group& group) {
         ++points;
         const PathFinding finding = path_finding(point->critical_path);
         if (!finding.link.empty()) ++links[finding.link];
+        if (finding.times > longest.times) longest = finding;
         if (finding.waited == 0) continue;
         Waits& those = waits[finding.whom];
         those.shares.push_back(finding.waited);
@@ -59,6 +61,9 @@ std::string critical_path_sentence(const Group& group) {
                            ? ""
                            : " in " + std::to_string(slowest->second) + " of " +
                                  std::to_string(points) + " points"));
+  if (!longest.sender.empty())
+    clauses.push_back(longest.sender + "'s payload was up to " + format_number(longest.times) +
+                      " times the others'");
   if (clauses.empty()) return "";
   return "Critical path: " + joined(clauses, "; ") + ".";
 }

@@ -105,6 +105,7 @@ class FeedTest(RunCase):
             (["--min-elements", "-1"], "whole number"),
             (["--local-steps", "1.5"], "whole number"),
             (["--epoch", "x"], "number"),
+            (["--epoch", "0|4"], "all epochs would measure the same"),
             (["--overlap", "bucket", "--time-scale", "0.5"], "only the links can be sped up"),
             (["-c", "conv*:"], "is no rule"),
             (["-c", "conv*:nothing;"], "nothing"),

@@ -249,5 +249,23 @@ TEST(PathRecord, SharesAreOfAllStepsTogether) {
   EXPECT_FALSE(path_record(paths, {}, 1).contains("link"));
 }
 
+TEST(LongestPayload, IsNamedWithHowMuchLongerItIs) {
+  const auto step = [](std::vector<double> bytes) {
+    std::vector<json> ranks;
+    for (const double one : bytes) ranks.push_back({{"payload_bytes", one}});
+    return ranks;
+  };
+  // 100, 120, 700 and 300 over both steps: the others' median is 120.
+  const std::vector<std::vector<json>> steps = {step({50, 60, 600, 40}), step({50, 60, 100, 260})};
+  const json longest = longest_payload(steps);
+  EXPECT_EQ(longest.at("host"), 2);
+  EXPECT_NEAR(longest.at("times").get<double>(), 700.0 / 120, 1e-12);
+  const std::vector<std::vector<json>> even = {step({7, 7, 7})}, none = {step({0, 0})},
+                                       alone = {step({7})};
+  EXPECT_TRUE(longest_payload(even).is_null());
+  EXPECT_TRUE(longest_payload(none).is_null());
+  EXPECT_TRUE(longest_payload(alone).is_null());
+}
+
 }  // namespace
 }  // namespace thinpipe

@@ -107,7 +107,16 @@ TEST(CriticalPathSentence, NamesWhomStepsWaitedForAndTheSlowLink) {
   EXPECT_THAT(verdict(records)[2], HasSubstr("Critical path: "));
   // Points that are not trusted say nothing, nor does what is not of the shape.
   records.points[1].status = Status::kInvalid;
-  records.points[0].critical_path = {{"waits", 3}, {"pieces", {1, "x"}}, {"link", nullptr}};
+  records.points[0].critical_path = {
+      {"pieces", nlohmann::json::array({{{"host", 0}, {"phase", "exchange"}, {"share", 0.9}}})},
+      {"payload", {{"host", 1}, {"times", 3.2}}}};
+  records.points[1].critical_path = {};
+  EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]),
+            "Critical path: host 1's payload was up to 3.2 times the others'.");
+  records.points[0].critical_path["payload"]["times"] = 1.1;
+  EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]), "");
+  records.points[0].critical_path = {
+      {"waits", 3}, {"pieces", {1, "x"}}, {"link", nullptr}, {"payload", 7}};
   EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]), "");
 }
 
