@@ -21,7 +21,7 @@ std::string at_those(const Series& series, Pays wanted) {
     }
   if (rates.empty()) return "";
   std::string text = "at " + listed(rates);
-  if (rates.size() == 1)
+  if (rates.size() == 1 && last != nullptr)
     text += ": " + format_number(last->speedup->value) + " times as fast (" +
             format_interval(*last->speedup, format_number) + ")";
   return text;
