@@ -1,4 +1,5 @@
 # One way to declare a library, a program and a test, so that flags and install rules cannot drift.
+include(ThinpipePrecompiled)
 
 function(thinpipe_compile_flags target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
@@ -46,10 +47,11 @@ function(thinpipe_unity target)
   endforeach()
 endfunction()
 
-# thinpipe_library(NAME SOURCES ... PUBLIC deps... PRIVATE deps...)
-# A shared library: its self-registering objects are then always loaded.
+# thinpipe_library(NAME [UNMEASURED] SOURCES ... PUBLIC deps... PRIVATE deps...)
+# A shared library: its self-registering objects are then always loaded. UNMEASURED: nothing in it
+# runs within a measurement or often; -O3 would double what its compilation costs, for nothing.
 function(thinpipe_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "UNMEASURED" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(thinpipe_${name} SHARED ${ARG_SOURCES})
   add_library(thinpipe::${name} ALIAS thinpipe_${name})
   set_target_properties(thinpipe_${name} PROPERTIES EXPORT_NAME ${name} VERSION ${PROJECT_VERSION}
@@ -61,6 +63,10 @@ function(thinpipe_library name)
   target_link_libraries(thinpipe_${name} PUBLIC thinpipe::base ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   thinpipe_compile_flags(thinpipe_${name})
   thinpipe_unity(thinpipe_${name} ${ARG_SOURCES})
+  if(ARG_UNMEASURED)
+    target_compile_options(thinpipe_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    thinpipe_precompiled(thinpipe_${name})
+  endif()
 endfunction()
 
 # thinpipe_program(NAME SOURCES ... LINK deps...): an executable in build/bin.
