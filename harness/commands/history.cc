@@ -36,7 +36,7 @@ double margin_of(const HistorySeries& series) {
 }
 
 std::string shown_value(const HistorySeries& series, double value) {
-  Comparison shown;
+  MetricComparison shown;
   shown.unit = series.unit;
   shown.kind = series.kind;
   return value_text(shown, value);

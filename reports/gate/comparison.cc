@@ -39,7 +39,8 @@ double worsening(const std::string& better, double before, double after) {
   return over(better == "higher" ? before - after : after - before, before);
 }
 
-Comparison start(const SeriesName& name, const MetricSeries& before, const MetricSeries& after) {
+MetricComparison start(const SeriesName& name, const MetricSeries& before,
+                       const MetricSeries& after) {
   return {.name = name,
           .unit = after.unit,
           .better = after.better,
@@ -78,16 +79,16 @@ const char* verdict_name(Verdict verdict) {
 }
 
 std::size_t GateOutcome::count(Verdict verdict) const {
-  return static_cast<std::size_t>(
-      std::count_if(comparisons.begin(), comparisons.end(),
-                    [&](const Comparison& comparison) { return comparison.verdict == verdict; }));
+  return static_cast<std::size_t>(std::count_if(
+      comparisons.begin(), comparisons.end(),
+      [&](const MetricComparison& comparison) { return comparison.verdict == verdict; }));
 }
 
 bool lower_is_better(const MetricSeries& series) { return series.better != "higher"; }
 
-Comparison compare_exact(const SeriesName& name, const MetricSeries& before,
-                         const MetricSeries& after, bool direction_counts) {
-  Comparison comparison = start(name, before, after);
+MetricComparison compare_exact(const SeriesName& name, const MetricSeries& before,
+                               const MetricSeries& after, bool direction_counts) {
+  MetricComparison comparison = start(name, before, after);
   const std::vector<double> old_samples = last_samples(before), samples = last_samples(after);
   comparison.before = old_samples.empty() ? 0 : mean(old_samples);
   comparison.after = samples.empty() ? 0 : mean(samples);
@@ -111,9 +112,9 @@ Comparison compare_exact(const SeriesName& name, const MetricSeries& before,
   return comparison;
 }
 
-Comparison compare_quality(const SeriesName& name, const MetricSeries& before,
-                           const MetricSeries& after, const GateMargins& margins) {
-  Comparison comparison = start(name, before, after);
+MetricComparison compare_quality(const SeriesName& name, const MetricSeries& before,
+                                 const MetricSeries& after, const GateMargins& margins) {
+  MetricComparison comparison = start(name, before, after);
   comparison.margin = margins.margin;
   const std::vector<double> old_samples = last_samples(before), samples = last_samples(after);
   if (old_samples.empty() || samples.empty()) {
@@ -151,9 +152,9 @@ std::vector<double> paired_differences(const MetricSeries& before, const MetricS
   return differences;
 }
 
-void sort_worst_first(std::vector<Comparison>& comparisons) {
+void sort_worst_first(std::vector<MetricComparison>& comparisons) {
   std::stable_sort(comparisons.begin(), comparisons.end(),
-                   [](const Comparison& a, const Comparison& b) {
+                   [](const MetricComparison& a, const MetricComparison& b) {
                      return std::make_tuple(rank_of(a.verdict), -a.change) <
                             std::make_tuple(rank_of(b.verdict), -b.change);
                    });

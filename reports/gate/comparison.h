@@ -21,7 +21,7 @@ enum class Verdict {
 /// `same`, `better`, `worse`, `unclear`.
 const char* verdict_name(Verdict verdict);
 
-struct Comparison {
+struct MetricComparison {
   SeriesName name;
   std::string unit, better, kind;
   Verdict verdict = Verdict::kUnclear;
@@ -35,10 +35,10 @@ struct Comparison {
 
 /// What has been found so far.
 struct GateOutcome {
-  std::vector<Comparison> comparisons;  ///< worst first: by verdict, then by change
-  std::vector<std::string> missing;     ///< what one side has and the other has not; never silent
-  std::vector<std::string> failed;      ///< points that were not measured well, and why
-  std::size_t launches = 0;             ///< of each side, at most
+  std::vector<MetricComparison> comparisons;  ///< worst first: by verdict, then by change
+  std::vector<std::string> missing;  ///< what one side has and the other has not; never silent
+  std::vector<std::string> failed;   ///< points that were not measured well, and why
+  std::size_t launches = 0;          ///< of each side, at most
   int looks = 1;
 
   std::size_t count(Verdict verdict) const;
@@ -46,12 +46,12 @@ struct GateOutcome {
 
 /// Values that the seed alone decides: equal, or worse. @param direction_counts  a change for the
 /// better is none to complain of (against an older build; a stored baseline is to be renewed)
-Comparison compare_exact(const SeriesName& name, const MetricSeries& before,
-                         const MetricSeries& after, bool direction_counts);
+MetricComparison compare_exact(const SeriesName& name, const MetricSeries& before,
+                               const MetricSeries& after, bool direction_counts);
 
 /// What compressors keep: means, against the margin and the policy's bounds.
-Comparison compare_quality(const SeriesName& name, const MetricSeries& before,
-                           const MetricSeries& after, const GateMargins& margins);
+MetricComparison compare_quality(const SeriesName& name, const MetricSeries& before,
+                                 const MetricSeries& after, const GateMargins& margins);
 
 /// Logarithms of after / before, launch by launch, positive where worse. Launches in which one side
 /// has no time, or not a positive one, are left out.
@@ -60,6 +60,6 @@ std::vector<double> paired_differences(const MetricSeries& before, const MetricS
 /// Whether a smaller value is a better one; times that have a target are taken as they are.
 bool lower_is_better(const MetricSeries& series);
 
-void sort_worst_first(std::vector<Comparison>& comparisons);
+void sort_worst_first(std::vector<MetricComparison>& comparisons);
 
 }  // namespace thinpipe

@@ -17,7 +17,7 @@ constexpr std::size_t kFewestLaunches = 4;
 
 // The three one-sided questions about a time's change, and what goes into the report.
 struct Tested {
-  Comparison comparison;
+  MetricComparison comparison;
   double p_worse = 1, p_better = 1;  // two-sided
   double p_same = 1;                 // the larger of the two one-sided tests
 };
@@ -99,8 +99,8 @@ void judge(std::vector<Tested>& tested, double alpha) {
 
 double two_sided(double p) { return std::min(1.0, 2 * p); }
 
-Comparison timed_comparison(const SeriesName& name, const MetricSeries& before,
-                            const MetricSeries& after, double margin, std::size_t samples) {
+MetricComparison timed_comparison(const SeriesName& name, const MetricSeries& before,
+                                  const MetricSeries& after, double margin, std::size_t samples) {
   return {.name = name,
           .unit = after.unit,
           .better = after.better,
@@ -111,7 +111,8 @@ Comparison timed_comparison(const SeriesName& name, const MetricSeries& before,
           .samples = samples};
 }
 
-void set_change(double estimate, const std::optional<Interval>& interval, Comparison& comparison) {
+void set_change(double estimate, const std::optional<Interval>& interval,
+                MetricComparison& comparison) {
   comparison.change = std::expm1(estimate);
   if (interval) comparison.interval = {std::expm1(interval->low), std::expm1(interval->high)};
 }

@@ -28,7 +28,7 @@ class PairedGate {
 
  private:
   GatePolicy policy_;
-  std::map<SeriesName, Comparison> settled_;
+  std::map<SeriesName, MetricComparison> settled_;
   int looks_ = 0;
 };
 

@@ -101,18 +101,18 @@ Verdict verdict_of(const std::string& better, const Standing& standing, double n
                                                                          : Verdict::kBetter;
 }
 
-Comparison judge_one(const SeriesName& name, const HistorySeries& series,
-                     const GatePolicy& policy) {
+MetricComparison judge_one(const SeriesName& name, const HistorySeries& series,
+                           const GatePolicy& policy) {
   const double standard = series.kind == "timed" ? policy.stored_margin : policy.quality_margin;
   const double margin = policy.of(name.first, name.second, standard).margin;
   std::vector<double> values;
   for (const HistoryEntry& entry : series.entries) values.push_back(entry.value);
-  Comparison comparison{.name = name,
-                        .unit = series.unit,
-                        .better = series.better,
-                        .kind = series.kind,
-                        .after = values.back(),
-                        .samples = values.size() - 1};
+  MetricComparison comparison{.name = name,
+                              .unit = series.unit,
+                              .better = series.better,
+                              .kind = series.kind,
+                              .after = values.back(),
+                              .samples = values.size() - 1};
   if (series.kind == "exact") {
     comparison.before = values[values.size() - 2];
     const double difference = comparison.after - comparison.before;

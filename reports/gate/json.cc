@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json one(const Comparison& comparison) {
+Json one(const MetricComparison& comparison) {
   Json json = {{"point", comparison.name.first}, {"metric", comparison.name.second},
                {"unit", comparison.unit},        {"kind", comparison.kind},
                {"better", comparison.better},    {"verdict", verdict_name(comparison.verdict)},
@@ -25,7 +25,8 @@ Json one(const Comparison& comparison) {
 
 Json gate_json(const GateOutcome& outcome) {
   Json comparisons = Json::array();
-  for (const Comparison& comparison : outcome.comparisons) comparisons.push_back(one(comparison));
+  for (const MetricComparison& comparison : outcome.comparisons)
+    comparisons.push_back(one(comparison));
   return {{"worse", outcome.count(Verdict::kWorse)},
           {"unclear", outcome.count(Verdict::kUnclear)},
           {"better", outcome.count(Verdict::kBetter)},

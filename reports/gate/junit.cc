@@ -8,7 +8,7 @@
 namespace thinpipe {
 namespace {
 
-std::string inner(const Comparison& comparison) {
+std::string inner(const MetricComparison& comparison) {
   const std::string message = escape_html(change_text(comparison));
   const std::string detail = escape_html(detail_text(comparison));
   if (comparison.verdict == Verdict::kWorse)
@@ -37,7 +37,7 @@ std::string gate_junit(const GateOutcome& outcome) {
       outcome.count(Verdict::kUnclear));
   for (const std::string& why : outcome.failed) text += error_case("failed", why);
   for (const std::string& why : outcome.missing) text += error_case("not comparable", why);
-  for (const Comparison& comparison : outcome.comparisons) {
+  for (const MetricComparison& comparison : outcome.comparisons) {
     text += fmt::format("  <testcase classname=\"{}\" name=\"{}\">{}</testcase>\n",
                         escape_html(comparison.name.first), escape_html(comparison.name.second),
                         inner(comparison));

@@ -29,7 +29,7 @@ std::string escape_annotation(std::string_view text) {
   return escaped;
 }
 
-std::string row(const Comparison& comparison) {
+std::string row(const MetricComparison& comparison) {
   return fmt::format(
       "| {} | {} | {} | {} | {} |\n", verdict_name(comparison.verdict),
       escape_markdown(change_text(comparison)), escape_markdown(comparison.name.second),
@@ -54,7 +54,7 @@ std::string gate_markdown(const GateOutcome& outcome, std::size_t longest) {
     add("- not comparable: " + escape_markdown(why) + "\n");
   if (!outcome.comparisons.empty())
     add("\n| | change | metric | point | |\n|---|---|---|---|---|\n");
-  for (const Comparison& comparison : outcome.comparisons) add(row(comparison));
+  for (const MetricComparison& comparison : outcome.comparisons) add(row(comparison));
   if (left_out > 0) text += fmt::format("\n... and {} more lines.\n", left_out);
   return text;
 }
@@ -63,7 +63,7 @@ std::string gate_annotation(const GateOutcome& outcome) {
   std::string text;
   const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "\n") + line; };
   std::size_t named = 0;
-  for (const Comparison& comparison : outcome.comparisons) {
+  for (const MetricComparison& comparison : outcome.comparisons) {
     if (comparison.verdict != Verdict::kWorse) break;  // worst first
     if (++named <= kNamedWorst) add(metric_title(comparison) + ": " + change_text(comparison));
   }

@@ -30,7 +30,7 @@ std::string gate_sentence(const GateOutcome& outcome) {
   if (counts.empty()) return "Nothing was compared.";
   std::string text = fmt::format("Of {} metrics: {}.", outcome.comparisons.size(), counts);
   if (outcome.count(Verdict::kWorse) > 0) {
-    const Comparison& worst = outcome.comparisons.front();
+    const MetricComparison& worst = outcome.comparisons.front();
     text += fmt::format(" The worst: {}, {}.", metric_title(worst), change_text(worst));
   }
   return text;
@@ -47,7 +47,7 @@ std::string gate_text(const GateOutcome& outcome, bool all) {
     if (shows()) text += "failed: " + why + "\n";
   for (const std::string& why : outcome.missing)
     if (shows()) text += "not comparable: " + why + "\n";
-  for (const Comparison& comparison : outcome.comparisons) {
+  for (const MetricComparison& comparison : outcome.comparisons) {
     if (!all && (comparison.verdict == Verdict::kSame || !shows())) continue;
     text += fmt::format("{:<8} {:<28} {}\n", verdict_name(comparison.verdict),
                         change_text(comparison), comparison.name.second);

@@ -13,7 +13,7 @@ std::string signed_percent(double share) { return fmt::format("{:+.2f}", 100 * s
 
 }  // namespace
 
-std::string change_text(const Comparison& comparison) {
+std::string change_text(const MetricComparison& comparison) {
   if (!std::isfinite(comparison.change)) return "changed";
   std::string text = signed_percent(comparison.change) + " %";
   if (comparison.interval)
@@ -22,7 +22,7 @@ std::string change_text(const Comparison& comparison) {
   return text;
 }
 
-std::string value_text(const Comparison& comparison, double value) {
+std::string value_text(const MetricComparison& comparison, double value) {
   if (comparison.kind == "exact")  // every digit counts
     return fmt::format("{}{}", value, comparison.unit == "1" ? "" : " " + comparison.unit);
   if (comparison.unit == "s") return format_time(value);
@@ -31,11 +31,11 @@ std::string value_text(const Comparison& comparison, double value) {
   return format_number(value) + " " + comparison.unit;
 }
 
-std::string metric_title(const Comparison& comparison) {
+std::string metric_title(const MetricComparison& comparison) {
   return comparison.name.second + " of " + comparison.name.first;
 }
 
-std::string detail_text(const Comparison& comparison) {
+std::string detail_text(const MetricComparison& comparison) {
   std::string text = value_text(comparison, comparison.before) + " before, " +
                      value_text(comparison, comparison.after) + " now";
   if (comparison.margin > 0) text += fmt::format("; margin {:g} %", 100 * comparison.margin);

@@ -13,8 +13,8 @@ using sample::series;
 
 const SeriesName kName{"point", "metric"};
 
-Comparison exact(std::vector<std::vector<double>> before, std::vector<std::vector<double>> after,
-                 bool direction_counts = false) {
+MetricComparison exact(std::vector<std::vector<double>> before,
+                       std::vector<std::vector<double>> after, bool direction_counts = false) {
   return compare_exact(kName, series("exact", "lower", std::move(before), "B"),
                        series("exact", "lower", std::move(after), "B"), direction_counts);
 }
@@ -42,8 +42,8 @@ TEST(CompareExact, WhatChangesFromLaunchToLaunchIsNotExact) {
   EXPECT_EQ(exact({{2}, {2}}, {{2}, {2}}).verdict, Verdict::kSame);
 }
 
-Comparison quality(const std::string& better, double before, double after,
-                   const GateMargins& margins = {.margin = 0.01}) {
+MetricComparison quality(const std::string& better, double before, double after,
+                         const GateMargins& margins = {.margin = 0.01}) {
   return compare_quality(kName, series("quality", better, {{before}}, "1"),
                          series("quality", better, {{after}}, "1"), margins);
 }

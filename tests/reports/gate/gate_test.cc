@@ -74,7 +74,7 @@ TEST(PairedGate, FivePercentAreFound) {
   int found = 0, wrong = 0;
   for (int i = 0; i < 100; ++i) {
     const GateOutcome outcome = simulated(generator, 10, std::log(1.05));
-    const Comparison& worst = outcome.comparisons.front();
+    const MetricComparison& worst = outcome.comparisons.front();
     found += worst.verdict == Verdict::kWorse && worst.name.first == "point0";
     wrong += outcome.count(Verdict::kWorse) > 1;
   }

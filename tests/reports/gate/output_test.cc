@@ -51,7 +51,7 @@ TEST(GateOutput, JunitIsWellFormedAndCounts) {
 
 TEST(GateOutput, MarkdownFitsWhateverThereIs) {
   GateOutcome outcome = sample_outcome();
-  const Comparison one = outcome.comparisons[0];
+  const MetricComparison one = outcome.comparisons[0];
   for (int i = 0; i < 20000; ++i) outcome.comparisons.push_back(one);
   const std::string text = gate_markdown(outcome);
   EXPECT_LE(text.size(), kLongestSummary);
