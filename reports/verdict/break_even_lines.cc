@@ -22,9 +22,15 @@ std::vector<double> trusted_rates(const Series& series) {
   return rates;
 }
 
-std::string statement(const Series& series) {
+bool has_baseline(const Group& group) {
+  return std::any_of(group.series.begin(), group.series.end(),
+                     [](const Series& series) { return series.is_baseline(); });
+}
+
+std::string statement(const Group& group, const Series& series) {
   const BreakEven& even = series.break_even;
   const std::vector<double> rates = trusted_rates(series);
+  if (!has_baseline(group)) return " cannot be told: none was not measured";
   if (rates.empty()) return " cannot be told: no step times to be trusted";
   if (rates.size() == 1) return " " + rates_told(series);
   const std::string range =
@@ -72,7 +78,7 @@ std::vector<std::string> break_even_lines(const Summary& summary, std::size_t co
     const std::string prefix = summary.groups.size() > 1 ? "[" + group.title + "] " : "";
     for (const Series& series : group.series) {
       if (series.is_baseline()) continue;
-      std::string rest = statement(series);
+      std::string rest = statement(group, series);
       if (const std::string predicted = predicted_break_even(series); !predicted.empty())
         rest += ", predicted " + without_up_to(predicted);
       if (const std::string more = note ? note(group, series) : ""; !more.empty())

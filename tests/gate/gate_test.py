@@ -18,12 +18,12 @@ class Builds(GateTest):
                          *measure, expect=expect)
 
     def test_slower_is_found(self):
-        result = self.against("scale(record, 'encode_time', 0.05)\nreturn record", expect=1)
+        result = self.against("scale(record, 'encode_time', 1e-6)\nreturn record", expect=1)
         self.assertIn("worse", result.stdout)
         self.assertIn("encode_time", result.stdout)
 
     def test_faster_passes_and_is_told(self):
-        result = self.against("scale(record, 'encode_time', 20)\nscale(record, 'decode_time', 20)\n"
+        result = self.against("scale(record, 'encode_time', 1e6)\nscale(record, 'decode_time', 1e6)\n"
                               "return record", expect=0)
         self.assertIn("2 better", result.stdout)
 

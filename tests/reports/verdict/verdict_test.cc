@@ -160,6 +160,13 @@ TEST(BreakEvenLines, SayWhatCannotBeTold) {
               HasSubstr("ot told apart from none somewhere: topk (pays at 10 Mbit/s"));
 }
 
+TEST(BreakEvenLines, WithoutTheBaselineSayThatItIsMissing) {
+  const Records records = records_of(
+      {sample::point("topk", 1e7, 0, around(1)), sample::point("topk", 1e9, 0, around(1))});
+  EXPECT_EQ(break_even_lines(summarize(records)),
+            (std::vector<std::string>{"topk cannot be told: none was not measured"}));
+}
+
 // Beside what was measured, what models said; of several links the one nearest to what it says.
 TEST(BreakEvenLines, SayWhatWasPredicted) {
   Records records = records_of(
