@@ -213,7 +213,7 @@ TEST(BreakEvenLines, FitTheScreenAndSayWhatElseIsKnown) {
   records.points.back().axes.ranks = 8;
   records.points.back().id += "8";
   EXPECT_THAT(break_even_lines(summarize(records)).back(),
-              HasSubstr("[8 ranks] topk cannot be told: no step times to be trusted"));
+              HasSubstr("[8 ranks] topk cannot be told: none was not measured"));
 }
 
 TEST(Verdict, InvalidPointsDecideNothing) {
