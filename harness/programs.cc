@@ -1,6 +1,8 @@
 // Where the programs are that the command starts.
 #include "harness/programs.h"
 
+#include <fcntl.h>
+#include <spawn.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -19,6 +21,22 @@ const char* absence(const std::string& name) {
   return "the build or the installation is incomplete";
 }
 
+/// A program's words as the system takes them.
+class CommandLine {
+ public:
+  CommandLine(const fs::path& program, const std::vector<std::string>& arguments)
+      : words_{program.string()} {
+    words_.insert(words_.end(), arguments.begin(), arguments.end());
+    for (std::string& word : words_) pointers_.push_back(word.data());
+    pointers_.push_back(nullptr);
+  }
+  char** words() { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<char*> pointers_;
+};
+
 }  // namespace
 
 fs::path find_program(const std::string& name) {
@@ -32,14 +50,26 @@ fs::path find_program(const std::string& name) {
 }
 
 void replace_process(const fs::path& program, const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{program.string()};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  CommandLine line(program, arguments);
   std::fflush(nullptr);
-  ::execv(program.c_str(), pointers.data());
+  ::execv(program.c_str(), line.words());
   throw SystemError("executing " + program.string());
+}
+
+pid_t start_process(const fs::path& program, const std::vector<std::string>& arguments, int output,
+                    int errors) {
+  CommandLine line(program, arguments);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, output, 1);
+  ::posix_spawn_file_actions_adddup2(&actions, errors, 2);
+  pid_t child = 0;
+  const int error =
+      ::posix_spawn(&child, program.c_str(), &actions, nullptr, line.words(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw SystemError("start " + program.string(), error);
+  return child;
 }
 
 }  // namespace thinpipe

@@ -1,6 +1,8 @@
 // Where the programs are that the command starts.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -18,5 +20,11 @@ std::filesystem::path find_program(const std::string& name);
 /// @throws SystemError when the program cannot be executed.
 [[noreturn]] void replace_process(const std::filesystem::path& program,
                                   const std::vector<std::string>& arguments);
+
+/// Starts a program beside this process, which does not wait for it: nothing to read, its output
+/// and its errors go to these open files.
+/// @returns its process id @throws SystemError when it cannot be started.
+pid_t start_process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                    int output, int errors);
 
 }  // namespace thinpipe

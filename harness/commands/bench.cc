@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +13,7 @@
 
 #include "base/error.h"
 #include "harness/bench/inputs.h"
+#include "harness/bench/measure.h"
 #include "harness/bench/records.h"
 #include "harness/commands/compressor_options.h"
 #include "harness/commands/kernel_options.h"
@@ -81,7 +84,14 @@ int bench(const Arguments& arguments) {
   const std::string& file = arguments.text("json");
   std::ofstream stream = open_json(file);
   const std::unique_ptr<RecordWriter> writer = open_records(arguments);
-  const BenchResult result = run_bench(options);
+  BenchResult result;
+  try {
+    result = run_bench(options);
+  } catch (const RunError& error) {
+    if (!interrupted()) throw;
+    std::fprintf(stderr, "thinpipe bench: %s\n", error.what());
+    return 128 + SIGINT;
+  }
   if (writer) {
     // Read again for the header only: its gradients are not looked at.
     const std::optional<Trace> trace =

@@ -10,12 +10,12 @@
 
 #include "base/error.h"
 #include "base/programs.h"
-#include "harness/bench/measure.h"
 #include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
 #include "harness/gate/launcher.h"
 #include "harness/options/arguments.h"
 #include "harness/sweep/progress.h"
+#include "netem/sandbox.h"
 #include "reports/gate/gate.h"
 #include "reports/gate/history.h"
 #include "reports/gate/output.h"
@@ -44,11 +44,12 @@ Times times_of(const Arguments& arguments) {
 fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
 
 // Older and newer in turn, which of them first by the toss of a coin.
-GateOutcome gate_builds(const Arguments& arguments, const GatePolicy& policy) {
+GateOutcome gate_builds(const Arguments& arguments, const GatePolicy& policy,
+                        const fs::path& scratch) {
   const fs::path older = fs::absolute(arguments.text("baseline-exe"));
   if (!is_executable(older))
     throw InputError("--baseline-exe: " + older.string() + " is no program that can be started");
-  Launcher launcher(arguments.positionals("COMMAND"));
+  Launcher launcher(arguments.positionals("COMMAND"), scratch);
   std::mt19937_64 generator(static_cast<std::uint64_t>(arguments.integer("seed")));
   PairedGate gate(policy);
   Measured before, after;
@@ -73,8 +74,9 @@ GateOutcome gate_builds(const Arguments& arguments, const GatePolicy& policy) {
   return outcome;
 }
 
-Measured launches_of(const Arguments& arguments, int launches, const fs::path& keep) {
-  Launcher launcher(arguments.positionals("COMMAND"));
+Measured launches_of(const Arguments& arguments, int launches, const fs::path& scratch,
+                     const fs::path& keep) {
+  Launcher launcher(arguments.positionals("COMMAND"), scratch);
   Measured measured;
   measured.file = "this build";
   Progress progress(launches);
@@ -91,10 +93,12 @@ Measured launches_of(const Arguments& arguments, int launches, const fs::path& k
   return measured;
 }
 
-GateOutcome gate_stored(const Arguments& arguments, const GatePolicy& policy) {
+GateOutcome gate_stored(const Arguments& arguments, const GatePolicy& policy,
+                        const fs::path& scratch) {
   const Measured baseline = read_measured(arguments.text("baseline"));
-  const Measured measured = arguments.given("measured") ? read_measured(arguments.text("measured"))
-                                                        : launches_of(arguments, policy.pairs, {});
+  const Measured measured = arguments.given("measured")
+                                ? read_measured(arguments.text("measured"))
+                                : launches_of(arguments, policy.pairs, scratch, {});
   return judge_stored(baseline, measured, policy, times_of(arguments));
 }
 
@@ -104,12 +108,12 @@ GateOutcome gate_history(const Arguments& arguments, const GatePolicy& policy) {
   return judge_history(history, policy);
 }
 
-int save(const Arguments& arguments, const GatePolicy& policy) {
+int save(const Arguments& arguments, const GatePolicy& policy, const fs::path& scratch) {
   const fs::path folder = arguments.text("save");
   if (fs::exists(folder / kRecordFileName))
     throw InputError((folder / kRecordFileName).string() +
                      ": there are records already; remove them or choose another folder");
-  const Measured measured = launches_of(arguments, policy.pairs, folder);
+  const Measured measured = launches_of(arguments, policy.pairs, scratch, folder);
   if (!measured.not_good.empty()) {
     const auto& [id, why] = *measured.not_good.begin();
     throw RunError(fmt::format("{} of the points cannot be a baseline; {} was {}",
@@ -172,11 +176,19 @@ void check_modes(const Arguments& arguments) {
 int gate(const Arguments& arguments) {
   check_modes(arguments);
   const GatePolicy policy = policy_of(arguments);
-  watch_for_interrupt();
-  if (arguments.given("save")) return save(arguments, policy);
   if (arguments.given("history")) return tell(arguments, gate_history(arguments, policy));
-  return tell(arguments, arguments.given("baseline-exe") ? gate_builds(arguments, policy)
-                                                         : gate_stored(arguments, policy));
+  return run_outside_sandbox([&](const Sandbox& place) {
+    try {
+      if (arguments.given("save")) return save(arguments, policy, place.scratch);
+      return tell(arguments, arguments.given("baseline-exe")
+                                 ? gate_builds(arguments, policy, place.scratch)
+                                 : gate_stored(arguments, policy, place.scratch));
+    } catch (const RunError& error) {
+      if (!stop_requested()) throw;
+      std::fprintf(stderr, "thinpipe gate: %s\n", error.what());
+      return 128 + stop_signal();
+    }
+  });
 }
 
 std::vector<OptionInfo> gate_options() {

@@ -30,11 +30,6 @@ std::vector<double> values_of(const HistorySeries& series) {
   return values;
 }
 
-double margin_of(const HistorySeries& series) {
-  const GatePolicy policy;
-  return series.kind == "timed" ? policy.stored_margin : policy.quality_margin;
-}
-
 std::string shown_value(const HistorySeries& series, double value) {
   MetricComparison shown;
   shown.unit = series.unit;
@@ -44,13 +39,14 @@ std::string shown_value(const HistorySeries& series, double value) {
 
 std::string history_line(const SeriesName& name, const HistorySeries& series) {
   const std::vector<double> values = values_of(series);
+  const double margin = GatePolicy().stored(series.kind);
   std::string text = fmt::format("{}\n  {}  {}", name.first, sparkline(values, kBars),
                                  shown_value(series, values.back()));
-  if (const auto found = standing(values, margin_of(series))) {
+  if (const auto found = standing(values, margin)) {
     text += fmt::format("; {:+.2f} % of the {} before it", 100 * found->change,
                         values.size() - 1 - found->since);
     if (found->since > 0) text += ", since a step at " + series.entries[found->since].created;
-    if (found->z > kOutlyingZ && std::abs(found->change) >= margin_of(series)) text += ": outlying";
+    if (is_outlying(*found, margin)) text += ": outlying";
   }
   return text + "\n";
 }
@@ -62,7 +58,7 @@ Json json_of(const SeriesName& name, const HistorySeries& series) {
         {{"created", entry.created}, {"file", entry.file.string()}, {"value", entry.value}});
   Json json = {{"point", name.first},     {"metric", name.second}, {"unit", series.unit},
                {"better", series.better}, {"kind", series.kind},   {"entries", entries}};
-  if (const auto found = standing(values_of(series), margin_of(series)))
+  if (const auto found = standing(values_of(series), GatePolicy().stored(series.kind)))
     json["standing"] = {{"since", found->since},
                         {"typical", found->typical},
                         {"change", found->change},

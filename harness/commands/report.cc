@@ -1,10 +1,6 @@
 // `thinpipe report`: from the records of a run to what people read.
 #include "reports/report.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -27,18 +23,15 @@ using Type = OptionInfo::Type;
 
 // Hands the file to the desktop and does not wait. A report that cannot be shown is still written.
 void open_page(const std::filesystem::path& file) {
-  const auto opener = find_in_path("xdg-open");
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&actions, 2, 1);  // our output is the file's name alone
-  std::string program = opener ? opener->string() : "", argument = file.string();
-  char* words[] = {program.data(), argument.data(), nullptr};
-  pid_t child = 0;
-  if (!opener || ::posix_spawn(&child, words[0], &actions, nullptr, words, environ) != 0) {
-    std::fprintf(stderr, "thinpipe report: no xdg-open here; open %s yourself\n", argument.c_str());
+  try {
+    if (const auto opener = find_in_path("xdg-open")) {
+      start_process(*opener, {file.string()}, 2, 2);  // our output is the file's name alone
+      return;
+    }
+  } catch (const SystemError&) {
+    // As without one.
   }
-  ::posix_spawn_file_actions_destroy(&actions);
+  std::fprintf(stderr, "thinpipe report: no xdg-open here; open %s yourself\n", file.c_str());
 }
 
 // The findings alone, a paragraph each, for the end of a terminal session.

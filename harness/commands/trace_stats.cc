@@ -1,9 +1,7 @@
 // `thinpipe trace stats`: how a trace's gradients are distributed, and how alike they are.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <charconv>
-#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,7 +13,7 @@
 #include "harness/commands/trace_stats_output.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
-#include "harness/fingerprint/fingerprint.h"
+#include "harness/records/launch_header.h"
 #include "harness/sweep/progress.h"
 #include "reports/gradients/records.h"
 #include "workloads/trace/partial_file.h"
@@ -44,28 +42,16 @@ Json stats_header(const Trace& trace, const StatsOptions& options, const Argumen
   Json ranks = Json::array(), steps = Json::array();
   for (const std::size_t rank : options.parts.ranks) ranks.push_back(rank);
   for (const std::size_t step : options.parts.steps) steps.push_back(trace.training_step(step));
-  return {{"record", "header"},
-          {"version", 1},
-          {"kind", "trace-stats"},
-          {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-          {"command", arguments.command_line()},
-          {"seed", 0},
-          {"fingerprint", machine_description()},
-          {"trace",
-           {{"path", trace.folder().string()},
-            {"model", trace.model()},
-            {"identity", trace.identity()},
-            {"origin", trace.metadata()["origin"]},
-            {"elements", trace.elements()},
-            {"tensors", trace.tensors().size()},
-            {"ranks", trace.ranks()},
-            {"steps", trace.steps()}}},
-          {"statistics",
-           {{"ranks", ranks},
-            {"training_steps", steps},
-            {"ratios", options.ratios},
-            {"feedback_ratio", options.feedback ? Json(options.feedback_ratio) : Json(nullptr)},
-            {"overlap_ratio", options.overlap_ratio}}}};
+  Json header =
+      launch_header({.kind = kStatsKind, .command = arguments.command_line(), .seed = 0}, &trace);
+  header["trace"]["origin"] = trace.metadata()["origin"];
+  header["statistics"] = {
+      {"ranks", ranks},
+      {"training_steps", steps},
+      {"ratios", options.ratios},
+      {"feedback_ratio", options.feedback ? Json(options.feedback_ratio) : Json(nullptr)},
+      {"overlap_ratio", options.overlap_ratio}};
+  return header;
 }
 
 std::string stats_line(const char* record, const Json& fields) {

@@ -2,7 +2,6 @@
 #include "harness/doctor/software.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,17 +67,12 @@ std::optional<std::string> first_line(const fs::path& program, const std::string
   if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
   FileDescriptor reading(ends[0]);
   FileDescriptor writing(ends[1]);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&actions, writing.get(), 1);
-  ::posix_spawn_file_actions_adddup2(&actions, writing.get(), 2);
-  std::string name = program.string(), word = argument;
-  char* words[] = {name.data(), word.data(), nullptr};
   pid_t child = 0;
-  const int failed = ::posix_spawn(&child, name.c_str(), &actions, nullptr, words, environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (failed) return std::nullopt;
+  try {
+    child = start_process(program, {argument}, writing.get(), writing.get());
+  } catch (const SystemError&) {
+    return std::nullopt;
+  }
   writing.reset();
   std::string text;
   char buffer[512];

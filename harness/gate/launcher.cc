@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +12,9 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "harness/bench/measure.h"
+#include "harness/programs.h"
+#include "netem/file_descriptor.h"
+#include "netem/sandbox.h"
 #include "reports/record/record.h"
 
 namespace thinpipe {
@@ -32,26 +33,6 @@ std::string tail_of(const fs::path& file) {
   return text.size() > kMost ? "..." + text.substr(text.size() - kMost) : text;
 }
 
-// Its output goes nowhere, what it says on standard error into `errors`.
-pid_t spawn(const fs::path& program, std::vector<std::string> words, const fs::path& errors) {
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  ::posix_spawn_file_actions_addopen(&actions, 2, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                     0600);
-  std::string name = program.string();
-  std::vector<char*> pointers{name.data()};
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  pid_t child = 0;
-  const int error =
-      ::posix_spawn(&child, name.c_str(), &actions, nullptr, pointers.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw SystemError("start " + name, error);
-  return child;
-}
-
 // Ctrl-C reaches the child as well, which cleans up; one that came to this process alone is passed
 // on.
 int wait_for(pid_t child) {
@@ -59,28 +40,15 @@ int wait_for(pid_t child) {
   bool told = false;
   while (::waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) throw SystemError("wait for a launch");
-    if (interrupted() && !told) {
-      ::kill(child, SIGINT);
-      told = true;
-    }
+    if (stop_requested() && !told) told = ::kill(child, stop_signal()) == 0;
   }
   return status;
 }
 
 }  // namespace
 
-ScratchFolder::ScratchFolder() {
-  std::string name = (fs::temp_directory_path() / "thinpipe-gate-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw SystemError("make the folder " + name);
-  path_ = name;
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-Launcher::Launcher(std::vector<std::string> words) : words_(std::move(words)) {
+Launcher::Launcher(std::vector<std::string> words, fs::path scratch)
+    : words_(std::move(words)), scratch_(std::move(scratch)) {
   if (words_.empty() ||
       std::find(std::begin(kVerbs), std::end(kVerbs), words_[0]) == std::end(kVerbs)) {
     throw InputError("after --: expected what to measure, as `bench -c topk`, `quality ...` or " +
@@ -93,16 +61,19 @@ Launcher::Launcher(std::vector<std::string> words) : words_(std::move(words)) {
 }
 
 Measured Launcher::launch(const fs::path& program) {
-  const fs::path folder = scratch_.path() / std::to_string(launches_++);
-  const fs::path errors = scratch_.path() / "errors";
+  const fs::path folder = scratch_ / std::to_string(launches_++);
+  const fs::path errors = scratch_ / "errors";
   if (!last_.empty()) {
     std::error_code ignored;
     fs::remove_all(last_.parent_path(), ignored);
   }
   std::vector<std::string> words = words_;
   words.insert(words.end(), {"--out", folder.string()});
-  const int status = wait_for(spawn(program, std::move(words), errors));
-  if (interrupted()) throw RunError("interrupted");
+  const FileDescriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const FileDescriptor said(::open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (nowhere.get() < 0 || said.get() < 0) throw SystemError("open " + errors.string());
+  const int status = wait_for(start_process(program, words, nowhere.get(), said.get()));
+  if (stop_requested()) throw RunError("interrupted");
   last_ = folder / kRecordFileName;
   const bool ended = WIFEXITED(status);
   if (ended && WEXITSTATUS(status) == kUsage)

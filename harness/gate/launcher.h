@@ -9,30 +9,18 @@
 
 namespace thinpipe {
 
-/// A folder for temporary files that is gone with this object.
-class ScratchFolder {
- public:
-  ScratchFolder();
-  ~ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 class Launcher {
  public:
   /// @param words  a verb that takes --out, and its arguments: {"bench", "-c", "topk"}
+  /// @param scratch  a folder for what launches leave
   /// @throws InputError when it is no such verb, or when --out is among the words
-  explicit Launcher(std::vector<std::string> words);
+  Launcher(std::vector<std::string> words, std::filesystem::path scratch);
 
   /// One launch in a process of its own, its records in a new folder. What it prints is kept for
   /// complaints. Points that failed are in the result; it is an error only when there are no
   /// records.
   /// @throws InputError for what it calls a usage error (exit code 2), RunError when it ended
-  /// otherwise without records, or was interrupted: by then it has ended.
+  /// otherwise without records, or when stop_requested(): by then it has ended.
   Measured launch(const std::filesystem::path& program);
 
   /// Where the records of the last launch are, until the next.
@@ -40,7 +28,7 @@ class Launcher {
 
  private:
   std::vector<std::string> words_;
-  ScratchFolder scratch_;
+  std::filesystem::path scratch_;
   std::filesystem::path last_;
   int launches_ = 0;
 };

@@ -86,7 +86,7 @@ Standing stand(const std::vector<double>& before, double newest) {
 
 // +1 above, -1 below, 0 within the scatter or the margin.
 int side(const Standing& standing, double margin) {
-  if (standing.z <= kOutlyingZ || std::abs(standing.change) < margin) return 0;
+  if (!is_outlying(standing, margin)) return 0;
   return standing.change > 0 ? 1 : -1;
 }
 
@@ -103,8 +103,7 @@ Verdict verdict_of(const std::string& better, const Standing& standing, double n
 
 MetricComparison judge_one(const SeriesName& name, const HistorySeries& series,
                            const GatePolicy& policy) {
-  const double standard = series.kind == "timed" ? policy.stored_margin : policy.quality_margin;
-  const double margin = policy.of(name.first, name.second, standard).margin;
+  const double margin = policy.of(name.first, name.second, policy.stored(series.kind)).margin;
   std::vector<double> values;
   for (const HistoryEntry& entry : series.entries) values.push_back(entry.value);
   MetricComparison comparison{.name = name,
@@ -173,6 +172,10 @@ History read_history(const fs::path& folder) {
     }
   }
   return history;
+}
+
+bool is_outlying(const Standing& standing, double margin) {
+  return standing.z > kOutlyingZ && std::abs(standing.change) >= margin;
 }
 
 std::optional<Standing> standing(const std::vector<double>& values, double margin) {

@@ -62,6 +62,9 @@ inline constexpr std::size_t kStepLength = 3;
 /// Nothing where fewer than kFewestBefore values stand before the newest one since the last step.
 std::optional<Standing> standing(const std::vector<double>& values, double margin);
 
+/// Farther than scatter goes, and by the margin or more.
+bool is_outlying(const Standing& standing, double margin);
+
 /// The newest launch against those before it: times and quality by `standing` (margins:
 /// policy.stored_margin, policy.quality_margin), exact values by equality with the launch before.
 /// What has too few predecessors is unclear; what the newest launch lacks but the one before had is

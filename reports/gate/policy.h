@@ -40,6 +40,10 @@ struct GatePolicy {
 
   /// @param standard  margin, stored_margin or quality_margin
   GateMargins of(const std::string& point, const std::string& metric, double standard) const;
+  /// The standard margin of a metric of this kind against kept records.
+  double stored(const std::string& kind) const {
+    return kind == "timed" ? stored_margin : quality_margin;
+  }
   int most_pairs() const { return pairs << (looks - 1); }
 };
 

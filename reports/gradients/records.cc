@@ -14,8 +14,6 @@
 namespace thinpipe {
 namespace {
 
-constexpr const char* kStatsKind = "trace-stats";
-
 double number_or_nan(const Fields& fields, const std::string& key) {
   const auto found = fields.json().find(key);
   if (found == fields.json().end() || !(found->is_number() || found->is_null()))

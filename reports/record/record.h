@@ -22,6 +22,7 @@ inline constexpr const char* kRecordFileName = "records.jsonl";
 inline constexpr const char* kRunKind = "run";
 inline constexpr const char* kBenchKind = "bench";
 inline constexpr const char* kQualityKind = "quality";
+inline constexpr const char* kStatsKind = "trace-stats";
 
 /// One launch of a measurement: what was asked for, on which trace and which machine.
 struct Header {

@@ -189,7 +189,7 @@ class Usage(GateTest):
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 4)
+        self.assertEqual(process.returncode, 128 + signal.SIGINT)
         self.assertIn(b"interrupted", errors)
         self.assertEqual(list(scratch.iterdir()), [])
 

@@ -75,7 +75,7 @@ TEST(Standing, RarelyCriesWolf) {
   int alarms = 0;
   for (int i = 0; i < 1000; ++i) {
     const auto found = standing(noisy(generator, 20, 1), kMargin);
-    alarms += found && found->z > kOutlyingZ && std::abs(found->change) >= kMargin;
+    alarms += found && is_outlying(*found, kMargin);
   }
   EXPECT_LE(alarms, 10);
 }
