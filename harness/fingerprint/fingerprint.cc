@@ -18,7 +18,9 @@ nlohmann::json fingerprint(const NetworkState& network) {
   json["load"] = read_machine("/").load;
   json["compiler"] = "g++ " __VERSION__;
   json["flags"] = THINPIPE_FLAGS;
-  json["gpu"] = graphics_description("/");
+  const nlohmann::json graphics = graphics_description("/");
+  json["gpu"] = graphics.at("card");
+  json["gpu_clocks"] = graphics.at("clocks");
   json["environment"] = measured_environment();
   const auto or_null = [](const std::string& text) {
     return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);

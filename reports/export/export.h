@@ -23,8 +23,9 @@ std::string export_google_benchmark(const std::vector<LaunchRecords>& launches);
 std::string export_bmf(const std::vector<LaunchRecords>& launches);
 
 /// Chrome's trace events, which the Perfetto UI opens: the recorded step of every point, a process
-/// a point and rank, a thread for what the rank computes and one for what it exchanges, all ranks
-/// on one clock; points one after the other. @throws InputError when no point has a timeline.
+/// a point and rank, threads for what it computes, its codec and what it exchanges (more of a kind
+/// where such phases overlap), all ranks on one clock, arrows along each bucket; points one after
+/// the other. @throws InputError when no point has a timeline.
 std::string export_perfetto(const std::vector<LaunchRecords>& launches);
 
 }  // namespace thinpipe

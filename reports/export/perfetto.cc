@@ -1,4 +1,11 @@
+// The Perfetto UI drops a slice that overlaps another of its thread without lying inside it: phases
+// that do get threads of their own. Times are whole nanoseconds, as its parser keeps them, so that
+// phases that touch in the record do not overlap by a rounding.
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <map>
 
 #include "base/error.h"
 #include "reports/export/export.h"
@@ -7,41 +14,143 @@ namespace thinpipe {
 namespace {
 
 using Json = nlohmann::json;
+using Nanoseconds = std::int64_t;
 
-constexpr double kMicroseconds = 1e6;
-constexpr double kBetweenPoints = 1000;       // us
-constexpr int kComputes = 1, kExchanges = 2;  // thread numbers
+constexpr Nanoseconds kBetweenPoints = 1'000'000;
+/// What ranks do side by side; further threads of a kind follow its first one.
+constexpr std::array<const char*, 3> kKinds = {"computes", "codec", "exchanges"};
+constexpr int kMostThreads = 1000;  // of a rank; only keeps thread numbers of ranks apart
 
-Json name_event(const char* what, int process, int thread, const std::string& name) {
-  return {
-      {"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
-}
+struct Span {
+  std::string phase;
+  Json bucket;
+  Nanoseconds begin = 0, end = 0;
+  std::size_t kind() const { return phase == "compute" ? 0 : phase == "exchange" ? 2 : 1; }
+};
 
-// Returns when the point's last phase ends, us.
-double add_point(const Json& point, double begin, int& process, Json& events) {
-  double end = begin;
+Nanoseconds nanoseconds(const Json& seconds) { return std::llround(1e9 * seconds.get<double>()); }
+
+double microseconds(Nanoseconds time) { return static_cast<double>(time) / 1000; }
+
+/// Spans of one thread: each lies inside another or beside it.
+class Lane {
+ public:
+  bool takes(const Span& span) {
+    while (!open_.empty() && open_.back() <= span.begin) open_.pop_back();
+    if (!open_.empty() && open_.back() < span.end) return false;
+    open_.push_back(span.end);
+    return true;
+  }
+
+ private:
+  std::vector<Nanoseconds> open_;  // ends of the spans around the latest one
+};
+
+/// One rank of one point: a process.
+class RankEvents {
+ public:
+  RankEvents(int process, Json& events) : process_(process), events_(events) {}
+
+  void name(const std::string& text) {
+    add_name("process", process_ * kMostThreads + 1, text, process_);
+    for (std::size_t kind = 0; kind < kKinds.size(); ++kind) thread_of(kind, 0);
+  }
+
+  void add(std::vector<Span> spans) {
+    std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+      return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+    });
+    for (const Span& span : spans) add(span);
+  }
+
+  /// Arrows along what happened to each bucket: compressed, exchanged, decoded.
+  void add_flows(int& flow) {
+    for (const auto& [bucket, places] : of_bucket_) {
+      if (places.size() < 2) continue;
+      ++flow;
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        Json event = {{"ph", i == 0                  ? "s"
+                             : i + 1 < places.size() ? "t"
+                                                     : "f"},
+                      {"name", "bucket " + bucket},
+                      {"cat", "bucket"},
+                      {"id", flow},
+                      {"pid", process_},
+                      {"tid", places[i].second},
+                      {"ts", microseconds(places[i].first)}};
+        if (i > 0) event["bp"] = "e";  // belongs to the slice that it lies in
+        events_.push_back(std::move(event));
+      }
+    }
+  }
+
+ private:
+  void add(const Span& span) {
+    std::vector<Lane>& lanes = lanes_[span.kind()];
+    std::size_t lane = 0;
+    while (lane < lanes.size() && !lanes[lane].takes(span)) ++lane;
+    if (lane == lanes.size()) {
+      lanes.emplace_back();
+      lanes.back().takes(span);
+    }
+    const int thread = thread_of(span.kind(), lane);
+    events_.push_back({{"ph", "X"},
+                       {"name", span.phase},
+                       {"cat", "step"},
+                       {"pid", process_},
+                       {"tid", thread},
+                       {"ts", microseconds(span.begin)},
+                       {"dur", microseconds(span.end - span.begin)},
+                       {"args", {{"bucket", span.bucket}}}});
+    if (span.kind() != 0) of_bucket_[span.bucket.dump()].emplace_back(span.begin, thread);
+  }
+
+  // Numbers of all processes' threads differ, and none is its process's: that would be taken for
+  // the main one.
+  int thread_of(std::size_t kind, std::size_t lane) {
+    const auto [found, is_new] =
+        threads_.try_emplace({kind, lane}, static_cast<int>(threads_.size()) + 1);
+    const int thread = process_ * kMostThreads + found->second;
+    if (is_new) {
+      const std::string number = lane == 0 ? "" : " " + std::to_string(lane + 1);
+      add_name("thread", thread, kKinds[kind] + number,
+               static_cast<int>(kind) * kMostThreads + static_cast<int>(lane));
+    }
+    return thread;
+  }
+
+  void add_name(const std::string& what, int thread, const std::string& text, int place) {
+    for (const auto& [name, value] :
+         {std::pair<std::string, Json>{"name", text}, {"sort_index", place}})
+      events_.push_back({{"ph", "M"},
+                         {"name", what + "_" + name},
+                         {"pid", process_},
+                         {"tid", thread},
+                         {"args", {{name, value}}}});
+  }
+
+  int process_;
+  Json& events_;
+  std::array<std::vector<Lane>, kKinds.size()> lanes_;
+  std::map<std::pair<std::size_t, std::size_t>, int> threads_;
+  std::map<std::string, std::vector<std::pair<Nanoseconds, int>>> of_bucket_;  // begins, threads
+};
+
+// Returns when the point's last phase ends.
+Nanoseconds add_point(const Json& point, Nanoseconds begin, int& process, int& flow, Json& events) {
+  Nanoseconds end = begin;
   const Json& ranks = point.at("timeline").at("ranks");
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    ++process;
-    events.push_back(
-        name_event("process_name", process, 0,
-                   "rank " + std::to_string(rank) + ", " + point.at("id").get<std::string>()));
-    events.push_back(name_event("thread_name", process, kComputes, "computes"));
-    events.push_back(name_event("thread_name", process, kExchanges, "exchanges"));
+    RankEvents of_rank(++process, events);
+    of_rank.name("rank " + std::to_string(rank) + ", " + point.at("id").get<std::string>());
+    std::vector<Span> spans;
     for (const Json& span : ranks[rank]) {
-      const std::string phase = span[0];
-      const double from = begin + kMicroseconds * span[2].get<double>();
-      const double until = begin + kMicroseconds * span[3].get<double>();
-      events.push_back({{"ph", "X"},
-                        {"name", phase},
-                        {"cat", "step"},
-                        {"pid", process},
-                        {"tid", phase == "exchange" ? kExchanges : kComputes},
-                        {"ts", from},
-                        {"dur", until - from},
-                        {"args", {{"bucket", span[1]}}}});
-      end = std::max(end, until);
+      spans.push_back({span.at(0), span.at(1), begin + nanoseconds(span.at(2)),
+                       begin + nanoseconds(span.at(3))});
+      end = std::max(end, spans.back().end);
     }
+    of_rank.add(std::move(spans));
+    of_rank.add_flows(flow);
   }
   return end;
 }
@@ -50,12 +159,12 @@ double add_point(const Json& point, double begin, int& process, Json& events) {
 
 std::string export_perfetto(const std::vector<LaunchRecords>& launches) {
   Json events = Json::array();
-  double begin = 0;
-  int process = 0;
+  Nanoseconds begin = 0;
+  int process = 0, flow = 0;
   for (const LaunchRecords& launch : launches) {
     for (const Json& point : launch.points) {
       if (!point.contains("timeline")) continue;
-      begin = add_point(point, begin, process, events) + kBetweenPoints;
+      begin = add_point(point, begin, process, flow, events) + kBetweenPoints;
     }
   }
   if (events.empty())

@@ -105,23 +105,60 @@ TEST(ExportBmf, MediansByPointAndMetric) {
 TEST(ExportPerfetto, PhasesOfEveryRankOnOneClock) {
   const Json json = Json::parse(export_perfetto(sample_launches()));
   std::vector<std::string> phases;
-  std::map<int, std::string> processes;
+  std::map<int, std::string> processes, threads;
+  Json last;
   for (const Json& event : json.at("traceEvents")) {
     if (event.at("ph") == "M") {
       if (event.at("name") == "process_name")
         processes[event.at("pid")] = event.at("args").at("name");
+      if (event.at("name") == "thread_name") threads[event.at("tid")] = event.at("args").at("name");
       continue;
     }
     ASSERT_EQ(event.at("ph"), "X");
     phases.push_back(processes.at(event.at("pid")).substr(0, 6) + " " +
-                     event.at("name").get<std::string>());
-    EXPECT_EQ(event.at("tid"), event.at("name") == "exchange" ? 2 : 1);
+                     threads.at(event.at("tid")) + ": " + event.at("name").get<std::string>());
+    last = event;
   }
   EXPECT_EQ(phases,
-            (std::vector<std::string>{"rank 0 compute", "rank 0 exchange", "rank 1 compute"}));
-  const Json& last = json.at("traceEvents").back();
-  EXPECT_NEAR(last.at("ts").get<double>(), 5000, 1e-6);  // us
-  EXPECT_NEAR(last.at("dur").get<double>(), 15000, 1e-6);
+            (std::vector<std::string>{"rank 0 computes: compute", "rank 0 exchanges: exchange",
+                                      "rank 1 computes: compute"}));
+  EXPECT_EQ(last.at("ts"), 5000.0);  // us, as all
+  EXPECT_EQ(last.at("dur"), 15000.0);
+}
+
+// Exchanges with two parameter servers, the second of which ends after the first; then one that
+// begins as the first ends; and one inside the second.
+TEST(ExportPerfetto, PhasesThatOverlapGetThreadsOfTheirOwn) {
+  std::vector<LaunchRecords> launches = sample_launches();
+  launches[0].points[0]["timeline"]["ranks"] = Json::array({{{"exchange", 0, 0.0, 0.1},
+                                                             {"exchange", 1, 0.05, 0.3},
+                                                             {"exchange", 2, 0.1, 0.2},
+                                                             {"exchange", 3, 0.2, 0.25}}});
+  std::map<int, std::string> threads;
+  std::map<int, std::string> placed;
+  const Json json = Json::parse(export_perfetto(launches));
+  for (const Json& event : json.at("traceEvents")) {
+    if (event.at("name") == "thread_name") threads[event.at("tid")] = event.at("args").at("name");
+    if (event.at("ph") == "X") placed[event.at("args").at("bucket")] = threads.at(event.at("tid"));
+  }
+  EXPECT_EQ(placed, (std::map<int, std::string>{
+                        {0, "exchanges"}, {1, "exchanges 2"}, {2, "exchanges"}, {3, "exchanges"}}));
+}
+
+TEST(ExportPerfetto, ArrowsFollowABucket) {
+  std::vector<LaunchRecords> launches = sample_launches();
+  launches[0].points[0]["timeline"]["ranks"] = Json::array({{{"decode", 7, 0.3, 0.4},
+                                                             {"exchange", 7, 0.1, 0.3},
+                                                             {"compress", 7, 0.0, 0.1},
+                                                             {"compress", 8, 0.1, 0.2}}});
+  std::vector<std::pair<std::string, double>> flows;
+  const Json json = Json::parse(export_perfetto(launches));
+  for (const Json& event : json.at("traceEvents")) {
+    if (event.value("cat", "") != "bucket") continue;
+    EXPECT_EQ(event.at("name"), "bucket 7");
+    flows.emplace_back(event.at("ph"), event.at("ts"));
+  }
+  EXPECT_EQ(flows, (std::vector<std::pair<std::string, double>>{{"s", 0}, {"t", 1e5}, {"f", 3e5}}));
 }
 
 TEST(ExportPerfetto, WithoutATimelineThereIsNothingToShow) {
