@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/digest.h"
 #include "harness/launch/processor_time.h"
-#include "harness/worker/digest.h"
 #include "harness/worker/projections.h"
 
 namespace thinpipe {

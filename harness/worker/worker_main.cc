@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/wait_awake.h"
 #include "compressors/plugin/loader.h"
@@ -23,7 +24,6 @@
 #include "harness/launch/processor_time.h"
 #include "harness/fingerprint/fingerprint.h"
 #include "harness/worker/control_watch.h"
-#include "harness/worker/digest.h"
 #include "harness/worker/feed_json.h"
 #include "harness/worker/outer_reference.h"
 #include "harness/worker/projections.h"

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "workloads/capture/option_reader.h"
 #include "workloads/models/catalogue.h"
-#include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
 
@@ -14,36 +14,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kMaxSteps = 1'000'000'000;
-constexpr double kUnbounded = std::numeric_limits<double>::max();
-
-/// Options that are absent or null keep their defaults.
-class OptionReader {
- public:
-  explicit OptionReader(const json& object) : root_(object, "capture") {
-    root_.allow_only({"out", "model", "workers", "steps", "record", "every", "from", "batch",
-                      "learning_rate", "momentum", "weight_decay", "data", "seed", "squares",
-                      "json"});
-  }
-  std::optional<JsonField> find(const char* key) const {
-    if (!root_.has(key) || root_.at(key).value().is_null()) return std::nullopt;
-    return root_.at(key);
-  }
-  template <typename Integer>
-  void integer(const char* key, Integer& value, std::uint64_t least, std::uint64_t most) const {
-    if (const auto field = find(key)) {
-      value = static_cast<Integer>(field->unsigned_integer(least, most));
-    }
-  }
-  void number(const char* key, double& value, double least, double most) const {
-    if (const auto field = find(key)) value = field->number(least, most);
-  }
-  void string(const char* key, std::string& value) const {
-    if (const auto field = find(key)) value = field->string();
-  }
-
- private:
-  JsonField root_;
-};
 
 // The last step that `record` steps from `from` on reach; nothing overflows within the bounds.
 std::uint64_t last_recorded(const CaptureOptions& options, std::uint64_t from) {
@@ -80,7 +50,10 @@ std::vector<std::uint64_t> CaptureOptions::recorded_steps() const {
 }
 
 CaptureOptions parse_capture_options(const json& object) {
-  const OptionReader read(object);
+  const OptionReader read(
+      object, "capture",
+      {"out", "model", "workers", "steps", "record", "every", "from", "batch", "learning_rate",
+       "momentum", "weight_decay", "data", "seed", "squares", "json"});
   CaptureOptions options;
   read.string("out", options.out);
   if (options.out.empty()) throw InputError("capture: out: expected the folder for the trace");
@@ -95,19 +68,14 @@ CaptureOptions parse_capture_options(const json& object) {
   read.integer("every", options.every, 1, kMaxSteps);
   if (const auto from = read.find("from")) options.from = from->unsigned_integer(0, kMaxSteps);
   read.integer("batch", options.batch, 1, 65'536);
-  read.number("learning_rate", options.learning_rate, 1e-12, kUnbounded);
+  read.number("learning_rate", options.learning_rate, 1e-12, OptionReader::kUnbounded);
   read.number("momentum", options.momentum, 0, 0.999999);
-  read.number("weight_decay", options.weight_decay, 0, kUnbounded);
+  read.number("weight_decay", options.weight_decay, 0, OptionReader::kUnbounded);
   read.string("data", options.data);
   read.integer("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
-  if (const auto field = read.find("squares")) options.squares = field->boolean();
-  if (options.squares && !model.training->independent_samples) {
-    throw InputError(
-        "capture: squares: a sample of " + model.name +
-        " has no gradient of its own (expected a model without batch normalisation or carried "
-        "state: lenet5)");
-  }
-  if (const auto field = read.find("json")) options.json = field->boolean();
+  read.flag("squares", options.squares);
+  check_squares(options.squares, model, "capture");
+  read.flag("json", options.json);
   check_recorded_steps(options);
   return options;
 }

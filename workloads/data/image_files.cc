@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -70,11 +71,10 @@ void check_label(std::uint8_t label, const std::string& file, std::size_t index)
   }
 }
 
-}  // namespace
-
-ImageSet load_mnist(const fs::path& folder) {
-  const fs::path image_path = find_idx(folder, "train-images", "idx3-ubyte");
-  const fs::path label_path = find_idx(folder, "train-labels", "idx1-ubyte");
+// `part`: "train" or "t10k".
+ImageSet load_idx(const fs::path& folder, const std::string& part) {
+  const fs::path image_path = find_idx(folder, part + "-images", "idx3-ubyte");
+  const fs::path label_path = find_idx(folder, part + "-labels", "idx1-ubyte");
   const MappedFile image_file(image_path);
   const MappedFile label_file(label_path);
   const auto images = as_u8(image_file);
@@ -91,29 +91,22 @@ ImageSet load_mnist(const fs::path& folder) {
     throw InputError(fmt::format("{}: {} labels, expected {} as there are images",
                                  label_path.string(), count, sizes[0]));
   }
-  ImageSet set{1, 28, 28, {}, {}, "MNIST (idx files)"};
+  ImageSet set{.height = 28, .width = 28, .source = "MNIST (idx files)"};
   set.labels.assign(labels.begin() + 8, labels.end());
   set.pixels.assign(images.begin() + 16, images.end());
   for (std::size_t i = 0; i < set.size(); ++i) check_label(set.labels[i], label_path.string(), i);
   return set;
 }
 
-ImageSet load_cifar10(const fs::path& folder) {
+ImageSet load_batches(std::vector<fs::path> files) {
   constexpr std::size_t kPixels = std::size_t{3} * 32 * 32;
   constexpr std::size_t kRecord = 1 + kPixels;
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("data_batch_") && name.ends_with(".bin")) files.push_back(entry.path());
-  }
-  if (error) throw InputError(folder.string() + ": " + error.message());
-  if (files.empty()) {
-    throw InputError((folder / "data_batch_1.bin").string() +
-                     ": missing (expected CIFAR-10's binary version)");
-  }
   std::sort(files.begin(), files.end());
-  ImageSet set{3, 32, 32, {}, {}, "CIFAR-10 (binary version)"};
+  ImageSet set{.channels = 3,
+               .height = 32,
+               .width = 32,
+               .source = "CIFAR-10 (binary version)",
+               .mirrored_alike = true};
   for (const fs::path& path : files) {
     const MappedFile file(path);
     const auto bytes = as_u8(file);
@@ -131,6 +124,40 @@ ImageSet load_cifar10(const fs::path& folder) {
     }
   }
   return set;
+}
+
+}  // namespace
+
+ImageSet load_mnist(const fs::path& folder) { return load_idx(folder, "train"); }
+
+std::optional<ImageSet> load_mnist_test(const fs::path& folder) {
+  for (const char* name : {"t10k-images-idx3-ubyte", "t10k-images.idx3-ubyte"}) {
+    for (const char* packed : {"", ".gz"}) {
+      if (fs::exists(folder / (std::string(name) + packed))) return load_idx(folder, "t10k");
+    }
+  }
+  return std::nullopt;
+}
+
+ImageSet load_cifar10(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("data_batch_") && name.ends_with(".bin")) files.push_back(entry.path());
+  }
+  if (error) throw InputError(folder.string() + ": " + error.message());
+  if (files.empty()) {
+    throw InputError((folder / "data_batch_1.bin").string() +
+                     ": missing (expected CIFAR-10's binary version)");
+  }
+  return load_batches(std::move(files));
+}
+
+std::optional<ImageSet> load_cifar10_test(const fs::path& folder) {
+  const fs::path path = folder / "test_batch.bin";
+  if (!fs::exists(path)) return std::nullopt;
+  return load_batches({path});
 }
 
 }  // namespace thinpipe

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,9 +18,10 @@ struct ImageSet {
   std::size_t channels = 1;
   std::size_t height = 0;
   std::size_t width = 0;
-  std::vector<std::uint8_t> labels;  ///< 0..9, one an image
-  std::vector<std::uint8_t> pixels;
-  std::string source;  ///< for trace.json: what these images are
+  std::vector<std::uint8_t> labels = {};  ///< 0..9, one an image
+  std::vector<std::uint8_t> pixels = {};
+  std::string source = {};      ///< for trace.json: what these images are
+  bool mirrored_alike = false;  ///< left for right, an image shows the same class (no digit does)
 
   std::size_t size() const { return labels.size(); }
   std::size_t image_bytes() const { return channels * height * width; }
@@ -33,9 +35,16 @@ struct ImageSet {
 /// @throws InputError naming the file and field that is wrong.
 ImageSet load_mnist(const std::filesystem::path& folder);
 
+/// MNIST's test set, `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`; nothing where the
+/// folder has no such images. @throws InputError as load_mnist()
+std::optional<ImageSet> load_mnist_test(const std::filesystem::path& folder);
+
 /// CIFAR-10's binary version: every `data_batch_*.bin` in a folder, records of one label byte and
 /// 3072 pixel bytes (https://www.cs.toronto.edu/~kriz/cifar.html, "binary version").
 /// @throws InputError naming the file and record that is wrong.
 ImageSet load_cifar10(const std::filesystem::path& folder);
+
+/// `test_batch.bin`; nothing where the folder has none. @throws InputError as load_cifar10()
+std::optional<ImageSet> load_cifar10_test(const std::filesystem::path& folder);
 
 }  // namespace thinpipe

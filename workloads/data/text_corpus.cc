@@ -12,14 +12,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint8_t kNewline = 95;
-constexpr std::uint8_t kTabulator = 96;
-constexpr std::uint8_t kOther = 97;
+constexpr std::uint16_t kNewline = 95;
+constexpr std::uint16_t kTabulator = 96;
+constexpr std::uint16_t kOther = 97;
 constexpr const char* kShippedName = "kjv.txt";
 
 bool continues_utf8(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
 
-void append_file(const fs::path& path, std::vector<std::uint8_t>& symbols) {
+void append_file(const fs::path& path, std::vector<std::uint16_t>& symbols) {
   const MappedFile file(path);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
                               file.bytes().size());
@@ -39,8 +39,8 @@ fs::path program_folder() {
 
 }  // namespace
 
-std::vector<std::uint8_t> to_symbols(std::string_view text) {
-  std::vector<std::uint8_t> symbols;
+std::vector<std::uint16_t> to_symbols(std::string_view text) {
+  std::vector<std::uint16_t> symbols;
   symbols.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -49,7 +49,7 @@ std::vector<std::uint8_t> to_symbols(std::string_view text) {
     } else if (c == '\t') {
       symbols.push_back(kTabulator);
     } else if (c >= ' ' && c <= '~') {
-      symbols.push_back(static_cast<std::uint8_t>(c - ' '));
+      symbols.push_back(static_cast<std::uint16_t>(c - ' '));
     } else if (!continues_utf8(c) && !(c == '\r' && i + 1 < text.size() && text[i + 1] == '\n')) {
       symbols.push_back(kOther);
     }

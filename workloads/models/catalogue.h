@@ -14,10 +14,11 @@ namespace thinpipe {
 enum class DataKind {
   kDigits,  ///< 28x28 grey images of ten classes (MNIST's form)
   kColour,  ///< 32x32 images of three channels and ten classes (CIFAR-10's form)
-  kText,    ///< a sequence of symbols
+  kText,    ///< a sequence of characters
+  kWords,   ///< a sequence of words
 };
 
-/// How `thinpipe capture` trains a model unless told otherwise.
+/// How `thinpipe capture` and `thinpipe train` train a model unless told otherwise.
 struct TrainingDefaults {
   DataKind data = DataKind::kDigits;
   std::size_t batch = 0;  ///< mini-batch of one worker
@@ -25,6 +26,7 @@ struct TrainingDefaults {
   double momentum = 0;
   /// A sample's gradient does not depend on the rest of its mini-batch, nor on steps before.
   bool independent_samples = false;
+  bool has_width = false;  ///< its units or channels can be scaled (LearnerOptions::width)
 };
 
 /// One parameter tensor, in the order of the forward pass.
@@ -73,7 +75,7 @@ struct ModelInfo {
   std::vector<ModelTensor> tensors;
   std::vector<PublishedCount> published;
   std::vector<ModelTimes> times;             ///< at least one
-  std::optional<TrainingDefaults> training;  ///< of those that `thinpipe capture` trains
+  std::optional<TrainingDefaults> training;  ///< of those that can be trained
 
   std::size_t parameters = 0;       ///< sum of elements
   std::uint64_t multiply_adds = 0;  ///< of the forward pass of one sample: sum of elements x uses

@@ -105,7 +105,7 @@ ModelTimes parse_times(const JsonField& field, std::uint64_t multiply_adds) {
 }
 
 TrainingDefaults parse_training(const JsonField& field) {
-  field.allow_only({"data", "batch", "learning_rate", "momentum", "independent_samples"});
+  field.allow_only({"data", "batch", "learning_rate", "momentum", "independent_samples", "width"});
   TrainingDefaults training;
   const std::string data = field.at("data").string();
   if (data == "digits") {
@@ -114,13 +114,16 @@ TrainingDefaults parse_training(const JsonField& field) {
     training.data = DataKind::kColour;
   } else if (data == "text") {
     training.data = DataKind::kText;
+  } else if (data == "words") {
+    training.data = DataKind::kWords;
   } else {
-    field.at("data").fail("expected digits, colour or text, found '" + printable(data) + "'");
+    field.at("data").fail("expected digits, colour, text or words, found '" + printable(data) + "'");
   }
   training.batch = field.at("batch").unsigned_integer(1, 1'000'000);
   training.learning_rate = field.at("learning_rate").number(kTiny, kMost);
   training.momentum = field.at("momentum").number(0, 1);
   training.independent_samples = field.at("independent_samples").boolean();
+  if (field.has("width")) training.has_width = field.at("width").boolean();
   return training;
 }
 

@@ -17,6 +17,7 @@
 #include "workloads/trace/trace_writer.h"
 #include "workloads/training/interrupt.h"
 #include "workloads/training/trainer.h"
+#include "workloads/training/training_data.h"
 
 namespace thinpipe {
 

@@ -1,4 +1,8 @@
 // LeNet-5 in the form of Caffe's examples/mnist/lenet_train_test.prototxt: 431,080 parameters.
+#include <torch/nn/init.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
+
 #include "workloads/training/model.h"
 
 namespace thinpipe {
@@ -6,7 +10,6 @@ namespace thinpipe {
 namespace {
 
 namespace nn = torch::nn;
-namespace F = torch::nn::functional;
 
 class LeNet5 : public TrainableModel {
  public:
@@ -26,12 +29,12 @@ class LeNet5 : public TrainableModel {
     }
   }
 
-  torch::Tensor loss(const Batch& batch, Carry& /*carry*/) override {
+  torch::Tensor scores(const torch::Tensor& inputs, Carry& /*carry*/) override {
     // As in the prototxt there is no activation after the convolutions.
-    torch::Tensor x = torch::max_pool2d(conv1_(batch.inputs), 2);
+    torch::Tensor x = torch::max_pool2d(conv1_(inputs), 2);
     x = torch::max_pool2d(conv2_(x), 2);
     x = torch::relu(ip1_(x.flatten(1)));
-    return F::cross_entropy(ip2_(x), batch.targets);
+    return ip2_(x);
   }
 
  private:

@@ -1,10 +1,11 @@
 // The models of the catalogue as libtorch modules.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 
-#include <torch/nn.h>
+#include <torch/nn/module.h>
 
 #include "workloads/training/batch.h"
 
@@ -19,16 +20,26 @@ struct Carry {
 
 class TrainableModel : public torch::nn::Module {
  public:
-  /// Mean cross-entropy over the mini-batch.
-  virtual torch::Tensor loss(const Batch& batch, Carry& carry) = 0;
+  /// Scores of every class for every image, [batch, classes], or of every symbol for every place of
+  /// the text, [batch x time, symbols].
+  virtual torch::Tensor scores(const torch::Tensor& inputs, Carry& carry) = 0;
 };
 
+/// Mean cross-entropy over a mini-batch's images or places.
+torch::Tensor mean_loss(const torch::Tensor& scores, const torch::Tensor& targets);
+
+// Weights are drawn from libtorch's generator (torch::manual_seed) as each file says. `width`
+// scales the channels or units, at least one of each.
 std::shared_ptr<TrainableModel> make_lenet5();
 std::shared_ptr<TrainableModel> make_charlstm();
-std::shared_ptr<TrainableModel> make_resnet20();
+/// @param blocks  of each of the three groups: 6 blocks + 2 layers
+std::shared_ptr<TrainableModel> make_cifar_resnet(int blocks);
 
-/// By its name in the catalogue; weights are drawn from libtorch's generator (torch::manual_seed).
-/// @throws InputError for an unknown name.
-std::shared_ptr<TrainableModel> make_model(std::string_view name);
+/// By its name in the catalogue.
+/// @throws InputError for an unknown name, or a width where the model has none
+std::shared_ptr<TrainableModel> make_model(std::string_view name, double width = 1);
+
+/// Symbols that a model of text reads in a step.
+std::size_t text_time(std::string_view name);
 
 }  // namespace thinpipe

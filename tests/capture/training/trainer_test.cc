@@ -10,6 +10,8 @@
 
 #include "tests/trace/trace_files.h"
 #include "workloads/data/digits.h"
+#include "workloads/training/image_batches.h"
+#include "workloads/training/text_batches.h"
 
 namespace thinpipe {
 namespace {
@@ -26,7 +28,9 @@ std::unique_ptr<BatchSource> small_batches(const CaptureOptions& options) {
     return make_text_batches(load_shipped_text(), options.workers, options.batch, 10);
   }
   ImageSet images = options.model == "lenet5" ? draw_digits(200, 1) : draw_colour_digits(200, 1);
-  return make_image_batches(std::move(images), options.workers, options.batch, options.seed);
+  return make_image_batches(
+      std::move(images),
+      {.workers = options.workers, .batch = options.batch, .seed = options.seed});
 }
 
 std::vector<torch::Tensor> copy_of(const std::vector<torch::Tensor>& tensors) {
@@ -120,6 +124,10 @@ TEST_P(TrainerTest, SameSeedSameGradientsBitForBit) {
 INSTANTIATE_TEST_SUITE_P(All, TrainerTest, ::testing::Values("lenet5", "charlstm", "resnet20"),
                          [](const auto& instance) { return instance.param; });
 
+torch::Tensor loss_of(TrainableModel& model, const Batch& batch, Carry& carry) {
+  return mean_loss(model.scores(batch.inputs, carry), batch.targets);
+}
+
 /// LeNet-5 with the trainer's parameters.
 std::shared_ptr<TrainableModel> copy_of(const Trainer& trainer) {
   const auto model = make_model("lenet5");
@@ -141,7 +149,7 @@ TEST(Trainer, GradientsAreThoseAutogradComputesAnew) {
   const auto parameters = model->parameters();
   trainer.step([&](const WorkerStep& worker) {
     Carry carry;
-    const auto expected = torch::autograd::grad({model->loss(worker.batch, carry)}, parameters);
+    const auto expected = torch::autograd::grad({loss_of(*model, worker.batch, carry)}, parameters);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       EXPECT_TRUE(torch::equal(worker.gradients[i], expected[i])) << trainer.names()[i];
     }
@@ -162,7 +170,7 @@ TEST(Trainer, SquaresAreThoseOfEverySamplesGradient) {
     for (std::int64_t z = 0; z < 4; ++z) {
       Carry carry;
       const Batch sample{worker.batch.inputs.narrow(0, z, 1), worker.batch.targets.narrow(0, z, 1)};
-      const auto gradients = torch::autograd::grad({model->loss(sample, carry)}, parameters);
+      const auto gradients = torch::autograd::grad({loss_of(*model, sample, carry)}, parameters);
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         const torch::Tensor part = gradients[i].to(torch::kDouble) / 4;
         expected[i] = z == 0 ? part * part : expected[i] + part * part;
@@ -180,46 +188,7 @@ TEST(Trainer, SquaresAreThoseOfEverySamplesGradient) {
 TEST(Trainer, WorkersSeeDifferentData) {
   const CaptureOptions options = options_for("lenet5", 2);
   const auto batches = small_batches(options);
-  EXPECT_FALSE(torch::equal(batches->next(0).inputs, batches->next(1).inputs));
-}
-
-TEST(Batches, TextTargetsAreTheSymbolsThatFollow) {
-  TextCorpus corpus;
-  for (std::uint8_t i = 0; i < 40; ++i) corpus.symbols.push_back(i);
-  // Two workers of two streams: ten symbols each, read four at a time.
-  const auto batches = make_text_batches(corpus, 2, 2, 4);
-  const Batch first = batches->next(1);
-  EXPECT_TRUE(torch::equal(first.inputs, torch::tensor({{20, 21, 22, 23}, {30, 31, 32, 33}})));
-  EXPECT_TRUE(torch::equal(first.targets, torch::tensor({{21, 22, 23, 24}, {31, 32, 33, 34}})));
-  EXPECT_EQ(batches->next(1).inputs[0][0].item<int>(), 24);
-  EXPECT_EQ(batches->next(1).inputs[0][0].item<int>(),
-            20);  // two symbols are too few: from the start
-  EXPECT_THAT(input_error([&] { make_text_batches(corpus, 2, 5, 4); }),
-              ::testing::HasSubstr("40 symbols of text, expected at least 50"));
-}
-
-TEST(Batches, AShareSmallerThanABatchIsRefused) {
-  EXPECT_THAT(input_error([] { make_image_batches(draw_digits(10, 1), 4, 3, 1); }),
-              ::testing::HasSubstr("3 images, but worker 2 of 4 has only 2"));
-}
-
-TEST(Batches, EachEpochShowsEveryImageOfTheShareOnce) {
-  ImageSet set{1, 1, 1, {}, {}, "numbers"};
-  for (std::uint8_t i = 0; i < 8; ++i) {
-    set.labels.push_back(i);
-    set.pixels.push_back(i);
-  }
-  const auto batches = make_image_batches(set, 2, 2, 1);
-  for (int epoch = 0; epoch < 3; ++epoch) {
-    std::vector<std::int64_t> seen;
-    for (int i = 0; i < 2; ++i) {
-      const torch::Tensor targets = batches->next(1).targets;
-      seen.push_back(targets[0].item<std::int64_t>());
-      seen.push_back(targets[1].item<std::int64_t>());
-    }
-    std::sort(seen.begin(), seen.end());
-    EXPECT_THAT(seen, ::testing::ElementsAre(1, 3, 5, 7));
-  }
+  EXPECT_FALSE(torch::equal(batches->at(0, 0).inputs, batches->at(1, 0).inputs));
 }
 
 }  // namespace

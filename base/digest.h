@@ -1,12 +1,14 @@
 // A short text that is the same for arrays of the same bits.
 #pragma once
 
+#include <array>
+#include <cinttypes>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <span>
 #include <string>
-
-#include <fmt/format.h>
 
 namespace thinpipe {
 
@@ -20,7 +22,18 @@ class Digest {
       hash_ = (hash_ ^ bits) * 1099511628211ULL;
     }
   }
-  std::string text() const { return fmt::format("{:016x}", hash_); }
+  /// Bytes one by one: no same hash as of the floats that they may be.
+  void add(std::span<const std::byte> bytes) {
+    for (const std::byte byte : bytes) {
+      hash_ = (hash_ ^ static_cast<std::uint64_t>(byte)) * 1099511628211ULL;
+    }
+  }
+  std::uint64_t value() const { return hash_; }
+  std::string text() const {
+    std::array<char, 17> digits{};
+    std::snprintf(digits.data(), digits.size(), "%016" PRIx64, hash_);
+    return digits.data();
+  }
 
  private:
   std::uint64_t hash_ = 14695981039346656037ULL;

@@ -1,8 +1,14 @@
-// ResNet-20 for 32x32 images (He et al. 2016, sec. 4.2): three groups of three blocks with 16, 32
-// and 64 channels, parameter-free shortcuts (option A), batch normalisation with scale and shift:
-// 269,722 parameters. (SIDCo's table 1 counts 269,467.)
+// ResNet-20 and ResNet-32 for 32x32 images (He et al. 2016, sec. 4.2): three groups of three or
+// five blocks with 16, 32 and 64 channels, parameter-free shortcuts (option A), batch normalisation
+// with scale and shift: 269,722 and 464,154 parameters. Weights are drawn as in He et al. 2015.
 #include <string>
 #include <vector>
+
+#include <torch/nn/functional/padding.h>
+#include <torch/nn/init.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
 
 #include "workloads/training/model.h"
 
@@ -51,15 +57,15 @@ class Block : public nn::Module {
   nn::BatchNorm2d bn2_;
 };
 
-class ResNet20 : public TrainableModel {
+class CifarResNet : public TrainableModel {
  public:
-  ResNet20()
+  explicit CifarResNet(int blocks)
       : conv1_(register_module("conv1", conv3x3(3, 16, 1))),
         bn1_(register_module("bn1", nn::BatchNorm2d(16))) {
     std::int64_t in = 16;
     for (int group = 0; group < 3; ++group) {
       const std::int64_t out = 16 << group;
-      for (int block = 0; block < 3; ++block) {
+      for (int block = 0; block < blocks; ++block) {
         const std::int64_t stride = group > 0 && block == 0 ? 2 : 1;
         const std::string name = "layer" + std::to_string(group + 1) + "_" + std::to_string(block);
         blocks_.push_back(register_module(name, std::make_shared<Block>(in, out, stride)));
@@ -69,10 +75,10 @@ class ResNet20 : public TrainableModel {
     fc_ = register_module("fc", nn::Linear(64, 10));
   }
 
-  torch::Tensor loss(const Batch& batch, Carry& /*carry*/) override {
-    torch::Tensor x = torch::relu(bn1_(conv1_(batch.inputs)));
+  torch::Tensor scores(const torch::Tensor& inputs, Carry& /*carry*/) override {
+    torch::Tensor x = torch::relu(bn1_(conv1_(inputs)));
     for (const auto& block : blocks_) x = block->forward(x);
-    return F::cross_entropy(fc_(x.mean({2, 3})), batch.targets);
+    return fc_(x.mean({2, 3}));
   }
 
  private:
@@ -84,6 +90,8 @@ class ResNet20 : public TrainableModel {
 
 }  // namespace
 
-std::shared_ptr<TrainableModel> make_resnet20() { return std::make_shared<ResNet20>(); }
+std::shared_ptr<TrainableModel> make_cifar_resnet(int blocks) {
+  return std::make_shared<CifarResNet>(blocks);
+}
 
 }  // namespace thinpipe

@@ -1,0 +1,121 @@
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include "tests/trace/trace_files.h"
+#include "workloads/data/digits.h"
+#include "workloads/training/image_batches.h"
+#include "workloads/training/text_batches.h"
+
+namespace thinpipe {
+namespace {
+
+TextCorpus numbers_up_to(std::uint16_t count) {
+  TextCorpus corpus;
+  for (std::uint16_t i = 0; i < count; ++i) corpus.symbols.push_back(i);
+  return corpus;
+}
+
+TEST(TextBatches, TargetsAreTheSymbolsThatFollow) {
+  // Two workers of two streams: ten symbols each, read four at a time.
+  const auto batches = make_text_batches(numbers_up_to(40), 2, 2, 4);
+  const Batch first = batches->at(1, 0);
+  EXPECT_TRUE(torch::equal(first.inputs, torch::tensor({{20, 21, 22, 23}, {30, 31, 32, 33}})));
+  EXPECT_TRUE(torch::equal(first.targets, torch::tensor({{21, 22, 23, 24}, {31, 32, 33, 34}})));
+  EXPECT_EQ(batches->at(1, 1).inputs[0][0].item<int>(), 24);
+  // Two symbols are too few: from the start.
+  EXPECT_EQ(batches->at(1, 2).inputs[0][0].item<int>(), 20);
+  EXPECT_THAT(input_error([&] { make_text_batches(numbers_up_to(40), 2, 5, 4); }),
+              ::testing::HasSubstr("40 symbols of text, expected at least 50"));
+}
+
+TEST(TextBatches, HeldOutTextIsReadOnce) {
+  // Ten streams of 11 symbols, five at a time: two steps, and one target of each stream left.
+  const auto held_out = make_held_out_text(numbers_up_to(110), 5);
+  ASSERT_EQ(held_out->size(), 2U);
+  EXPECT_EQ(held_out->at(0).inputs[9][0].item<int>(), 99);
+  EXPECT_EQ(held_out->at(1).targets[9][4].item<int>(), 109);
+}
+
+TEST(ImageBatches, AShareSmallerThanABatchIsRefused) {
+  EXPECT_THAT(
+      input_error([] { make_image_batches(draw_digits(10, 1), {.workers = 4, .batch = 3}); }),
+      ::testing::HasSubstr("3 images, but worker 2 of 4 has only 2"));
+}
+
+ImageSet images_of_one_pixel(std::uint8_t count) {
+  ImageSet set{.height = 1, .width = 1};
+  for (std::uint8_t i = 0; i < count; ++i) {
+    set.labels.push_back(i);
+    set.pixels.push_back(i);
+  }
+  return set;
+}
+
+TEST(ImageBatches, EachEpochShowsEveryImageOfTheShareOnce) {
+  const auto batches = make_image_batches(images_of_one_pixel(8), {.workers = 2, .batch = 2});
+  for (std::uint64_t step = 0; step < 6; step += 2) {
+    std::vector<std::int64_t> seen;
+    for (const std::uint64_t at : {step, step + 1}) {
+      const torch::Tensor targets = batches->at(1, at).targets;
+      seen.push_back(targets[0].item<std::int64_t>());
+      seen.push_back(targets[1].item<std::int64_t>());
+    }
+    std::sort(seen.begin(), seen.end());
+    EXPECT_THAT(seen, ::testing::ElementsAre(1, 3, 5, 7));
+  }
+}
+
+// Whoever starts at a step, or goes back, sees what a run from the start sees there.
+TEST(ImageBatches, AStepIsTheSameInWhateverOrderStepsAreAskedFor) {
+  const ImageBatchOptions options{.workers = 2, .batch = 4, .seed = 3, .augment = true};
+  const auto in_order = make_image_batches(draw_digits(40, 1), options);
+  const auto other = make_image_batches(draw_digits(40, 1), options);
+  std::vector<Batch> expected;
+  for (std::uint64_t step = 0; step < 20; ++step) expected.push_back(in_order->at(1, step));
+  for (const std::uint64_t step : {17, 3, 3, 19, 0, 5}) {
+    const Batch batch = other->at(1, step);
+    EXPECT_TRUE(torch::equal(batch.inputs, expected[step].inputs)) << step;
+    EXPECT_TRUE(torch::equal(batch.targets, expected[step].targets)) << step;
+  }
+}
+
+// One image, marked in one pixel, so that each move can be read off.
+TEST(ImageBatches, AugmentationMovesByAnEighthAndMirrorsOnlyWhatMayBe) {
+  for (const bool may_be_mirrored : {false, true}) {
+    ImageSet set{.height = 16, .width = 16, .mirrored_alike = may_be_mirrored};
+    set.labels = {0};
+    set.pixels.assign(256, 0);
+    set.pixels[5 * 16 + 4] = 255;
+    const auto batches =
+        make_image_batches(set, {.workers = 1, .batch = 1, .seed = 1, .augment = true});
+    std::array<int, 16> rows{};
+    std::array<int, 16> columns{};
+    for (std::uint64_t step = 0; step < 300; ++step) {
+      const auto at = batches->at(0, step).inputs.flatten().argmax().item<std::int64_t>();
+      ++rows[at / 16];
+      ++columns[at % 16];
+    }
+    // Row 5 and column 4 moved by -2..2; mirrored, column 4 becomes 11.
+    for (int row = 0; row < 16; ++row) EXPECT_EQ(rows[row] > 0, row >= 3 && row <= 7) << row;
+    for (int column = 0; column < 16; ++column) {
+      const bool expected =
+          (column >= 2 && column <= 6) || (may_be_mirrored && column >= 9 && column <= 13);
+      EXPECT_EQ(columns[column] > 0, expected) << column << " " << may_be_mirrored;
+    }
+  }
+}
+
+TEST(ImageBatches, HeldOutImagesComeInOrderScaledByWhatWasLearntFrom) {
+  const auto held_out =
+      make_held_out_images(images_of_one_pixel(250), {{.mean = 10, .deviation = 2}});
+  ASSERT_EQ(held_out->size(), 3U);
+  EXPECT_EQ(held_out->at(2).targets.size(0), 50);
+  EXPECT_EQ(held_out->at(1).targets[7].item<int>(), 107);
+  EXPECT_EQ(held_out->at(1).inputs[7].item<float>(), (107 - 10) / 2.0F);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,251 @@
+#include "workloads/training/learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trace/trace_files.h"
+
+namespace thinpipe {
+namespace {
+
+using ::testing::HasSubstr;
+using Spans = std::vector<std::span<const float>>;
+
+LearnerOptions small(const std::string& model) {
+  LearnerOptions options;
+  options.model = model;
+  options.batch = 4;
+  return options;
+}
+
+Spans gradients_of(const Learner& learner) {
+  Spans spans;
+  for (std::size_t i = 0; i < learner.parameters().size(); ++i) {
+    spans.push_back(learner.gradient(i));
+  }
+  return spans;
+}
+
+/// So many workers in turn, the mean of their gradients applied to each.
+class Group {
+ public:
+  Group(LearnerOptions options, std::size_t workers) {
+    options.workers = workers;
+    for (std::size_t i = 0; i < workers; ++i) {
+      learners_.push_back(std::make_unique<Learner>(options, i));
+    }
+  }
+  Learner& operator[](std::size_t worker) { return *learners_[worker]; }
+
+  /// @return the mean of the workers' losses
+  double step(std::uint64_t number) {
+    double loss = 0;
+    std::vector<std::vector<float>> means;
+    for (auto& learner : learners_) {
+      loss += learner->compute(number) / static_cast<double>(learners_.size());
+      means.resize(learner->parameters().size());
+      for (std::size_t i = 0; i < means.size(); ++i) {
+        const auto gradient = learner->gradient(i);
+        means[i].resize(gradient.size());
+        for (std::size_t j = 0; j < gradient.size(); ++j) {
+          means[i][j] += gradient[j] / static_cast<float>(learners_.size());
+        }
+      }
+    }
+    const Spans spans(means.begin(), means.end());
+    for (auto& learner : learners_) learner->apply(spans, number);
+    return loss;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Learner>> learners_;
+};
+
+TEST(Learner, WorkersStartAlikeSeeDifferentDataAndStayAlike) {
+  Group group(small("lenet5"), 2);
+  EXPECT_EQ(group[0].digest(), group[1].digest());
+  const std::uint64_t start = group[0].digest();
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    group.step(step);
+    EXPECT_EQ(group[0].digest(), group[1].digest());
+    EXPECT_FALSE(std::ranges::equal(group[0].gradient(0), group[1].gradient(0)));
+  }
+  EXPECT_NE(group[0].digest(), start);
+}
+
+TEST(Learner, DigestShowsOneBit) {
+  Learner learner(small("lenet5"), 0);
+  const std::uint64_t before = learner.digest();
+  std::vector<std::vector<float>> values;
+  for (std::size_t i = 0; i < learner.parameters().size(); ++i) {
+    const auto span = learner.values(i);
+    values.emplace_back(span.begin(), span.end());
+  }
+  learner.assign(Spans(values.begin(), values.end()));
+  EXPECT_EQ(learner.digest(), before);
+  values[4][17] = std::nextafter(values[4][17], 1.0F);
+  learner.assign(Spans(values.begin(), values.end()));
+  EXPECT_NE(learner.digest(), before);
+}
+
+TEST(Learner, TimesAreOfEveryParameter) {
+  Learner learner(small("lenet5"), 0);
+  LearnerTimes times;
+  const double loss = learner.compute(0, &times);
+  EXPECT_EQ(times.loss, loss);
+  ASSERT_EQ(times.ready.size(), learner.parameters().size());
+  for (const double ready : times.ready) EXPECT_TRUE(ready > 0 && ready <= times.backward);
+  EXPECT_EQ(learner.parameters()[0].name, "conv1.weight");
+  EXPECT_THAT(learner.parameters()[0].shape, ::testing::ElementsAre(20, 1, 5, 5));
+  EXPECT_EQ(learner.parameters()[0].elements, 500U);
+}
+
+class EveryLearner : public ::testing::TestWithParam<std::string> {};
+
+// Stopped after three of six steps and gone on elsewhere: the same bits as without the stop. With
+// momentum, so that the optimiser's buffer counts.
+TEST_P(EveryLearner, GoesOnFromItsStateBitForBit) {
+  LearnerOptions options = small(GetParam());
+  options.optimiser = GetParam() == "lenet5" ? "adam:lr=0.001" : "sgd:lr=0.01,momentum=0.9";
+  options.schedule = "cosine";
+  options.steps = 6;
+  options.augment = GetParam() != "charlstm";
+  const auto steps = [](Learner& learner, std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t step = first; step < end; ++step) {
+      learner.compute(step);
+      learner.apply(gradients_of(learner), step);
+    }
+  };
+  Learner whole(options, 0);
+  steps(whole, 0, 6);
+  Learner first(options, 0);
+  steps(first, 0, 3);
+  const std::vector<std::byte> state = first.state();
+  Learner second(options, 0);
+  second.restore(state);
+  EXPECT_EQ(second.digest(), first.digest());
+  EXPECT_EQ(second.state(), state);
+  steps(second, 3, 6);
+  EXPECT_EQ(second.digest(), whole.digest());
+  EXPECT_EQ(second.state(), whole.state());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryLearner, ::testing::Values("lenet5", "charlstm", "resnet20"),
+                         [](const auto& instance) { return instance.param; });
+
+TEST(Learner, DamagedAndForeignStatesAreRefusedAndChangeNothing) {
+  Learner learner(small("lenet5"), 0);
+  const std::uint64_t before = learner.digest();
+  const std::vector<std::byte> good = learner.state();
+  const auto error = [&](std::vector<std::byte> state) {
+    return input_error([&] { learner.restore(state); });
+  };
+  EXPECT_EQ(error(good), "");
+  std::vector<std::byte> bad = good;
+  bad[bad.size() / 2] ^= std::byte{1};
+  EXPECT_THAT(error(bad), HasSubstr("damaged"));
+  EXPECT_THAT(error({good.begin(), good.end() - 1}), HasSubstr("damaged"));
+  EXPECT_THAT(error({}), HasSubstr("0 bytes"));
+  EXPECT_THAT(error(std::vector<std::byte>(100)), HasSubstr("no learner's state"));
+  LearnerOptions options = small("lenet5");
+  options.seed = 2;
+  EXPECT_THAT(error(Learner(options, 0).state()), HasSubstr("of other options"));
+  EXPECT_EQ(learner.digest(), before);
+}
+
+TEST(Learner, ALossThatIsNotFiniteIsReturned) {
+  Learner learner(small("lenet5"), 0);
+  std::vector<std::vector<float>> values;
+  for (std::size_t i = 0; i < learner.parameters().size(); ++i) {
+    values.emplace_back(learner.parameters()[i].elements, std::numeric_limits<float>::quiet_NaN());
+  }
+  learner.assign(Spans(values.begin(), values.end()));
+  EXPECT_TRUE(std::isnan(learner.compute(0)));
+}
+
+TEST(Learner, WrongSizesAndOptionsAreNamed) {
+  Learner learner(small("lenet5"), 0);
+  learner.compute(0);
+  Spans spans = gradients_of(learner);
+  spans[1] = spans[0];
+  EXPECT_THAT(input_error([&] { learner.apply(spans, 0); }),
+              HasSubstr("conv1.bias: 500 elements, expected 20"));
+  spans.pop_back();
+  EXPECT_THAT(input_error([&] { learner.assign(spans); }), HasSubstr("7 tensors, expected 8"));
+  EXPECT_THAT(input_error([&] { Learner(small("lenet5"), 1); }), HasSubstr("worker 1 of 1"));
+  LearnerOptions options = small("lenet5");
+  options.width = 2;
+  EXPECT_THAT(input_error([&] { Learner(options, 0); }), HasSubstr("width"));
+}
+
+// The rule of clipping: gradients of norm 5 with a bound of 1 move as if divided by 5.
+TEST(Learner, ClipsTheMeansNorm) {
+  LearnerOptions options = small("lenet5");
+  options.optimiser = "sgd:lr=1";
+  options.clip = 1;
+  Learner learner(options, 0);
+  std::vector<std::vector<float>> gradient;
+  for (const LearnerParameter& parameter : learner.parameters()) {
+    gradient.emplace_back(parameter.elements);
+  }
+  gradient[0][3] = 3;
+  gradient[7][2] = -4;
+  const float first = learner.values(0)[3];
+  const float second = learner.values(7)[2];
+  learner.apply(Spans(gradient.begin(), gradient.end()), 0);
+  EXPECT_NEAR(learner.values(0)[3], first - 0.6F, 1e-6);
+  EXPECT_NEAR(learner.values(7)[2], second + 0.8F, 1e-6);
+}
+
+TEST(Learner, TheSchedulesRateIsTaken) {
+  LearnerOptions options = small("lenet5");
+  options.optimiser = "sgd:lr=0.5";
+  options.schedule = "step:at=0.5,factor=0.1";
+  options.steps = 4;
+  Learner learner(options, 0);
+  EXPECT_DOUBLE_EQ(learner.learning_rate(1), 0.5);
+  EXPECT_DOUBLE_EQ(learner.learning_rate(2), 0.05);
+  std::vector<std::vector<float>> ones;
+  for (const LearnerParameter& parameter : learner.parameters()) {
+    ones.emplace_back(parameter.elements, 1.0F);
+  }
+  const float start = learner.values(0)[0];
+  learner.apply(Spans(ones.begin(), ones.end()), 2);
+  EXPECT_NEAR(learner.values(0)[0], start - 0.05F, 1e-6);
+}
+
+TEST(Learner, EvaluatesAllThatIsHeldOutAndLearnsNothingFromIt) {
+  Learner learner(small("resnet20"), 0);
+  learner.compute(0);
+  const std::vector<std::byte> before = learner.state();
+  const Evaluation first = learner.evaluate();
+  EXPECT_EQ(first.samples, 1000U);
+  EXPECT_EQ(first.loss, learner.evaluate().loss);
+  EXPECT_EQ(learner.state(), before);
+  EXPECT_TRUE(first.accuracy >= 0 && first.accuracy <= 1);
+  EXPECT_DOUBLE_EQ(first.perplexity, std::exp(first.loss));
+}
+
+TEST(Learner, LossFallsAndHeldOutDigitsAreRecognised) {
+  LearnerOptions options = small("lenet5");
+  options.batch = 16;
+  options.optimiser = "sgd:lr=0.02,momentum=0.9";
+  Group group(options, 2);
+  double first = 0;
+  double last = 0;
+  for (std::uint64_t step = 0; step < 100; ++step) {
+    const double loss = group.step(step);
+    (step < 10 ? first : last) += step < 10 || step >= 90 ? loss / 10 : 0;
+  }
+  EXPECT_LT(last, 0.6 * first);
+  // One in ten would be chance.
+  EXPECT_GT(group[0].evaluate().accuracy, 0.5);
+}
+
+}  // namespace
+}  // namespace thinpipe

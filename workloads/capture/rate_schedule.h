@@ -1,0 +1,48 @@
+// How the learning rate changes over a training run.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace thinpipe {
+
+/// What the optimiser's rate is multiplied by at a step:
+///
+///   constant                        1
+///   step:at=0.5/0.75,factor=0.1     times `factor` from each of these moments on (He et al. 2016,
+///                                   sec. 4.2: at 32,000 and 48,000 of 64,000 steps)
+///   decay:every=0.1,factor=0.8,from=0   times `factor` after every so long from `from` on (the PTB
+///                                   configuration "medium": 0.8 an epoch after six; Tsuzuku et al.
+///                                   2018: halved every 25 of 300 epochs)
+///   cosine:end=0                    from 1 to `end` along half a cosine (Loshchilov and Hutter
+///                                   2017, without restarts; 3LC: end=0.01)
+///
+/// Each takes `warmup=W,start=S` too: before, the rate grows in a straight line from S (0 by
+/// default) to what the schedule has at its end (Goyal et al. 2017, sec. 2.2). Moments and lengths
+/// are shares of the run where they are below 1, else steps.
+class RateSchedule {
+ public:
+  /// @param steps  of the whole run; at least 1
+  /// @throws InputError naming what was found and what was expected
+  static RateSchedule parse(std::string_view text, std::uint64_t steps);
+
+  /// @param step  counted from 0; from `steps` on the last one's factor holds
+  double factor(std::uint64_t step) const;
+
+ private:
+  enum class Form { kConstant, kStep, kDecay, kCosine };
+  double without_warmup(double step) const;
+
+  Form form_ = Form::kConstant;
+  double steps_ = 1;
+  std::vector<double> at_;  ///< steps
+  double factor_ = 1;
+  double every_ = 1;  ///< steps
+  double from_ = 0;   ///< steps
+  double end_ = 0;
+  double warmup_ = 0;  ///< steps
+  double start_ = 0;
+};
+
+}  // namespace thinpipe

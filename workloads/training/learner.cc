@@ -1,0 +1,233 @@
+#include "workloads/training/learner.h"
+
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+#include <nlohmann/json.hpp>
+
+#include "base/digest.h"
+#include "workloads/capture/optimiser_spec.h"
+#include "workloads/capture/rate_schedule.h"
+#include "workloads/training/network.h"
+#include "workloads/training/optimiser.h"
+#include "workloads/training/tensor_archive.h"
+#include "workloads/training/training_data.h"
+
+namespace thinpipe {
+
+namespace {
+
+std::span<const float> floats_of(const torch::Tensor& tensor) {
+  return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+// Options made by hand are held to the same rules as those that come as text.
+LearnerOptions checked(const LearnerOptions& options, std::size_t worker) {
+  nlohmann::json object = options.to_json();
+  if (options.batch == 0) object.erase("batch");
+  if (options.optimiser.empty()) object.erase("optimiser");
+  LearnerOptions parsed = parse_learner_options(object);
+  if (worker >= parsed.workers) {
+    throw InputError(fmt::format("train: worker {} of {}", worker, parsed.workers));
+  }
+  return parsed;
+}
+
+}  // namespace
+
+struct Learner::Inside {
+  Inside(const LearnerOptions& wanted, std::size_t number)
+      : options(checked(wanted, number)),
+        worker(number),
+        optimiser_spec(OptimiserSpec::parse(options.optimiser)),
+        schedule(RateSchedule::parse(options.schedule, options.steps)),
+        data(make_learner_data(options)),
+        network(options.model, options.width, options.seed),
+        optimiser(optimiser_spec, network.parameters()) {
+    for (std::size_t i = 0; i < network.names().size(); ++i) {
+      const torch::Tensor& tensor = network.parameters()[i];
+      const auto elements = static_cast<std::size_t>(tensor.numel());
+      parameters.push_back(
+          {network.names()[i], {tensor.sizes().begin(), tensor.sizes().end()}, elements});
+    }
+  }
+
+  void check_sizes(std::span<const std::span<const float>> values) const {
+    if (values.size() != parameters.size()) {
+      throw InputError(
+          fmt::format("train: {} tensors, expected {}", values.size(), parameters.size()));
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i].size() == parameters[i].elements) continue;
+      throw InputError(fmt::format("train: {}: {} elements, expected {}", parameters[i].name,
+                                   values[i].size(), parameters[i].elements));
+    }
+  }
+
+  // All that state() holds: names and tensors that share memory with what they name.
+  std::vector<std::pair<std::string, torch::Tensor>> tensors() {
+    std::vector<std::pair<std::string, torch::Tensor>> all;
+    for (const auto& item : network.model().named_parameters()) {
+      all.emplace_back("parameter " + item.key(), item.value().detach());
+    }
+    for (const auto& item : network.model().named_buffers()) {
+      all.emplace_back("buffer " + item.key(), item.value());
+    }
+    for (auto& [name, buffers] : optimiser.buffers()) {
+      for (std::size_t i = 0; i < buffers.size(); ++i) {
+        all.emplace_back(name + " " + parameters[i].name, buffers[i]);
+      }
+    }
+    return all;
+  }
+
+  // What a state is of; how the run ends (steps) is part of it, as the schedule depends on it.
+  std::string identity() const {
+    nlohmann::json object = options.to_json();
+    object["worker"] = worker;
+    object.erase("data");  // the same data may have moved
+    object["held"] = data.batches->description();
+    return object.dump();
+  }
+
+  LearnerOptions options;
+  std::size_t worker;
+  OptimiserSpec optimiser_spec;
+  RateSchedule schedule;
+  LearnerData data;
+  Network network;
+  ParameterOptimiser optimiser;
+  std::vector<LearnerParameter> parameters;
+  Carry carry;
+  std::vector<torch::Tensor> gradients;
+  std::vector<torch::Tensor> squares;
+};
+
+Learner::Learner(const LearnerOptions& options, std::size_t worker) {
+  use_one_thread();
+  inside_ = std::make_unique<Inside>(options, worker);
+}
+
+Learner::~Learner() = default;
+
+const std::vector<LearnerParameter>& Learner::parameters() const { return inside_->parameters; }
+
+std::string Learner::data() const { return inside_->data.batches->description(); }
+
+double Learner::compute(std::uint64_t step, LearnerTimes* times) {
+  const Batch batch = inside_->data.batches->at(inside_->worker, step);
+  LearnerTimes taken = inside_->network.compute(batch, inside_->carry, inside_->gradients);
+  if (inside_->options.squares) inside_->squares = inside_->network.squares(batch);
+  const double loss = taken.loss;
+  if (times != nullptr) *times = std::move(taken);
+  return loss;
+}
+
+std::span<const float> Learner::gradient(std::size_t parameter) const {
+  return floats_of(inside_->gradients.at(parameter));
+}
+
+std::span<const float> Learner::squares(std::size_t parameter) const {
+  return floats_of(inside_->squares.at(parameter));
+}
+
+void Learner::apply(std::span<const std::span<const float>> mean, std::uint64_t step) {
+  inside_->check_sizes(mean);
+  std::vector<torch::Tensor> gradients;
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    const torch::Tensor& parameter = inside_->network.parameters()[i];
+    torch::Tensor gradient = torch::empty(parameter.sizes());
+    std::copy(mean[i].begin(), mean[i].end(), gradient.data_ptr<float>());
+    gradients.push_back(std::move(gradient));
+  }
+  if (inside_->options.clip > 0) clip_norm(gradients, inside_->options.clip);
+  inside_->optimiser.step(gradients, inside_->schedule.factor(step));
+}
+
+double Learner::learning_rate(std::uint64_t step) const {
+  return inside_->optimiser_spec.learning_rate * inside_->schedule.factor(step);
+}
+
+std::span<const float> Learner::values(std::size_t parameter) const {
+  return floats_of(inside_->network.parameters().at(parameter));
+}
+
+void Learner::assign(std::span<const std::span<const float>> values) {
+  inside_->check_sizes(values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::copy(values[i].begin(), values[i].end(),
+              inside_->network.parameters()[i].data_ptr<float>());
+  }
+}
+
+Evaluation Learner::evaluate() {
+  const torch::NoGradGuard no_grad;
+  TrainableModel& model = inside_->network.model();
+  model.eval();
+  Evaluation result;
+  Carry carry;  // the held-out text is read from its start
+  double right = 0;
+  for (std::size_t i = 0; i < inside_->data.held_out->size(); ++i) {
+    const Batch batch = inside_->data.held_out->at(i);
+    const torch::Tensor scores = model.scores(batch.inputs, carry);
+    const torch::Tensor targets = batch.targets.flatten();
+    const auto count = static_cast<double>(targets.numel());
+    result.loss += count * mean_loss(scores, targets).item<double>();
+    right += static_cast<double>(scores.argmax(1).eq(targets).sum().item<std::int64_t>());
+    result.samples += static_cast<std::size_t>(targets.numel());
+  }
+  model.train();
+  result.loss /= static_cast<double>(result.samples);
+  result.accuracy = right / static_cast<double>(result.samples);
+  result.perplexity = std::exp(result.loss);
+  return result;
+}
+
+std::uint64_t Learner::digest() const {
+  Digest digest;
+  for (const torch::Tensor& parameter : inside_->network.parameters()) {
+    digest.add(floats_of(parameter));
+  }
+  return digest.value();
+}
+
+std::vector<std::byte> Learner::state() const {
+  ArchiveWriter writer(inside_->identity());
+  writer.number("updates", static_cast<std::uint64_t>(inside_->optimiser.updates()));
+  for (const auto& [name, tensor] : inside_->tensors()) writer.tensor(name, tensor);
+  const bool carried = inside_->carry.hidden.defined();
+  writer.number("carried", carried ? 1 : 0);
+  if (carried) {
+    writer.tensor("hidden", inside_->carry.hidden);
+    writer.tensor("cell", inside_->carry.cell);
+  }
+  return writer.finish();
+}
+
+void Learner::restore(std::span<const std::byte> state) {
+  // Everything is read before anything is changed: a bad state leaves the learner as it was.
+  ArchiveReader reader(state, inside_->identity());
+  const std::uint64_t updates = reader.number("updates");
+  const auto targets = inside_->tensors();
+  std::vector<torch::Tensor> read;
+  for (const auto& [name, tensor] : targets) read.push_back(reader.tensor(name, tensor));
+  Carry carry;
+  if (reader.number("carried") != 0) {
+    carry.hidden = reader.tensor("hidden");
+    carry.cell = reader.tensor("cell");
+  }
+  reader.finish();
+  const torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    torch::Tensor target = targets[i].second;
+    target.copy_(read[i]);
+  }
+  inside_->optimiser.set_updates(static_cast<std::int64_t>(updates));
+  inside_->carry = carry;
+}
+
+}  // namespace thinpipe
