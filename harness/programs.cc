@@ -56,12 +56,16 @@ void replace_process(const fs::path& program, const std::vector<std::string>& ar
   throw SystemError("executing " + program.string());
 }
 
-pid_t start_process(const fs::path& program, const std::vector<std::string>& arguments, int output,
-                    int errors) {
+pid_t start_process(const fs::path& program, const std::vector<std::string>& arguments, int input,
+                    int output, int errors) {
   CommandLine line(program, arguments);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  if (input < 0) {
+    ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  } else {
+    ::posix_spawn_file_actions_adddup2(&actions, input, 0);
+  }
   ::posix_spawn_file_actions_adddup2(&actions, output, 1);
   ::posix_spawn_file_actions_adddup2(&actions, errors, 2);
   pid_t child = 0;

@@ -21,10 +21,10 @@ std::filesystem::path find_program(const std::string& name);
 [[noreturn]] void replace_process(const std::filesystem::path& program,
                                   const std::vector<std::string>& arguments);
 
-/// Starts a program beside this process, which does not wait for it: nothing to read, its output
-/// and its errors go to these open files.
+/// Starts a program beside this process, which does not wait for it. Its input, output and errors
+/// are these open files; input -1: nothing to read.
 /// @returns its process id @throws SystemError when it cannot be started.
 pid_t start_process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                    int output, int errors);
+                    int input, int output, int errors);
 
 }  // namespace thinpipe

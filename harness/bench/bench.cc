@@ -125,7 +125,7 @@ BenchResult run_bench(const BenchOptions& options) {
     TensorBench(options, inputs, progress, result, rows).run(std::move(planned));
   }
   set_simd_target("best");
-  result.json = google_benchmark_json(rows, options);
+  if (!options.turns) result.json = google_benchmark_json(rows, options);
   return result;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
-#include <limits>
 #include <optional>
 
 #include "harness/bench/allocations.h"
@@ -54,12 +53,8 @@ void time_one(const Timed& timed, benchmark::State& state, Timing& timing) {
         break;
       }
     }
-    if (before) {
-      const double each = static_cast<double>(*allocations() - *before) /
-                          static_cast<double>(std::max<std::int64_t>(1, state.iterations()));
-      timing.allocations = std::max(timing.allocations, each);
-      state.counters["allocations"] = each;
-    }
+    if (const auto each = timing.count_allocations(before, state.iterations()))
+      state.counters["allocations"] = *each;
     for (const auto& [name, value] : timed.counters) state.counters[name] = value;
   } catch (const std::exception& error) {
     timing.error = error.what();
@@ -86,14 +81,6 @@ void finish_row(Run& run, const Timed& timed, Timing& timing) {
 }
 
 }  // namespace
-
-double Timing::median() const {
-  if (seconds.empty()) return std::numeric_limits<double>::quiet_NaN();
-  std::vector<double> sorted = seconds;
-  std::sort(sorted.begin(), sorted.end());
-  const std::size_t middle = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
 
 Measurement measure(const std::vector<Timed>& what, const BenchOptions& options,
                     const std::function<void(const std::string&)>& progress) {

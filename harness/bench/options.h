@@ -30,6 +30,7 @@ struct BenchOptions {
   int warmup = 20;         ///< steps before the timed ones; quality is taken over their second half
   int repetitions = 7;     ///< the medians of which are reported
   double min_time = 0.05;  ///< seconds of one repetition, at least
+  bool turns = false;      ///< with a process that standard input leads to (turns.h)
   std::uint64_t seed = 1;  ///< of inputs and of compressors that sample
 };
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "compressors/registry.h"
+#include "harness/bench/turns.h"
 #include "harness/doctor/machine.h"
 
 namespace thinpipe {
@@ -131,10 +132,17 @@ void TensorBench::time_batch(std::vector<BenchPoint>& batch) {
     what.push_back(timed_point(point, true));
     what.push_back(timed_point(point, false));
   }
-  const Measurement measured = measure(what, options_, [&](const std::string& name) {
+  const auto progress = [&](const std::string& name) {
     progress_.describe(name);
     progress_.advance(1);
-  });
+  };
+  Measurement measured;
+  if (options_.turns) {
+    Turns turns(STDIN_FILENO);
+    measured.timings = measure_in_turns(what, options_, turns, progress);
+  } else {
+    measured = measure(what, options_, progress);
+  }
   if (interrupted()) throw RunError("interrupted");
   std::map<std::string, double> t_r;  // by name, for the rows that hold
   for (std::size_t i = 0; i < options_.threads.size(); ++i) {

@@ -31,7 +31,8 @@ Timed TimedRoofline::timed_one(const std::string& what, int threads,
           .elements = d,
           .bytes = d * sizeof(float),
           .prepare = [] { set_simd_target("best"); },
-          .call = std::move(call)};
+          .call = std::move(call),
+          .every = 4};
 }
 
 std::vector<Timed> TimedRoofline::timed() {

@@ -59,6 +59,9 @@ BenchOptions options_of(const Arguments& arguments) {
   options.repetitions = static_cast<int>(arguments.integer("repetitions"));
   options.min_time = arguments.real("min-time");
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
+  options.turns = arguments.flag("turns");
+  if (options.turns && arguments.given("json"))
+    throw InputError("--json: with --turns there are no rows of Google Benchmark's");
   return options;
 }
 
@@ -202,6 +205,9 @@ std::vector<OptionInfo> bench_options() {
            .type = Type::kFile,
            .help = "write Google Benchmark's JSON, which its compare.py reads; - for standard "
                    "output, instead of the table"},
+          {.name = "turns",
+           .help = "measure slice by slice in turn with another process, through standard input, "
+                   "a socket; `thinpipe gate` starts both"},
           records_option()};
 }
 

@@ -43,7 +43,8 @@ Times times_of(const Arguments& arguments) {
 
 fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
 
-// Older and newer in turn, which of them first by the toss of a coin.
+// Older and newer in turn, which of them first by the toss of a coin: slice by slice where both
+// know how, else launch by launch.
 GateOutcome gate_builds(const Arguments& arguments, const GatePolicy& policy,
                         const fs::path& scratch) {
   const fs::path older = fs::absolute(arguments.text("baseline-exe"));
@@ -54,11 +55,20 @@ GateOutcome gate_builds(const Arguments& arguments, const GatePolicy& policy,
   PairedGate gate(policy);
   Measured before, after;
   Progress progress(2.0 * policy.most_pairs());
+  const bool turns = launcher.takes_turns(older) && launcher.takes_turns(this_program());
+  before.in_turns = after.in_turns = turns;
   GateOutcome outcome;
   for (int look = 0; look < policy.looks; ++look) {
     for (const auto pairs = static_cast<std::size_t>(policy.pairs << look);
          after.launches < pairs;) {
       progress.describe(fmt::format("pair {} of {}", after.launches + 1, pairs));
+      if (turns) {
+        const auto [one, other] = launcher.launch_in_turns(older, this_program(), generator);
+        append_launches(before, one);
+        append_launches(after, other);
+        progress.advance(2);
+        continue;
+      }
       const bool older_first = (generator() & 1) != 0;
       for (const bool is_older : {older_first, !older_first}) {
         append_launches(is_older ? before : after,

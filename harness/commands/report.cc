@@ -25,7 +25,7 @@ using Type = OptionInfo::Type;
 void open_page(const std::filesystem::path& file) {
   try {
     if (const auto opener = find_in_path("xdg-open")) {
-      start_process(*opener, {file.string()}, 2, 2);  // our output is the file's name alone
+      start_process(*opener, {file.string()}, -1, 2, 2);  // our output is the file's name alone
       return;
     }
   } catch (const SystemError&) {

@@ -69,7 +69,7 @@ std::optional<std::string> first_line(const fs::path& program, const std::string
   FileDescriptor writing(ends[1]);
   pid_t child = 0;
   try {
-    child = start_process(program, {argument}, writing.get(), writing.get());
+    child = start_process(program, {argument}, -1, writing.get(), writing.get());
   } catch (const SystemError&) {
     return std::nullopt;
   }

@@ -2,16 +2,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <exception>
 #include <fstream>
 #include <iterator>
 
 #include "base/error.h"
+#include "harness/gate/turn_giver.h"
 #include "harness/programs.h"
 #include "netem/file_descriptor.h"
 #include "netem/sandbox.h"
@@ -45,6 +48,19 @@ int wait_for(pid_t child) {
   return status;
 }
 
+FileDescriptor open_for_writing(const fs::path& file) {
+  FileDescriptor opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!opened.valid()) throw SystemError("open " + file.string());
+  return opened;
+}
+
+std::pair<FileDescriptor, FileDescriptor> socket_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw SystemError("make a pair of sockets");
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
 }  // namespace
 
 Launcher::Launcher(std::vector<std::string> words, fs::path scratch)
@@ -60,31 +76,92 @@ Launcher::Launcher(std::vector<std::string> words, fs::path scratch)
       throw InputError("after --: --out is the gate's own; each launch has a folder of its own");
 }
 
-Measured Launcher::launch(const fs::path& program) {
-  const fs::path folder = scratch_ / std::to_string(launches_++);
-  const fs::path errors = scratch_ / "errors";
-  if (!last_.empty()) {
-    std::error_code ignored;
-    fs::remove_all(last_.parent_path(), ignored);
-  }
+// A launch on its way.
+struct Launcher::Started {
+  fs::path program, folder, errors;
+  pid_t child = 0;
+};
+
+void Launcher::forget_last() {
+  std::error_code ignored;
+  if (!last_.empty()) fs::remove_all(last_.parent_path(), ignored);
+  last_.clear();
+}
+
+Launcher::Started Launcher::start(const fs::path& program, int input) {
+  const std::string number = std::to_string(launches_++);
+  Started started{program, scratch_ / number, scratch_ / ("errors" + number)};
   std::vector<std::string> words = words_;
-  words.insert(words.end(), {"--out", folder.string()});
-  const FileDescriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-  const FileDescriptor said(::open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (nowhere.get() < 0 || said.get() < 0) throw SystemError("open " + errors.string());
-  const int status = wait_for(start_process(program, words, nowhere.get(), said.get()));
+  words.insert(words.end(), {"--out", started.folder.string()});
+  if (input >= 0) words.emplace_back("--turns");
+  const FileDescriptor nowhere = open_for_writing("/dev/null");
+  const FileDescriptor said = open_for_writing(started.errors);
+  started.child = start_process(program, words, input, nowhere.get(), said.get());
+  return started;
+}
+
+Measured Launcher::finish(const Started& started) {
+  const int status = wait_for(started.child);
+  const std::string said = tail_of(started.errors);
+  std::error_code ignored;
+  fs::remove(started.errors, ignored);
   if (stop_requested()) throw RunError("interrupted");
-  last_ = folder / kRecordFileName;
+  last_ = started.folder / kRecordFileName;
   const bool ended = WIFEXITED(status);
   if (ended && WEXITSTATUS(status) == kUsage)
-    throw InputError(program.string() + ": " + tail_of(errors));
-  if (!fs::exists(last_)) {
-    throw RunError(fmt::format("{}: {}, and left no records\n{}", program.string(),
+    throw InputError(started.program.string() + ": " + said);
+  Measured measured;
+  if (fs::exists(last_)) measured = read_measured(last_);
+  if (measured.launches == 0) {
+    throw RunError(fmt::format("{}: {}, and left no records\n{}", started.program.string(),
                                ended ? fmt::format("exit code {}", WEXITSTATUS(status))
                                      : fmt::format("killed by signal {}", WTERMSIG(status)),
-                               tail_of(errors)));
+                               said));
   }
-  return read_measured(last_);
+  return measured;
+}
+
+Measured Launcher::launch(const fs::path& program) {
+  forget_last();
+  return finish(start(program, -1));
+}
+
+bool Launcher::takes_turns(const fs::path& program) {
+  if (words_[0] != "bench") return false;
+  const fs::path told = scratch_ / "help";
+  const FileDescriptor help = open_for_writing(told);
+  wait_for(start_process(program, {words_[0], "--help"}, -1, help.get(), help.get()));
+  std::ifstream stream(told, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(stream)),
+                         std::istreambuf_iterator<char>());
+  return text.find("--turns") != std::string::npos;
+}
+
+std::pair<Measured, Measured> Launcher::launch_in_turns(const fs::path& older,
+                                                        const fs::path& newer,
+                                                        std::mt19937_64& coin) {
+  forget_last();
+  auto [here, there] = socket_pair();
+  auto [here_too, there_too] = socket_pair();
+  const Started first = start(older, there.get());
+  const Started second = start(newer, there_too.get());
+  there.reset();
+  there_too.reset();
+  give_turns(here.get(), here_too.get(), coin);
+  here.reset();  // a side that still waits for a turn ends
+  here_too.reset();
+  // Both are waited for, whatever one of them does.
+  std::exception_ptr error;
+  std::pair<Measured, Measured> measured;
+  try {
+    measured.first = finish(first);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  forget_last();
+  measured.second = finish(second);
+  if (error) std::rethrow_exception(error);
+  return measured;
 }
 
 }  // namespace thinpipe

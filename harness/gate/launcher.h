@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reports/gate/measured.h"
@@ -23,10 +25,24 @@ class Launcher {
   /// otherwise without records, or when stop_requested(): by then it has ended.
   Measured launch(const std::filesystem::path& program);
 
+  /// Whether this build of thinpipe knows how to take turns at what is to be measured.
+  bool takes_turns(const std::filesystem::path& program);
+  /// One launch of each at the same time, which measure slice by slice in turn: value i of the one
+  /// and of the other are of neighbouring moments. Errors as launch().
+  /// @returns what older and newer measured
+  std::pair<Measured, Measured> launch_in_turns(const std::filesystem::path& older,
+                                                const std::filesystem::path& newer,
+                                                std::mt19937_64& coin);
+
   /// Where the records of the last launch are, until the next.
   const std::filesystem::path& last_records() const { return last_; }
 
  private:
+  struct Started;
+  Started start(const std::filesystem::path& program, int input);
+  Measured finish(const Started& started);
+  void forget_last();
+
   std::vector<std::string> words_;
   std::filesystem::path scratch_;
   std::filesystem::path last_;

@@ -62,6 +62,18 @@ int rank_of(Verdict verdict) {
   return 3;
 }
 
+std::vector<double> middle_of(const std::vector<double>& samples) {
+  return samples.empty() ? samples : std::vector<double>{median(samples)};
+}
+
+std::vector<double> logarithms_of_ratios(const std::vector<double>& above,
+                                         const std::vector<double>& below) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < std::min(above.size(), below.size()); ++i)
+    if (above[i] > 0 && below[i] > 0) values.push_back(std::log(above[i] / below[i]));
+  return values;
+}
+
 }  // namespace
 
 const char* verdict_name(Verdict verdict) {
@@ -140,14 +152,17 @@ MetricComparison compare_quality(const SeriesName& name, const MetricSeries& bef
   return comparison;
 }
 
-std::vector<double> paired_differences(const MetricSeries& before, const MetricSeries& after) {
+std::vector<double> paired_differences(const MetricSeries& before, const MetricSeries& after,
+                                       bool in_turns) {
   std::vector<double> differences;
   const double sign = lower_is_better(after) ? 1 : -1;
   const std::size_t pairs = std::min(before.launches.size(), after.launches.size());
   for (std::size_t i = 0; i < pairs; ++i) {
-    if (before.launches[i].empty() || after.launches[i].empty()) continue;
-    const double a = median(before.launches[i]), b = median(after.launches[i]);
-    if (a > 0 && b > 0) differences.push_back(sign * std::log(b / a));
+    const std::vector<double>&old = before.launches[i], &now = after.launches[i];
+    const bool beside = in_turns && old.size() == now.size();
+    const std::vector<double> each = beside ? logarithms_of_ratios(now, old)
+                                            : logarithms_of_ratios(middle_of(now), middle_of(old));
+    if (!each.empty()) differences.push_back(sign * median(each));
   }
   return differences;
 }

@@ -40,6 +40,7 @@ struct GateOutcome {
   std::vector<std::string> failed;   ///< points that were not measured well, and why
   std::size_t launches = 0;          ///< of each side, at most
   int looks = 1;
+  bool in_turns = false;  ///< measured slice by slice in turn, not launch by launch
 
   std::size_t count(Verdict verdict) const;
 };
@@ -53,9 +54,11 @@ MetricComparison compare_exact(const SeriesName& name, const MetricSeries& befor
 MetricComparison compare_quality(const SeriesName& name, const MetricSeries& before,
                                  const MetricSeries& after, const GateMargins& margins);
 
-/// Logarithms of after / before, launch by launch, positive where worse. Launches in which one side
+/// Logarithms of after / before, launch by launch, positive where worse: of the launches' medians,
+/// or, `in_turns`, the median over the pairs of values of one moment. Launches in which one side
 /// has no time, or not a positive one, are left out.
-std::vector<double> paired_differences(const MetricSeries& before, const MetricSeries& after);
+std::vector<double> paired_differences(const MetricSeries& before, const MetricSeries& after,
+                                       bool in_turns = false);
 
 /// Whether a smaller value is a better one; times that have a target are taken as they are.
 bool lower_is_better(const MetricSeries& series);

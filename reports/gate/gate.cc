@@ -170,6 +170,7 @@ GateOutcome PairedGate::look(const Measured& before, const Measured& after) {
   const double alpha = policy_.alpha / policy_.looks;
   GateOutcome outcome;
   outcome.looks = ++looks_;
+  outcome.in_turns = before.in_turns && after.in_turns;
   check_sides(before, after, policy_, outcome);
   std::vector<Tested> tested;
   compare_all(before, after, policy_, /*direction_counts=*/true, outcome,
@@ -180,7 +181,8 @@ GateOutcome PairedGate::look(const Measured& before, const Measured& after) {
                   outcome.comparisons.push_back(known->second);
                   return;
                 }
-                const std::vector<double> differences = paired_differences(old, series);
+                const std::vector<double> differences =
+                    paired_differences(old, series, outcome.in_turns);
                 if (differences.empty()) {
                   outcome.missing.push_back("no pair of times: " + text_of(name));
                   return;

@@ -33,6 +33,7 @@ Json gate_json(const GateOutcome& outcome) {
           {"same", outcome.count(Verdict::kSame)},
           {"launches", outcome.launches},
           {"looks", outcome.looks},
+          {"in_turns", outcome.in_turns},
           {"failed", outcome.failed},
           {"missing", outcome.missing},
           {"comparisons", comparisons}};

@@ -4,6 +4,7 @@ are made by changing what a real build recorded, by far more than any machine's 
 import json
 import signal
 import subprocess
+import subprocess
 import time
 import unittest
 import xml.etree.ElementTree
@@ -58,6 +59,28 @@ class Builds(GateTest):
     def test_a_failed_point_in_the_baseline(self):
         self.against("record['status'] = 'invalid'\nrecord['reasons'] = ['idle']\nreturn record",
                      measure=QUALITY, pairs=4, expect=5)
+
+    def test_a_build_that_takes_no_turns_is_launched_in_turn(self):
+        older = self.folder / "older"
+        older.write_text(f"#!/bin/sh\n[ \"$2\" = --help ] && exec echo no such thing\n"
+                         f"exec {THINPIPE} \"$@\"\n")
+        older.chmod(0o755)
+        self.gate("--baseline-exe", older, "--pairs", 4, "--looks", 1, "--json", "out.json", "--",
+                  *BENCH, expect=0)
+        self.assertFalse(json.loads((self.folder / "out.json").read_text())["in_turns"])
+
+    def test_turns_need_a_socket(self):
+        result = subprocess.run([THINPIPE, *BENCH, "--turns"], stdin=subprocess.DEVNULL,
+                                capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("standard input is no socket", result.stderr)
+
+    def test_a_build_that_dies_while_the_other_measures(self):
+        older = self.folder / "older"
+        older.write_text(f"#!/bin/sh\n[ \"$2\" = --help ] && exec {THINPIPE} \"$@\"\nkill -9 $$\n")
+        older.chmod(0o755)
+        result = self.gate("--baseline-exe", older, "--", *BENCH, expect=4)
+        self.assertIn("killed by signal 9", result.stderr)
 
     def test_strict_tells_what_is_unclear(self):
         # Of 4 pairs no test can be sure at 5 %.

@@ -89,5 +89,17 @@ TEST(PairedDifferences, PairsWithoutATimeAreLeftOut) {
   EXPECT_EQ(differences[1], 0);  // the median, not the mean
 }
 
+TEST(PairedDifferences, InTurnsValueByValue) {
+  // A machine that is slow now and then.
+  const MetricSeries before = series("timed", "lower", {{1, 2, 2, 1, 1}});
+  const MetricSeries after = series("timed", "lower", {{1.1, 2.2, 2.2, 1.1, 1.1}});
+  EXPECT_NEAR(paired_differences(before, after, true).at(0), std::log(1.1), 1e-12);
+  const MetricSeries shuffled = series("timed", "lower", {{1.1, 1.1, 2.2, 2.2, 1.1}});
+  EXPECT_NEAR(paired_differences(before, shuffled, true).at(0), std::log(1.1), 1e-12);
+  // Sides that do not have as many values have no neighbours.
+  const MetricSeries fewer = series("timed", "lower", {{3, 3}});
+  EXPECT_NEAR(paired_differences(before, fewer, true).at(0), std::log(3.0), 1e-12);
+}
+
 }  // namespace
 }  // namespace thinpipe
