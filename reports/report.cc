@@ -8,10 +8,12 @@
 
 #include "base/error.h"
 #include "reports/gradients/page.h"
+#include "reports/history/page.h"
 #include "reports/html/html.h"
 #include "reports/markdown/markdown.h"
 #include "reports/record/reader.h"
 #include "reports/scale/scale.h"
+#include "reports/text/escape.h"
 
 namespace thinpipe {
 namespace {
@@ -79,6 +81,28 @@ std::filesystem::path write_stats_report(const StatsRecords& records,
   if (output.empty()) {
     output = records.origin.file;
     output.replace_extension(options.format == ReportFormat::kHtml ? ".html" : ".md");
+  }
+  write_whole(output, text);
+  return output;
+}
+
+std::string render_history(const HistorySummary& summary, ReportFormat format,
+                           const std::vector<std::filesystem::path>& folders) {
+  std::vector<std::string> command = {"thinpipe", "report", "--history"};
+  for (const std::filesystem::path& folder : folders) command.push_back(folder.string());
+  return format == ReportFormat::kHtml ? render_history_html(summary, shell_quoted(command))
+                                       : render_history_markdown(summary, shell_quoted(command));
+}
+
+std::filesystem::path write_history_report(const HistorySummary& summary,
+                                           const std::vector<std::filesystem::path>& folders,
+                                           const ReportOptions& options) {
+  const std::string text = render_history(summary, options.format, folders);
+  std::filesystem::path output = options.output;
+  if (output.empty()) {
+    output = std::filesystem::is_directory(folders.front()) ? folders.front()
+                                                            : folders.front().parent_path();
+    output /= options.format == ReportFormat::kHtml ? "history.html" : "history.md";
   }
   write_whole(output, text);
   return output;

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "reports/gradients/records.h"
+#include "reports/history/summary.h"
 #include "reports/record/record.h"
 
 namespace thinpipe {
@@ -47,5 +49,15 @@ std::string render_stats(const StatsRecords& records, ReportFormat format);
 /// Writes them as write_report() does a run's; without `output` beside the records, under their
 /// name with another ending. `options.time_scale` is not looked at.
 std::filesystem::path write_stats_report(const StatsRecords& records, const ReportOptions& options);
+
+/// A history of these folders as text. @throws RunError without gnuplot (HTML).
+std::string render_history(const HistorySummary& summary, ReportFormat format,
+                           const std::vector<std::filesystem::path>& folders);
+
+/// Writes it as write_report() does a run's; without `output` as history.html or history.md in the
+/// first folder. `options.time_scale` is not looked at.
+std::filesystem::path write_history_report(const HistorySummary& summary,
+                                           const std::vector<std::filesystem::path>& folders,
+                                           const ReportOptions& options);
 
 }  // namespace thinpipe

@@ -13,7 +13,9 @@
 #include "harness/options/arguments.h"
 #include "harness/options/layout.h"
 #include "harness/programs.h"
+#include "reports/gate/history.h"
 #include "reports/gradients/findings.h"
+#include "reports/history/page.h"
 #include "reports/verdict/verdict.h"
 
 namespace thinpipe {
@@ -68,22 +70,48 @@ int report_stats(const StatsRecords& records, const Arguments& arguments) {
                 arguments);
 }
 
+int report_history(const std::vector<std::filesystem::path>& folders, const Arguments& arguments) {
+  if (arguments.given("time-scale"))
+    throw InputError("--time-scale goes with the records of one run, not with a history");
+  const HistorySummary summary = summarize(read_history(folders));
+  const std::string& format = arguments.text("format");
+  if (format == "text" || format == "csv") {
+    write_stdout(format == "csv" ? history_csv(summary) : paragraphs(history_findings(summary)));
+    return kExitGood;
+  }
+  if (arguments.text("output") == "-") {
+    write_stdout(render_history(summary, parse_report_format(format), folders));
+    return kExitGood;
+  }
+  return finish(
+      write_history_report(summary, folders,
+                           {parse_report_format(format), arguments.text("output"), std::nullopt}),
+      arguments);
+}
+
 int report(const Arguments& arguments) {
   std::optional<double> time_scale;
   if (arguments.given("time-scale")) time_scale = parse_time_scale(arguments.text("time-scale"));
-  if (arguments.text("format") == "text" && arguments.given("output"))
-    throw InputError("--output goes with html and md; text goes to standard output");
-  if (const auto stats = find_trace_stats(arguments.positional("DIR")))
-    return report_stats(*stats, arguments);
+  const std::string& format = arguments.text("format");
+  if ((format == "text" || format == "csv") && arguments.given("output"))
+    throw InputError("--output goes with html and md; " + format + " goes to standard output");
+  const std::vector<std::string>& folders = arguments.positionals("DIR");
+  if (arguments.flag("history") || folders.size() > 1 || is_history(folders.front()))
+    return report_history({folders.begin(), folders.end()}, arguments);
+  const std::string& folder = folders.front();
+  if (format == "csv")
+    throw InputError(folder +
+                     ": csv is of histories (--history); `thinpipe export` writes the "
+                     "samples of a run");
+  if (const auto stats = find_trace_stats(folder)) return report_stats(*stats, arguments);
   if (arguments.text("format") == "text") {
-    write_stdout(findings(reported_records(arguments.positional("DIR"), time_scale)));
+    write_stdout(findings(reported_records(folder, time_scale)));
     return kExitGood;
   }
   ReportOptions options;
   options.format = parse_report_format(arguments.text("format"));
   options.output = arguments.text("output");
   options.time_scale = time_scale;
-  const std::string& folder = arguments.positional("DIR");
   if (options.output == "-") {
     write_stdout(render_report(reported_records(folder, time_scale), options.format));
     return kExitGood;
@@ -102,22 +130,28 @@ Verb report_verb() {
           "no compression and the rate at which it stops to pay, what a step is made of, "
           "errors, and how well the links held. Only points that can be trusted count. Of the "
           "records of thinpipe trace stats instead: distributions with what was fitted to "
-          "them, decay, similarity. Prints the file's name. HTML needs gnuplot, Markdown "
-          "needs nothing.",
+          "them, decay, similarity. Of several folders, of a folder of record files, and of the "
+          "records of thinpipe bench and thinpipe quality: what every metric has been from launch "
+          "to launch, and whether the newest value belongs there. Prints the file's name. HTML "
+          "needs gnuplot, Markdown needs nothing.",
       .options = {{.name = "format",
                    .letter = 'f',
                    .value_name = "FORMAT",
                    .type = Type::kChoice,
                    .default_value = "html",
-                   .help = "what to write; text is the findings alone, on standard output",
-                   .choices = {"html", "md", "text"}},
+                   .help = "what to write; text is the findings alone, on standard output; csv has "
+                           "the values of a history, there too",
+                   .choices = {"html", "md", "text", "csv"}},
                   {.name = "output",
                    .letter = 'o',
                    .value_name = "FILE",
                    .type = Type::kFile,
                    .help = "where to write, - for standard output; by default report.html or "
                            "report.md beside a run's records, trace-stats.html beside "
-                           "statistics"},
+                           "statistics, history.html in the first folder"},
+                  {.name = "history",
+                   .help = "every launch in the folder's *.jsonl files, of a run's too, by the "
+                           "hour at which it began"},
                   {.name = "time-scale",
                    .value_name = "F",
                    .type = Type::kText,
@@ -132,10 +166,13 @@ Verb report_verb() {
       .positionals = {{.name = "DIR",
                        .type = Type::kFolder,
                        .help = "the run's folder, which has a records.jsonl; or one of statistics, "
-                               "with a trace-stats.jsonl; or such a file"}},
+                               "with a trace-stats.jsonl; or such a file; or folders of files of "
+                               "one measurement",
+                       .repeatable = true}},
       .examples = {{"A page to look at", "thinpipe report out"},
                    {"Text for a merge request", "thinpipe report out --format md -o -"},
-                   {"How gradients are distributed", "thinpipe report stats"}},
+                   {"How gradients are distributed", "thinpipe report stats"},
+                   {"What a nightly bench has been", "thinpipe report nightly"}},
       .run = report};
 }
 

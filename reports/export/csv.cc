@@ -3,23 +3,16 @@
 #include <set>
 
 #include "reports/export/export.h"
+#include "reports/text/escape.h"
 
 namespace thinpipe {
 namespace {
 
 using Json = nlohmann::json;
 
-// Quoted where a reader would take it apart.
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string cell_of(const Json& value) {
   if (value.is_null()) return "";
-  return cell(value.is_string() ? value.get<std::string>() : value.dump());
+  return escape_csv(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
 }  // namespace
@@ -30,7 +23,7 @@ std::string export_csv(const std::vector<LaunchRecords>& launches) {
     for (const Json& point : launch.points)
       for (const auto& [name, value] : point.at("axes").items()) axes.insert(name);
   std::string text = "launch,id,status";
-  for (const std::string& name : axes) text += "," + cell(name);
+  for (const std::string& name : axes) text += "," + escape_csv(name);
   text += ",metric,unit,better,kind,sample,value\r\n";
   for (std::size_t i = 0; i < launches.size(); ++i) {
     for (const Json& point : launches[i].points) {
@@ -41,7 +34,7 @@ std::string export_csv(const std::vector<LaunchRecords>& launches) {
       const Json metrics = point.value("metrics", Json::object());
       for (const auto& [name, metric] : metrics.items()) {
         const std::string of_metric =
-            fmt::format("{},{},{},{},{}", before, cell(name), cell_of(metric.at("unit")),
+            fmt::format("{},{},{},{},{}", before, escape_csv(name), cell_of(metric.at("unit")),
                         cell_of(metric.at("better")), cell_of(metric.at("kind")));
         int number = 0;
         for (const Json& sample : metric.at("samples"))

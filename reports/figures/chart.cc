@@ -105,6 +105,26 @@ void add_curves(const std::vector<Curve>& curves, Plot& plot) {
   }
 }
 
+// A single point has no area to fill: it becomes a bar.
+void add_bands(const Chart& chart, Plot& plot) {
+  const std::string ink = stand_in(static_cast<int>(Ink::kMuted));
+  for (const std::vector<BandPoint>& band : chart.bands) {
+    std::string area, middle;
+    for (const BandPoint& point : band) {
+      if (!fits(point.low, chart.y) || !fits(point.high, chart.y)) continue;
+      constexpr double kHalfBar = 0.15;
+      for (const double x : band.size() == 1
+                                ? std::vector<double>{point.x - kHalfBar, point.x + kHalfBar}
+                                : std::vector<double>{point.x}) {
+        area += fmt::format("{} {} {}\n", x, point.low, point.high);
+        middle += fmt::format("{} {}\n", x, point.middle);
+      }
+    }
+    plot.add(area, "using 1:2:3 with filledcurves fs transparent solid 0.25 noborder lc " + ink);
+    plot.add(middle, "using 1:2 with lines lw 1.2 lc " + ink);
+  }
+}
+
 std::string overlay(const Chart& chart, const std::vector<Curve>& curves, const Canvas& canvas) {
   std::string text = canvas.title_text(chart.y.label);
   for (const Curve& curve : curves) {
@@ -125,7 +145,14 @@ std::string draw_chart(const Chart& chart) {
   const std::vector<Curve> curves = drawable(chart);
   if (curves.empty()) return "";
   const Range x = range_of(chart.x, curves, true);
-  const Range y = range_of(chart.y, curves, false);
+  Axis y_axis = chart.y;
+  for (const std::vector<BandPoint>& band : chart.bands) {
+    for (const BandPoint& point : band) {
+      if (fits(point.low, y_axis)) y_axis.include.push_back(point.low);
+      if (fits(point.high, y_axis)) y_axis.include.push_back(point.high);
+    }
+  }
+  const Range y = range_of(y_axis, curves, false);
   const Canvas canvas(chart.width, kHeight, kChartMargins, {x, chart.x.is_log},
                       {y, chart.y.is_log});
   std::string script = canvas.script() + axis_script(chart.x, x, 'x') +
@@ -136,7 +163,13 @@ std::string draw_chart(const Chart& chart) {
         "set arrow from graph 0,first {0} to graph 1,first {0} nohead lw 1.2 dt 2 lc {1}\n", line,
         stand_in(static_cast<int>(Ink::kMuted)));
   }
+  for (const double line : chart.upright_lines) {
+    script += fmt::format(
+        "set arrow from first {0},graph 0 to first {0},graph 1 nohead lw 1.2 dt 2 lc {1}\n", line,
+        stand_in(static_cast<int>(Ink::kMuted)));
+  }
   Plot plot;
+  add_bands(chart, plot);
   add_curves(curves, plot);
   for (const Mark& mark : chart.marks) {
     plot.add(fmt::format("{} {}\n", mark.x, mark.y),

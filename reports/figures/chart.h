@@ -41,6 +41,11 @@ struct Mark {
   std::string tooltip;
 };
 
+/// Where values were expected, left to right: low <= middle <= high.
+struct BandPoint {
+  double x = 0, low = 0, middle = 0, high = 0;
+};
+
 struct Chart {
   std::string id;   ///< unique in the page
   std::string alt;  ///< what the drawing shows, in words
@@ -48,7 +53,9 @@ struct Chart {
   Axis x, y;
   std::vector<Curve> curves;
   std::vector<Mark> marks;
-  std::vector<double> reference_lines;  ///< horizontal ones, at these y
+  std::vector<double> reference_lines;        ///< horizontal ones, at these y
+  std::vector<double> upright_lines;          ///< at these x
+  std::vector<std::vector<BandPoint>> bands;  ///< behind the curves, each with a line in its middle
 };
 
 /// The chart as an `<svg>` element, or "" when no point can be drawn (values that are not finite,

@@ -21,9 +21,10 @@ struct Entry {
   std::map<std::string, Point> points;
 };
 
-std::vector<Entry> read_entries(const fs::path& folder, std::vector<std::string>& notes) {
+std::vector<fs::path> record_files(const fs::path& folder) {
   std::error_code failure;
   std::vector<fs::path> files;
+  if (fs::is_regular_file(folder, failure)) return {folder};
   for (auto file = fs::recursive_directory_iterator(folder, failure);
        file != fs::recursive_directory_iterator(); file.increment(failure)) {
     if (failure) break;
@@ -33,6 +34,14 @@ std::vector<Entry> read_entries(const fs::path& folder, std::vector<std::string>
     throw InputError(folder.string() + ": cannot read it (" + failure.message() +
                      "); expected a folder of record files");
   std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<Entry> read_entries(const std::vector<fs::path>& folders,
+                                std::vector<std::string>& notes) {
+  std::vector<fs::path> files;
+  for (const fs::path& folder : folders)
+    for (fs::path& file : record_files(folder)) files.push_back(std::move(file));
   std::vector<Entry> entries;
   for (fs::path& file : files) {
     std::vector<Entry> of_file;
@@ -59,6 +68,11 @@ std::vector<Entry> read_entries(const fs::path& folder, std::vector<std::string>
   return entries;
 }
 
+std::string header_text(const nlohmann::json& fingerprint, const char* key) {
+  const auto found = fingerprint.find(key);
+  return found != fingerprint.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 double value_of(const Metric& metric, const std::vector<double>& samples) {
   return metric.kind == "timed" ? median(samples) : mean(samples);
 }
@@ -78,6 +92,7 @@ Standing stand(const std::vector<double>& before, double newest) {
   result.change = result.typical != 0 ? difference / std::abs(result.typical) : difference;
   const auto n = static_cast<double>(before.size());
   const double scatter = robust_deviation(before, result.typical) * std::sqrt(1 + 1 / n);
+  result.scatter = scatter;
   result.z = difference == 0 ? 0
              : scatter > 0   ? std::abs(difference) / scatter
                              : std::numeric_limits<double>::infinity();
@@ -140,17 +155,21 @@ MetricComparison judge_one(const SeriesName& name, const HistorySeries& series,
 
 }  // namespace
 
-History read_history(const fs::path& folder) {
+History read_history(const fs::path& folder) { return read_history(std::vector<fs::path>{folder}); }
+
+History read_history(const std::vector<fs::path>& folders) {
   History history;
-  const std::vector<Entry> entries = read_entries(folder, history.notes);
+  const std::vector<Entry> entries = read_entries(folders, history.notes);
   if (entries.empty())
-    throw InputError(folder.string() + ": not one launch in its *.jsonl files" +
+    throw InputError(folders.front().string() + ": not one launch in its *.jsonl files" +
                      (history.notes.empty() ? "" : "; " + history.notes.front()));
   const Header& newest = entries.back().header;
   history.kind = newest.kind;
   for (const Entry& entry : entries) {
     if (entry.header.kind != newest.kind) continue;
     const std::size_t launch = history.launches++;
+    history.origins.push_back({entry.header.created, header_text(entry.header.fingerprint, "git"),
+                               header_text(entry.header.fingerprint, "cpu"), entry.file});
     const bool same_machine =
         machine_differences(newest.fingerprint, entry.header.fingerprint).empty();
     for (const auto& [id, point] : entry.points) {
@@ -174,23 +193,28 @@ History read_history(const fs::path& folder) {
   return history;
 }
 
+double quiet_reach(const Standing& standing, double margin) {
+  const double share = standing.typical != 0 ? std::abs(standing.typical) : 1;
+  return std::max(margin * share, kOutlyingZ * standing.scatter);
+}
+
 bool is_outlying(const Standing& standing, double margin) {
   return standing.z > kOutlyingZ && std::abs(standing.change) >= margin;
 }
 
-std::optional<Standing> standing(const std::vector<double>& values, double margin) {
+Trend trend(const std::vector<double>& values, double margin) {
+  Trend result;
   std::size_t since = 0;
   std::size_t run = 0;  // outlying values in a row that end here
   int run_side = 0;
   std::vector<double> before;  // since the last step, without outlying ones
-  std::optional<Standing> last;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    last.reset();
+    std::optional<Standing>& now = result.standings.emplace_back();
     int where = 0;
     if (before.size() >= kFewestBefore) {
-      last = stand(before, values[i]);
-      last->since = since;
-      where = side(*last, margin);
+      now = stand(before, values[i]);
+      now->since = since;
+      where = side(*now, margin);
     }
     if (where == 0) {
       before.push_back(values[i]);
@@ -201,11 +225,16 @@ std::optional<Standing> standing(const std::vector<double>& values, double margi
     run_side = where;
     if (run < kStepLength) continue;
     since = i + 1 - kStepLength;
+    result.steps.push_back(since);
     before.assign(values.begin() + static_cast<std::ptrdiff_t>(since),
                   values.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     run = 0;
   }
-  return last;
+  return result;
+}
+
+std::optional<Standing> standing(const std::vector<double>& values, double margin) {
+  return values.empty() ? std::nullopt : trend(values, margin).standings.back();
 }
 
 GateOutcome judge_history(const History& history, const GatePolicy& policy) {

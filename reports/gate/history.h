@@ -27,8 +27,15 @@ struct HistorySeries {
   std::vector<HistoryEntry> entries;
 };
 
+/// Where a launch comes from.
+struct HistoryLaunch {
+  std::string created, revision, processor;  ///< "" where its header does not say
+  std::filesystem::path file;
+};
+
 struct History {
-  std::size_t launches = 0;  ///< of the newest one's kind
+  std::size_t launches = 0;            ///< of the newest one's kind
+  std::vector<HistoryLaunch> origins;  ///< of each of them, 0 the oldest
   std::string kind;
   std::vector<std::string> notes;  ///< files passed over, and why
   std::map<SeriesName, HistorySeries> series;
@@ -39,6 +46,8 @@ struct History {
 /// Only launches of the newest one's kind count; times in seconds, also only those of its machine.
 /// @throws InputError when there is no such folder, or not one launch in it.
 History read_history(const std::filesystem::path& folder);
+/// The same of several folders; single files may be among them.
+History read_history(const std::vector<std::filesystem::path>& folders);
 
 /// How the newest of some values stands to those before it, since the last step.
 struct Standing {
@@ -48,6 +57,7 @@ struct Standing {
   /// |newest - typical| in units of 1.4826 MAD sqrt(1 + 1/n), the scatter to expect of one more
   /// value; infinite where all were equal and this one is not.
   double z = 0;
+  double scatter = 0;  ///< that scatter, in the metric's unit
 };
 
 /// Values farther than this are no scatter: 3.5, the usual bound for the robust z.
@@ -61,6 +71,17 @@ inline constexpr std::size_t kStepLength = 3;
 /// @param margin  a share; changes below it are none
 /// Nothing where fewer than kFewestBefore values stand before the newest one since the last step.
 std::optional<Standing> standing(const std::vector<double>& values, double margin);
+
+/// Each value as it stood to those before it when it was the newest, and where levels changed.
+struct Trend {
+  std::vector<std::optional<Standing>> standings;  ///< as many as values
+  std::vector<std::size_t> steps;  ///< indices of the first values after accepted steps
+};
+
+Trend trend(const std::vector<double>& values, double margin);
+
+/// How far from the typical value one more would not be outlying, in the metric's unit.
+double quiet_reach(const Standing& standing, double margin);
 
 /// Farther than scatter goes, and by the margin or more.
 bool is_outlying(const Standing& standing, double margin);

@@ -15,6 +15,9 @@ std::string escape_html(std::string_view text);
 /// meaning, line ends become spaces.
 std::string escape_markdown(std::string_view text);
 
+/// One cell of comma-separated values (RFC 4180): quoted where a reader would take it apart.
+std::string escape_csv(const std::string& text);
+
 /// A command line that a POSIX shell reads back as these arguments.
 std::string shell_quoted(const std::vector<std::string>& arguments);
 
