@@ -65,7 +65,7 @@ std::optional<std::string> ask_driver(const std::string& query) {
   FileDescriptor writing(ends[1]);
   pid_t child = 0;
   try {
-    child = start_process(*program, {"--query-gpu=" + query, "--format=csv,noheader,nounits"},
+    child = start_process(*program, {"--query-gpu=" + query, "--format=csv,noheader,nounits"}, -1,
                           writing.get(), nowhere.get());
   } catch (const SystemError&) {
     return std::nullopt;
