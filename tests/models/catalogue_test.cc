@@ -14,10 +14,10 @@ using ::testing::HasSubstr;
 TEST(Catalogue, HoldsTheModelsOfThePapersAndOfToday) {
   std::vector<std::string> names;
   for (const ModelInfo& model : model_catalogue()) names.push_back(model.name);
-  EXPECT_THAT(
-      names, ElementsAre("alexnet", "bert-large", "charlstm", "deepspeech-gru", "gpt2-xl", "lenet5",
-                         "llama-3-8b", "lstm-an4", "lstm-ptb", "resnet110", "resnet20", "resnet32",
-                         "resnet50", "vgg16", "vgg16-cifar", "vgg19", "vit-b16", "wordlstm"));
+  EXPECT_THAT(names, ElementsAre("alexnet", "bert-large", "charlstm", "deepspeech-gru", "gpt",
+                                 "gpt2-xl", "lenet5", "llama-3-8b", "lstm-an4", "lstm-ptb",
+                                 "resnet110", "resnet20", "resnet32", "resnet50", "vgg16",
+                                 "vgg16-cifar", "vgg19", "vit-b16", "wordlstm"));
 }
 
 // The counts that METHODS prints, by their papers, not by the data files.
@@ -58,6 +58,8 @@ TEST(Catalogue, CountsFromLayerSizes) {
   EXPECT_EQ(find_model("llama-3-8b").parameters,
             2ULL * 128'256 * 4096 + 4096 +
                 32ULL * (2 * 4096 * 4096 + 2 * 1024 * 4096 + 3 * 4096 * 14'336 + 2 * 4096));
+  EXPECT_EQ(find_model("gpt").parameters,
+            (98U + 64) * 128 + 4U * (12 * 128 * 128 + 13 * 128) + 2 * 128);
   // GPT-2: a layer has 12 u^2 weights and 13 u biases and norms.
   EXPECT_EQ(find_model("gpt2-xl").parameters,
             (50'257ULL + 1024) * 1600 + 48ULL * (12 * 1600 * 1600 + 13 * 1600) + 2 * 1600);
@@ -124,10 +126,11 @@ TEST(Catalogue, EstimatesFollowTheirFormula) {
 }
 
 TEST(Catalogue, TrainableModels) {
-  EXPECT_THAT(trainable_models(), ElementsAre("charlstm", "lenet5", "resnet20"));
+  EXPECT_THAT(trainable_models(), ElementsAre("charlstm", "gpt", "lenet5", "resnet20", "resnet32",
+                                              "vgg16-cifar", "wordlstm"));
   EXPECT_EQ(find_trainable_model("charlstm").training->data, DataKind::kText);
   EXPECT_THAT(input_error([] { find_trainable_model("vgg19"); }),
-              HasSubstr("'vgg19' is unknown (expected one of charlstm, lenet5, resnet20)"));
+              HasSubstr("'vgg19' is unknown (expected one of charlstm, gpt, lenet5, resnet20"));
   EXPECT_THAT(input_error([] { find_model("vgg18"); }), HasSubstr("did you mean 'vgg16'?"));
 }
 

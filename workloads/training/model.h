@@ -28,12 +28,17 @@ class TrainableModel : public torch::nn::Module {
 /// Mean cross-entropy over a mini-batch's images or places.
 torch::Tensor mean_loss(const torch::Tensor& scores, const torch::Tensor& targets);
 
-// Weights are drawn from libtorch's generator (torch::manual_seed) as each file says. `width`
-// scales the channels or units, at least one of each.
+/// Channels or units times a width, rounded, at least one.
+std::int64_t scaled(std::int64_t count, double width);
+
+// Weights are drawn from libtorch's generator (torch::manual_seed) as each file says.
 std::shared_ptr<TrainableModel> make_lenet5();
-std::shared_ptr<TrainableModel> make_charlstm();
 /// @param blocks  of each of the three groups: 6 blocks + 2 layers
 std::shared_ptr<TrainableModel> make_cifar_resnet(int blocks);
+std::shared_ptr<TrainableModel> make_vgg16(double width);
+std::shared_ptr<TrainableModel> make_charlstm();
+std::shared_ptr<TrainableModel> make_wordlstm(double width);
+std::shared_ptr<TrainableModel> make_gpt(double width);
 
 /// By its name in the catalogue.
 /// @throws InputError for an unknown name, or a width where the model has none

@@ -1,5 +1,7 @@
 #include "workloads/training/model.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "workloads/models/catalogue.h"
@@ -26,8 +28,12 @@ TEST_P(ModelTest, CountsAreThoseOfTheCatalogue) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ModelTest, ::testing::Values("lenet5", "charlstm", "resnet20"),
-                         [](const auto& instance) { return instance.param; });
+INSTANTIATE_TEST_SUITE_P(All, ModelTest, ::testing::ValuesIn(trainable_models()),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 // The counts from the layers' sizes, independent of libtorch.
 TEST(Models, CountsFromLayerSizes) {
@@ -41,6 +47,29 @@ TEST(Models, CountsFromLayerSizes) {
   EXPECT_EQ(find_model("resnet20").parameters,
             9U * (3 * 16 + 6 * 16 * 16 + 16 * 32 + 5 * 32 * 32 + 32 * 64 + 5 * 64 * 64) +
                 2U * (7 * 16 + 6 * 32 + 6 * 64) + 10U * 65);
+}
+
+TEST(Models, WidthScalesChannelsAndUnits) {
+  const auto count = [](const char* name, double width) {
+    std::size_t sum = 0;
+    const auto model = make_model(name, width);
+    for (const torch::Tensor& parameter : model->parameters()) {
+      sum += static_cast<std::size_t>(parameter.numel());
+    }
+    return sum;
+  };
+  // Half of 64, 128, 256 and 512 channels: a quarter of each convolution but the first, which has
+  // three channels in, and of the hidden layer; half of the biases and of the last layer.
+  const std::size_t inner = 9U * (64 * 64 + 64 * 128 + 128 * 128 + 128 * 256 + 2 * 256 * 256 +
+                                  256 * 512 + 5 * 512 * 512) +
+                            512U * 512;
+  const std::size_t biases = 2U * 64 + 2 * 128 + 3 * 256 + 6 * 512 + 512;
+  EXPECT_EQ(count("vgg16-cifar", 1), inner + 27 * 64 + biases + 11 * 513);
+  EXPECT_EQ(count("vgg16-cifar", 0.5), inner / 4 + 27 * 32 + biases / 2 + 11 * 257);
+  EXPECT_EQ(count("wordlstm", 0.2), 10'000U * 130 + 2 * 4 * 130 * (260 + 1) + 10'000U * 131);
+  // Four heads of 16 units in place of 32.
+  EXPECT_EQ(count("gpt", 0.5), 98U * 64 + 64 * 64 + 4 * (12 * 64 * 64 + 13 * 64) + 2 * 64);
+  EXPECT_EQ(count("gpt", 0.01), 98U * 4 + 64 * 4 + 4 * (12 * 4 * 4 + 13 * 4) + 2 * 4);
 }
 
 }  // namespace
