@@ -141,7 +141,8 @@ std::vector<OptionInfo> options() {
        .help = "seed of weights, data and their order",
        .minimum = 0},
       {.name = "squares",
-       .help = "record second moments as well, from every sample's own gradient; lenet5 only"},
+       .help = "record second moments as well, from every sample's own gradient; gpt, lenet5 and "
+               "vgg16-cifar only"},
       {.name = "json", .help = "print the summary as JSON"},
   };
 }

@@ -26,6 +26,20 @@ TEST(Digits, AreReproducibleBySeed) {
   EXPECT_EQ(draw_colour_digits(20, 3).pixels, draw_colour_digits(20, 3).pixels);
 }
 
+TEST(Digits, LightInkIsTheSameDrawingInOtherTones) {
+  const ImageSet any = draw_colour_digits(50, 1);
+  const ImageSet light = draw_colour_digits(50, 1, InkTone::kLight);
+  EXPECT_EQ(any.labels, light.labels);
+  EXPECT_NE(any.pixels, light.pixels);
+  // A corner is ground, but for noise and an odd stroke; the lightest pixel is ink.
+  int as_told = 0;
+  for (std::size_t i = 0; i < light.size(); ++i) {
+    const auto image = light.image(i);
+    as_told += image[0] < 0.5 * 255 && *std::max_element(image.begin(), image.end()) > 0.6 * 255;
+  }
+  EXPECT_GE(as_told, 40);
+}
+
 TEST(Digits, ClassesAreEquallyFrequentAndInNoFixedOrder) {
   const ImageSet set = draw_digits(1000, 1);
   std::array<int, 10> counts{};

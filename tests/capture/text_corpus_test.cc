@@ -51,5 +51,25 @@ TEST(TextCorpus, TheShippedTextIsThereAndIsPlainAscii) {
   EXPECT_TRUE(std::equal(start.begin(), start.end(), corpus.symbols.begin()));
 }
 
+TEST(Words, AreNumberedByFrequencyThenAlphabet) {
+  TextCorpus corpus;
+  // 21 words; counted are the first 19, up to the last comma: a 5, comma 4, b 4, c's 2, d 1.
+  corpus.symbols = to_symbols("A a, a\tb b\na b, c's c's,\n a b d\n, new A");
+  const TextCorpus words = to_words(corpus);
+  // Line's ends are 0, a 2, comma 3, b 4, c's 5, d 6; "new", which was not counted, is 1.
+  EXPECT_THAT(words.symbols,
+              ElementsAre(2, 2, 3, 2, 4, 4, 0, 2, 4, 3, 5, 5, 3, 0, 2, 4, 6, 0, 3, 1, 2));
+}
+
+TEST(Words, OfTheShippedText) {
+  const TextCorpus words = to_words(load_shipped_text());
+  EXPECT_GT(words.symbols.size(), 80'000U);
+  EXPECT_LT(*std::max_element(words.symbols.begin(), words.symbols.end()), kVocabulary);
+  // Few of the held-out words are unknown, but some.
+  const auto unknown = std::count(words.symbols.begin(), words.symbols.end(), 1);
+  EXPECT_GT(unknown, 0);
+  EXPECT_LT(static_cast<double>(unknown), 0.02 * static_cast<double>(words.symbols.size()));
+}
+
 }  // namespace
 }  // namespace thinpipe

@@ -16,13 +16,14 @@ using nlohmann::json;
 json LearnerOptions::to_json() const {
   return {{"model", model},       {"width", width}, {"data", data},       {"workers", workers},
           {"batch", batch},       {"seed", seed},   {"steps", steps},     {"optimiser", optimiser},
-          {"schedule", schedule}, {"clip", clip},   {"augment", augment}, {"squares", squares}};
+          {"schedule", schedule}, {"clip", clip},   {"augment", augment}, {"held_out", held_out},
+          {"squares", squares}};
 }
 
 LearnerOptions parse_learner_options(const json& object) {
   const OptionReader read(object, "train",
                           {"model", "width", "data", "workers", "batch", "seed", "steps",
-                           "optimiser", "schedule", "clip", "augment", "squares"});
+                           "optimiser", "schedule", "clip", "augment", "held_out", "squares"});
   LearnerOptions options;
   read.string("model", options.model);
   const ModelInfo& model = find_trainable_model(options.model);
@@ -49,6 +50,7 @@ LearnerOptions parse_learner_options(const json& object) {
   if (options.augment && defaults.data != DataKind::kDigits && defaults.data != DataKind::kColour) {
     throw InputError("train: augment: " + model.name + " learns text; expected a model of images");
   }
+  read.integer("held_out", options.held_out, 0, std::numeric_limits<std::uint64_t>::max());
   read.flag("squares", options.squares);
   check_squares(options.squares, model, "train");
   return options;

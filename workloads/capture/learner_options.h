@@ -34,6 +34,7 @@ struct LearnerOptions {
   std::string schedule = "constant";
   double clip = 0;
   bool augment = false;
+  std::uint64_t held_out = 0;
   bool squares = false;
 
   nlohmann::json to_json() const;

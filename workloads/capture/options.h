@@ -33,11 +33,12 @@ inline constexpr std::uint64_t kCaptureWarmUpSteps = 3;
 ///   weight_decay   number   >= 0                                     0
 ///   data           string   folder or file of training data          "": drawn or shipped data
 ///   seed           integer  0..2^64-1                                1
-///   squares        boolean  record second moments too; lenet5 only   false
+///   squares        boolean  record second moments too (see below)    false
 ///   json           boolean  print the summary as JSON                false
 ///
-/// Recorded are the steps from, from + every, ..., `record` of them. Consecutive steps are the
-/// default because a method with error feedback is to see what it would see in training.
+/// Second moments need models without batch normalisation or carried state: gpt, lenet5,
+/// vgg16-cifar. Recorded are the steps from, from + every, ..., `record` of them. Consecutive steps
+/// are the default because a method with error feedback is to see what it would see in training.
 /// Exit codes: 0 good; 2 a wrong option, wrong data, or `out` not empty; 4 the loss did not fall
 /// or the machine failed. SIGINT, SIGTERM and SIGHUP remove the unfinished folder first.
 struct CaptureOptions {

@@ -172,12 +172,18 @@ std::array<double, 3> random_colour(Draws& random) {
 }
 
 // Ground shaded from one colour to another; the ink differs from both enough to be seen.
-void draw_colour(std::size_t digit, Draws& random, std::vector<std::uint8_t>& pixels) {
+// With light ink no channel of the ground is above 0.4, and none of the ink below 0.6.
+void draw_colour(InkTone tone, std::size_t digit, Draws& random,
+                 std::vector<std::uint8_t>& pixels) {
   constexpr std::size_t kSide = 32;
   Light light(kSide, 3);
-  const auto top = random_colour(random);
+  auto top = random_colour(random);
   auto bottom = top;
   for (double& value : bottom) value = std::clamp(value + random.uniform(-0.3, 0.3), 0.0, 1.0);
+  if (tone == InkTone::kLight) {
+    for (double& value : top) value *= 0.4;
+    for (double& value : bottom) value *= 0.4;
+  }
   for (std::size_t c = 0; c < 3; ++c) {
     for (std::size_t row = 0; row < kSide; ++row) {
       const double down = static_cast<double>(row) / (kSide - 1);
@@ -193,6 +199,9 @@ void draw_colour(std::size_t digit, Draws& random, std::vector<std::uint8_t>& pi
   // Two random colours differ by 1 in the mean, summed over the channels; a few tries find more.
   for (int i = 0; i < 16 && std::min(contrast(ink, top), contrast(ink, bottom)) < 1.1; ++i) {
     ink = random_colour(random);
+  }
+  if (tone == InkTone::kLight) {
+    for (double& value : ink) value = 0.6 + 0.4 * value;
   }
   for (std::uint64_t marks = random.below(4); marks > 0; --marks) {
     light.paint(draw_clutter(kSide, random), random_colour(random), random.uniform(0.3, 0.8));
@@ -225,8 +234,13 @@ ImageSet draw_digits(std::size_t count, std::uint64_t seed) {
   return draw_set({1, 28, 28, {}, {}, "drawn digits"}, count, seed, draw_grey);
 }
 
-ImageSet draw_colour_digits(std::size_t count, std::uint64_t seed) {
-  return draw_set({3, 32, 32, {}, {}, "drawn colour digits"}, count, seed, draw_colour);
+ImageSet draw_colour_digits(std::size_t count, std::uint64_t seed, InkTone tone) {
+  const char* source =
+      tone == InkTone::kAny ? "drawn colour digits" : "drawn colour digits of light ink";
+  return draw_set({3, 32, 32, {}, {}, source}, count, seed,
+                  [tone](std::size_t digit, Draws& random, std::vector<std::uint8_t>& pixels) {
+                    draw_colour(tone, digit, random, pixels);
+                  });
 }
 
 }  // namespace thinpipe

@@ -14,8 +14,12 @@ namespace thinpipe {
 /// The same seed gives the same bytes.
 ImageSet draw_digits(std::size_t count, std::uint64_t seed);
 
+/// Whether one can rely on ink being lighter than the ground. Where one cannot, a convolutional
+/// network needs several hundred steps before it sees more than chance.
+enum class InkTone { kAny, kLight };
+
 /// The same on 32x32 pixels of three channels (CIFAR-10's form): ink and a shaded ground in random
 /// colours, stray strokes in colours of their own.
-ImageSet draw_colour_digits(std::size_t count, std::uint64_t seed);
+ImageSet draw_colour_digits(std::size_t count, std::uint64_t seed, InkTone tone = InkTone::kAny);
 
 }  // namespace thinpipe

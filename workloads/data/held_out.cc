@@ -82,7 +82,8 @@ ImageData drawn_digits() {
 }
 
 ImageData drawn_colour_digits() {
-  static const ImageData kDigits = hold_out_fifth(draw_colour_digits(kDrawn, kDrawnSeed));
+  static const ImageData kDigits =
+      hold_out_fifth(draw_colour_digits(kDrawn, kDrawnSeed, InkTone::kLight));
   return kDigits;
 }
 

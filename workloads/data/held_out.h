@@ -32,7 +32,8 @@ ImageData load_mnist_data(const std::filesystem::path& folder);
 ImageData load_cifar10_data(const std::filesystem::path& folder);
 
 /// 5,000 drawn digits, every fifth held out; always the same ones, so that runs of different seeds
-/// are held against the same images.
+/// are held against the same images. The coloured ones are of light ink: few hundred steps are to
+/// be enough.
 ImageData drawn_digits();
 ImageData drawn_colour_digits();
 

@@ -171,7 +171,9 @@ Evaluation Learner::evaluate() {
   Evaluation result;
   Carry carry;  // the held-out text is read from its start
   double right = 0;
+  const std::uint64_t enough = inside_->options.held_out;
   for (std::size_t i = 0; i < inside_->data.held_out->size(); ++i) {
+    if (enough > 0 && result.samples >= enough) break;
     const Batch batch = inside_->data.held_out->at(i);
     const torch::Tensor scores = model.scores(batch.inputs, carry);
     const torch::Tensor targets = batch.targets.flatten();

@@ -76,7 +76,8 @@ class Learner {
   /// Sets all parameters; what the optimiser carries stays. @throws InputError as apply()
   void assign(std::span<const std::span<const float>> values);
 
-  /// Of all data held out, the model in evaluation mode. Batch normalisation uses the running means
+  /// Of all data held out (or the first of it: LearnerOptions::held_out), the model in evaluation
+  /// mode. Batch normalisation uses the running means
   /// of this worker's own mini-batches, in which workers differ: one worker's word counts (3LC,
   /// sec. 5.3, makes one responsible too).
   Evaluation evaluate();
