@@ -1,5 +1,6 @@
 // `thinpipe export` and `thinpipe merge`: records for other programs, and of several runs in one.
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -23,9 +24,25 @@ std::string exported(const std::vector<LaunchRecords>& launches, const std::stri
   return export_perfetto(launches);
 }
 
+// Formats that have no place for what is not to be trusted do not pass over it in silence.
+void tell_left_out(const std::vector<LaunchRecords>& launches) {
+  std::size_t all = 0, doubtful = 0;
+  for (const LaunchRecords& launch : launches) {
+    all += launch.points.size();
+    doubtful += static_cast<std::size_t>(
+        std::count_if(launch.points.begin(), launch.points.end(),
+                      [](const nlohmann::json& point) { return point.at("status") != "ok"; }));
+  }
+  if (doubtful > 0)
+    std::fprintf(stderr, "thinpipe export: left out %zu of %zu points, which are not `ok`\n",
+                 doubtful, all);
+}
+
 int export_records(const Arguments& arguments) {
-  const std::string text =
-      exported(read_launches(arguments.positional("DIR")), arguments.text("format"));
+  const std::vector<LaunchRecords> launches = read_launches(arguments.positional("DIR"));
+  const std::string& format = arguments.text("format");
+  const std::string text = exported(launches, format);
+  if (format == "bmf" || format == "google-benchmark") tell_left_out(launches);
   const std::string& file = arguments.text("output");
   if (file == "-") {
     write_stdout(text);

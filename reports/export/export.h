@@ -15,11 +15,11 @@ std::string export_csv(const std::vector<LaunchRecords>& launches);
 
 /// Google Benchmark's JSON, which its compare.py reads: a row a sample of each time in seconds,
 /// named `metric/id`; the first launch's machine as context. Metrics with one value a point are
-/// counters of its rows.
+/// counters of its rows. Points that are not `ok` are only named, in the context's `left_out`.
 std::string export_google_benchmark(const std::vector<LaunchRecords>& launches);
 
 /// Bencher's metric format: for each point's id each metric's median, with its 95 % interval as
-/// `lower_value` and `upper_value` where the samples allow one.
+/// `lower_value` and `upper_value` where the samples allow one. Only points that are `ok`.
 std::string export_bmf(const std::vector<LaunchRecords>& launches);
 
 /// Chrome's trace events, which the Perfetto UI opens: the recorded step of every point, a process

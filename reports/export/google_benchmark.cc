@@ -19,7 +19,20 @@ Json context_of(const Json& header) {
           {"git", machine.value("git", "")}};
 }
 
+// Not rows with `error_occurred`: compare.py asks every row for its times.
+Json left_out(const std::vector<LaunchRecords>& launches) {
+  Json names = Json::array();
+  for (const LaunchRecords& launch : launches) {
+    for (const Json& point : launch.points) {
+      const std::string status = point.at("status");
+      if (status != "ok") names.push_back(point.at("id").get<std::string>() + ": " + status);
+    }
+  }
+  return names;
+}
+
 void add_rows(const Json& point, Json& rows) {
+  if (point.at("status") != "ok") return;
   Json counters = Json::object();
   const Json metrics = point.value("metrics", Json::object());
   for (const auto& [name, metric] : metrics.items()) {
@@ -57,10 +70,9 @@ std::string export_google_benchmark(const std::vector<LaunchRecords>& launches) 
   Json rows = Json::array();
   for (const LaunchRecords& launch : launches)
     for (const Json& point : launch.points) add_rows(point, rows);
-  return Json{{"context", launches.empty() ? Json::object() : context_of(launches[0].header)},
-              {"benchmarks", rows}}
-             .dump(2) +
-         "\n";
+  Json context = launches.empty() ? Json::object() : context_of(launches[0].header);
+  context["left_out"] = left_out(launches);
+  return Json{{"context", context}, {"benchmarks", rows}}.dump(2) + "\n";
 }
 
 }  // namespace thinpipe

@@ -15,7 +15,7 @@ namespace {
 
 /// Sentences of one kind; what is beyond them is counted.
 constexpr std::size_t kMostSentences = 10;
-constexpr std::size_t kBars = 30;
+constexpr std::size_t kBars = 16;  // as fit one line of the table
 
 std::string counted(std::size_t count, const std::string& one, const std::string& many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
@@ -87,12 +87,16 @@ std::string history_subject(const HistorySummary& summary) {
 
 std::vector<std::string> history_findings(const HistorySummary& summary) {
   const GateOutcome& outcome = summary.outcome;
-  std::vector<std::string> findings = {fmt::format(
-      "Of {} in the newest launch {} worse, {} better, {} as before; of {} too few launches are "
-      "there to tell.",
-      counted(outcome.comparisons.size(), "metric", "metrics"), outcome.count(Verdict::kWorse),
-      outcome.count(Verdict::kBetter), outcome.count(Verdict::kSame),
-      outcome.count(Verdict::kUnclear))};
+  std::vector<std::string> findings;
+  if (outcome.comparisons.empty())
+    findings.push_back("There is no launch before the newest one that it could be held against.");
+  else
+    findings.push_back(fmt::format(
+        "Of {} in the newest launch {} worse, {} better, {} as before; of {} too few launches are "
+        "there to tell.",
+        counted(outcome.comparisons.size(), "metric", "metrics"), outcome.count(Verdict::kWorse),
+        outcome.count(Verdict::kBetter), outcome.count(Verdict::kSame),
+        outcome.count(Verdict::kUnclear)));
   add_some(newest_sentences(summary), "that changed in the newest launch", findings);
   add_some(step_sentences(summary), "changes of level", findings);
   std::size_t passing = 0;

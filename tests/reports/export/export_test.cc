@@ -81,6 +81,7 @@ TEST(ExportCsv, ARowASampleAndAColumnAnAxis) {
 TEST(ExportGoogleBenchmark, TimesAreRowsAndTheRestCounters) {
   const Json json = Json::parse(export_google_benchmark(sample_launches()));
   EXPECT_TRUE(json.at("context").at("date").is_string());
+  EXPECT_EQ(json.at("context").at("left_out"), Json::array({"sidco: failed"}));
   int steps = 0;
   for (const Json& row : json.at("benchmarks")) {
     EXPECT_EQ(row.at("time_unit"), "ns");

@@ -104,6 +104,9 @@ TEST_F(HistoryReport, OneLaunchIsNothingToDraw) {
   add({0.1}, {34000});
   EXPECT_TRUE(history_figures(summary()).empty());
   EXPECT_EQ(history_trends_table(summary()).rows.size(), 2U);
+  EXPECT_THAT(
+      history_findings(summary()),
+      ElementsAre("There is no launch before the newest one that it could be held against."));
   EXPECT_THAT(render_history_markdown(summary(), "x"), HasSubstr("run, 1 launch, 2026-01-01"));
 }
 
