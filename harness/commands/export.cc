@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -38,9 +39,21 @@ void tell_left_out(const std::vector<LaunchRecords>& launches) {
                  doubtful, all);
 }
 
+constexpr const char* kFormats[] = {"csv", "google-benchmark", "bmf", "perfetto"};
+
+std::string export_format(const Arguments& arguments) {
+  std::vector<std::string> asked;
+  if (arguments.given("format")) asked.push_back(arguments.text("format"));
+  for (const char* format : kFormats)
+    if (arguments.flag(format)) asked.emplace_back(format);
+  if (asked.size() > 1)
+    throw InputError("expected one format, found " + asked[0] + " and " + asked[1]);
+  return asked.empty() ? arguments.text("format") : asked.front();
+}
+
 int export_records(const Arguments& arguments) {
   const std::vector<LaunchRecords> launches = read_launches(arguments.positional("DIR"));
-  const std::string& format = arguments.text("format");
+  const std::string format = export_format(arguments);
   const std::string text = exported(launches, format);
   if (format == "bmf" || format == "google-benchmark") tell_left_out(launches);
   const std::string& file = arguments.text("output");
@@ -110,7 +123,11 @@ Verb export_verb() {
                        .type = Type::kChoice,
                        .default_value = "csv",
                        .help = "what to write",
-                       .choices = {"csv", "google-benchmark", "bmf", "perfetto"}},
+                       .choices = {std::begin(kFormats), std::end(kFormats)}},
+                      {.name = "csv", .help = "the same as --format csv"},
+                      {.name = "google-benchmark", .help = "the same as --format google-benchmark"},
+                      {.name = "bmf", .help = "the same as --format bmf"},
+                      {.name = "perfetto", .help = "the same as --format perfetto"},
                       {.name = "output",
                        .letter = 'o',
                        .value_name = "FILE",

@@ -73,6 +73,10 @@ std::string header_text(const nlohmann::json& fingerprint, const char* key) {
   return found != fingerprint.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+std::string launches_text(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " launch" : " launches");
+}
+
 double value_of(const Metric& metric, const std::vector<double>& samples) {
   return metric.kind == "timed" ? median(samples) : mean(samples);
 }
@@ -165,13 +169,18 @@ History read_history(const std::vector<fs::path>& folders) {
                      (history.notes.empty() ? "" : "; " + history.notes.front()));
   const Header& newest = entries.back().header;
   history.kind = newest.kind;
+  std::size_t of_other_kinds = 0, of_other_machines = 0;
   for (const Entry& entry : entries) {
-    if (entry.header.kind != newest.kind) continue;
+    if (entry.header.kind != newest.kind) {
+      ++of_other_kinds;
+      continue;
+    }
     const std::size_t launch = history.launches++;
     history.origins.push_back({entry.header.created, header_text(entry.header.fingerprint, "git"),
                                header_text(entry.header.fingerprint, "cpu"), entry.file});
     const bool same_machine =
         machine_differences(newest.fingerprint, entry.header.fingerprint).empty();
+    if (!same_machine) ++of_other_machines;
     for (const auto& [id, point] : entry.points) {
       if (point.status != Status::kOk) {
         if (&entry == &entries.back()) history.not_good[id] = status_name(point.status);
@@ -190,6 +199,12 @@ History read_history(const std::vector<fs::path>& folders) {
       }
     }
   }
+  if (of_other_kinds > 0)
+    history.notes.push_back(launches_text(of_other_kinds) + " not of '" + newest.kind +
+                            "', as the newest is, passed over");
+  if (of_other_machines > 0)
+    history.notes.push_back(launches_text(of_other_machines) +
+                            " of another machine than the newest: times in seconds passed over");
   return history;
 }
 

@@ -37,7 +37,7 @@ struct History {
   std::size_t launches = 0;            ///< of the newest one's kind
   std::vector<HistoryLaunch> origins;  ///< of each of them, 0 the oldest
   std::string kind;
-  std::vector<std::string> notes;  ///< files passed over, and why
+  std::vector<std::string> notes;  ///< files and launches passed over, and why
   std::map<SeriesName, HistorySeries> series;
   std::map<std::string, std::string> not_good;  ///< points of the newest launch that are not `ok`
 };

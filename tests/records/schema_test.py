@@ -117,6 +117,24 @@ class Schema(unittest.TestCase):
         self.assertEqual([record["record"] for record in records].count("header"), 2)
         self.measure("bench", "-c", "topk", "--size", "20k", allowed=(2,))
 
+    def test_examples_of_the_document(self):
+        text = (ROOT / "docs/records.md").read_text()
+        records = []
+        for block in re.findall(r"```json\n(.*?)```", text, re.S):
+            while block := block.strip():
+                record, end = json.JSONDecoder().raw_decode(block)
+                records.append(record)
+                block = block[end:]
+        self.hold(records, {"header", "point", "gradient", "similarity"})
+
+    def test_formats_have_options_of_their_own(self):
+        self.thinpipe("quality", "--trace", TRACE, "-c", "topk", "--out", "one")
+        for name in ("csv", "google-benchmark", "bmf"):
+            self.assertEqual(self.thinpipe("export", "one", f"--{name}").stdout,
+                             self.thinpipe("export", "one", "-f", name).stdout)
+        self.assertIn("expected one format, found csv and bmf",
+                      self.thinpipe("export", "one", "--csv", "--bmf", expect=2).stderr)
+
     def test_statistics(self):
         records = self.measure("trace", "stats", TRACE, file="trace-stats.jsonl")
         self.hold(records, {"header", "gradient", "similarity"})

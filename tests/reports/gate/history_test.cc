@@ -143,6 +143,22 @@ TEST_F(HistoryFolder, SecondsOfOtherMachinesDoNotCount) {
   const History history = read_history(folder_.path());
   for (const auto& [name, series] : history.series)
     EXPECT_EQ(series.entries.size(), name.second == "step_time" ? 1U : 7U) << name.second;
+  EXPECT_EQ(history.notes,
+            std::vector<std::string>{"6 launches of another machine than the newest: times in "
+                                     "seconds passed over"});
+}
+
+TEST_F(HistoryFolder, OtherKindsAreToldAndPassedOver) {
+  add_seven(0.1, 34000);
+  Header header = sample::header();
+  header.kind = kBenchKind;
+  header.created = "2026-01-03T12:00:00Z";
+  std::ofstream(folder_.path() / "bench.jsonl") << header_json(header).dump() << "\n";
+  const History history = read_history(folder_.path());
+  EXPECT_EQ(history.launches, 7U);
+  EXPECT_EQ(history.origins.size(), 7U);
+  EXPECT_EQ(history.notes,
+            std::vector<std::string>{"1 launch not of 'run', as the newest is, passed over"});
 }
 
 TEST_F(HistoryFolder, FilesThatAreNoRecordsAreToldAndPassedOver) {
