@@ -34,6 +34,7 @@ class OuterOptimiser {
 
   /// v, `elements` floats; zeros at first.
   std::span<const float> velocity() const { return velocity_; }
+  std::span<float> velocity() { return velocity_; }
   void reset();
 
  private:

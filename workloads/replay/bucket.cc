@@ -12,6 +12,7 @@
 #include "compressors/registry.h"
 #include "workloads/replay/message.h"
 #include "workloads/replay/pieces.h"
+#include "workloads/replay/states.h"
 
 namespace thinpipe {
 
@@ -209,6 +210,22 @@ bool Bucket::take_as_they_lie(const Gradients& gradients, std::uint64_t index) {
   payload_.selected += all.size();
   sums_ = as_it_lies_ = true;
   return true;
+}
+
+// Whoever compresses changes, worker or server: the sum of what is decoded is the mean then.
+bool Bucket::incremental(std::size_t unit) const {
+  return units_[unit].compressor->incremental() ||
+         (units_[unit].pull && units_[unit].pull->incremental());
+}
+
+void Bucket::save_state(std::vector<std::byte>& state) {
+  if (sparse_) sparse_->give_back();
+  for (const Unit& unit : units_) append_state(*unit.compressor, state);
+}
+
+void Bucket::load_state(ByteReader& state) {
+  if (sparse_) sparse_->forget();
+  for (Unit& unit : units_) take_state(state, *unit.compressor);
 }
 
 void Bucket::encode(const Gradients& gradients, std::uint64_t index) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compressors/compressor.h"
+#include "compressors/wire/bytes.h"
 #include "workloads/exchange/pattern.h"
 #include "workloads/replay/gradients.h"
 #include "workloads/replay/pace.h"
@@ -97,6 +98,12 @@ class Bucket {
                 std::span<float> out) const;
   /// Whether that is their mean, within rounding.
   bool takes_mean(const Pattern& pattern) const;
+  /// Whether that unit's decoded values are changes (Compressor::incremental).
+  bool incremental(std::size_t unit) const;
+  /// Checkpoint of the units' compressors, appended; between steps.
+  void save_state(std::vector<std::byte>& state);
+  /// Takes it from the front. @throws InputError for bytes that are not of these units.
+  void load_state(ByteReader& state);
   /// Of the rounds of the last step; null where the bucket takes none.
   const Rounds* rounds() const { return rounds_.get(); }
 

@@ -15,12 +15,14 @@ Replayed replayed(const Trace& trace, int rank, std::uint64_t step) {
   return {r % trace.ranks(), (step + r / trace.ranks()) % trace.steps()};
 }
 
-Gradients::Gradients(const Trace& trace, int rank, NonFinite policy, const Feed& feed, int threads)
+Gradients::Gradients(const Trace& trace, int rank, NonFinite policy, const Feed& feed, int threads,
+                     double epochs_a_step)
     : trace_(trace),
       rank_(rank),
       policy_(policy),
       local_steps_(feed.local_steps),
       epoch_(feed.epoch),
+      epochs_a_step_(epochs_a_step),
       threads_(threads) {}
 
 void Gradients::prepare(std::uint64_t steps) {
@@ -100,7 +102,7 @@ GradientInput Gradients::of_step(std::size_t bucket, std::size_t unit, const Pla
                                  std::uint64_t index) const {
   GradientInput input;
   input.step = index;
-  input.epoch = epoch_;
+  input.epoch = epoch_ + epochs_a_step_ * static_cast<double>(index);
   if (planned.tensors.size() > 1) {
     const Joined& from = joined_.at(bucket).at(unit);
     input.values = from.values;

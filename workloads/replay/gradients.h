@@ -26,7 +26,9 @@ Replayed replayed(const Trace& trace, int rank, std::uint64_t step);
 
 class Gradients {
  public:
-  Gradients(const Trace& trace, int rank, NonFinite policy, const Feed& feed, int threads);
+  /// @param epochs_a_step  by which training goes on from the feed's epoch
+  Gradients(const Trace& trace, int rank, NonFinite policy, const Feed& feed, int threads,
+            double epochs_a_step = 0);
 
   std::uint64_t local_steps() const { return local_steps_; }
 
@@ -65,7 +67,7 @@ class Gradients {
   int rank_;
   NonFinite policy_;
   std::uint64_t local_steps_;
-  double epoch_;
+  double epoch_, epochs_a_step_;
   int threads_;
   std::vector<std::vector<float>> repaired_;  ///< per (step, tensor): rid of non-finites
   std::vector<std::vector<Joined>> joined_;   ///< by bucket and unit

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "compressors/registry.h"
+#include "workloads/replay/states.h"
 
 namespace thinpipe {
 
@@ -25,8 +26,9 @@ ParameterServer::ParameterServer(Transport& transport, const std::vector<ReplayU
                                  const ParameterServerOptions& options, int workers, int server)
     : workers_(workers),
       local_steps_(options.local_steps),
+      epoch_(options.epoch),
+      epochs_a_step_(options.epochs_a_step),
       pace_(options.time_scale, options.threads) {
-  input_.epoch = options.epoch;
   CompressorSettings settings;
   settings.seed = options.seed;
   settings.rank = workers + server;  // draws of its own
@@ -75,6 +77,7 @@ ServerReport ParameterServer::step(std::uint64_t index) {
   // hold some of them back.
   const bool handed_over = (index + 1) % local_steps_ == 0;
   input_.step = index / local_steps_;
+  input_.epoch = epoch_ + epochs_a_step_ * static_cast<double>(index);
   taking_part_.clear();
   for (const std::size_t i : exchange_->units()) {
     Unit& unit = unit_at(i);
@@ -88,6 +91,20 @@ ServerReport ParameterServer::step(std::uint64_t index) {
   report_.total = now_seconds() - begin;
   note_served();
   return report_;
+}
+
+void ParameterServer::save_state(std::vector<std::byte>& state) const {
+  for (const Unit& unit : contexts_) {
+    append_state(unit.answering(), state);
+    append_floats(unit.estimate, state);
+  }
+}
+
+void ParameterServer::load_state(ByteReader& state) {
+  for (Unit& unit : contexts_) {
+    take_state(state, unit.answering());
+    take_floats(state, unit.estimate);
+  }
 }
 
 void ParameterServer::note_served() {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "compressors/wire/bytes.h"
 #include "workloads/exchange/push_pull_server.h"
 #include "workloads/replay/pace.h"
 #include "workloads/replay/push_pull_units.h"
@@ -21,6 +22,7 @@ struct ParameterServerOptions {
   double time_scale = 1;          ///< as ReplayOptions has it; at least 1
   std::uint64_t local_steps = 1;  ///< as Feed has them
   double epoch = 0;
+  double epochs_a_step = 0;  ///< by which training goes on from there
 };
 
 /// What a server did in one step. Times in seconds.
@@ -54,6 +56,11 @@ class ParameterServer : private UnitAggregator {
   /// @throws PayloadError naming rank and unit when a worker's payload is malformed.
   ServerReport step(std::uint64_t index);
 
+  /// Checkpoint of what its compressors carry from step to step, appended; between steps.
+  void save_state(std::vector<std::byte>& state) const;
+  /// Takes it from the front. @throws InputError for bytes that are not of its units.
+  void load_state(ByteReader& state);
+
   /// Of the last step, by bucket.
   const std::vector<ServedBucket>& served() const { return served_; }
 
@@ -78,6 +85,7 @@ class ParameterServer : private UnitAggregator {
 
   int workers_;
   std::uint64_t local_steps_;
+  double epoch_, epochs_a_step_;
   GradientInput input_;  ///< of the step under way, without values
   ServerReport report_;
   Pace pace_;

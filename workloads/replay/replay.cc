@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "compressors/registry.h"
 #include "workloads/replay/pieces.h"
+#include "workloads/replay/states.h"
 
 namespace thinpipe {
 
@@ -17,7 +18,8 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
       options_(options),
       rank_(rank),
       ranks_(ranks),
-      gradients_(trace, rank, options.non_finite, options.feed, options.threads),
+      gradients_(trace, rank, options.non_finite, options.feed, options.threads,
+                 options.epochs_a_step),
       pace_(options.time_scale, options.threads),
       // Where all leaves together nothing waits for decoding but the step's end: it is counted.
       decode_pace_(options.feed.overlap == Overlap::kNone ? 1 : options.time_scale,
@@ -370,6 +372,37 @@ double Replay::relative_error(std::uint64_t index) const {
   Distortion all;
   for (const Bucket& bucket : buckets_) all += bucket.distortion(gradients_, index);
   return all.relative();
+}
+
+std::vector<std::span<const float>> Replay::by_tensor(std::span<const float> all) const {
+  std::vector<std::span<const float>> parts(trace_.tensors().size());
+  std::size_t at = 0;
+  for (const PlannedBucket& bucket : plan_)
+    for (const PlannedUnit& unit : bucket.units)
+      for (const std::size_t tensor : unit.tensors) {
+        parts[tensor] = all.subspan(at, trace_.tensors()[tensor].elements);
+        at += parts[tensor].size();
+      }
+  return parts;
+}
+
+std::vector<bool> Replay::incremental() const {
+  std::vector<bool> by_tensor(trace_.tensors().size());
+  for (std::size_t b = 0; b < plan_.size(); ++b)
+    for (std::size_t u = 0; u < plan_[b].units.size(); ++u)
+      for (const std::size_t tensor : plan_[b].units[u].tensors)
+        by_tensor[tensor] = buckets_[b].incremental(u);
+  return by_tensor;
+}
+
+void Replay::save_state(std::vector<std::byte>& state) {
+  for (Bucket& bucket : buckets_) bucket.save_state(state);
+  if (outer_) append_floats(outer_->velocity(), state);
+}
+
+void Replay::load_state(ByteReader& state) {
+  for (Bucket& bucket : buckets_) bucket.load_state(state);
+  if (outer_) take_floats(state, outer_->velocity());
 }
 
 }  // namespace thinpipe

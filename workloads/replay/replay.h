@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compressors/compressor.h"
+#include "compressors/wire/bytes.h"
 #include "workloads/exchange/pattern.h"
 #include "workloads/replay/bucket.h"
 #include "workloads/replay/exchange_thread.h"
@@ -30,6 +31,7 @@ struct ReplayOptions {
   int threads = 1;           ///< that one encode or decode may use
   double compute_scale = 1;  ///< times the captured compute time; 0: as fast as the network allows
   Stragglers stragglers;     ///< ranks are hosts
+  double epochs_a_step = 0;  ///< by which training goes on from the feed's epoch
   NonFinite non_finite = NonFinite::kError;
   /// The links are so many times slower than those that are emulated: compute times are stretched
   /// by it and, where it is above 1, so is what the codec takes. Below 1 the codec works while the
@@ -117,6 +119,18 @@ class Replay {
   /// What the outer optimiser made of it; empty without one.
   std::span<const float> update() const { return update_; }
   const OuterOptimiser* outer() const { return outer_ ? &*outer_ : nullptr; }
+
+  /// Of each tensor its part of aggregate() or of update(), in the order of the trace.
+  std::vector<std::span<const float>> by_tensor(std::span<const float> all) const;
+  /// By tensor: what is aggregated of it is a change of what was aggregated before, and its mean
+  /// gradient is the sum of all of them (Compressor::incremental).
+  std::vector<bool> incremental() const;
+
+  /// Checkpoint of what compressors and the outer optimiser carry from step to step; appended to
+  /// `state`. Between steps; with local steps or delays, after one that has exchanged.
+  void save_state(std::vector<std::byte>& state);
+  /// Takes it from the front. @throws InputError for bytes that are not of such a replay.
+  void load_state(ByteReader& state);
 
   /// |decoded - c| / |c| over all units of the step just run, `index`. Takes processor time that
   /// ranks still in their exchange would miss: call it when all ranks have ended the step.

@@ -29,6 +29,10 @@ SparseSums::SparseSums(std::vector<Compressor*> compressors) {
 void SparseSums::begin() {
   count_ = k_ = 0;
   without_target_.reset();
+  give_back();
+}
+
+void SparseSums::give_back() {
   if (returned_) return;
   returned_ = true;
   const auto indices = sum_.returned.indices;

@@ -25,6 +25,10 @@ class SparseSums {
   /// Puts back into memories what the last exchange dropped. It waits for the next step so that
   /// Compressor::distortion() can be asked in between.
   void begin();
+  /// Puts that back at once: before a checkpoint.
+  void give_back();
+  /// There is nothing to be put back: after one was restored.
+  void forget() { returned_ = true; }
   /// Takes the pairs of a unit's payload; k is its target. Of units without one, on all ranks the
   /// same, as many are selected as ranks bring on average (Pattern::mean_count). @returns bytes
   /// that the pairs take

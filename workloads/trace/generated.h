@@ -22,6 +22,8 @@ class GradientSource {
   /// for different ranks or tensors.
   virtual std::span<const float> gradient(std::size_t rank, std::size_t step,
                                           std::size_t tensor) = 0;
+  /// Second moments likewise, or empty where there are none.
+  virtual std::span<const float> squares(std::size_t rank, std::size_t step, std::size_t tensor);
   virtual const TraceStepTimes& times(std::size_t rank, std::size_t step) const = 0;
   /// Gives back the memory of a rank's gradients.
   virtual void release(std::size_t rank) = 0;

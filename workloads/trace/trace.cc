@@ -202,6 +202,8 @@ MappedFile open_trace_file(const fs::path& folder) {
 
 }  // namespace
 
+std::span<const float> GradientSource::squares(std::size_t, std::size_t, std::size_t) { return {}; }
+
 struct Trace::State {
   fs::path folder;
   std::string identity;
@@ -323,7 +325,7 @@ std::span<const float> Trace::gradient(std::size_t rank, std::size_t step,
 
 std::span<const float> Trace::squares(std::size_t rank, std::size_t step,
                                       std::size_t tensor) const {
-  if (state_->generated) return {};
+  if (state_->generated) return state_->generated->source->squares(rank, step, tensor);
   const auto& squares = state_->steps.at(step).workers.at(rank).squares;
   return squares.empty() ? std::span<const float>() : squares.at(tensor);
 }
