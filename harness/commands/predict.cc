@@ -136,7 +136,9 @@ int run_predict(const Arguments& arguments) {
   if (arguments.given("records")) return run_again(arguments);
   if (!arguments.given("trace"))
     throw InputError("predict: expected --trace DIR, or --records RUN to predict its points again");
-  const SweepOptions options = sweep_options_of(arguments, std::nullopt, kMostPredictedRanks);
+  SweepOptions options = sweep_options_of(arguments, std::nullopt, kMostPredictedRanks);
+  options.trace = arguments.text("trace");
+  options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
   check_schedules(options);
   check_patterns(options);
   for (const CompressorRules& rules : options.compressors)

@@ -19,14 +19,6 @@ constexpr int kMostRanks = 250;  // more than a machine emulates
 
 using Type = OptionInfo::Type;
 
-OptionInfo out_option() {
-  return {.name = "out",
-          .value_name = "DIR",
-          .type = Type::kFolder,
-          .help = "folder for records.jsonl; made if need be",
-          .required = true};
-}
-
 OptionInfo repeats_option() {
   return {.name = "repeats",
           .value_name = "N",
@@ -61,33 +53,6 @@ void set_shard(const std::string& text, SweepOptions& options) {
     throw InputError("--shard: expected K/N with 1 <= K <= N, as 1/4, found '" + text + "'");
 }
 
-OptionInfo resume_option() {
-  return {.name = "resume", .help = "go on with the records in OUT, skipping what is there"};
-}
-
-std::vector<OptionInfo> checking_options() {
-  return {
-      {.name = "check-every",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "1",
-       .help = "the aggregate is held against a reference in every N-th step; 0 never",
-       .minimum = 0,
-       .maximum = 1e6},
-      {.name = "patience",
-       .value_name = "S",
-       .type = Type::kReal,
-       .default_value = "30",
-       .help = "a point fails when a step takes S seconds more than ten times what a dense"
-               " one should on its link, a schedule's outages included",
-       .minimum = 0.1,
-       .maximum = 1e6},
-      {.name = "share-machine",
-       .help = "do not call points invalid because another run measured on this machine at"
-               " the same time"},
-  };
-}
-
 // Whether points that were measured at several time scales came out the same.
 void print_agreement(const std::filesystem::path& folder) {
   for (const ScaleAgreement& agreement : compare_time_scales(read_run_records(folder)))
@@ -107,16 +72,15 @@ void print_break_even(const std::filesystem::path& folder) {
 
 int run_sweep_of(const Arguments& arguments) {
   SweepOptions options = sweep_options_of(arguments, hosts_of(arguments), kMostRanks);
+  options.trace = arguments.text("trace");
+  options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
   options.out = arguments.text("out");
   if (arguments.given("shard")) set_shard(arguments.text("shard"), options);
   if (options.hosts)
     check_hosts(*options.hosts, options, arguments.given("link"), arguments.given("schedule"));
   check_schedules(options);
   options.repeats = static_cast<int>(arguments.integer("repeats"));
-  options.check_every = static_cast<std::uint64_t>(arguments.integer("check-every"));
-  options.patience = arguments.real("patience");
-  options.share_machine = arguments.flag("share-machine");
-  options.resume = arguments.flag("resume");
+  set_sweep_checks(arguments, options);
   options.command = arguments.command_line();
   const int code = run_sweep(options);
   if (options.time_scales.size() > 1) print_agreement(options.out);
@@ -142,14 +106,14 @@ Verb run_verb() {
           "With --hosts the ranks run on machines of yours instead, one on each; nothing is "
           "throttled"
           " there unless --shape names an interface (docs/real-hosts.md).",
-      .options = joined({{sweep_trace_option(), out_option()},
+      .options = joined({{sweep_trace_option(), sweep_out_option()},
                          sweep_axis_options(),
                          sweep_step_options(),
                          {repeats_option()},
                          sweep_replay_options(),
-                         checking_options(),
+                         sweep_checking_options("1"),
                          sweep_value_options(),
-                         {resume_option(), shard_option()},
+                         {sweep_resume_option(), shard_option()},
                          hosts_options()}),
       .examples =
           {

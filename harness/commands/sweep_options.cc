@@ -201,6 +201,48 @@ std::vector<OptionInfo> sweep_value_options() {
   };
 }
 
+OptionInfo sweep_out_option() {
+  return {.name = "out",
+          .value_name = "DIR",
+          .type = Type::kFolder,
+          .help = "folder for records.jsonl; made if need be",
+          .required = true};
+}
+
+std::vector<OptionInfo> sweep_checking_options(const std::string& every) {
+  return {
+      {.name = "check-every",
+       .value_name = "N",
+       .type = Type::kInteger,
+       .default_value = every,
+       .help = "the aggregate is held against a reference in every N-th step; 0 never",
+       .minimum = 0,
+       .maximum = 1e6},
+      {.name = "patience",
+       .value_name = "S",
+       .type = Type::kReal,
+       .default_value = "30",
+       .help = "a point fails when a step takes S seconds more than ten times what a dense"
+               " one should on its link, a schedule's outages included",
+       .minimum = 0.1,
+       .maximum = 1e6},
+      {.name = "share-machine",
+       .help = "do not call points invalid because another run measured on this machine at"
+               " the same time"},
+  };
+}
+
+OptionInfo sweep_resume_option() {
+  return {.name = "resume", .help = "go on with the records in OUT, skipping what is there"};
+}
+
+void set_sweep_checks(const Arguments& arguments, SweepOptions& options) {
+  options.check_every = static_cast<std::uint64_t>(arguments.integer("check-every"));
+  options.patience = arguments.real("patience");
+  options.share_machine = arguments.flag("share-machine");
+  options.resume = arguments.flag("resume");
+}
+
 std::vector<OptionInfo> joined(std::vector<std::vector<OptionInfo>> lists) {
   std::vector<OptionInfo> all;
   for (std::vector<OptionInfo>& list : lists)
@@ -209,13 +251,12 @@ std::vector<OptionInfo> joined(std::vector<std::vector<OptionInfo>> lists) {
 }
 
 SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOptions> hosts,
-                              int most_ranks) {
+                              int most_ranks, const char* ranks_option) {
   SweepOptions options;
   options.plugins = load_plugins(arguments);
   options.threads = threads_of(arguments);
   use_simd(arguments);
   options.simd = arguments.text("simd");
-  options.trace = arguments.text("trace");
   options.compressors = compressors_of(arguments);
   options.links = links_of(arguments);
   options.schedules = schedules_of(arguments);
@@ -227,10 +268,10 @@ SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOpt
   for (const Spec& pattern : options.patterns) servers = std::max(servers, servers_of(pattern));
   const int given_hosts = options.hosts ? static_cast<int>(options.hosts->names.size())
                                         : options.topology.fixed_hosts();
-  options.ranks = given_hosts > 0 && !arguments.given("ranks")
+  options.ranks = given_hosts > 0 && !arguments.given(ranks_option)
                       ? std::vector<int>{workers_of(given_hosts, servers)}
-                      : count_alternatives({arguments.text("ranks")}, "ranks", "ranks", most_ranks);
-  options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
+                      : count_alternatives({arguments.text(ranks_option)}, ranks_option,
+                                           ranks_option, most_ranks);
   options.steps = static_cast<std::uint64_t>(arguments.integer("steps"));
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
   options.compute_scale = arguments.real("compute-scale");

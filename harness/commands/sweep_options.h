@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/hosts/hosts_options.h"
@@ -23,16 +24,25 @@ std::vector<OptionInfo> sweep_replay_options();
 /// `--non-finite`, `--seed`, `--no-baseline`.
 std::vector<OptionInfo> sweep_value_options();
 
+/// `--out`, required.
+OptionInfo sweep_out_option();
+/// `--check-every`, `--patience`, `--share-machine`; with `--resume` what set_sweep_checks() takes.
+std::vector<OptionInfo> sweep_checking_options(const std::string& every);
+OptionInfo sweep_resume_option();
+void set_sweep_checks(const Arguments& arguments, SweepOptions& options);
+
 /// Joins lists of options: `{one, many}` in their order.
 std::vector<OptionInfo> joined(std::vector<std::vector<OptionInfo>> lists);
 
-/// What all of these options say; the rest of SweepOptions is as it is by default. Loads plug-ins
+/// What these options say but for `--trace` and `--warmup`, which not every verb has; the rest of
+/// SweepOptions is as it is by default. Loads plug-ins
 /// and sets the instruction set in force.
 /// @param hosts       real machines instead of emulated ones; then there are as many ranks
 /// @param most_ranks  that the verb takes
+/// @param ranks_option  in which it takes them
 /// @throws InputError for what no run could measure
 SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOptions> hosts,
-                              int most_ranks);
+                              int most_ranks, const char* ranks_option = "ranks");
 
 /// Whether every schedule and every straggler fits every network of the sweep. @throws InputError
 void check_schedules(const SweepOptions& options);

@@ -14,8 +14,8 @@
 
 #include <fmt/format.h>
 
-#include "harness/programs.h"
 #include "harness/fingerprint/fingerprint.h"
+#include "harness/programs.h"
 #include "netem/limits.h"
 #include "netem/sandbox.h"
 
@@ -51,7 +51,7 @@ std::string log_tail(const std::string& scratch) {
 }
 
 std::vector<std::string> mpirun_command(const Boarding& boarding, const std::string& control,
-                                        int ranks) {
+                                        int ranks, const char* program) {
   std::vector<std::string> command = {"mpirun", "-np", std::to_string(ranks), "--allow-run-as-root",
                                       // Else every one-slot host binds its rank to core 0.
                                       "--bind-to", "none"};
@@ -63,16 +63,17 @@ std::vector<std::string> mpirun_command(const Boarding& boarding, const std::str
   set("btl", kTransports);
   set("mpi_yield_when_idle", "1");
   if (boarding.shared_folder.empty()) command.insert(command.end(), {"-x", kTokenVariable});
-  command.insert(command.end(), {find_program("thinpipe-worker").string(), control});
+  command.insert(command.end(), {find_program(program).string(), control});
   if (!boarding.shared_folder.empty()) command.push_back(boarding.shared_folder);
   return command;
 }
 
 }  // namespace
 
-Launch::Launch(Machines& machines, const std::string& scratch, int ranks) : scratch_(scratch) {
+Launch::Launch(Machines& machines, const std::string& scratch, int ranks, const char* program)
+    : scratch_(scratch) {
   try {
-    start(machines, ranks);
+    start(machines, ranks, program);
     accept_workers(ranks);
   } catch (...) {
     end_all();
@@ -82,7 +83,7 @@ Launch::Launch(Machines& machines, const std::string& scratch, int ranks) : scra
 
 Launch::~Launch() { end_all(); }
 
-void Launch::start(Machines& machines, int ranks) {
+void Launch::start(Machines& machines, int ranks, const char* program) {
   const Boarding boarding = machines.board(ranks);
   std::string control = boarding.shared_folder + "/control";
   if (boarding.shared_folder.empty()) {
@@ -94,7 +95,7 @@ void Launch::start(Machines& machines, int ranks) {
     std::filesystem::remove(control);
     listener_ = MessageSocket::listen_at(control);
   }
-  std::vector<std::string> command = mpirun_command(boarding, control, ranks);
+  std::vector<std::string> command = mpirun_command(boarding, control, ranks, program);
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -168,8 +169,10 @@ void Launch::welcome(MessageSocket worker) {
   workers_.at(rank) = std::move(worker);
 }
 
-std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double seconds) {
+std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double seconds,
+                                        double grace) {
   const auto begin = Clock::now();
+  std::optional<Clock::time_point> stopped;
   for (const MessageSocket& worker : workers_) worker.send(message);
   std::vector<nlohmann::json> answers(workers_.size());
   std::vector<pollfd> waiting;
@@ -188,7 +191,10 @@ std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double se
           fail(fmt::format("rank {}: {}", rank, answers[rank].at("message").get<std::string>()));
       }
     }
-    if (stop_requested()) throw RunError("interrupted");
+    if (stop_requested()) {
+      if (!stopped) stopped = Clock::now();
+      if (seconds_since(*stopped) >= grace) throw RunError("interrupted");
+    }
     // Ranks outlive it for a while, and what they answer then may be cut short.
     if (mpirun_ended()) fail("mpirun ended unexpectedly");
     if (arrived < workers_.size() && seconds_since(begin) > seconds)

@@ -40,8 +40,10 @@ class Launch {
  public:
   /// Starts ranks 0 to ranks-1 on the first machines and waits until all have reported.
   /// @param scratch  a folder of this machine for what mpirun prints
+  /// @param program  of each rank: a Worker (harness/worker/worker.h)
   /// @throws RunError with what mpirun printed when they do not, or are not of this version.
-  Launch(Machines& machines, const std::string& scratch, int ranks);
+  Launch(Machines& machines, const std::string& scratch, int ranks,
+         const char* program = "thinpipe-worker");
   ~Launch();
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
@@ -57,13 +59,14 @@ class Launch {
   /// @throws WorkerRefusal when all answered but some with an error (the ranks live on);
   /// @throws NoAnswer when a rank does not answer within `seconds`;
   /// @throws RunError when a rank is gone, or a stop was asked.
-  std::vector<nlohmann::json> ask(const nlohmann::json& message, double seconds);
+  /// @param grace  s that the ranks are given once a stop was asked for
+  std::vector<nlohmann::json> ask(const nlohmann::json& message, double seconds, double grace = 0);
 
   /// Ends the ranks in good order, by force if they take too long.
   void quit();
 
  private:
-  void start(Machines& machines, int ranks);
+  void start(Machines& machines, int ranks, const char* program);
   void accept_workers(int ranks);
   void welcome(MessageSocket worker);
   void end_all();

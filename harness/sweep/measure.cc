@@ -34,7 +34,6 @@ json Meter::failure(const SweepPoint& point, const std::string& reason) const {
   return failed_point(point, options_, reason);
 }
 
-// What is known of the point's links before its first step.
 PointSamples Meter::no_samples(const SweepPoint& point, const Topology& planned,
                                const CalibratedLink* calibrated, const Launch& launch) const {
   PointSamples samples;
@@ -53,7 +52,6 @@ PointSamples Meter::no_samples(const SweepPoint& point, const Topology& planned,
   return samples;
 }
 
-// The figures' own, the calibration's and the links'.
 std::vector<std::string> Meter::doubts(const PointSamples& samples,
                                        const CalibratedLink* calibrated,
                                        ScheduleLog& schedule) const {

@@ -33,12 +33,14 @@ class Meter {
   /// A failed point's record.
   nlohmann::json failure(const SweepPoint& point, const std::string& reason) const;
 
- private:
+  /// What is known of the point's links before its first step. @param calibrated  null: not
   PointSamples no_samples(const SweepPoint& point, const Topology& planned,
                           const CalibratedLink* calibrated, const Launch& launch) const;
+  /// Why its figures should not be trusted: their own reasons, the calibration's and the links'.
   std::vector<std::string> doubts(const PointSamples& samples, const CalibratedLink* calibrated,
                                   ScheduleLog& schedule) const;
 
+ private:
   Machines& machines_;
   const Trace& trace_;
   const SweepOptions& options_;

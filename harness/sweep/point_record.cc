@@ -42,6 +42,8 @@ std::vector<double> wire_by_rank(const PointSamples& samples) {
   return bytes;
 }
 
+}  // namespace
+
 json fidelity_of(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on) {
   const WireBounds bounds = wire_bounds(samples);
   const Burst burst = longest_burst(on.planned);
@@ -62,8 +64,6 @@ json fidelity_of(const PointSamples& samples, const SweepPoint& point, const Mea
   if (samples.wire.counted) fidelity["wire_bytes_by_rank"] = wire_by_rank(samples);
   return fidelity;
 }
-
-}  // namespace
 
 json describe(const SweepPoint& point, const SweepOptions& options) {
   const std::string exchange = exchange_name(point.pattern, point.compressor);

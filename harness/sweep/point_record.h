@@ -27,6 +27,10 @@ struct MeasuredOn {
   bool one_clock;  ///< of all ranks; else each rank's times count from its own step's begin
 };
 
+/// The `fidelity` of docs/records.md.
+nlohmann::json fidelity_of(const PointSamples& samples, const SweepPoint& point,
+                           const MeasuredOn& on);
+
 /// Adds what was measured to a point's record.
 /// @param dense_bytes  of one rank's uncompressed gradient
 void add_measured(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on,

@@ -35,14 +35,14 @@ std::uint64_t whole_periods(std::uint64_t steps, std::uint64_t period) {
   return (steps + period - 1) / period * period;
 }
 
-// In which a message reaches every rank of this machine, and is read.
+}  // namespace
+
 double start_seconds(const Launch& launch) { return 100e-6 + 50e-6 * launch.ranks(); }
 
 json prepare_message(const SweepPoint& point, const SweepOptions& options) {
   json plugins = json::array();
   for (const std::filesystem::path& plugin : options.plugins) plugins.push_back(plugin.string());
   return {{"do", "prepare"},
-          {"trace", absolute_gradients(options.trace)},
           {"plugins", plugins},
           {"compressor", point.compressor.to_string()},
           {"feed", feed_json(point.feed)},
@@ -57,8 +57,6 @@ json prepare_message(const SweepPoint& point, const SweepOptions& options) {
           {"steps", options.warmup + options.steps}};
 }
 
-}  // namespace
-
 PointRun::PointRun(const SweepPoint& point, const SweepOptions& options, const Trace& trace,
                    const Topology& planned, Machines& machines, Launch& launch,
                    PointSamples& samples)
@@ -72,7 +70,9 @@ PointRun::PointRun(const SweepPoint& point, const SweepOptions& options, const T
       check_patience_(std::max(patience_, kCheckSeconds)) {}
 
 void PointRun::prepare() {
-  const auto prepared = launch_.ask(prepare_message(point_, options_), kPreparePatience);
+  json message = prepare_message(point_, options_);
+  message["trace"] = absolute_gradients(options_.trace);
+  const auto prepared = launch_.ask(message, kPreparePatience);
   for (std::size_t rank = 0; rank < prepared.size(); ++rank) {
     loads_ = loads_ || prepared[rank].at("loads");
     samples_.period = std::max(samples_.period, prepared[rank].at("period").get<std::size_t>());

@@ -18,6 +18,13 @@
 
 namespace thinpipe {
 
+/// What ranks are told of a point before its first step, but for what they step on: the `prepare`
+/// of harness/launch/launch.h without a trace.
+nlohmann::json prepare_message(const SweepPoint& point, const SweepOptions& options);
+
+/// s in which a message reaches every rank of this machine, and is read.
+double start_seconds(const Launch& launch);
+
 /// Fills the samples of one point. Its links are set.
 class PointRun {
  public:

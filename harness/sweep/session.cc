@@ -24,9 +24,10 @@ namespace {
 using nlohmann::json;
 
 double total_seconds(const std::vector<SweepPoint>& points, const Trace& trace,
-                     const SweepOptions& options) {
+                     const SweepOptions& options, const PointWork* work) {
   double total = 0;
-  for (const SweepPoint& point : points) total += expected_seconds(point, trace, options);
+  for (const SweepPoint& point : points)
+    total += work ? work->expected_seconds(point) : expected_seconds(point, trace, options);
   return total;
 }
 
@@ -43,13 +44,14 @@ void mark_shared(bool tolerated, json& record) {
 }  // namespace
 
 Session::Session(const SweepOptions& options, const Trace& trace, std::vector<SweepPoint> points,
-                 RecordWriter& writer, const OtherRuns* others)
+                 RecordWriter& writer, const OtherRuns* others, PointWork* work)
     : options_(options),
       trace_(trace),
       points_(std::move(points)),
       writer_(writer),
       others_(others),
-      progress_(total_seconds(points_, trace, options)),
+      work_(work),
+      progress_(total_seconds(points_, trace, options, work)),
       chooser_(options.threads),
       predictor_(trace, options) {}
 
@@ -63,7 +65,7 @@ int Session::run(const MachinesFor& machines_for, const std::string& scratch) {
       use_machines(point, machines_for);
       record = measure(point);
     } catch (const RunError& error) {
-      record = failed_point(point, options_, error.what() + trouble());
+      record = failed(point, error.what() + trouble());
       launch_.reset();
       hosts_ = 0;  // what broke it may be the machines: the next point gets new ones
     }
@@ -83,15 +85,24 @@ void Session::keep(const SweepPoint& point, const json& record) {
   if (!header_written_ && machines_ == nullptr) {
     early_.push_back(record);
   } else {
-    if (!header_written_)
-      writer_.append(header_of(options_, trace_, *machines_, launch_.get(), calibrator_));
+    if (!header_written_) {
+      json header = header_of(options_, trace_, *machines_, launch_.get(), calibrator_);
+      if (work_) work_->complete_header(header);
+      writer_.append(header);
+    }
     header_written_ = true;
     for (const json& one : early_) writer_.append(one);
     early_.clear();
     writer_.append(record);
   }
   failed_ += record.at("status") == "failed" ? 1 : 0;
-  progress_.note(outcome_line(point, record));
+  progress_.note(work_ ? work_->outcome(point, record) : outcome_line(point, record));
+}
+
+json Session::failed(const SweepPoint& point, const std::string& reason) const {
+  json record = failed_point(point, options_, reason);
+  if (work_) work_->complete_point(point, record);
+  return record;
 }
 
 // What is wrong here, to be added to why a point failed.
@@ -208,7 +219,8 @@ void Session::board(const SweepPoint& point, int ranks) {
   machines_->set_links(point.link, point.time_scale);
   connected_ = link;
   progress_.describe(fmt::format("starting {} ranks", ranks));
-  launch_ = std::make_unique<Launch>(*machines_, scratch_, ranks);
+  launch_ = std::make_unique<Launch>(*machines_, scratch_, ranks,
+                                     work_ ? work_->program() : "thinpipe-worker");
 }
 
 void Session::warn(const SweepPoint& point) {
@@ -256,26 +268,38 @@ std::optional<json> Session::prediction(const SweepPoint& point) {
   }
 }
 
-// @throws RunError when the launch broke.
-json Session::measure(const SweepPoint& point) {
+json Session::measure_replay(const SweepPoint& point, const std::function<void()>& look_around) {
   Meter meter(*machines_, trace_, options_, calibrator_);
   const double step_seconds = expected_seconds(point, trace_, options_) /
                               static_cast<double>(options_.warmup + options_.steps);
-  if (const std::string& refusal = refusals_[point.id(options_)]; !refusal.empty())
-    return meter.failure(point, refusal);
-  warn(point);
-  board(point, point.hosts());
-  progress_.describe(fmt::format("{} x {} on {}", point.ranks, point.compressor.to_string(),
-                                 link_line(point.link)));
   const std::optional<json> predicted = prediction(point);
-  bool shared = false;
-  const auto look_around = [&] { shared = shared || (others_ != nullptr && others_->any()); };
-  look_around();
   json record = meter.measure(point, *launch_, [&] {
     look_around();
     progress_.advance(step_seconds);
   });
   if (predicted && record.at("status") != "failed") record["prediction"] = *predicted;
+  return record;
+}
+
+// @throws RunError when the launch broke.
+json Session::measure(const SweepPoint& point) {
+  if (const std::string& refusal = refusals_[point.id(options_)]; !refusal.empty())
+    return failed(point, refusal);
+  warn(point);
+  board(point, point.hosts());
+  progress_.describe(fmt::format("{} x {} on {}", point.ranks, point.compressor.to_string(),
+                                 link_line(point.link)));
+  bool shared = false;
+  const auto look_around = [&] { shared = shared || (others_ != nullptr && others_->any()); };
+  look_around();
+  const auto advance = [&](double seconds) {
+    look_around();
+    progress_.advance(seconds);
+  };
+  const auto describe = [&](const std::string& what) { progress_.describe(what); };
+  json record = work_
+                    ? work_->measure(point, *machines_, *launch_, calibrator_, {advance, describe})
+                    : measure_replay(point, look_around);
   if (shared && record.at("status") != "failed") mark_shared(options_.share_machine, record);
   return record;
 }

@@ -20,6 +20,7 @@
 #include "harness/sweep/calibrator.h"
 #include "harness/sweep/measure.h"
 #include "harness/sweep/options.h"
+#include "harness/sweep/point_work.h"
 #include "harness/sweep/progress.h"
 #include "reports/record/writer.h"
 #include "workloads/trace/trace.h"
@@ -32,8 +33,9 @@ class Session {
   using MachinesFor = std::function<Machines&(int hosts)>;
 
   /// @param others  who else measures on the machine of the ranks; null where they have their own
+  /// @param work  what is done at each point; null: the trace is replayed
   Session(const SweepOptions& options, const Trace& trace, std::vector<SweepPoint> points,
-          RecordWriter& writer, const OtherRuns* others);
+          RecordWriter& writer, const OtherRuns* others, PointWork* work = nullptr);
 
   /// @param scratch  a folder of this machine, for logs
   /// @returns as run_sweep() does
@@ -47,7 +49,9 @@ class Session {
   void calibrate(const SweepPoint& point);
   void warn(const SweepPoint& point);
   void board(const SweepPoint& point, int ranks);
+  nlohmann::json failed(const SweepPoint& point, const std::string& reason) const;
   nlohmann::json measure(const SweepPoint& point);
+  nlohmann::json measure_replay(const SweepPoint& point, const std::function<void()>& look_around);
   std::optional<nlohmann::json> prediction(const SweepPoint& point);
   const MachineFigures& probed(const SweepPoint& point);
   void keep(const SweepPoint& point, const nlohmann::json& record);
@@ -59,6 +63,7 @@ class Session {
   std::vector<SweepPoint> points_;
   RecordWriter& writer_;
   const OtherRuns* others_;
+  PointWork* work_;
   Progress progress_;
   std::string scratch_;
   Machines* machines_ = nullptr;

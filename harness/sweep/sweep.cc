@@ -47,18 +47,18 @@ int with_missing_points(const SweepOptions& options, const Trace& trace, const R
   return run(std::move(points), writer);
 }
 
-int run_on_real_machines(const SweepOptions& options, const Trace& trace) {
+int run_on_real_machines(const SweepOptions& options, const Trace& trace, PointWork* work) {
   return run_outside_sandbox([&](const Sandbox& place) {
     // A host that refuses does so before there are records.
     RealMachines machines(*options.hosts, place.scratch, host_counts(options).back());
     return with_missing_points(options, trace, [&](auto points, RecordWriter& writer) {
-      return Session(options, trace, std::move(points), writer, nullptr)
+      return Session(options, trace, std::move(points), writer, nullptr, work)
           .run([&](int) -> Machines& { return machines; }, place.scratch);
     });
   });
 }
 
-int run_on_emulated_machines(const SweepOptions& options, const Trace& trace) {
+int run_on_emulated_machines(const SweepOptions& options, const Trace& trace, PointWork* work) {
   require_kernel_features(all_links(options));
   return with_missing_points(options, trace, [&](auto points, RecordWriter& writer) {
     const OtherRuns others;
@@ -74,7 +74,7 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace) {
         machines = std::make_unique<EmulatedMachines>(hosts, options.topology, sandbox);
         return *machines;
       };
-      return Session(options, trace, std::move(points), writer, &others)
+      return Session(options, trace, std::move(points), writer, &others, work)
           .run(machines_for, sandbox.scratch);
     });
   });
@@ -82,8 +82,9 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace) {
 
 }  // namespace
 
-int run_sweep(const SweepOptions& options) {
-  const Trace trace = open_trace(options.trace);
+int run_sweep(const SweepOptions& options) { return run_sweep(options, open_trace(options.trace)); }
+
+int run_sweep(const SweepOptions& options, const Trace& trace, PointWork* work) {
   if (!options.hosts) {
     const int ranks = host_counts(options).back();
     constexpr double kElementBytes = 12;  // beside the gradient: message, aggregate, contribution
@@ -101,12 +102,13 @@ int run_sweep(const SweepOptions& options) {
     fmt::print(stderr, "left out: {}, which the pattern cannot exchange\n", pair);
   check_epochs(options);
   check_time_scales(options);
-  find_program("thinpipe-worker");  // say now what is missing, not in the sandbox
+  find_program(work ? work->program()
+                    : "thinpipe-worker");  // say now what is missing, not in the sandbox
   find_program(options.hosts ? "thinpipe-shape" : "thinpipe-enter");
   if (!find_in_path("mpirun"))
     throw RunError("mpirun is not in the PATH; ./setup installs it (Debian: openmpi-bin)");
-  return options.hosts ? run_on_real_machines(options, trace)
-                       : run_on_emulated_machines(options, trace);
+  return options.hosts ? run_on_real_machines(options, trace, work)
+                       : run_on_emulated_machines(options, trace, work);
 }
 
 }  // namespace thinpipe

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "harness/sweep/options.h"
+#include "harness/sweep/point_work.h"
+#include "workloads/trace/trace.h"
 
 namespace thinpipe {
 
@@ -10,5 +12,8 @@ namespace thinpipe {
 /// failed, 128 + the signal when interrupted (what was measured stays; --resume goes on).
 /// @throws InputError, RunError before anything is measured.
 int run_sweep(const SweepOptions& options);
+/// The same of gradients that are there already. @param work  what is done at each point; null:
+/// they are replayed
+int run_sweep(const SweepOptions& options, const Trace& trace, PointWork* work = nullptr);
 
 }  // namespace thinpipe

@@ -22,7 +22,8 @@ ServerRole::ServerRole(const Trace& trace, const ReplayOptions& options, const s
                .threads = options.threads,
                .time_scale = options.time_scale,
                .local_steps = options.feed.local_steps,
-               .epoch = options.feed.epoch},
+               .epoch = options.feed.epoch,
+               .epochs_a_step = options.epochs_a_step},
               transport_.size() - options.servers->servers, index_),
       delta_(server_.elements()) {
   if (!scratch.empty())

@@ -26,6 +26,10 @@ class ServerRole {
   nlohmann::json account(std::uint64_t index);
   nlohmann::json compare();
 
+  /// As ParameterServer has them.
+  void save_state(std::vector<std::byte>& state) const { server_.save_state(state); }
+  void load_state(ByteReader& state) { server_.load_state(state); }
+
  private:
   MpiTransport transport_;
   int index_;  ///< among the servers

@@ -1,0 +1,42 @@
+// What a session does at its points where that is not to replay a trace.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "harness/launch/launch.h"
+#include "harness/launch/machines.h"
+#include "harness/sweep/calibrator.h"
+#include "harness/sweep/options.h"
+
+namespace thinpipe {
+
+/// How far a point is, for the person who waits.
+struct PointProgress {
+  std::function<void(double)> advance;  ///< by so many of the seconds that were expected
+  std::function<void(const std::string&)> describe;
+};
+
+/// The links of a point have been calibrated and its ranks started when it is their turn.
+class PointWork {
+ public:
+  virtual ~PointWork() = default;
+
+  /// Of each rank.
+  virtual const char* program() const = 0;
+  /// Makes a run's header one of this work.
+  virtual void complete_header(nlohmann::json& header) const = 0;
+  /// Adds to the axes of a point's record, be it measured or failed.
+  virtual void complete_point(const SweepPoint& point, nlohmann::json& record) const = 0;
+  /// s, roughly.
+  virtual double expected_seconds(const SweepPoint& point) const = 0;
+  /// A record of the point with status ok, invalid or failed.
+  /// @throws RunError when the launch is broken and must be made anew, or a stop was asked for
+  virtual nlohmann::json measure(const SweepPoint& point, Machines& machines, Launch& launch,
+                                 const Calibrator& calibrator, const PointProgress& progress) = 0;
+  /// The line that people read when the point has ended.
+  virtual std::string outcome(const SweepPoint& point, const nlohmann::json& record) const = 0;
+};
+
+}  // namespace thinpipe
