@@ -35,7 +35,8 @@ endforeach()
 
 # harness/programs.h looks beside the command and in ../libexec/thinpipe.
 install(TARGETS thinpipe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-foreach(program thinpipe-worker thinpipe-enter thinpipe-shape thinpipe-capture)
+foreach(program thinpipe-worker thinpipe-enter thinpipe-shape thinpipe-capture
+                thinpipe-train-worker)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION libexec/thinpipe)
   endif()

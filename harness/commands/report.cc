@@ -15,6 +15,8 @@
 #include "harness/programs.h"
 #include "reports/gate/history.h"
 #include "reports/gradients/findings.h"
+#include "reports/record/reader.h"
+#include "reports/training/table.h"
 #include "reports/history/page.h"
 #include "reports/verdict/verdict.h"
 
@@ -104,7 +106,11 @@ int report(const Arguments& arguments) {
                      ": csv is of histories (--history); `thinpipe export` writes the "
                      "samples of a run");
   if (const auto stats = find_trace_stats(folder)) return report_stats(*stats, arguments);
-  if (arguments.text("format") == "text") {
+  if (format == "text") {
+    if (const Records records = read_records(folder); records.kind() == kTrainKind) {
+      write_stdout(training_text(records));
+      return kExitGood;
+    }
     write_stdout(findings(reported_records(folder, time_scale)));
     return kExitGood;
   }

@@ -17,6 +17,7 @@ const std::vector<Verb>& verbs() {
       trace_slice_verb(),
       trace_merge_verb(),
       run_verb(),
+      train_verb(),
       predict_verb(),
       bench_verb(),
       gate_verb(),

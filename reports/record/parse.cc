@@ -32,9 +32,10 @@ Header parse_header(const Fields& fields, const std::string& where) {
   header.simd = fields.text_or("simd", "");
   // A run replays a trace; other kinds of measurement need not.
   header.trace =
-      header.kind == kRunKind ? fields.object("trace").json() : fields.object_or_empty("trace");
+      header.kind == kRunKind || header.kind == kTrainKind ? fields.object("trace").json() : fields.object_or_empty("trace");
   header.fingerprint = fields.object("fingerprint").json();
   header.calibration = fields.object_or_empty("calibration");
+  header.training = fields.object_or_empty("training");
   return header;
 }
 
@@ -73,6 +74,7 @@ Axes parse_axes(const Fields& fields) {
   axes.delay = fields.number_at_least("delay", 0);
   axes.ranks = static_cast<int>(fields.integer("ranks", 1, kMostRanks));
   axes.repeat = static_cast<int>(fields.integer("repeat", 0, std::numeric_limits<int>::max()));
+  if (fields.has("seed")) axes.seed = fields.natural("seed");
   if (fields.has("time_scale")) axes.time_scale = fields.positive_number("time_scale");
   return axes;
 }
@@ -100,7 +102,7 @@ Point parse_point(const Fields& fields, const std::string& kind) {
   point.id = fields.text("id");
   if (point.id.empty()) fields.complain("id", "a string that is not empty");
   const Fields axes = fields.object("axes");
-  if (kind == kRunKind) point.axes = parse_axes(axes);
+  if (kind == kRunKind || kind == kTrainKind) point.axes = parse_axes(axes);
   const std::string status = fields.one_of("status", {"ok", "invalid", "failed"});
   point.status = status == "ok"        ? Status::kOk
                  : status == "invalid" ? Status::kInvalid
@@ -125,6 +127,7 @@ Point parse_point(const Fields& fields, const std::string& kind) {
     point.timeline = parse_timeline(timeline);
   }
   point.critical_path = fields.object_or_empty("critical_path");
+  point.training = fields.object_or_empty("training");
   return point;
 }
 

@@ -22,6 +22,7 @@ inline constexpr const char* kRecordFileName = "records.jsonl";
 inline constexpr const char* kRunKind = "run";
 inline constexpr const char* kBenchKind = "bench";
 inline constexpr const char* kQualityKind = "quality";
+inline constexpr const char* kTrainKind = "train";
 inline constexpr const char* kStatsKind = "trace-stats";
 
 /// One launch of a measurement: what was asked for, on which trace and which machine.
@@ -36,6 +37,7 @@ struct Header {
   nlohmann::json trace = nlohmann::json::object();
   nlohmann::json fingerprint = nlohmann::json::object();
   nlohmann::json calibration = nlohmann::json::object();
+  nlohmann::json training = nlohmann::json::object();  ///< what was trained, of kTrainKind
 };
 
 /// Where a point of a run lies in the sweep.
@@ -51,6 +53,7 @@ struct Axes {
   double delay = 0;                 ///< s, one way
   int ranks = 1;
   int repeat = 0;
+  std::uint64_t seed = 0;  ///< of a training
   double time_scale = 1;  ///< the machine ran so many times slower; times are of the emulated one
 
   /// Pattern and feed: what tells apart points of one compressor, link and number of ranks.
@@ -91,6 +94,7 @@ struct Point {
   nlohmann::json prediction = nlohmann::json::object();  ///< of the cost models; may be empty
   std::vector<RankTimeline> timeline;  ///< by rank, of one step; empty where there is none
   nlohmann::json critical_path = nlohmann::json::object();
+  nlohmann::json training = nlohmann::json::object();  ///< the curves of a training
 
   /// The metric's finite samples; none when the metric is absent.
   std::vector<double> samples(const std::string& metric) const;

@@ -22,6 +22,8 @@ class BatchSource {
   virtual ~BatchSource() = default;
   /// In any order of steps; in ascending order no step costs more than its examples.
   virtual Batch at(std::size_t worker, std::uint64_t step) = 0;
+  /// In which a worker goes through its share once.
+  virtual std::uint64_t steps_an_epoch() const = 0;
   virtual std::string description() const = 0;
 };
 

@@ -68,11 +68,11 @@ class ImageBatches : public BatchSource {
 
   Batch at(std::size_t worker, std::uint64_t step) override {
     Share& share = shares_.at(worker);
-    const std::size_t steps_an_epoch = share.order.size() / options_.batch;
-    const std::uint64_t shuffles = step / steps_an_epoch + 1;
+    const std::size_t steps_of_share = share.order.size() / options_.batch;
+    const std::uint64_t shuffles = step / steps_of_share + 1;
     if (share.shuffles > shuffles) share = untouched_share(worker);
     while (share.shuffles < shuffles) shuffle(share);
-    const std::size_t* chosen = share.order.data() + step % steps_an_epoch * options_.batch;
+    const std::size_t* chosen = share.order.data() + step % steps_of_share * options_.batch;
 
     Batch batch = empty_batch(images_, options_.batch);
     float* pixels = batch.inputs.data_ptr<float>();
@@ -85,6 +85,8 @@ class ImageBatches : public BatchSource {
     }
     return batch;
   }
+
+  std::uint64_t steps_an_epoch() const override { return shares_[0].order.size() / options_.batch; }
 
   std::string description() const override {
     return fmt::format("{}, {} images", images_.source, images_.size());

@@ -118,6 +118,8 @@ const std::vector<LearnerParameter>& Learner::parameters() const { return inside
 
 std::string Learner::data() const { return inside_->data.batches->description(); }
 
+std::uint64_t Learner::steps_an_epoch() const { return inside_->data.batches->steps_an_epoch(); }
+
 double Learner::compute(std::uint64_t step, LearnerTimes* times) {
   const Batch batch = inside_->data.batches->at(inside_->worker, step);
   LearnerTimes taken = inside_->network.compute(batch, inside_->carry, inside_->gradients);

@@ -50,6 +50,8 @@ class Learner {
   const std::vector<LearnerParameter>& parameters() const;
   /// What is learnt from, in words.
   std::string data() const;
+  /// In which this worker goes through its share of the data once.
+  std::uint64_t steps_an_epoch() const;
 
   /// Forward and backward pass over the mini-batch of that step, which depends on seed, worker and
   /// step alone. @return the mini-batch's mean loss

@@ -61,6 +61,7 @@ class TextBatches : public BatchSource {
   Batch at(std::size_t worker, std::uint64_t step) override {
     return streams_.at(worker, step % streams_.steps());
   }
+  std::uint64_t steps_an_epoch() const override { return streams_.steps(); }
   std::string description() const override {
     return fmt::format("{}, {} symbols", streams_.corpus().source,
                        streams_.corpus().symbols.size());

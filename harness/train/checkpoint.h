@@ -1,0 +1,46 @@
+// The checkpoints of a training run's points: where they are, and that each is whole.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+namespace thinpipe {
+
+/// A point's folder has one folder a checkpoint, `step-N`, with a file `rank-R` of each rank and
+/// `point.json`. It is written as `step-N.partial` and renamed when all of it is on the device, so
+/// that what has the name is whole; then older ones are removed.
+class Checkpoints {
+ public:
+  /// @param out  of the run. Nothing is made yet.
+  Checkpoints(const std::filesystem::path& out, const std::string& point_id);
+
+  const std::filesystem::path& folder() const { return folder_; }
+
+  struct Found {
+    std::filesystem::path folder;
+    std::uint64_t next_step = 0;
+  };
+  /// The last one; nothing where there is none.
+  std::optional<Found> last() const;
+  /// @throws InputError naming the file when it cannot be read or is of another point.
+  nlohmann::json point_of(const Found& found) const;
+
+  /// An empty folder for the ranks' files. @throws SystemError
+  std::filesystem::path begin(std::uint64_t next_step) const;
+  /// With all files of the ranks in it: adds point.json, renames it, removes older ones.
+  void finish(std::uint64_t next_step, nlohmann::json point) const;
+  /// Of a point whose record is written.
+  void remove() const;
+
+ private:
+  std::filesystem::path folder_;
+  std::string id_;
+};
+
+/// The file of one rank.
+std::filesystem::path rank_file(const std::filesystem::path& checkpoint, int rank);
+
+}  // namespace thinpipe

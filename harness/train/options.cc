@@ -1,0 +1,23 @@
+#include "harness/train/options.h"
+
+#include "workloads/models/catalogue.h"
+
+namespace thinpipe {
+
+bool TrainOptions::perplexity() const {
+  return find_trainable_model(learner.model).training->data == DataKind::kText;
+}
+
+std::uint64_t seed_of(const SweepPoint& point, const TrainOptions& options) {
+  return options.sweep.seed + static_cast<std::uint64_t>(point.repeat);
+}
+
+LearnerOptions learner_of(const SweepPoint& point, const TrainOptions& options) {
+  LearnerOptions learner = options.learner;
+  learner.workers = static_cast<std::size_t>(point.ranks);
+  learner.seed = seed_of(point, options);
+  learner.steps = options.sweep.steps;
+  return learner;
+}
+
+}  // namespace thinpipe

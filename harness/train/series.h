@@ -1,0 +1,41 @@
+// What a training run came to, step by step.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <vector>
+
+#include "harness/train/target.h"
+
+namespace thinpipe {
+
+/// On the held-out data, with the parameters after so many steps.
+struct HeldOut {
+  std::uint64_t steps = 0;
+  double loss = 0;
+  double figure = 0;  ///< accuracy or perplexity
+};
+
+struct TrainSeries {
+  std::vector<double> loss;  ///< mean over workers, of each step's mini-batches before its update
+  std::vector<double> seconds;  ///< emulated, of each step: the slowest worker's
+  std::vector<double>
+      bytes;  ///< of each step, of one worker: payloads sent, and pulled from servers
+  std::vector<HeldOut> held_out;
+
+  std::uint64_t steps() const { return loss.size(); }
+  /// Sums of the first so many steps.
+  double seconds_after(std::uint64_t count) const;
+  double bytes_after(std::uint64_t count) const;
+  /// The first evaluation that reaches it; null for none.
+  const HeldOut* reaching(const Target& target) const;
+
+  nlohmann::json to_json() const;
+  /// @throws nlohmann::json::exception for what to_json() has not written
+  static TrainSeries from_json(const nlohmann::json& object);
+  /// The `training` of docs/records.md: seconds and bytes are sums from the first step on.
+  nlohmann::json record(bool perplexity) const;
+};
+
+}  // namespace thinpipe

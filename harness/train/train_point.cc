@@ -1,0 +1,230 @@
+#include "harness/train/train_point.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "harness/scale/step.h"
+#include "harness/sweep/comparison.h"
+#include "harness/sweep/patience.h"
+#include "harness/sweep/point_run.h"
+#include "harness/sweep/server_answers.h"
+#include "netem/sandbox.h"
+
+namespace thinpipe {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr double kPreparePatience = 300;  // s: data are read, learners made
+constexpr double kComputePatience = 600;  // s: a mini-batch, all ranks on this machine's cores
+constexpr double kGrace = 15;             // s to end a step in when a stop was asked for
+
+// What doubts are made of; a long training would fill the memory with the rest.
+json slim(const json& answer) {
+  json kept;
+  for (const char* field : {"late", "sent_bytes", "sent_messages", "sent_frames", "total", "skew"})
+    if (answer.contains(field)) kept[field] = answer.at(field);
+  return kept;
+}
+
+std::vector<json> slim(const std::vector<json>& answers) {
+  std::vector<json> kept;
+  for (const json& one : answers) kept.push_back(slim(one));
+  return kept;
+}
+
+double greatest(const std::vector<json>& answers, const char* field) {
+  double most = 0;
+  for (const json& one : answers) most = std::max(most, one.at(field).get<double>());
+  return most;
+}
+
+double mean_of(const std::vector<json>& answers, const char* field) {
+  double sum = 0;
+  for (const json& one : answers) sum += one.at(field).get<double>();
+  return sum / static_cast<double>(answers.size());
+}
+
+}  // namespace
+
+TrainPoint::TrainPoint(const SweepPoint& point, const TrainOptions& options,
+                       const ModelDescription& model, Machines& machines, Launch& launch,
+                       double step_patience, PointSamples& samples, const PointProgress& progress)
+    : point_(point),
+      options_(options),
+      model_(model),
+      machines_(machines),
+      launch_(launch),
+      patience_(step_patience),
+      samples_(samples),
+      progress_(progress),
+      checkpoints_(options.sweep.out, point.id(options.sweep)),
+      capture_(point, options, model),
+      idle_(!launch.rank_machines().empty()),
+      identity_(fmt::format("{}|{}|seed {}", point.id(options.sweep),
+                            training_identity(options.learner), seed_of(point, options))) {}
+
+// Once a stop was asked for, ranks are given some time to come to where a checkpoint can be made.
+std::vector<json> TrainPoint::ask(json message, double seconds) {
+  return launch_.ask(message, seconds, kGrace);
+}
+
+void TrainPoint::prepare() {
+  json message = prepare_message(point_, options_.sweep);
+  message["seed"] = seed_of(point_, options_);
+  message["epochs_a_step"] = model_.epochs_a_step * point_.ranks;
+  message["training"] = {{"model", model_.to_json()},
+                         {"learner", learner_of(point_, options_).to_json()}};
+  const auto prepared = launch_.ask(message, kPreparePatience);
+  for (const json& one : prepared)
+    period_ = std::max(period_, one.at("period").get<std::uint64_t>());
+  steps_ = (options_.sweep.steps + period_ - 1) / period_ * period_;
+  next_evaluation_ = options_.eval_every;
+  samples_.period = 1;
+  restore();
+}
+
+void TrainPoint::restore() {
+  if (!options_.sweep.resume) return checkpoints_.remove();
+  const auto last = checkpoints_.last();
+  if (!last) return;
+  const json point = checkpoints_.point_of(*last);
+  ask({{"do", "restore"}, {"folder", last->folder.string()}, {"id", identity_}}, kPreparePatience);
+  series_ = TrainSeries::from_json(point.at("series"));
+  samples_.worst_error = point.at("worst_error");
+  samples_.checked_steps = point.at("checked_steps");
+  digest_ = point.at("digest");
+  resumed_ = point.at("resumed").get<std::vector<std::uint64_t>>();
+  resumed_.push_back(series_.steps());
+  while (next_evaluation_ <= series_.steps()) next_evaluation_ += options_.eval_every;
+}
+
+void TrainPoint::save(std::uint64_t next_step) {
+  const auto folder = checkpoints_.begin(next_step);
+  ask({{"do", "save"}, {"folder", folder.string()}, {"step", next_step}, {"id", identity_}},
+      kComputePatience);
+  checkpoints_.finish(next_step, {{"series", series_.to_json()},
+                                  {"worst_error", samples_.worst_error},
+                                  {"checked_steps", samples_.checked_steps},
+                                  {"digest", digest_},
+                                  {"resumed", resumed_}});
+}
+
+void TrainPoint::run(ScheduleLog& schedule) {
+  const WireCount before = machines_.count_wire(point_.hosts());
+  const double begin = now_seconds();
+  const std::uint64_t first = series_.steps();
+  for (std::uint64_t step = first; step < steps_; ++step) {
+    take_step(step, schedule);
+    const bool whole = ends_period(step);
+    if (whole && (step + 1 >= next_evaluation_ || step + 1 == steps_)) evaluate(step + 1);
+    const std::uint64_t every = options_.checkpoint_every;
+    const bool stop = stop_requested();
+    // Between exchanges there is nothing to be saved: a stop waits for the next one, too.
+    const bool due = every > 0 && (step + 1) / every > (step + 1 - period_) / every;
+    if (whole && (stop || (due && step + 1 < steps_))) save(step + 1);
+    if (whole && stop) throw RunError("interrupted");
+    progress_.advance(1 / static_cast<double>(steps_));
+    real_seconds_ = (now_seconds() - begin) / static_cast<double>(step + 1 - first);
+  }
+  samples_.wire = between(before, machines_.count_wire(point_.hosts()));
+  samples_.idle_cpu = idle_.idle();
+  capture_.finish();
+}
+
+void TrainPoint::take_step(std::uint64_t step, ScheduleLog& schedule) {
+  const std::uint64_t exchanges = (step + 1) / period_;
+  const std::uint64_t every = options_.sweep.check_every;
+  const bool check =
+      ends_period(step) && every > 0 && ((exchanges - 1) % every == 0 || step + 1 == steps_);
+  const std::vector<json> loaded = ask({{"do", "load"}, {"index", step}}, kComputePatience);
+  if (capture_.wants(step)) {
+    ask({{"do", "dump"}, {"folder", capture_.folder().string()}}, kComputePatience);
+    capture_.take(step, losses_of(loaded));
+  }
+  idle_.before_step();
+  schedule.begin_step();
+  std::vector<json> stepped = exchange(step, schedule);
+  schedule.end_step(true);
+  idle_.after_step(stepped);
+  if (check) check_step(step);
+  keep(loaded, std::move(stepped));
+  update(step, check || step + 1 == steps_);
+}
+
+std::vector<json> TrainPoint::exchange(std::uint64_t step, const ScheduleLog& schedule) {
+  try {
+    json message = {{"do", "step"}, {"index", step}};
+    if (launch_.rank_machines().empty()) message["begin"] = now_seconds() + start_seconds(launch_);
+    const double bits = 8.0 * sizeof(float) * static_cast<double>(model_.elements()) * point_.ranks;
+    return ask(message, schedule.patience(bits, patience_));
+  } catch (const NoAnswer& error) {
+    throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule.hindrance()));
+  } catch (const RunError& error) {
+    if (stop_requested()) throw;
+    throw RunError(fmt::format("step {}: {}", step, error.what()));
+  }
+}
+
+void TrainPoint::check_step(std::uint64_t step) {
+  auto accounts = ask({{"do", "account"}, {"index", step}, {"check", true}}, kComputePatience);
+  cut_off(accounts, point_.ranks);
+  add_comparison(accounts, ask({{"do", "compare"}}, kComputePatience), point_.ranks, samples_);
+  const std::vector<std::string> faults = faults_of(samples_);
+  if (!faults.empty()) throw RunError(fmt::format("step {}: {}", step, faults.front()));
+}
+
+// The workers'; a parameter server has none.
+std::vector<double> TrainPoint::losses_of(const std::vector<json>& loaded) const {
+  std::vector<double> losses;
+  for (int rank = 0; rank < point_.ranks; ++rank)
+    losses.push_back(loaded[static_cast<std::size_t>(rank)].at("loss"));
+  return losses;
+}
+
+void TrainPoint::keep(const std::vector<json>& loaded, std::vector<json> stepped) {
+  const std::vector<json> servers = cut_off(stepped, point_.ranks);
+  if (point_.time_scale != 1)
+    (samples_.overlapped ? scale_overlapped_step : scale_step)(stepped, point_.time_scale);
+  const std::vector<double> losses = losses_of(loaded);
+  series_.loss.push_back(std::accumulate(losses.begin(), losses.end(), 0.0) / point_.ranks);
+  series_.seconds.push_back(greatest(stepped, "total"));
+  series_.bytes.push_back(mean_of(stepped, "payload_bytes") + mean_of(stepped, "pulled_bytes"));
+  samples_.answers.push_back(slim(stepped));
+  if (!servers.empty()) samples_.servers.push_back(slim(servers));
+}
+
+void TrainPoint::update(std::uint64_t step, bool check) {
+  const auto applied = ask({{"do", "apply"}, {"index", step}, {"digest", check}}, kComputePatience);
+  if (!check || !ends_period(step)) return;
+  digest_ = applied[0].at("digest");
+  for (int rank = 1; rank < point_.ranks; ++rank)
+    if (const std::string other = applied[static_cast<std::size_t>(rank)].at("digest");
+        other != digest_)
+      throw RunError(fmt::format("after step {} rank {} has other parameters than rank 0 ({}, {})",
+                                 step, rank, other, digest_));
+}
+
+void TrainPoint::evaluate(std::uint64_t steps) {
+  while (next_evaluation_ <= steps) next_evaluation_ += options_.eval_every;
+  const json found = ask({{"do", "evaluate"}}, kComputePatience)[0];
+  const bool perplexity = options_.perplexity();
+  const auto number = [&](const char* field) {
+    return found.at(field).is_number() ? found.at(field).get<double>() : std::nan("");
+  };
+  const double loss = number("loss");
+  if (!std::isfinite(loss))
+    throw RunError(fmt::format("after {} steps the held-out loss is {}", steps, loss));
+  series_.held_out.push_back({steps, loss, number(perplexity ? "perplexity" : "accuracy")});
+  progress_.describe(fmt::format(
+      "{} on {}: step {} of {}, {} {:.4g}", point_.compressor.to_string(), point_.link_text(),
+      steps, steps_, perplexity ? "perplexity" : "accuracy", series_.held_out.back().figure));
+}
+
+}  // namespace thinpipe

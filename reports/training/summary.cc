@@ -1,0 +1,133 @@
+#include "reports/training/summary.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/error.h"
+#include "reports/statistics/mean_interval.h"
+#include "reports/summary/label.h"
+
+namespace thinpipe {
+
+namespace {
+
+bool is_same(const TrainedGroup& group, const Point& point) {
+  const Axes& axes = point.axes;
+  return group.compressor == axes.compressor && group.link == axes.link &&
+         group.pattern == axes.pattern && group.feed == axes.feed &&
+         group.topology == axes.topology && group.stragglers == axes.stragglers &&
+         group.ranks == axes.ranks && group.time_scale == axes.time_scale;
+}
+
+TrainedGroup group_of(const Point& point) {
+  const Axes& axes = point.axes;
+  TrainedGroup group;
+  group.compressor = axes.compressor;
+  group.link = axes.link;
+  group.pattern = axes.pattern;
+  group.feed = axes.feed;
+  group.topology = axes.topology;
+  group.stragglers = axes.stragglers;
+  group.rate = axes.rate;
+  group.ranks = axes.ranks;
+  group.time_scale = axes.time_scale;
+  group.is_baseline = axes.method == "none" && axes.feed.find("local_steps=") == std::string::npos;
+  return group;
+}
+
+// Short names: "topk ratio=0.01", "topk ratio=0.01, local_steps=8".
+void label(std::vector<TrainedGroup>& groups) {
+  std::vector<std::string> compressors;
+  for (const TrainedGroup& group : groups)
+    if (std::find(compressors.begin(), compressors.end(), group.compressor) == compressors.end())
+      compressors.push_back(group.compressor);
+  const std::vector<std::string> names = short_labels(compressors);
+  for (std::size_t i = 0; i < compressors.size(); ++i) {
+    std::vector<Way> ways;
+    const auto place = [&](const TrainedGroup& group) {
+      return std::find_if(ways.begin(), ways.end(), [&](const Way& way) {
+        return way.pattern == group.pattern && way.feed == group.feed;
+      });
+    };
+    for (const TrainedGroup& group : groups)
+      if (group.compressor == compressors[i] && place(group) == ways.end())
+        ways.push_back({group.pattern, group.feed});
+    const std::vector<std::string> labels = way_labels(ways);
+    for (TrainedGroup& group : groups) {
+      if (group.compressor != compressors[i]) continue;
+      const std::string& way = labels[static_cast<std::size_t>(place(group) - ways.begin())];
+      group.label = names[i] + (way.empty() ? "" : ", " + way);
+    }
+  }
+}
+
+void add_point(const Point& point, TrainedGroup& group) {
+  (point.status == Status::kOk        ? group.ok
+   : point.status == Status::kInvalid ? group.invalid
+                                      : group.failed) += 1;
+}
+
+}  // namespace
+
+std::optional<Estimate> TrainedGroup::mean(const std::string& metric) const {
+  std::vector<double> values;
+  for (const Point* point : used)
+    for (const double value : point->samples(metric)) values.push_back(value);
+  if (values.empty()) return std::nullopt;
+  return mean_of_samples(values);
+}
+
+std::size_t TrainedGroup::count(const std::string& metric) const {
+  return static_cast<std::size_t>(std::count_if(
+      used.begin(), used.end(), [&](const Point* one) { return !one->samples(metric).empty(); }));
+}
+
+bool TrainedGroup::comparable(const TrainedGroup& other) const {
+  return link == other.link && topology == other.topology && stragglers == other.stragglers &&
+         ranks == other.ranks && time_scale == other.time_scale;
+}
+
+const TrainedGroup* TrainingSummary::baseline(const TrainedGroup& group) const {
+  const TrainedGroup* found = nullptr;
+  for (const TrainedGroup& one : groups) {
+    if (!one.is_baseline || !one.trusted() || !one.comparable(group)) continue;
+    const auto time = one.mean(time_metric());
+    if (time && (found == nullptr || time->value < found->mean(time_metric())->value)) found = &one;
+  }
+  return found;
+}
+
+TrainingSummary summarize_training(const Records& records) {
+  if (records.kind() != kTrainKind)
+    throw InputError(records.file.string() +
+                     ": expected the records of a training, found those of '" + records.kind() +
+                     "'");
+  TrainingSummary summary;
+  for (const Header& header : records.headers) {
+    summary.figure = header.training.value("figure", "accuracy");
+    if (const auto target = header.training.find("target");
+        target != header.training.end() && target->is_string())
+      summary.target = *target;
+  }
+  for (const Point& point : records.points) {
+    auto group = std::find_if(summary.groups.begin(), summary.groups.end(),
+                              [&](const TrainedGroup& one) { return is_same(one, point); });
+    if (group == summary.groups.end())
+      group = summary.groups.insert(summary.groups.end(), group_of(point));
+    add_point(point, *group);
+  }
+  for (TrainedGroup& group : summary.groups)
+    for (const Point& point : records.points)
+      if (is_same(group, point) &&
+          point.status == (group.trusted() ? Status::kOk : Status::kInvalid))
+        group.used.push_back(&point);
+  label(summary.groups);
+  std::stable_sort(summary.groups.begin(), summary.groups.end(),
+                   [](const TrainedGroup& a, const TrainedGroup& b) {
+                     return std::tuple(a.ranks, a.rate, a.link, !a.is_baseline, a.compressor) <
+                            std::tuple(b.ranks, b.rate, b.link, !b.is_baseline, b.compressor);
+                   });
+  return summary;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,48 @@
+// The records of a training run brought together: the seeds of one compressor on one link.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/record/record.h"
+#include "reports/statistics/interval.h"
+
+namespace thinpipe {
+
+/// Points that differ in their seed only. Only `ok` ones count; where there are none, the `invalid`
+/// ones are shown and nothing is concluded from them.
+struct TrainedGroup {
+  std::string compressor, link, pattern, feed, topology, stragglers;
+  std::string label;  ///< of compressor and way, and no more of them than tells it from others
+  double rate = 0;
+  int ranks = 1;
+  double time_scale = 1;
+  bool is_baseline = false;  ///< `none`, exchanged in every step
+  int ok = 0, invalid = 0, failed = 0;
+  std::vector<const Point*> used;
+
+  /// Over the used points, of the metric's one value each; nothing where none has it.
+  std::optional<Estimate> mean(const std::string& metric) const;
+  /// How many of the used points have the metric.
+  std::size_t count(const std::string& metric) const;
+  bool trusted() const { return ok > 0; }
+  /// Everything but what is sent and how is the same.
+  bool comparable(const TrainedGroup& other) const;
+};
+
+struct TrainingSummary {
+  std::string figure;                ///< `accuracy` or `perplexity`
+  std::string target;                ///< "acc=0.9"; "" for none
+  std::vector<TrainedGroup> groups;  ///< by workers, link rate; `none` first, then as recorded
+
+  /// The metric of the time that counts: to the target, else of all steps.
+  const char* time_metric() const { return target.empty() ? "train_seconds" : "target_seconds"; }
+  /// The uncompressed training that this one is held against; null for none.
+  const TrainedGroup* baseline(const TrainedGroup& group) const;
+};
+
+/// Points into `records`, which must outlive it. @throws InputError for records of another kind
+TrainingSummary summarize_training(const Records& records);
+
+}  // namespace thinpipe

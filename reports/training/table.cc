@@ -1,0 +1,181 @@
+#include "reports/training/table.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "reports/text/units.h"
+
+namespace thinpipe {
+
+namespace {
+
+constexpr std::size_t kName = 25, kLink = 10;
+
+std::string cut(const std::string& text, std::size_t columns) {
+  return text.size() <= columns ? text : text.substr(0, columns - 2) + "..";
+}
+
+// "96.2 +-0.4 %": of accuracy in per cent, of perplexity as it is.
+std::string quality_cell(const TrainingSummary& summary, const TrainedGroup& group) {
+  const auto found = group.mean("final_" + summary.figure);
+  if (!found) return "-";
+  const double factor = summary.figure == "accuracy" ? 100 : 1;
+  std::string text = summary.figure == "accuracy" ? fmt::format("{:.2f}", factor * found->value)
+                                                  : format_number(found->value);
+  if (found->interval)
+    text += fmt::format(" +-{:.2g}", factor * (found->interval->high - found->value));
+  return text;
+}
+
+// A mean over seeds; of a target that some did not reach, how many did.
+std::string seconds_cell(const TrainedGroup& group, const char* metric) {
+  const std::size_t count = group.count(metric);
+  if (count == 0) return group.used.empty() ? "-" : "never";
+  if (count < group.used.size()) return fmt::format("{} of {}", count, group.used.size());
+  return format_time(group.mean(metric)->value);
+}
+
+std::string status_mark(const TrainedGroup& group) {
+  if (group.trusted()) return "";
+  return group.invalid > 0 ? "?" : "!";
+}
+
+std::string gain_cell(const TrainingSummary& summary, const TrainedGroup& group) {
+  const TrainedGroup* baseline = summary.baseline(group);
+  const char* metric = summary.time_metric();
+  const auto time = group.mean(metric);
+  if (baseline == nullptr || !time || !group.trusted() || group.count(metric) < group.used.size() ||
+      time->value <= 0)
+    return "-";
+  return format_number(baseline->mean(metric)->value / time->value);
+}
+
+std::string name_of(const TrainingSummary& summary, const TrainedGroup& group) {
+  const bool one_size =
+      std::all_of(summary.groups.begin(), summary.groups.end(),
+                  [&](const TrainedGroup& one) { return one.ranks == group.ranks; });
+  return one_size ? group.label : fmt::format("{} x {}", group.ranks, group.label);
+}
+
+std::string link_of(const TrainedGroup& group) {
+  const bool plain = group.link.find(',') == std::string::npos;
+  return plain ? format_rate(group.rate) : group.link;
+}
+
+// Of those that can be compared, whoever took least time; null where nobody got there.
+const TrainedGroup* fastest(const TrainingSummary& summary, const TrainedGroup& like) {
+  const TrainedGroup* best = nullptr;
+  for (const TrainedGroup& one : summary.groups) {
+    const char* metric = summary.time_metric();
+    if (!one.comparable(like) || !one.trusted() || one.count(metric) < one.used.size()) continue;
+    if (best == nullptr || one.mean(metric)->value < best->mean(metric)->value) best = &one;
+  }
+  return best;
+}
+
+std::string quality_words(const TrainingSummary& summary, const TrainedGroup& group) {
+  return quality_cell(summary, group) + (summary.figure == "accuracy" ? " %" : "");
+}
+
+std::string speed_sentence(const TrainingSummary& summary, const TrainedGroup& best) {
+  const char* metric = summary.time_metric();
+  std::string text = fmt::format("On {} {} ", link_of(best), name_of(summary, best));
+  text += summary.target.empty()
+              ? fmt::format("took least time: {}", format_time(best.mean(metric)->value))
+              : fmt::format("reached {} first, after {}", summary.target,
+                            format_time(best.mean(metric)->value));
+  const TrainedGroup* baseline = summary.baseline(best);
+  if (baseline != nullptr && baseline != &best)
+    text += fmt::format(", {} times sooner than none",
+                        format_number(baseline->mean(metric)->value / best.mean(metric)->value));
+  return text + ".";
+}
+
+std::string quality_sentence(const TrainingSummary& summary, const TrainedGroup& best) {
+  const TrainedGroup* baseline = summary.baseline(best);
+  if (baseline == nullptr || baseline == &best)
+    return fmt::format("Its {} on held-out data is {}.", summary.figure,
+                       quality_words(summary, best));
+  const auto own = best.mean("final_" + summary.figure);
+  const auto dense = baseline->mean("final_" + summary.figure);
+  std::string text = fmt::format("Its {} on held-out data is {}, that of none {}", summary.figure,
+                                 quality_words(summary, best), quality_words(summary, *baseline));
+  if (own && dense && own->interval && dense->interval)
+    text +=
+        own->interval->low <= dense->interval->high && dense->interval->low <= own->interval->high
+            ? ": the 95 % intervals meet"
+            : ": the 95 % intervals lie apart";
+  else
+    text += "; three seeds or more would have intervals";
+  return text + ".";
+}
+
+std::string trouble_sentence(const TrainingSummary& summary) {
+  int invalid = 0, failed = 0, all = 0;
+  for (const TrainedGroup& group : summary.groups) {
+    invalid += group.invalid;
+    failed += group.failed;
+    all += group.ok + group.invalid + group.failed;
+  }
+  if (invalid + failed == 0) return "";
+  return fmt::format(
+      "Of {} trainings {} failed and {} are not to be believed; their records say why.", all,
+      failed, invalid);
+}
+
+}  // namespace
+
+std::string training_table(const TrainingSummary& summary) {
+  const auto line = [](const auto&... cells) {
+    std::string text = fmt::format("{:<25} {:<10} {:>12} {:>8} {:>8} {:>7} {:>4}", cells...);
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + "\n";
+  };
+  std::string text = line("compressor", "link", summary.figure == "accuracy" ? "accuracy %" : "ppl",
+                          "time", summary.target.empty() ? "" : summary.target, "bytes", "gain");
+  for (const TrainedGroup& group : summary.groups) {
+    const auto bytes = group.mean("train_bytes");
+    text +=
+        line(cut(status_mark(group) + name_of(summary, group), kName), cut(link_of(group), kLink),
+             quality_cell(summary, group), seconds_cell(group, "train_seconds"),
+             summary.target.empty() ? "" : seconds_cell(group, "target_seconds"),
+             bytes ? format_bytes(bytes->value) : "-", gain_cell(summary, group));
+  }
+  return text;
+}
+
+std::vector<std::string> training_findings(const TrainingSummary& summary) {
+  std::vector<std::string> sentences;
+  // Of the slowest link, where compression matters most.
+  const TrainedGroup* best =
+      summary.groups.empty() ? nullptr : fastest(summary, summary.groups.front());
+  if (best != nullptr) {
+    sentences.push_back(speed_sentence(summary, *best));
+    sentences.push_back(quality_sentence(summary, *best));
+  } else if (!summary.groups.empty() && !summary.target.empty()) {
+    sentences.push_back("No training that can be believed reached " + summary.target + ".");
+  }
+  if (const std::string trouble = trouble_sentence(summary); !trouble.empty())
+    sentences.push_back(trouble);
+  return sentences;
+}
+
+std::string training_text(const Records& records) {
+  const TrainingSummary summary = summarize_training(records);
+  std::string text = training_table(summary);
+  for (const std::string& sentence : training_findings(summary)) {
+    std::string rest = sentence;
+    constexpr std::size_t kColumns = 80;
+    while (rest.size() > kColumns) {
+      std::size_t space = rest.rfind(' ', kColumns);
+      if (space == std::string::npos || space == 0) space = kColumns;
+      text += rest.substr(0, space) + "\n";
+      rest = rest.substr(std::min(rest.size(), space + 1));
+    }
+    text += rest + "\n";
+  }
+  return text;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,7 @@
+# Refused before any program starts.
+thinpipe train --model lenet5 --out out --target ppl=3
+thinpipe train --model lenet5 --out out --target speed=3
+thinpipe train --model lenet5 --out out --optimiser sgd:lr=x
+thinpipe train --model lenet5 --out out -c no-such
+thinpipe train --model no-such --out out
+thinpipe train --model lenet5 --out out --lr-schedule sometimes

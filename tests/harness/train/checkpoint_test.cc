@@ -1,0 +1,92 @@
+#include "harness/train/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "harness/train/rank_state.h"
+#include "tests/trace/temporary_folder.h"
+
+namespace thinpipe {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::byte> some_bytes(std::size_t count, int seed) {
+  std::vector<std::byte> bytes(count);
+  for (std::size_t i = 0; i < count; ++i)
+    bytes[i] = static_cast<std::byte>(static_cast<int>(i) * 7 + seed);
+  return bytes;
+}
+
+TEST(RankStateFile, GivesBackWhatItWasGiven) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "rank-1";
+  const RankState state{42, some_bytes(1000, 1), some_bytes(77, 2), {}};
+  write_rank_state(file, "point|rank 1", state);
+  const RankState found = read_rank_state(file, "point|rank 1");
+  EXPECT_EQ(found.next_step, 42U);
+  EXPECT_EQ(found.learner, state.learner);
+  EXPECT_EQ(found.compressors, state.compressors);
+  EXPECT_EQ(found.estimate, state.estimate);
+}
+
+TEST(RankStateFile, RefusesWhatIsDamagedOrAnothers) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "rank";
+  EXPECT_THROW(read_rank_state(file, "a"), InputError);
+  write_rank_state(file, "a", {1, some_bytes(20, 1), some_bytes(5, 2), some_bytes(4, 3)});
+  EXPECT_THROW(read_rank_state(file, "b"), InputError);
+  std::string text(fs::file_size(file), '\0');
+  std::ifstream(file, std::ios::binary)
+      .read(text.data(), static_cast<std::streamsize>(text.size()));
+  const auto refused = [&](const std::string& bytes) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+    EXPECT_THROW(read_rank_state(file, "a"), InputError);
+  };
+  for (std::size_t size = 0; size < text.size(); ++size) refused(text.substr(0, size));
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    std::string other = text;
+    other[at] = static_cast<char>(other[at] ^ 4);
+    refused(other);
+  }
+}
+
+TEST(CheckpointsOfAPoint, TheLastWholeOneIsFoundAndOlderOnesGo) {
+  const TemporaryFolder folder;
+  const Checkpoints checkpoints(folder / "out", "topk|rate=1mbit");
+  EXPECT_FALSE(checkpoints.last());
+  checkpoints.begin(10);
+  EXPECT_FALSE(checkpoints.last());  // not whole yet
+  checkpoints.finish(10, {{"series", 1}});
+  ASSERT_TRUE(checkpoints.last());
+  EXPECT_EQ(checkpoints.last()->next_step, 10U);
+  checkpoints.begin(20);  // interrupted while it is written
+  EXPECT_EQ(checkpoints.last()->next_step, 10U);
+  EXPECT_EQ(checkpoints.point_of(*checkpoints.last()).at("series"), 1);
+  checkpoints.begin(100);
+  checkpoints.finish(100, {{"series", 2}});
+  EXPECT_EQ(checkpoints.last()->next_step, 100U);
+  EXPECT_EQ(std::distance(fs::directory_iterator(checkpoints.folder()), {}), 1);
+  const Checkpoints other(folder / "out", "none|rate=1mbit");
+  EXPECT_FALSE(other.last());
+  checkpoints.remove();
+  EXPECT_FALSE(fs::exists(folder / "out" / "checkpoints"));
+}
+
+TEST(CheckpointsOfAPoint, APointFileOfAnotherPointIsRefused) {
+  const TemporaryFolder folder;
+  const Checkpoints checkpoints(folder.path(), "topk");
+  checkpoints.begin(1);
+  checkpoints.finish(1, {{"series", 1}});
+  const auto found = *checkpoints.last();
+  for (const char* text : {"", "{}", "[1]", R"({"id":"other","series":1})"}) {
+    std::ofstream(found.folder / "point.json", std::ios::trunc) << text;
+    EXPECT_THROW(checkpoints.point_of(found), InputError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe

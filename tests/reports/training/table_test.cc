@@ -1,0 +1,107 @@
+#include "reports/training/table.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "base/error.h"
+#include "reports/statistics/mean_interval.h"
+
+namespace thinpipe {
+namespace {
+
+// Figures are made up; they are only looked at for how they are shown.
+Point trained(const std::string& compressor, double rate, int seed, double accuracy, double seconds,
+              bool reached) {
+  Point point;
+  point.id = compressor + std::to_string(rate) + std::to_string(seed);
+  point.axes.compressor = compressor;
+  point.axes.method = compressor.substr(0, compressor.find(':'));
+  point.axes.link = "rate=" + std::to_string(static_cast<int>(rate / 1e6)) + "mbit";
+  point.axes.rate = rate;
+  point.axes.pattern = "allgather-ring";
+  point.axes.ranks = 4;
+  point.axes.repeat = seed;
+  const auto add = [&](const char* name, double value) {
+    point.metrics[name] = {"1", "lower", "quality", {value}};
+  };
+  add("final_accuracy", accuracy);
+  add("train_seconds", 2 * seconds);
+  add("train_bytes", 1e6);
+  if (reached) add("target_seconds", seconds);
+  return point;
+}
+
+Records some_trainings(int seeds) {
+  Records records;
+  Header header;
+  header.kind = kTrainKind;
+  header.training = {{"figure", "accuracy"}, {"target", "acc=0.9"}};
+  records.headers.push_back(header);
+  for (int seed = 0; seed < seeds; ++seed) {
+    records.points.push_back(trained("topk:ratio=0.01", 1e7, seed, 0.95 + 0.001 * seed, 5, true));
+    records.points.push_back(trained("none", 1e7, seed, 0.96 + 0.001 * seed, 20, true));
+    records.points.push_back(trained("topk:ratio=0.1", 1e7, seed, 0.94, 8, seed > 0));
+  }
+  return records;
+}
+
+TEST(TrainingTable, IsAtMostEightyColumnsWide) {
+  Records records = some_trainings(3);
+  records.points.push_back(trained("a-method-with-a-very-long-name:and=3.14159,parameters=2", 1e7,
+                                   1, 0.5, 123456, false));
+  records.points.back().axes.link = "rate=10mbit,delay=100ms,loss=0.1%";
+  std::istringstream lines(training_text(records));
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80U) << line;
+  EXPECT_GT(count, 5);
+}
+
+TEST(TrainingTable, ShowsMeansIntervalsAndGains) {
+  const std::string text = training_table(summarize_training(some_trainings(3)));
+  EXPECT_NE(text.find("none                      10 Mbit/s  96.10 +-0.25"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("topk ratio=0.01"), std::string::npos) << text;
+  EXPECT_NE(text.find("2 of 3"), std::string::npos) << text;
+}
+
+TEST(TrainingTable, SaysWhoWasFirstAndWhatItCost) {
+  const auto findings = training_findings(summarize_training(some_trainings(3)));
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0],
+            "On 10 Mbit/s topk ratio=0.01 reached acc=0.9 first, after 5 s, 4 times sooner "
+            "than none.");
+  EXPECT_NE(findings[1].find("lie apart"), std::string::npos) << findings[1];
+  const auto few = training_findings(summarize_training(some_trainings(1)));
+  EXPECT_NE(few[1].find("three seeds"), std::string::npos) << few[1];
+}
+
+TEST(TrainingTable, ConcludesNothingFromWhatIsNotBelieved) {
+  Records records = some_trainings(2);
+  for (Point& point : records.points) point.status = Status::kInvalid;
+  records.points[0].status = Status::kFailed;
+  const auto findings = training_findings(summarize_training(records));
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_NE(findings[0].find("No training"), std::string::npos);
+  EXPECT_NE(findings[1].find("Of 6 trainings 1 failed and 5"), std::string::npos) << findings[1];
+  EXPECT_THROW(summarize_training(Records()), InputError);
+}
+
+TEST(MeanInterval, IsStudents) {
+  // R: t.test(c(1, 2, 4)): -1.461 to 6.128.
+  const std::vector<double> samples = {1, 2, 4};
+  const Estimate found = mean_of_samples(samples);
+  ASSERT_TRUE(found.interval);
+  EXPECT_NEAR(found.interval->low, 7.0 / 3 - 4.302653 * std::sqrt(7.0 / 3 / 3), 1e-5);
+  EXPECT_NEAR(found.interval->high, 7.0 / 3 + 4.302653 * std::sqrt(7.0 / 3 / 3), 1e-5);
+  EXPECT_FALSE(mean_of_samples(std::span(samples).first(2)).interval);
+  // R: qt(0.975, 40) = 2.021075.
+  std::vector<double> many(41, 0.0);
+  many[0] = 41;
+  EXPECT_NEAR((mean_of_samples(many).interval->high - 1) * std::sqrt(41.0) / std::sqrt(41.0),
+              2.021075, 1e-3);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,151 @@
+"""`thinpipe train` as a whole: all ways of exchanging come to the same parameters, and so do
+trainings that were interrupted; what breaks one leaves a reason and a checkpoint."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from run_case import RunCase
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/records.schema.json")
+THINPIPE = os.environ["THINPIPE"]
+STEPS = 24
+WORKER = "thinpipe-train-"  # as much of the name as the kernel keeps
+
+
+class TrainTest(RunCase):
+    def train(self, *arguments, out=None, code=0, **options):
+        return self.finish(self.start_training(*arguments, out=out, **options), code)
+
+    def start_training(self, *arguments, out=None, **options):
+        return self.start("train", "-m", "lenet5", "--out", out or self.out, "-w", "2", "--batch",
+                          options.pop("batch", "4"), "--steps", str(STEPS), "--eval-every", "12", "--link",
+                          "rate=200mbit", "--compute-time", "0.03", "--no-baseline",
+                          "--check-every", "5", *arguments, **options)
+
+    def checkpoints(self):
+        """Numbers of steps of those that are whole, over all points."""
+        names = glob.glob(os.path.join(self.out, "checkpoints", "*", "step-*"))
+        return sorted(int(name.rsplit("-", 1)[1]) for name in names if not name.endswith("partial"))
+
+    def kill_a_rank(self):
+        os.kill(self.ours(WORKER)[0], signal.SIGKILL)
+
+    def check_schema(self):
+        if jsonschema is None:
+            return
+        with open(SCHEMA) as file:
+            validator = jsonschema.Draft202012Validator(json.load(file))
+        for record in self.records():
+            self.assertEqual([f"{error.json_path}: {error.message}"
+                              for error in validator.iter_errors(record)], [])
+
+    def check_trained(self, point):
+        self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+        training = point["training"]
+        for column in ("loss", "seconds", "bytes"):
+            self.assertEqual(len(training[column]), STEPS)
+        self.assertEqual(training["seconds"], sorted(training["seconds"]))
+        self.assertGreater(training["seconds"][-1], 0.03 * STEPS)
+        self.assertEqual(training["evaluations"]["steps"], [12, 24])
+        self.assertEqual(len(training["evaluations"]["accuracy"]), 2)
+        self.assertTrue(point["validation"]["identical_ranks"])
+        self.assertGreaterEqual(point["validation"]["checked_steps"], 4)
+        self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+        self.assertEqual(point["metrics"]["final_loss"]["samples"],
+                         training["evaluations"]["loss"][-1:])
+
+    def test_interrupted_trainings_end_like_one_that_was_not(self):
+        # Two workers' sums are the same in any order, and however they are fed. A delay makes
+        # workers take steps of their own.
+        specs = ("-c", "dgc:ratio=0.05", "-c", "sbc:p=0.05,delay=2")
+        reference = os.path.join(self.folder, "reference")
+        traces = os.path.join(self.folder, "traces")
+        self.out, out = reference, self.out
+        said = self.train(*specs, "--pattern", "ring|ps:servers=1,pull=none", "--overlap",
+                          "bucket", "--target", "loss=2.4", "--capture", traces,
+                          "--capture-every", "12")
+        self.assertIn("accuracy %", said)
+        self.assert_nothing_left()
+        self.check_schema()
+        digests = {}
+        for point in self.points().values():
+            self.check_trained(point)
+            digests.setdefault(point["axes"]["method"], set()).add(point["training"]["digest"])
+        self.assertEqual(len(self.points()), 4)
+        self.assertEqual({name: len(found) for name, found in digests.items()},
+                         {"dgc": 1, "sbc": 1})
+        self.assertNotEqual(digests["dgc"], digests["sbc"])
+        self.assertFalse(os.path.exists(os.path.join(reference, "checkpoints")))
+        captured = os.listdir(traces)
+        self.assertEqual(len(captured), 4)
+        info = subprocess.run([THINPIPE, "trace", "info", os.path.join(traces, captured[0]),
+                               "--json"], check=True, capture_output=True, text=True).stdout
+        self.assertEqual((json.loads(info)["steps"], json.loads(info)["ranks"]), (2, 2))
+
+        self.out = out
+        arguments = (*specs, "--checkpoint-every", "4", "--resume")
+        process = self.start_training(*arguments)
+        self.wait_for(self.checkpoints, "a checkpoint")
+        process.send_signal(signal.SIGINT)
+        self.assertIn("--resume", self.finish(process, 128 + signal.SIGINT))
+        self.assert_nothing_left()
+        first = self.checkpoints()
+        self.assertGreaterEqual(first[-1], 4)
+
+        process = self.start_training(*arguments)
+        self.wait_for(lambda: self.checkpoints() != first, "another checkpoint")
+        self.kill_a_rank()
+        self.finish(process, 4)
+        self.assert_nothing_left()
+        failed = [point for point in self.points().values() if point["status"] == "failed"]
+        self.assertEqual(len(failed), 1)
+        self.assertRegex(failed[0]["reasons"][0], "rank [01] ended|mpirun ended")
+        self.assertEqual(len(self.checkpoints()), 1)
+
+        self.train(*arguments)
+        resumed = 0
+        for point in self.points().values():
+            self.check_trained(point)
+            self.assertEqual({point["training"]["digest"]}, digests[point["axes"]["method"]])
+            resumed += len(point["training"]["resumed"])
+        self.assertGreaterEqual(resumed, 2)
+        self.assertFalse(os.path.exists(os.path.join(out, "checkpoints")))
+
+    def test_a_loss_that_is_not_finite_fails_its_point_and_leaves_a_checkpoint(self):
+        said = self.train("-c", "topk:ratio=0.5", "--optimiser", "sgd:lr=1e30",
+                          "--checkpoint-every", "1", code=4)
+        self.assertIn("1 failed", said)
+        self.assert_nothing_left()
+        (point,) = self.points().values()
+        self.assertEqual(point["status"], "failed")
+        self.assertEqual(point["axes"]["seed"], 1)
+        self.assertRegex(point["reasons"][0],
+                         r"rank [01]: step \d+: (the loss of the mini-batch is|element \d+ of)")
+        self.assertEqual(len(self.checkpoints()), 1)
+
+    def test_an_outage_that_never_ends_fails_its_point_and_leaves_a_checkpoint(self):
+        self.train("-c", "topk:ratio=0.05", "--schedule", "steps:0s=100%,700ms=0", "--patience",
+                   "0.5", "--checkpoint-every", "1", code=4)
+        self.assert_nothing_left()
+        (point,) = self.points().values()
+        self.assertEqual(point["status"], "failed")
+        self.assertRegex(point["reasons"][0], r"^step \d+: [12] of 2 ranks did not answer within .*"
+                                              "nothing crosses the links")
+        self.assertEqual(len(self.checkpoints()), 1)
+
+    def test_data_that_cannot_be_are_refused_before_anything_starts(self):
+        for words, batch in (((), "5000"), (("--data", "/does/not/exist"), "4")):
+            self.assertRegex(self.train(*words, batch=batch, code=2), "images|/does/not/exist")
+            self.assertFalse(os.path.exists(os.path.join(self.out, "records.jsonl")))
+
+
+if __name__ == "__main__":
+    unittest.main()
