@@ -1,0 +1,39 @@
+#include "workloads/training/blas_kernels.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace thinpipe {
+
+namespace {
+
+constexpr const char* kCoreType = "OPENBLAS_CORETYPE";
+
+}  // namespace
+
+const char* better_blas_kernels(const char* chosen, bool avx2, bool avx512) {
+  // What it falls back to: SSE3.
+  if (std::string_view(chosen) != "Prescott") return nullptr;
+  if (avx512) return "SKYLAKEX";
+  return avx2 ? "HASWELL" : nullptr;
+}
+
+void start_with_fitting_blas([[maybe_unused]] char** argv) {
+#ifdef __x86_64__
+  using CoreName = char* (*)();
+  void* symbol = dlsym(RTLD_DEFAULT, "openblas_get_corename");
+  if (symbol == nullptr || std::getenv(kCoreType) != nullptr) return;
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512vl");
+  const char* kernels = better_blas_kernels(reinterpret_cast<CoreName>(symbol)(), avx2, avx512);
+  if (kernels == nullptr || setenv(kCoreType, kernels, 1) != 0) return;
+  execv("/proc/self/exe", argv);
+#endif
+}
+
+}  // namespace thinpipe
