@@ -9,6 +9,15 @@ find_package(MPI REQUIRED COMPONENTS CXX)
 find_package(benchmark REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+# Kernels are compiled once an instruction set. Every x86 processor since 2008 that has SSSE3 has more;
+# older ones take the portable kernels. Sanitizers look for what is read and written where, for which
+# SSE4's vectors have nothing that shorter and longer ones have not.
+set(unused_targets HWY_SSSE3)
+if(THINPIPE_SANITIZE)
+  set(unused_targets HWY_SSSE3|HWY_SSE4)
+endif()
+set_property(TARGET PkgConfig::HWY APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS
+                                                   "HWY_DISABLED_TARGETS=${unused_targets}")
 pkg_check_modules(NL_ROUTE REQUIRED IMPORTED_TARGET libnl-route-3.0)
 
 set(THINPIPE_HAS_TRAINING OFF)

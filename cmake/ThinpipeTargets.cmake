@@ -1,6 +1,12 @@
 # One way to declare a library, a program and a test, so that flags and install rules cannot drift.
 include(ThinpipePrecompiled)
 
+# What a test costs is its compilation, not its run.
+set(THINPIPE_TEST_OPTIMISATION -O1)
+if(THINPIPE_SANITIZE)
+  set(THINPIPE_TEST_OPTIMISATION -O0)
+endif()
+
 function(thinpipe_compile_flags target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
                                            -Woverloaded-virtual -Wunused)
@@ -65,7 +71,9 @@ function(thinpipe_library name)
   thinpipe_unity(thinpipe_${name} ${ARG_SOURCES})
   if(ARG_UNMEASURED)
     target_compile_options(thinpipe_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-    thinpipe_precompiled(thinpipe_${name})
+  endif()
+  if(ARG_UNMEASURED OR THINPIPE_SANITIZE)
+    thinpipe_precompiled(thinpipe_${name} library)
   endif()
 endfunction()
 
@@ -77,16 +85,24 @@ function(thinpipe_program name)
   thinpipe_compile_flags(${name})
 endfunction()
 
+# For tests' programs: quick to compile.
+function(thinpipe_test_flags target)
+  thinpipe_compile_flags(${target})
+  if(THINPIPE_FUZZ)
+    return()  # what fuzzes is to be fast
+  endif()
+  target_compile_options(${target} PRIVATE ${THINPIPE_TEST_OPTIMISATION})
+  thinpipe_precompiled(${target} test)
+endfunction()
+
 # thinpipe_test(NAME SOURCES ... LINK deps... [LABELS ...]): a GoogleTest binary, one ctest entry a case.
 function(thinpipe_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  thinpipe_compile_flags(${name})
+  thinpipe_test_flags(${name})
   thinpipe_unity(${name} ${ARG_SOURCES})
-  # What a test costs is its compilation, not its run.
-  target_compile_options(${name} PRIVATE $<IF:$<BOOL:${THINPIPE_SANITIZE}>,-O0,-O1>)
   # Tests that hold a goodput against a ceiling want the cores for themselves.
   set(serial OFF)
   if(netem IN_LIST ARG_LABELS)

@@ -162,7 +162,7 @@ std::vector<OptionInfo> bench_options() {
            .value_name = "NAME",
            .type = Type::kText,
            .default_value = "best",
-           .help = "instruction set of the kernels: avx3, avx2, ssse3, neon, emu128 ... where the "
+           .help = "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 ... where the "
                    "CPU has it; all for each of them",
            .suggestions = {"best", "all"},
            .repeatable = true},

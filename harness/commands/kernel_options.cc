@@ -25,7 +25,7 @@ OptionInfo simd_option() {
           .type = OptionInfo::Type::kText,
           .default_value = "best",
           .help =
-              "instruction set of the kernels: avx3, avx2, ssse3, neon, emu128 ... where the "
+              "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 ... where the "
               "CPU has it",
           .suggestions = {"best"}};
 }

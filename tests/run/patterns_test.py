@@ -45,12 +45,15 @@ class PatternsTest(RunCase):
         return points
 
     def test_links_count_what_the_closed_forms_say(self):
-        folder = self.out
+        folder, patterns = self.out, PATTERNS
         for attempt in range(self.ATTEMPTS):
             self.out = f"{folder}-{attempt}"
-            points = self.measure(RANKS, PATTERNS, ELEMENTS, "--steps", "4")
-            off = [what for point in points for what in self.off(point)]
-            if not off:
+            points = self.measure(RANKS, patterns, ELEMENTS, "--steps", "2")
+            off = {point["axes"]["pattern"]: list(self.off(point)) for point in points}
+            # What was off is measured again.
+            patterns = [name for name in patterns
+                        if off["allreduce-" + name] or off["allgather-" + name]]
+            if not patterns:
                 return
         self.fail(off)
 
@@ -74,7 +77,7 @@ class PatternsTest(RunCase):
         folder = self.out
         for attempt in range(self.ATTEMPTS):
             self.out = f"{folder}-{attempt}"
-            points = self.measure(RANKS, list(edges), ELEMENTS, "--steps", "4", "--topology",
+            points = self.measure(RANKS, list(edges), ELEMENTS, "--steps", "2", "--topology",
                                   "racks:racks=2,oversubscription=1")
             off = [what for point in points for what in self.off_at_the_edge(point, edges)]
             if not off:
@@ -86,11 +89,11 @@ class PatternsTest(RunCase):
         if exchange != "allreduce":
             return
         sent = 4 * ELEMENTS * edges[pattern]
-        needed = 4 * (sent + HEADER * sent / SEGMENT) * FRAME / PAYLOAD  # in four steps
+        needed = 2 * (sent + HEADER * sent / SEGMENT) * FRAME / PAYLOAD  # in two steps
         self.assertEqual(len(point["trunks"]), 2)
         for trunk in point["trunks"]:
             for way in ("up_bytes", "down_bytes"):
-                if not 0.997 * needed <= trunk[way] <= 1.003 * needed + 4 * 6000:
+                if not 0.997 * needed <= trunk[way] <= 1.003 * needed + 2 * 6000:
                     yield f"{point['id']}: {trunk['link']} {way} {trunk[way]} for {needed}"
 
     def test_any_number_of_ranks(self):

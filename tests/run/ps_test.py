@@ -19,7 +19,7 @@ class ParameterServerTest(RunCase):
 
     def measure(self, *arguments, elements=30000, code=0):
         said = self.run_thinpipe("run", "--trace", self.traced(elements), "--out", self.out,
-                                 "--link", "rate=500mbit", "--steps", "3", "--warmup",
+                                 "--link", "rate=100mbit", "--steps", "3", "--warmup",
                                  "1", "--compute-scale", "0", *arguments, code=code)
         self.assert_nothing_left()
         return said, self.records()[1:]
@@ -44,9 +44,9 @@ class ParameterServerTest(RunCase):
             self.assertAlmostEqual(metrics["payload_bytes"]["samples"][step] * ranks, pushed)
 
     def test_every_worker_ends_with_what_servers_answered(self):
-        _, points = self.measure("--ranks", "1|3", "--pattern", "ps:servers=1|3", "-c",
+        _, points = self.measure("--ranks", "1|3", "--pattern", "ps:servers=3", "-c",
                                  "topk:ratio=0.1", "-c", "3lc", "-c", "powersgd:rank=2")
-        self.assertEqual(len(points), 2 * 2 * 4)
+        self.assertEqual(len(points), 2 * 4)
         for point in points:
             servers = int(point["axes"]["pattern"][-1])
             self.assertIn(point["axes"]["pattern"], (f"pushpull-ps:servers={servers}",))
@@ -58,13 +58,17 @@ class ParameterServerTest(RunCase):
                 self.assertEqual(point["servers"][2]["pull_bytes"], [0, 0, 0])
 
     def test_links_count_what_the_closed_form_says(self):
-        folder = self.out
+        folder, servers = self.out, ["1", "2"]
         for attempt in range(self.ATTEMPTS):
             self.out = f"{folder}-{attempt}"
-            _, points = self.measure("--ranks", "3", "--pattern", "ps:servers=1|2", "-c",
-                                     "topk:ratio=0.5", elements=600000)
-            off = [what for point in points for what in self.off(point)]
-            if not off:
+            _, points = self.measure("--ranks", "3", "--pattern", "ps:servers=" + "|".join(servers),
+                                     "-c", "topk:ratio=0.5", elements=300000)
+            off = {(point["axes"]["pattern"][-1], point["axes"]["method"]): list(self.off(point))
+                   for point in points}
+            # What was off is measured again.
+            servers = [count for count in servers
+                       if any(what for (name, _), what in off.items() if name == count)]
+            if not servers:
                 return
         self.fail(off)
 

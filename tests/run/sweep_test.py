@@ -145,14 +145,14 @@ class SweepTest(RunCase):
 
     def test_more_ranks_than_the_trace_has_replay_it_later(self):
         self.run_thinpipe("run", "--trace", self.trace(ranks=1), "--out", self.out, "--ranks", "3",
-                          "--link", "rate=500mbit", "--steps", "1", "--warmup", "0",
+                          "--link", "rate=100mbit", "--steps", "1", "--warmup", "0",
                           "--no-baseline")
         (point,) = self.points().values()
         self.assertIn(point["status"], ("ok", "invalid"))
 
     def test_patterns_are_an_axis(self):
         self.run_thinpipe("run", "--trace", self.trace(), "--out", self.out, "--ranks", "2",
-                          "--link", "rate=500mbit", "--steps", "1", "--warmup", "0", "--pattern",
+                          "--link", "rate=100mbit", "--steps", "1", "--warmup", "0", "--pattern",
                           "ring|openmpi")
         self.assertEqual(sorted(p["axes"]["pattern"] for p in self.points().values()),
                          ["allgather-openmpi", "allgather-ring", "allreduce-openmpi",
@@ -160,7 +160,7 @@ class SweepTest(RunCase):
 
     def test_finished_points_are_not_measured_again(self):
         arguments = ("run", "--trace", self.trace(), "--out", self.out, "--ranks", "2", "--link",
-                     "rate=500mbit", "--steps", "1", "--warmup", "0")
+                     "rate=100mbit", "--steps", "1", "--warmup", "0")
         self.run_thinpipe(*arguments)
         before = self.records()
         # Without --resume nothing is touched.

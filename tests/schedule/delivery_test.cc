@@ -42,14 +42,15 @@ Attempt attempt(Network& network, const std::string& schedule, PlayerOptions pla
 // So each attempt is held against such a link just before and after it, and may be repeated.
 bool holds(Network& network, const std::string& schedule, const PlayerOptions& player,
            double tolerance) {
+  double before = attempt(network, "none").ratio;
   for (int tries = 0; tries < 6; ++tries) {
-    const double before = attempt(network, "none").ratio;
     const Attempt played = attempt(network, schedule, player);
     const double ratio = played.ratio;
     require(!player.tell_always || played.result.player.changes >= 30, "it was told all the time");
     const double after = attempt(network, "none").ratio;
     if (std::fabs(ratio - (before + after) / 2) < tolerance && std::fabs(ratio - 1) < tolerance)
       return true;
+    before = after;
   }
   return false;
 }

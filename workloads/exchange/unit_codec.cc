@@ -64,6 +64,7 @@ void UnitCodec::drop() {
   std::unique_lock lock(mutex_);
   jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(begun_), jobs_.end());
   changed_.wait(lock, [&] { return ended_ == begun_; });
+  error_ = nullptr;  // of a job that was at work meanwhile: no later step's
 }
 
 bool UnitCodec::carry_out(const Job& job, UnitAnswer& answer, Stretch& stretch) {
