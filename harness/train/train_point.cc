@@ -222,9 +222,9 @@ void TrainPoint::evaluate(std::uint64_t steps) {
   if (!std::isfinite(loss))
     throw RunError(fmt::format("after {} steps the held-out loss is {}", steps, loss));
   series_.held_out.push_back({steps, loss, number(perplexity ? "perplexity" : "accuracy")});
-  progress_.describe(fmt::format(
-      "{} on {}: step {} of {}, {} {:.4g}", point_.compressor.to_string(), point_.link_text(),
-      steps, steps_, perplexity ? "perplexity" : "accuracy", series_.held_out.back().figure));
+  // The bar leaves little of a line of 80 columns: what changes comes first.
+  progress_.describe(fmt::format("{}/{} {} {:.3g} {}", steps, steps_, perplexity ? "ppl" : "acc",
+                                 series_.held_out.back().figure, point_.compressor.to_string()));
 }
 
 }  // namespace thinpipe
