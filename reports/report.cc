@@ -10,6 +10,7 @@
 #include "reports/gradients/page.h"
 #include "reports/history/page.h"
 #include "reports/html/html.h"
+#include "reports/kept/kept.h"
 #include "reports/markdown/markdown.h"
 #include "reports/record/reader.h"
 #include "reports/scale/scale.h"
@@ -103,6 +104,35 @@ std::filesystem::path write_history_report(const HistorySummary& summary,
     output = std::filesystem::is_directory(folders.front()) ? folders.front()
                                                             : folders.front().parent_path();
     output /= options.format == ReportFormat::kHtml ? "history.html" : "history.md";
+  }
+  write_whole(output, text);
+  return output;
+}
+
+std::optional<Records> find_kept_records(const std::filesystem::path& folder_or_file) {
+  std::filesystem::path file = folder_or_file;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) file /= kRecordFileName;
+  std::ifstream stream(file);
+  std::string line;
+  if (!std::getline(stream, line)) return std::nullopt;
+  const auto header = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const bool found =
+      header.is_object() && header.contains("kind") && header.at("kind") == kQualityKind;
+  if (!found) return std::nullopt;
+  return read_records(folder_or_file);
+}
+
+std::string render_kept(const Records& records, ReportFormat format) {
+  return format == ReportFormat::kHtml ? render_kept_html(records) : render_kept_markdown(records);
+}
+
+std::filesystem::path write_kept_report(const Records& records, const ReportOptions& options) {
+  const std::string text = render_kept(records, options.format);
+  std::filesystem::path output = options.output;
+  if (output.empty()) {
+    output = records.file.parent_path() /
+             (options.format == ReportFormat::kHtml ? "report.html" : "report.md");
   }
   write_whole(output, text);
   return output;

@@ -42,6 +42,14 @@ std::string render_report(const Records& records, ReportFormat format);
 std::filesystem::path write_report(const std::filesystem::path& records_folder,
                                    const ReportOptions& options);
 
+/// The records of `thinpipe quality`; nothing where there are none, or of something else.
+/// @throws InputError as read_records().
+std::optional<Records> find_kept_records(const std::filesystem::path& folder_or_file);
+
+/// Writes them as write_report() does a run's. @throws as render_kept_html() (reports/kept/kept.h).
+std::string render_kept(const Records& records, ReportFormat format);
+std::filesystem::path write_kept_report(const Records& records, const ReportOptions& options);
+
 /// Statistics of gradients (find_trace_stats()) as text.
 /// @throws InputError without gradients, RunError without gnuplot (HTML).
 std::string render_stats(const StatsRecords& records, ReportFormat format);

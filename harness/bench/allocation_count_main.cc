@@ -23,7 +23,21 @@ void* operator new(std::size_t size) {
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  count.fetch_add(1, std::memory_order_relaxed);
+  const auto boundary = static_cast<std::size_t>(alignment);
+  // aligned_alloc() takes whole multiples of the alignment.
+  const std::size_t rounded = (size + boundary - 1) / boundary * boundary;
+  if (rounded >= size)
+    if (void* memory = std::aligned_alloc(boundary, rounded == 0 ? boundary : rounded))
+      return memory;
+  throw std::bad_alloc();
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
+  std::free(memory);
+}
 
 #endif

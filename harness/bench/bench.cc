@@ -12,6 +12,7 @@
 #include "compressors/simd.h"
 #include "harness/bench/json.h"
 #include "harness/bench/measure.h"
+#include "harness/bench/ratios.h"
 #include "harness/bench/roofline.h"
 #include "harness/bench/tensor_bench.h"
 #include "harness/doctor/machine.h"
@@ -29,10 +30,10 @@ using Run = benchmark::BenchmarkReporter::Run;
 constexpr int kTrialRuns = 4;
 
 std::vector<Spec> specs_of(const BenchOptions& options) {
-  if (!options.compressors.empty()) return options.compressors;
+  if (!options.compressors.empty()) return with_ratios(options.compressors, options.ratios);
   std::vector<Spec> specs;
   for (const MethodInfo& method : methods()) specs.push_back({method.name, {}});
-  return specs;
+  return with_ratios(specs, options.ratios);
 }
 
 bool squares_needed(const std::vector<Spec>& specs) {
@@ -141,10 +142,11 @@ std::string bench_heading(const BenchOptions& options) {
   text += options.residency == Residency::kMemory
               ? fmt::format("inputs and outputs rotate through {} each\n", format_bytes(2 * cache))
               : std::string("one input and output, again and again\n");
-  return text + fmt::format(
-                    "medians of {} repetitions in random order, {:g} s each at least; {} steps "
-                    "before\n\n",
-                    options.repetitions, options.min_time, options.warmup);
+  text += fmt::format(
+      "medians of {} repetitions in random order, {:g} s each at least (a quarter for reads, copy "
+      "and triad); {} steps before\n",
+      options.repetitions, options.min_time, options.warmup);
+  return fitted_lines(text) + "\n";
 }
 
 }  // namespace thinpipe

@@ -65,6 +65,8 @@ class Inputs {
   std::span<const float> gradient(std::size_t step) const { return gradients_[at(step)]; }
   std::span<const float> squares(std::size_t step) const;
   std::span<float> output(std::size_t step) const { return outputs_[at(step)]; }
+  /// One of the arrays of output(), of which there are two at least: for what is not timed.
+  std::span<float> spare_output(std::size_t i) const { return outputs_[i]; }
   /// A second array beside gradient(step), for the roofline's triad.
   std::span<const float> neighbour(std::size_t step) const { return gradients_[at(step) + 1]; }
 

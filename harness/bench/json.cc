@@ -30,6 +30,7 @@ std::string google_benchmark_json(const std::vector<benchmark::BenchmarkReporter
   context["input"] = options.trace.empty() ? options.distribution : options.trace.string();
   context["seed"] = options.seed;
   context["warmup_steps"] = options.warmup;
+  context["random_interleaving"] = true;  // each row's `order` says where it stood
   context["repetitions"] = options.repetitions;
   context["min_time_seconds"] = options.min_time;
   return json.dump(2) + "\n";

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <csignal>
 #include <optional>
+#include <span>
 
 #include "harness/bench/allocations.h"
 
@@ -40,11 +41,38 @@ void set_flags(const BenchOptions& options) {
   benchmark::Initialize(&count, pointers.data());
 }
 
+// Of every benchmark, the calls of its body among all calls, by when they came.
+using Calls = std::map<std::string, std::vector<std::size_t>>;
+
+// The last calls of each body are its repetitions; those before them found the number of
+// iterations. Where each stands among all repetitions:
+void set_order(const Calls& calls, std::map<std::string, Timing>& timings) {
+  std::vector<std::size_t> all;
+  const auto repetitions = [&](const std::string& name) {
+    const std::vector<std::size_t>& of = calls.at(name);
+    const std::size_t count = std::min(of.size(), timings.at(name).seconds.size());
+    return std::span(of).last(count);
+  };
+  for (const auto& [name, of] : calls)
+    for (const std::size_t call : repetitions(name)) all.push_back(call);
+  std::sort(all.begin(), all.end());
+  for (const auto& [name, of] : calls) {
+    for (const std::size_t call : repetitions(name)) {
+      const auto place = std::lower_bound(all.begin(), all.end(), call);
+      timings.at(name).order.push_back(static_cast<std::size_t>(place - all.begin()));
+    }
+  }
+}
+
 // The body that Google Benchmark calls for every repetition, and a few times before to find out
 // how many iterations fill the time.
-void time_one(const Timed& timed, benchmark::State& state, Timing& timing) {
+void time_one(const Timed& timed, const BenchOptions& options, benchmark::State& state,
+              Timing& timing) {
   try {
     timed.prepare();
+    // What ran before has taken the cache, in which this one's arrays are said to be; and by a cold
+    // first call Google Benchmark would take too few iterations for enough.
+    if (options.residency == Residency::kCache) timed.call();
     const std::optional<std::uint64_t> before = allocations();
     for ([[maybe_unused]] auto _ : state) {
       timed.call();
@@ -65,6 +93,7 @@ void time_one(const Timed& timed, benchmark::State& state, Timing& timing) {
 bool is_time(const Run& run) { return run.aggregate_unit != benchmark::kPercentage; }
 
 void finish_row(Run& run, const Timed& timed, Timing& timing) {
+  run.run_name.min_time.clear();  // would tell builds apart that are to be compared
   if (run.error_occurred) {
     if (timing.error.empty()) timing.error = run.error_message;
     return;
@@ -86,16 +115,22 @@ Measurement measure(const std::vector<Timed>& what, const BenchOptions& options,
                     const std::function<void(const std::string&)>& progress) {
   Measurement result;
   std::map<std::string, const Timed*> by_name;
+  Calls calls;
+  std::size_t called = 0;
   set_flags(options);
   benchmark::ClearRegisteredBenchmarks();
   for (const Timed& timed : what) {
     by_name[timed.name] = &timed;
     Timing& timing = result.timings[timed.name];
-#ifndef __clang_analyzer__  // which takes what Google Benchmark's list keeps for a leak
-    benchmark::RegisterBenchmark(timed.name.c_str(), [&](benchmark::State& state) {
+    const auto body = [&](benchmark::State& state) {
       progress(timed.name);
-      time_one(timed, state, timing);
-    })->UseRealTime();
+      calls[timed.name].push_back(called++);
+      time_one(timed, options, state, timing);
+    };
+#ifndef __clang_analyzer__  // which takes what Google Benchmark's list keeps for a leak
+    benchmark::RegisterBenchmark(timed.name.c_str(), body)
+        ->UseRealTime()
+        ->MinTime(timed.min_time > 0 ? timed.min_time : options.min_time);
 #endif
   }
   Collector collector;
@@ -106,6 +141,13 @@ Measurement measure(const std::vector<Timed>& what, const BenchOptions& options,
     const std::string& name = run.run_name.function_name;
     finish_row(run, *by_name.at(name), result.timings.at(name));
     run.statistics = nullptr;  // belonged to the benchmark, which is no more
+  }
+  set_order(calls, result.timings);
+  for (Run& run : result.rows) {
+    const Timing& timing = result.timings.at(run.run_name.function_name);
+    const auto repetition = static_cast<std::size_t>(run.repetition_index);
+    if (run.run_type == Run::RT_Iteration && repetition < timing.order.size())
+      run.counters["order"] = static_cast<double>(timing.order[repetition]);
   }
   return result;
 }

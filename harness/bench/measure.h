@@ -13,8 +13,8 @@
 namespace thinpipe {
 
 /// Times all of them in one run, repetitions in random order, so that the machine's drift spreads
-/// over all. The rows are Google Benchmark's, aggregates included, with ns_per_element, GB_per_s
-/// and allocations added to the counters.
+/// over all. The rows are Google Benchmark's, aggregates included, with ns_per_element, GB_per_s,
+/// allocations and (of repetitions) their place in the order added to the counters.
 struct Measurement {
   Timings timings;
   std::vector<benchmark::BenchmarkReporter::Run> rows;

@@ -11,6 +11,15 @@ const char* to_string(Residency residency) {
   return residency == Residency::kMemory ? "memory" : "cache";
 }
 
+void check_device(const std::string& name) {
+  if (name == "cpu") return;
+  if (name == "cuda") {
+    throw InputError(
+        "--device: 'cuda': thinpipe's compressors run on the CPU; it has none for GPUs");
+  }
+  throw InputError("--device: found '" + name + "', expected cpu");
+}
+
 std::size_t parse_elements(const std::string& text) {
   constexpr double kLargest = 1e9;  // 4 GB a buffer, and positions fit 32 bits
   double value = 0;

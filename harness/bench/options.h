@@ -20,6 +20,7 @@ const char* to_string(Residency residency);
 
 struct BenchOptions {
   std::vector<Spec> compressors;     ///< empty: every method with its defaults
+  std::vector<std::string> ratios;   ///< of those that take one and do not say; see with_ratios()
   std::vector<std::size_t> sizes;    ///< elements; not used with a trace
   std::filesystem::path trace;       ///< empty: synthetic gradients
   std::vector<std::string> tensors;  ///< of the trace; empty: its largest
@@ -33,6 +34,10 @@ struct BenchOptions {
   bool turns = false;      ///< with a process that standard input leads to (turns.h)
   std::uint64_t seed = 1;  ///< of inputs and of compressors that sample
 };
+
+/// Names where compressors run; there is only the CPU so far.
+/// @throws InputError for `cuda`, saying so, and for unknown names.
+void check_device(const std::string& name);
 
 /// "26m", "260k", "65537", "1.5m": elements, decimal.
 /// @throws InputError for anything else, for 0 and for over 10^9.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/bench/ratios.h"
 #include "reports/record/record.h"
 
 namespace thinpipe {
@@ -19,8 +20,10 @@ std::vector<double> scaled(std::vector<double> values, double factor) {
 
 Json axes_of(const BenchOptions& options, const BenchGroup& group, const Spec& spec,
              const std::string& simd) {
+  const std::optional<double> ratio = ratio_of(spec);
   return {{"compressor", short_spec(spec)},
           {"method", spec.name},
+          {"ratio", ratio ? Json(*ratio) : Json(nullptr)},
           {"tensor", group.tensor},
           {"elements", group.elements},
           {"threads", group.threads},
@@ -62,7 +65,8 @@ std::vector<Json> bench_points(const BenchOptions& options, const BenchResult& r
                         {"axes", axes_of(options, group, row.spec, row.simd)},
                         {"status", status_name(Status::kOk)},
                         {"reasons", Json::array()},
-                        {"metrics", metrics_of(group, row)}});
+                        {"metrics", metrics_of(group, row)},
+                        {"order", {{"encode", row.encode_order}, {"decode", row.decode_order}}}});
     }
   }
   for (const BenchFailure& failure : result.failures) {

@@ -69,9 +69,10 @@ Quality Subject::warm_up(int steps) {
 void Subject::validate_last() const {
   begin();
   const std::span<const std::byte> payload = payload_.payload(last_.encoded_bytes);
-  std::vector<float> here(inputs_->elements(), 0.0F), elsewhere(inputs_->elements(), 0.0F);
+  const std::span<float> here = inputs_->spare_output(0), elsewhere = inputs_->spare_output(1);
+  std::fill(here.begin(), here.end(), 0.0F);
   compressor_->decode_add(payload, 1.0F, here);
-  options_.make(inputs_->tensor(), options_.settings)->decode_add(payload, 1.0F, elsewhere);
+  decode_plainly(options_.make, inputs_->tensor(), options_.settings, payload, elsewhere);
   validate_result(*compressor_, last_, here, elsewhere, options_.spreads);
 }
 

@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "compressors/registry.h"
+#include "harness/options/layout.h"
 
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kSpecColumns = 30;
+// Both together: a long name of an instruction set takes from the specs.
+constexpr std::size_t kNameColumns = 38;
+constexpr std::size_t kSimdColumns = 8;
 constexpr double kDenseBits = 32;  // of a float: what does not go below it compresses nothing
 
 // Three significant digits without an exponent; "-" for what there is not.
@@ -30,44 +34,46 @@ std::string bits(double value) {
 
 std::string numbers(const BenchRow& row) {
   const Quality& q = row.quality;
-  return fmt::format("{:<8}{:>9}{:>8}{:>9}{:>8}{:>10}{:>9}{:>7}", row.simd, three(row.encode),
+  return fmt::format("{:>9}{:>8}{:>9}{:>8}{:>10}{:>9}{:>7}", three(row.encode),
                      three(row.encode / row.t_r), three(row.decode), three(q.selected_share),
                      bits(q.bits_per_element), three(q.relative_error),
                      fmt::format("{:.3g}", q.passes));
 }
 
-std::string heading() {
-  std::string text = "  " + std::string("compressor") + std::string(kSpecColumns - 10, ' ');
-  text += fmt::format("{:<8}{:>9}{:>8}{:>9}{:>8}{:>10}{:>9}{:>7}\n", "simd", "encode", "encode",
-                      "decode", "k^/k", "bits", "error,", "passes");
-  text += std::string(kSpecColumns + 2, ' ');
-  return text + fmt::format("{:<8}{:>9}{:>8}{:>9}{:>8}{:>10}{:>9}\n", "", "ns/elem", "/ t_R",
-                            "ns/elem", "", "/ elem", "relative");
+std::string heading(std::size_t simd_columns) {
+  return fmt::format("  {:<{}}{:<{}}{:>9}{:>8}{:>9}{:>8}{:>10}{:>9}{:>7}\n", "compressor",
+                     kNameColumns - simd_columns, "simd", simd_columns, "encode", "encode",
+                     "decode", "k^/k", "bits", "error,", "passes") +
+         fmt::format("  {:<{}}{:>9}{:>8}{:>9}{:>8}{:>10}{:>9}\n", "", kNameColumns, "ns/elem",
+                     "/ t_R", "ns/elem", "", "/ elem", "relative");
 }
 
-std::string line(const BenchRow& row, bool winner) {
+std::string line(const BenchRow& row, bool winner, std::size_t simd_columns) {
   const char mark = winner ? '*' : ' ';
-  const std::string cells = numbers(row);
-  if (row.compressor.size() < kSpecColumns) {
-    return fmt::format("{} {:<{}}{}\n", mark, row.compressor, kSpecColumns, cells);
+  const std::size_t spec_columns = kNameColumns - simd_columns;
+  const std::string cells = fmt::format("{:<{}}{}", row.simd, simd_columns, numbers(row));
+  if (row.compressor.size() < spec_columns) {
+    return fmt::format("{} {:<{}}{}\n", mark, row.compressor, spec_columns, cells);
   }
   // A long spec has lines of its own, broken after commas.
   std::string text(1, mark);
   text += ' ';
   std::size_t used = 2;
+  constexpr std::size_t kIndent = 4;
   for (std::size_t start = 0; start < row.compressor.size();) {
     const std::size_t comma = row.compressor.find(',', start);
+    const std::size_t end = comma == std::string::npos ? row.compressor.size() : comma + 1;
     const std::string part =
-        row.compressor.substr(start, comma == std::string::npos ? comma : comma + 1 - start);
+        row.compressor.substr(start, std::min(end - start, kBenchColumns - kIndent));
     if (used > 2 && used + part.size() > kBenchColumns) {
-      text += "\n    ";
-      used = 4;
+      text += "\n" + std::string(kIndent, ' ');
+      used = kIndent;
     }
     text += part;
     used += part.size();
     start += part.size();
   }
-  return text + fmt::format("\n  {:<{}}{}\n", "", kSpecColumns, cells);
+  return text + fmt::format("\n  {:<{}}{}\n", "", spec_columns, cells);
 }
 
 std::string roofline_lines(const RooflineFigures& roofline) {
@@ -94,23 +100,45 @@ std::string short_spec(const Spec& spec) {
   return shorter.to_string();
 }
 
+std::string fitted_lines(const std::string& text) {
+  std::string out;
+  for (const std::string& line : split(text, '\n')) {
+    if (!out.empty()) out += '\n';
+    if (line.size() <= kBenchColumns) {
+      out += line;
+      continue;
+    }
+    std::string words;
+    for (const std::string& word : split(line, ' ')) {
+      for (std::size_t at = 0; at < word.size(); at += kBenchColumns)
+        words += word.substr(at, kBenchColumns) + ' ';
+    }
+    out += wrap(words, 0, kBenchColumns);
+  }
+  return out;
+}
+
 std::string bench_table(BenchGroup group) {
   std::stable_sort(group.rows.begin(), group.rows.end(),
                    [](const BenchRow& a, const BenchRow& b) { return a.encode < b.encode; });
   const auto winner = std::find_if(group.rows.begin(), group.rows.end(), [](const BenchRow& row) {
     return row.quality.bits_per_element < kDenseBits;
   });
-  std::string text = fmt::format("{}, {} elements, {} thread{}: t_R = {} ns/element\n",
-                                 group.tensor, group.elements, group.threads,
-                                 group.threads == 1 ? "" : "s", three(group.roofline.t_r));
-  text += roofline_lines(group.roofline) + heading();
+  // One blank behind the longest, and half of the columns at least for specs.
+  std::size_t simd_columns = kSimdColumns;
+  for (const BenchRow& row : group.rows)
+    simd_columns = std::clamp(row.simd.size() + 1, simd_columns, kNameColumns / 2);
+  std::string text = fitted_lines(fmt::format(
+      "{}, {} elements, {} thread{}: t_R = {} ns/element\n", group.tensor, group.elements,
+      group.threads, group.threads == 1 ? "" : "s", three(group.roofline.t_r)));
+  text += roofline_lines(group.roofline) + heading(simd_columns);
   for (auto row = group.rows.begin(); row != group.rows.end(); ++row) {
-    text += line(*row, row == winner);
+    text += line(*row, row == winner, simd_columns);
   }
   for (const BenchRow& row : group.rows) {
     if (row.allocations > 0) {
-      text += fmt::format("  note: {} allocations an encode: {} ({})\n", three(row.allocations),
-                          row.compressor, row.simd);
+      text += fitted_lines(fmt::format("  note: {} allocations an encode: {} ({})\n",
+                                       three(row.allocations), row.compressor, row.simd));
     }
   }
   return text;

@@ -27,11 +27,12 @@ struct BenchRow {
   Spec spec = {};          ///< as asked for
   std::string compressor;  ///< short_spec()
   std::string simd;
-  double encode = 0;                                             ///< ns/element
-  double decode = 0;                                             ///< ns/element
-  std::vector<double> encode_samples = {}, decode_samples = {};  ///< ns/element, one a repetition
-  double t_r = 0;                                                ///< of the same run, ns/element
-  double allocations = -1;                                       ///< of one encode; -1: not counted
+  double encode = 0;                                              ///< ns/element
+  double decode = 0;                                              ///< ns/element
+  std::vector<double> encode_samples = {}, decode_samples = {};   ///< ns/element, one a repetition
+  std::vector<std::size_t> encode_order = {}, decode_order = {};  ///< of samples; see Timing::order
+  double t_r = 0;                                                 ///< of the same run, ns/element
+  double allocations = -1;  ///< of one encode; -1: not counted
   Quality quality;
 };
 
@@ -43,6 +44,9 @@ struct BenchGroup {
   RooflineFigures roofline = {};  ///< of the group's first run; see BenchRow::t_r
   std::vector<BenchRow> rows = {};
 };
+
+/// The lines of `text`, those over kBenchColumns broken at blanks and, if need be, within words.
+std::string fitted_lines(const std::string& text);
 
 /// The spec without what is default anyway.
 std::string short_spec(const Spec& spec);

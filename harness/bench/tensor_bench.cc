@@ -43,7 +43,7 @@ TensorBench::TensorBench(const BenchOptions& options, const Inputs& inputs, Prog
       result_(result),
       rows_(rows),
       first_group_(result.groups.size()),
-      roofline_(inputs, options.threads) {
+      roofline_(inputs, options) {
   for (const int threads : options.threads) {
     result.groups.push_back(
         {.tensor = inputs.tensor().name, .elements = inputs.elements(), .threads = threads});
@@ -181,6 +181,8 @@ void TensorBench::add_row(const BenchPoint& point, double t_r, const Measurement
                         .decode = decode.median() * scale,
                         .encode_samples = scaled(encode.seconds),
                         .decode_samples = scaled(decode.seconds),
+                        .encode_order = encode.order,
+                        .decode_order = decode.order,
                         .t_r = t_r,
                         .allocations = encode.allocations,
                         .quality = point.quality});

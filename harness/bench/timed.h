@@ -1,6 +1,7 @@
 // What is timed, and what came of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,15 +19,18 @@ struct Timed {
   std::function<void()> prepare;  ///< before each repetition, not timed
   std::function<void()> call;
   std::map<std::string, double> counters = {};  ///< go into its rows as they are; no NaN
+  double min_time = 0;                          ///< s, of one repetition; 0: BenchOptions::min_time
   int every = 1;  ///< when taking turns: it has a slice in one of so many rounds
 };
 
 /// What came of one Timed.
 struct Timing {
   std::vector<double> seconds;  ///< of one call: one value a repetition
-  double allocations = -1;      ///< of one call: the most of all repetitions; -1: not counted
-  std::string error;            ///< what stopped it; then the rest does not count
-  double median() const;        ///< s; NaN without repetitions
+  /// Of `seconds`: how many repetitions, of all that were timed in this run, came before it.
+  std::vector<std::size_t> order;
+  double allocations = -1;  ///< of one call: the most of all repetitions; -1: not counted
+  std::string error;        ///< what stopped it; then the rest does not count
+  double median() const;    ///< s; NaN without repetitions
   /// After so many calls. @param before  allocations() before them @returns those of one call
   std::optional<double> count_allocations(std::optional<std::uint64_t> before, std::int64_t calls);
 };

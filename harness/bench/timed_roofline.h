@@ -17,10 +17,11 @@ namespace thinpipe {
 std::string place_name(const Inputs& inputs, int threads);
 
 /// Reads, copy and triad of one tensor's arrays for every number of threads. Always by the best
-/// instruction set: t_R is what the machine can do. Inputs must outlive it.
+/// instruction set: t_R is what the machine can do. Each repetition takes a quarter of the bench's
+/// time, at least 5 ms where the bench's has as many. Inputs must outlive it.
 class TimedRoofline {
  public:
-  TimedRoofline(const Inputs& inputs, const std::vector<int>& threads);
+  TimedRoofline(const Inputs& inputs, const BenchOptions& options);
 
   /// Refers to this object.
   std::vector<Timed> timed();
@@ -36,6 +37,7 @@ class TimedRoofline {
   const Inputs& inputs_;
   std::vector<std::unique_ptr<Team>> teams_;
   std::size_t step_ = 0;
+  double min_time_;  // s
 };
 
 }  // namespace thinpipe

@@ -140,6 +140,7 @@ Timings measure_in_turns(const std::vector<Timed>& what, const BenchOptions& opt
   std::vector<std::size_t> order(what.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937_64 generator(options.seed);
+  std::size_t slices = 0;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     std::shuffle(order.begin(), order.end(), generator);
     for (const std::size_t index : order) {
@@ -147,7 +148,11 @@ Timings measure_in_turns(const std::vector<Timed>& what, const BenchOptions& opt
       if (round % static_cast<std::uint64_t>(timed.every) != 0) continue;
       progress(timed.name);
       turns.take();
-      guarded(result[timed.name], [&] { time_slice(timed, result[timed.name]); });
+      Timing& timing = result[timed.name];
+      guarded(timing, [&] {
+        time_slice(timed, timing);
+        timing.order.push_back(slices++);
+      });
       if (interrupted()) throw RunError("interrupted");
     }
   }

@@ -15,33 +15,9 @@ namespace {
 
 constexpr std::size_t kGuard = 64;  // bytes
 constexpr std::byte kGuardByte{0xa5};
-constexpr int kPlainSteps = 3;  // the memory of the first is in the second, and so on
+constexpr std::size_t kPlainSteps = 3;  // the memory of the first is in the second, and so on
 
-struct Step {
-  std::vector<std::byte> payload;
-  EncodeReport report;
-  Distortion distortion;
-  std::vector<float> decoded;
-};
-
-std::vector<Step> first_steps(const CompressorFactory& make, const TensorInfo& tensor,
-                              const CompressorSettings& settings, std::span<const float> gradient,
-                              std::span<const float> squares) {
-  const std::unique_ptr<Compressor> compressor = make(tensor, settings);
-  GuardedPayload room(compressor->max_encoded_size());
-  std::vector<Step> steps(kPlainSteps);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const GradientInput input{.values = gradient, .squares = squares, .step = i};
-    Step& step = steps[i];
-    step.report = compressor->encode(input, room.room());
-    const std::span<const std::byte> payload = room.payload(step.report.encoded_bytes);
-    step.payload.assign(payload.begin(), payload.end());
-    step.distortion = compressor->distortion(input, step.payload);
-    step.decoded.assign(tensor.elements, 0.0F);
-    compressor->decode_add(step.payload, 1.0F, step.decoded);
-  }
-  return steps;
-}
+std::string plain_target() { return simd_targets().back(); }
 
 // Chooses a SIMD target for as long as it lives.
 class WithTarget {
@@ -50,30 +26,57 @@ class WithTarget {
   ~WithTarget() { set_simd_target(before_); }
   WithTarget(const WithTarget&) = delete;
   WithTarget& operator=(const WithTarget&) = delete;
+  const std::string& before() const { return before_; }
 
  private:
   std::string before_;
 };
 
-void check_error(const Step& step, std::span<const float> gradient) {
+void check_error(const Distortion& reported, std::span<const float> decoded,
+                 std::span<const float> gradient) {
   double norm = 0, error = 0;
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     const auto g = static_cast<double>(gradient[i]);
-    const double off = static_cast<double>(step.decoded[i]) - g;
+    const double off = static_cast<double>(decoded[i]) - g;
     norm += g * g;
     error += off * off;
   }
-  const double input = step.distortion.input_squares;
+  const double input = reported.input_squares;
   // A memory that scales or clips compresses something else than the gradient; then it alone
   // knows. Sums may be of floats: 1e-5 is far above their rounding and far below any mistake.
   constexpr double kRounding = 1e-5;
   if (norm == 0 || std::fabs(input - norm) > kRounding * norm) return;
-  const double found = step.distortion.error_squares;
+  const double found = reported.error_squares;
   if (std::fabs(found - error) > kRounding * std::max(norm, error)) {
     throw ValidationError(fmt::format(
         "reports an error of {:.6g} of the input's norm; what is decoded is off by {:.6g}",
         std::sqrt(found / input), std::sqrt(error / norm)));
   }
+}
+
+// A compressor with room for its payload.
+struct Encoder {
+  explicit Encoder(std::unique_ptr<Compressor> made)
+      : compressor(std::move(made)), room(compressor->max_encoded_size()) {}
+  std::span<const std::byte> encode(const GradientInput& input) {
+    return room.payload(compressor->encode(input, room.room()).encoded_bytes);
+  }
+  void decode(std::span<const std::byte> payload, std::span<float> out) const {
+    std::fill(out.begin(), out.end(), 0.0F);
+    compressor->decode_add(payload, 1.0F, out);
+  }
+
+  std::unique_ptr<Compressor> compressor;
+  GuardedPayload room;
+};
+
+// The first element of other bits; the size where there is none.
+std::size_t first_difference(std::span<const float> a, std::span<const float> b) {
+  const auto same = [](float x, float y) {
+    return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
+  };
+  return static_cast<std::size_t>(
+      std::mismatch(a.begin(), a.end(), b.begin(), b.end(), same).first - a.begin());
 }
 
 }  // namespace
@@ -100,14 +103,15 @@ void validate_result(const Compressor& compressor, const EncodeReport& report,
     throw ValidationError(fmt::format("reports {} selected elements of {}",
                                       report.selected_elements, compressor.elements()));
   }
+  const std::size_t other = first_difference(decoded, elsewhere);
+  if (other < decoded.size()) {
+    throw ValidationError(fmt::format(
+        "element {} is decoded to {} here and to {} by another compressor of the same spec, by {} "
+        "on one thread",
+        other, decoded[other], elsewhere[other], plain_target()));
+  }
   std::size_t sent = 0;
   for (std::size_t i = 0; i < decoded.size(); ++i) {
-    if (std::bit_cast<std::uint32_t>(decoded[i]) != std::bit_cast<std::uint32_t>(elsewhere[i])) {
-      throw ValidationError(fmt::format(
-          "element {} is decoded to {} here and to {} by another compressor of the same "
-          "spec",
-          i, decoded[i], elsewhere[i]));
-    }
     if (!std::isfinite(decoded[i])) {
       throw ValidationError(fmt::format("element {} is decoded to {}", i, decoded[i]));
     }
@@ -120,29 +124,51 @@ void validate_result(const Compressor& compressor, const EncodeReport& report,
   }
 }
 
+void decode_plainly(const CompressorFactory& make, const TensorInfo& tensor,
+                    CompressorSettings settings, std::span<const std::byte> payload,
+                    std::span<float> out) {
+  settings.threads = 1;
+  const WithTarget with(plain_target());
+  std::fill(out.begin(), out.end(), 0.0F);
+  make(tensor, settings)->decode_add(payload, 1.0F, out);
+}
+
 void validate_against_plain(const CompressorFactory& make, const TensorInfo& tensor,
                             const CompressorSettings& settings, std::span<const float> gradient,
                             std::span<const float> squares) {
-  const std::vector<Step> fast = first_steps(make, tensor, settings, gradient, squares);
   CompressorSettings plain_settings = settings;
   plain_settings.threads = 1;
-  const std::string plain_target = simd_targets().back();
-  std::vector<Step> plain;
-  {
-    const WithTarget with(plain_target);
-    plain = first_steps(make, tensor, plain_settings, gradient, squares);
+  Encoder fast(make(tensor, settings)), plain(make(tensor, plain_settings));
+  std::vector<float> decoded(tensor.elements), plainly(tensor.elements);
+  for (std::size_t step = 0; step < kPlainSteps; ++step) {
+    const GradientInput input{.values = gradient, .squares = squares, .step = step};
+    const std::span<const std::byte> payload = fast.encode(input);
+    fast.decode(payload, decoded);
+    const Distortion reported =
+        step == 0 ? fast.compressor->distortion(input, payload) : Distortion{};
+    {
+      const WithTarget with(plain_target());
+      const std::span<const std::byte> expected = plain.encode(input);
+      const auto at =
+          std::mismatch(payload.begin(), payload.end(), expected.begin(), expected.end()).first;
+      if (at != payload.end() || payload.size() != expected.size()) {
+        throw ValidationError(fmt::format(
+            "the payload of step {} ({} bytes, {} threads, {}) differs from {}'s on one thread ({} "
+            "bytes), first in byte {}",
+            step, payload.size(), settings.threads, with.before(), plain_target(), expected.size(),
+            at - payload.begin()));
+      }
+      plain.decode(expected, plainly);
+      const std::size_t other = first_difference(decoded, plainly);
+      if (other < decoded.size()) {
+        throw ValidationError(fmt::format(
+            "element {} of step {} is decoded to {} ({} threads, {}) and to {} by {} on one thread",
+            other, step, decoded[other], settings.threads, with.before(), plainly[other],
+            plain_target()));
+      }
+    }
+    if (step == 0) check_error(reported, decoded, gradient);
   }
-  for (std::size_t i = 0; i < fast.size(); ++i) {
-    if (fast[i].payload == plain[i].payload) continue;
-    const auto at = std::mismatch(fast[i].payload.begin(), fast[i].payload.end(),
-                                  plain[i].payload.begin(), plain[i].payload.end());
-    throw ValidationError(fmt::format(
-        "the payload of step {} ({} bytes, {} threads, {}) differs from {}'s on one thread ({} "
-        "bytes), first in byte {}",
-        i, fast[i].payload.size(), settings.threads, simd_target(), plain_target,
-        plain[i].payload.size(), at.first - fast[i].payload.begin()));
-  }
-  check_error(fast.front(), gradient);
 }
 
 }  // namespace thinpipe

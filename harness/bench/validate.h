@@ -40,7 +40,7 @@ using CompressorFactory =
 
 /// The report of one encode against what its payload decodes to.
 /// @param decoded   by the compressor that encoded
-/// @param elsewhere by a second one of the same spec
+/// @param elsewhere by decode_plainly()
 /// @param spreads   the method sends coefficients of a transform: an element that was sent may
 ///                  touch many of the decoded ones
 /// @throws ValidationError unless at most k-hat <= d elements are not zero, both decode to the same
@@ -49,10 +49,15 @@ void validate_result(const Compressor& compressor, const EncodeReport& report,
                      std::span<const float> decoded, std::span<const float> elsewhere,
                      bool spreads);
 
+/// out = what a fresh compressor decodes by the plainest instruction set on one thread.
+void decode_plainly(const CompressorFactory& make, const TensorInfo& tensor,
+                    CompressorSettings settings, std::span<const std::byte> payload,
+                    std::span<float> out);
+
 /// First steps of a small tensor: the instruction set and the threads in use now give the payload
-/// that the plainest instruction set gives on one thread, byte for byte; and the error that the
-/// compressor reports is the distance of what is decoded from what was given, where its memory left
-/// that as it was.
+/// that the plainest instruction set gives on one thread, byte for byte, and decode it to the same
+/// bits; and the error that the compressor reports is the distance of what is decoded from what was
+/// given, where its memory left that as it was.
 /// @param gradient  of tensor.elements elements; `squares` as many or none
 /// @throws ValidationError when either does not hold.
 void validate_against_plain(const CompressorFactory& make, const TensorInfo& tensor,

@@ -49,6 +49,8 @@ BenchOptions options_of(const Arguments& arguments) {
   for (const std::string& text : alternatives(arguments.texts("size"))) {
     options.sizes.push_back(parse_elements(text));
   }
+  options.ratios = alternatives(arguments.texts("ratio"));
+  for (const std::string& device : alternatives(arguments.texts("device"))) check_device(device);
   options.distribution = arguments.text("distribution");
   options.threads =
       count_alternatives(arguments.texts("threads"), "threads", "threads", kMostThreads);
@@ -135,6 +137,12 @@ std::vector<OptionInfo> bench_options() {
            .default_value = "26m",
            .help = "elements of a synthetic gradient: 26m, 260k|2.6m (decimal)",
            .repeatable = true},
+          {.name = "ratio",
+           .value_name = "R",
+           .type = Type::kText,
+           .help = "share of the elements to send, of every compressor that takes one and does not "
+                   "say it: 0.1|0.01",
+           .repeatable = true},
           {.name = "distribution",
            .value_name = "NAME",
            .type = Type::kChoice,
@@ -166,6 +174,13 @@ std::vector<OptionInfo> bench_options() {
                    "CPU has it; all for each of them",
            .suggestions = {"best", "all"},
            .repeatable = true},
+          {.name = "device",
+           .value_name = "NAME",
+           .type = Type::kText,
+           .default_value = "cpu",
+           .help = "where compressors run: cpu; there are none for GPUs",
+           .suggestions = {"cpu"},
+           .repeatable = true},
           {.name = "residency",
            .value_name = "PLACE",
            .type = Type::kChoice,
@@ -190,7 +205,7 @@ std::vector<OptionInfo> bench_options() {
            .value_name = "SECONDS",
            .type = Type::kReal,
            .default_value = "0.05",
-           .help = "of one repetition, at least",
+           .help = "of one repetition, at least; a quarter of it for the roofline",
            .minimum = 1e-6,
            .maximum = 1000},
           {.name = "seed",
@@ -229,6 +244,8 @@ Verb bench_verb() {
       .options = bench_options(),
       .examples = {{"Exact top-k alone, without memory",
                     "thinpipe bench -c 'topk:memory=none,ratio=0.1|0.01|0.001'"},
+                   {"Sparse methods at three ratios, each kind of instructions",
+                    "thinpipe bench -c topk -c dgc -c sidco --ratio '0.1|0.01|0.001' --simd all"},
                    {"Everything, on two numbers of threads",
                     "thinpipe bench --threads '1|2' --json bench.json"},
                    {"Small tensors that stay in the cache",

@@ -18,6 +18,7 @@
 #include "reports/record/reader.h"
 #include "reports/training/table.h"
 #include "reports/history/page.h"
+#include "reports/kept/kept.h"
 #include "reports/verdict/verdict.h"
 
 namespace thinpipe {
@@ -91,6 +92,23 @@ int report_history(const std::vector<std::filesystem::path>& folders, const Argu
       arguments);
 }
 
+int report_kept(const Records& records, const Arguments& arguments) {
+  if (arguments.given("time-scale"))
+    throw InputError("--time-scale goes with the records of a run; " + records.file.string() +
+                     " has those of thinpipe quality");
+  if (arguments.text("format") == "text") {
+    write_stdout(paragraphs(kept_findings(summarize_kept(records))) + paragraphs(records.notes));
+    return kExitGood;
+  }
+  const ReportFormat format = parse_report_format(arguments.text("format"));
+  if (arguments.text("output") == "-") {
+    write_stdout(render_kept(records, format));
+    return kExitGood;
+  }
+  return finish(write_kept_report(records, {format, arguments.text("output"), std::nullopt}),
+                arguments);
+}
+
 int report(const Arguments& arguments) {
   std::optional<double> time_scale;
   if (arguments.given("time-scale")) time_scale = parse_time_scale(arguments.text("time-scale"));
@@ -98,6 +116,11 @@ int report(const Arguments& arguments) {
   if ((format == "text" || format == "csv") && arguments.given("output"))
     throw InputError("--output goes with html and md; " + format + " goes to standard output");
   const std::vector<std::string>& folders = arguments.positionals("DIR");
+  if (folders.size() == 1 && !arguments.flag("history") && format != "csv") {
+    // One launch is a page of its own, several are a history.
+    const auto kept = find_kept_records(folders.front());
+    if (kept && kept->headers.size() == 1) return report_kept(*kept, arguments);
+  }
   if (arguments.flag("history") || folders.size() > 1 || is_history(folders.front()))
     return report_history({folders.begin(), folders.end()}, arguments);
   const std::string& folder = folders.front();
@@ -136,10 +159,13 @@ Verb report_verb() {
           "no compression and the rate at which it stops to pay, what a step is made of, "
           "errors, and how well the links held. Only points that can be trusted count. Of the "
           "records of thinpipe trace stats instead: distributions with what was fitted to "
-          "them, decay, similarity. Of several folders, of a folder of record files, and of the "
-          "records of thinpipe bench and thinpipe quality: what every metric has been from launch "
-          "to launch, and whether the newest value belongs there. Prints the file's name. HTML "
-          "needs gnuplot, Markdown needs nothing.",
+          "them, decay, similarity. Of the records of thinpipe quality: estimation quality by "
+          "ratio, "
+          "what is kept by step and by tensor. Of several folders, of a folder of record files, "
+          "and "
+          "of several launches of thinpipe bench or thinpipe quality: what every metric has been "
+          "from launch to launch, and whether the newest value belongs there. Prints the file's "
+          "name. HTML needs gnuplot, Markdown needs nothing.",
       .options = {{.name = "format",
                    .letter = 'f',
                    .value_name = "FORMAT",

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <span>
+#include <utility>
 
 #include "compressors/kernels/buffer.h"
 #include "compressors/registry.h"
@@ -37,10 +39,9 @@ class Offline {
   void start(std::size_t rank, std::vector<Lane>& lanes) const;
   GradientInput input(std::size_t rank, std::size_t step, std::size_t tensor,
                       std::vector<float>& repaired) const;
-  QualitySample exchange(std::size_t tensor, const GradientInput& gradient, double before,
-                         Lane& lane);
+  QualitySample exchange(const GradientInput& gradient, double before, Lane& lane);
   void dump(std::size_t rank, std::size_t step, const std::vector<Lane>& lanes) const;
-  void add_drift(const std::vector<Lane>& lanes);
+  void add_drift(std::span<const float> values, Lane& lane, QualitySample& sample) const;
 
   const Trace& trace_;
   const OfflineOptions& options_;
@@ -49,6 +50,7 @@ class Offline {
   bool shares_scale_ = false;
   std::vector<TensorInfo> infos_;
   std::vector<Tally> tallies_;
+  std::vector<std::vector<QualitySample>> samples_;  // by tensor
   Tally total_;
   Buffer<std::byte> payload_;
   std::vector<float> work_;
@@ -59,7 +61,8 @@ Offline::Offline(const Trace& trace, const Spec& spec, const OfflineOptions& opt
       options_(options),
       ranks_(options.ranks == 0 ? trace.ranks() : options.ranks),
       steps_(options.steps == 0 ? trace.steps() : options.steps),
-      tallies_(trace.tensors().size()) {
+      tallies_(trace.tensors().size()),
+      samples_(trace.tensors().size()) {
   if (ranks_ > trace.ranks()) {
     throw InputError(fmt::format("{}: {} ranks asked for, but the trace has {}",
                                  trace.folder().string(), ranks_, trace.ranks()));
@@ -116,21 +119,18 @@ GradientInput Offline::input(std::size_t rank, std::size_t step, std::size_t ten
 }
 
 // `before`: seconds that prepare() took.
-QualitySample Offline::exchange(std::size_t tensor, const GradientInput& gradient, double before,
-                                Lane& lane) {
+QualitySample Offline::exchange(const GradientInput& gradient, double before, Lane& lane) {
   const auto begin = Clock::now();
   const EncodeReport report = lane.compressor->encode(gradient, payload_.first(payload_.size()));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const std::span<const std::byte> payload = payload_.first(report.encoded_bytes);
   std::fill(lane.decoded.begin(), lane.decoded.end(), 0.0F);
   lane.compressor->decode_add(payload, 1.0F, lane.decoded);
-  if (report.target_elements > 0) {
-    const double ratio =
-        static_cast<double>(report.selected_elements) / static_cast<double>(report.target_elements);
-    tallies_[tensor].add_estimation(ratio);
-    total_.add_estimation(ratio);
-  }
   QualitySample sample;
+  if (report.target_elements > 0) {
+    sample.selected = report.selected_elements;
+    sample.target = report.target_elements;
+  }
   sample.elements = lane.decoded.size();
   sample.encoded_bytes = report.encoded_bytes;
   sample.distortion = lane.compressor->distortion(gradient, payload);
@@ -179,22 +179,23 @@ void Offline::replay(std::size_t first_rank, std::size_t end_rank,
         QualitySample sample;
         if (exchanged) {
           gradients[r].shared_scale = scale;
-          sample = exchange(tensor, gradients[r], prepared[r], lane);
+          sample = exchange(gradients[r], prepared[r], lane);
           std::fill(lane.period_sum.begin(), lane.period_sum.end(), 0.0F);
         } else {
           lane.compressor->hold(gradients[r]);
           std::fill(lane.decoded.begin(), lane.decoded.end(), 0.0F);
         }
         sample.rank = first_rank + r;
+        sample.step = step;
         sample.exchanged = exchanged;
         sample.elements = values.size();
-        for (std::size_t i = 0; i < values.size(); ++i) {
-          const auto value = static_cast<double>(values[i]);
-          lane.inputs[i] += value;
-          lane.difference[i] += value - static_cast<double>(lane.decoded[i]);
-        }
+        add_drift(values, lane, sample);
         tallies_[tensor].add(sample);
+        tallies_[tensor].add_estimation(sample);
+        total_.add_estimation(sample);
+        if (exchanged) samples_[tensor].push_back(sample);
         sums[r].rank = sample.rank;
+        sums[r].step = step;
         sums[r].exchanged = exchanged;
         sums[r] += sample;
         if (advance) advance(values.size());
@@ -205,7 +206,6 @@ void Offline::replay(std::size_t first_rank, std::size_t end_rank,
       if (!options_.dump.empty()) dump(first_rank + r, step, lanes[r]);
     }
   }
-  for (const auto& rank : lanes) add_drift(rank);
   for (std::size_t r = 0; r < ranks; ++r) trace_.release(first_rank + r);
 }
 
@@ -217,21 +217,15 @@ void Offline::dump(std::size_t rank, std::size_t step, const std::vector<Lane>& 
   dump_step(options_.dump, result_.compressor, rank, step, tensors);
 }
 
-void Offline::add_drift(const std::vector<Lane>& lanes) {
+void Offline::add_drift(std::span<const float> values, Lane& lane, QualitySample& sample) const {
   if (result_.incremental) return;
-  const auto squares = [](const std::vector<double>& values) {
-    double sum = 0;
-    for (const double value : values) sum += value * value;
-    return sum;
-  };
-  double all_differences = 0, all_inputs = 0;
-  for (std::size_t i = 0; i < lanes.size(); ++i) {
-    const double difference = squares(lanes[i].difference), inputs = squares(lanes[i].inputs);
-    tallies_[i].add_drift(difference, inputs);
-    all_differences += difference;
-    all_inputs += inputs;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto value = static_cast<double>(values[i]);
+    lane.inputs[i] += value;
+    lane.difference[i] += value - static_cast<double>(lane.decoded[i]);
+    sample.drift_inputs += lane.inputs[i] * lane.inputs[i];
+    sample.drift_difference += lane.difference[i] * lane.difference[i];
   }
-  total_.add_drift(all_differences, all_inputs);
 }
 
 CompressorQuality Offline::run(const std::function<void(std::size_t)>& advance) {
@@ -242,7 +236,7 @@ CompressorQuality Offline::run(const std::function<void(std::size_t)>& advance) 
   for (std::size_t rank = 0; rank < ranks_; rank += together)
     replay(rank, rank + together, advance);
   for (std::size_t i = 0; i < infos_.size(); ++i) {
-    result_.tensors.push_back({infos_[i], tallies_[i].summary()});
+    result_.tensors.push_back({infos_[i], tallies_[i].summary(), std::move(samples_[i])});
   }
   result_.total = total_.summary();
   return std::move(result_);

@@ -29,6 +29,7 @@ struct OfflineOptions {
 struct TensorQuality {
   TensorInfo info;
   QualitySummary summary;
+  std::vector<QualitySample> samples;  ///< of every rank's exchanged steps
 };
 
 struct CompressorQuality {

@@ -1,5 +1,7 @@
 #include "harness/quality/records.h"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -10,24 +12,26 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json metrics_of(const QualitySummary& summary) {
+Json metrics_of(const QualitySummary& summary, bool all_tensors) {
   Json metrics;
   const auto add = [&](const char* name, const char* unit, const char* better, const char* kind,
-                       std::vector<double> samples) {
-    if (!samples.empty()) metrics[name] = metric_json({unit, better, kind, std::move(samples)});
+                       const std::vector<double>& samples) {
+    // A method without drift, overlap or k has none of their samples.
+    const bool any = std::any_of(samples.begin(), samples.end(),
+                                 [](double sample) { return !std::isnan(sample); });
+    if (any) metrics[name] = metric_json({unit, better, kind, samples});
   };
-  const auto add_one = [&](const char* name, const char* better, std::optional<double> value) {
-    if (value) add(name, "1", better, "quality", {*value});
-  };
-  add("encoded_bytes", "B", "lower", "exact", {static_cast<double>(summary.encoded_bytes)});
+  const QualitySeries& series = summary.series;
+  add("encoded_bytes", "B", "lower", "exact", series.bytes);
   add("bits_per_element", "bit", "lower", "exact", {summary.bits_per_element});
-  add("passes", "1", "lower", "exact", {summary.passes});
-  add("quality", "1", "target:1", "quality", summary.series.estimation);
-  add("relative_error", "1", "lower", "quality", summary.series.error);
-  add("cosine", "1", "higher", "quality", summary.series.cosine);
-  add_one("drift", "lower", summary.drift);
-  add_one("top_k_overlap", "higher", summary.overlap);
-  add("encode_time", "s", "lower", "timed", summary.series.encode);
+  add("passes", "1", "lower", "exact", series.passes);
+  add("quality", "1", "target:1", "quality", series.quality);
+  if (all_tensors) add("tensor_quality", "1", "target:1", "quality", series.estimation);
+  add("relative_error", "1", "lower", "quality", series.error);
+  add("cosine", "1", "higher", "quality", series.cosine);
+  add("drift", "1", "lower", "quality", series.drift);
+  add("top_k_overlap", "1", "higher", "quality", series.overlap);
+  add("encode_time", "s", "lower", "timed", series.encode);
   return metrics;
 }
 
@@ -41,9 +45,10 @@ Json point(const CompressorQuality& quality, const std::string& tensor,
             {"method", quality.spec.name},
             {"tensor", tensor},
             {"elements", summary.elements}}},
+          {"at", {{"step", summary.series.step}, {"rank", summary.series.rank}}},
           {"status", status_name(Status::kOk)},
           {"reasons", Json::array()},
-          {"metrics", metrics_of(summary)}};
+          {"metrics", metrics_of(summary, tensor == "*")}};
 }
 
 }  // namespace

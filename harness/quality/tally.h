@@ -3,25 +3,32 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "compressors/compressor.h"
+#include "reports/statistics/confidence.h"
 
 namespace thinpipe {
 
 /// One rank's step: of one tensor, or added up over tensors.
 struct QualitySample {
-  std::size_t rank = 0;
-  bool exchanged = true;  ///< false: held back within a longer period; then all below is 0
+  std::size_t rank = 0, step = 0;
+  bool exchanged =
+      true;  ///< false: held back within a longer period; then all below is 0, but drift
   std::size_t elements = 0;
   std::size_t encoded_bytes = 0;
+  std::size_t selected = 0, target = 0;  ///< k-hat and k; 0 where the method has no target
   Distortion distortion;
   double decoded_squares = 0;     ///< |decoded|^2
   std::size_t overlap_of = 0;     ///< elements whose rank was looked at; 0: not looked at
   std::size_t overlap = 0;        ///< those of them that are among the so many largest |c|
   double passes_by_elements = 0;  ///< passes times elements
   double seconds = 0;             ///< of encode
+  /// Since the first step: |sum inputs - sum decoded|^2 and |sum inputs|^2; 0 and 0 for methods
+  /// that have no drift.
+  double drift_difference = 0, drift_inputs = 0;
 
   QualitySample& operator+=(const QualitySample& other);
 };
@@ -34,8 +41,14 @@ struct Distribution {
 /// A value for each exchanged step of each rank, in the order in which they were replayed; NaN
 /// where there is none.
 struct QualitySeries {
-  std::vector<double> estimation;     ///< k-hat / k; one a tensor
+  std::vector<double> step, rank;     ///< which these are
+  std::vector<double> estimation;     ///< k-hat / k; one a tensor, so more than one a step
+  std::vector<double> quality;        ///< k-hat / k, each summed over the tensors
+  std::vector<double> bytes;          ///< of the payloads
   std::vector<double> error, cosine;  ///< |decoded - c| / |c|, and of decoded and c
+  std::vector<double> overlap;        ///< share of what was sent that is among the true top-k
+  std::vector<double> drift;          ///< |sum inputs - sum decoded| / |sum inputs| up to then
+  std::vector<double> passes;         ///< over the d elements
   std::vector<double> encode;         ///< s
 };
 
@@ -45,6 +58,9 @@ struct QualitySummary {
   double bits_per_element = 0;             ///< mean over all steps, those without exchange included
   double compression_ratio = 0;            ///< 32 / bits_per_element
   std::optional<Distribution> estimation;  ///< k-hat / k; none where the method has no target
+  /// SIDCo's estimation quality: a step's k-hat over its k, of all tensors and ranks together, as a
+  /// mean over steps with its 90 % interval.
+  std::optional<MeanInterval> quality;
   std::optional<double> error_mean, error_last;    ///< |decoded - c| / |c|
   std::optional<double> cosine_mean, cosine_last;  ///< of decoded and c
   std::optional<double> drift;    ///< |sum inputs - sum decoded| / |sum inputs|, mean over ranks
@@ -58,9 +74,7 @@ class Tally {
  public:
   void add(const QualitySample& sample);
   /// k-hat / k of one tensor in one step.
-  void add_estimation(double ratio) { estimations_.push_back(ratio); }
-  /// Of one rank, at the end: |sum inputs - sum decoded|^2 and |sum inputs|^2.
-  void add_drift(double difference_squares, double input_squares);
+  void add_estimation(const QualitySample& sample);
   QualitySummary summary() const;
 
  private:
@@ -70,8 +84,13 @@ class Tally {
   std::size_t overlap_of_ = 0, overlap_ = 0;
   double passes_by_elements_ = 0;
   std::size_t exchanged_elements_ = 0;
-  std::vector<double> estimations_, errors_, cosines_, nanoseconds_, drifts_;
-  std::vector<double> last_errors_, last_cosines_;  ///< by rank
+  std::vector<double> nanoseconds_;
+  struct Sent {
+    double selected = 0, target = 0;
+  };
+  std::map<std::size_t, Sent> sent_;                              ///< by step
+  std::vector<double> last_errors_, last_cosines_, last_drifts_;  ///< by rank
+  QualitySeries series_;
 };
 
 }  // namespace thinpipe

@@ -102,7 +102,12 @@ Point parse_point(const Fields& fields, const std::string& kind) {
   point.id = fields.text("id");
   if (point.id.empty()) fields.complain("id", "a string that is not empty");
   const Fields axes = fields.object("axes");
-  if (kind == kRunKind || kind == kTrainKind) point.axes = parse_axes(axes);
+  if (kind == kRunKind || kind == kTrainKind) {
+    point.axes = parse_axes(axes);
+  } else {
+    point.axes.compressor = axes.text_or("compressor", "");
+    point.axes.method = axes.text_or("method", "");
+  }
   const std::string status = fields.one_of("status", {"ok", "invalid", "failed"});
   point.status = status == "ok"        ? Status::kOk
                  : status == "invalid" ? Status::kInvalid
@@ -128,6 +133,7 @@ Point parse_point(const Fields& fields, const std::string& kind) {
   }
   point.critical_path = fields.object_or_empty("critical_path");
   point.training = fields.object_or_empty("training");
+  point.at = fields.object_or_empty("at");
   return point;
 }
 

@@ -84,7 +84,7 @@ using RankTimeline = std::vector<PhaseOfStep>;
 /// One compressor on one link with so many ranks, one repeat; or what another verb calls a point.
 struct Point {
   std::string id;
-  Axes axes;  ///< of a run only
+  Axes axes;  ///< of a run; of what other verbs measure, compressor and method alone
   Status status = Status::kOk;
   std::vector<std::string> reasons;  ///< why it is invalid or failed
   std::string started;               ///< ISO 8601, UTC; may be empty
@@ -95,6 +95,7 @@ struct Point {
   std::vector<RankTimeline> timeline;  ///< by rank, of one step; empty where there is none
   nlohmann::json critical_path = nlohmann::json::object();
   nlohmann::json training = nlohmann::json::object();  ///< the curves of a training
+  nlohmann::json at = nlohmann::json::object();  ///< which step and rank each sample is of
 
   /// The metric's finite samples; none when the metric is absent.
   std::vector<double> samples(const std::string& metric) const;

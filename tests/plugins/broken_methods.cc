@@ -173,6 +173,13 @@ const thinpipe_plugin_method kMethods[] = {
                out[elements] = 1;
                return 0;
              }),
+    // The same payload to something else every time.
+    decoding("decodes-otherwise",
+             [](const void*, const void*, size_t, float, float* out, size_t, Error*) {
+               static float calls = 0;
+               out[0] += ++calls;
+               return 0;
+             }),
     creating("create-throws",
              [](const Setup*, void**, Error*) -> int { throw std::runtime_error("not today"); }),
     creating("refuses",

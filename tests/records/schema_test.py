@@ -78,7 +78,8 @@ class Schema(unittest.TestCase):
         self.assertEqual(len(records), 1 + 2 * (1 + 8))  # LeNet-5 has eight tensors
         whole = records[1]["metrics"]
         self.assertEqual(len(whole["relative_error"]["samples"]), 2 * 4)  # ranks and steps
-        self.assertEqual(len(whole["quality"]["samples"]), 8 * 2 * 4)
+        self.assertEqual(len(whole["quality"]["samples"]), 2 * 4)
+        self.assertEqual(len(whole["tensor_quality"]["samples"]), 8 * 2 * 4)
 
     def thinpipe(self, *words, expect=0):
         result = subprocess.run([THINPIPE, *map(str, words)], capture_output=True, text=True,

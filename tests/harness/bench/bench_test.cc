@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
+#include "harness/bench/records.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 
@@ -83,13 +85,67 @@ TEST(Bench, JsonIsGoogleBenchmarks) {
   }
 }
 
+TEST(Bench, RepetitionsAreInRandomOrderAndSayInWhich) {
+  BenchOptions options = small();
+  options.repetitions = 5;
+  const BenchResult result = run_bench(options);
+  std::vector<std::size_t> order;
+  std::vector<std::string> ran(50);
+  const auto json = nlohmann::json::parse(result.json);
+  for (const auto& row : json.at("benchmarks")) {
+    EXPECT_EQ(row.contains("order"), row.at("run_type") == "iteration");
+    if (!row.contains("order")) continue;
+    const auto place = row.at("order").get<std::size_t>();
+    order.push_back(place);
+    ran.at(place) = row.at("run_name");
+  }
+  std::sort(order.begin(), order.end());
+  ASSERT_EQ(order.size(), 50u);  // (4 reads + copy + triad + 2 compressors x 2) x 5
+  for (std::size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], i);
+  // In turn, none would be its own neighbour; one after the other, 40 of 49 would be.
+  int neighbours = 0;
+  for (std::size_t i = 1; i < ran.size(); ++i) neighbours += ran[i] == ran[i - 1] ? 1 : 0;
+  EXPECT_LT(neighbours, 25);
+  EXPECT_NE(std::vector<std::string>(ran.begin(), ran.begin() + 10),
+            std::vector<std::string>(ran.begin() + 10, ran.begin() + 20));
+  const BenchRow& row = result.groups[0].rows[0];
+  ASSERT_EQ(row.encode_order.size(), 5u);
+  EXPECT_EQ(ran.at(row.encode_order[0]), ran.at(row.encode_order[4]));
+  EXPECT_EQ(ran.at(row.decode_order[0]).substr(0, 7), "decode/");
+}
+
+TEST(Bench, RatiosAreAnAxis) {
+  BenchOptions options = small();
+  options.ratios = {"0.1", "0.05"};
+  options.compressors.push_back(parse_spec("sbc:p=0.02"));
+  const BenchResult result = run_bench(options);
+  ASSERT_EQ(result.groups.size(), 1u);
+  std::set<std::string> rows;
+  for (const BenchRow& row : result.groups[0].rows) rows.insert(row.compressor);
+  EXPECT_EQ(rows, (std::set<std::string>{"none", "sbc:p=0.02", "topk:memory=none,ratio=0.05",
+                                         "topk:memory=none,ratio=0.1"}));
+  for (const nlohmann::json& point : bench_points(options, result)) {
+    const nlohmann::json& axes = point.at("axes");
+    const std::string method = axes.at("method");
+    if (method == "none") {
+      EXPECT_TRUE(axes.at("ratio").is_null());
+    } else if (method == "sbc") {
+      EXPECT_EQ(axes.at("ratio"), 0.02);
+    } else {
+      EXPECT_TRUE(axes.at("ratio") == 0.1 || axes.at("ratio") == 0.05) << axes;
+    }
+    EXPECT_EQ(point.at("order").at("encode").size(), 3u);
+  }
+}
+
 TEST(Bench, WrongResultsAreNoRows) {
   BenchOptions options = small();
-  for (const char* how : {"nothing", "count", "private", "throws"}) {
+  for (const char* how : {"nothing", "count", "private", "throws", "decode-threads"}) {
     options.compressors.push_back(parse_spec(std::string("test-wrong:how=") + how));
   }
+  options.threads = {2};
   const BenchResult result = run_bench(options);
-  ASSERT_EQ(result.failures.size(), 3u);
+  ASSERT_EQ(result.failures.size(), 4u);
   for (const BenchFailure& failure : result.failures) {
     EXPECT_NE(failure.name.find("test-wrong:how="), std::string::npos) << failure.name;
   }

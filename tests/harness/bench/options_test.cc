@@ -15,6 +15,12 @@ TEST(BenchOptions, ElementsAreDecimal) {
   EXPECT_EQ(parse_elements("1g"), 1000000000u);
 }
 
+TEST(BenchOptions, ThereIsOnlyTheCpu) {
+  check_device("cpu");
+  EXPECT_THROW(check_device("cuda"), InputError);
+  EXPECT_THROW(check_device(""), InputError);
+}
+
 TEST(BenchOptions, ElementsThatAreNone) {
   for (const char* text : {"", "0", "k", "-1", "1.5", "26q", "26mm", "2g", "nan", "inf", "1e300"}) {
     EXPECT_THROW(parse_elements(text), InputError) << text;

@@ -10,10 +10,10 @@ namespace thinpipe {
 namespace {
 
 // What the validations say of a wrong compressor; "" when nothing.
-std::string complaint(const std::string& how, int threads = 1) {
+std::string complaint(const std::string& how, int threads = 1, std::size_t elements = 5000) {
   BenchOptions options;
   options.residency = Residency::kCache;
-  const Inputs inputs(options, 5000, false);
+  const Inputs inputs(options, elements, false);
   CompressorSettings settings;
   settings.threads = threads;
   Subject subject({.make =
@@ -53,7 +53,15 @@ TEST(Subject, WrongOnesDoNot) {
       << complaint("error");
   EXPECT_NE(complaint("threads", 2).find("differs from"), std::string::npos);
   EXPECT_EQ(complaint("threads", 1), "");
+  EXPECT_NE(complaint("decode-threads", 2).find("2 threads"), std::string::npos)
+      << complaint("decode-threads", 2);
   if (simd_targets().size() > 1) {
+    EXPECT_NE(complaint("decode-target").find("element 4999 of step 0 is decoded to"),
+              std::string::npos)
+        << complaint("decode-target");
+    // Beyond the elements that are held against the plainest kernels from the first step.
+    EXPECT_NE(complaint("decode-later", 1, (1 << 20) + 1).find("element 1048576 is decoded to"),
+              std::string::npos);
     EXPECT_NE(complaint("target").find("differs from"), std::string::npos);
   }
 }

@@ -63,6 +63,27 @@ TEST(BenchTable, FitsItsColumnsWhateverTheFiguresAndSpecs) {
   EXPECT_NE(text.find("parameter29=value"), std::string::npos) << "nothing of a spec is lost";
 }
 
+TEST(BenchTable, FitsItsColumnsWhateverTheNames) {
+  BenchGroup with = group();
+  with.tensor = "transformer.h.11.mlp." + std::string(120, 'x') + ".weight";
+  with.rows = {row("topk:memory=none,ratio=0.001", 1, 1), row("short", 2, 1)};
+  with.rows[0].simd = "avx3_zen4";
+  with.rows[0].allocations = 1;
+  with.rows[0].compressor += std::string(150, 'y');
+  with.rows[1].simd = "neon_without_aes";
+  const std::string text = bench_table(with);
+  for (const std::string& line : lines_of(text)) EXPECT_LE(line.size(), kBenchColumns) << line;
+  EXPECT_NE(text.find("neon_without_aes      2.00"), std::string::npos) << text;
+}
+
+TEST(FittedLines, LoseNothing) {
+  EXPECT_EQ(fitted_lines("short\n\nlines\n"), "short\n\nlines\n");
+  const std::string sentence = std::string(60, 'a') + " " + std::string(60, 'b') + "\n";
+  EXPECT_EQ(fitted_lines(sentence), std::string(60, 'a') + "\n" + std::string(60, 'b') + "\n");
+  EXPECT_EQ(fitted_lines(std::string(130, 'c')),
+            std::string(100, 'c') + "\n" + std::string(30, 'c'));
+}
+
 TEST(BenchTable, TellsOfAllocations) {
   BenchGroup with = group();
   with.rows = {row("topk", 1, 1)};

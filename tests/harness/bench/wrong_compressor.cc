@@ -9,6 +9,8 @@
 namespace thinpipe::testing {
 namespace {
 
+constexpr std::size_t kPlainElements = 1 << 20;  // that validate_start() looks at, at most
+
 // Wraps topk without memory. Its last byte of payload is extra, and is 0 when all is well.
 class Wrong : public Compressor {
  public:
@@ -37,6 +39,11 @@ class Wrong : public Compressor {
                   std::span<float> out) const override {
     inner_->decode_add(payload.first(payload.size() - 1), factor, out);
     if (how_ == "private" && !mine_) out[0] += 1;
+    // Every compressor of the spec is wrong alike, where it is fast.
+    const bool fast = simd_target() == simd_targets().front();
+    if (how_ == "decode-target" && fast) out[elements() - 1] += 1;
+    if (how_ == "decode-threads" && threads_ > 1) out[0] += 1;
+    if (how_ == "decode-later" && fast && elements() > kPlainElements) out[elements() - 1] += 1;
     if (how_ == "nan") out[elements() / 2] = std::numeric_limits<float>::quiet_NaN();
   }
   Distortion distortion(const GradientInput& gradient,
@@ -67,8 +74,9 @@ MethodInfo wrong_method() {
   how.type = ParameterInfo::Type::kChoice;
   how.default_value = "nothing";
   how.help = "what is wrong";
-  how.choices = {"nothing", "count",  "private", "larger", "past",
-                 "nan",     "target", "threads", "error",  "throws"};
+  how.choices = {"nothing",       "count",          "private",     "larger", "past",
+                 "nan",           "target",         "threads",     "error",  "throws",
+                 "decode-target", "decode-threads", "decode-later"};
   method.parameters = {how};
   method.expected_bits = [](const Parameters&) { return 0.64; };
   method.make = [](const Parameters& parameters, const TensorInfo& tensor,

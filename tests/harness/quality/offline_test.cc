@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
+#include "harness/quality/by_step.h"
+#include "harness/quality/records.h"
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/methods.h"
 #include "tests/harness/files/files.h"
@@ -126,6 +129,57 @@ TEST_F(OfflineTest, TheDumpIsWhatReceiversDecodeAndWhatStaysBehind) {
       EXPECT_EQ(testing::bits(tensors[2].second), testing::bits(residual));
     }
   }
+}
+
+TEST_F(OfflineTest, StepsAddUpToTheWhole) {
+  const CompressorQuality quality = replay("sidco:ratio=0.05,delay=2");
+  const std::vector<StepQuality> steps = quality_by_step(quality);
+  ASSERT_EQ(steps.size(), 2U);  // of 4 steps two exchange
+  EXPECT_EQ(steps[0].step, 1U);
+  EXPECT_EQ(steps[1].step, 3U);
+  std::size_t bytes = 0;
+  double error = 0, sent = 0;
+  for (const StepQuality& step : steps) {
+    bytes += step.summary.encoded_bytes;
+    error += *step.summary.error_mean / 2;
+    sent += step.summary.quality->mean / 2;
+    EXPECT_FALSE(step.summary.quality->interval.has_value()) << "one step has no scatter";
+    EXPECT_EQ(step.summary.estimation->samples, 2U * 2);  // tensors, ranks
+  }
+  EXPECT_EQ(bytes, quality.total.encoded_bytes);
+  EXPECT_DOUBLE_EQ(error, *quality.total.error_mean);
+  EXPECT_DOUBLE_EQ(sent, quality.total.quality->mean);
+  EXPECT_DOUBLE_EQ(*steps[1].summary.drift, *quality.total.drift);
+  EXPECT_NE(*steps[0].summary.drift, *steps[1].summary.drift);
+  // A tensor's steps, over the ranks; k-hat of all tensors is the sum of theirs.
+  std::size_t selected = 0, target = 0;
+  for (const TensorQuality& tensor : quality.tensors) {
+    ASSERT_EQ(quality_by_step(tensor).size(), 2U);
+    ASSERT_EQ(tensor.samples.size(), 2U * 2);  // steps, ranks
+    for (const QualitySample& sample : tensor.samples) {
+      if (sample.step != 1) continue;
+      selected += sample.selected;
+      target += sample.target;
+    }
+  }
+  EXPECT_DOUBLE_EQ(steps[0].summary.quality->mean,
+                   static_cast<double>(selected) / static_cast<double>(target));
+}
+
+TEST_F(OfflineTest, RecordsSayWhichStepAndRankASampleIsOf) {
+  const std::vector<nlohmann::json> points = quality_points(replay("topk:ratio=0.1"));
+  ASSERT_EQ(points.size(), 3U);
+  for (const nlohmann::json& point : points) {
+    EXPECT_EQ(point.at("at").at("step").size(), 8U);  // 4 steps, 2 ranks
+    for (const char* name : {"encoded_bytes", "passes", "quality", "relative_error", "cosine",
+                             "drift", "top_k_overlap", "encode_time"})
+      EXPECT_EQ(point.at("metrics").at(name).at("samples").size(), 8U) << name;
+  }
+  EXPECT_EQ(points[0].at("metrics").at("tensor_quality").at("samples").size(), 16U);
+  EXPECT_FALSE(points[1].at("metrics").contains("tensor_quality"));
+  // Ranks go one after the other.
+  EXPECT_EQ(points[0].at("at").at("rank"), (std::vector<double>{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_FALSE(quality_points(replay("none"))[0].at("metrics").contains("quality"));
 }
 
 TEST_F(OfflineTest, MoreStepsThanRecordedBeginAgain) {

@@ -55,9 +55,15 @@ TEST(Tally, HeldStepsCountForTheBitsAlone) {
   EXPECT_DOUBLE_EQ(*tally.summary().error_mean, 0.6);
 }
 
-TEST(Tally, DistributionOverlapAndDrift) {
+TEST(Tally, DistributionAndOverlap) {
   Tally tally;
-  for (int i = 0; i <= 100; ++i) tally.add_estimation(i);
+  for (std::size_t i = 0; i <= 100; ++i) {
+    QualitySample of_a_tensor;
+    of_a_tensor.selected = 7 * i;
+    of_a_tensor.target = 7;
+    tally.add_estimation(of_a_tensor);
+  }
+  tally.add_estimation({});  // of a method without a target
   QualitySample some = sample(0, {0, 1}, 1);
   some.overlap_of = 40;
   some.overlap = 30;
@@ -65,9 +71,6 @@ TEST(Tally, DistributionOverlapAndDrift) {
   some.overlap_of = 10;
   some.overlap = 10;
   tally.add(some);
-  tally.add_drift(4, 16);  // 2 of 4
-  tally.add_drift(0, 16);
-  tally.add_drift(1, 0);  // no input: no drift to speak of
   const QualitySummary summary = tally.summary();
   EXPECT_EQ(summary.estimation->samples, 101U);
   EXPECT_DOUBLE_EQ(summary.estimation->mean, 50);
@@ -76,7 +79,49 @@ TEST(Tally, DistributionOverlapAndDrift) {
   EXPECT_DOUBLE_EQ(summary.estimation->p95, 95);
   EXPECT_DOUBLE_EQ(summary.estimation->max, 100);
   EXPECT_DOUBLE_EQ(*summary.overlap, 0.8);
-  EXPECT_DOUBLE_EQ(*summary.drift, 0.25);
+  EXPECT_EQ(summary.series.overlap, (std::vector<double>{0.75, 1}));
+  EXPECT_FALSE(summary.quality.has_value());
+}
+
+TEST(Tally, QualityIsOfStepsWithSidcosInterval) {
+  Tally tally;
+  const std::size_t selected[3][2] = {{90, 110}, {100, 120}, {150, 150}};  // by step and rank
+  for (std::size_t step = 0; step < 3; ++step) {
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      QualitySample one = sample(rank, {1, 2}, 1);
+      one.step = step;
+      one.selected = selected[step][rank];
+      one.target = 100;
+      tally.add(one);
+    }
+  }
+  // Steps have 1, 1.1 and 1.5: mean 1.2, s = sqrt(0.07); t(0.95; 2) = 2.919986.
+  const QualitySummary summary = tally.summary();
+  ASSERT_TRUE(summary.quality && summary.quality->interval);
+  EXPECT_EQ(summary.quality->samples, 3U);
+  EXPECT_NEAR(summary.quality->mean, 1.2, 1e-12);
+  EXPECT_NEAR(summary.quality->interval->high, 1.2 + 2.919986 * std::sqrt(0.07 / 3), 1e-6);
+  EXPECT_EQ(summary.series.quality, (std::vector<double>{0.9, 1.1, 1, 1.2, 1.5, 1.5}));
+  EXPECT_EQ(summary.series.step, (std::vector<double>{0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(summary.series.rank, (std::vector<double>{0, 1, 0, 1, 0, 1}));
+}
+
+TEST(Tally, DriftIsTheLastOfEachRank) {
+  Tally tally;
+  const auto drifted = [](std::size_t rank, double difference, double inputs) {
+    QualitySample one = sample(rank, {0, 1}, 1);
+    one.drift_difference = difference;
+    one.drift_inputs = inputs;
+    return one;
+  };
+  tally.add(drifted(0, 9, 9));
+  QualitySample held = drifted(0, 4, 16);  // a step without an exchange drifts as well: 2 of 4
+  held.exchanged = false;
+  tally.add(held);
+  tally.add(drifted(1, 0, 16));
+  tally.add(drifted(2, 1, 0));  // no input: no drift to speak of
+  EXPECT_DOUBLE_EQ(*tally.summary().drift, 0.25);
+  EXPECT_EQ(tally.summary().series.drift[0], 1);
 }
 
 TEST(Tally, SamplesOfTensorsAddUp) {
