@@ -3,8 +3,10 @@
 #include <cstring>
 
 #include "harness/train/train_worker.h"
+#include "workloads/training/blas_kernels.h"
 
 int main(int argc, char** argv) {
+  thinpipe::start_with_fitting_blas(argv);
   for (const char* word : {"--describe", "--order"})
     if (argc == 3 && std::strcmp(argv[1], word) == 0)
       return thinpipe::describe_to_stdout(argv[2], std::strcmp(word, "--describe") == 0);
