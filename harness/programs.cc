@@ -3,11 +3,15 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 
 #include "base/error.h"
+#include "netem/sandbox.h"
 
 namespace thinpipe {
 namespace {
@@ -74,6 +78,16 @@ pid_t start_process(const fs::path& program, const std::vector<std::string>& arg
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw SystemError("start " + program.string(), error);
   return child;
+}
+
+int wait_for_process(pid_t child) {
+  int status = 0;
+  bool told = false;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) throw SystemError("wait for a program");
+    if (stop_requested() && !told) told = ::kill(child, stop_signal()) == 0;
+  }
+  return status;
 }
 
 }  // namespace thinpipe

@@ -27,4 +27,9 @@ std::filesystem::path find_program(const std::string& name);
 pid_t start_process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                     int input, int output, int errors);
 
+/// Waits for it. Ctrl-C reaches it as well, and it cleans up; a stop that came to this process
+/// alone (netem's stop_requested()) is passed on once.
+/// @returns its status, as waitpid's
+int wait_for_process(pid_t child);
+
 }  // namespace thinpipe

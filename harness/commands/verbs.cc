@@ -18,6 +18,7 @@ const std::vector<Verb>& verbs() {
       trace_merge_verb(),
       run_verb(),
       train_verb(),
+      reproduce_verb(),
       predict_verb(),
       bench_verb(),
       gate_verb(),

@@ -10,6 +10,7 @@ namespace thinpipe {
 Verb list_verb();
 Verb doctor_verb();
 Verb capture_verb();
+Verb reproduce_verb();
 Verb train_verb();
 Verb trace_info_verb();
 Verb trace_verify_verb();

@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <exception>
 #include <fstream>
 #include <iterator>
@@ -34,18 +32,6 @@ std::string tail_of(const fs::path& file) {
   std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text.size() > kMost ? "..." + text.substr(text.size() - kMost) : text;
-}
-
-// Ctrl-C reaches the child as well, which cleans up; one that came to this process alone is passed
-// on.
-int wait_for(pid_t child) {
-  int status = 0;
-  bool told = false;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) throw SystemError("wait for a launch");
-    if (stop_requested() && !told) told = ::kill(child, stop_signal()) == 0;
-  }
-  return status;
 }
 
 FileDescriptor open_for_writing(const fs::path& file) {
@@ -101,7 +87,7 @@ Launcher::Started Launcher::start(const fs::path& program, int input) {
 }
 
 Measured Launcher::finish(const Started& started) {
-  const int status = wait_for(started.child);
+  const int status = wait_for_process(started.child);
   const std::string said = tail_of(started.errors);
   std::error_code ignored;
   fs::remove(started.errors, ignored);
@@ -130,7 +116,7 @@ bool Launcher::takes_turns(const fs::path& program) {
   if (words_[0] != "bench") return false;
   const fs::path told = scratch_ / "help";
   const FileDescriptor help = open_for_writing(told);
-  wait_for(start_process(program, {words_[0], "--help"}, -1, help.get(), help.get()));
+  wait_for_process(start_process(program, {words_[0], "--help"}, -1, help.get(), help.get()));
   std::ifstream stream(told, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(stream)),
                          std::istreambuf_iterator<char>());

@@ -1,0 +1,45 @@
+// What came after the five papers, beside them.
+#include "harness/reproduce/training_recipes.h"
+
+namespace thinpipe {
+
+Recipe modern_methods() {
+  Recipe recipe;
+  recipe.name = "modern";
+  recipe.title = "PowerSGD, rotated 4-bit values, DeMo, SparseLoCo, DiLoCo";
+  recipe.source =
+      "Vogels et al., PowerSGD (2019); SDP4Bit (2024); Peng et al., DeMo (2024); SparseLoCo "
+      "(2025); Douillard et "
+      "al., DiLoCo (2023). Each paper says that its method learns as well as dense training of its "
+      "own kind.";
+  recipe.here = "The character LSTM on a text, 4 workers, each with the optimiser its paper names.";
+  recipe.common = small_text();
+  recipe.full = {"--steps", "400", "--seeds", "3"};
+  recipe.quick = {"--steps", "30", "--seeds", "1"};
+  const std::vector<std::string> outer{"--local-steps", "8", "--outer", "diloco"};
+  recipe.arms = {
+      {"no compression", "", "none"},
+      {"Top-k 1 %", "", "topk:ratio=0.01"},
+      {"PowerSGD rank 4", "", "powersgd:rank=4"},
+      {"int4 + Hadamard", "", "blockint4:hadamard=true"},
+      {"DeMo", "", "demo"},
+      {"DiLoCo, 8 local steps", "", "none", outer},
+      {"SparseLoCo, 8 local steps", "", "sparseloco", outer},
+  };
+  const auto as_good = [](const char* arm, const char* than) {
+    return Expectation{.says = std::string(arm) + " learns as well as " + than,
+                       .arm = arm,
+                       .than = than,
+                       .least = -2};
+  };
+  recipe.expectations = {
+      as_good("PowerSGD rank 4", "no compression"),
+      as_good("int4 + Hadamard", "no compression"),
+      as_good("DeMo", "no compression"),
+      as_good("SparseLoCo, 8 local steps", "DiLoCo, 8 local steps"),
+  };
+  recipe.full_minutes = 60;
+  return recipe;
+}
+
+}  // namespace thinpipe
