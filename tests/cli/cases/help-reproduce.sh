@@ -1,0 +1,1 @@
+thinpipe reproduce --help

@@ -1,0 +1,3 @@
+thinpipe reproduce
+thinpipe reproduce dgc-fig4
+thinpipe reproduce --list
