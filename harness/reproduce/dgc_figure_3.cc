@@ -5,7 +5,7 @@ namespace thinpipe {
 
 Recipe dgc_figure_3() {
   // The memory has the velocity; the optimiser adds what comes.
-  const std::vector<std::string> corrected{"--optimiser", "sgd:lr=0.02,momentum=0"};
+  const char* corrected = "sgd:lr=0.02,momentum=0";
   Recipe recipe;
   recipe.name = "dgc-fig3";
   recipe.title = "DGC's four techniques, one by one, at 0.1 %";
@@ -25,12 +25,22 @@ Recipe dgc_figure_3() {
       {"baseline", "93.75 %", "none"},
       {"nothing kept", "", "topk:ratio=0.001,memory=none"},
       {"gradient dropping", "92.75 %", "topk:ratio=0.001"},
-      {"+ momentum correction", "", "topk:ratio=0.001,memory=momentum,masking=false", corrected},
-      {"+ clipping", "", "topk:ratio=0.001,memory=momentum,masking=false,clip=2,workers=4",
+      {"+ momentum correction",
+       "",
+       "topk:ratio=0.001,memory=momentum,masking=false",
+       {},
        corrected},
-      {"+ factor masking", "", "topk:ratio=0.001,memory=momentum,clip=2,workers=4", corrected},
-      {"+ warm-up: DGC", "93.87 %",
-       "dgc:ratio=0.001,clip=2,workers=4,warmup=0.25/0.0625/0.015625/0.004", corrected},
+      {"+ clipping",
+       "",
+       "topk:ratio=0.001,memory=momentum,masking=false,clip=2,workers=4",
+       {},
+       corrected},
+      {"+ factor masking", "", "topk:ratio=0.001,memory=momentum,clip=2,workers=4", {}, corrected},
+      {"+ warm-up: DGC",
+       "93.87 %",
+       "dgc:ratio=0.001,clip=2,workers=4,warmup=0.25/0.0625/0.015625/0.004",
+       {},
+       corrected},
   };
   recipe.expectations = {
       {.says = "DGC learns as well as the baseline",

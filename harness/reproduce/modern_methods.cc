@@ -12,7 +12,10 @@ Recipe modern_methods() {
       "(2025); Douillard et "
       "al., DiLoCo (2023). Each paper says that its method learns as well as dense training of its "
       "own kind.";
-  recipe.here = "The character LSTM on a text, 4 workers, each with the optimiser its paper names.";
+  recipe.here =
+      "The character LSTM on a text, 4 workers, SGD with momentum; DiLoCo's outer optimiser where "
+      "there are local steps.";
+  recipe.optimiser = "sgd:lr=1,momentum=0.9";
   recipe.common = small_text();
   recipe.full = {"--steps", "400", "--seeds", "3"};
   recipe.quick = {"--steps", "30", "--seeds", "1"};

@@ -15,6 +15,7 @@ struct RecipeArm {
   std::string paper;                    ///< the paper's figure for it; "" where it gives none
   std::string compressor;               ///< a spec
   std::vector<std::string> words = {};  ///< more arguments of `thinpipe train`
+  std::string optimiser = {};           ///< instead of the recipe's
 };
 
 struct Recipe {
@@ -22,6 +23,7 @@ struct Recipe {
   std::string title;   ///< one line
   std::string source;  ///< paper, table or figure, and what was trained there
   std::string here;    ///< what is trained instead, and why it says something about the same
+  std::string optimiser = "sgd:lr=0.02,momentum=0.9";
   std::vector<std::string> common;  ///< arguments of `thinpipe train` for all arms
   std::vector<std::string> full;    ///< more of them: steps, seeds
   std::vector<std::string> quick;   ///< instead, for a try in under three minutes

@@ -75,7 +75,8 @@ std::vector<std::string> arm_words(const Recipe& recipe, const RecipeArm& arm, b
   std::vector<std::string> words{"train"};
   for (const auto* more : {&recipe.common, quick ? &recipe.quick : &recipe.full, &arm.words})
     words.insert(words.end(), more->begin(), more->end());
-  words.insert(words.end(), {"-c", arm.compressor, "--no-baseline"});
+  const std::string& optimiser = arm.optimiser.empty() ? recipe.optimiser : arm.optimiser;
+  words.insert(words.end(), {"--optimiser", optimiser, "-c", arm.compressor, "--no-baseline"});
   return words;
 }
 
