@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "reports/reproduction/reproduction.h"
-#include "reports/statistics/mean_interval.h"
+#include "reports/statistics/confidence.h"
 #include "reports/statistics/quantile.h"
 
 namespace thinpipe {

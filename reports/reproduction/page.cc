@@ -5,7 +5,7 @@
 
 #include "reports/markdown/parts.h"
 #include "reports/reproduction/reproduction.h"
-#include "reports/statistics/mean_interval.h"
+#include "reports/statistics/confidence.h"
 #include "reports/statistics/quantile.h"
 #include "reports/tables/table.h"
 #include "reports/text/units.h"

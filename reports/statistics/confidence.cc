@@ -28,4 +28,11 @@ std::optional<MeanInterval> mean_interval(std::span<const double> values, double
   return result;
 }
 
+Estimate mean_of_samples(std::span<const double> samples) {
+  constexpr double kConfidence = 0.95;
+  const MeanInterval found = mean_interval(samples, kConfidence).value_or(MeanInterval{});
+  return {.value = found.mean,
+          .interval = samples.size() < kFewestForMean ? std::nullopt : found.interval};
+}
+
 }  // namespace thinpipe

@@ -23,4 +23,10 @@ inline constexpr double kSidcoConfidence = 0.9;
 /// Of the values that are numbers; nothing without any. 0 < confidence < 1.
 std::optional<MeanInterval> mean_interval(std::span<const double> values, double confidence);
 
+/// Below this many samples no 95 % interval is told: of two, Student's is 12.7 standard errors wide.
+inline constexpr std::size_t kFewestForMean = 3;
+
+/// The mean of at least one sample and its 95 % interval: outcomes of a training with several seeds.
+Estimate mean_of_samples(std::span<const double> samples);
+
 }  // namespace thinpipe

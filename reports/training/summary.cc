@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "reports/statistics/mean_interval.h"
+#include "reports/statistics/confidence.h"
 #include "reports/summary/label.h"
 
 namespace thinpipe {

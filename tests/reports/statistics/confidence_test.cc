@@ -35,5 +35,12 @@ TEST(MeanInterval, FewValuesAndNone) {
   EXPECT_EQ(alike->interval->high, 1);
 }
 
+TEST(MeanOfSamples, HasAnIntervalFromThreeOn) {
+  EXPECT_FALSE(mean_of_samples(std::vector<double>{0, 2}).interval.has_value());
+  const Estimate three = mean_of_samples(std::vector<double>{1, 2, 3});
+  EXPECT_DOUBLE_EQ(three.value, 2);
+  EXPECT_NEAR(three.interval->high, 2 + 4.302653 / std::sqrt(3.0), 1e-5);  // t(0.975; 2)
+}
+
 }  // namespace
 }  // namespace thinpipe

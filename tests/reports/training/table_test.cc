@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "reports/statistics/mean_interval.h"
+#include "reports/statistics/confidence.h"
 
 namespace thinpipe {
 namespace {
