@@ -57,6 +57,23 @@ inline std::string nearest(std::string_view word, const std::vector<std::string>
   return best;
 }
 
+/// What a file may be called everywhere: "topk-ratio=0.01" of "topk:ratio=0.01". Letters and digits
+/// of ASCII, `.` and `=` stay; anything else becomes one dash between them.
+inline std::string plain_file_name(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '.' || c == '=';
+    if (kept) {
+      name += c;
+    } else if (!name.empty() && name.back() != '-') {
+      name += '-';
+    }
+  }
+  while (!name.empty() && name.back() == '-') name.pop_back();
+  return name;
+}
+
 /// "; did you mean 'topk'?" or "" when nothing is near.
 inline std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string best = nearest(word, candidates);

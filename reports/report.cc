@@ -42,6 +42,15 @@ void write_whole(const std::filesystem::path& file, const std::string& text) {
   throw SystemError("write the report " + file.string(), failure.value());
 }
 
+// Where the options say, else at the standard place with the format's extension.
+std::filesystem::path write_page(const std::string& text, std::filesystem::path standard,
+                                 const ReportOptions& options) {
+  standard.replace_extension(options.format == ReportFormat::kHtml ? ".html" : ".md");
+  const std::filesystem::path output = options.output.empty() ? standard : options.output;
+  write_whole(output, text);
+  return output;
+}
+
 }  // namespace
 
 ReportFormat parse_report_format(const std::string& name) {
@@ -78,13 +87,7 @@ std::string render_stats(const StatsRecords& records, ReportFormat format) {
 std::filesystem::path write_stats_report(const StatsRecords& records,
                                          const ReportOptions& options) {
   const std::string text = render_stats(records, options.format);
-  std::filesystem::path output = options.output;
-  if (output.empty()) {
-    output = records.origin.file;
-    output.replace_extension(options.format == ReportFormat::kHtml ? ".html" : ".md");
-  }
-  write_whole(output, text);
-  return output;
+  return write_page(text, records.origin.file, options);
 }
 
 std::string render_history(const HistorySummary& summary, ReportFormat format,
@@ -99,14 +102,9 @@ std::filesystem::path write_history_report(const HistorySummary& summary,
                                            const std::vector<std::filesystem::path>& folders,
                                            const ReportOptions& options) {
   const std::string text = render_history(summary, options.format, folders);
-  std::filesystem::path output = options.output;
-  if (output.empty()) {
-    output = std::filesystem::is_directory(folders.front()) ? folders.front()
-                                                            : folders.front().parent_path();
-    output /= options.format == ReportFormat::kHtml ? "history.html" : "history.md";
-  }
-  write_whole(output, text);
-  return output;
+  const std::filesystem::path& first = folders.front();
+  const auto folder = std::filesystem::is_directory(first) ? first : first.parent_path();
+  return write_page(text, folder / "history", options);
 }
 
 std::optional<Records> find_kept_records(const std::filesystem::path& folder_or_file) {
@@ -129,26 +127,14 @@ std::string render_kept(const Records& records, ReportFormat format) {
 
 std::filesystem::path write_kept_report(const Records& records, const ReportOptions& options) {
   const std::string text = render_kept(records, options.format);
-  std::filesystem::path output = options.output;
-  if (output.empty()) {
-    output = records.file.parent_path() /
-             (options.format == ReportFormat::kHtml ? "report.html" : "report.md");
-  }
-  write_whole(output, text);
-  return output;
+  return write_page(text, records.file.parent_path() / "report", options);
 }
 
 std::filesystem::path write_report(const std::filesystem::path& records_folder,
                                    const ReportOptions& options) {
   const Records records = reported_records(records_folder, options.time_scale);
   const std::string text = render_report(records, options.format);
-  std::filesystem::path output = options.output;
-  if (output.empty()) {
-    output = records.file.parent_path() /
-             (options.format == ReportFormat::kHtml ? "report.html" : "report.md");
-  }
-  write_whole(output, text);
-  return output;
+  return write_page(text, records.file.parent_path() / "report", options);
 }
 
 }  // namespace thinpipe

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/bench/ratios.h"
+#include "harness/bench/validate.h"
 #include "reports/record/record.h"
 
 namespace thinpipe {
@@ -66,6 +67,9 @@ std::vector<Json> bench_points(const BenchOptions& options, const BenchResult& r
                         {"status", status_name(Status::kOk)},
                         {"reasons", Json::array()},
                         {"metrics", metrics_of(group, row)},
+                        {"validation",
+                         {{"reference", "the plainest instruction set on one thread"},
+                          {"checked_steps", kPlainSteps}}},
                         {"order", {{"encode", row.encode_order}, {"decode", row.decode_order}}}});
     }
   }

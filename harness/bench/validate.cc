@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kGuard = 64;  // bytes
 constexpr std::byte kGuardByte{0xa5};
-constexpr std::size_t kPlainSteps = 3;  // the memory of the first is in the second, and so on
 
 std::string plain_target() { return simd_targets().back(); }
 

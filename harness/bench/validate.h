@@ -54,6 +54,9 @@ void decode_plainly(const CompressorFactory& make, const TensorInfo& tensor,
                     CompressorSettings settings, std::span<const std::byte> payload,
                     std::span<float> out);
 
+/// How many first steps: the memory of the first is in the second, and so on.
+inline constexpr std::size_t kPlainSteps = 3;
+
 /// First steps of a small tensor: the instruction set and the threads in use now give the payload
 /// that the plainest instruction set gives on one thread, byte for byte, and decode it to the same
 /// bits; and the error that the compressor reports is the distance of what is decoded from what was

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "harness/commands/training_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/programs.h"
 #include "workloads/capture/options.h"
-#include "workloads/models/catalogue.h"
 
 namespace thinpipe {
 namespace {
@@ -59,14 +59,11 @@ int capture(const Arguments& arguments) {
 
 std::vector<OptionInfo> options() {
   const CaptureOptions defaults;
+  OptionInfo model = model_option();
+  model.required = false;
+  model.default_value = defaults.model;
   return {
-      {.name = "model",
-       .letter = 'm',
-       .value_name = "NAME",
-       .type = Type::kChoice,
-       .default_value = defaults.model,
-       .help = "model to train",
-       .choices = trainable_models()},
+      model,
       {.name = "out",
        .letter = 'o',
        .value_name = "DIR",
@@ -106,12 +103,7 @@ std::vector<OptionInfo> options() {
        .type = Type::kInteger,
        .help = "first recorded step, counted from 0; by default so that the last step is recorded",
        .minimum = 0},
-      {.name = "batch",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .help = "examples in a worker's mini-batch; by default the model's",
-       .minimum = 1,
-       .maximum = 65536},
+      batch_option(),
       {.name = "learning-rate",
        .value_name = "X",
        .type = Type::kReal,
@@ -129,11 +121,7 @@ std::vector<OptionInfo> options() {
        .default_value = "0",
        .help = "weight decay",
        .minimum = 0},
-      {.name = "data",
-       .value_name = "PATH",
-       .type = Type::kFile,
-       .help = "MNIST or CIFAR-10 (binary) folder, or plain text; by default drawn digits and "
-               "images, and a text that comes with thinpipe"},
+      data_option(),
       {.name = "seed",
        .value_name = "N",
        .type = Type::kInteger,

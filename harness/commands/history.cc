@@ -15,6 +15,7 @@
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "reports/gate/words.h"
+#include "reports/history/summary.h"
 
 namespace thinpipe {
 namespace {
@@ -30,18 +31,11 @@ std::vector<double> values_of(const HistorySeries& series) {
   return values;
 }
 
-std::string shown_value(const HistorySeries& series, double value) {
-  MetricComparison shown;
-  shown.unit = series.unit;
-  shown.kind = series.kind;
-  return value_text(shown, value);
-}
-
 std::string history_line(const SeriesName& name, const HistorySeries& series) {
   const std::vector<double> values = values_of(series);
   const double margin = GatePolicy().stored(series.kind);
   std::string text = fmt::format("{}\n  {}  {}", name.first, sparkline(values, kBars),
-                                 shown_value(series, values.back()));
+                                 history_value_text(series, values.back()));
   if (const auto found = standing(values, margin)) {
     text += fmt::format("; {:+.2f} % of the {} before it", 100 * found->change,
                         values.size() - 1 - found->since);

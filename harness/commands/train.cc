@@ -6,12 +6,12 @@
 #include "base/error.h"
 #include "harness/commands/output.h"
 #include "harness/commands/sweep_options.h"
+#include "harness/commands/training_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/train/train.h"
 #include "reports/record/reader.h"
 #include "reports/training/table.h"
-#include "workloads/models/catalogue.h"
 
 namespace thinpipe {
 namespace {
@@ -22,13 +22,7 @@ using Type = OptionInfo::Type;
 
 std::vector<OptionInfo> model_options() {
   return {
-      {.name = "model",
-       .letter = 'm',
-       .value_name = "NAME",
-       .type = Type::kChoice,
-       .help = "model to train",
-       .choices = trainable_models(),
-       .required = true},
+      model_option(),
       {.name = "width",
        .value_name = "X",
        .type = Type::kReal,
@@ -36,17 +30,8 @@ std::vector<OptionInfo> model_options() {
        .help = "channels or units times this, where the model can (thinpipe list models)",
        .minimum = 0.01,
        .maximum = 4},
-      {.name = "data",
-       .value_name = "PATH",
-       .type = Type::kFile,
-       .help = "MNIST or CIFAR-10 (binary) folder, or plain text; by default drawn digits and "
-               "images, and a text that comes with thinpipe"},
-      {.name = "batch",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .help = "examples in a worker's mini-batch; by default the model's",
-       .minimum = 1,
-       .maximum = 65536},
+      data_option(),
+      batch_option(),
       {.name = "optimiser",
        .value_name = "SPEC",
        .type = Type::kText,

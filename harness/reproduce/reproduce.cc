@@ -4,41 +4,25 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
-#include <cctype>
 #include <cstdio>
 #include <fstream>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "harness/programs.h"
 #include "netem/file_descriptor.h"
 #include "netem/sandbox.h"
 #include "reports/record/reader.h"
+#include "reports/text/escape.h"
 
 namespace thinpipe {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string slug(const std::string& label) {
-  std::string text;
-  for (const char letter : label) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '.';
-    if (plain) text += letter;
-    if (!plain && !text.empty() && text.back() != '-') text += '-';
-  }
-  while (!text.empty() && text.back() == '-') text.pop_back();
-  return text;
-}
-
-std::string quoted_if_need_be(const std::string& word) {
-  const bool plain = word.find_first_of(" '\"|*?;&()$") == std::string::npos;
-  return plain ? word : "'" + word + "'";
-}
-
-std::string command_line(const std::vector<std::string>& words) {
-  std::string text = "thinpipe";
-  for (const std::string& word : words) text += " " + quoted_if_need_be(word);
-  return text;
+std::string command_line(std::vector<std::string> words) {
+  words.insert(words.begin(), "thinpipe");
+  return shell_quoted(words);
 }
 
 // Records of a quick try and of the whole would be taken for each other's.
@@ -81,7 +65,7 @@ std::vector<std::string> arm_words(const Recipe& recipe, const RecipeArm& arm, b
 }
 
 fs::path arm_folder(const fs::path& out, const Recipe& recipe, const RecipeArm& arm) {
-  return out / recipe.name / slug(arm.label);
+  return out / recipe.name / plain_file_name(arm.label);
 }
 
 Reproduction carry_out(const Recipe& recipe, const fs::path& out, bool quick) {

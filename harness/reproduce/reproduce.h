@@ -12,7 +12,7 @@ namespace thinpipe {
 /// The arguments of an arm's `thinpipe train`, but for --out and --resume.
 std::vector<std::string> arm_words(const Recipe& recipe, const RecipeArm& arm, bool quick);
 
-/// Where an arm's records are: `OUT/NAME/label`, the label with letters, digits and dashes only.
+/// Where an arm's records are: `OUT/NAME/label`, the label as plain_file_name() has it.
 std::filesystem::path arm_folder(const std::filesystem::path& out, const Recipe& recipe,
                                  const RecipeArm& arm);
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "workloads/trace/trace_format.h"
 
 namespace thinpipe {
@@ -14,20 +15,6 @@ namespace thinpipe {
 namespace {
 
 namespace fs = std::filesystem;
-
-// "topk-0.01" of "topk:ratio=0.01": what a folder may be called everywhere.
-std::string plain(const std::string& text) {
-  std::string name;
-  for (const char c : text) {
-    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '.' || c == '=';
-    if (kept)
-      name += c;
-    else if (!name.empty() && name.back() != '-')
-      name += '-';
-  }
-  return name;
-}
 
 TraceDescription description_of(const SweepPoint& point, const TrainOptions& options,
                                 const ModelDescription& model) {
@@ -56,7 +43,8 @@ TraceDescription description_of(const SweepPoint& point, const TrainOptions& opt
 CaptureWriter::CaptureWriter(const SweepPoint& point, const TrainOptions& options,
                              const ModelDescription& model)
     : point_(point), options_(options), model_(model) {
-  if (!options.capture.empty()) folder_ = options.capture / plain(point.id(options.sweep));
+  if (!options.capture.empty())
+    folder_ = options.capture / plain_file_name(point.id(options.sweep));
 }
 
 bool CaptureWriter::wants(std::uint64_t step) const {
