@@ -26,9 +26,10 @@ class TrainTest(RunCase):
 
     def start_training(self, *arguments, out=None, **options):
         return self.start("train", "-m", "lenet5", "--out", out or self.out, "-w", "2", "--batch",
-                          options.pop("batch", "4"), "--steps", str(STEPS), "--eval-every", "12", "--link",
-                          "rate=200mbit", "--compute-time", "0.03", "--no-baseline",
-                          "--check-every", "5", *arguments, **options)
+                          options.pop("batch", "4"), "--steps", options.pop("steps", str(STEPS)),
+                          "--eval-every", "12", "--link", "rate=200mbit", "--compute-time",
+                          options.pop("compute", "0.03"), "--no-baseline", "--check-every", options.pop("check_every", "5"),
+                          *arguments, **options)
 
     def checkpoints(self):
         """Numbers of steps of those that are whole, over all points."""
@@ -100,7 +101,7 @@ class TrainTest(RunCase):
         first = self.checkpoints()
         self.assertGreaterEqual(first[-1], 4)
 
-        process = self.start_training(*arguments)
+        process = self.start_training(*arguments, compute="0.2")  # which leaves time to be killed in
         self.wait_for(lambda: self.checkpoints() != first, "another checkpoint")
         self.kill_a_rank()
         self.finish(process, 4)
@@ -130,6 +131,13 @@ class TrainTest(RunCase):
         self.assertRegex(point["reasons"][0],
                          r"rank [01]: step \d+: (the loss of the mini-batch is|element \d+ of)")
         self.assertEqual(len(self.checkpoints()), 1)
+
+    def test_workers_that_part_fail_their_point(self):
+        # Without the check of aggregates, which would find it first.
+        uneven = os.path.join(os.environ["TEST_PLUGINS"], "uneven.so")
+        self.train("--plugin", uneven, "-c", "uneven", steps="3", check_every="0", code=4)
+        (point,) = self.points().values()
+        self.assertRegex(point["reasons"][0], "after step 2 rank 1 has other parameters than rank 0")
 
     def test_an_outage_that_never_ends_fails_its_point_and_leaves_a_checkpoint(self):
         self.train("-c", "topk:ratio=0.05", "--schedule", "steps:0s=100%,700ms=0", "--patience",
