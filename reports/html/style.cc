@@ -67,7 +67,7 @@ thead th{background:var(--panel);font-weight:600;color:var(--soft);vertical-alig
 tbody th{font-weight:600}
 .sortable tbody th,.verdict tbody th{position:sticky;left:0;background:var(--page)}
 .figure{text-align:right}
-td:not(.figure){white-space:normal;overflow-wrap:anywhere}
+td:not(.figure){white-space:normal;overflow-wrap:anywhere;min-width:9em}
 .words th,.words td{white-space:normal;overflow-wrap:anywhere;min-width:7em}
 .words td:last-child{min-width:16em}
 .detail{display:block;color:var(--soft);font-size:.82em}
