@@ -43,6 +43,24 @@ Times times_of(const Arguments& arguments) {
 
 fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
 
+// A point whose measurement is in doubt, which is the machine's doing, not the build's.
+bool was_disturbed(const Measured& launch) {
+  return std::any_of(launch.not_good.begin(), launch.not_good.end(), [](const auto& point) {
+    return point.second.starts_with(status_name(Status::kInvalid));
+  });
+}
+
+// One after the other. @returns what older and newer measured
+std::pair<Measured, Measured> launch_both(Launcher& launcher, const fs::path& older,
+                                          std::mt19937_64& coin) {
+  std::pair<Measured, Measured> measured;
+  const bool older_first = (coin() & 1) != 0;
+  for (const bool is_older : {older_first, !older_first})
+    (is_older ? measured.first : measured.second) =
+        launcher.launch(is_older ? older : this_program());
+  return measured;
+}
+
 // Older and newer in turn, which of them first by the toss of a coin: slice by slice where both
 // know how, else launch by launch.
 GateOutcome gate_builds(const Arguments& arguments, const GatePolicy& policy,
@@ -57,24 +75,18 @@ GateOutcome gate_builds(const Arguments& arguments, const GatePolicy& policy,
   Progress progress(2.0 * policy.most_pairs());
   const bool turns = launcher.takes_turns(older) && launcher.takes_turns(this_program());
   before.in_turns = after.in_turns = turns;
+  int again = policy.pairs / 2;  // pairs that the machine disturbed are taken again, so many in all
   GateOutcome outcome;
   for (int look = 0; look < policy.looks; ++look) {
     for (const auto pairs = static_cast<std::size_t>(policy.pairs << look);
          after.launches < pairs;) {
       progress.describe(fmt::format("pair {} of {}", after.launches + 1, pairs));
-      if (turns) {
-        const auto [one, other] = launcher.launch_in_turns(older, this_program(), generator);
-        append_launches(before, one);
-        append_launches(after, other);
-        progress.advance(2);
-        continue;
-      }
-      const bool older_first = (generator() & 1) != 0;
-      for (const bool is_older : {older_first, !older_first}) {
-        append_launches(is_older ? before : after,
-                        launcher.launch(is_older ? older : this_program()));
-        progress.advance(1);
-      }
+      const auto [one, other] = turns ? launcher.launch_in_turns(older, this_program(), generator)
+                                      : launch_both(launcher, older, generator);
+      if ((was_disturbed(one) || was_disturbed(other)) && again-- > 0) continue;
+      append_launches(before, one);
+      append_launches(after, other);
+      progress.advance(2);
     }
     outcome = gate.look(before, after);
     if (!outcome.failed.empty() || !outcome.missing.empty() ||
