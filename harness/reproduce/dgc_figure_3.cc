@@ -19,7 +19,7 @@ Recipe dgc_figure_3() {
       "first "
       "sparse one loses what it does not send, which the paper does not show.";
   recipe.common = small_images();
-  recipe.full = {"--steps", "600", "--seeds", "3"};
+  recipe.full = {"--steps", "600", "--seeds", "5"};
   recipe.quick = {"--steps", "60", "--seeds", "1"};
   recipe.arms = {
       {"baseline", "93.75 %", "none"},

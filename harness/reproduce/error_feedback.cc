@@ -16,7 +16,7 @@ Recipe error_feedback() {
       "threshold "
       "without one sends next to nothing, and is left out.";
   recipe.common = small_images();
-  recipe.full = {"--steps", "600", "--seeds", "3"};
+  recipe.full = {"--steps", "300", "--seeds", "5"};
   recipe.quick = {"--steps", "60", "--seeds", "1"};
   recipe.arms = {
       {"no compression", "", "none"},

@@ -17,7 +17,7 @@ Recipe modern_methods() {
       "there are local steps.";
   recipe.optimiser = "sgd:lr=1,momentum=0.9";
   recipe.common = small_text();
-  recipe.full = {"--steps", "400", "--seeds", "3"};
+  recipe.full = {"--steps", "200", "--seeds", "5"};
   recipe.quick = {"--steps", "30", "--seeds", "1"};
   const std::vector<std::string> outer{"--local-steps", "8", "--outer", "diloco"};
   recipe.arms = {

@@ -19,7 +19,7 @@ Recipe sbc_figure_3() {
       "the same n/p: "
       "as many elements sent in all.";
   recipe.common = small_images();
-  recipe.full = {"--steps", "600", "--seeds", "3"};
+  recipe.full = {"--steps", "300", "--seeds", "5"};
   recipe.quick = {"--steps", "60", "--seeds", "1"};
   recipe.arms.push_back({"no compression", "", "none"});
   for (const int delay : {1, 5, 25})

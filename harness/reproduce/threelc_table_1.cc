@@ -16,7 +16,7 @@ Recipe threelc_table_1() {
       "quantise the "
       "answers too). Bits over time are in the records.";
   recipe.common = small_images();
-  recipe.full = {"--steps", "600", "--seeds", "3"};
+  recipe.full = {"--steps", "400", "--seeds", "5"};
   recipe.quick = {"--steps", "60", "--seeds", "1"};
   recipe.arms = {
       {"32-bit float", "93.37 %", "none"},

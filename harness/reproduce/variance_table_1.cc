@@ -19,7 +19,7 @@ Recipe variance_table_1() {
       "sample, as the method asks.";
   recipe.optimiser = "adam:lr=0.001";
   recipe.common = small_images();
-  recipe.full = {"--steps", "300", "--seeds", "3"};
+  recipe.full = {"--steps", "300", "--seeds", "5"};
   recipe.quick = {"--steps", "20", "--seeds", "1"};
   recipe.arms = {
       {"no compression", "88.1 %", "none"},
