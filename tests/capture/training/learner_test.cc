@@ -260,8 +260,11 @@ struct ShortRun {
   std::size_t batch;
   std::uint64_t steps;
   const char* optimiser;
-  double falls_to;  ///< share of the first five steps' loss that the last five may have
+  double falls_to;  ///< share of the first five steps' mean loss that the last fifteen's may be
 };
+
+// Which way a short run goes depends on how a processor's kernels round, as it does on the seed.
+// Bounds are for what five seeds came to, with as much again between the worst of them and 1.
 
 class EveryModelLearns : public ::testing::TestWithParam<ShortRun> {};
 
@@ -278,21 +281,21 @@ TEST_P(EveryModelLearns, LossFallsClearly) {
   double last = 0;
   for (std::uint64_t step = 0; step < options.steps; ++step) {
     const double loss = learner.compute(step);
-    if (step < 5) first += loss;
-    if (step >= options.steps - 5) last += loss;
+    if (step < 5) first += loss / 5;
+    if (step >= options.steps - 15) last += loss / 15;
     learner.apply(gradients_of(learner), step);
   }
-  EXPECT_LT(last, GetParam().falls_to * first) << first / 5 << " -> " << last / 5;
+  EXPECT_LT(last, GetParam().falls_to * first) << first << " -> " << last;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryModelLearns,
                          ::testing::Values(ShortRun{"resnet20", 1, 8, 60, "adam:lr=0.003", 0.85},
-                                           ShortRun{"resnet32", 1, 8, 45, "adam:lr=0.003", 0.85},
-                                           ShortRun{"vgg16-cifar", 0.125, 16, 80, "adam:lr=0.002",
-                                                    0.95},
-                                           ShortRun{"charlstm", 1, 4, 40, "adam:lr=0.003", 0.8},
-                                           ShortRun{"wordlstm", 0.1, 4, 40, "adam:lr=0.01", 0.8},
-                                           ShortRun{"gpt", 0.5, 4, 40, "adam:lr=0.003", 0.8}),
+                                           ShortRun{"resnet32", 1, 8, 45, "adam:lr=0.003", 0.89},
+                                           ShortRun{"vgg16-cifar", 0.0625, 32, 100, "adam:lr=0.002",
+                                                    0.85},
+                                           ShortRun{"charlstm", 1, 4, 40, "adam:lr=0.003", 0.86},
+                                           ShortRun{"wordlstm", 0.1, 4, 40, "adam:lr=0.01", 0.85},
+                                           ShortRun{"gpt", 0.5, 4, 40, "adam:lr=0.003", 0.87}),
                          [](const auto& instance) {
                            std::string name = instance.param.model;
                            std::replace(name.begin(), name.end(), '-', '_');
