@@ -15,7 +15,7 @@ Figure step_time(const Group& group, const std::string& id) {
   chart.x = rate_axis(group);
   chart.y = {"step time", true, format_time, {}, {}};
   for (const Series& series : group.series) {
-    Curve curve{series.style, true, true, {}};
+    Curve curve{series.style, true, true, {}, series.label};
     for (const Cell& cell : series.cells) {
       if (!cell.step_time) continue;
       curve.points.push_back(
@@ -56,7 +56,7 @@ Figure speedup(const Group& group, const std::string& id) {
   chart.reference_lines = {1.0};
   for (const Series& series : group.series) {
     if (series.is_baseline()) continue;
-    Curve curve{series.style, true, true, {}};
+    Curve curve{series.style, true, true, {}, series.label};
     for (const Cell& cell : series.cells) {
       if (!cell.speedup) continue;
       curve.points.push_back({cell.rate, cell.speedup->value, cell.speedup->interval, true,

@@ -8,6 +8,7 @@
 
 #include "reports/figures/canvas.h"
 #include "reports/figures/gnuplot.h"
+#include "reports/figures/row_label.h"
 #include "reports/figures/style.h"
 #include "reports/figures/svg.h"
 #include "reports/text/escape.h"
@@ -20,7 +21,6 @@ constexpr int kRowHeight = 26;
 constexpr Margins kBarMargins = {152, 10, 8, 52};
 constexpr double kHalfBar = 0.34;       // of a row
 constexpr double kRoomForTotal = 1.24;  // the axis is so much longer than the longest bar
-constexpr std::size_t kLongestLabel = 20;
 
 double length(const Bar& bar) {
   double sum = 0;
@@ -28,19 +28,8 @@ double length(const Bar& bar) {
   return sum;
 }
 
-// Cuts between characters, not inside one: continuation bytes of UTF-8 are 10xxxxxx.
-std::string shortened(const std::string& text) {
-  std::size_t characters = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;
-    if (++characters > kLongestLabel) return text.substr(0, i) + "\xe2\x80\xa6";
-  }
-  return text;
-}
-
-std::string plot_commands(const BarChart& chart) {
-  std::string blocks, commands;
-  int count = 0;
+GnuplotBlocks plotted(const BarChart& chart) {
+  GnuplotBlocks plot;
   for (std::size_t row = 0; row < chart.bars.size(); ++row) {
     double start = 0;
     for (std::size_t part = 0; part < chart.bars[row].parts.size(); ++part) {
@@ -49,33 +38,39 @@ std::string plot_commands(const BarChart& chart) {
       if (end > start && !drawn.is_gap) {
         const int ink = drawn.ink.value_or(part_ink(part));
         const double y = static_cast<double>(row);
-        blocks += fmt::format("$d{} << EOD\n{} {} {} {} {} {}\nEOD\n", count, start, y, start, end,
-                              y - kHalfBar, y + kHalfBar);
-        const bool is_trusted = chart.bars[row].is_trusted;
-        commands += fmt::format(
-            "{}$d{} with boxxyerror fs {} lc {}", count == 0 ? "" : ", \\\n  ", count,
-            is_trusted ? std::string("solid 1 noborder") : "empty border lc " + stand_in(ink),
-            stand_in(ink));
-        ++count;
+        const std::string grey = stand_in(static_cast<int>(Ink::kMuted));
+        plot.add(
+            fmt::format("{} {} {} {} {} {}\n", start, y, start, end, y - kHalfBar, y + kHalfBar),
+            chart.bars[row].is_trusted
+                ? "with boxxyerror fs solid 1 noborder lc " + stand_in(ink)
+                : "with boxxyerror fs empty border lc " + grey + " lc " + grey);
       }
       start = end;
     }
   }
-  return blocks + "plot " + commands + "\n";
+  return plot;
+}
+
+// What fills a part is told by a letter, too: colour alone would not do.
+std::string part_letter(const BarPart& part, double left, double right, double baseline) {
+  constexpr double kLeastWidth = 16;  // px
+  if (part.name.empty() || right - left < kLeastWidth) return "";
+  return fmt::format(
+      "<text class=\"letter\" x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"11\" "
+      "text-anchor=\"middle\">{}</text>\n",
+      0.5 * (left + right), baseline - 0.5, escape_html(part.letter));
 }
 
 std::string row_overlay(const Bar& bar, double row, const Canvas& canvas) {
   const double top = canvas.y(row - kHalfBar);
   const double height = canvas.y(row + kHalfBar) - top;
   const double baseline = canvas.y(row) + 4.5;
-  std::string text = fmt::format(
-      "<text x=\"{}\" y=\"{:.1f}\" font-size=\"12.5\" "
-      "text-anchor=\"end\">{}<title>{}</title></text>\n",
-      kBarMargins.left - 8, baseline, escape_html(shortened(bar.label)), escape_html(bar.label));
+  std::string text = row_label(bar.label, kBarMargins.left - 8, canvas.y(row));
   double start = 0;
   for (const BarPart& part : bar.parts) {
     const double left = canvas.x(start);
     start += part.length;
+    if (part.length > 0 && !part.is_gap) text += part_letter(part, left, canvas.x(start), baseline);
     if (part.length > 0 && !part.is_gap)
       text += tooltip_box(left, top, canvas.x(start) - left, height, part.tooltip);
   }
@@ -85,6 +80,17 @@ std::string row_overlay(const Bar& bar, double row, const Canvas& canvas) {
 }
 
 }  // namespace
+
+std::string bar_sentence(const BarChart& chart) {
+  if (chart.bars.empty() || chart.format == nullptr) return chart.alt;
+  const auto [least, most] =
+      std::minmax_element(chart.bars.begin(), chart.bars.end(),
+                          [](const Bar& a, const Bar& b) { return length(a) < length(b); });
+  std::string text = chart.alt + ": ";
+  if (chart.bars.size() == 1) return text + least->label + " " + chart.format(length(*least)) + ".";
+  return text + "from " + chart.format(length(*least)) + " (" + least->label + ") to " +
+         chart.format(length(*most)) + " (" + most->label + ").";
+}
 
 std::string draw_bars(const BarChart& chart) {
   double longest = 0;
@@ -108,8 +114,8 @@ std::string draw_bars(const BarChart& chart) {
   for (std::size_t row = 0; row < chart.bars.size(); ++row) {
     overlay += row_overlay(chart.bars[row], static_cast<double>(row), canvas);
   }
-  return finish_svg(run_gnuplot(script + plot_commands(chart)),
-                    {chart.id, kWidth, height, chart.alt}, overlay);
+  return finish_svg(run_gnuplot(script + plotted(chart).script()),
+                    {chart.id, kWidth, height, bar_sentence(chart)}, overlay);
 }
 
 }  // namespace thinpipe

@@ -9,9 +9,11 @@ namespace thinpipe {
 
 struct BarPart {
   double length = 0;
-  std::string tooltip;          ///< plain text
+  std::string tooltip = {};     ///< plain text
   std::optional<int> ink = {};  ///< Ink; without one that of its place in the bar
   bool is_gap = false;          ///< nothing is drawn
+  std::string name = {};        ///< plain text, for the data behind the drawing
+  std::string letter = {};      ///< drawn where the part is wide enough
 };
 
 struct Bar {
@@ -28,6 +30,9 @@ struct BarChart {
   std::string (*format)(double) = nullptr;
   std::vector<Bar> bars;
 };
+
+/// What is seen, in a sentence after `alt`: which bars are shortest and longest.
+std::string bar_sentence(const BarChart& chart);
 
 /// The bars as an `<svg>` element, or "" when there is none of positive length.
 std::string draw_bars(const BarChart& chart);

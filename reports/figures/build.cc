@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "reports/figures/data.h"
 #include "reports/figures/style.h"
 #include "reports/text/units.h"
 
@@ -42,14 +43,35 @@ std::vector<LegendEntry> series_legend(const Group& group, const std::vector<Cur
     const bool is_drawn = std::any_of(curves.begin(), curves.end(), [&](const Curve& curve) {
       return curve.style == series.style && !curve.points.empty();
     });
-    if (is_drawn) legend.push_back({marker_svg(series.style), series.label});
+    const bool is_line = std::any_of(curves.begin(), curves.end(),
+                                     [](const Curve& curve) { return curve.has_line; });
+    if (is_drawn)
+      legend.push_back(
+          {is_line ? line_marker_svg(series.style) : marker_svg(series.style), series.label});
   }
   return legend;
 }
 
+namespace {
+
+void add_drawn(Figure& figure, const std::string& title, std::string svg, const std::string& data) {
+  if (svg.empty()) return;
+  figure.panels.push_back({title, std::move(svg)});
+  figure.data += data;
+}
+
+}  // namespace
+
 void add_panel(Figure& figure, const std::string& title, const Chart& chart) {
-  std::string svg = draw_chart(chart);
-  if (!svg.empty()) figure.panels.push_back({title, std::move(svg)});
+  add_drawn(figure, title, draw_chart(chart), figure_data(title, chart));
+}
+
+void add_panel(Figure& figure, const std::string& title, const BarChart& chart) {
+  add_drawn(figure, title, draw_bars(chart), figure_data(title, chart));
+}
+
+void add_panel(Figure& figure, const std::string& title, const BoxChart& chart) {
+  add_drawn(figure, title, draw_boxes(chart), figure_data(title, chart));
 }
 
 }  // namespace figures

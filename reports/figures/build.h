@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "reports/figures/bars.h"
+#include "reports/figures/boxes.h"
 #include "reports/figures/chart.h"
 #include "reports/figures/figures.h"
 
@@ -17,8 +19,10 @@ std::string cell_basis(const Cell& cell);
 Axis rate_axis(const Group& group);
 /// The legend of those series that have a curve.
 std::vector<LegendEntry> series_legend(const Group& group, const std::vector<Curve>& curves);
-/// Draws the chart as the figure's next panel, unless it has nothing to draw.
+/// Draws the chart as the figure's next panel, with its data, unless it has nothing to draw.
 void add_panel(Figure& figure, const std::string& title, const Chart& chart);
+void add_panel(Figure& figure, const std::string& title, const BarChart& chart);
+void add_panel(Figure& figure, const std::string& title, const BoxChart& chart);
 
 Figure step_time(const Group& group, const std::string& id);
 Figure speedup(const Group& group, const std::string& id);

@@ -61,4 +61,19 @@ std::string tick_list(const std::vector<double>& ticks, std::string (*format)(do
   return "(" + list + ")";
 }
 
+std::string axis_script(const Axis& axis, const Range& range, char name) {
+  std::vector<double> ticks =
+      axis.ticks.empty() ? (axis.is_log ? log_ticks(range) : readable_ticks(range, 5, axis.format))
+                         : thinned(axis.ticks, range, axis.is_log);
+  return fmt::format("set {0}range [{1}:{2}]\nset {0}tics {3}\n{4}", name, range.low, range.high,
+                     tick_list(ticks, axis.format),
+                     axis.is_log ? fmt::format("set logscale {}\n", name) : "");
+}
+
+std::string upright_line(double x) {
+  return fmt::format(
+      "set arrow from first {0},graph 0 to first {0},graph 1 nohead lw 1.2 dt 2 lc {1}\n", x,
+      stand_in(static_cast<int>(Ink::kMuted)));
+}
+
 }  // namespace thinpipe

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/figures/chart.h"
 #include "reports/figures/ticks.h"
 
 namespace thinpipe {
@@ -43,5 +44,11 @@ class Canvas {
 
 /// What follows `set xtics`: the ticks with their labels.
 std::string tick_list(const std::vector<double>& ticks, std::string (*format)(double));
+
+/// Range, ticks and scale of the axis `name`, 'x' or 'y'.
+std::string axis_script(const Axis& axis, const Range& range, char name);
+
+/// A dashed upright line through the box at `x`.
+std::string upright_line(double x);
 
 }  // namespace thinpipe

@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "reports/figures/canvas.h"
 #include "reports/figures/gnuplot.h"
 #include "reports/figures/style.h"
 #include "reports/figures/svg.h"
-#include "reports/figures/ticks.h"
 
 namespace thinpipe {
 namespace {
@@ -33,6 +33,9 @@ std::vector<Curve> drawable(const Chart& chart) {
           (!fits(point.interval->low, chart.y) || !fits(point.interval->high, chart.y))) {
         point.interval.reset();
       }
+      if (point.x_interval &&
+          (!fits(point.x_interval->low, chart.x) || !fits(point.x_interval->high, chart.x)))
+        point.x_interval.reset();
       kept.points.push_back(point);
     }
     if (!kept.points.empty()) curves.push_back(std::move(kept));
@@ -45,68 +48,53 @@ Range range_of(const Axis& axis, const std::vector<Curve>& curves, bool is_x) {
   for (const Curve& curve : curves) {
     for (const ChartPoint& point : curve.points) {
       values.push_back(is_x ? point.x : point.y);
-      if (!is_x && point.interval) {
-        values.push_back(point.interval->low);
-        values.push_back(point.interval->high);
-      }
+      const std::optional<Interval>& interval = is_x ? point.x_interval : point.interval;
+      if (!interval) continue;
+      values.push_back(interval->low);
+      values.push_back(interval->high);
     }
   }
   return padded_range(values, axis.is_log);
 }
 
-std::string axis_script(const Axis& axis, const Range& range, char name) {
-  std::vector<double> ticks =
-      axis.ticks.empty() ? (axis.is_log ? log_ticks(range) : readable_ticks(range, 5, axis.format))
-                         : thinned(axis.ticks, range, axis.is_log);
-  return fmt::format("set {0}range [{1}:{2}]\nset {0}tics {3}\n{4}", name, range.low, range.high,
-                     tick_list(ticks, axis.format),
-                     axis.is_log ? fmt::format("set logscale {}\n", name) : "");
-}
-
-// One block of data and its entry of the plot command for each way of drawing.
-struct Plot {
-  std::string blocks, commands;
-  int count = 0;
-
-  void add(const std::string& rows, const std::string& how) {
-    if (rows.empty()) return;
-    blocks += fmt::format("$d{} << EOD\n{}EOD\n", count, rows);
-    commands += fmt::format("{}$d{} {}", count == 0 ? "" : ", \\\n  ", count, how);
-    ++count;
-  }
-};
-
 std::string rows_of(const Curve& curve, bool is_trusted) {
   std::string rows;
   for (const ChartPoint& point : curve.points) {
     if (point.is_trusted != is_trusted) continue;
+    const Interval across = point.x_interval.value_or(Interval{point.x, point.x});
     const Interval interval = point.interval.value_or(Interval{point.y, point.y});
-    rows += fmt::format("{} {} {} {}\n", point.x, point.y, interval.low, interval.high);
+    rows += fmt::format("{} {} {} {} {} {}\n", point.x, point.y, across.low, across.high,
+                        interval.low, interval.high);
   }
   return rows;
 }
 
 // Lines at the bottom, then what is not to be trusted, so that it hides nothing that is.
-void add_curves(const std::vector<Curve>& curves, Plot& plot) {
-  const std::string bars = "using 1:2:3:4 with yerrorbars lw 1.4 ps 0.75 ";
+void add_curves(const std::vector<Curve>& curves, GnuplotBlocks& plot) {
+  const auto bars = [](const Curve& curve) -> std::string {
+    const bool is_wide = std::any_of(curve.points.begin(), curve.points.end(),
+                                     [](const ChartPoint& point) { return point.x_interval; });
+    return is_wide ? "using 1:2:3:4:5:6 with xyerrorbars lw 1.4 ps 0.75 "
+                   : "using 1:2:5:6 with yerrorbars lw 1.4 ps 0.75 ";
+  };
   for (const Curve& curve : curves) {
     if (!curve.has_line) continue;
-    plot.add(rows_of(curve, true),
-             "using 1:2 with lines lw 1.6 lc " + stand_in(series_ink(curve.style)));
+    plot.add(rows_of(curve, true), "using 1:2 with lines lw 1.6 dt " + gnuplot_dash(curve.style) +
+                                       " lc " + stand_in(series_ink(curve.style)));
   }
   for (const bool is_trusted : {false, true}) {
     for (const Curve& curve : curves) {
       if (!curve.has_markers) continue;
       const int ink = is_trusted ? series_ink(curve.style) : static_cast<int>(Ink::kMuted);
-      plot.add(
-          rows_of(curve, is_trusted),
-          bars + fmt::format("pt {} lc {}", point_type(curve.style, is_trusted), stand_in(ink)));
+      plot.add(rows_of(curve, is_trusted),
+               bars(curve) +
+                   fmt::format("pt {} lc {}", point_type(curve.style, is_trusted), stand_in(ink)));
     }
   }
 }
 
 // A single point has no area to fill: it becomes a bar.
-void add_bands(const Chart& chart, Plot& plot) {
+void add_bands(const Chart& chart, GnuplotBlocks& plot) {
   const std::string ink = stand_in(static_cast<int>(Ink::kMuted));
   for (const std::vector<BandPoint>& band : chart.bands) {
     std::string area, middle;
@@ -122,6 +110,16 @@ void add_bands(const Chart& chart, Plot& plot) {
     }
     plot.add(area, "using 1:2:3 with filledcurves fs transparent solid 0.25 noborder lc " + ink);
     plot.add(middle, "using 1:2 with lines lw 1.2 lc " + ink);
+  }
+}
+
+void add_guides(const Chart& chart, GnuplotBlocks& plot) {
+  for (const Guide& guide : chart.guides) {
+    std::string rows;
+    for (const auto& [x, y] : guide)
+      if (fits(x, chart.x) && fits(y, chart.y)) rows += fmt::format("{} {}\n", x, y);
+    plot.add(rows,
+             "using 1:2 with lines lw 1.2 dt 2 lc " + stand_in(static_cast<int>(Ink::kMuted)));
   }
 }
 
@@ -163,21 +161,18 @@ std::string draw_chart(const Chart& chart) {
         "set arrow from graph 0,first {0} to graph 1,first {0} nohead lw 1.2 dt 2 lc {1}\n", line,
         stand_in(static_cast<int>(Ink::kMuted)));
   }
-  for (const double line : chart.upright_lines) {
-    script += fmt::format(
-        "set arrow from first {0},graph 0 to first {0},graph 1 nohead lw 1.2 dt 2 lc {1}\n", line,
-        stand_in(static_cast<int>(Ink::kMuted)));
-  }
-  Plot plot;
+  for (const double line : chart.upright_lines) script += upright_line(line);
+  GnuplotBlocks plot;
   add_bands(chart, plot);
+  add_guides(chart, plot);
   add_curves(curves, plot);
   for (const Mark& mark : chart.marks) {
     plot.add(fmt::format("{} {}\n", mark.x, mark.y),
-             fmt::format("using 1:2 with points pt 12 ps 1.3 lw 1.8 lc {}",
-                         stand_in(series_ink(mark.style))));
+             fmt::format("using 1:2 with points pt {} ps 1.3 lw 1.8 lc {}",
+                         mark.is_predicted ? 2 : 12, stand_in(series_ink(mark.style))));
   }
-  const std::string svg = run_gnuplot(script + plot.blocks + "plot " + plot.commands + "\n");
-  return finish_svg(svg, {chart.id, chart.width, kHeight, chart.alt},
+  return finish_svg(run_gnuplot(script + plot.script()),
+                    {chart.id, chart.width, kHeight, chart_sentence(chart)},
                     overlay(chart, curves, canvas));
 }
 

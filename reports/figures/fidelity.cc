@@ -74,7 +74,7 @@ Figure fidelity(const Group& group, const std::string& id) {
     chart.reference_lines = check.reference_lines;
     for (std::size_t i = 0; i < group.series.size(); ++i) {
       const Series& series = group.series[i];
-      Curve curve{series.style, true, false, {}};
+      Curve curve{series.style, true, false, {}, series.label};
       for (const Cell& cell : series.cells) {
         const std::optional<double> value = check.value(cell);
         if (!value) continue;

@@ -25,6 +25,7 @@ struct Figure {
   std::string caption;  ///< plain text: what is drawn and how it was computed
   std::vector<LegendEntry> legend;
   std::vector<Panel> panels;  ///< never empty
+  std::string data = {};      ///< rows of kFigureDataColumns (data.h)
 };
 
 /// Those figures for which the group has figures to draw, in reading order: step time against rate,

@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 
 extern char** environ;
@@ -113,6 +115,13 @@ std::string run_gnuplot(const std::string& script) {
     throw RunError("gnuplot failed: " + first_complaint(errors.contents()));
   }
   return output.contents();
+}
+
+void GnuplotBlocks::add(const std::string& rows, const std::string& how) {
+  if (rows.empty()) return;
+  blocks += fmt::format("$d{} << EOD\n{}EOD\n", count, rows);
+  commands += fmt::format("{}$d{} {}", count == 0 ? "" : ", \\\n  ", count, how);
+  ++count;
 }
 
 std::string gnuplot_quoted(std::string_view text) {

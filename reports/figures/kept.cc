@@ -24,7 +24,7 @@ constexpr std::size_t kMostMarkers = 60;
 
 Curve quality_curve(const Series& series, const Point& point) {
   const std::vector<double>& samples = point.metrics.at("quality").samples;
-  Curve curve{series.style, samples.size() <= kMostMarkers, true, {}};
+  Curve curve{series.style, samples.size() <= kMostMarkers, true, {}, series.label};
   const std::size_t stride = (samples.size() + kMostPoints - 1) / kMostPoints;
   const std::size_t drawn = (samples.size() + stride - 1) / std::max<std::size_t>(stride, 1);
   const std::size_t tooltip_every = (drawn + kMostTooltips - 1) / kMostTooltips;

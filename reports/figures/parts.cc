@@ -13,13 +13,14 @@ namespace {
 struct Part {
   const char* name;
   const char* metric;  // nullptr: what the others leave of the step
+  const char* letter;
 };
 
-constexpr std::array<Part, kParts> kPartTable = {{{"compute", "compute_time"},
-                                                  {"compress", "compress_time"},
-                                                  {"exchange", "exchange_time"},
-                                                  {"decode", "decode_time"},
-                                                  {"other", nullptr}}};
+constexpr std::array<Part, kParts> kPartTable = {{{"compute", "compute_time", "c"},
+                                                  {"compress", "compress_time", "z"},
+                                                  {"exchange", "exchange_time", "x"},
+                                                  {"decode", "decode_time", "d"},
+                                                  {"other", nullptr, "o"}}};
 
 // What runs under the rest of a step does not make it longer: of overlapped exchanges the exposed
 // part counts, of codecs no more than what is left.
@@ -44,9 +45,10 @@ Bar make_bar(const Series& series, const Cell& cell) {
     const double rest = std::max(0.0, step - sum);
     const double length = part_length(series, cell, part.metric, rest);
     sum += length;
-    bar.parts.push_back(
-        {length, cell_title(series, cell) + "\n" + part.name + ": " + format_time(length) + " (" +
-                     format_percent(step > 0 ? length / step : 0) + " of the step)"});
+    bar.parts.push_back({length,
+                         cell_title(series, cell) + "\n" + part.name + ": " + format_time(length) +
+                             " (" + format_percent(step > 0 ? length / step : 0) + " of the step)",
+                         std::nullopt, false, part.name, part.letter});
   }
   return bar;
 }
@@ -64,7 +66,7 @@ Figure parts(const Group& group, const std::string& id) {
       "Each link rate has its own scale. Bars in outline are points that did not pass their "
       "checks.";
   for (std::size_t part = 0; part < kParts; ++part) {
-    figure.legend.push_back({part_swatch(part), kPartTable[part].name});
+    figure.legend.push_back({part_swatch(part, kPartTable[part].letter), kPartTable[part].name});
   }
   for (std::size_t i = 0; i < group.rates.size(); ++i) {
     BarChart chart;
@@ -79,8 +81,7 @@ Figure parts(const Group& group, const std::string& id) {
         chart.bars.push_back(make_bar(series, *cell));
       }
     }
-    std::string svg = draw_bars(chart);
-    if (!svg.empty()) figure.panels.push_back({format_rate(group.rates[i]), std::move(svg)});
+    add_panel(figure, format_rate(group.rates[i]), chart);
   }
   return figure;
 }

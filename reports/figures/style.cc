@@ -22,6 +22,13 @@ constexpr std::array<Marker, 6> kMarkers = {{
     {15, 14, "<path d='M0,-1.33 L-1.265,-0.411 L-0.782,1.067 L0.782,1.067 L1.265,-0.411 z'/>"},
 }};
 
+// Lengths of strokes and gaps in gnuplot's units; SVG's terminal draws a unit as a pixel or so.
+// Five patterns against seven colours: 35 pairs before one comes again.
+constexpr std::array<const char*, 5> kDashes = {"1", "(14,5)", "(5,4)", "(14,4,3,4)", "(2,4)"};
+constexpr std::array<const char*, 5> kSvgDashes = {"", "7,2.5", "2.5,2", "7,2,1.5,2", "1,2"};
+
+std::size_t dash_of(std::size_t style) { return style == 0 ? 0 : (style - 1) % kDashes.size(); }
+
 }  // namespace
 
 int series_ink(std::size_t style) {
@@ -53,9 +60,21 @@ std::string marker_svg(std::size_t style) {
       css_variable(series_ink(style)), kMarkers[style % kMarkers.size()].shape);
 }
 
-std::string part_swatch(std::size_t part) {
+std::string gnuplot_dash(std::size_t style) { return kDashes[dash_of(style)]; }
+
+std::string line_marker_svg(std::size_t style) {
+  return fmt::format(
+      "<svg class='marker' viewBox='-3.2 -1.6 6.4 3.2' width='28' height='14' aria-hidden='true' "
+      "style='fill:var({0});stroke:var({0})'><path d='M-3.2,0 H3.2' stroke-width='.4' "
+      "stroke-dasharray='{1}' pathLength='28'/><g stroke='none' "
+      "transform='scale(.85)'>{2}</g></svg>",
+      css_variable(series_ink(style)), kSvgDashes[dash_of(style)],
+      kMarkers[style % kMarkers.size()].shape);
+}
+
+std::string part_swatch(std::size_t part, const char* letter) {
   return "<span class='swatch' aria-hidden='true' style='background:var(" +
-         css_variable(part_ink(part)) + ")'></span>";
+         css_variable(part_ink(part)) + ")'>" + letter + "</span>";
 }
 
 }  // namespace thinpipe

@@ -26,13 +26,19 @@ int part_ink(std::size_t part);
 std::string stand_in(int ink);      ///< "rgb '#0102..'", for gnuplot's `linecolor`
 std::string css_variable(int ink);  ///< "--s1"
 
-/// A square in the colour of a part, as markup for legends.
-std::string part_swatch(std::size_t part);
+/// A square in the colour of a part with its letter, as markup for legends.
+std::string part_swatch(std::size_t part, const char* letter);
+
+/// How a style's line is dashed, as gnuplot's `dashtype`: styles of one colour differ by it, too.
+std::string gnuplot_dash(std::size_t style);
 
 /// gnuplot's point type of a style: filled for a trusted point, hollow for one that is not.
 int point_type(std::size_t style, bool filled);
 
 /// The same marker as inline SVG of 14 x 14 px, for legends and tables.
 std::string marker_svg(std::size_t style);
+
+/// The marker on a piece of its dashed line, 28 x 14 px, for legends of curves.
+std::string line_marker_svg(std::size_t style);
 
 }  // namespace thinpipe

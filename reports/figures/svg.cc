@@ -42,6 +42,12 @@ void drop_element(std::string& text, const std::string& name) {
   }
 }
 
+// gnuplot opens a group for every change of a pen, drawn with or not: half of its text.
+void drop_empty_groups(std::string& text) {
+  static const std::regex kEmpty("<g [^>]*>\\s*</g>\\s*");
+  text = std::regex_replace(text, kEmpty, "");
+}
+
 void name_colours(std::string& text) {
   for (int ink = 0; ink < part_ink(kParts); ++ink) {
     replace_all(text, fmt::format("rgb({:3d}, {:3d}, {:3d})", 1, 2, ink),
@@ -69,6 +75,7 @@ std::string finish_svg(std::string_view gnuplot_svg, const SvgFrame& frame,
   text = std::regex_replace(text, kId, "id=$1" + frame.id + "-$2$1");
   text = std::regex_replace(text, kReference, "href=$1#" + frame.id + "-$2$1");
   text = std::regex_replace(text, kFont, "");
+  drop_empty_groups(text);
   name_colours(text);
   return fmt::format(
       "<svg class=\"chart\" viewBox=\"0 0 {} {}\" "

@@ -12,6 +12,7 @@ namespace {
 
 // In the colours of the parts of a step.
 constexpr std::array<const char*, 4> kPhases = {"compute", "compress", "exchange", "decode"};
+constexpr std::array<const char*, 4> kPhaseLetters = {"c", "z", "x", "d"};
 
 std::size_t place_of(const std::string& phase) {
   const auto found = std::find(kPhases.begin(), kPhases.end(), phase);
@@ -39,6 +40,8 @@ std::vector<BarPart> laid_out(std::vector<PhaseOfStep> phases) {
     part.is_gap = phase == nullptr;
     if (phase != nullptr) {
       part.ink = part_ink(place_of(phase->phase));
+      part.name = phase->phase;
+      part.letter = kPhaseLetters.at(place_of(phase->phase));
       part.tooltip = phase->phase + " of bucket " + std::to_string(phase->bucket) + ": " +
                      format_time(phase->begin) + " to " + format_time(phase->end);
       if (phase->phase == "compute") part.tooltip = "compute until " + format_time(phase->end);
@@ -88,7 +91,7 @@ Figure timeline(const Group& group, const std::string& id) {
       "ran "
       "beside them. What sticks out behind compute is what the step waited for.";
   for (std::size_t phase = 0; phase < kPhases.size(); ++phase)
-    figure.legend.push_back({part_swatch(phase), kPhases[phase]});
+    figure.legend.push_back({part_swatch(phase, kPhaseLetters.at(phase)), kPhases[phase]});
   for (std::size_t i = 0; i < group.rates.size(); ++i) {
     BarChart chart;
     chart.id = figure.id + "-" + std::to_string(i);
@@ -101,8 +104,7 @@ Figure timeline(const Group& group, const std::string& id) {
       if (cell != nullptr && !cell->used.empty() && !cell->used.front()->timeline.empty())
         add_rows(series, *cell, chart);
     }
-    std::string svg = draw_bars(chart);
-    if (!svg.empty()) figure.panels.push_back({format_rate(group.rates[i]), std::move(svg)});
+    add_panel(figure, format_rate(group.rates[i]), chart);
   }
   return figure;
 }

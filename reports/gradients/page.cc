@@ -40,10 +40,10 @@ std::vector<std::string> commands_of(const StatsRecords& records) {
 
 std::string render_stats_html(const StatsRecords& records) {
   const StatsSummary summary = summarize(records);
-  std::string page = html::head("Gradients \xe2\x80\x93 thinpipe report") + "<body>\n<main>\n";
-  page += "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" + std::string(kHeadline) +
-          "</h1>\n<p class=\"facts\">" + escape_html(stats_subject(summary)) + " &middot; " +
-          escape_html(records.origin.headers.back().created) + "</p>\n</header>\n";
+  std::string page = "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" +
+                     std::string(kHeadline) + "</h1>\n<p class=\"facts\">" +
+                     escape_html(stats_subject(summary)) + " &middot; " +
+                     escape_html(records.origin.headers.back().created) + "</p>\n</header>\n";
   page +=
       "<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 id=\"found\">What was "
       "found</h2>\n" +
@@ -68,7 +68,7 @@ std::string render_stats_html(const StatsRecords& records) {
       "</section>\n<section aria-labelledby=\"origin\">\n<h2 id=\"origin\">Where it comes "
       "from</h2>\n" +
       html::provenance(records.origin) + "</section>\n";
-  return page + "</main>\n<script>\n" + html::script() + "</script>\n</body>\n</html>\n";
+  return html::document("Gradients \xe2\x80\x93 thinpipe report", page);
 }
 
 std::string render_stats_markdown(const StatsRecords& records) {

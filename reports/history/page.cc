@@ -15,11 +15,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHeadline = "What changed from launch to launch";
 
-std::string section(const std::string& id, const std::string& title, const std::string& inside) {
-  return "<section aria-labelledby=\"" + id + "\">\n<h2 id=\"" + id + "\">" + title + "</h2>\n" +
-         inside + "</section>\n";
-}
-
 }  // namespace
 
 bool is_history(const fs::path& folder_or_file) {
@@ -46,24 +41,22 @@ bool is_history(const fs::path& folder_or_file) {
 }
 
 std::string render_history_html(const HistorySummary& summary, const std::string& command) {
-  std::string page = html::head("History \xe2\x80\x93 thinpipe report") + "<body>\n<main>\n";
-  page += "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" + std::string(kHeadline) +
-          "</h1>\n<p class=\"facts\">" + escape_html(history_subject(summary)) +
-          "</p>\n</header>\n<section class=\"verdict\" aria-labelledby=\"found\">\n"
-          "<h2 id=\"found\">What was found</h2>\n" +
-          html::list(history_findings(summary)) + "</section>\n";
+  std::string page = "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" +
+                     std::string(kHeadline) + "</h1>\n<p class=\"facts\">" +
+                     escape_html(history_subject(summary)) +
+                     "</p>\n</header>\n<section class=\"verdict\" aria-labelledby=\"found\">\n"
+                     "<h2 id=\"found\">What was found</h2>\n" +
+                     html::list(history_findings(summary)) + "</section>\n";
   const std::vector<Figure> figures = history_figures(summary);
   if (!figures.empty()) {
-    std::string drawn = "<div class=\"figures\">\n";
-    for (const Figure& figure : figures) drawn += html::figure(figure, {command});
-    page += section("drawn", "Figures", drawn + "</div>\n");
+    page += html::section("drawn", "Figures", html::figures(figures, {command}));
   }
-  page += section("series", "Every metric",
-                  html::table(history_trends_table(summary), "Every metric", true));
-  page += section("launches", "Launches",
-                  html::table(history_launches_table(summary), "Launches", false));
-  page += section("method", "How it was judged", html::list(history_method_notes()));
-  return page + "</main>\n<script>\n" + html::script() + "</script>\n</body>\n</html>\n";
+  page += html::section("series", "Every metric",
+                        html::table(history_trends_table(summary), "Every metric", true));
+  page += html::section("launches", "Launches",
+                        html::table(history_launches_table(summary), "Launches", false));
+  page += html::section("method", "How it was judged", html::list(history_method_notes()));
+  return html::document("History \xe2\x80\x93 thinpipe report", page);
 }
 
 std::string render_history_markdown(const HistorySummary& summary, const std::string& command) {

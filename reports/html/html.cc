@@ -104,13 +104,12 @@ std::string method_section(const Records& records) {
 std::string render_html(const Records& records) {
   const Summary summary = summarize(records);
   const std::vector<std::string> commands = reproduce_commands(records);
-  std::string page = html::head(page_title(records)) + "<body>\n<main>\n" + masthead(records) +
-                     verdict_section(summary);
+  std::string page = masthead(records) + verdict_section(summary);
   for (std::size_t i = 0; i < summary.groups.size(); ++i) {
     page += group_section(summary.groups[i], i, commands);
   }
   page += links_section(records) + problems_section(records) + method_section(records);
-  return page + "</main>\n<script>\n" + html::script() + "</script>\n</body>\n</html>\n";
+  return html::document(page_title(records), page);
 }
 
 }  // namespace thinpipe

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "reports/figures/data.h"
 #include "reports/figures/style.h"
 #include "reports/text/escape.h"
+#include "reports/text/lists.h"
 #include "reports/text/provenance.h"
 
 namespace thinpipe::html {
@@ -23,6 +25,9 @@ std::string table_cell(const TableCell& cell, bool is_row_header, bool is_figure
   text += escape_html(cell.text);
   if (!cell.detail.empty())
     text += "<span class=\"detail\">" + escape_html(cell.detail) + "</span>";
+  if (!cell.command.empty())
+    text += "<details class=\"command\"><summary>command</summary><pre><code>" +
+            escape_html(cell.command) + "</code></pre></details>";
   return text + (is_row_header ? "</th>" : "</td>");
 }
 
@@ -35,7 +40,7 @@ std::string legend(const std::vector<LegendEntry>& entries) {
 
 std::string named_values(const std::string& title, const NamedValues& values) {
   if (values.empty()) return "";
-  std::string text = "<h4>" + escape_html(title) + "</h4>\n<dl>";
+  std::string text = "<h3>" + escape_html(title) + "</h3>\n<dl>";
   for (const auto& [name, value] : values) {
     text += "<div><dt>" + escape_html(name) + "</dt><dd>" + escape_html(value) + "</dd></div>\n";
   }
@@ -44,21 +49,41 @@ std::string named_values(const std::string& title, const NamedValues& values) {
 
 }  // namespace
 
-std::string head(const std::string& title) {
+std::string document(const std::string& title, const std::string& body) {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
          "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
          "<meta name=\"color-scheme\" content=\"light dark\">\n<title>" +
-         escape_html(title) + "</title>\n<style>\n" + style() + "</style>\n</head>\n";
+         escape_html(title) + "</title>\n<style>\n" + style() +
+         "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the content</a>\n"
+         "<main id=\"content\" tabindex=\"-1\">\n" +
+         body + "</main>\n<script>\n" + script() + "</script>\n</body>\n</html>\n";
+}
+
+std::string contents(const std::vector<std::pair<std::string, std::string>>& sections) {
+  std::string text = "<nav aria-label=\"Contents\"><ul>";
+  for (const auto& [id, name] : sections)
+    text += "<li><a href=\"#" + escape_html(id) + "\">" + escape_html(name) + "</a></li>";
+  return text + "</ul></nav>\n";
+}
+
+std::string csv(const std::string& name, const std::string& summary, const std::string& text) {
+  return fmt::format(
+      "<details class=\"data\" data-name=\"{}\"><summary>{}</summary><pre "
+      "tabindex=\"0\"><code>{}</code></pre></details>\n",
+      escape_html(name), escape_html(summary), escape_html(text));
 }
 
 std::string table(const Table& table, const std::string& label, bool is_sortable) {
+  std::vector<std::string> facets;
+  for (const std::size_t column : table.facets) facets.push_back(std::to_string(column));
   std::string text = fmt::format(
       "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">\n"
-      "<table class=\"{}{}\">\n<thead><tr>",
+      "<table class=\"{}{}\"{}>\n<thead><tr>",
       escape_html(label), is_sortable ? "sortable" : "plain",
-      table.text_columns == table.columns.size() ? " words" : "");
+      table.text_columns == table.columns.size() ? " words" : "",
+      facets.empty() ? "" : " data-facets=\"" + joined(facets, " ") + "\"");
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     text += fmt::format("<th scope=\"col\"{}>{}</th>",
                         i < table.text_columns ? "" : " class=\"figure\"",
@@ -85,9 +110,23 @@ std::string figure(const Figure& figure, const std::vector<std::string>& command
     text += panel.svg + "</div>\n";
   }
   text += "</div>\n<figcaption>" + escape_html(figure.caption) +
-          "<details><summary>How to reproduce</summary><pre><code>";
+          (figure.data.empty()
+               ? ""
+               : csv(figure.id, "Data (CSV)", kFigureDataColumns + ("\n" + figure.data))) +
+          "<details class=\"command\"><summary>How to reproduce</summary><pre><code>";
   for (const std::string& command : commands) text += escape_html(command) + "\n";
   return text + "</code></pre></details></figcaption>\n</figure>\n";
+}
+
+std::string figures(const std::vector<Figure>& figures, const std::vector<std::string>& commands) {
+  std::string text = "<div class=\"figures\">\n";
+  for (const Figure& one : figures) text += figure(one, commands);
+  return text + "</div>\n";
+}
+
+std::string section(const std::string& id, const std::string& title, const std::string& inside) {
+  return "<section aria-labelledby=\"" + id + "\">\n<h2 id=\"" + id + "\">" + escape_html(title) +
+         "</h2>\n" + inside + "</section>\n";
 }
 
 std::string list(const std::vector<std::string>& lines) {

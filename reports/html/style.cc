@@ -9,15 +9,15 @@ namespace thinpipe::html {
 // compressors.
 std::string style() {
   return R"css(:root{color-scheme:light dark;
---page:#fff;--panel:#f7f8fa;--ink:#1b1f24;--soft:#57606a;--line:#d5dae0;--grid:#e4e7eb;--muted:#949ba4;
+--page:#fff;--panel:#f7f8fa;--ink:#1b1f24;--soft:#57606a;--line:#d5dae0;--grid:#e4e7eb;--muted:#7f8791;--faint:#646c75;
 --best:#e2f3ea;--link:#0b5cad;
---s0:#22272e;--s1:#0072b2;--s2:#d55e00;--s3:#00875f;--s4:#b0578f;--s5:#3f9fd6;--s6:#c58700;--s7:#7a2048;
---p0:#b9bfc7;--p1:#cc6677;--p2:#4477aa;--p3:#ddaa33;--p4:#8d8d8d}
-@media (prefers-color-scheme:dark){:root{
---page:#14171b;--panel:#1c2025;--ink:#e6e9ed;--soft:#a2abb5;--line:#363c44;--grid:#2c3239;--muted:#79818b;
+--s0:#22272e;--s1:#0072b2;--s2:#d55e00;--s3:#00875f;--s4:#b0578f;--s5:#2b8cc4;--s6:#a87300;--s7:#7a2048;
+--p0:#858d96;--p1:#c65365;--p2:#5c8fc4;--p3:#b5831a;--p4:#938779;--letter:#000}
+@media screen and (prefers-color-scheme:dark){:root{
+--page:#14171b;--panel:#1c2025;--ink:#e6e9ed;--soft:#a2abb5;--line:#363c44;--grid:#2c3239;--muted:#79818b;--faint:#98a1ab;
 --best:#173a2a;--link:#7db8f0;
 --s0:#f0f2f4;--s1:#4aa8e8;--s2:#ff8a3d;--s3:#2fc596;--s4:#e08bc0;--s5:#9bd4f5;--s6:#f0b840;--s7:#e0708f;
---p0:#6b737d;--p1:#e0808f;--p2:#6fa3d8;--p3:#e0b84a;--p4:#9a9a9a}}
+--p0:#8b939d;--p1:#e0808f;--p2:#6fa3d8;--p3:#e0b84a;--p4:#a89d94;--letter:#000}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);
 font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
@@ -48,10 +48,12 @@ overflow-wrap:anywhere}
 .legend li{display:flex;align-items:center;gap:6px}
 .marker{flex:none;vertical-align:-1px;margin-right:6px}
 .legend .marker{margin:0}
-.swatch{width:14px;height:14px;border-radius:2px;flex:none}
+.swatch{width:16px;height:16px;border-radius:2px;flex:none;color:var(--letter);font-size:11px;line-height:15px;
+text-align:center}
 svg.chart{display:block;width:100%;height:auto;color:var(--soft)}
 svg.chart text{fill:currentColor;font-family:inherit}
 svg.chart .overlay text{fill:var(--ink)}
+svg.chart .overlay text.letter{fill:var(--letter);pointer-events:none}
 svg.chart .overlay circle,svg.chart .overlay rect{fill:transparent;pointer-events:all}
 svg.chart .overlay circle:hover,svg.chart .overlay rect:hover{fill:var(--ink);fill-opacity:.12}
 figcaption{margin-top:8px}
@@ -73,12 +75,26 @@ td:not(.figure){white-space:normal;overflow-wrap:anywhere;min-width:9em}
 .detail{display:block;color:var(--soft);font-size:.82em}
 .best{background:var(--best);font-weight:700}
 .best .detail{font-weight:400}
-.doubtful,.doubtful .detail{color:var(--muted);font-style:italic}
+.doubtful,.doubtful .detail{color:var(--faint);font-style:italic}
 th button{all:unset;cursor:pointer;white-space:nowrap}
-th button::after{content:" \2195";opacity:.45}
-th[aria-sort=ascending] button::after{content:" \2191";opacity:1}
-th[aria-sort=descending] button::after{content:" \2193";opacity:1}
-th button:focus-visible,summary:focus-visible,.scroll:focus-visible{outline:2px solid var(--link);outline-offset:2px}
+th button::after{content:" \2195"}
+th[aria-sort=ascending] button::after{content:" \2191"}
+th[aria-sort=descending] button::after{content:" \2193"}
+:focus-visible{outline:2px solid var(--link);outline-offset:2px}
+main:focus{outline:none}
+.skip{position:absolute;left:8px;top:-60px;background:var(--page);color:var(--link);padding:8px 12px;border-radius:6px}
+.skip:focus{top:8px;z-index:2}
+nav ul{display:flex;flex-wrap:wrap;gap:2px 18px;list-style:none;margin:.8em 0;padding:0}
+a{color:var(--link)}
+.filters{display:flex;flex-wrap:wrap;gap:8px 16px;align-items:end;margin:.8em 0}
+.filters label{display:flex;flex-direction:column;font-size:.82rem;color:var(--soft);max-width:100%}
+input,select,.tool{font:inherit;font-size:.88rem;color:var(--ink);background:var(--page);border:1px solid var(--faint);
+border-radius:6px;padding:4px 8px;max-width:100%}
+.tool{cursor:pointer;margin:4px 8px 0 0}
+.filters output{font-size:.88rem;color:var(--soft);padding-bottom:5px}
+.command pre{min-width:18em;max-width:40em;max-height:14em;overflow:auto}
+.data pre{max-height:16em;overflow:auto;white-space:pre;overflow-wrap:normal}
+td .command summary{white-space:nowrap}
 .columns{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:0 32px}
 .launch{margin:.6em 0}
 dl{margin:.3em 0;font-size:.88rem}
@@ -88,7 +104,8 @@ dd{margin:0;overflow-wrap:anywhere}
 @media (max-width:820px){main{padding:20px 14px 40px}.figures,.columns{grid-template-columns:minmax(0,1fr)}
 figure{padding:12px 10px}h1{font-size:1.5rem}th,td{padding:6px 8px}
 tbody th{max-width:40vw;white-space:normal;overflow-wrap:anywhere}}
-@media print{:root{--page:#fff;--panel:#fff;--ink:#000;--soft:#333;--line:#bbb;--grid:#ddd}
+@media print{:root{color-scheme:light;--panel:#fff;--ink:#000;--soft:#333;--line:#bbb;--grid:#ddd}
+.skip,nav,.filters,.tool,details.data,details.command{display:none}
 body{font-size:11pt}main{max-width:none;padding:0}figure,tr{break-inside:avoid}
 h2,h3{break-after:avoid}.scroll{overflow:visible;border:0}.sortable{font-size:6.5pt}
 .sortable th,.sortable td{padding:2px 3px;white-space:normal}th button::after{content:""}}

@@ -96,13 +96,13 @@ std::vector<std::string> kept_findings(const KeptSummary& summary) {
 
 std::string render_kept_html(const Records& records) {
   const KeptSummary summary = summarize_kept(records);
-  std::string page = html::head("Quality \xe2\x80\x93 thinpipe report") + "<body>\n<main>\n";
-  page += "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" + std::string(kKeptHeadline) +
-          "</h1>\n<p class=\"facts\">" + escape_html(trace_line(records)) + " &middot; " +
-          escape_html(records.headers.back().created) + "</p>\n</header>\n" +
-          "<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 id=\"found\">What was "
-          "found</h2>\n" +
-          html::list(kept_findings(summary)) + "</section>\n";
+  std::string page =
+      "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" + std::string(kKeptHeadline) +
+      "</h1>\n<p class=\"facts\">" + escape_html(trace_line(records)) + " &middot; " +
+      escape_html(records.headers.back().created) + "</p>\n</header>\n" +
+      "<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 id=\"found\">What was "
+      "found</h2>\n" +
+      html::list(kept_findings(summary)) + "</section>\n";
   const std::vector<Figure> figures = kept_figures(summary);
   if (!figures.empty()) {
     page +=
@@ -122,7 +122,7 @@ std::string render_kept_html(const Records& records) {
           "</section>\n<section aria-labelledby=\"origin\">\n<h2 id=\"origin\">Where it comes "
           "from</h2>\n" +
           html::provenance(records) + "</section>\n";
-  return page + "</main>\n<script>\n" + html::script() + "</script>\n</body>\n</html>\n";
+  return html::document("Quality \xe2\x80\x93 thinpipe report", page);
 }
 
 std::string render_kept_markdown(const Records& records) {

@@ -14,19 +14,25 @@ namespace thinpipe {
 inline constexpr const char* kAbsent = "\xe2\x80\x93";
 
 struct TableCell {
-  std::string text;                    ///< plain text
+  std::string text{};                  ///< plain text
   std::string detail{};                ///< set smaller beside it: an interval
   std::optional<double> value{};       ///< what the column is sorted by; else by `text`
   std::optional<std::size_t> style{};  ///< the compressor's marker goes before the text
   bool is_best = false;
   bool is_doubtful = false;  ///< not to be trusted: greyed
+  std::string command{};     ///< to copy; in place of text
 };
 
 struct Table {
   std::vector<std::string> columns;
   std::size_t text_columns = 1;  ///< how many from the left hold words; the rest holds figures
   std::vector<std::vector<TableCell>> rows;
+  std::vector<std::size_t> facets{};  ///< columns by whose values a reader may choose rows
 };
+
+/// The table as comma-separated values: numbers as they are, in base units, else the text; what is
+/// set smaller beside them in a column of its own.
+std::string table_csv(const Table& table);
 
 /// Compressors by link rates: the step time of `none`, the others' speed-up over it, the break-even
 /// rate and the geometric mean of the speed-ups over the rates where all figures are there.
