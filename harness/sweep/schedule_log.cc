@@ -16,9 +16,10 @@ using nlohmann::json;
 
 }  // namespace
 
-ScheduleLog::ScheduleLog(Machines& machines, const SweepPoint& point)
+ScheduleLog::ScheduleLog(Machines& machines, const SweepPoint& point, Between between)
     : text_(point.schedule.to_string()),
       digest_(point.schedule.digest()),
+      between_(between),
       factor_(point.time_scale) {
   if (point.schedule.empty())
     machines.set_links(point.link, factor_);
@@ -29,17 +30,27 @@ ScheduleLog::ScheduleLog(Machines& machines, const SweepPoint& point)
     throw RunError("a schedule is played on emulated hosts only");
 }
 
-void ScheduleLog::begin_step() {
+void ScheduleLog::begin_at(double emulated_seconds) {
   if (!player_) return;
-  if (!started_) player_->start();
-  started_ = true;
-  step_begin_ = player_->now();
+  next_begin_ = emulated_seconds * factor_;
+  player_->stand(next_begin_);
 }
 
-void ScheduleLog::end_step(bool measured) {
+void ScheduleLog::begin_step(double in_seconds) {
   if (!player_) return;
+  const bool stood = between_ == Between::kStands;
+  if (stood || !started_) player_->start(in_seconds, next_begin_);
+  started_ = true;
+  step_begin_ = stood ? next_begin_ : player_->now();
+}
+
+void ScheduleLog::end_step(bool measured, double took) {
+  if (!player_) return;
+  const bool stands = between_ == Between::kStands;
+  const double end = stands ? step_begin_ + took * factor_ : player_->now();
+  if (stands) player_->stand(next_begin_ = end);
   player_->check();
-  if (measured) steps_.push_back({step_begin_, player_->now()});
+  if (measured) steps_.push_back({step_begin_, end});
 }
 
 double ScheduleLog::patience(double bits, double least) const {

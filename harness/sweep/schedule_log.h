@@ -17,13 +17,22 @@ namespace thinpipe {
 /// without one it only sets the links.
 class ScheduleLog {
  public:
-  ScheduleLog(Machines& machines, const SweepPoint& point);
+  /// What the schedule's clock does between the end of a step and the begin of the next.
+  enum class Between {
+    kGoesOn,
+    kStands,  ///< what happens there takes no time of the network that is emulated
+  };
+  ScheduleLog(Machines& machines, const SweepPoint& point, Between between = Between::kGoesOn);
 
-  /// A step begins, measured or not; the schedule begins with the first one.
-  void begin_step();
-  /// It has ended.
+  /// Of a clock that stands between steps: the first step begins so many emulated s after the
+  /// schedule. Before that step; links are as the schedule has them then.
+  void begin_at(double emulated_seconds);
+  /// A step begins in `in_seconds`, measured or not; the schedule begins with the first one.
+  void begin_step(double in_seconds = 0);
+  /// It has ended. @param took  emulated s, of a clock that stands between steps: so much it has
+  /// gone on since the step's begin
   /// @throws RunError when the links could not be changed meanwhile.
-  void end_step(bool measured);
+  void end_step(bool measured, double took = 0);
   /// `least` and the seconds from now until the links have carried so many bits more; `least` alone
   /// without a schedule, or when they never will.
   double patience(double bits, double least) const;
@@ -53,10 +62,12 @@ class ScheduleLog {
   nlohmann::json link_record(int link) const;
 
   std::string text_, digest_;
+  Between between_;
   double factor_;  // the point's time scale; records have the times of the emulated links
   std::unique_ptr<SchedulePlayer> player_;
   bool started_ = false;
   double step_begin_ = 0;
+  double next_begin_ = 0;  // of the clock that stands
   std::vector<Step> steps_;
 };
 

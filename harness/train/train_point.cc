@@ -120,6 +120,7 @@ void TrainPoint::run(ScheduleLog& schedule) {
   const WireCount before = machines_.count_wire(point_.hosts());
   const double begin = now_seconds();
   const std::uint64_t first = series_.steps();
+  schedule.begin_at(series_.seconds_after(first));
   for (std::uint64_t step = first; step < steps_; ++step) {
     take_step(step, schedule);
     const bool whole = ends_period(step);
@@ -149,19 +150,21 @@ void TrainPoint::take_step(std::uint64_t step, ScheduleLog& schedule) {
     capture_.take(step, losses_of(loaded));
   }
   idle_.before_step();
-  schedule.begin_step();
   std::vector<json> stepped = exchange(step, schedule);
-  schedule.end_step(true);
   idle_.after_step(stepped);
-  if (check) check_step(step);
   keep(loaded, std::move(stepped));
+  schedule.end_step(true, series_.seconds.back());
+  if (check) check_step(step);
   update(step, check || step + 1 == steps_);
 }
 
-std::vector<json> TrainPoint::exchange(std::uint64_t step, const ScheduleLog& schedule) {
+std::vector<json> TrainPoint::exchange(std::uint64_t step, ScheduleLog& schedule) {
   try {
     json message = {{"do", "step"}, {"index", step}};
-    if (launch_.rank_machines().empty()) message["begin"] = now_seconds() + start_seconds(launch_);
+    // Ranks of one clock start together, and the schedule's clock with them.
+    const double in_seconds = launch_.rank_machines().empty() ? start_seconds(launch_) : 0;
+    if (in_seconds > 0) message["begin"] = now_seconds() + in_seconds;
+    schedule.begin_step(in_seconds);
     const double bits = 8.0 * sizeof(float) * static_cast<double>(model_.elements()) * point_.ranks;
     return ask(message, schedule.patience(bits, patience_));
   } catch (const NoAnswer& error) {

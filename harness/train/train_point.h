@@ -48,7 +48,7 @@ class TrainPoint {
  private:
   std::vector<nlohmann::json> ask(nlohmann::json message, double seconds);
   void take_step(std::uint64_t step, ScheduleLog& schedule);
-  std::vector<nlohmann::json> exchange(std::uint64_t step, const ScheduleLog& schedule);
+  std::vector<nlohmann::json> exchange(std::uint64_t step, ScheduleLog& schedule);
   std::vector<double> losses_of(const std::vector<nlohmann::json>& loaded) const;
   void keep(const std::vector<nlohmann::json>& loaded, std::vector<nlohmann::json> stepped);
   void check_step(std::uint64_t step);

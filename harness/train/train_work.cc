@@ -76,7 +76,7 @@ json TrainWork::measure(const SweepPoint& point, Machines& machines, Launch& lau
       point, options_, model_, machines, launch,
       step_patience(point, planned, trace_, options_.sweep.compute_scale, options_.sweep.patience),
       samples, share);
-  ScheduleLog schedule(machines, point);  // sets the links
+  ScheduleLog schedule(machines, point, ScheduleLog::Between::kStands);  // sets the links
   try {
     training.prepare();
     training.run(schedule);

@@ -36,6 +36,11 @@ void RateKeeper::settle(double now, const QueueReading& reading) {
                  std::max(0.0, postponed_) + std::max(0.0, -late));
 }
 
+void RateKeeper::begin_anew() {
+  begun_ = false;
+  owed_ = blocked_ = postponed_ = 0;
+}
+
 double RateKeeper::plan(double now, double until, const QueueReading& reading) {
   if (begun_) settle(now, reading);
   begun_ = true;

@@ -25,6 +25,8 @@ class RateKeeper {
   /// The rate in bit/s from `now` until `until` (schedule time, s), 0 for none. `reading` is the
   /// queue's at `now`. The same as before when the difference would not be seen.
   double plan(double now, double until, const QueueReading& reading);
+  /// The next plan is the first: time was held, or set.
+  void begin_anew();
 
  private:
   void settle(double now, const QueueReading& reading);

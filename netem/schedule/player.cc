@@ -7,7 +7,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -27,17 +26,6 @@ namespace {
 
 constexpr double kOneMoment = 2e-4;          // s; closer moments are one
 constexpr std::size_t kMostTimes = 100'000;  // of lateness kept: enough for every quantile
-
-double monotonic() {
-  timespec time = {};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-timespec to_timespec(double seconds) {
-  const auto whole = static_cast<time_t>(seconds);
-  return {whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
-}
 
 constexpr TrafficHandle kBelowGate = {0x20001, 0x30000};
 constexpr TrafficHandle kRootOfIfb = {0xffffffff, 0x10000};
@@ -210,10 +198,19 @@ SchedulePlayer::~SchedulePlayer() {
   }
 }
 
-double SchedulePlayer::now() const { return monotonic() - begin_; }
+void SchedulePlayer::start(double in_seconds, double from) {
+  clock_.go_from(from, in_seconds);
+  begin_thread();
+}
 
-void SchedulePlayer::start(double in_seconds) {
-  begin_ = monotonic() + in_seconds;
+void SchedulePlayer::stand(double at) {
+  clock_.stand_at(at);
+  begin_thread();
+}
+
+void SchedulePlayer::begin_thread() {
+  if (thread_.joinable()) return wake();
+  stopping_ = false;
   const SignalsBlocked blocked;
   thread_ = std::thread([this] {
     take_precedence();
@@ -228,13 +225,16 @@ void SchedulePlayer::start(double in_seconds) {
 
 void SchedulePlayer::stop() {
   if (!thread_.joinable()) return;
-  const std::uint64_t one = 1;
-  if (write(wake_.get(), &one, sizeof(one)) != sizeof(one)) throw SystemError("wake the player");
+  stopping_ = true;
+  wake();
   thread_.join();
-  std::uint64_t count = 0;
-  if (read(wake_.get(), &count, sizeof(count)) != sizeof(count)) throw SystemError("eventfd");
   for (Channel& channel : channels_)
     if (channel.rate <= 0) channel.qdisc->set_rate(channel.rate = channel.schedule->most_rate());
+}
+
+void SchedulePlayer::wake() {
+  const std::uint64_t one = 1;
+  if (write(wake_.get(), &one, sizeof(one)) != sizeof(one)) throw SystemError("wake the player");
 }
 
 void SchedulePlayer::check() const {
@@ -275,32 +275,51 @@ void SchedulePlayer::check_changed() {
   }
 }
 
-bool SchedulePlayer::wait_until(double t) const {
+bool SchedulePlayer::wait_until(double t, const ScheduleClock::Setting& setting) const {
   const FileDescriptor timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
-  itimerspec when = {};
-  when.it_value = to_timespec(begin_ + t);
+  itimerspec when = {};  // which never comes
+  if (setting.goes) when.it_value = setting.moment_of(t);
   if (!timer.valid() || timerfd_settime(timer.get(), TFD_TIMER_ABSTIME, &when, nullptr) != 0)
     throw SystemError("set a timer");
   pollfd waiting[] = {{timer.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
   while (poll(waiting, 2, -1) < 0)
     if (errno != EINTR) throw SystemError("wait for a timer");
-  return (waiting[1].revents & POLLIN) == 0;
+  if ((waiting[1].revents & POLLIN) == 0) return true;
+  std::uint64_t count = 0;
+  if (read(wake_.get(), &count, sizeof(count)) != sizeof(count)) throw SystemError("eventfd");
+  return false;
+}
+
+void SchedulePlayer::begin_anew(const ScheduleClock::Setting& setting) {
+  for (Channel& channel : channels_) channel.keeper.begin_anew();
+  if (setting.goes) return;  // the moment itself is waited for
+  const bool told = change_all(next_after(setting.time));
+  check_changed();
+  const std::lock_guard lock(mutex_);
+  if (told) ++changes_;
 }
 
 void SchedulePlayer::play() {
-  for (double due = 0; wait_until(due);) {
+  ScheduleClock::Setting setting;  // number 0: of none yet
+  for (double due = 0; !stopping_;) {
+    if (const ScheduleClock::Setting now = clock_.setting(); now.number != setting.number) {
+      setting = now;
+      due = setting.time;
+      begin_anew(setting);
+    }
+    if (!wait_until(due, setting)) continue;
     // A thread that was kept from running for long does not make up for the moments it missed: the
     // keepers know what should have crossed meanwhile.
     const double next = next_after(std::max(due, now()));
     const bool told = change_all(next);
     const double late = now() - due;
     check_changed();
-    const std::lock_guard lock(mutex_);
-    if (told) {
-      ++changes_;
-      if (late_.size() < kMostTimes) late_.push_back(late);
-    }
+    const bool held = clock_.setting().number != setting.number;  // it was another moment's change
     due = next;
+    if (!told || held) continue;
+    const std::lock_guard lock(mutex_);
+    ++changes_;
+    if (late_.size() < kMostTimes) late_.push_back(late);
   }
 }
 

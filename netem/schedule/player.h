@@ -1,6 +1,7 @@
 // Plays a schedule on the links of a network while others use them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <map>
@@ -13,6 +14,7 @@
 
 #include "netem/file_descriptor.h"
 #include "netem/network.h"
+#include "netem/schedule/clock.h"
 #include "netem/schedule/keeper.h"
 #include "netem/schedule/links.h"
 #include "netem/schedule/qdisc.h"
@@ -42,6 +44,9 @@ struct LinkMean {
 
 /// Sets all links of a network up for a schedule, and changes them from a thread of its own between
 /// start() and stop(). Whatever is wrong meanwhile ends the thread; check() says so.
+///
+/// Time goes by the monotonic clock, but can be held and set: for a program whose own time is
+/// another.
 class SchedulePlayer {
  public:
   /// Sets every link as `planned` has it (see Network::plan) and puts a throttle that can change in
@@ -57,12 +62,15 @@ class SchedulePlayer {
   SchedulePlayer(const SchedulePlayer&) = delete;
   SchedulePlayer& operator=(const SchedulePlayer&) = delete;
 
-  /// Time 0 is so many seconds from now.
-  void start(double in_seconds = 0);
+  /// The clock is `from` in so many seconds, and goes on from there: the schedule's begin, or
+  /// somewhere in it. A clock that stands is let go the same way.
+  void start(double in_seconds = 0, double from = 0);
+  /// The clock is `at` until start() lets it go; links are what the schedule has then.
+  void stand(double at);
   /// No change comes after this; links that held everything let it go at their highest rate.
   void stop();
-  /// Schedule time, s; negative before 0. Any thread may ask.
-  double now() const;
+  /// Schedule time, s; less than start()'s `from` before that. Any thread may ask.
+  double now() const { return clock_.now(); }
   /// Rethrows what ended the thread, if anything did.
   void check() const;
   PlayerReport report() const;
@@ -110,7 +118,12 @@ class SchedulePlayer {
   /// True when something new was told.
   bool change_all(double until);
   void check_changed();
-  bool wait_until(double t) const;  ///< false when stop() woke it
+  /// Takes up what the clock was told: what links owe counts from there on.
+  void begin_anew(const ScheduleClock::Setting& setting);
+  void begin_thread();
+  void wake();
+  /// False when it was woken before; for ever while the clock stands.
+  bool wait_until(double t, const ScheduleClock::Setting& setting) const;
 
   const Network& network_;
   Topology planned_;
@@ -118,7 +131,8 @@ class SchedulePlayer {
   PlayerOptions options_;
   std::map<const Host*, std::unique_ptr<Netlink>> netlinks_;  ///< for the thread alone
   std::vector<Channel> channels_;
-  double begin_ = 0;  ///< of the monotonic clock
+  ScheduleClock clock_;
+  std::atomic<bool> stopping_ = false;
   FileDescriptor wake_;
   std::thread thread_;
   mutable std::mutex mutex_;  ///< guards what follows

@@ -140,7 +140,7 @@ class TrainTest(RunCase):
         self.assertRegex(point["reasons"][0], "after step 2 rank 1 has other parameters than rank 0")
 
     def test_an_outage_that_never_ends_fails_its_point_and_leaves_a_checkpoint(self):
-        self.train("-c", "topk:ratio=0.05", "--schedule", "steps:0s=100%,700ms=0", "--patience",
+        self.train("-c", "topk:ratio=0.05", "--schedule", "steps:0s=100%,300ms=0", "--patience",
                    "0.5", "--checkpoint-every", "1", code=4)
         self.assert_nothing_left()
         (point,) = self.points().values()
@@ -148,6 +148,33 @@ class TrainTest(RunCase):
         self.assertRegex(point["reasons"][0], r"^step \d+: [12] of 2 ranks did not answer within .*"
                                               "nothing crosses the links")
         self.assertEqual(len(self.checkpoints()), 1)
+
+    def check_schedule_by_emulated_time(self, point, first):
+        """Half the rate from 0.4 s on, of steps that were taken since the `first`."""
+        steps, seconds = point["schedule"]["steps"], [0, *point["training"]["seconds"]]
+        self.assertEqual(len(steps["begin"]), STEPS - first)
+        for begin, end, rate, before, after in zip(steps["begin"], steps["end"], steps["rate_up"],
+                                                   seconds[first:], seconds[first + 1:]):
+            self.assertAlmostEqual(begin, before, places=9)
+            self.assertAlmostEqual(end, after, places=9)
+            late = max(0, end - max(begin, 0.4))
+            self.assertAlmostEqual(rate / 200e6, 1 - late / 2 / (end - begin), places=6)
+
+    def test_schedules_go_by_emulated_time_also_after_an_interruption(self):
+        # Mini-batches that take far longer for real than the 0.4 emulated s.
+        arguments = ("-c", "topk:ratio=0.05", "--schedule", "steps:0s=100%,400ms=50%",
+                     "--checkpoint-every", "1", "--resume")
+        process = self.start_training(*arguments, batch="64")
+        self.wait_for(lambda: max(self.checkpoints(), default=0) >= 5, "a few steps")
+        process.send_signal(signal.SIGINT)
+        self.finish(process, 128 + signal.SIGINT)
+        (first,) = self.checkpoints()
+        self.train(*arguments, batch="64")
+        (point,) = self.points().values()
+        self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+        self.assertEqual(point["training"]["resumed"], [first])
+        self.check_schedule_by_emulated_time(point, first)
+        self.assertGreaterEqual(point["schedule"]["changes"], 1)
 
     def test_data_that_cannot_be_are_refused_before_anything_starts(self):
         for words, batch in (((), "5000"), (("--data", "/does/not/exist"), "4")):

@@ -42,6 +42,58 @@ TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
             0);
 }
 
+// What the thread does comes a little later than what it was told.
+void await_changes(const SchedulePlayer& player, std::uint64_t count) {
+  for (int i = 0; i < 5000 && player.report().changes < count; ++i) usleep(1000);
+  player.check();
+  require(player.report().changes == count,
+          fmt::format("{} changes, expected {}", player.report().changes, count));
+}
+
+// 50 % from 10 s on: nothing changes while the clock stands before that, and all as soon as it
+// stands behind it, or has gone past it.
+TEST(SchedulePlayer, LinksAreWhatTheClockSaysAlsoWhereItIsSetAndHeld) {
+  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
+              Network network(2);
+              SchedulePlayer player(network, network.plan(parse_link_spec("rate=10mbit")),
+                                    parse_schedule("steps:0s=100%,10s=50%"));
+              player.stand(20);
+              await_changes(player, 1);
+              player.stand(9.99);
+              await_changes(player, 2);
+              usleep(50'000);
+              await_changes(player, 2);
+              require(player.now() == 9.99, "it stands");
+              player.start(0, 9.99);
+              await_changes(player, 3);
+              require(player.now() >= 10, "it has gone on");
+              player.stand(9.5);  // as a step's end that was earlier than anybody knew
+              await_changes(player, 4);
+              player.start(0, 50);
+              await_changes(player, 5);
+              player.stop();
+              require(player.alterations().empty(), "the kernel has what it was told");
+              return 0;
+            }),
+            0);
+}
+
+// So that it began before most machines were switched on.
+TEST(SchedulePlayer, BeginsInTheMidst) {
+  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
+              Network network(2);
+              SchedulePlayer player(network, network.plan(parse_link_spec("rate=10mbit")),
+                                    parse_schedule("steps:0s=100%,1000000s=50%"));
+              player.start(0, 1e6 - 0.01);
+              for (int i = 0; i < 5000 && player.now() < 1e6 + 0.05; ++i) usleep(1000);
+              player.stop();
+              player.check();  // nothing ended the thread
+              require(player.report().changes >= 1, "the corner was passed");
+              return 0;
+            }),
+            0);
+}
+
 // A schedule's links are read back as well: against what they were told last.
 TEST(SchedulePlayer, SeesWhatSomebodyElseChanged) {
   EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
