@@ -41,8 +41,8 @@ std::vector<OptionInfo> model_options() {
        .value_name = "SPEC",
        .type = Type::kText,
        .default_value = "constant",
-       .help = "of the learning rate: constant, step:at=0.5/0.75,factor=0.1, decay, cosine; each "
-               "with warmup=0.05"},
+       .help = "of the learning rate: constant, step:at=0.5/0.75,factor=0.1, decay, cosine, or "
+               "plateau:after=2,factor=0.25, which waits for evaluations; each with warmup=0.05"},
       {.name = "clip",
        .value_name = "X",
        .type = Type::kReal,

@@ -37,9 +37,16 @@ const HeldOut* TrainSeries::reaching(const Target& target) const {
   return found == held_out.end() ? nullptr : &*found;
 }
 
+std::vector<double> TrainSeries::held_out_losses() const {
+  std::vector<double> losses;
+  for (const HeldOut& one : held_out) losses.push_back(one.loss);
+  return losses;
+}
+
 json TrainSeries::to_json() const {
   json evaluations = json::array();
-  for (const HeldOut& one : held_out) evaluations.push_back({one.steps, one.loss, one.figure});
+  for (const HeldOut& one : held_out)
+    evaluations.push_back({one.steps, one.loss, one.figure, one.rate_factor});
   return {{"loss", loss}, {"seconds", seconds}, {"bytes", bytes}, {"held_out", evaluations}};
 }
 
@@ -49,7 +56,7 @@ TrainSeries TrainSeries::from_json(const json& object) {
   series.seconds = object.at("seconds").get<std::vector<double>>();
   series.bytes = object.at("bytes").get<std::vector<double>>();
   for (const json& one : object.at("held_out"))
-    series.held_out.push_back({one.at(0), one.at(1), one.at(2)});
+    series.held_out.push_back({one.at(0), one.at(1), one.at(2), one.at(3)});
   return series;
 }
 
@@ -68,6 +75,8 @@ json TrainSeries::record(bool perplexity) const {
     evaluations["seconds"].push_back(any ? all_seconds.at(one.steps - 1) : 0);
     evaluations["bytes"].push_back(any ? all_bytes.at(one.steps - 1) : 0);
   }
+  if (rate_factor() != 1)
+    for (const HeldOut& one : held_out) evaluations["rate_factor"].push_back(one.rate_factor);
   return {{"loss", loss},
           {"seconds", all_seconds},
           {"bytes", all_bytes},

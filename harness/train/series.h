@@ -14,7 +14,8 @@ namespace thinpipe {
 struct HeldOut {
   std::uint64_t steps = 0;
   double loss = 0;
-  double figure = 0;  ///< accuracy or perplexity
+  double figure = 0;       ///< accuracy or perplexity
+  double rate_factor = 1;  ///< of a plateau schedule from here on (RateSchedule::plateau)
 };
 
 struct TrainSeries {
@@ -30,6 +31,10 @@ struct TrainSeries {
   double bytes_after(std::uint64_t count) const;
   /// The first evaluation that reaches it; null for none.
   const HeldOut* reaching(const Target& target) const;
+  /// Of the held-out data, by evaluation.
+  std::vector<double> held_out_losses() const;
+  /// After the last evaluation; 1 before the first.
+  double rate_factor() const { return held_out.empty() ? 1 : held_out.back().rate_factor; }
 
   nlohmann::json to_json() const;
   /// @throws nlohmann::json::exception for what to_json() has not written

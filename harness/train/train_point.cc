@@ -67,6 +67,7 @@ TrainPoint::TrainPoint(const SweepPoint& point, const TrainOptions& options,
       checkpoints_(options.sweep.out, point.id(options.sweep)),
       capture_(point, options, model),
       idle_(!launch.rank_machines().empty()),
+      plateau_(RateSchedule::parse(options.learner.schedule, options.learner.steps).plateau()),
       identity_(fmt::format("{}|{}|seed {}", point.id(options.sweep),
                             training_identity(options.learner), seed_of(point, options))) {}
 
@@ -144,7 +145,8 @@ void TrainPoint::take_step(std::uint64_t step, ScheduleLog& schedule) {
   const std::uint64_t every = options_.sweep.check_every;
   const bool check =
       ends_period(step) && every > 0 && ((exchanges - 1) % every == 0 || step + 1 == steps_);
-  const std::vector<json> loaded = ask({{"do", "load"}, {"index", step}}, kComputePatience);
+  const json load = {{"do", "load"}, {"index", step}, {"rate_factor", series_.rate_factor()}};
+  const std::vector<json> loaded = ask(load, kComputePatience);
   if (capture_.wants(step)) {
     ask({{"do", "dump"}, {"folder", capture_.folder().string()}}, kComputePatience);
     capture_.take(step, losses_of(loaded));
@@ -225,6 +227,8 @@ void TrainPoint::evaluate(std::uint64_t steps) {
   if (!std::isfinite(loss))
     throw RunError(fmt::format("after {} steps the held-out loss is {}", steps, loss));
   series_.held_out.push_back({steps, loss, number(perplexity ? "perplexity" : "accuracy")});
+  if (plateau_)
+    series_.held_out.back().rate_factor = plateau_->factor_after(series_.held_out_losses());
   // The bar leaves little of a line of 80 columns: what changes comes first.
   progress_.describe(fmt::format("{}/{} {} {:.3g} {}", steps, steps_, perplexity ? "ppl" : "acc",
                                  series_.held_out.back().figure, point_.compressor.to_string()));

@@ -15,6 +15,7 @@
 #include "harness/train/checkpoint.h"
 #include "harness/train/options.h"
 #include "harness/train/series.h"
+#include "workloads/capture/rate_schedule.h"
 
 namespace thinpipe {
 
@@ -70,6 +71,7 @@ class TrainPoint {
   Checkpoints checkpoints_;
   CaptureWriter capture_;
   IdleWatch idle_;
+  std::optional<Plateau> plateau_;
   std::string identity_;
   TrainSeries series_;
   std::uint64_t steps_ = 0, period_ = 1, next_evaluation_ = 0;

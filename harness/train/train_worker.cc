@@ -141,6 +141,7 @@ void TrainWorker::remember_parameters() {
 json TrainWorker::compute(const json& message) {
   if (!learner_) return Worker::answer(message);
   const std::uint64_t step = message.at("index");
+  learner_->set_rate_factor(message.at("rate_factor"));
   const double loss = learner_->compute(step);
   if (!std::isfinite(loss))
     throw RunError(fmt::format("step {}: the loss of the mini-batch is {}", step, loss));

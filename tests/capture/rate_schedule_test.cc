@@ -53,6 +53,28 @@ TEST(RateSchedule, Cosine) {
   EXPECT_EQ(factor("cosine", 500), factor("cosine", 99));
 }
 
+TEST(RateSchedule, PlateauIsNoFunctionOfTheStep) {
+  const RateSchedule schedule = RateSchedule::parse("plateau:warmup=4", 100);
+  ASSERT_TRUE(schedule.plateau());
+  EXPECT_EQ(schedule.plateau()->after, 2U);
+  EXPECT_DOUBLE_EQ(schedule.factor(1), 0.4);
+  EXPECT_EQ(schedule.factor(99), 1);
+  EXPECT_FALSE(RateSchedule::parse("constant", 100).plateau());
+  EXPECT_THAT(schedule_error("plateau:after=1.5"), HasSubstr("after=1.5"));
+  EXPECT_THAT(schedule_error("plateau:factor=2"), HasSubstr("factor"));
+  EXPECT_THAT(schedule_error("plateau:patience=2"), HasSubstr("patience"));
+}
+
+TEST(Plateau, FallsAfterSoManyEvaluationsWithoutANewBest) {
+  const Plateau plateau = {.after = 2, .factor = 0.5, .least = 0.2};
+  const std::vector<double> losses = {3, 2, 2.5, 1.9, 1.9, 2, 2, 2, 1, 5, 5, 5, 5};
+  //                        a new best:  *  *       *               *
+  const std::vector<double> expected = {1, 1, 1, 1, 1, 0.5, 0.5, 0.25, 0.25, 0.25, 0.2, 0.2, 0.2};
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    EXPECT_EQ(plateau.factor_after(std::span(losses).first(i + 1)), expected[i]) << i;
+  EXPECT_EQ(plateau.factor_after({}), 1);
+}
+
 TEST(RateSchedule, WarmUpGrowsInAStraightLine) {
   const std::string text = "constant:warmup=4";
   for (std::uint64_t step = 0; step < 4; ++step) {

@@ -27,7 +27,7 @@ class TrainTest(RunCase):
     def start_training(self, *arguments, out=None, **options):
         return self.start("train", "-m", "lenet5", "--out", out or self.out, "-w", "2", "--batch",
                           options.pop("batch", "4"), "--steps", options.pop("steps", str(STEPS)),
-                          "--eval-every", "12", "--link", "rate=200mbit", "--compute-time",
+                          "--eval-every", options.pop("eval_every", "12"), "--link", "rate=200mbit", "--compute-time",
                           options.pop("compute", "0.03"), "--no-baseline", "--check-every", options.pop("check_every", "5"),
                           *arguments, **options)
 
@@ -148,6 +148,34 @@ class TrainTest(RunCase):
         self.assertRegex(point["reasons"][0], r"^step \d+: [12] of 2 ranks did not answer within .*"
                                               "nothing crosses the links")
         self.assertEqual(len(self.checkpoints()), 1)
+
+    def test_a_plateau_lowers_the_rate_of_all_workers_alike_also_after_an_interruption(self):
+        arguments = ("-c", "topk:ratio=0.05", "--optimiser", "sgd:lr=0.1,momentum=0.9",
+                     "--lr-schedule", "plateau:after=1,factor=0.5,least=0.01")
+        self.train(*arguments, check_every="1", eval_every="2")
+        (whole,) = self.points().values()
+        evaluations = whole["training"]["evaluations"]
+        expected, factor, best = [], 1, float("inf")
+        for loss in evaluations["loss"]:
+            factor = factor if loss < best else max(0.01, factor / 2)
+            best = min(best, loss)
+            expected.append(factor)
+        self.assertLess(factor, 1, "no evaluation was worse than one before: nothing was tried")
+        self.assertEqual(evaluations["rate_factor"], expected)
+        self.assertTrue(whole["validation"]["identical_ranks"])
+        self.check_schema()
+
+        self.out = os.path.join(self.folder, "interrupted")
+        arguments += ("--checkpoint-every", "1", "--resume")
+        process = self.start_training(*arguments, eval_every="2")
+        self.wait_for(lambda: max(self.checkpoints(), default=0) >= 16, "most steps")
+        process.send_signal(signal.SIGINT)
+        self.finish(process, 128 + signal.SIGINT)
+        self.train(*arguments, eval_every="2")
+        (resumed,) = self.points().values()
+        self.assertEqual(len(resumed["training"]["resumed"]), 1)
+        self.assertEqual(resumed["training"]["evaluations"]["rate_factor"], expected)
+        self.assertEqual(resumed["training"]["digest"], whole["training"]["digest"])
 
     def check_schedule_by_emulated_time(self, point, first):
         """Half the rate from 0.4 s on, of steps that were taken since the `first`."""

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
+
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "workloads/capture/spec_values.h"
@@ -17,7 +20,7 @@ constexpr double kMostSteps = 1e9;
 
 RateSchedule RateSchedule::parse(std::string_view text, std::uint64_t steps) {
   const SpecValues values(text, "schedule");
-  values.expect_name({"constant", "step", "decay", "cosine"});
+  values.expect_name({"constant", "step", "decay", "plateau", "cosine"});
   RateSchedule schedule;
   schedule.steps_ = static_cast<double>(std::max<std::uint64_t>(steps, 1));
   const auto in_steps = [&](double length) {
@@ -40,6 +43,17 @@ RateSchedule RateSchedule::parse(std::string_view text, std::uint64_t steps) {
     schedule.every_ = std::max(in_steps(values.number("every", 0, 1e-9, kMostSteps)), 1.0);
     schedule.from_ = in_steps(values.number("from", 0, 0, kMostSteps));
     schedule.factor_ = values.number("factor", 0.5, 0, 1);
+  } else if (values.name() == "plateau") {
+    keys.insert(keys.end(), {"after", "factor", "least"});
+    Plateau plateau;
+    const double after = values.number("after", static_cast<double>(plateau.after), 1, kMostSteps);
+    if (after != std::floor(after))
+      throw InputError(
+          fmt::format("schedule 'plateau': after={:g} is no number of evaluations", after));
+    plateau.after = static_cast<std::uint64_t>(after);
+    plateau.factor = values.number("factor", plateau.factor, 0, 1);
+    plateau.least = values.number("least", plateau.least, 0, 1);
+    schedule.plateau_ = plateau;
   } else if (values.name() == "cosine") {
     keys.emplace_back("end");
     schedule.form_ = Form::kCosine;
@@ -49,6 +63,19 @@ RateSchedule RateSchedule::parse(std::string_view text, std::uint64_t steps) {
   schedule.warmup_ = in_steps(values.number("warmup", 0, 0, kMostSteps));
   schedule.start_ = values.number("start", 0, 0, 1);
   return schedule;
+}
+
+double Plateau::factor_after(std::span<const double> losses) const {
+  double factor_now = 1, best = std::numeric_limits<double>::infinity();
+  std::uint64_t without = 0;
+  for (const double loss : losses) {
+    without = loss < best ? 0 : without + 1;
+    best = std::min(best, loss);
+    if (without < after) continue;
+    factor_now = std::max(least, factor_now * factor);
+    without = 0;
+  }
+  return factor_now;
 }
 
 double RateSchedule::without_warmup(double step) const {

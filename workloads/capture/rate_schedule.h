@@ -2,10 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 namespace thinpipe {
+
+/// Rates that fall when the held-out loss no longer does (Mikolov et al. 2010 and the LSTMs since).
+/// They are no function of the step alone: whoever evaluates tells all workers the factor.
+struct Plateau {
+  std::uint64_t after = 2;  ///< evaluations without a new best
+  double factor = 0.25;
+  double least = 0.001;  ///< that the factors come to together
+
+  /// What the rate is multiplied by after these evaluations' losses, beside what the schedule has.
+  /// After each fall so many more evaluations without a new best are waited for.
+  double factor_after(std::span<const double> losses) const;
+};
 
 /// What the optimiser's rate is multiplied by at a step:
 ///
@@ -15,6 +29,9 @@ namespace thinpipe {
 ///   decay:every=0.1,factor=0.8,from=0   times `factor` after every so long from `from` on (the PTB
 ///                                   configuration "medium": 0.8 an epoch after six; Tsuzuku et al.
 ///                                   2018: halved every 25 of 300 epochs)
+///   plateau:after=2,factor=0.25,least=0.001   times `factor`, and never less than `least`, when
+///                                   the held-out loss was no better than the best so far in
+///                                   `after` evaluations one after the other; see Plateau
 ///   cosine:end=0                    from 1 to `end` along half a cosine (Loshchilov and Hutter
 ///                                   2017, without restarts; 3LC: end=0.01)
 ///
@@ -29,6 +46,8 @@ class RateSchedule {
 
   /// @param step  counted from 0; from `steps` on the last one's factor holds
   double factor(std::uint64_t step) const;
+  /// That factor() leaves out.
+  const std::optional<Plateau>& plateau() const { return plateau_; }
 
  private:
   enum class Form { kConstant, kStep, kDecay, kCosine };
@@ -43,6 +62,7 @@ class RateSchedule {
   double end_ = 0;
   double warmup_ = 0;  ///< steps
   double start_ = 0;
+  std::optional<Plateau> plateau_;
 };
 
 }  // namespace thinpipe

@@ -101,6 +101,7 @@ struct Learner::Inside {
   LearnerData data;
   Network network;
   ParameterOptimiser optimiser;
+  double rate_factor = 1;
   std::vector<LearnerParameter> parameters;
   Carry carry;
   std::vector<torch::Tensor> gradients;
@@ -147,11 +148,14 @@ void Learner::apply(std::span<const std::span<const float>> mean, std::uint64_t 
     gradients.push_back(std::move(gradient));
   }
   if (inside_->options.clip > 0) clip_norm(gradients, inside_->options.clip);
-  inside_->optimiser.step(gradients, inside_->schedule.factor(step));
+  inside_->optimiser.step(gradients, inside_->rate_factor * inside_->schedule.factor(step));
 }
 
+void Learner::set_rate_factor(double factor) { inside_->rate_factor = factor; }
+
 double Learner::learning_rate(std::uint64_t step) const {
-  return inside_->optimiser_spec.learning_rate * inside_->schedule.factor(step);
+  return inside_->optimiser_spec.learning_rate * inside_->rate_factor *
+         inside_->schedule.factor(step);
 }
 
 std::span<const float> Learner::values(std::size_t parameter) const {

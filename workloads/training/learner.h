@@ -70,6 +70,10 @@ class Learner {
   /// @throws InputError for other sizes than the parameters'
   void apply(std::span<const std::span<const float>> mean, std::uint64_t step);
 
+  /// What apply() multiplies the schedule's rate by from now on (RateSchedule::plateau); 1 at
+  /// first, and no part of state().
+  void set_rate_factor(double factor);
+
   /// The rate that apply() takes at a step.
   double learning_rate(std::uint64_t step) const;
 

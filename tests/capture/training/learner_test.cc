@@ -217,6 +217,10 @@ TEST(Learner, TheSchedulesRateIsTaken) {
   const float start = learner.values(0)[0];
   learner.apply(Spans(ones.begin(), ones.end()), 2);
   EXPECT_NEAR(learner.values(0)[0], start - 0.05F, 1e-6);
+  learner.set_rate_factor(0.5);
+  EXPECT_DOUBLE_EQ(learner.learning_rate(3), 0.025);
+  learner.apply(Spans(ones.begin(), ones.end()), 3);
+  EXPECT_NEAR(learner.values(0)[0], start - 0.075F, 1e-6);
 }
 
 TEST(Learner, EvaluatesAllThatIsHeldOutAndLearnsNothingFromIt) {

@@ -79,5 +79,16 @@ TEST(ModelDescriptionTest, GoesThroughJsonAndIsStretched) {
   EXPECT_THROW(ModelDescription::from_json({{"data", 1}}), InputError);
 }
 
+TEST(TrainSeriesTest, RecordsHaveTheRatesFactorWhereItFell) {
+  TrainSeries series = some_series();
+  EXPECT_EQ(TrainSeries().rate_factor(), 1);
+  EXPECT_FALSE(series.record(false).at("evaluations").contains("rate_factor"));
+  series.held_out.back().rate_factor = 0.25;
+  series = TrainSeries::from_json(series.to_json());
+  EXPECT_EQ(series.rate_factor(), 0.25);
+  EXPECT_EQ(series.record(false).at("evaluations").at("rate_factor"), (nlohmann::json{1, 0.25}));
+  EXPECT_EQ(series.held_out_losses(), (std::vector<double>{1.9, 1.1}));
+}
+
 }  // namespace
 }  // namespace thinpipe
