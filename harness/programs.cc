@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 const char* absence(const std::string& name) {
   if (name == "thinpipe-capture" || name == "thinpipe-train-worker") {
-    return "this build cannot train; install libtorch (Debian: libtorch-dev) and build again";
+    return "training is not installed; install the package thinpipe-training, or libtorch (Debian: "
+           "libtorch-dev) and build again";
   }
   return "the build or the installation is incomplete";
 }

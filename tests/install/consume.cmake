@@ -38,7 +38,7 @@ execute_process(COMMAND ${prefix}/bin/thinpipe doctor --json OUTPUT_VARIABLE doc
 if(NOT doctor MATCHES "libexec/thinpipe/thinpipe-worker")
   message(FATAL_ERROR "the installed command does not find its worker: ${doctor}")
 endif()
-foreach(file share/man/man1/thinpipe.1 share/bash-completion/completions/thinpipe)
+foreach(file share/man/man1/thinpipe.1.gz share/bash-completion/completions/thinpipe)
   if(NOT EXISTS "${prefix}/${file}")
     message(FATAL_ERROR "not installed: ${file}")
   endif()
