@@ -4,24 +4,25 @@ A directive is an HTML comment on a line of its own, right before a fence (blank
 directives may stand between):
 
     <!-- not run: needs two machines -->   the block is not run, for this reason
+    <!-- needs: iperf3 curl -->            left out where one of these programs is not installed
     <!-- long -->                          run by docs.commands_long only: it takes its time
-    <!-- with: trace -->                   the folder has this before: see fixtures.py
+    <!-- with: trace -->                   the folder gets a trace `trace` before (see runner.py)
     <!-- before: mkdir grads -->           run before the block, without being shown
     <!-- output -->                        what the sh block before printed
     <!-- exact -->                         no figure is masked: this output is the same everywhere
     <!-- any order -->                     lines may stand in another order
     <!-- varies: the winner -->            only words are looked at: they must be ones that thinpipe has
-    <!-- exits: 2 -->                      what the last command of the block exits with
+    <!-- exits: 2 -->                      what a session's commands, or a block's last one, exit with
 """
 import dataclasses
 import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DIRECTIVE = re.compile(r"^\s*<!-- (not run|long|with|before|output|exact|any order|varies|exits)"
+DIRECTIVE = re.compile(r"^\s*<!-- (not run|needs|long|with|before|output|exact|any order|varies|exits)"
                        r"(?:: (.*?))? -->\s*$")
 FENCE = re.compile(r"^(\s*)```(\S*)\s*$")
-REASONED = {"not run", "with", "before", "varies", "exits"}  # those that need words after the colon
+REASONED = {"not run", "needs", "with", "before", "varies", "exits"}  # those that need words after the colon
 
 
 @dataclasses.dataclass

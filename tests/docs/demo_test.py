@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""./demo does its whole job, and ends with what README says a demo ends with: other figures, no other words."""
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import pathlib
+
+from compare import words
+from pages import ROOT, blocks_of
+
+# What the end of a demo may say besides, where the machine was busy.
+BUSY = {"care", "points", "point", "failed", "check", "reason", "first", "waits", "ended", "late", "later",
+        "processors", "were", "idle", "only", "time", "emulation", "itself", "have", "been", "what", "slow",
+        "another", "measured", "this", "machine", "same", "they", "take", "processor", "from", "each",
+        "other", "compressor", "that", "trusted", "compression", "stops", "paying", "cannot", "told",
+        "where", "step", "times", "none", "rate", "with", "more", "good", "rates", "until", "below",
+        "between", "pays", "does", "some", "three", "predicted"}
+
+
+def shown():
+    """README's block of what a demo ended with."""
+    for block in blocks_of(ROOT / "README.md"):
+        if block.body and re.match(r"At .* wins,", block.body[0]):
+            return block.body
+    raise AssertionError("README does not show what a demo found")
+
+
+class Demo(unittest.TestCase):
+    def test_it_ends_with_a_verdict_and_a_report(self):
+        with tempfile.TemporaryDirectory(prefix="thinpipe-demo-") as folder:
+            out = pathlib.Path(folder) / "out"
+            result = subprocess.run([ROOT / "demo", "--out", out], capture_output=True, text=True,
+                                    check=False, timeout=1500, stdin=subprocess.DEVNULL)
+            text = result.stdout + result.stderr
+            if result.returncode == 4 and "invalid" in text:
+                self.skipTest("the machine was too busy for any point to be believed")
+            self.assertEqual(0, result.returncode, text[-3000:])
+            self.assertTrue((out / "records.jsonl").stat().st_size > 10000)
+            self.assertIn("<svg", (out / "report.html").read_text(encoding="utf-8"))
+        end = result.stdout[result.stdout.rindex("== Report"):]
+        verdict = end[:end.index("The report: ")].split("\n")[1:]
+        self.assertRegex(end, r"The whole job took \d+ s after the build\.")
+        strange = words(verdict) - words(shown()) - BUSY
+        self.assertEqual(set(), strange, "\n".join(verdict))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
