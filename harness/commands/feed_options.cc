@@ -52,6 +52,7 @@ std::vector<OptionInfo> feed_options() {
        .help =
            "none: payloads leave when the backward pass is over; bucket: each bucket leaves when"
            " its gradients are ready; 'none|bucket' measures both",
+       .suggestions = {"none", "bucket"},
        .repeatable = true},
       {.name = "codec",
        .value_name = "WHERE",
@@ -59,18 +60,21 @@ std::vector<OptionInfo> feed_options() {
        .default_value = "inline",
        .help = "with --overlap bucket: inline, the backward pass waits for compression; thread, it"
                " goes on",
+       .suggestions = {"inline", "thread"},
        .repeatable = true},
       {.name = "buckets",
        .value_name = "SPEC",
        .type = Type::kText,
        .default_value = "ddp",
        .help = "limits of buckets: first=1mb,rest=25mb,order=ready|reverse; ddp is PyTorch DDP's",
+       .suggestions = {"ddp"},
        .repeatable = true},
       {.name = "granularity",
        .value_name = "WHAT",
        .type = Type::kText,
        .default_value = "tensor",
        .help = "what is compressed as one vector: tensor|bucket|model",
+       .suggestions = {"tensor", "bucket", "model"},
        .repeatable = true},
       {.name = "min-elements",
        .value_name = "N",
@@ -90,6 +94,7 @@ std::vector<OptionInfo> feed_options() {
        .default_value = "none",
        .help = "a second optimiser on what was exchanged: diloco, which is momentum=0.9,rate=0.7;"
                " needs --local-steps of at least 2 to mean anything in training",
+       .suggestions = {"none", "diloco"},
        .repeatable = true},
       {.name = "epoch",
        .value_name = "E",

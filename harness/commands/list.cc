@@ -206,6 +206,14 @@ int list(const Arguments& arguments) {
   return kExitGood;
 }
 
+// All that can stand for WHAT.
+std::vector<std::string> what_there_is() {
+  std::vector<std::string> names = {"compressors", "patterns", "models", "links"};
+  for (const MethodInfo& method : methods()) names.push_back(method.name);
+  for (const ModelInfo& model : model_catalogue()) names.push_back(model.name);
+  return names;
+}
+
 }  // namespace
 
 Verb list_verb() {
@@ -225,7 +233,8 @@ Verb list_verb() {
       .positionals = {{.name = "WHAT",
                        .help = "`compressors`, `patterns`, `models`, `links`, or the name of a "
                                "compressor or a model",
-                       .required = false}},
+                       .required = false,
+                       .suggestions = what_there_is()}},
       .examples = {{"All compressors and models, a line each", "thinpipe list"},
                    {"Every compressor with its parameters", "thinpipe list compressors"},
                    {"A model with its layers and times", "thinpipe list vgg19"},

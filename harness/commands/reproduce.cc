@@ -59,6 +59,8 @@ int reproduce(const Arguments& arguments) {
 }  // namespace
 
 Verb reproduce_verb() {
+  std::vector<std::string> names;
+  for (const Recipe& recipe : recipes()) names.push_back(recipe.name);
   return {
       .name = "reproduce",
       .summary = "Try what the papers found",
@@ -77,7 +79,11 @@ Verb reproduce_verb() {
                    .type = Type::kFolder,
                    .default_value = "out/reproduce",
                    .help = "for records and pages"}},
-      .positionals = {{.name = "NAME", .help = "recipe", .required = false, .repeatable = true}},
+      .positionals = {{.name = "NAME",
+                       .help = "recipe",
+                       .required = false,
+                       .repeatable = true,
+                       .suggestions = names}},
       .examples = {{.purpose = "Does DGC's 0.1 % learn as well as everything?",
                     .command = "thinpipe reproduce dgc-fig3"}},
       .run = reproduce};

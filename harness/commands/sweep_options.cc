@@ -36,6 +36,12 @@ std::vector<CompressorRules> compressors_of(const Arguments& arguments) {
   return all;
 }
 
+std::vector<std::string> pattern_names() {
+  std::vector<std::string> names;
+  for (const PatternInfo& pattern : patterns()) names.push_back(pattern.name);
+  return names;
+}
+
 OptionInfo compressors_option() {
   OptionInfo option = compressor_option(true);
   option.required = false;
@@ -111,6 +117,7 @@ std::vector<OptionInfo> sweep_axis_options() {
        .default_value = "rate=10mbit|100mbit|1gbit",
        .help = "each host's link: rate=100mbit,delay=10ms,loss=0.1%, or a preset such as"
                " lte; see `thinpipe list links`",
+       .suggestions = link_suggestions(),
        .repeatable = true},
       {.name = "schedule",
        .value_name = "SPEC",
@@ -168,6 +175,7 @@ std::vector<OptionInfo> sweep_replay_options() {
       .help =
           "how payloads are exchanged: a pattern of `thinpipe list patterns`; 'ring|openmpi'"
           " measures several",
+      .suggestions = pattern_names(),
       .repeatable = true};
   OptionInfo compute_scale = {.name = "compute-scale",
                               .value_name = "X",

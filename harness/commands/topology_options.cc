@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "netem/link_presets.h"
 #include "netem/topology/kinds.h"
 
 namespace thinpipe {
@@ -30,13 +31,20 @@ OptionInfo hosts_option(const std::string& default_value, int fewest) {
           .maximum = 1000};
 }
 
+std::vector<std::string> link_suggestions() {
+  std::vector<std::string> names;
+  for (const LinkPreset& preset : link_presets()) names.emplace_back(preset.name);
+  return names;
+}
+
 OptionInfo link_option(const std::string& help) {
   return {.name = "link",
           .letter = 'l',
           .value_name = "SPEC",
           .type = OptionInfo::Type::kText,
           .default_value = "rate=100mbit",
-          .help = help};
+          .help = help,
+          .suggestions = link_suggestions()};
 }
 
 OptionInfo tolerance_option(const std::string& help) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "harness/options/arguments.h"
 #include "harness/options/option.h"
@@ -18,6 +19,9 @@ int hosts_of(const Arguments& arguments, const TopologySpec& spec);
 
 /// `--link SPEC`, 100 Mbit/s by default.
 OptionInfo link_option(const std::string& help);
+
+/// What completion offers for a link: its presets.
+std::vector<std::string> link_suggestions();
 
 /// `--tolerance PERCENT`, 3 by default.
 OptionInfo tolerance_option(const std::string& help);

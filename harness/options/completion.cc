@@ -53,7 +53,7 @@ std::string verb_function(const std::string& label, const Verb& verb) {
   out += "        *)\n          if [[ $current == -* ]]; then generate=(-W " + option_names(verb) +
          ")\n";
   if (!verb.positionals.empty()) {
-    out += "          else generate=(" + generator(verb.positionals.back().type, {}) + ")\n";
+    out += "          else generate=(" + generator(verb.positionals.back().type, verb.positionals.back().suggestions) + ")\n";
   }
   return out + "          fi ;;\n      esac ;;\n";
 }

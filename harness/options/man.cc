@@ -78,8 +78,12 @@ std::string man_page(const Verb& command, const std::vector<Verb>& verbs,
   }
   out += ".SH EXIT STATUS\n";
   out += entry("0", "Done, and good.");
+  out += entry("1", "Something is worse (gate).");
   out += entry("2", "What was given is wrong: an option, a file, a spec.");
+  out += entry("3", "It cannot be told whether something is worse (gate --strict).");
   out += entry("4", "A measurement or a validation failed, or the machine cannot do it.");
+  out += entry("5", "What was measured cannot be compared (gate).");
+  out += entry("128 + signal", "Interrupted; what was measured until then is kept.");
   return out;
 }
 

@@ -39,6 +39,7 @@ struct PositionalInfo {
   std::string help = {};
   bool required = true;
   bool repeatable = false;
+  std::vector<std::string> suggestions = {};  ///< what completion offers
 };
 
 /// A command line that works as written, and what it is good for.

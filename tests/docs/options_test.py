@@ -5,6 +5,7 @@ Every `thinpipe VERB --option` that is shown, in a block or in the text, has a v
 the command's own table has; an option by itself is one of some verb or of ./check, ./demo, ./setup;
 every verb is named somewhere. The table is read from the completion script, which is made from it.
 """
+import json
 import pathlib
 import re
 import shlex
@@ -160,6 +161,26 @@ class Options(unittest.TestCase):
                 for option in OPTION.findall(re.sub(r"'[^']*'", "", text)):
                     if option not in known:
                         wrong.append(f"{page.relative_to(ROOT)}:{line}: no verb has {option}")
+        self.assertEqual([], wrong, "\n" + "\n".join(wrong))
+
+    def test_compressors_are_ones_that_there_are(self):
+        """Specs such as `dgc:ratio=0.001`, and those of papers.md, are taken as they stand."""
+        names = {method["name"] for method in json.loads(run(str(BIN / "thinpipe"), "list", "--json"))["compressors"]}
+        specs = {}
+        for page in pages():
+            for line, text in spans(page):
+                for word in re.split(r",\s+| ", text):
+                    spec = re.fullmatch(r"([a-z0-9]+)(:[\w=.,/|()+-]*)?", word)
+                    if spec and spec[1] in names and (spec[2] or page.name == "papers.md") and \
+                            not re.search(r"=([a-zA-Zδτ]|\.\.\.|)(,|\)|$)", word):  # n stands for a number
+                        specs.setdefault(word, f"{page.relative_to(ROOT)}:{line}")
+        self.assertGreater(len(specs), 50)
+        wrong = []
+        for spec, where in specs.items():
+            result = subprocess.run([BIN / "thinpipe", "quality", "--trace", "synthetic:elements=64,steps=1,workers=1",
+                                     "-c", spec], capture_output=True, text=True, check=False)
+            if result.returncode and "needs second moments" not in result.stderr:
+                wrong.append(f"{where}: {spec}: {result.stderr.strip()}")
         self.assertEqual([], wrong, "\n" + "\n".join(wrong))
 
     def test_every_verb_is_documented(self):

@@ -28,6 +28,7 @@ std::vector<Verb> sample_verbs() {
                         .type = Type::kText,
                         .suggestions = {"topk", "sbc"}}}},
           {.name = "trace info", .options = {{.name = "json"}}},
+          {.name = "list", .positionals = {{.name = "WHAT", .suggestions = {"models", "links"}}}},
           {.name = "trace verify"}};
 }
 
@@ -48,10 +49,15 @@ std::string offered(const std::string& words, int typed) {
 }
 
 TEST(Completion, Verbs) {
-  EXPECT_EQ(offered("thinpipe ''", 1), "run trace\n");
+  EXPECT_EQ(offered("thinpipe ''", 1), "run trace list\n");
   EXPECT_EQ(offered("thinpipe t", 1), "trace\n");
   EXPECT_EQ(offered("thinpipe trace ''", 2), "info verify\n");
   EXPECT_EQ(offered("thinpipe --", 1), "--version --help\n");
+}
+
+TEST(Completion, PositionalArguments) {
+  EXPECT_EQ(offered("thinpipe list ''", 2), "models links\n");
+  EXPECT_EQ(offered("thinpipe list li", 2), "links\n");
 }
 
 TEST(Completion, Options) {
