@@ -13,7 +13,7 @@ import subprocess
 import sys
 import unittest
 
-from pages import ROOT, blocks_of, commands_of, pages, prose
+from pages import ROOT, blocks_of, commands_of, pages, spans
 
 BIN = pathlib.Path(sys.argv.pop(1)).resolve()
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*(?![\w-])")
@@ -92,14 +92,6 @@ def complaint(words):
         if option and option[1] not in VERBS[verb] and option[1] not in FOREIGN:
             return f"'{verb}' has no option {option[1]}"
     return None
-
-
-def spans(page):
-    """(line, text) of every code span; one may go over the end of a line."""
-    lines = list(prose(page))
-    text = "\n".join(line for _, line in lines)
-    for match in re.finditer(r"(?<!`)`([^`\n]+(?:\n[^`\n]+)?)`(?!`)", text):
-        yield lines[text[:match.start()].count("\n")][0], match[1].replace("\n", " ")
 
 
 def sources():

@@ -136,6 +136,14 @@ def prose(page):
             yield number, line
 
 
+def spans(page):
+    """(line, text) of every code span; one may go over the end of a line."""
+    lines = list(prose(page))
+    text = "\n".join(line for _, line in lines)
+    for match in re.finditer(r"(?<!`)`([^`\n]+(?:\n[^`\n]+)?)`(?!`)", text):
+        yield lines[text[:match.start()].count("\n")][0], match[1].replace("\n", " ")
+
+
 def anchors(page):
     """The anchors that GitHub gives a page's headings, and those of <a id>."""
     found, seen = set(), {}
