@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "harness/train/rank_state.h"
+#include "harness/train/series.h"
 #include "netem/file_descriptor.h"
 
 namespace thinpipe {
@@ -62,13 +64,45 @@ std::optional<Checkpoints::Found> Checkpoints::last() const {
 nlohmann::json Checkpoints::point_of(const Found& found) const {
   const fs::path file = found.folder / "point.json";
   std::ifstream stream(file);
+  if (!stream) throw InputError(file.string() + ": is missing, or cannot be opened");
   const nlohmann::json point = nlohmann::json::parse(stream, nullptr, false);
-  if (!point.is_object() || !point.contains("id") || !point.contains("series"))
-    throw InputError(file.string() + ": expected what a checkpoint of thinpipe train has there");
-  if (point.at("id") != id_)
-    throw InputError(fmt::format("{}: of the point '{}', expected '{}'", file.string(),
-                                 point.at("id").dump(), id_));
+  if (!point.is_object())
+    throw InputError(file.string() + ": damaged: expected what thinpipe train writes there");
+  try {
+    if (point.at("id") != id_)
+      throw InputError(fmt::format("{}: of the point {}, expected '{}'", file.string(),
+                                   point.at("id").dump(), id_));
+    const std::uint64_t steps = TrainSeries::from_json(point.at("series")).steps();
+    if (steps != found.next_step)
+      throw InputError(
+          fmt::format("{}: after {} steps, expected {}", file.string(), steps, found.next_step));
+    point.at("worst_error").get<double>();
+    point.at("checked_steps").get<std::size_t>();
+    point.at("digest").get<std::string>();
+    point.at("resumed").get<std::vector<std::uint64_t>>();
+  } catch (const nlohmann::json::exception& error) {
+    throw InputError(fmt::format("{}: damaged: {}", file.string(), error.what()));
+  }
   return point;
+}
+
+void Checkpoints::check_last(const std::string& identity, int hosts) const {
+  const std::optional<Found> found = last();
+  if (!found) return;
+  try {
+    point_of(*found);
+    for (int rank = 0; rank < hosts; ++rank) {
+      const fs::path file = rank_file(found->folder, rank);
+      const std::uint64_t step = read_rank_state(file, rank_identity(identity, rank)).next_step;
+      if (step != found->next_step)
+        throw InputError(
+            fmt::format("{}: after {} steps, expected {}", file.string(), step, found->next_step));
+    }
+  } catch (const InputError& error) {
+    throw InputError(fmt::format(
+        "{}; put back the file as it was, or remove {} to train this point from its first step",
+        error.what(), folder_.string()));
+  }
 }
 
 fs::path Checkpoints::begin(std::uint64_t next_step) const {

@@ -25,8 +25,14 @@ class Checkpoints {
   };
   /// The last one; nothing where there is none.
   std::optional<Found> last() const;
-  /// @throws InputError naming the file when it cannot be read or is of another point.
+  /// @throws InputError naming the file when it cannot be read or is of another point, or has not
+  /// the steps that its folder's name says.
   nlohmann::json point_of(const Found& found) const;
+  /// Reads all files of the last one, if there is one: before anything is started for it.
+  /// @param identity  of the training, as its ranks' files have it; @param hosts  one file each
+  /// @throws InputError naming the file that is missing, damaged or of another training, and what
+  /// to do
+  void check_last(const std::string& identity, int hosts) const;
 
   /// An empty folder for the ranks' files. @throws SystemError
   std::filesystem::path begin(std::uint64_t next_step) const;

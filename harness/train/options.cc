@@ -1,5 +1,7 @@
 #include "harness/train/options.h"
 
+#include <fmt/format.h>
+
 #include "workloads/models/catalogue.h"
 
 namespace thinpipe {
@@ -10,6 +12,11 @@ bool TrainOptions::perplexity() const {
 
 std::uint64_t seed_of(const SweepPoint& point, const TrainOptions& options) {
   return options.sweep.seed + static_cast<std::uint64_t>(point.repeat);
+}
+
+std::string identity_of(const SweepPoint& point, const TrainOptions& options) {
+  return fmt::format("{}|{}|seed {}", point.id(options.sweep), training_identity(options.learner),
+                     seed_of(point, options));
 }
 
 LearnerOptions learner_of(const SweepPoint& point, const TrainOptions& options) {

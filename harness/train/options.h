@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "harness/sweep/options.h"
 #include "harness/train/model_description.h"
@@ -28,6 +29,9 @@ struct TrainOptions {
 
 /// Of the point's repeat: the first has the seed that was asked for, the next the next.
 std::uint64_t seed_of(const SweepPoint& point, const TrainOptions& options);
+
+/// What the point's checkpoints are of: no other training goes on from them.
+std::string identity_of(const SweepPoint& point, const TrainOptions& options);
 
 /// The point's learners'.
 LearnerOptions learner_of(const SweepPoint& point, const TrainOptions& options);

@@ -34,6 +34,10 @@ void append_number(auto number, std::vector<std::byte>& bytes) {
 
 }  // namespace
 
+std::string rank_identity(const std::string& training, int rank) {
+  return fmt::format("{}|rank {}", training, rank);
+}
+
 void write_rank_state(const std::filesystem::path& file, const std::string& identity,
                       const RankState& state) {
   std::vector<std::byte> bytes;
@@ -57,7 +61,7 @@ void write_rank_state(const std::filesystem::path& file, const std::string& iden
 
 RankState read_rank_state(const std::filesystem::path& file, const std::string& identity) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw InputError(file.string() + ": cannot be opened");
+  if (!stream) throw InputError(file.string() + ": is missing, or cannot be opened");
   const std::string text((std::istreambuf_iterator<char>(stream)),
                          std::istreambuf_iterator<char>());
   const auto bytes = std::as_bytes(std::span(text));

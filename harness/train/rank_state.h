@@ -16,6 +16,9 @@ struct RankState {
   std::vector<std::byte> estimate;     ///< floats: sums of changes (Replay::incremental)
 };
 
+/// What a rank's file of a checkpoint is of: the training (TrainPoint's) and the rank.
+std::string rank_identity(const std::string& training, int rank);
+
 /// Writes the file and flushes it to the device.
 /// @param identity  of the point and the rank, which read_rank_state() asks for
 /// @throws SystemError naming the file

@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "compressors/registry.h"
 #include "harness/sweep/sweep.h"
@@ -27,11 +29,31 @@ fs::path model_file(const TrainOptions& options) { return options.sweep.out / "m
 std::optional<ModelDescription> described_before(const TrainOptions& options) {
   std::ifstream stream(model_file(options));
   if (!options.sweep.resume || !stream) return std::nullopt;
-  const json kept = json::parse(stream, nullptr, false);
-  if (!kept.is_object() || !kept.contains("model") ||
-      kept.value("identity", "") != training_identity(options.learner))
-    return std::nullopt;
-  return ModelDescription::from_json(kept.at("model"));
+  try {
+    const json kept = json::parse(stream);
+    if (kept.at("identity") != training_identity(options.learner)) return std::nullopt;
+    return ModelDescription::from_json(kept.at("model"));
+  } catch (const json::exception& error) {
+    throw InputError(fmt::format(
+        "{}: damaged: {}; put it back as it was, or remove it to measure anew how long a step"
+        " computes",
+        model_file(options).string(), error.what()));
+  }
+}
+
+// What a run would go on from is looked at before anything is started for it.
+void check_checkpoints(const TrainOptions& options, const std::set<std::string>& finished) {
+  if (!options.sweep.resume) return;
+  for (const SweepPoint& point : plan_sweep(options.sweep))
+    if (const std::string id = point.id(options.sweep);
+        !finished.contains(id) && in_shard(id, options.sweep.shard, options.sweep.shards))
+      Checkpoints(options.sweep.out, id).check_last(identity_of(point, options), point.hosts());
+}
+
+// Of the points that the records have.
+std::set<std::string> finished_points(const TrainOptions& options) {
+  if (!fs::exists(options.sweep.out / kRecordFileName)) return {};
+  return read_records(options.sweep.out).finished_ids();
 }
 
 void keep_description(const TrainOptions& options, const ModelDescription& model) {
@@ -54,6 +76,7 @@ int run_train(TrainOptions options) {
                            [](const Spec& spec) { return find_method(spec.name).needs_squares; });
       });
   options.learner = parse_learner_options(options.learner.to_json());
+  check_checkpoints(options, finished_points(options));
   std::optional<ModelDescription> model = described_before(options);
   if (!model) model = describe_model(options.learner, !options.compute_time);
   if (options.compute_time) model->set_compute_time(*options.compute_time);
@@ -64,10 +87,8 @@ int run_train(TrainOptions options) {
   TrainWork work(options, *model, given.trace());
   const int code = run_sweep(options.sweep, given.trace(), &work);
   // Of points that are recorded nothing is needed any more.
-  if (fs::exists(options.sweep.out / kRecordFileName)) {
-    const std::set<std::string> finished = read_records(options.sweep.out).finished_ids();
-    for (const std::string& id : finished) Checkpoints(options.sweep.out, id).remove();
-  }
+  for (const std::string& id : finished_points(options))
+    Checkpoints(options.sweep.out, id).remove();
   return code;
 }
 

@@ -68,8 +68,7 @@ TrainPoint::TrainPoint(const SweepPoint& point, const TrainOptions& options,
       capture_(point, options, model),
       idle_(!launch.rank_machines().empty()),
       plateau_(RateSchedule::parse(options.learner.schedule, options.learner.steps).plateau()),
-      identity_(fmt::format("{}|{}|seed {}", point.id(options.sweep),
-                            training_identity(options.learner), seed_of(point, options))) {}
+      identity_(identity_of(point, options)) {}
 
 // Once a stop was asked for, ranks are given some time to come to where a checkpoint can be made.
 std::vector<json> TrainPoint::ask(json message, double seconds) {

@@ -26,10 +26,6 @@ constexpr int kMostMeasured = 15;
 constexpr double kMeasureSeconds = 2;
 constexpr int kFewestMeasured = 3;
 
-std::string rank_identity(const json& message, int rank) {
-  return fmt::format("{}|rank {}", message.at("id").get<std::string>(), rank);
-}
-
 std::vector<TraceTensor> tensors_of(const Learner& learner, const LearnerTimes& times) {
   std::vector<TraceTensor> tensors;
   for (const LearnerParameter& parameter : learner.parameters()) {
@@ -241,13 +237,14 @@ json TrainWorker::save(const json& message) {
     server()->save_state(state.compressors);
   }
   write_rank_state(rank_file(message.at("folder").get<std::string>(), rank()),
-                   rank_identity(message, rank()), state);
+                   rank_identity(message.at("id"), rank()), state);
   return {{"type", "saved"}};
 }
 
 json TrainWorker::restore(const json& message) {
-  const RankState state = read_rank_state(
-      rank_file(message.at("folder").get<std::string>(), rank()), rank_identity(message, rank()));
+  const RankState state =
+      read_rank_state(rank_file(message.at("folder").get<std::string>(), rank()),
+                      rank_identity(message.at("id"), rank()));
   ByteReader compressors(state.compressors);
   if (learner_) {
     learner_->restore(state.learner);

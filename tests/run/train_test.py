@@ -3,6 +3,7 @@ trainings that were interrupted; what breaks one leaves a reason and a checkpoin
 import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
 import unittest
@@ -203,6 +204,29 @@ class TrainTest(RunCase):
         self.assertEqual(point["training"]["resumed"], [first])
         self.check_schedule_by_emulated_time(point, first)
         self.assertGreaterEqual(point["schedule"]["changes"], 1)
+
+    def test_a_damaged_checkpoint_is_named_before_anything_starts(self):
+        arguments = ("-c", "topk:ratio=0.05", "--checkpoint-every", "1", "--resume")
+        process = self.start_training(*arguments, compute="0.2")
+        self.wait_for(self.checkpoints, "a checkpoint")
+        process.send_signal(signal.SIGINT)
+        self.finish(process, 128 + signal.SIGINT)
+        (folder,) = glob.glob(os.path.join(self.out, "checkpoints", "*", "step-*"))
+        with open(os.path.join(self.out, "records.jsonl")) as file:
+            before = file.read()
+        state, model = os.path.join(folder, "rank-1"), os.path.join(self.out, "model.json")
+        os.truncate(state, os.path.getsize(state) // 2)
+        said = self.train(*arguments, code=2)
+        self.assertIn(f"{state}: damaged", said)
+        self.assertIn(f"remove {os.path.dirname(folder)} to train", said)
+        os.remove(state)
+        self.assertIn(f"{state}: is missing", self.train(*arguments, code=2))
+        shutil.rmtree(os.path.dirname(folder))
+        os.truncate(model, 20)
+        self.assertIn(f"{model}: damaged", self.train(*arguments, code=2))
+        with open(os.path.join(self.out, "records.jsonl")) as file:
+            self.assertEqual(file.read(), before)
+        self.assert_nothing_left()
 
     def test_data_that_cannot_be_are_refused_before_anything_starts(self):
         for words, batch in (((), "5000"), (("--data", "/does/not/exist"), "4")):
