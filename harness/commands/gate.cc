@@ -13,6 +13,7 @@
 #include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
 #include "harness/gate/launcher.h"
+#include "harness/gate/undisturbed.h"
 #include "harness/options/arguments.h"
 #include "harness/sweep/progress.h"
 #include "netem/sandbox.h"
@@ -43,23 +44,8 @@ Times times_of(const Arguments& arguments) {
 
 fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
 
-// A point whose measurement is in doubt, which is the machine's doing, not the build's.
-bool was_disturbed(const Measured& launch) {
-  return std::any_of(launch.not_good.begin(), launch.not_good.end(), [](const auto& point) {
-    return point.second.starts_with(status_name(Status::kInvalid));
-  });
-}
-
-// One after the other. @returns what older and newer measured
-std::pair<Measured, Measured> launch_both(Launcher& launcher, const fs::path& older,
-                                          std::mt19937_64& coin) {
-  std::pair<Measured, Measured> measured;
-  const bool older_first = (coin() & 1) != 0;
-  for (const bool is_older : {older_first, !older_first})
-    (is_older ? measured.first : measured.second) =
-        launcher.launch(is_older ? older : this_program());
-  return measured;
-}
+// Of all that are launched.
+int retakes_of(const GatePolicy& policy) { return policy.pairs / 2; }
 
 // Older and newer in turn, which of them first by the toss of a coin: slice by slice where both
 // know how, else launch by launch.
@@ -75,15 +61,13 @@ GateOutcome gate_builds(const Arguments& arguments, const GatePolicy& policy,
   Progress progress(2.0 * policy.most_pairs());
   const bool turns = launcher.takes_turns(older) && launcher.takes_turns(this_program());
   before.in_turns = after.in_turns = turns;
-  int again = policy.pairs / 2;  // pairs that the machine disturbed are taken again, so many in all
+  Undisturbed undisturbed(launcher, retakes_of(policy));
   GateOutcome outcome;
   for (int look = 0; look < policy.looks; ++look) {
     for (const auto pairs = static_cast<std::size_t>(policy.pairs << look);
          after.launches < pairs;) {
       progress.describe(fmt::format("pair {} of {}", after.launches + 1, pairs));
-      const auto [one, other] = turns ? launcher.launch_in_turns(older, this_program(), generator)
-                                      : launch_both(launcher, older, generator);
-      if ((was_disturbed(one) || was_disturbed(other)) && again-- > 0) continue;
+      const auto [one, other] = undisturbed.pair(older, this_program(), turns, generator);
       append_launches(before, one);
       append_launches(after, other);
       progress.advance(2);
@@ -96,16 +80,18 @@ GateOutcome gate_builds(const Arguments& arguments, const GatePolicy& policy,
   return outcome;
 }
 
-Measured launches_of(const Arguments& arguments, int launches, const fs::path& scratch,
+Measured launches_of(const Arguments& arguments, const GatePolicy& policy, const fs::path& scratch,
                      const fs::path& keep) {
   Launcher launcher(arguments.positionals("COMMAND"), scratch);
+  Undisturbed undisturbed(launcher, retakes_of(policy));
+  const int launches = policy.pairs;
   Measured measured;
   measured.file = "this build";
   Progress progress(launches);
   if (!keep.empty()) fs::create_directories(keep);
   for (int i = 0; i < launches; ++i) {
     progress.describe(fmt::format("launch {} of {}", i + 1, launches));
-    append_launches(measured, launcher.launch(this_program()));
+    append_launches(measured, undisturbed.launch(this_program()));
     progress.advance(1);
     if (keep.empty()) continue;
     std::ofstream file(keep / kRecordFileName, std::ios::binary | std::ios::app);
@@ -120,7 +106,7 @@ GateOutcome gate_stored(const Arguments& arguments, const GatePolicy& policy,
   const Measured baseline = read_measured(arguments.text("baseline"));
   const Measured measured = arguments.given("measured")
                                 ? read_measured(arguments.text("measured"))
-                                : launches_of(arguments, policy.pairs, scratch, {});
+                                : launches_of(arguments, policy, scratch, {});
   return judge_stored(baseline, measured, policy, times_of(arguments));
 }
 
@@ -135,7 +121,7 @@ int save(const Arguments& arguments, const GatePolicy& policy, const fs::path& s
   if (fs::exists(folder / kRecordFileName))
     throw InputError((folder / kRecordFileName).string() +
                      ": there are records already; remove them or choose another folder");
-  const Measured measured = launches_of(arguments, policy.pairs, scratch, folder);
+  const Measured measured = launches_of(arguments, policy, scratch, folder);
   if (!measured.not_good.empty()) {
     const auto& [id, why] = *measured.not_good.begin();
     throw RunError(fmt::format("{} of the points cannot be a baseline; {} was {}",

@@ -60,6 +60,18 @@ class Builds(GateTest):
         self.against("record['status'] = 'invalid'\nrecord['reasons'] = ['idle']\nreturn record",
                      measure=QUALITY, pairs=4, expect=5)
 
+    # The first launch is in doubt, all later ones are good.
+    DISTURBED_ONCE = """
+        if not pathlib.Path(__file__ + '.run').exists():
+            pathlib.Path(__file__ + '.run').touch()
+            record['status'], record['reasons'] = 'invalid', ['idle']
+        return record"""
+
+    def test_a_disturbed_pair_is_taken_again(self):
+        result = self.against(self.DISTURBED_ONCE, "--json", "out.json", measure=QUALITY, pairs=4,
+                              expect=0)
+        self.assertTrue((self.folder / "older.run").exists(), result.stdout)
+
     def test_a_build_that_takes_no_turns_is_launched_in_turn(self):
         older = self.folder / "older"
         older.write_text(f"#!/bin/sh\n[ \"$2\" = --help ] && exec echo no such thing\n"
