@@ -43,6 +43,8 @@ class Compare(unittest.TestCase):
         self.assertFalse(same("1 x", "2 x", exact=True))
         self.assertTrue(same("b 1\na 2", "a 3\nb 4", any_order=True))
         self.assertFalse(same("b 1\na 2", "a 3\nb 4"))
+        self.assertTrue(same("b 1\na 2\n...", "a 3\nc\nb 4", any_order=True))
+        self.assertFalse(same("b 1\na 2\n...", "a 3\nc", any_order=True))
 
     def test_words(self):
         self.assertEqual({"wins", "idle", "processors"},
