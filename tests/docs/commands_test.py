@@ -10,6 +10,7 @@ blocks that are not run, or that vary, are still held against the words that thi
 import concurrent.futures
 import os
 import pathlib
+import re
 import shlex
 import sys
 import tempfile
@@ -22,6 +23,12 @@ UPDATE = os.environ.get("THINPIPE_UPDATE_DOCS") == "1"
 SECONDS = {"quick": 120, "long": 1500}
 
 
+def is_long(block):
+    """Those that are marked, and those that train."""
+    return "long" in block.directives or any(
+        re.search(r"thinpipe (train|reproduce) (?!--list$|--help$)", command) for command in commands_of(block))
+
+
 class Page:
     """A page's blocks, and what came of them."""
 
@@ -32,14 +39,14 @@ class Page:
         self.count = 0
 
     def wants_to_run(self):
-        if self.mode == "long" and not any("long" in block.directives for block in self.blocks):
+        if self.mode == "long" and not any(is_long(block) for block in self.blocks):
             return False
         return any(commands_of(block) and not self.why_not(block) for block in self.blocks)
 
     def why_not(self, block):
         if "not run" in block.directives:
             return block.directives["not run"]
-        if self.mode == "quick" and "long" in block.directives:
+        if self.mode == "quick" and is_long(block):
             return "long"
         needs = block.directives.get("needs", "")
         return f"needs {needs}" if needs and not installed(needs) else None
