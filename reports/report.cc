@@ -59,12 +59,13 @@ ReportFormat parse_report_format(const std::string& name) {
   throw InputError("report format '" + name + "': expected html or md");
 }
 
-std::string render_report(const Records& records, ReportFormat format) {
+std::string render_report(const Records& records, ReportFormat format, const Records* trained) {
   if (records.points.empty()) {
     throw InputError(records.file.string() +
                      ": no finished point in it yet; there is nothing to report");
   }
-  return format == ReportFormat::kHtml ? render_html(records) : render_markdown(records);
+  return format == ReportFormat::kHtml ? render_html(records, trained)
+                                       : render_markdown(records, trained);
 }
 
 Records reported_records(const std::filesystem::path& records_folder,
@@ -133,7 +134,9 @@ std::filesystem::path write_kept_report(const Records& records, const ReportOpti
 std::filesystem::path write_report(const std::filesystem::path& records_folder,
                                    const ReportOptions& options) {
   const Records records = reported_records(records_folder, options.time_scale);
-  const std::string text = render_report(records, options.format);
+  std::optional<Records> trained;
+  if (!options.trained.empty()) trained = read_records(options.trained);
+  const std::string text = render_report(records, options.format, trained ? &*trained : nullptr);
   return write_page(text, records.file.parent_path() / "report", options);
 }
 

@@ -26,6 +26,8 @@ struct ReportOptions {
   std::filesystem::path output;
   /// Only points of this time scale, with how others compare; nothing: all, of one each.
   std::optional<double> time_scale = std::nullopt;
+  /// Records of a training of the same compressors, for step time against loss; empty: none.
+  std::filesystem::path trained = {};
 };
 
 /// The records of a folder as a report takes them: of one time scale, with notes on it.
@@ -34,7 +36,9 @@ Records reported_records(const std::filesystem::path& records_folder,
                          std::optional<double> time_scale);
 
 /// The report as text. Throws InputError when there is no point, RunError without gnuplot (HTML).
-std::string render_report(const Records& records, ReportFormat format);
+/// @throws InputError also when `trained`, records of a training, has none of the run's compressors
+std::string render_report(const Records& records, ReportFormat format,
+                          const Records* trained = nullptr);
 
 /// Reads the records of a folder (or a records file) and writes the report. The file appears whole
 /// or not at all. Returns what was written. Throws InputError when there are no records or no point

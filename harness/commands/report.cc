@@ -15,10 +15,10 @@
 #include "harness/programs.h"
 #include "reports/gate/history.h"
 #include "reports/gradients/findings.h"
-#include "reports/record/reader.h"
-#include "reports/training/table.h"
 #include "reports/history/page.h"
 #include "reports/kept/kept.h"
+#include "reports/record/reader.h"
+#include "reports/training/table.h"
 #include "reports/verdict/verdict.h"
 
 namespace thinpipe {
@@ -141,8 +141,12 @@ int report(const Arguments& arguments) {
   options.format = parse_report_format(arguments.text("format"));
   options.output = arguments.text("output");
   options.time_scale = time_scale;
+  options.trained = arguments.text("trained");
   if (options.output == "-") {
-    write_stdout(render_report(reported_records(folder, time_scale), options.format));
+    std::optional<Records> trained;
+    if (!options.trained.empty()) trained = read_records(options.trained);
+    write_stdout(render_report(reported_records(folder, time_scale), options.format,
+                               trained ? &*trained : nullptr));
     return kExitGood;
   }
   return finish(write_report(folder, options), arguments);
@@ -189,6 +193,12 @@ Verb report_verb() {
                    .type = Type::kText,
                    .help = "only points run with --time-scale F, and how others compare with "
                            "them"},
+                  {.name = "trained",
+                   .value_name = "DIR",
+                   .type = Type::kFolder,
+                   .help =
+                       "records of thinpipe train with the run's compressors: the page then has "
+                       "step time against final loss, too"},
                   {.name = "open",
                    .value_name = "YES",
                    .type = Type::kChoice,

@@ -1,6 +1,7 @@
 // Step time and speed-up against the link's rate.
 #include "reports/figures/build.h"
 #include "reports/text/units.h"
+#include "reports/verdict/verdict.h"
 
 namespace thinpipe::figures {
 
@@ -40,6 +41,15 @@ std::string break_even_tooltip(const Series& series) {
          " to " + high;
 }
 
+// Farther out it would squeeze what was measured into a corner.
+std::optional<double> drawn_prediction(const Group& group, const Series& series) {
+  constexpr double kFarthest = 10;
+  const std::optional<double> rate = predicted_rate(series);
+  if (!rate || *rate * kFarthest < group.rates.front() || *rate > group.rates.back() * kFarthest)
+    return std::nullopt;
+  return rate;
+}
+
 }  // namespace
 
 Figure speedup(const Group& group, const std::string& id) {
@@ -47,7 +57,8 @@ Figure speedup(const Group& group, const std::string& id) {
   figure.caption =
       "Step time of none over that of the compressor, with 95 % bootstrap intervals. Above the "
       "dashed line compression pays. Open diamonds mark the break-even rate, interpolated between "
-      "neighbouring measured rates in log-log coordinates.";
+      "neighbouring measured rates in log-log coordinates; crosses the one that models predicted "
+      "before, where it lies no farther than a decade off the measured rates.";
   Chart chart;
   chart.id = figure.id;
   chart.alt = "Speed-up over no compression against link rate for each compressor, " + group.title;
@@ -69,6 +80,12 @@ Figure speedup(const Group& group, const std::string& id) {
     if (kind == BreakEven::Kind::kPaysBelow || kind == BreakEven::Kind::kPaysAbove) {
       chart.marks.push_back(
           {series.break_even.rate, 1.0, series.style, break_even_tooltip(series)});
+    }
+    if (const std::optional<double> rate = drawn_prediction(group, series)) {
+      chart.marks.push_back({*rate, 1.0, series.style,
+                             series.label + " was predicted to break even at " + format_rate(*rate),
+                             /*is_predicted=*/true});
+      chart.x.include.push_back(*rate);
     }
     chart.curves.push_back(std::move(curve));
   }

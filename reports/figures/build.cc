@@ -37,6 +37,17 @@ Axis rate_axis(const Group& group) {
   return axis;
 }
 
+std::vector<double> panel_rates(const std::vector<double>& rates) {
+  constexpr std::size_t kMostPanels = 6;
+  if (rates.size() <= kMostPanels) return rates;
+  std::vector<double> spread;
+  for (std::size_t i = 0; i < kMostPanels; ++i)
+    spread.push_back(rates[i * (rates.size() - 1) / (kMostPanels - 1)]);
+  return spread;
+}
+
+std::vector<double> panel_rates(const Group& group) { return panel_rates(group.rates); }
+
 std::vector<LegendEntry> series_legend(const Group& group, const std::vector<Curve>& curves) {
   std::vector<LegendEntry> legend;
   for (const Series& series : group.series) {
@@ -80,8 +91,9 @@ std::vector<Figure> group_figures(const Group& group, const std::string& id) {
   using Builder = Figure (*)(const Group&, const std::string&);
   std::vector<Figure> result;
   for (const Builder build :
-       {figures::step_time, figures::speedup, figures::parts, figures::timeline,
-        figures::error_and_bytes, figures::quality, figures::fidelity}) {
+       {figures::step_time, figures::speedup, figures::pareto, figures::error_and_bytes,
+        figures::exposed, figures::parts, figures::waits, figures::predicted, figures::quality,
+        figures::sizes, figures::latency, figures::timeline}) {
     Figure figure = build(group, id);
     if (!figure.panels.empty()) result.push_back(std::move(figure));
   }

@@ -1,6 +1,7 @@
 // What the builders of single figures share.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -24,12 +25,36 @@ void add_panel(Figure& figure, const std::string& title, const Chart& chart);
 void add_panel(Figure& figure, const std::string& title, const BarChart& chart);
 void add_panel(Figure& figure, const std::string& title, const BoxChart& chart);
 
+/// Of drawings that stand beside each other.
+inline constexpr int kPanelWidth = 400;
+
+/// The rates that get a panel each: all, of many six with the ends among them.
+std::vector<double> panel_rates(const std::vector<double>& rates);
+std::vector<double> panel_rates(const Group& group);
+
+/// The first used point of the series, from the lowest rate on, with a sample of the metric: a
+/// trusted one if there is any; or null.
+const Point* first_point_with(const Series& series, const std::string& metric);
+
+/// Means of each value and the `window` - 1 before it, of fewer at the beginning; window >= 1.
+std::vector<double> running_mean(const std::vector<double>& values, std::size_t window);
+
+/// Values of the point's steps, counted from 1; of very many every so many-th. `told` words a value
+/// for tooltips.
+Curve step_curve(const Series& series, const Point& point, const std::vector<double>& values,
+                 const std::function<std::string(double)>& told);
+
 Figure step_time(const Group& group, const std::string& id);
 Figure speedup(const Group& group, const std::string& id);
 Figure parts(const Group& group, const std::string& id);
 Figure quality(const Group& group, const std::string& id);
 Figure error_and_bytes(const Group& group, const std::string& id);
+Figure pareto(const Group& group, const std::string& id);
+Figure exposed(const Group& group, const std::string& id);
+Figure waits(const Group& group, const std::string& id);
+Figure predicted(const Group& group, const std::string& id);
+Figure sizes(const Group& group, const std::string& id);
+Figure latency(const Group& group, const std::string& id);
 Figure timeline(const Group& group, const std::string& id);
-Figure fidelity(const Group& group, const std::string& id);
 
 }  // namespace thinpipe::figures

@@ -62,9 +62,11 @@ std::string tick_list(const std::vector<double>& ticks, std::string (*format)(do
 }
 
 std::string axis_script(const Axis& axis, const Range& range, char name) {
-  std::vector<double> ticks =
-      axis.ticks.empty() ? (axis.is_log ? log_ticks(range) : readable_ticks(range, 5, axis.format))
-                         : thinned(axis.ticks, range, axis.is_log);
+  const double closest = name == 'x' ? kClosestLevelTicks : kClosestTicks;
+  const std::vector<double> ticks = !axis.ticks.empty()
+                                        ? thinned(axis.ticks, range, axis.is_log, closest)
+                                    : axis.is_log ? log_ticks(range, closest)
+                                                  : readable_ticks(range, 5, axis.format);
   return fmt::format("set {0}range [{1}:{2}]\nset {0}tics {3}\n{4}", name, range.low, range.high,
                      tick_list(ticks, axis.format),
                      axis.is_log ? fmt::format("set logscale {}\n", name) : "");

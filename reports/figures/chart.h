@@ -65,6 +65,7 @@ struct Chart {
   std::vector<double> upright_lines;          ///< at these x
   std::vector<std::vector<BandPoint>> bands;  ///< behind the curves, each with a line in its middle
   std::vector<Guide> guides;                  ///< cut off where the axes end
+  bool tells_ends = true;                     ///< chart_sentence() says what lies at both ends
 };
 
 /// What is seen, in a sentence after `alt`: what lies lowest and highest at both ends of the x

@@ -52,6 +52,7 @@ std::string at_end(const Chart& chart, const std::vector<Seen>& seen) {
 }  // namespace
 
 std::string chart_sentence(const Chart& chart) {
+  if (!chart.tells_ends) return chart.alt + ".";
   if (chart.x.format == nullptr || chart.y.format == nullptr) return chart.alt;
   std::set<double> places;
   for (const Curve& curve : chart.curves)

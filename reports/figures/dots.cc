@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/statistics/quantile.h"
 #include "reports/text/lists.h"
+#include "reports/text/units.h"
 
 namespace thinpipe {
 namespace {
@@ -36,6 +38,18 @@ Guide diagonal(const std::vector<Dot>& dots) {
   return {{least, least}, {most, most}};
 }
 
+// How far trusted dots lie off the diagonal.
+std::string off_diagonal(const std::vector<Dot>& dots) {
+  std::vector<double> ratios;
+  for (const Dot& dot : dots)
+    if (dot.is_trusted && dot.x > 0 && std::isfinite(dot.y / dot.x))
+      ratios.push_back(dot.y / dot.x);
+  if (ratios.empty()) return "";
+  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+  return ": the one over the other from " + format_number(*least) + " to " + format_number(*most) +
+         ", median " + format_number(median(ratios));
+}
+
 }  // namespace
 
 std::vector<const Dot*> pareto_front(const std::vector<Dot>& dots) {
@@ -55,6 +69,7 @@ Chart dots_chart(const DotChart& dots) {
   Chart chart;
   chart.id = dots.id;
   chart.alt = dots.alt;
+  chart.tells_ends = false;
   chart.width = dots.width;
   chart.x = dots.x;
   chart.y = dots.y;
@@ -72,7 +87,10 @@ Chart dots_chart(const DotChart& dots) {
     if (!names.empty()) chart.alt += ". On the front, left to right: " + joined(names, ", ");
     chart.guides.push_back(front_steps(front));
   }
-  if (dots.has_diagonal) chart.guides.push_back(diagonal(dots.dots));
+  if (dots.has_diagonal) {
+    chart.alt += off_diagonal(dots.dots);
+    chart.guides.push_back(diagonal(dots.dots));
+  }
   return chart;
 }
 

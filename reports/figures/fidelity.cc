@@ -5,7 +5,7 @@
 #include "reports/figures/build.h"
 #include "reports/text/units.h"
 
-namespace thinpipe::figures {
+namespace thinpipe {
 namespace {
 
 using Value = std::function<std::optional<double>(const Cell&)>;
@@ -55,8 +55,7 @@ double dodged(double rate, std::size_t index, std::size_t count) {
 }
 
 }  // namespace
-
-Figure fidelity(const Group& group, const std::string& id) {
+Figure fidelity_figure(const Group& group, const std::string& id) {
   Figure figure{id + "-fidelity", "Fidelity of the links", "", {}, {}};
   figure.caption =
       "Bytes on the wire: what the queueing disciplines counted against what the messages should "
@@ -68,8 +67,8 @@ Figure fidelity(const Group& group, const std::string& id) {
     Chart chart;
     chart.id = figure.id + "-" + check.id;
     chart.alt = std::string(check.title) + " against link rate, " + group.title;
-    chart.width = 400;  // three beside each other
-    chart.x = rate_axis(group);
+    chart.width = figures::kPanelWidth;
+    chart.x = figures::rate_axis(group);
     chart.y = check.axis;
     chart.reference_lines = check.reference_lines;
     for (std::size_t i = 0; i < group.series.size(); ++i) {
@@ -80,16 +79,16 @@ Figure fidelity(const Group& group, const std::string& id) {
         if (!value) continue;
         curve.points.push_back({dodged(cell.rate, i, group.series.size()), *value, std::nullopt,
                                 cell.status == Status::kOk,
-                                cell_title(series, cell) + "\n" + check.axis.label + ": " +
+                                figures::cell_title(series, cell) + "\n" + check.axis.label + ": " +
                                     check.axis.format(*value)});
       }
       chart.curves.push_back(std::move(curve));
     }
-    add_panel(figure, check.title, chart);
+    figures::add_panel(figure, check.title, chart);
     drawn.insert(drawn.end(), chart.curves.begin(), chart.curves.end());
   }
-  figure.legend = series_legend(group, drawn);
+  figure.legend = figures::series_legend(group, drawn);
   return figure;
 }
 
-}  // namespace thinpipe::figures
+}  // namespace thinpipe

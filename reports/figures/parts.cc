@@ -68,20 +68,20 @@ Figure parts(const Group& group, const std::string& id) {
   for (std::size_t part = 0; part < kParts; ++part) {
     figure.legend.push_back({part_swatch(part, kPartTable[part].letter), kPartTable[part].name});
   }
-  for (std::size_t i = 0; i < group.rates.size(); ++i) {
+  for (const double rate : panel_rates(group)) {
     BarChart chart;
-    chart.id = figure.id + "-" + std::to_string(i);
+    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
     chart.alt = "Compute, compress, exchange and decode time of each compressor at " +
-                format_rate(group.rates[i]) + ", " + group.title;
+                format_rate(rate) + ", " + group.title;
     chart.label = "mean time a step";
     chart.format = format_time;
     for (const Series& series : group.series) {
-      const Cell* cell = series.at(group.rates[i]);
+      const Cell* cell = series.at(rate);
       if (cell != nullptr && cell->step_time && !cell->repeats("exchange_time").empty()) {
         chart.bars.push_back(make_bar(series, *cell));
       }
     }
-    add_panel(figure, format_rate(group.rates[i]), chart);
+    add_panel(figure, format_rate(rate), chart);
   }
   return figure;
 }

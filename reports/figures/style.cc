@@ -72,9 +72,9 @@ std::string line_marker_svg(std::size_t style) {
       kMarkers[style % kMarkers.size()].shape);
 }
 
-std::string part_swatch(std::size_t part, const char* letter) {
-  return "<span class='swatch' aria-hidden='true' style='background:var(" +
-         css_variable(part_ink(part)) + ")'>" + letter + "</span>";
+std::string part_swatch(std::size_t part, std::string_view letter) {
+  return fmt::format("<span class='swatch' aria-hidden='true' style='background:var({})'>{}</span>",
+                     css_variable(part_ink(part)), letter);
 }
 
 }  // namespace thinpipe

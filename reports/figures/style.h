@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace thinpipe {
 
@@ -27,7 +28,7 @@ std::string stand_in(int ink);      ///< "rgb '#0102..'", for gnuplot's `linecol
 std::string css_variable(int ink);  ///< "--s1"
 
 /// A square in the colour of a part with its letter, as markup for legends.
-std::string part_swatch(std::size_t part, const char* letter);
+std::string part_swatch(std::size_t part, std::string_view letter);
 
 /// How a style's line is dashed, as gnuplot's `dashtype`: styles of one colour differ by it, too.
 std::string gnuplot_dash(std::size_t style);

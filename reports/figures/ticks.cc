@@ -8,7 +8,6 @@ namespace thinpipe {
 namespace {
 
 constexpr double kAir = 0.06;
-constexpr double kClosest = 1.0 / 9;  // of the axis; labels such as "100 Mbit/s" need so much
 
 double position(double value, const Range& range, bool is_log) {
   if (is_log) return std::log(value / range.low) / std::log(range.high / range.low);
@@ -56,19 +55,20 @@ std::vector<double> readable_ticks(const Range& range, int count, std::string (*
   }
 }
 
-std::vector<double> thinned(const std::vector<double>& values, const Range& range, bool is_log) {
+std::vector<double> thinned(const std::vector<double>& values, const Range& range, bool is_log,
+                            double closest) {
   std::vector<double> kept;
   for (const double value : values) {
     if (value < range.low || value > range.high) continue;
     const bool is_far =
         kept.empty() ||
-        position(value, range, is_log) - position(kept.back(), range, is_log) >= kClosest;
+        position(value, range, is_log) - position(kept.back(), range, is_log) >= closest;
     if (is_far) kept.push_back(value);
   }
   return kept;
 }
 
-std::vector<double> log_ticks(const Range& range) {
+std::vector<double> log_ticks(const Range& range, double closest) {
   const double decades = std::log10(range.high / range.low);
   if (decades < 0.5) return linear_ticks(range, 4);
   std::vector<double> ticks;
@@ -78,7 +78,7 @@ std::vector<double> log_ticks(const Range& range) {
       if (factor == 1 || decades < 2.4) ticks.push_back(factor * std::pow(10.0, e));
     }
   }
-  return thinned(ticks, range, true);
+  return thinned(ticks, range, true, closest);
 }
 
 }  // namespace thinpipe

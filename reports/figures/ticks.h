@@ -6,6 +6,10 @@
 
 namespace thinpipe {
 
+/// Shares of an axis that labels need: a line of text on an upright one, "100 ms" on a level one.
+inline constexpr double kClosestTicks = 1.0 / 9;
+inline constexpr double kClosestLevelTicks = 1.0 / 7;
+
 struct Range {
   double low = 0;
   double high = 1;
@@ -22,10 +26,11 @@ std::vector<double> linear_ticks(const Range& range, int count);
 std::vector<double> readable_ticks(const Range& range, int count, std::string (*format)(double));
 
 /// Powers of ten; with 2 and 5 between them where the range spans fewer than 2.4 decades.
-/// Thinned so that neighbours are at least a ninth of the axis apart.
-std::vector<double> log_ticks(const Range& range);
+/// Thinned so that neighbours are at least `closest` of the axis apart.
+std::vector<double> log_ticks(const Range& range, double closest = kClosestTicks);
 
 /// Those of `values` that lie inside the range and are far enough apart to be labelled.
-std::vector<double> thinned(const std::vector<double>& values, const Range& range, bool is_log);
+std::vector<double> thinned(const std::vector<double>& values, const Range& range, bool is_log,
+                            double closest = kClosestTicks);
 
 }  // namespace thinpipe

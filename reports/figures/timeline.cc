@@ -1,4 +1,4 @@
-// What a rank did when, where exchanges ran under compute.
+// What ranks did when in one step.
 #include <algorithm>
 #include <array>
 
@@ -6,6 +6,7 @@
 #include "reports/figures/build.h"
 #include "reports/figures/style.h"
 #include "reports/text/units.h"
+#include "reports/verdict/verdict.h"
 
 namespace thinpipe::figures {
 namespace {
@@ -63,49 +64,88 @@ std::vector<BarPart> laid_out(std::vector<PhaseOfStep> phases) {
   return parts;
 }
 
+std::vector<PhaseOfStep> known_phases(const RankTimeline& timeline, bool exchanges) {
+  std::vector<PhaseOfStep> phases;
+  for (const PhaseOfStep& phase : timeline)
+    if (place_of(phase.phase) != kPhases.size() && (phase.phase == "exchange") == exchanges)
+      phases.push_back(phase);
+  return phases;
+}
+
+const std::vector<RankTimeline>* timeline_of(const Cell* cell) {
+  if (cell == nullptr || cell->used.empty() || cell->used.front()->timeline.empty()) return nullptr;
+  return &cell->used.front()->timeline;
+}
+
 // Two rows: compute and codec, and the exchanges beside them.
-void add_rows(const Series& series, const Cell& cell, BarChart& chart) {
-  const auto& ranks = cell.used.front()->timeline;
+void add_rows(const Series& series, const Cell& cell, const std::vector<RankTimeline>& ranks,
+              BarChart& chart) {
   const RankTimeline& last =
       *std::max_element(ranks.begin(), ranks.end(),
                         [](const auto& a, const auto& b) { return end_of(a) < end_of(b); });
-  std::vector<PhaseOfStep> own, exchanges;
-  for (const PhaseOfStep& phase : last) {
-    if (place_of(phase.phase) == kPhases.size()) continue;
-    (phase.phase == "exchange" ? exchanges : own).push_back(phase);
-  }
   const bool is_trusted = cell.status == Status::kOk;
-  chart.bars.push_back({series.label, "", is_trusted, laid_out(std::move(own))});
+  chart.bars.push_back({series.label, "", is_trusted, laid_out(known_phases(last, false))});
   chart.bars.push_back(
-      {"exchanges", format_time(end_of(last)), is_trusted, laid_out(std::move(exchanges))});
+      {"exchanges", format_time(end_of(last)), is_trusted, laid_out(known_phases(last, true))});
+}
+
+void add_overlapped(const Group& group, Figure& figure) {
+  for (const double rate : panel_rates(group)) {
+    BarChart chart;
+    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
+    chart.alt =
+        "Timeline of a step of each compressor at " + format_rate(rate) + ", " + group.title;
+    chart.label = "time since the step began";
+    chart.format = format_time;
+    for (const Series& series : group.series) {
+      const Cell* cell = series.is_overlapped() ? series.at(rate) : nullptr;
+      if (const std::vector<RankTimeline>* ranks = timeline_of(cell))
+        add_rows(series, *cell, *ranks, chart);
+    }
+    add_panel(figure, "Overlapped, " + format_rate(rate), chart);
+  }
+}
+
+// A row a rank, phases one after the other: who waits for whom.
+void add_ranks(const Group& group, const Series& series, double rate, Figure& figure) {
+  constexpr std::size_t kMostRows = 16;
+  const Cell* cell = series.at(rate);
+  const std::vector<RankTimeline>* ranks = timeline_of(cell);
+  if (ranks == nullptr || series.is_overlapped()) return;
+  BarChart chart;
+  chart.id = figure.id + "-" + std::to_string(figure.panels.size());
+  chart.alt = "Timeline of a step of " + series.label + " at " + format_rate(rate) +
+              " on every rank, " + group.title;
+  chart.label = "time since the first rank began";
+  chart.format = format_time;
+  for (std::size_t rank = 0; rank < std::min(ranks->size(), kMostRows); ++rank) {
+    std::vector<PhaseOfStep> phases = known_phases((*ranks)[rank], false);
+    for (const PhaseOfStep& exchange : known_phases((*ranks)[rank], true))
+      phases.push_back(exchange);
+    chart.bars.push_back({"rank " + std::to_string(rank), format_time(end_of((*ranks)[rank])),
+                          cell->status == Status::kOk, laid_out(std::move(phases))});
+  }
+  add_panel(figure, series.label + ", " + format_rate(rate), chart);
 }
 
 }  // namespace
 
 Figure timeline(const Group& group, const std::string& id) {
-  Figure figure{id + "-timeline", "Steps whose exchanges overlap with compute", "", {}, {}};
+  Figure figure{id + "-timeline", "Timeline of one step", "", {}, {}};
   figure.caption =
-      "One step of median length of the rank that ended it last, of those points whose buckets "
-      "left "
-      "as their gradients became ready: above, compute and codec work; below, the exchanges that "
-      "ran "
-      "beside them. What sticks out behind compute is what the step waited for.";
+      "One step of median length. Of each rank, at the lowest link rate: without compression, and "
+      "with what was fastest there; exchanges hold the waiting for ranks that come later. "
+      "Overlapped: "
+      "of the rank that ended the step last, where buckets left as their gradients became ready: "
+      "above, compute and codec work; below, the exchanges that ran beside them. What sticks out "
+      "behind compute is what the step waited for.";
   for (std::size_t phase = 0; phase < kPhases.size(); ++phase)
     figure.legend.push_back({part_swatch(phase, kPhaseLetters.at(phase)), kPhases[phase]});
-  for (std::size_t i = 0; i < group.rates.size(); ++i) {
-    BarChart chart;
-    chart.id = figure.id + "-" + std::to_string(i);
-    chart.alt = "Timeline of a step of each compressor at " + format_rate(group.rates[i]) + ", " +
-                group.title;
-    chart.label = "time since the step began";
-    chart.format = format_time;
-    for (const Series& series : group.series) {
-      const Cell* cell = series.is_overlapped() ? series.at(group.rates[i]) : nullptr;
-      if (cell != nullptr && !cell->used.empty() && !cell->used.front()->timeline.empty())
-        add_rows(series, *cell, chart);
-    }
-    add_panel(figure, format_rate(group.rates[i]), chart);
-  }
+  const double lowest = group.rates.front();
+  const Series* best = outcome_at(group, lowest).best;
+  for (const Series& series : group.series)
+    if (series.is_baseline() || &series == best) add_ranks(group, series, lowest, figure);
+  add_overlapped(group, figure);
   return figure;
 }
 

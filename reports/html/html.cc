@@ -1,4 +1,5 @@
-// The page: verdict first, then figures, tables and where it all comes from.
+// The page: what was found and what can be believed first, then figures, every point and where it
+// all comes from.
 #include "reports/html/html.h"
 
 #include "reports/html/parts.h"
@@ -9,6 +10,10 @@
 
 namespace thinpipe {
 namespace {
+
+struct Section {
+  std::string id, title, inside;
+};
 
 std::string page_title(const Records& records) {
   std::string model;
@@ -28,88 +33,132 @@ std::string masthead(const Records& records) {
   return text + "</p>\n</header>\n";
 }
 
-std::string verdict_section(const Summary& summary) {
+std::string found(const Summary& summary) {
   const bool has_titles = summary.groups.size() > 1;
-  std::string text =
-      "<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 id=\"found\">What was "
-      "found</h2>\n";
+  std::string text;
   for (const Group& group : summary.groups) {
-    std::vector<std::string> sentences = group_verdict(group);
-    if (!has_titles) sentences.push_back(trust_sentence(summary));
     if (has_titles) text += "<h3>" + escape_html(group.title) + "</h3>\n";
-    text += html::list(sentences);
+    text += html::list(group_verdict(group));
     text += html::table(overview_table(group), "Speed-up over none, " + group.title,
                         /*is_sortable=*/false);
   }
-  if (has_titles) text += html::list({trust_sentence(summary)});
   return text +
          "<p class=\"note\">Step time of none, and how many times as fast the others are; 95 % "
-         "intervals "
-         "beneath. The fastest compressor is set off where it beats none.</p>\n</section>\n";
+         "intervals beneath. The fastest compressor is set off where it beats none.</p>\n";
 }
 
-std::string group_section(const Group& group, std::size_t index,
-                          const std::vector<std::string>& commands) {
-  const std::string id = "g" + std::to_string(index);
-  std::string text = "<section aria-labelledby=\"" + id + "\">\n<h2 id=\"" + id + "\">" +
-                     escape_html(group.title) + "</h2>\n<div class=\"figures\">\n";
-  for (const Figure& figure : group_figures(group, id)) text += html::figure(figure, commands);
-  text += "</div>\n<h3>All points</h3>\n" +
-          html::table(points_table(group), "All points, " + group.title, /*is_sortable=*/true);
-  if (const Table predictions = predictions_table(group); !predictions.rows.empty())
-    text += "<h3>Predicted and measured</h3>\n" +
-            html::table(predictions, "Predicted and measured, " + group.title,
-                        /*is_sortable=*/true);
-  return text + "</section>\n";
-}
-
-std::string links_section(const Records& records) {
+std::string links_part(const Records& records, const std::vector<std::string>& commands) {
   const Table links = calibration_table(records);
   if (links.rows.empty()) return "";
-  return "<section aria-labelledby=\"links\">\n<h2 id=\"links\">The links before they were "
-         "used</h2>\n" +
-         html::table(links, "Calibration of the links", /*is_sortable=*/true) +
+  std::string text = "<h3 id=\"links\">The links before they were used</h3>\n";
+  if (const Figure figure = calibration_figure(records); !figure.panels.empty())
+    text += html::figures({figure}, commands);
+  return text + html::table(links, "Calibration of the links", /*is_sortable=*/true) +
          "<p class=\"note\">Traffic of thinpipe's own filled each way of every distinct link "
          "before the first point. A link that is farther from what TCP can deliver over it than "
-         "3 % is not the one it is called: its points are greyed.</p>\n</section>\n";
+         "3 % is not the one it is called: its points are greyed.</p>\n";
 }
 
-std::string problems_section(const Records& records) {
+std::string problems_part(const Records& records) {
   const Table problems = problems_table(records);
-  std::string text =
-      "<section aria-labelledby=\"problems\">\n<h2 id=\"problems\">Invalid and failed "
-      "points</h2>\n";
+  std::string text = "<h3 id=\"problems\">Invalid and failed points</h3>\n";
   if (problems.rows.empty()) {
     text += "<p>None: every point passed its checks.</p>\n";
   } else {
-    text += html::table(problems, "Invalid and failed points", /*is_sortable=*/true);
+    text +=
+        "<p class=\"note\">Invalid points were measured and failed a check; they are grey in "
+        "tables "
+        "and hollow in figures, and nothing is concluded from them. Failed ones have no "
+        "figures.</p>"
+        "\n" +
+        html::table(problems, "Invalid and failed points", /*is_sortable=*/true);
   }
   if (!records.notes.empty())
     text += "<h3>Notes on the records file</h3>\n" + html::list(records.notes);
-  return text + "</section>\n";
+  return text;
 }
 
-std::string method_section(const Records& records) {
-  std::string text =
-      "<section aria-labelledby=\"method\">\n<h2 id=\"method\">How it was computed</h2>\n";
-  text += html::list(method_notes());
-  text +=
-      "</section>\n<section aria-labelledby=\"origin\">\n<h2 id=\"origin\">Where it was "
-      "measured</h2>\n";
-  return text + html::provenance(records) + "</section>\n";
+std::string believed(const Summary& summary, const std::vector<std::string>& commands) {
+  std::vector<Figure> checks;
+  for (std::size_t i = 0; i < summary.groups.size(); ++i) {
+    Figure figure = fidelity_figure(summary.groups[i], "g" + std::to_string(i));
+    if (summary.groups.size() > 1) figure.title += ", " + summary.groups[i].title;
+    if (!figure.panels.empty()) checks.push_back(std::move(figure));
+  }
+  return html::list({trust_sentence(summary)}) + problems_part(*summary.records) +
+         links_part(*summary.records, commands) +
+         (checks.empty() ? "" : html::figures(checks, commands));
+}
+
+std::string all_points(const Summary& summary) {
+  Table table = points_table(summary);
+  add_commands(table, summary);
+  return html::table(table, "All points", /*is_sortable=*/true) +
+         html::csv("points", "All points (CSV)", table_csv(table)) +
+         "<p class=\"note\">Medians over the steps of all trusted repeats, 95 % intervals beneath "
+         "step times and speed-ups. Each row's command measures that point again, into a folder of "
+         "its own.</p>\n";
+}
+
+std::string predictions(const Summary& summary) {
+  std::string text;
+  for (const Group& group : summary.groups) {
+    const Table table = predictions_table(group);
+    if (table.rows.empty()) continue;
+    text += "<h3>" + escape_html(group.title) + "</h3>\n" +
+            html::table(table, "Predicted and measured, " + group.title, /*is_sortable=*/true);
+  }
+  return text;
+}
+
+std::string losses(const Summary& summary, const Records& trained,
+                   const std::vector<std::string>& commands) {
+  const TrainingSummary trainings = summarize_training(trained);
+  const Table table = losses_table(summary, trained);
+  std::vector<Figure> figures;
+  for (std::size_t i = 0; i < summary.groups.size(); ++i) {
+    Figure figure = loss_figure(summary.groups[i], "g" + std::to_string(i), trainings);
+    if (!figure.panels.empty()) figures.push_back(std::move(figure));
+  }
+  return html::figures(figures, commands) +
+         html::table(table, "Step time and final loss", /*is_sortable=*/true);
+}
+
+std::vector<Section> sections_of(const Records& records, const Summary& summary,
+                                 const Records* trained) {
+  const std::vector<std::string> commands = reproduce_commands(records);
+  std::vector<Section> sections = {
+      {"found", "What was found", found(summary)},
+      {"believed", "What can be believed", believed(summary, commands)}};
+  for (std::size_t i = 0; i < summary.groups.size(); ++i) {
+    const std::string id = "g" + std::to_string(i);
+    sections.push_back({id, summary.groups[i].title,
+                        html::figures(group_figures(summary.groups[i], id), commands)});
+  }
+  if (const std::vector<Figure> scaling = scaling_figures(summary, "scaling"); !scaling.empty())
+    sections.push_back({"more-workers", "More workers", html::figures(scaling, commands)});
+  if (trained != nullptr)
+    sections.push_back({"losses", "Speed against loss", losses(summary, *trained, commands)});
+  sections.push_back({"points", "All points", all_points(summary)});
+  if (std::string text = predictions(summary); !text.empty())
+    sections.push_back({"predictions", "Predicted and measured", std::move(text)});
+  sections.push_back({"method", "How it was computed", html::list(method_notes())});
+  sections.push_back({"origin", "Where it was measured", html::provenance(records)});
+  return sections;
 }
 
 }  // namespace
 
-std::string render_html(const Records& records) {
+std::string render_html(const Records& records, const Records* trained) {
   const Summary summary = summarize(records);
-  const std::vector<std::string> commands = reproduce_commands(records);
-  std::string page = masthead(records) + verdict_section(summary);
-  for (std::size_t i = 0; i < summary.groups.size(); ++i) {
-    page += group_section(summary.groups[i], i, commands);
+  const std::vector<Section> sections = sections_of(records, summary, trained);
+  std::vector<std::pair<std::string, std::string>> names;
+  std::string body;
+  for (const Section& section : sections) {
+    names.emplace_back(section.id, section.title);
+    body += html::section(section.id, section.title, section.inside);
   }
-  page += links_section(records) + problems_section(records) + method_section(records);
-  return html::document(page_title(records), page);
+  return html::document(page_title(records), masthead(records) + html::contents(names) + body);
 }
 
 }  // namespace thinpipe

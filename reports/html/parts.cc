@@ -16,6 +16,8 @@ std::string table_cell(const TableCell& cell, bool is_row_header, bool is_figure
   std::string classes = is_figure ? "figure" : "";
   if (cell.is_best) classes += " best";
   if (cell.is_doubtful) classes += " doubtful";
+  constexpr std::size_t kLongText = 48;  // would make a column of few letters
+  if (cell.text.size() + cell.detail.size() > kLongText) classes += " long";
   const char* tag = is_row_header ? "th scope=\"row\"" : "td";
   std::string text = fmt::format("<{}", tag);
   if (!classes.empty()) text += " class=\"" + classes + "\"";

@@ -73,6 +73,8 @@ td:not(.figure){white-space:normal;overflow-wrap:anywhere;min-width:9em}
 .words th,.words td{white-space:normal;overflow-wrap:anywhere;min-width:7em}
 .words td:last-child{min-width:16em}
 .detail{display:block;color:var(--soft);font-size:.82em}
+.long{min-width:22em}
+.figure.long{min-width:16em;white-space:normal}
 .best{background:var(--best);font-weight:700}
 .best .detail{font-weight:400}
 .doubtful,.doubtful .detail{color:var(--faint);font-style:italic}
@@ -103,7 +105,7 @@ dt{color:var(--soft);overflow-wrap:anywhere}
 dd{margin:0;overflow-wrap:anywhere}
 @media (max-width:820px){main{padding:20px 14px 40px}.figures,.columns{grid-template-columns:minmax(0,1fr)}
 figure{padding:12px 10px}h1{font-size:1.5rem}th,td{padding:6px 8px}
-tbody th{max-width:40vw;white-space:normal;overflow-wrap:anywhere}}
+tbody th{min-width:7.5em;max-width:44vw;white-space:normal;overflow-wrap:anywhere}}
 @media print{:root{color-scheme:light;--panel:#fff;--ink:#000;--soft:#333;--line:#bbb;--grid:#ddd}
 .skip,nav,.filters,.tool,details.data,details.command{display:none}
 body{font-size:11pt}main{max-width:none;padding:0}figure,tr{break-inside:avoid}

@@ -42,7 +42,11 @@ void add_spread(Cell& cell, const Repeats& repeats) {
 Cell make_cell(double rate, std::size_t style, const std::vector<const Point*>& points) {
   Cell cell;
   cell.rate = rate;
+  cell.first = points.front();
   for (const Point* point : points) {
+    for (const std::string& reason : point->reasons)
+      if (std::find(cell.reasons.begin(), cell.reasons.end(), reason) == cell.reasons.end())
+        cell.reasons.push_back(reason);
     cell.ok += point->status == Status::kOk ? 1 : 0;
     cell.invalid += point->status == Status::kInvalid ? 1 : 0;
     cell.failed += point->status == Status::kFailed ? 1 : 0;
@@ -125,10 +129,11 @@ Group make_group(const std::vector<const Point*>& points,
   group.link = link_without_rate(points.front()->axes.link);
   const std::string& topology = points.front()->axes.topology;
   const std::string& stragglers = points.front()->axes.stragglers;
+  for (const std::string& part :
+       {topology == "star" ? "" : topology, stragglers == "none" ? "" : stragglers, group.link})
+    if (!part.empty()) group.setting += (group.setting.empty() ? "" : ", ") + part;
   group.title = std::to_string(group.ranks) + (group.ranks == 1 ? " rank" : " ranks") +
-                (topology == "star" ? "" : ", " + topology) +
-                (stragglers == "none" ? "" : ", " + stragglers) +
-                (group.link.empty() ? "" : ", " + group.link);
+                (group.setting.empty() ? "" : ", " + group.setting);
   std::map<SeriesKey, std::map<double, std::vector<const Point*>>> cells;
   std::set<double> rates;
   for (const Point* point : points) {

@@ -17,7 +17,9 @@ namespace thinpipe {
 struct Cell {
   double rate = 0;
   Status status = Status::kFailed;
-  std::vector<const Point*> used;  ///< the repeats behind the figures; none when all failed
+  std::vector<const Point*> used;    ///< the repeats behind the figures; none when all failed
+  const Point* first = nullptr;      ///< of its repeats, whatever their status
+  std::vector<std::string> reasons;  ///< of those that are not ok, each once
   int ok = 0, invalid = 0, failed = 0;
   std::size_t steps = 0;  ///< finite step times behind the median
   std::optional<Estimate> step_time;
@@ -57,6 +59,7 @@ struct Group {
   int ranks = 1;
   std::string link;            ///< the link spec without its rate; "" when the rate is all there is
   std::string title;           ///< "4 ranks, racks, delay=10ms"
+  std::string setting;         ///< the title without the ranks; "" where they are all there is
   std::vector<double> rates;   ///< ascending
   std::vector<Series> series;  ///< `none` first, then by label
   /// The fastest ok `none` at this rate; nothing when there is none.

@@ -38,8 +38,19 @@ std::string table_csv(const Table& table);
 /// rate and the geometric mean of the speed-ups over the rates where all figures are there.
 Table overview_table(const Group& group);
 
-/// Every compressor at every rate with everything that was measured.
-Table points_table(const Group& group);
+/// Every compressor at every rate of every group with everything that was measured; what is grey
+/// says why.
+Table points_table(const Summary& summary);
+
+/// For each row of the above the command that measures it again; "" where it is not known.
+std::vector<std::string> again_commands(const Summary& summary);
+
+/// The above as the table's last column, unless none is known.
+void add_commands(Table& table, const Summary& summary);
+
+/// Step times beside the loss that trainings of the same compressors ended with (training/like.h).
+/// @throws InputError when `training` has none of them, or is no training
+Table losses_table(const Summary& summary, const Records& training);
 
 /// What models predicted beside what was measured; no rows where nothing was predicted.
 Table predictions_table(const Group& group);

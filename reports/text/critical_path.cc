@@ -80,6 +80,18 @@ PathFinding path_finding(const json& record) {
   return finding;
 }
 
+std::map<int, double> waited_by_host(const nlohmann::json& record) {
+  constexpr double kMostHosts = 1 << 20;
+  std::map<int, double> waits;
+  for (const json& wait : list(record, "waits")) {
+    if (!wait.is_object() || text(wait, "phase") == "start") continue;
+    const double host = number(wait, "host"), share = number(wait, "share");
+    if (host < 0 || host > kMostHosts || share <= 0 || share > 1) continue;
+    waits[static_cast<int>(host)] += share;
+  }
+  return waits;
+}
+
 std::string path_phrase(const PathFinding& finding) {
   std::string phrase;
   if (finding.waited > 0)

@@ -1,6 +1,7 @@
 // What a record says of its steps' critical paths, in words.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -22,6 +23,10 @@ struct PathFinding {
 
 /// @param record  the `critical_path` of docs/records.md; what is not of its shape says nothing
 PathFinding path_finding(const nlohmann::json& record);
+
+/// How long the median other rank stood in exchanges until a host came, as a share of the steps'
+/// time, all phases of that host together; of hosts that the record names.
+std::map<int, double> waited_by_host(const nlohmann::json& record);
 
 /// "62 % of it waiting for host 3's compute, exchanges at the pace of host 2's link, host 1's
 /// payload 3.2 times the others'"; "" for none.

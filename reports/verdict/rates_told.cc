@@ -27,6 +27,12 @@ std::string at_those(const Series& series, Pays wanted) {
   return text;
 }
 
+// What models said of the point; null where they said nothing.
+const nlohmann::json* break_even_of(const Point& point) {
+  const auto found = point.prediction.find("break_even");
+  return found == point.prediction.end() || !found->is_object() ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::string rates_told(const Series& series) {
@@ -41,27 +47,32 @@ std::string rates_told(const Series& series) {
   return joined(clauses, "; ");
 }
 
-std::string predicted_break_even(const Series& series) {
-  std::string text;
-  double nearest = 0;  // distance in ln(rate) of the link whose figures it was predicted from
+std::optional<double> predicted_rate(const Series& series) {
+  std::optional<double> nearest;
+  double least = std::numeric_limits<double>::infinity();
   for (const Cell& cell : series.cells)
     for (const Point* point : cell.used) {
-      const auto found = point->prediction.find("break_even");
-      if (found == point->prediction.end() || !found->is_object()) continue;
-      const auto rate = found->find("rate");
-      if (rate != found->end() && rate->is_number() && rate->get<double>() > 0) {
-        const double away = std::abs(std::log(rate->get<double>() / cell.rate));
-        if (!text.empty() && away >= nearest) continue;
-        nearest = away;
-        text = "up to " + format_rate(rate->get<double>());
-      } else if (text.empty()) {
-        nearest = std::numeric_limits<double>::infinity();
-        text = found->value("pays_at_least_rate", false)  ? "at every rate"
-               : found->value("pays_at_most_rate", false) ? "at high rates only"
-                                                          : "at no rate";
-      }
+      const nlohmann::json* said = break_even_of(*point);
+      if (said == nullptr || !said->contains("rate") || !said->at("rate").is_number()) continue;
+      const double rate = said->at("rate").get<double>();
+      const double away = rate > 0 ? std::abs(std::log(rate / cell.rate)) : least;
+      if (away >= least) continue;
+      least = away;
+      nearest = rate;
     }
-  return text;
+  return nearest;
+}
+
+std::string predicted_break_even(const Series& series) {
+  if (const std::optional<double> rate = predicted_rate(series))
+    return "up to " + format_rate(*rate);
+  for (const Cell& cell : series.cells)
+    for (const Point* point : cell.used)
+      if (const nlohmann::json* said = break_even_of(*point))
+        return said->value("pays_at_least_rate", false)  ? "at every rate"
+               : said->value("pays_at_most_rate", false) ? "at high rates only"
+                                                         : "at no rate";
+  return "";
 }
 
 }  // namespace thinpipe

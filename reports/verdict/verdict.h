@@ -34,6 +34,10 @@ std::string calibration_sentence(const Summary& summary);
 /// the intervals of the speed-ups lie above 1, below, or hold it; "" where there are none.
 std::string rates_told(const Series& series);
 
+/// The break-even rate that models gave when it ran, by the link nearest to it; nothing where they
+/// gave none.
+std::optional<double> predicted_rate(const Series& series);
+
 /// What models said when it ran, by the link nearest to it: "up to 290 Mbit/s", "at every rate",
 /// "at no rate", "at high rates only"; "" where records have no prediction.
 std::string predicted_break_even(const Series& series);

@@ -68,6 +68,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 // 60 ms predicted of a point, whatever was measured.
 TEST(Report, HasPredictionsBesideWhatWasMeasured) {
   Records records = sample::synthetic_run({{4}, {1e7}, 1, 8, false});
+  for (Point& point : records.points) point.prediction = nlohmann::json::object();
   for (const std::string& text : {render_html(records), render_markdown(records)})
     EXPECT_THAT(text, Not(HasSubstr("Predicted and measured")));
   for (Point& point : records.points)
@@ -92,7 +93,9 @@ TEST(Report, HasATableOfTheLinksBeforeTheyWereUsed) {
   }
   // What does not hold is greyed, and nothing else: two ways of one link, eight cells each, and one
   // row of a link that broke.
-  EXPECT_EQ(count(html.substr(html.find("id=\"links\"")), "doubtful\""), 3u * 8);
+  const std::size_t links = html.find("id=\"links\"");
+  EXPECT_EQ(count(html.substr(links, html.find("</section>", links) - links), "doubtful\""),
+            3u * 8);
   // The table has them; among the values of the launch they would be a heap of JSON.
   EXPECT_THAT(html, Not(HasSubstr("<dt>links</dt>")));
   EXPECT_THAT(html, HasSubstr("<dt>tolerance</dt>"));
@@ -108,7 +111,36 @@ TEST(Html, IsSelfContained) {
   EXPECT_THAT(page, Not(HasSubstr("src=")));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
-  EXPECT_LT(page.find("What was found"), page.find("Step time against link rate"));
+  EXPECT_LT(page.find("What was found"), page.find("What can be believed"));
+  EXPECT_LT(page.find("Fidelity of the links"), page.find("Step time against link rate"));
+}
+
+// Final losses of 0.1 with topk at 1 %, by the whole spec; other compressors were not trained.
+TEST(Report, PutsStepTimeAgainstTheLossOfTrainings) {
+  const Records records = sample::synthetic_run({{4}, {1e7, 1e8}, 1, 8, false});
+  Records trained;
+  trained.file = "trained/records.jsonl";
+  trained.headers = {sample::header()};
+  trained.headers[0].kind = kTrainKind;
+  trained.headers[0].training = {{"figure", "accuracy"}};
+  for (int seed = 0; seed < 3; ++seed) {
+    Point point = sample::point("topk:memory=residual,ratio=0.01", 1e9, 0, {1});
+    point.axes.seed = static_cast<std::uint64_t>(seed);
+    point.axes.ranks = 4;
+    point.metrics["final_loss"] = {"1", "lower", "quality", {0.1}};
+    point.metrics["final_accuracy"] = {"1", "higher", "quality", {0.9}};
+    point.metrics["train_seconds"] = {"s", "lower", "timed", {10}};
+    point.metrics["train_bytes"] = {"B", "lower", "exact", {1000}};
+    trained.points.push_back(std::move(point));
+  }
+  const std::string html = render_html(records, &trained);
+  for (const std::string& text : {html, render_markdown(records, &trained)})
+    EXPECT_THAT(text, HasSubstr("Speed against loss"));
+  EXPECT_THAT(html, HasSubstr("10 Mbit/s,topk ratio=0.01,step time,"));
+  EXPECT_THAT(render_markdown(records), Not(HasSubstr("Speed against loss")));
+  for (Point& point : trained.points) point.axes.compressor = "other";
+  EXPECT_THROW(render_markdown(records, &trained), InputError);
+  EXPECT_THROW(render_markdown(records, &records), InputError);
 }
 
 TEST(Html, HostileRecordsStayText) {

@@ -83,6 +83,17 @@ Point make_point(const Method& method, int ranks, double rate, int repeat, int s
       {"idle_cpu", std::min(0.9, 0.25 + 0.6 * exchange[0] / step[0]) * noise.around_one(0.05)},
       {"burst_bytes", std::max(16000.0, rate / 8 / 250)},
       {"burst_seconds", std::max(16000.0 * 8 / rate, 1.0 / 250)}};
+  point.metrics["exposed_time"] = timed(exchange);
+  point.metrics["ideal_time"] = timed(std::vector<double>(step.size(), 9e-3));
+  point.prediction = {{"step_time", 9e-3 + method.compress_s + wire_bytes * 8 / rate},
+                      {"exchange_time", wire_bytes * 8 / rate},
+                      {"compress_time", method.compress_s},
+                      {"decode_time", is_dense ? 0 : 0.35e-3 * p},
+                      {"break_even", {{"rate", 2e9}}}};
+  // The last host is what the others wait for.
+  point.critical_path = {{"waits",
+                          {{{"host", ranks - 1}, {"phase", "compute"}, {"share", 0.12}},
+                           {{"host", 0}, {"phase", "compress"}, {"share", 0.02}}}}};
   point.validation = {
       {"aggregate_max_error", 1e-7}, {"checked_steps", steps}, {"identical_ranks", true}};
   return point;

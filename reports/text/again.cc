@@ -1,0 +1,127 @@
+// The command that measures one point of a run again.
+#include "reports/text/again.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "reports/text/escape.h"
+
+namespace thinpipe {
+namespace {
+
+struct AxisOption {
+  std::string_view name;
+  char letter = 0;
+};
+
+// Options of `thinpipe run` with a value that a point's axes say, or that are of a whole sweep.
+constexpr std::array<AxisOption, 17> kReplaced = {{{"compressor", 'c'},
+                                                   {"link", 'l'},
+                                                   {"ranks", 'n'},
+                                                   {"pattern"},
+                                                   {"schedule"},
+                                                   {"straggler"},
+                                                   {"topology"},
+                                                   {"time-scale"},
+                                                   {"overlap"},
+                                                   {"codec"},
+                                                   {"buckets"},
+                                                   {"granularity"},
+                                                   {"min-elements"},
+                                                   {"local-steps"},
+                                                   {"outer"},
+                                                   {"epoch"},
+                                                   {"shard"}}};
+constexpr std::array<std::string_view, 2> kReplacedFlags = {"--resume", "--no-baseline"};
+
+bool is_flag(const std::string& word) {
+  return std::find(kReplacedFlags.begin(), kReplacedFlags.end(), word) != kReplacedFlags.end();
+}
+
+// How many words from `word` on are a replaced option: 2 with its value apart, 1 with it, else 0.
+std::size_t words_of(const std::string& word) {
+  for (const AxisOption& option : kReplaced) {
+    const std::string name = "--" + std::string(option.name);
+    if (word == name) return 2;
+    if (word.starts_with(name + "=")) return 1;
+    if (option.letter == 0 || !word.starts_with(std::string("-") + option.letter)) continue;
+    return word.size() == 2 ? 2 : 1;
+  }
+  return is_flag(word) ? 1 : 0;
+}
+
+// `--out DIR` or `--out=DIR` gets another folder, so that records stay as they are.
+void rename_output(std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_apart = words[i] == "--out" && i + 1 < words.size();
+    if (!is_apart && !words[i].starts_with("--out=")) continue;
+    std::string& folder = words[is_apart ? i + 1 : i];
+    while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+    folder += "-again";
+    return;
+  }
+}
+
+const Header* launch_of(const Records& records, const Point& point) {
+  const Header* launch = nullptr;
+  for (const Header& header : records.headers)
+    if (launch == nullptr || point.started.empty() || header.created <= point.started)
+      launch = &header;
+  return launch;
+}
+
+void add(std::vector<std::string>& words, const std::string& option, const std::string& value) {
+  words.push_back("--" + option);
+  words.push_back(value);
+}
+
+// "granularity=bucket;buckets=first=1mb,rest=25mb" as options.
+void add_feed(std::vector<std::string>& words, const std::string& feed) {
+  if (feed.empty()) return;
+  for (const std::string& part : split(feed, ';')) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos) continue;
+    std::string name = part.substr(0, equals);
+    std::replace(name.begin(), name.end(), '_', '-');
+    add(words, name, part.substr(equals + 1));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> again_words(const Records& records, const Point& point) {
+  const Header* launch = launch_of(records, point);
+  if (launch == nullptr || launch->command.size() < 2 || launch->command[1] != "run") return {};
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < launch->command.size(); ++i) {
+    const std::size_t replaced = words_of(launch->command[i]);
+    if (replaced == 0) words.push_back(launch->command[i]);
+    i += replaced == 2 ? 1 : 0;
+  }
+  rename_output(words);
+  const Axes& axes = point.axes;
+  words.insert(words.end(), {"-c", axes.compressor, "--no-baseline"});
+  const std::string marker = ",schedule=";
+  const std::size_t schedule = axes.link.find(marker);
+  add(words, "link", axes.link.substr(0, schedule));
+  if (schedule != std::string::npos)
+    add(words, "schedule", axes.link.substr(schedule + marker.size()));
+  add(words, "ranks", std::to_string(axes.ranks));
+  add(words, "pattern", axes.pattern.substr(axes.pattern.find('-') + 1));
+  if (axes.topology != "star") add(words, "topology", axes.topology);
+  if (axes.stragglers != "none") add(words, "straggler", axes.stragglers);
+  if (axes.time_scale != 1) add(words, "time-scale", fmt::format("{:g}", axes.time_scale));
+  add_feed(words, axes.feed);
+  return words;
+}
+
+std::string again_command(const Records& records, const Point& point) {
+  return shell_quoted(again_words(records, point));
+}
+
+}  // namespace thinpipe
