@@ -37,6 +37,22 @@ inline double parse(std::string_view text, std::span<const Suffix> suffixes, con
   throw InputError(message + ")");
 }
 
+// In the largest of the units, which descend, in which it is at least 1 when rounded.
+inline std::string format(double value, std::span<const Suffix> units) {
+  const Suffix* unit = &units.front();
+  if (!std::isfinite(value))
+    return std::isnan(value) ? "not a number" : value > 0 ? "infinite" : "-infinite";
+  for (const Suffix& candidate : units) {
+    unit = &candidate;
+    if (std::fabs(value) >= 0.9995 * candidate.factor) break;
+  }
+  const double scaled = value / unit->factor;
+  char text[64];
+  std::snprintf(text, sizeof(text), std::fabs(scaled) < 999.5 ? "%.3g %s" : "%.0f %s", scaled,
+                unit->name.data());
+  return text;
+}
+
 }  // namespace units_detail
 
 /// bit/s. Suffixes as tc reads them: bit, kbit, mbit, gbit (SI); a bare number is bit/s.
@@ -61,52 +77,25 @@ inline double parse_time(std::string_view text) {
   return units_detail::parse(text, kSuffixes, "time", "10ms");
 }
 
-/// "100 Mbit/s": three significant digits.
+/// "100 Mbit/s": three significant digits. What rounds up to the next unit is written in that.
 inline std::string format_rate(double bits_per_second) {
-  const char* unit = "bit/s";
-  double value = bits_per_second;
-  for (const auto& [factor, name] :
-       {std::pair{1e9, "Gbit/s"}, std::pair{1e6, "Mbit/s"}, std::pair{1e3, "kbit/s"}}) {
-    if (bits_per_second >= factor) {
-      value = bits_per_second / factor;
-      unit = name;
-      break;
-    }
-  }
-  char text[64];
-  std::snprintf(text, sizeof(text), value < 999.5 ? "%.3g %s" : "%.0f %s", value, unit);
-  return text;
+  static constexpr units_detail::Suffix kUnits[] = {
+      {"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}, {"bit/s", 1}};
+  return units_detail::format(bits_per_second, kUnits);
 }
 
-/// "12.3 ms": three significant digits.
+/// "12.3 ms": likewise.
 inline std::string format_time(double seconds) {
-  const char* unit = "s";
-  double value = seconds;
-  const double magnitude = std::fabs(seconds);
-  if (magnitude < 1e-6)
-    value = seconds * 1e9, unit = "ns";
-  else if (magnitude < 1e-3)
-    value = seconds * 1e6, unit = "us";
-  else if (magnitude < 1)
-    value = seconds * 1e3, unit = "ms";
-  char text[64];
-  std::snprintf(text, sizeof(text), std::fabs(value) < 999.5 ? "%.3g %s" : "%.0f %s", value, unit);
-  return text;
+  static constexpr units_detail::Suffix kUnits[] = {
+      {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+  return seconds == 0 ? "0 s" : units_detail::format(seconds, kUnits);
 }
 
-/// "1.72 MB" (decimal): three significant digits.
+/// "1.72 MB" (decimal): likewise.
 inline std::string format_bytes(double bytes) {
-  const char* unit = "B";
-  double value = bytes;
-  if (bytes >= 1e9)
-    value = bytes / 1e9, unit = "GB";
-  else if (bytes >= 1e6)
-    value = bytes / 1e6, unit = "MB";
-  else if (bytes >= 1e3)
-    value = bytes / 1e3, unit = "kB";
-  char text[64];
-  std::snprintf(text, sizeof(text), value < 999.5 ? "%.3g %s" : "%.0f %s", value, unit);
-  return text;
+  static constexpr units_detail::Suffix kUnits[] = {
+      {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}};
+  return units_detail::format(bytes, kUnits);
 }
 
 }  // namespace thinpipe

@@ -1,5 +1,8 @@
 #include "base/units.h"
 
+#include <cmath>
+#include <limits>
+
 #include <gtest/gtest.h>
 
 namespace thinpipe {
@@ -49,6 +52,25 @@ TEST(FormatUnits, KeepThreeDigits) {
   EXPECT_EQ(format_time(2), "2 s");
   EXPECT_EQ(format_bytes(1724320), "1.72 MB");
   EXPECT_EQ(format_bytes(999), "999 B");
+  EXPECT_EQ(format_bytes(34000), "34 kB");
+  EXPECT_EQ(format_time(2.5e-5), "25 us");
+  EXPECT_EQ(format_time(0), "0 s");
+  EXPECT_EQ(format_time(-0.0123), "-12.3 ms");
+  EXPECT_EQ(format_time(12345), "12345 s");
+  EXPECT_EQ(format_rate(2.5e9), "2.5 Gbit/s");
+  EXPECT_EQ(format_rate(0), "0 bit/s");
+}
+
+TEST(FormatUnits, WhatRoundsUpToTheNextUnitIsWrittenInIt) {
+  EXPECT_EQ(format_bytes(999.9e3), "1 MB");
+  EXPECT_EQ(format_bytes(999.4e3), "999 kB");
+  EXPECT_EQ(format_time(0.9999), "1 s");
+  EXPECT_EQ(format_rate(999.6e6), "1 Gbit/s");
+}
+
+TEST(FormatUnits, WhatIsNoFigureHasNoUnit) {
+  EXPECT_EQ(format_time(std::nan("")), "not a number");
+  EXPECT_EQ(format_rate(std::numeric_limits<double>::infinity()), "infinite");
 }
 
 }  // namespace

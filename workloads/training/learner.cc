@@ -12,7 +12,7 @@
 #include "base/digest.h"
 #include "workloads/capture/optimiser_spec.h"
 #include "workloads/capture/rate_schedule.h"
-#include "workloads/training/network.h"
+#include "workloads/training/neural_network.h"
 #include "workloads/training/optimiser.h"
 #include "workloads/training/tensor_archive.h"
 #include "workloads/training/training_data.h"
@@ -99,7 +99,7 @@ struct Learner::Inside {
   OptimiserSpec optimiser_spec;
   RateSchedule schedule;
   LearnerData data;
-  Network network;
+  NeuralNetwork network;
   ParameterOptimiser optimiser;
   double rate_factor = 1;
   std::vector<LearnerParameter> parameters;

@@ -11,7 +11,7 @@
 #include "workloads/capture/options.h"
 #include "workloads/trace/trace.h"
 #include "workloads/training/batch.h"
-#include "workloads/training/network.h"
+#include "workloads/training/neural_network.h"
 #include "workloads/training/optimiser.h"
 
 namespace thinpipe {
@@ -45,13 +45,13 @@ class Trainer {
   /// One step. @return the mean of the workers' losses
   double step(const Observer& observer = {});
 
-  /// As Network::squares().
+  /// As NeuralNetwork::squares().
   std::vector<torch::Tensor> squares(const Batch& batch) { return network_.squares(batch); }
 
  private:
   std::size_t workers_;
   std::unique_ptr<BatchSource> batches_;
-  Network network_;
+  NeuralNetwork network_;
   ParameterOptimiser optimiser_;
   std::vector<Carry> carries_;
   std::uint64_t step_ = 0;

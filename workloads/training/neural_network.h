@@ -17,13 +17,13 @@ namespace thinpipe {
 /// Lets libtorch and the BLAS below it use one thread, as one emulated worker has.
 void use_one_thread();
 
-class Network {
+class NeuralNetwork {
  public:
   /// Seeds libtorch's generator and draws the weights: equal names, widths and seeds give equal
   /// bits.
-  Network(std::string_view model, double width, std::uint64_t seed);
-  Network(const Network&) = delete;  // the hooks hold `this`
-  Network& operator=(const Network&) = delete;
+  NeuralNetwork(std::string_view model, double width, std::uint64_t seed);
+  NeuralNetwork(const NeuralNetwork&) = delete;  // the hooks hold `this`
+  NeuralNetwork& operator=(const NeuralNetwork&) = delete;
 
   TrainableModel& model() { return *model_; }
   const std::vector<std::string>& names() const { return names_; }

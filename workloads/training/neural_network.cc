@@ -1,4 +1,4 @@
-#include "workloads/training/network.h"
+#include "workloads/training/neural_network.h"
 
 #include <dlfcn.h>
 
@@ -27,7 +27,7 @@ void use_one_thread() {
   }
 }
 
-Network::Network(std::string_view model, double width, std::uint64_t seed) {
+NeuralNetwork::NeuralNetwork(std::string_view model, double width, std::uint64_t seed) {
   torch::manual_seed(seed);
   model_ = make_model(model, width);
   model_->train();
@@ -42,8 +42,8 @@ Network::Network(std::string_view model, double width, std::uint64_t seed) {
   ready_.resize(names_.size());
 }
 
-TraceStepTimes Network::compute(const Batch& batch, Carry& carry,
-                                std::vector<torch::Tensor>& gradients) {
+TraceStepTimes NeuralNetwork::compute(const Batch& batch, Carry& carry,
+                                      std::vector<torch::Tensor>& gradients) {
   TraceStepTimes times;
   const Clock::time_point forward_start = Clock::now();
   const torch::Tensor loss = mean_loss(model_->scores(batch.inputs, carry), batch.targets);
@@ -63,7 +63,7 @@ TraceStepTimes Network::compute(const Batch& batch, Carry& carry,
   return times;
 }
 
-std::vector<torch::Tensor> Network::squares(const Batch& batch) {
+std::vector<torch::Tensor> NeuralNetwork::squares(const Batch& batch) {
   std::vector<torch::Tensor> sums;
   for (const torch::Tensor& parameter : parameters_) sums.push_back(torch::zeros_like(parameter));
   const std::int64_t samples = batch.targets.size(0);
