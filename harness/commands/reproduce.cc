@@ -7,31 +7,40 @@
 #include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
-#include "harness/reproduce/reproduce.h"
+#include "harness/reproduce/perform.h"
 #include "netem/sandbox.h"
+#include "reports/text/lists.h"
+#include "reports/text/units.h"
 
 namespace thinpipe {
 namespace {
 
 using Type = OptionInfo::Type;
 
+std::string needs_of(const Recipe& recipe) {
+  std::vector<std::string> needs;
+  if (recipe.needs.training) needs.emplace_back("libtorch");
+  if (recipe.needs.trusted_times) needs.emplace_back("a quiet machine");
+  needs.push_back(format_bytes(recipe.needs.memory) + " of memory");
+  needs.push_back(format_bytes(recipe.needs.disk) + " of disk");
+  return joined(needs, ", ");
+}
+
 std::string list_of_recipes() {
   std::string text;
   for (const Recipe& recipe : recipes())
-    text += fmt::format("{:<17}{}\n{:<17}{} trainings; about {} min, --quick under 3\n",
-                        recipe.name, recipe.title, "", recipe.arms.size(), recipe.full_minutes);
+    text += fmt::format("{0:<17}{1}\n{2:<17}{3} min, --quick {4} s\n{2:<17}{5}\n", recipe.name(),
+                        recipe.plan.title, "", recipe.full_minutes, recipe.quick_seconds,
+                        needs_of(recipe));
   return text;
 }
 
-int run(const std::vector<std::string>& names, const std::filesystem::path& out, bool quick) {
+int carry_out(const std::vector<std::string>& names, const std::filesystem::path& out, bool quick) {
   for (const std::string& name : names) find_recipe(name);
-  std::filesystem::create_directories(out);
-  for (const std::string& name : names) {
-    const Reproduction result = carry_out(find_recipe(name), out, quick);
+  return perform_all(names, out, quick, [&out](const Reproduction& result) {
     write_stdout(reproduction_text(result) +
-                 fmt::format("{}\n\n", (out / (name + ".md")).string()));
-  }
-  return kExitGood;
+                 fmt::format("{}\n\n", (out / (result.plan.name + ".md")).string()));
+  });
 }
 
 int reproduce(const Arguments& arguments) {
@@ -41,13 +50,14 @@ int reproduce(const Arguments& arguments) {
   }
   std::vector<std::string> names = arguments.positionals("NAME");
   if (arguments.flag("all"))
-    for (const Recipe& recipe : recipes()) names.push_back(recipe.name);
+    for (const Recipe& recipe : recipes()) names.push_back(recipe.name());
   if (names.empty())
     throw InputError(
         "expected the name of a recipe, or --all; `thinpipe reproduce --list` shows them");
   return run_outside_sandbox([&](const Sandbox&) {
     try {
-      return run(names, std::filesystem::absolute(arguments.text("out")), arguments.flag("quick"));
+      return carry_out(names, std::filesystem::absolute(arguments.text("out")),
+                       arguments.flag("quick"));
     } catch (const RunError& error) {
       if (!stop_requested()) throw;
       std::fprintf(stderr, "thinpipe reproduce: %s\n", error.what());
@@ -60,19 +70,23 @@ int reproduce(const Arguments& arguments) {
 
 Verb reproduce_verb() {
   std::vector<std::string> names;
-  for (const Recipe& recipe : recipes()) names.push_back(recipe.name);
+  for (const Recipe& recipe : recipes()) names.push_back(recipe.name());
   return {
       .name = "reproduce",
       .summary = "Try what the papers found",
       .description =
-          "A recipe holds a finding of a paper against trainings of this machine: the paper's "
-          "figures "
-          "beside ours, and whether the finding appeared, by a rule that was written before "
-          "anything "
-          "ran. Each arm is a `thinpipe train`; what is finished is not trained again, so that an "
-          "interrupted recipe goes on with the same command. docs/reproduce.md has the recipes.",
-      .options = {{.name = "list", .help = "show the recipes"},
-                  {.name = "all", .help = "carry out all of them, one after the other"},
+          "A recipe holds a table or figure of a paper against measurements of this machine: the "
+          "paper's figures beside ours, and whether what it found appeared, by rules that were "
+          "written before anything ran. Each is a few commands of thinpipe, which run one after "
+          "the other; what is finished does not run again, so that an interrupted recipe goes on "
+          "with the same command. DIR gets a page for each, NAME.md, and a list of all, "
+          "README.md. docs/reproduce.md has the recipes.",
+      .options = {{.name = "list",
+                   .help = "show the recipes, what they need and how long they take"},
+                  {.name = "all",
+                   .help =
+                       "carry out all of them, one after the other; one that fails does not end "
+                       "the others"},
                   {.name = "quick", .help = "few steps and one seed: a try, not a result"},
                   {.name = "out",
                    .value_name = "DIR",
@@ -85,7 +99,9 @@ Verb reproduce_verb() {
                        .repeatable = true,
                        .suggestions = names}},
       .examples = {{.purpose = "Does DGC's 0.1 % learn as well as everything?",
-                    .command = "thinpipe reproduce dgc-fig3"}},
+                    .command = "thinpipe reproduce dgc-fig3"},
+                   {.purpose = "Everything, over some nights",
+                    .command = "thinpipe reproduce --all --out results"}},
       .run = reproduce};
 }
 

@@ -1,35 +1,40 @@
 // Error feedback on and off: what SBC, 3LC, SIDCo and DGC all rest on.
+#include "harness/reproduce/catalogue.h"
 #include "harness/reproduce/training_recipes.h"
 
 namespace thinpipe {
 
 Recipe error_feedback() {
   Recipe recipe;
-  recipe.name = "error-feedback";
-  recipe.title = "what is not sent: kept for the next step, or lost";
-  recipe.source =
+  recipe.plan.name = "error-feedback";
+  recipe.plan.title = "what is not sent: kept for the next step, or lost";
+  recipe.plan.source =
       "All five papers keep what they do not send (SBC eq. 2; 3LC fig. 3; SIDCo app. B.2; DGC alg. "
       "1); 3LC "
       "sec. 5.3 lays the lower accuracy of stochastic ternary values to their doing without.";
-  recipe.here =
+  recipe.plan.here =
       "LeNet-5 on drawn digits, 4 workers; each compressor with its memory and without. Strom's "
       "threshold "
       "without one sends next to nothing, and is left out.";
-  recipe.common = small_images();
-  recipe.full = {"--steps", "300", "--seeds", "5"};
-  recipe.quick = {"--steps", "60", "--seeds", "1"};
-  recipe.arms = {
-      {"no compression", "", "none"},
-      {"topk 1 %", "", "topk:ratio=0.01"},
-      {"topk 1 %, nothing kept", "", "topk:ratio=0.01,memory=none"},
-      {"topk 0.1 %", "", "topk:ratio=0.001"},
-      {"topk 0.1 %, nothing kept", "", "topk:ratio=0.001,memory=none"},
-      {"sbc 1 %", "", "sbc:p=0.01"},
-      {"sbc 1 %, nothing kept", "", "sbc:p=0.01,memory=none"},
-      {"3lc s=1.9", "", "3lc:s=1.9"},
-      {"3lc s=1.9, nothing kept", "", "3lc:s=1.9,memory=none"},
-  };
-  recipe.expectations = {
+  recipe.plan.differences = {small_models_differ()};
+  recipe.plan.columns = trained_columns(columns::accuracy());
+  CommonTraining common;
+  common.words = small_images();
+  common.full = {"--steps", "300", "--seeds", "5"};
+  common.quick = {"--steps", "60", "--seeds", "1"};
+  add_trainings(recipe, common,
+                {
+                    {"no compression", "", "none"},
+                    {"topk 1 %", "", "topk:ratio=0.01"},
+                    {"topk 1 %, nothing kept", "", "topk:ratio=0.01,memory=none"},
+                    {"topk 0.1 %", "", "topk:ratio=0.001"},
+                    {"topk 0.1 %, nothing kept", "", "topk:ratio=0.001,memory=none"},
+                    {"sbc 1 %", "", "sbc:p=0.01"},
+                    {"sbc 1 %, nothing kept", "", "sbc:p=0.01,memory=none"},
+                    {"3lc s=1.9", "", "3lc:s=1.9"},
+                    {"3lc s=1.9, nothing kept", "", "3lc:s=1.9,memory=none"},
+                });
+  recipe.plan.expectations = {
       {.says = "Top-k at 1 % is better with its memory",
        .arm = "topk 1 %",
        .than = "topk 1 %, nothing kept",
@@ -52,6 +57,7 @@ Recipe error_feedback() {
        .least = -1},
   };
   recipe.full_minutes = 40;
+  recipe.quick_seconds = 100;
   return recipe;
 }
 

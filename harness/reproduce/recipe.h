@@ -1,5 +1,5 @@
-// What `thinpipe reproduce` knows how to do: a finding of a paper, what to run for it, and the rule
-// by which it is said to have appeared, written down before anything runs.
+// What `thinpipe reproduce` knows how to do: a finding of a paper, the commands that would show it,
+// and the rules by which it is said to have appeared, written down before anything runs.
 #pragma once
 
 #include <string>
@@ -9,32 +9,41 @@
 
 namespace thinpipe {
 
-/// One training of a recipe: a compressor, and what else it differs in from the others.
+/// One command of a recipe: a verb with its arguments, but for where its output goes. It runs in
+/// the folder of all records; paths in it are relative to that.
 struct RecipeArm {
-  std::string label;                    ///< as the paper names it
-  std::string paper;                    ///< the paper's figure for it; "" where it gives none
-  std::string compressor;               ///< a spec
-  std::vector<std::string> words = {};  ///< more arguments of `thinpipe train`
-  std::string optimiser = {};           ///< instead of the recipe's
+  std::string label;
+  std::vector<std::string> full;   ///< a measurement
+  std::vector<std::string> quick;  ///< a try; empty: left out of it
+  const std::vector<std::string>& words(bool is_quick) const { return is_quick ? quick : full; }
+};
+
+/// What a recipe asks of a machine.
+struct RecipeNeeds {
+  bool training = false;       ///< a build with libtorch
+  bool trusted_times = false;  ///< a machine that does nothing else
+  double memory = 1e9;         ///< bytes, at most
+  double disk = 50e6;          ///< bytes that it leaves behind
 };
 
 struct Recipe {
-  std::string name;    ///< `dgc-fig3`
-  std::string title;   ///< one line
-  std::string source;  ///< paper, table or figure, and what was trained there
-  std::string here;    ///< what is trained instead, and why it says something about the same
-  std::string optimiser = "sgd:lr=0.02,momentum=0.9";
-  std::vector<std::string> common;  ///< arguments of `thinpipe train` for all arms
-  std::vector<std::string> full;    ///< more of them: steps, seeds
-  std::vector<std::string> quick;   ///< instead, for a try in under three minutes
-  std::vector<RecipeArm> arms;
-  std::vector<Expectation> expectations;
-  int full_minutes = 0;  ///< about what it takes on two cores; quick ones take under three
+  ReproductionPlan plan;  ///< rows' compressors as a user writes them
+  RecipeNeeds needs;
+  std::vector<RecipeArm>
+      arms;               ///< in the order in which they run; later ones may read earlier ones'
+  int full_minutes = 0;   ///< about what it took on two cores
+  int quick_seconds = 0;  ///< likewise
+
+  const std::string& name() const { return plan.name; }
 };
 
-/// All of them, by name.
+/// All of them, in the order in which `--all` carries them out.
 const std::vector<Recipe>& recipes();
 /// @throws InputError for an unknown name, with one that is like it
 const Recipe& find_recipe(const std::string& name);
+
+/// Where an arm leaves its records, relative to the folder of all: `NAME/label`, the label as
+/// plain_file_name() has it.
+std::string arm_place(const std::string& recipe, const std::string& label);
 
 }  // namespace thinpipe

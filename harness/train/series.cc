@@ -47,7 +47,11 @@ json TrainSeries::to_json() const {
   json evaluations = json::array();
   for (const HeldOut& one : held_out)
     evaluations.push_back({one.steps, one.loss, one.figure, one.rate_factor});
-  return {{"loss", loss}, {"seconds", seconds}, {"bytes", bytes}, {"held_out", evaluations}};
+  return {{"loss", loss},
+          {"seconds", seconds},
+          {"bytes", bytes},
+          {"pulled", pulled},
+          {"held_out", evaluations}};
 }
 
 TrainSeries TrainSeries::from_json(const json& object) {
@@ -55,6 +59,7 @@ TrainSeries TrainSeries::from_json(const json& object) {
   series.loss = object.at("loss").get<std::vector<double>>();
   series.seconds = object.at("seconds").get<std::vector<double>>();
   series.bytes = object.at("bytes").get<std::vector<double>>();
+  series.pulled = object.value("pulled", std::vector<double>(series.bytes.size()));
   for (const json& one : object.at("held_out"))
     series.held_out.push_back({one.at(0), one.at(1), one.at(2), one.at(3)});
   return series;

@@ -23,6 +23,7 @@ struct TrainSeries {
   std::vector<double> seconds;  ///< emulated, of each step: the slowest worker's
   std::vector<double>
       bytes;  ///< of each step, of one worker: payloads sent, and pulled from servers
+  std::vector<double> pulled;  ///< of these, those pulled
   std::vector<HeldOut> held_out;
 
   std::uint64_t steps() const { return loss.size(); }

@@ -199,7 +199,8 @@ void TrainPoint::keep(const std::vector<json>& loaded, std::vector<json> stepped
   const std::vector<double> losses = losses_of(loaded);
   series_.loss.push_back(std::accumulate(losses.begin(), losses.end(), 0.0) / point_.ranks);
   series_.seconds.push_back(greatest(stepped, "total"));
-  series_.bytes.push_back(mean_of(stepped, "payload_bytes") + mean_of(stepped, "pulled_bytes"));
+  series_.pulled.push_back(mean_of(stepped, "pulled_bytes"));
+  series_.bytes.push_back(mean_of(stepped, "payload_bytes") + series_.pulled.back());
   samples_.answers.push_back(slim(stepped));
   if (!servers.empty()) samples_.servers.push_back(slim(servers));
 }

@@ -101,6 +101,8 @@ json TrainWork::metrics_of(const TrainPoint& trained) const {
   json metrics;
   metrics["step_time"] = one_metric("s", "lower", "timed", series.seconds);
   metrics["payload_bytes"] = one_metric("B", "lower", "exact", series.bytes);
+  if (std::any_of(series.pulled.begin(), series.pulled.end(), [](double one) { return one > 0; }))
+    metrics["pull_bytes"] = one_metric("B", "lower", "exact", series.pulled);
   metrics["dense_bytes"] =
       one_metric("B", "lower", "exact", {4 * static_cast<double>(model_.elements())});
   metrics["train_seconds"] =

@@ -1,65 +1,58 @@
-// Figures of arms, and what they say of a finding.
+#include "reports/reproduction/judge.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
-#include "reports/reproduction/reproduction.h"
 #include "reports/statistics/confidence.h"
 #include "reports/statistics/quantile.h"
 
 namespace thinpipe {
 namespace {
 
-void add_point(const Point& point, ArmFigures& figures) {
-  if (point.status == Status::kFailed) {
-    std::string why = "seed " + std::to_string(point.axes.seed) + " " + status_name(point.status);
-    for (const std::string& reason : point.reasons) why += ": " + reason;
-    figures.complaints.push_back(std::move(why));
-    return;
-  }
-  const std::vector<double> accuracy = point.samples("final_accuracy"),
-                            perplexity = point.samples("final_perplexity");
-  if (accuracy.empty() && perplexity.empty()) {
-    figures.complaints.push_back("seed " + std::to_string(point.axes.seed) +
-                                 " was not evaluated on held-out data");
-    return;
-  }
-  figures.perplexity = accuracy.empty();
-  figures.seeds.push_back(point.axes.seed);
-  figures.shown.push_back(accuracy.empty() ? perplexity[0] : 100 * accuracy[0]);
-  figures.quality.push_back(accuracy.empty() ? -100 * std::log(perplexity[0]) : 100 * accuracy[0]);
-  figures.bytes.push_back(mean(point.samples("payload_bytes")));
-  if (const auto dense = point.samples("dense_bytes"); !dense.empty())
-    figures.dense_bytes = dense[0];
+Estimate mean_or_exact(const std::vector<double>& values, bool exact) {
+  return exact ? Estimate{mean(values), std::nullopt} : mean_of_samples(values);
 }
 
-const ArmFigures* find_arm(const std::vector<ArmFigures>& arms, const std::string& label) {
-  const auto found = std::find_if(arms.begin(), arms.end(),
-                                  [&](const ArmFigures& one) { return one.label == label; });
-  return found == arms.end() ? nullptr : &*found;
+std::optional<Estimate> mean_ratio(const std::vector<PairedValue>& pairs, bool exact) {
+  std::vector<double> logarithms;
+  for (const PairedValue& pair : pairs) {
+    if (!(pair.first > 0 && pair.second > 0)) return std::nullopt;
+    logarithms.push_back(std::log(pair.first / pair.second));
+  }
+  Estimate estimate = mean_or_exact(logarithms, exact);
+  estimate.value = std::exp(estimate.value);
+  if (estimate.interval)
+    estimate.interval =
+        Interval{std::exp(estimate.interval->low), std::exp(estimate.interval->high)};
+  return estimate;
 }
 
-std::vector<double> differences(const ArmFigures& arm, const ArmFigures& than) {
-  std::vector<double> values;
-  for (std::size_t i = 0; i < arm.seeds.size(); ++i) {
-    const auto other = std::find(than.seeds.begin(), than.seeds.end(), arm.seeds[i]);
-    if (other != than.seeds.end())
-      values.push_back(arm.quality[i] -
-                       than.quality[static_cast<std::size_t>(other - than.seeds.begin())]);
-  }
-  return values;
+std::optional<Estimate> compared(const Expectation& expected, const MeasuredCell& first,
+                                 const MeasuredCell* second) {
+  if (expected.bounded == Bounded::kValue || second == nullptr)
+    return first.repetitions.empty() ? std::nullopt : std::optional(first.estimate());
+  const std::vector<PairedValue> pairs = paired(first, *second);
+  if (pairs.empty()) return std::nullopt;
+  const bool exact = first.exact && second->exact;
+  if (expected.bounded == Bounded::kRatio) return mean_ratio(pairs, exact);
+  std::vector<double> differences;
+  for (const PairedValue& pair : pairs) differences.push_back(pair.first - pair.second);
+  return mean_or_exact(differences, exact);
+}
+
+Appeared verdict_of(const Estimate& measured, const Interval& bounds, bool exact) {
+  const bool within = bounds.holds(measured.value);
+  if (exact) return within ? Appeared::kYes : Appeared::kNo;
+  if (!measured.interval) return within ? Appeared::kSeen : Appeared::kNotSeen;
+  const Interval& interval = *measured.interval;
+  if (bounds.holds(interval.low) && bounds.holds(interval.high)) return Appeared::kYes;
+  const bool outside = interval.high < bounds.low || interval.low > bounds.high;
+  return outside ? Appeared::kNo : Appeared::kUnclear;
 }
 
 }  // namespace
-
-ArmFigures arm_figures(std::string label, std::string paper, std::string command,
-                       const Records& records) {
-  ArmFigures figures;
-  figures.label = std::move(label);
-  figures.paper = std::move(paper);
-  figures.command = std::move(command);
-  for (const Point& point : records.points) add_point(point, figures);
-  return figures;
-}
 
 const char* words_of(Appeared appeared) {
   switch (appeared) {
@@ -73,32 +66,41 @@ const char* words_of(Appeared appeared) {
       return "looks so";
     case Appeared::kNotSeen:
       return "does not look so";
+    case Appeared::kDistrusted:
+      return "not trusted";
     case Appeared::kMissing:
       break;
   }
   return "not measured";
 }
 
-JudgedFinding judge(const Expectation& expected, const std::vector<ArmFigures>& arms) {
-  JudgedFinding finding{.expected = expected, .difference = std::nullopt};
-  const ArmFigures* arm = find_arm(arms, expected.arm);
-  const ArmFigures* than = find_arm(arms, expected.than);
-  if (arm == nullptr || than == nullptr) return finding;
-  const std::vector<double> values = differences(*arm, *than);
-  if (values.empty()) return finding;
-  finding.difference = mean_of_samples(values);
-  const Interval bounds{expected.least, expected.most};
-  if (!finding.difference->interval) {
-    finding.appeared =
-        bounds.holds(finding.difference->value) ? Appeared::kSeen : Appeared::kNotSeen;
+JudgedFinding judge(const Expectation& expected, const MeasuredCell& first,
+                    const MeasuredCell* second) {
+  JudgedFinding finding{.expected = expected, .measured = compared(expected, first, second)};
+  if (!finding.measured) {
+    if (first.distrusted || (second != nullptr && second->distrusted))
+      finding.appeared = Appeared::kDistrusted;
     return finding;
   }
-  const Interval& interval = *finding.difference->interval;
-  finding.appeared = bounds.holds(interval.low) && bounds.holds(interval.high) ? Appeared::kYes
-                     : interval.high < bounds.low || interval.low > bounds.high
-                         ? Appeared::kNo
-                         : Appeared::kUnclear;
+  const bool exact = first.exact && (second == nullptr || second->exact);
+  finding.appeared = verdict_of(*finding.measured, {expected.least, expected.most}, exact);
   return finding;
+}
+
+std::string rule_text(const Expectation& expected, const std::string& column,
+                      const std::string& than_column) {
+  std::string what = fmt::format("'{}'", expected.arm);
+  if (expected.bounded != Bounded::kValue) {
+    const bool other = than_column != column;
+    what += fmt::format("{} {} '{}'{}", other ? ", " + column + "," : "",
+                        expected.bounded == Bounded::kRatio ? "over" : "less", expected.than,
+                        other ? ", " + than_column : ", " + column);
+  } else {
+    what += ", " + column;
+  }
+  if (std::isinf(expected.least)) return fmt::format("{}: at most {:g}", what, expected.most);
+  if (std::isinf(expected.most)) return fmt::format("{}: at least {:g}", what, expected.least);
+  return fmt::format("{}: {:g} to {:g}", what, expected.least, expected.most);
 }
 
 }  // namespace thinpipe

@@ -1,76 +1,70 @@
-// A paper's finding held against trainings of our own: figures, the rule, and a page that shows
-// both.
+// A paper's finding held against what was measured here: figures, the rules, and a page of both.
 #pragma once
 
-#include <limits>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "reports/record/record.h"
-#include "reports/statistics/interval.h"
+#include "reports/figures/chart.h"
+#include "reports/reproduction/columns.h"
+#include "reports/reproduction/judge.h"
 
 namespace thinpipe {
 
-/// What a paper found, as a bound on the difference of two arms. Quality is held-out accuracy in
-/// percentage points or, of text, -100 ln(perplexity): more is better, and a point is a hundredth.
-struct Expectation {
-  std::string says;       ///< the finding, for a person
-  std::string arm, than;  ///< labels; the difference is the quality of `arm` less that of `than`
-  double least = -std::numeric_limits<double>::infinity();
-  double most = std::numeric_limits<double>::infinity();
+/// A line of the table.
+struct ReproductionRow {
+  std::string label;                    ///< as the paper names it
+  std::string arm;                      ///< whose records, where the column does not say
+  std::string compressor = {};          ///< of these, as the records spell it; "" for all
+  std::vector<std::string> paper = {};  ///< the paper's figures, column by column; "" for none
 };
 
-/// What one arm's trainings came to, a value a seed. Points that are `invalid` count: their times
-/// are in doubt, not what was learned, which is checked step by step and would have failed.
-struct ArmFigures {
-  std::string label, paper;  ///< as the paper names it, and the paper's figure; "" for none
-  std::string command;       ///< that trained it
-  bool perplexity = false;
-  std::vector<std::uint64_t> seeds;
-  std::vector<double> quality;          ///< by seed, see Expectation
-  std::vector<double> shown;            ///< by seed: accuracy in percent, or perplexity
-  std::vector<double> bytes;            ///< by seed: of a worker and step, mean
-  double dense_bytes = 0;               ///< of a worker and step without compression
-  std::vector<std::string> complaints;  ///< points that do not count, and why
+/// What stands in a picture beside its axes.
+struct ReproductionPicture {
+  Chart chart;
+  std::vector<std::string> names;  ///< of the chart's curves, in their order
 };
 
-/// @param records  of `thinpipe train`, one compressor on one link, seeds from first to last
-ArmFigures arm_figures(std::string label, std::string paper, std::string command,
-                       const Records& records);
-
-enum class Appeared {
-  kYes,      ///< the interval lies within the bounds
-  kNo,       ///< it lies outside
-  kUnclear,  ///< it reaches across a bound
-  kSeen,     ///< too few seeds for an interval: the mean lies within the bounds
-  kNotSeen,  ///< likewise, outside
-  kMissing,  ///< an arm has no figures
+/// What is asked, before there are records.
+struct ReproductionPlan {
+  std::string name, title;
+  std::string source;                    ///< the paper, its table or figure, what was done there
+  std::string here;                      ///< what is measured instead, and why that says something
+  std::vector<std::string> differences;  ///< what makes figures differ: hardware, data, scale
+  bool rests_on_times = false;
+  std::vector<ReproductionColumn> columns;
+  std::vector<ReproductionRow> rows;
+  std::vector<Expectation> expectations;
+  std::function<ReproductionPicture(const std::vector<ArmRecords>&)> picture = {};
 };
-
-/// "yes", "no", "unclear", "looks so", "does not look so", "not measured".
-const char* words_of(Appeared appeared);
-
-struct JudgedFinding {
-  Expectation expected;
-  std::optional<Estimate> difference;  ///< mean over seeds that both arms have, and its interval
-  Appeared appeared = Appeared::kMissing;
-};
-
-/// Seeds share initial parameters and order of data, so differences are taken seed by seed.
-JudgedFinding judge(const Expectation& expected, const std::vector<ArmFigures>& arms);
 
 struct Reproduction {
-  std::string name, title, source, here;
-  std::vector<ArmFigures> arms;
-  std::vector<JudgedFinding> findings;
+  ReproductionPlan plan;
+  bool quick = false;
+  std::vector<ArmRecords> arms;
+  std::vector<std::vector<MeasuredCell>> cells;  ///< by row and column
+  std::vector<JudgedFinding> findings;           ///< as the expectations
+
+  /// Rules rest on times and no time can be trusted.
+  bool nothing_trusted() const;
+  /// No command failed.
+  bool complete() const;
 };
 
-/// Markdown: what the paper did and what was done here, the paper's figures beside ours, the rule
-/// and what came of it, the commands.
-std::string reproduction_page(const Reproduction& reproduction);
+/// Reads the cells and judges. @throws std::logic_error where the plan names a row or column that
+/// it has not
+Reproduction reproduced(ReproductionPlan plan, std::vector<ArmRecords> arms, bool quick);
+
+/// Markdown: what the paper did and what was done here, the rules and what came of them, the
+/// paper's figures beside ours, why they differ, the commands.
+/// @param picture  file name of the drawing; "" for none
+std::string reproduction_page(const Reproduction& reproduction, const std::string& picture);
 
 /// The table and the findings, at most 80 columns wide.
 std::string reproduction_text(const Reproduction& reproduction);
+
+/// The drawing as an SVG file that needs nothing else; "" where there is nothing to draw.
+std::string reproduction_picture(const Reproduction& reproduction);
 
 }  // namespace thinpipe

@@ -8,43 +8,89 @@
 #include "base/error.h"
 #include "compressors/registry.h"
 #include "compressors/spec.h"
-#include "harness/reproduce/reproduce.h"
+#include "harness/reproduce/perform.h"
 
 namespace thinpipe {
 namespace {
 
+bool has_arm(const Recipe& recipe, const std::string& label) {
+  return std::any_of(recipe.arms.begin(), recipe.arms.end(),
+                     [&](const RecipeArm& arm) { return arm.label == label; });
+}
+
+const RecipeArm& arm_of(const Recipe& recipe, const std::string& label) {
+  return *std::find_if(recipe.arms.begin(), recipe.arms.end(),
+                       [&](const RecipeArm& arm) { return arm.label == label; });
+}
+
 TEST(Recipes, HaveNamesOfTheirOwnAndSayWhatTheyAre) {
   std::set<std::string> names;
   for (const Recipe& recipe : recipes()) {
-    EXPECT_TRUE(names.insert(recipe.name).second) << recipe.name;
-    EXPECT_FALSE(recipe.source.empty() || recipe.here.empty()) << recipe.name;
-    EXPECT_LE(recipe.title.size(), 60U) << recipe.name;
-    EXPECT_GT(recipe.full_minutes, 0) << recipe.name;
+    EXPECT_TRUE(names.insert(recipe.name()).second) << recipe.name();
+    EXPECT_FALSE(recipe.plan.source.empty() || recipe.plan.here.empty()) << recipe.name();
+    EXPECT_FALSE(recipe.plan.differences.empty()) << recipe.name();
+    EXPECT_LE(recipe.plan.title.size(), 60U) << recipe.name();
+    EXPECT_GT(recipe.full_minutes, 0) << recipe.name();
+    EXPECT_GT(recipe.quick_seconds, 0) << recipe.name();
+    EXPECT_LE(recipe.quick_seconds, 120) << recipe.name();
+    EXPECT_EQ(recipe.needs.trusted_times, recipe.plan.rests_on_times) << recipe.name();
   }
 }
 
-TEST(Recipes, ExpectationsNameArmsThatAreThere) {
+TEST(Recipes, ExpectationsNameRowsAndColumnsThatAreThere) {
   for (const Recipe& recipe : recipes()) {
-    EXPECT_FALSE(recipe.expectations.empty()) << recipe.name;
-    const auto is_arm = [&](const std::string& label) {
-      return std::any_of(recipe.arms.begin(), recipe.arms.end(),
-                         [&](const RecipeArm& arm) { return arm.label == label; });
-    };
-    for (const Expectation& expected : recipe.expectations) {
-      EXPECT_TRUE(is_arm(expected.arm) && is_arm(expected.than)) << recipe.name << expected.says;
-      EXPECT_LE(expected.least, expected.most) << recipe.name << expected.says;
+    EXPECT_FALSE(recipe.plan.expectations.empty()) << recipe.name();
+    EXPECT_NO_THROW(reproduced(recipe.plan, {}, false)) << recipe.name();
+    for (const Expectation& expected : recipe.plan.expectations)
+      EXPECT_LE(expected.least, expected.most) << recipe.name() << expected.says;
+  }
+}
+
+TEST(Recipes, RowsAndColumnsReadArmsThatAreThere) {
+  for (const Recipe& recipe : recipes()) {
+    for (const ReproductionColumn& column : recipe.plan.columns) {
+      EXPECT_TRUE(column.format != nullptr && column.measure) << recipe.name() << column.name;
+      EXPECT_TRUE(column.arm.empty() || has_arm(recipe, column.arm)) << recipe.name() << column.arm;
+    }
+    for (const ReproductionRow& row : recipe.plan.rows) {
+      EXPECT_TRUE(row.arm.empty() || has_arm(recipe, row.arm)) << recipe.name() << row.arm;
+      EXPECT_LE(row.paper.size(), recipe.plan.columns.size()) << recipe.name() << row.label;
+      if (row.compressor.empty()) continue;
+      EXPECT_NO_THROW(check_spec(parse_spec(row.compressor))) << row.compressor;
     }
   }
 }
 
 TEST(Recipes, CompressorsAreKnownAndFoldersApart) {
   for (const Recipe& recipe : recipes()) {
-    std::set<std::filesystem::path> folders;
+    std::set<std::string> folders;
     for (const RecipeArm& arm : recipe.arms) {
-      EXPECT_NO_THROW(check_spec(parse_spec(arm.compressor))) << arm.compressor;
-      EXPECT_TRUE(folders.insert(arm_folder("out", recipe, arm)).second) << arm.label;
+      EXPECT_TRUE(folders.insert(arm_place(recipe.name(), arm.label)).second) << arm.label;
+      for (const bool quick : {false, true}) {
+        const std::vector<std::string>& words = arm.words(quick);
+        for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+          if (words[i] != "-c") continue;
+          for (const Spec& spec : expand_specs(words[i + 1]))
+            EXPECT_NO_THROW(check_spec(spec)) << words[i + 1];
+        }
+      }
     }
   }
+}
+
+// Records of earlier runs are found by these very words.
+TEST(Recipes, CommandsOfTrainingsStayAsTheyWere) {
+  const Recipe& dgc = find_recipe("dgc-fig3");
+  EXPECT_EQ(command_of(dgc, arm_of(dgc, "baseline"), false),
+            "thinpipe train -w 4 --link rate=1gbit --compute-time 0 -m lenet5 --check-every 100 "
+            "--steps 600 --seeds 5 --optimiser sgd:lr=0.02,momentum=0.9 -c none --no-baseline "
+            "--out dgc-fig3/baseline --resume");
+  const Recipe& modern = find_recipe("modern");
+  EXPECT_EQ(command_of(modern, arm_of(modern, "DiLoCo, 8 local steps"), false),
+            "thinpipe train -w 4 --link rate=1gbit --compute-time 0 -m charlstm --clip 1 "
+            "--check-every 100 --steps 200 --seeds 5 --local-steps 8 --outer diloco --optimiser "
+            "sgd:lr=1,momentum=0.9 -c none --no-baseline --out modern/DiLoCo-8-local-steps "
+            "--resume");
 }
 
 TEST(Recipes, AnUnknownOneIsNamed) {

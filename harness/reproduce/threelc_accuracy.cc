@@ -1,0 +1,60 @@
+// Lim et al., 3LC, table 1: accuracies. (Its speed-ups are a matter of links, not of learning.)
+#include "harness/reproduce/catalogue.h"
+#include "harness/reproduce/training_recipes.h"
+
+namespace thinpipe {
+
+Recipe threelc_accuracy() {
+  Recipe recipe;
+  recipe.plan.name = "3lc-accuracy";
+  recipe.plan.title = "accuracy under 3LC and what it was compared with";
+  recipe.plan.source =
+      "Lim et al., 3LC (2018), table 1: ResNet-110 on CIFAR-10, 10 workers and a parameter server, "
+      "163.84 "
+      "epochs, test accuracy.";
+  recipe.plan.here =
+      "LeNet-5 on drawn digits, 4 workers, ring and all-gather instead of a server (which would "
+      "quantise the "
+      "answers too). Bits over time are in the records.";
+  recipe.plan.differences = {small_models_differ()};
+  recipe.plan.columns = trained_columns(columns::accuracy());
+  CommonTraining common;
+  common.words = small_images();
+  common.full = {"--steps", "400", "--seeds", "5"};
+  common.quick = {"--steps", "60", "--seeds", "1"};
+  add_trainings(recipe, common,
+                {
+                    {"32-bit float", "93.37 %", "none"},
+                    {"8-bit int", "93.33 %", "int8"},
+                    {"Stoch 3-value + QE", "92.06 %", "stoch3"},
+                    {"MQE 1-bit int", "93.21 %", "mqe1bit"},
+                    {"25% sparsification", "93.40 %", "topk:ratio=0.25"},
+                    {"5% sparsification", "92.87 %", "topk:ratio=0.05"},
+                    {"2 local steps", "93.03 %", "fedavg:delay=2"},
+                    {"3LC (s=1.00)", "93.32 %", "3lc"},
+                    {"3LC (s=1.50)", "93.29 %", "3lc:s=1.5"},
+                    {"3LC (s=1.75)", "93.51 %", "3lc:s=1.75"},
+                    {"3LC (s=1.90)", "93.10 %", "3lc:s=1.9"},
+                });
+  const auto as_good = [](const char* arm) {
+    return Expectation{.says = std::string(arm) + " learns as well as the baseline",
+                       .arm = arm,
+                       .than = "32-bit float",
+                       .least = -1};
+  };
+  recipe.plan.expectations = {
+      as_good("3LC (s=1.00)"),
+      as_good("3LC (s=1.75)"),
+      as_good("3LC (s=1.90)"),
+      as_good("8-bit int"),
+      {.says = "stochastic ternary values are below 3LC",
+       .arm = "Stoch 3-value + QE",
+       .than = "3LC (s=1.00)",
+       .most = 0},
+  };
+  recipe.full_minutes = 45;
+  recipe.quick_seconds = 110;
+  return recipe;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,83 @@
+// Which figures of a command's records a table's column shows.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reports/reproduction/arm.h"
+#include "reports/reproduction/cell.h"
+
+namespace thinpipe {
+
+/// A column of the table that stands beside the paper's.
+struct ReproductionColumn {
+  std::string name;                         ///< heading
+  std::string (*format)(double) = nullptr;  ///< a figure as people read it
+  /// Of a compressor (as the records spell it; "" for all there are) in the records.
+  std::function<MeasuredCell(const ArmRecords&, const std::string& compressor)> measure;
+  std::string arm = {};  ///< label of the command whose records are read, if not the row's
+};
+
+std::string format_percentage(double value);  ///< "91.25 %" of 91.25
+std::string format_times(double value);       ///< "12.3x" of 12.34
+std::string format_plain(double value);       ///< three significant digits
+
+namespace columns {
+
+/// `column` of that command's records, whatever the row's is.
+ReproductionColumn of_arm(std::string arm, ReproductionColumn column);
+/// `column` under another heading.
+ReproductionColumn named(std::string name, ReproductionColumn column);
+
+// Trainings, a value a seed. What was learned and sent counts of points whose times are in doubt:
+// it is checked step by step, and a point where it does not hold has failed.
+ReproductionColumn accuracy();       ///< held-out, in percent, at the end
+ReproductionColumn perplexity();     ///< held-out, at the end
+ReproductionColumn bytes();          ///< of a worker and step, as encoded; pulled ones included
+ReproductionColumn times_smaller();  ///< bytes without compression over bytes()
+/// The same where a worker pushes to a server and pulls from it, which without compression is
+/// twice the gradient.
+ReproductionColumn server_times_smaller();
+ReproductionColumn server_bits();     ///< likewise: bits an element and way
+ReproductionColumn target_seconds();  ///< emulated, to the target; of trusted points
+/// How many times sooner than `none` with the same seed it was at the target; 0 where it never was.
+ReproductionColumn sooner_at_target();
+/// Bits an element in the steps from the share `begin` of all to `end`: pushed to a server, or
+/// pulled from it.
+ReproductionColumn bits_during(bool pulled, double begin, double end);
+
+// Replays (`run`), a value a repeat: medians over its steps; of trusted points.
+ReproductionColumn step_time(double rate);          ///< rate: of the links, bit/s
+ReproductionColumn speed_up(double rate);           ///< over `none` in the same repeat
+ReproductionColumn exchange_speed_up(double rate);  ///< the same of the exchange alone
+/// Payload of a rank and step in bytes, mean over steps; whatever the times are.
+ReproductionColumn payload_bytes(double rate);
+
+// `bench`, a value a repetition.
+ReproductionColumn encode_time();
+/// How many times sooner than the method of that name at the same ratio.
+ReproductionColumn encode_speed_up(std::string over);
+
+// `trace stats`, of the whole model without error feedback, a value a step.
+ReproductionColumn fit_distance(std::size_t fit);  ///< Kolmogorov-Smirnov; index of kFitNames
+ReproductionColumn decay_exponent();               ///< SIDCo's definition 1: p
+ReproductionColumn best_k_error(std::size_t ratio, std::string name);  ///< of the ratios looked at
+
+// `quality`, a value a worker: means over steps of a metric of records ("quality" is k-hat / k).
+ReproductionColumn kept(std::string metric);
+ReproductionColumn kept_bits_per_element();
+/// Bytes without compression over payload bytes, steps that send nothing included.
+ReproductionColumn kept_times_smaller();
+
+/// By what factor k-hat was off k, up or down: exp of the mean of |ln(k-hat / k)| over steps.
+ReproductionColumn off_by();
+
+/// `predict --json`: how many times as much as one rank alone `ranks` of them do on links of
+/// `rate`.
+ReproductionColumn predicted_scaling(double rate, int ranks);
+/// `predict --json`: speed-up over none, of `ranks` ranks on links of `rate`.
+ReproductionColumn predicted_speed_up(double rate, int ranks);
+
+}  // namespace columns
+}  // namespace thinpipe

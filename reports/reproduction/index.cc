@@ -1,0 +1,76 @@
+#include "reports/reproduction/index.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "reports/markdown/parts.h"
+#include "reports/reproduction/words.h"
+#include "reports/text/escape.h"
+
+namespace thinpipe {
+namespace {
+
+using nlohmann::json;
+
+std::string last_day(const Reproduction& reproduction) {
+  std::string last;
+  const auto look_at = [&](const std::vector<Header>& headers) {
+    for (const Header& header : headers) last = std::max(last, header.created.substr(0, 10));
+  };
+  for (const ArmRecords& arm : reproduction.arms) {
+    look_at(arm.records.headers);
+    if (arm.stats) look_at(arm.stats->origin.headers);
+  }
+  return last;
+}
+
+}  // namespace
+
+ReproductionOutcome outcome_of(const Reproduction& reproduction) {
+  return {.name = reproduction.plan.name,
+          .title = reproduction.plan.title,
+          .outcome = outcome_words(reproduction.findings),
+          .date = last_day(reproduction),
+          .quick = reproduction.quick,
+          .complete = reproduction.complete()};
+}
+
+void write_outcome(const std::filesystem::path& file, const ReproductionOutcome& outcome) {
+  std::ofstream stream(file);
+  stream << json{{"name", outcome.name}, {"title", outcome.title}, {"outcome", outcome.outcome},
+                 {"date", outcome.date}, {"quick", outcome.quick}, {"complete", outcome.complete}}
+                .dump(1)
+         << "\n";
+  if (!stream.flush()) throw SystemError("write " + file.string());
+}
+
+std::optional<ReproductionOutcome> read_outcome(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  const json object = json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) return std::nullopt;
+  return ReproductionOutcome{.name = object.value("name", ""),
+                             .title = object.value("title", ""),
+                             .outcome = object.value("outcome", ""),
+                             .date = object.value("date", ""),
+                             .quick = object.value("quick", false),
+                             .complete = object.value("complete", true)};
+}
+
+std::string reproduction_index(const std::vector<ReproductionOutcome>& outcomes) {
+  std::string text =
+      "# What the papers found, tried here\n\n"
+      "Each page has the rules, written before anything was measured, and the paper's figures "
+      "beside those of this machine.\n\n| recipe | finding | rules | measured |\n| --- | --- | --- "
+      "| --- |\n";
+  for (const ReproductionOutcome& one : outcomes)
+    text += fmt::format(
+        "| [{0}]({0}.md) | {1} | {2}{3} | {4}{5} |\n", one.name, escape_markdown(one.title),
+        one.outcome, one.complete ? "" : "; not complete",
+        one.date.empty() ? std::string(kAbsent) : one.date, one.quick ? ", a quick try" : "");
+  return text;
+}
+
+}  // namespace thinpipe

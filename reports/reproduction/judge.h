@@ -1,0 +1,59 @@
+// A paper's finding as a rule on figures, and whether it appeared.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/reproduction/cell.h"
+
+namespace thinpipe {
+
+/// What of two cells is bounded.
+enum class Bounded {
+  kDifference,  ///< the first less the second
+  kRatio,       ///< the first over the second; its mean is a geometric one
+  kValue,       ///< the first alone
+};
+
+/// Written before anything runs.
+struct Expectation {
+  std::string says;            ///< the finding, for a person
+  std::string arm, than = {};  ///< rows; `than` stands for nothing where a value is bounded
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  Bounded bounded = Bounded::kDifference;
+  std::string column = {};       ///< heading; "" is the first column
+  std::string than_column = {};  ///< of the second cell, if not the same
+};
+
+enum class Appeared {
+  kYes,         ///< the interval lies within the bounds; of exact figures, the figure
+  kNo,          ///< it lies outside
+  kUnclear,     ///< it reaches across a bound
+  kSeen,        ///< too few repetitions for an interval: the mean lies within the bounds
+  kNotSeen,     ///< likewise, outside
+  kDistrusted,  ///< there are times, but none that can be trusted
+  kMissing,     ///< nothing was measured
+};
+
+/// "yes", "no", "unclear", "looks so", "does not look so", "not trusted", "not measured".
+const char* words_of(Appeared appeared);
+
+struct JudgedFinding {
+  Expectation expected;
+  std::optional<Estimate> measured;  ///< the difference, ratio or value
+  Appeared appeared = Appeared::kMissing;
+};
+
+/// Of what both cells have alike (Repetition::key) the mean difference or ratio, with Student's 95
+/// % interval. @param second  null where a value is bounded
+JudgedFinding judge(const Expectation& expected, const MeasuredCell& first,
+                    const MeasuredCell* second);
+
+/// "'a' less 'b', accuracy: at least -1".
+std::string rule_text(const Expectation& expected, const std::string& column,
+                      const std::string& than_column);
+
+}  // namespace thinpipe

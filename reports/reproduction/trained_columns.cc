@@ -1,0 +1,109 @@
+// Columns of trainings.
+#include "reports/reproduction/columns.h"
+#include "reports/reproduction/pick.h"
+#include "reports/statistics/quantile.h"
+#include "reports/text/units.h"
+
+namespace thinpipe::columns {
+namespace {
+
+ReproductionColumn learned(const char* name, std::string (*format)(double), PointValue value) {
+  return {name, format, [value](const ArmRecords& arm, const std::string& compressor) {
+            return values_of(points_of(arm, compressor), seed_of, value);
+          }};
+}
+
+ReproductionColumn emulated_time(const char* name, const char* metric) {
+  return {name, format_time, [metric](const ArmRecords& arm, const std::string& compressor) {
+            return times_of(points_of(arm, compressor), seed_of,
+                            [metric](const Point& point) { return mean_sample(point, metric); });
+          }};
+}
+
+// Dense bytes over what was sent; nothing where nothing was.
+std::optional<double> dense_over_sent(const Point& point) {
+  const auto dense = mean_sample(point, "dense_bytes"), sent = mean_sample(point, "payload_bytes");
+  if (!dense || !sent || !(*sent > 0)) return std::nullopt;
+  return *dense / *sent;
+}
+
+}  // namespace
+
+ReproductionColumn accuracy() {
+  return learned("accuracy", format_percentage, [](const Point& point) {
+    const auto share = mean_sample(point, "final_accuracy");
+    return share ? std::optional(100 * *share) : std::nullopt;
+  });
+}
+
+ReproductionColumn perplexity() {
+  return learned("perplexity", format_plain,
+                 [](const Point& point) { return mean_sample(point, "final_perplexity"); });
+}
+
+ReproductionColumn bytes() {
+  return learned("bytes a worker and step", format_bytes,
+                 [](const Point& point) { return mean_sample(point, "payload_bytes"); });
+}
+
+ReproductionColumn times_smaller() {
+  return learned("times smaller", format_times, dense_over_sent);
+}
+
+ReproductionColumn server_times_smaller() {
+  return learned("times smaller", format_times, [](const Point& point) {
+    const auto times = dense_over_sent(point);
+    return times ? std::optional(2 * *times) : std::nullopt;
+  });
+}
+
+ReproductionColumn server_bits() {
+  return learned("bits an element", format_plain, [](const Point& point) {
+    const auto times = dense_over_sent(point);
+    return times ? std::optional(16 / *times) : std::nullopt;
+  });
+}
+
+ReproductionColumn bits_during(bool pulled, double begin, double end) {
+  return learned(pulled ? "pulled" : "pushed", format_plain,
+                 [=](const Point& point) -> std::optional<double> {
+                   const std::vector<double> bits = bits_by_step(point, pulled);
+                   const auto at = [&](double share) {
+                     return bits.begin() +
+                            static_cast<std::ptrdiff_t>(share * static_cast<double>(bits.size()));
+                   };
+                   const std::vector<double> part(at(begin), at(end));
+                   return part.empty() ? std::nullopt : std::optional(mean(part));
+                 });
+}
+
+ReproductionColumn sooner_at_target() {
+  return {"sooner at target", format_times,
+          [](const ArmRecords& arm, const std::string& compressor) {
+            const auto at_target = [](const Point& point) {
+              return mean_sample(point, "target_seconds");
+            };
+            std::vector<const Point*> dense, reached, never;
+            for (const Point& point : arm.records.points)
+              if (point.axes.method == "none") dense.push_back(&point);
+            for (const Point* point : points_of(arm, compressor)) {
+              const bool missed = point->status != Status::kFailed && !at_target(*point);
+              (missed ? never : reached).push_back(point);
+            }
+            const MeasuredCell without = times_of(dense, seed_of, at_target);
+            const MeasuredCell with = times_of(reached, seed_of, at_target);
+            MeasuredCell cell{{}, false, with.distrusted || without.distrusted, with.complaints};
+            for (const Repetition& one : with.repetitions)
+              for (const Repetition& other : without.repetitions)
+                if (one.key == other.key)
+                  cell.repetitions.push_back({one.key, other.value / one.value});
+            // Whether the target was reached is no matter of how long steps took.
+            for (const Point* point : never) cell.repetitions.push_back({seed_of(*point), 0});
+            cell.distrusted = cell.distrusted && cell.repetitions.empty();
+            return cell;
+          }};
+}
+
+ReproductionColumn target_seconds() { return emulated_time("time to target", "target_seconds"); }
+
+}  // namespace thinpipe::columns

@@ -1,0 +1,39 @@
+#include "harness/reproduce/arm.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/error.h"
+
+namespace thinpipe {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(PlacedWords, SayWhereOutputGoesAsTheVerbWantsIt) {
+  EXPECT_EQ(placed_words({"run", "--ranks", "2"}, "a/b"),
+            (Words{"run", "--ranks", "2", "--out", "a/b", "--resume"}));
+  EXPECT_EQ(placed_words({"bench"}, "a/b"), (Words{"bench", "--out", "a/b"}));
+  EXPECT_EQ(placed_words({"capture"}, "a/b"), (Words{"capture", "--out", "a/b/trace"}));
+  EXPECT_EQ(placed_words({"predict"}, "a/b"), (Words{"predict", "--json"}));
+}
+
+TEST(SpeltOut, WritesEveryParameterAndLeavesWhatIsNoSpec) {
+  EXPECT_EQ(spelt_out("topk:ratio=0.01"), spelt_out("topk"));
+  EXPECT_NE(spelt_out("topk:ratio=0.1"), spelt_out("topk"));
+  EXPECT_EQ(spelt_out("conv*:none;*:topk"), "conv*:none;*:topk");
+}
+
+TEST(RefuseOtherCommand, TellsAQuickTryFromTheWhole) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / "refuse-other-command";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "command") << "thinpipe train --steps 600\n";
+  EXPECT_NO_THROW(refuse_other_command(folder, {"train", "--steps", "600"}));
+  EXPECT_NO_THROW(refuse_other_command(folder / "new", {"train", "--steps", "600"}));
+  EXPECT_THROW(refuse_other_command(folder, {"train", "--steps", "60"}), InputError);
+}
+
+}  // namespace
+}  // namespace thinpipe

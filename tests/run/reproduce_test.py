@@ -1,0 +1,90 @@
+"""`thinpipe reproduce` as a whole, on recipes that take seconds: pages, an interruption, a command
+that fails, a quick try that must not be taken for a measurement; and the table of recipes in the
+documentation."""
+import json
+import os
+import re
+import signal
+import time
+import unittest
+
+from run_case import RunCase
+
+DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/reproduce.md")
+
+
+class ReproduceTest(RunCase):
+    def reproduce(self, *names, code=0, quick=True):
+        return self.run_thinpipe("reproduce", *names, "--out", self.out,
+                                 *(["--quick"] if quick else []), code=code)
+
+    def path(self, *names):
+        return os.path.join(self.out, *names)
+
+    def read(self, *names):
+        with open(self.path(*names)) as file:
+            return file.read()
+
+    def test_a_page_says_what_came_of_the_rules(self):
+        said = self.reproduce("sbc-eq5")
+        self.assertIn("yes: payloads take what the equation says, p=0.01", said)
+        page = self.read("sbc-eq5.md")
+        for part in ("## The rules", "8.38", "quick try", "| yes |", "## Why figures differ"):
+            self.assertIn(part, page)
+        self.assertIn("[sbc-eq5](sbc-eq5.md)", self.read("README.md"))
+        self.assertTrue(json.loads(self.read("sbc-eq5", "outcome.json"))["quick"])
+
+    def test_commands_of_a_page_can_be_typed(self):
+        self.reproduce("sbc-eq5")
+        command = re.search(r"^    thinpipe (quality .*)$", self.read("sbc-eq5.md"), re.M).group(1)
+        os.remove(self.path("sbc-eq5", "Golomb", "records.jsonl"))
+        self.finish(self.start_command("sh", "-c", '"$THINPIPE" ' + command, cwd=self.out))
+        self.assertTrue(os.path.exists(self.path("sbc-eq5", "Golomb", "records.jsonl")))
+
+    def test_what_is_finished_does_not_run_again(self):
+        self.reproduce("sbc-eq5")
+        first = os.stat(self.path("sbc-eq5", "Golomb", "records.jsonl")).st_mtime_ns
+        os.remove(self.path("sbc-eq5", "16-fixed-bits", "finished"))
+        os.remove(self.path("sbc-eq5", "16-fixed-bits", "records.jsonl"))
+        said = self.reproduce("sbc-eq5")
+        self.assertIn("sbc-eq5 2 of 2: 16 fixed bits", said)
+        self.assertNotIn("sbc-eq5 1 of 2", said)
+        self.assertEqual(os.stat(self.path("sbc-eq5", "Golomb", "records.jsonl")).st_mtime_ns, first)
+
+    def test_an_interrupted_recipe_goes_on(self):
+        process = self.start("reproduce", "sbc-eq5", "sbc-table1", "--quick", "--out", self.out)
+        while not os.path.exists(self.path("sbc-table1", "payloads", "command")):
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        self.assertIn("goes on from here", self.finish(process, 128 + signal.SIGINT))
+        self.assertFalse(os.path.exists(self.path("sbc-table1.md")))
+        said = self.reproduce("sbc-eq5", "sbc-table1")
+        self.assertNotIn("sbc-eq5 1 of 2", said)
+        self.assertIn("yes: SBC (3): as computed", said)
+        self.assertIn("[sbc-table1]", self.read("README.md"))
+
+    def test_a_command_that_fails_does_not_end_the_others(self):
+        os.makedirs(self.path("sbc-eq5", "Golomb", "records.jsonl", "in-the-way"))
+        said = self.reproduce("sbc-eq5", "sbc-table1", code=4)
+        self.assertIn("yes: SBC (3): as computed", said)
+        page = self.read("sbc-eq5.md")
+        self.assertIn("Not complete", page)
+        self.assertIn("- Golomb: exit code", page)
+        self.assertIn("not measured", page)
+        self.assertTrue(os.path.exists(self.path("sbc-eq5", "16-fixed-bits", "finished")))
+
+    def test_a_quick_try_is_not_taken_for_a_measurement(self):
+        self.reproduce("sbc-eq5")
+        said = self.reproduce("sbc-eq5", code=2, quick=False)
+        self.assertIn("holds the records of another command", said)
+
+    def test_the_documentation_has_every_recipe(self):
+        listed = re.findall(r"^(\S+) +(\S.*)$", self.run_thinpipe("reproduce", "--list"), re.M)
+        with open(DOCS) as file:
+            documented = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", file.read(), re.M)
+        self.assertEqual([(name, title.strip()) for name, title in documented], listed)
+
+
+if __name__ == "__main__":
+    unittest.main()
