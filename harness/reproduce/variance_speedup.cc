@@ -10,10 +10,13 @@ constexpr double kRate = 100e6;
 // Top-k at 1 % sends 64 bits for each element sent, of 32 bits an element.
 constexpr double kTimesSmaller = 50;
 
-// Ring all-reduce over pipelined all-gather: 2 (p - 1) c / p^2.
-double speedup_by_model(int workers) {
+// Ring all-reduce over the most that pipelined all-gather takes: 2 (p - 1) c / p^2.
+double least_speedup(int workers) {
   return 2.0 * (workers - 1) * kTimesSmaller / workers / workers;
 }
+
+// A worker receives the others' payloads, not its own, which that bound counts: p / (p - 1) more.
+double speedup_without_its_own(int workers) { return 2 * kTimesSmaller / workers; }
 
 std::vector<std::string> exchange_of(int workers, const char* elements,
                                      const std::vector<std::string>& length) {
@@ -46,6 +49,9 @@ Recipe variance_speedup() {
       "8 million random elements at 100 Mbit/s, rings of both kinds, c = 50 (Top-k at 1 %, 64 bits "
       "an element sent); the exchange alone.";
   plan.differences = {
+      "The paper's time of an all-gather is an upper bound that counts a worker's own payload "
+      "among "
+      "those it receives: without it the exchange is p/(p-1) times as fast, 2c/p in all.",
       "The model leaves out latency and pipeline fill; links here let a burst through at once, "
       "which favours small messages.",
       "Ranks share this machine's cores."};
@@ -53,15 +59,19 @@ Recipe variance_speedup() {
   plan.columns = {columns::exchange_speed_up(kRate)};
   for (const int workers : {2, 4, 8}) {
     const std::string label = fmt::format("{} workers", workers);
-    const double model = speedup_by_model(workers);
+    const double model = least_speedup(workers);
     plan.rows.push_back({.label = label,
                          .arm = label,
                          .compressor = "topk:ratio=0.01,memory=none",
                          .paper = {format_times(model)}});
-    plan.expectations.push_back({.says = label + ": within 15 % of the model",
+    plan.expectations.push_back({.says = label + ": what the paper says, or more",
                                  .arm = label,
-                                 .least = 0.85 * model,
-                                 .most = 1.15 * model,
+                                 .least = 0.95 * model,
+                                 .bounded = Bounded::kValue});
+    plan.expectations.push_back({.says = label + ": 2c/p within 15 %",
+                                 .arm = label,
+                                 .least = 0.85 * speedup_without_its_own(workers),
+                                 .most = 1.15 * speedup_without_its_own(workers),
                                  .bounded = Bounded::kValue});
     recipe.arms.push_back(
         {.label = label,

@@ -10,7 +10,7 @@ namespace thinpipe {
 namespace {
 
 constexpr std::size_t kWidth = 80;
-constexpr std::size_t kLabelWidth = 28;
+constexpr std::size_t kLabelWidth = 30;
 
 // Characters, not bytes: of UTF-8 every byte counts but those that go on.
 std::size_t width_of(const std::string& text) {
