@@ -65,24 +65,33 @@ std::vector<LegendEntry> series_legend(const Group& group, const std::vector<Cur
 
 namespace {
 
-void add_drawn(Figure& figure, const std::string& title, std::string svg, const std::string& data) {
-  if (svg.empty()) return;
-  figure.panels.push_back({title, std::move(svg)});
-  figure.data += data;
+struct Drawn {
+  std::string svg, data;
+  std::string axes;  // of the data
+};
+
+void add_drawn(Figure& figure, const std::string& title, Drawn drawn) {
+  if (drawn.svg.empty()) return;
+  figure.panels.push_back({title, std::move(drawn.svg)});
+  figure.data += drawn.data;
+  if (std::find(figure.axes.begin(), figure.axes.end(), drawn.axes) == figure.axes.end())
+    figure.axes.push_back(std::move(drawn.axes));
 }
 
 }  // namespace
 
 void add_panel(Figure& figure, const std::string& title, const Chart& chart) {
-  add_drawn(figure, title, draw_chart(chart), figure_data(title, chart));
+  add_drawn(figure, title,
+            {draw_chart(chart), figure_data(title, chart),
+             "x " + chart.x.label + ", y " + chart.y.label});
 }
 
 void add_panel(Figure& figure, const std::string& title, const BarChart& chart) {
-  add_drawn(figure, title, draw_bars(chart), figure_data(title, chart));
+  add_drawn(figure, title, {draw_bars(chart), figure_data(title, chart), "y " + chart.label});
 }
 
 void add_panel(Figure& figure, const std::string& title, const BoxChart& chart) {
-  add_drawn(figure, title, draw_boxes(chart), figure_data(title, chart));
+  add_drawn(figure, title, {draw_boxes(chart), figure_data(title, chart), "y " + chart.axis.label});
 }
 
 }  // namespace figures

@@ -74,8 +74,11 @@ void add_curves(const std::vector<Curve>& curves, GnuplotBlocks& plot) {
   const auto bars = [](const Curve& curve) -> std::string {
     const bool is_wide = std::any_of(curve.points.begin(), curve.points.end(),
                                      [](const ChartPoint& point) { return point.x_interval; });
-    return is_wide ? "using 1:2:3:4:5:6 with xyerrorbars lw 1.4 ps 0.75 "
-                   : "using 1:2:5:6 with yerrorbars lw 1.4 ps 0.75 ";
+    const bool is_tall = std::any_of(curve.points.begin(), curve.points.end(),
+                                     [](const ChartPoint& point) { return point.interval; });
+    return is_wide   ? "using 1:2:3:4:5:6 with xyerrorbars lw 1.4 ps 0.75 "
+           : is_tall ? "using 1:2:5:6 with yerrorbars lw 1.4 ps 0.75 "
+                     : "using 1:2 with points lw 1.4 ps 0.75 ";
   };
   for (const Curve& curve : curves) {
     if (!curve.has_line) continue;
@@ -125,9 +128,14 @@ void add_guides(const Chart& chart, GnuplotBlocks& plot) {
 
 std::string overlay(const Chart& chart, const std::vector<Curve>& curves, const Canvas& canvas) {
   std::string text = canvas.title_text(chart.y.label);
+  // Where points lie closer than a pointer can aim, some of them speak for their neighbours.
+  constexpr std::size_t kMostTooltips = 60;
+  std::size_t points = 0, place = 0;
+  for (const Curve& curve : curves) points += curve.points.size();
+  const std::size_t every = points / kMostTooltips + 1;
   for (const Curve& curve : curves) {
     for (const ChartPoint& point : curve.points) {
-      if (point.tooltip.empty()) continue;
+      if (point.tooltip.empty() || place++ % every != 0) continue;
       text += tooltip_circle(canvas.x(point.x), canvas.y(point.y), point.tooltip);
     }
   }

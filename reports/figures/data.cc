@@ -18,16 +18,15 @@ std::string data_number(double value) {
 }
 
 struct DataRow {
-  std::string panel, series, x_is, x, y_is;
+  std::string panel, series, x;
   double y = 0;
   std::optional<Interval> interval;
   bool is_trusted = true;
 };
 
 std::string data_line(const DataRow& row) {
-  return fmt::format("{},{},{},{},{},{},{},{},{}\n", escape_csv(row.panel), escape_csv(row.series),
-                     escape_csv(row.x_is), row.x, escape_csv(row.y_is), data_number(row.y),
-                     row.interval ? data_number(row.interval->low) : "",
+  return fmt::format("{},{},{},{},{},{},{}\n", escape_csv(row.panel), escape_csv(row.series), row.x,
+                     data_number(row.y), row.interval ? data_number(row.interval->low) : "",
                      row.interval ? data_number(row.interval->high) : "",
                      row.is_trusted ? "yes" : "no");
 }
@@ -38,14 +37,12 @@ std::string figure_data(const std::string& panel, const Chart& chart) {
   std::string text;
   for (const Curve& curve : chart.curves)
     for (const ChartPoint& point : curve.points)
-      text += data_line({panel, curve.name, chart.x.label, data_number(point.x), chart.y.label,
-                         point.y, point.interval, point.is_trusted});
+      text += data_line(
+          {panel, curve.name, data_number(point.x), point.y, point.interval, point.is_trusted});
   for (const Mark& mark : chart.marks)
     text += data_line({panel,
                        mark.tooltip.substr(0, mark.tooltip.find('\n')),
-                       chart.x.label,
                        data_number(mark.x),
-                       chart.y.label,
                        mark.y,
                        {},
                        true});
@@ -59,10 +56,8 @@ std::string figure_data(const std::string& panel, const BarChart& chart) {
     for (const BarPart& part : bar.parts) {
       if (!part.is_gap && part.length > 0)
         text += data_line({panel,
-                           bar.label,
-                           part.name,
+                           bar.label + (part.name.empty() ? "" : ": " + part.name),
                            data_number(start),
-                           chart.label,
                            part.length,
                            {},
                            bar.is_trusted});
@@ -75,8 +70,7 @@ std::string figure_data(const std::string& panel, const BarChart& chart) {
 std::string figure_data(const std::string& panel, const BoxChart& chart) {
   std::string text;
   for (const BoxRow& row : chart.rows)
-    text += data_line(
-        {panel, row.label, "", "", chart.axis.label, row.middle, row.box, row.is_trusted});
+    text += data_line({panel, row.label, "", row.middle, row.box, row.is_trusted});
   return text;
 }
 

@@ -9,11 +9,11 @@
 
 namespace thinpipe {
 
-/// The columns of the rows below. `x` and `y` are in the base unit (s, bit/s, B, share), `x_is` and
-/// `y_is` the labels of their axes; `low` and `high` are the interval of y (of a box: its middle
-/// half), empty where there is none; `trusted` is `no` for what is drawn grey. What has a name in
-/// place of a number has it in `series`.
-inline constexpr const char* kFigureDataColumns = "panel,series,x_is,x,y_is,y,low,high,trusted";
+/// The columns of the rows below, in base units (s, bit/s, B, shares); what x and y are says
+/// Figure::axes. `low` and `high` are the interval of y (of a box: its middle half), empty where
+/// there is none; `trusted` is `no` for what is drawn grey. A part of a bar begins at x and is y
+/// long.
+inline constexpr const char* kFigureDataColumns = "panel,series,x,y,low,high,trusted";
 
 /// A row a value, each ended by a line feed, of the figure's panel `panel`.
 std::string figure_data(const std::string& panel, const Chart& chart);

@@ -73,13 +73,13 @@ Chart dots_chart(const DotChart& dots) {
   chart.width = dots.width;
   chart.x = dots.x;
   chart.y = dots.y;
-  for (const Dot& dot : dots.dots)
-    chart.curves.push_back(
-        {dot.style,
-         true,
-         false,
-         {{dot.x, dot.y, dot.y_interval, dot.is_trusted, dot.tooltip, dot.x_interval}},
-         dot.name});
+  for (const Dot& dot : dots.dots) {
+    const bool goes_on = !chart.curves.empty() && chart.curves.back().style == dot.style &&
+                         chart.curves.back().name == dot.name;
+    if (!goes_on) chart.curves.push_back({dot.style, true, false, {}, dot.name});
+    chart.curves.back().points.push_back(
+        {dot.x, dot.y, dot.y_interval, dot.is_trusted, dot.tooltip, dot.x_interval});
+  }
   if (dots.has_front) {
     const std::vector<const Dot*> front = pareto_front(dots.dots);
     std::vector<std::string> names;

@@ -25,8 +25,9 @@ struct Figure {
   std::string title;    ///< plain text
   std::string caption;  ///< plain text: what is drawn and how it was computed
   std::vector<LegendEntry> legend;
-  std::vector<Panel> panels;  ///< never empty
-  std::string data = {};      ///< rows of kFigureDataColumns (data.h)
+  std::vector<Panel> panels;           ///< never empty
+  std::string data = {};               ///< rows of kFigureDataColumns (data.h)
+  std::vector<std::string> axes = {};  ///< what x and y are in them: "x link rate, y step time"
 };
 
 /// Those figures for which the group has something to draw, in reading order: step time and

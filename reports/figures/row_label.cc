@@ -8,7 +8,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kLongestLabel = 20;
+constexpr std::size_t kLongestLabel = 17;
 constexpr double kBaseline = 4.5;  // px below the middle of text of 12.5 px
 
 // Cuts between characters, not inside one: continuation bytes of UTF-8 are 10xxxxxx.

@@ -56,7 +56,7 @@ int point_type(std::size_t style, bool filled) {
 std::string marker_svg(std::size_t style) {
   return fmt::format(
       "<svg class='marker' viewBox='-1.6 -1.6 3.2 3.2' width='14' height='14' aria-hidden='true' "
-      "style='fill:var({})'>{}</svg>",
+      "fill='var({})'>{}</svg>",
       css_variable(series_ink(style)), kMarkers[style % kMarkers.size()].shape);
 }
 

@@ -19,6 +19,71 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
+// A group's attributes that are SVG's own defaults, or those of the group around all (finish_svg).
+void drop_inherited(std::string& text) {
+  // gnuplot's ground, which would inherit a frame.
+  static const std::regex kGround("<rect x=\"0\" y=\"0\"[^>]* fill=\"none\"/>\n?");
+  text = std::regex_replace(text, kGround, "");
+  replace_all(text, " stroke-linecap=\"butt\" stroke-linejoin=\"miter\"", "");
+  replace_all(text, "<g fill=\"none\" color=\"currentColor\" stroke=\"currentColor\" ", "<g ");
+  replace_all(text, " font-size=\"13.00\"", "");
+  for (const char* space : {"\n\t", "\t\n", "\n\n"}) replace_all(text, space, "\n");
+}
+
+// A tenth of a pixel is finer than anything that is drawn. Of numbers in labels nothing is taken:
+// those are followed by neither a comma, a bracket nor a path's next command.
+void shorten_places(std::string& text) {
+  static const std::regex kHundredths(
+      "([0-9]\\.[0-9])[0-9](?=,[0-9-]|\\) scale|\\)\"| L[0-9]|\nL[0-9]| M[0-9]|  ')");
+  text = std::regex_replace(text, kHundredths, "$1");
+}
+
+// All markers of a plot have its colour, but for the grounds that set them off: it is said once, by
+// the plot's group, whose id nothing refers to.
+void hoist_colours(std::string& text) {
+  static const std::regex kPlot("<g id=\"[^\"]*gnuplot_plot_[0-9]+\" >");
+  static const std::regex kColour(" color='var\\(--(?!panel)[a-z0-9]+\\)'/>");
+  std::string hoisted;
+  std::smatch match;
+  while (std::regex_search(text, match, kPlot)) {
+    hoisted += match.prefix();
+    std::string rest = match.suffix();
+    const std::smatch::difference_type whole =
+        static_cast<std::smatch::difference_type>(rest.size());
+    std::smatch next, colour;
+    const auto end = std::regex_search(rest, next, kPlot) ? next.position() : whole;
+    std::string plot = rest.substr(0, static_cast<std::size_t>(end));
+    std::string group = "<g>";
+    if (std::regex_search(plot, colour, kColour)) {
+      const std::string said = colour.str();
+      group = "<g" + said.substr(0, said.size() - 2) + ">";
+      replace_all(plot, said, "/>");
+    }
+    hoisted += group + plot;
+    text = rest.substr(static_cast<std::size_t>(end));
+  }
+  text = hoisted + text;
+}
+
+// gnuplot defines all of its markers, some by others: two passes find what none uses any more.
+void drop_unused_markers(std::string& text) {
+  static const std::regex kMarker(
+      "\\s*<(?:path|rect|circle|use)[^>]* id='([^']+gpPt[0-9]+)'[^>]*/>");
+  for (int pass = 0; pass < 3; ++pass) {
+    std::string kept;
+    auto from = text.cbegin();
+    for (auto match = std::sregex_iterator(text.cbegin(), text.cend(), kMarker);
+         match != std::sregex_iterator(); ++match) {
+      kept.append(from, (*match)[0].first);
+      if (text.find("href='#" + (*match)[1].str() + "'") != std::string::npos)
+        kept.append((*match)[0].first, (*match)[0].second);
+      from = (*match)[0].second;
+    }
+    kept.append(from, text.cend());
+    text = std::move(kept);
+  }
+}
+
 // What stands between the opening and the closing tag of the outer element.
 std::string inner_part(std::string_view svg) {
   const std::size_t start = svg.find("<svg");
@@ -77,10 +142,15 @@ std::string finish_svg(std::string_view gnuplot_svg, const SvgFrame& frame,
   text = std::regex_replace(text, kFont, "");
   drop_empty_groups(text);
   name_colours(text);
+  drop_inherited(text);
+  drop_unused_markers(text);
+  hoist_colours(text);
+  shorten_places(text);
   return fmt::format(
       "<svg class=\"chart\" viewBox=\"0 0 {} {}\" "
       "role=\"img\" "
-      "aria-label=\"{}\">{}<g class=\"overlay\">{}</g></svg>",
+      "aria-label=\"{}\"><g fill=\"none\" stroke=\"currentColor\" font-size=\"13\">{}</g><g "
+      "class=\"overlay\">{}</g></svg>",
       frame.width, frame.height, escape_html(frame.alt), text, overlay);
 }
 

@@ -92,23 +92,13 @@ std::string believed(const Summary& summary, const std::vector<std::string>& com
 
 std::string all_points(const Summary& summary) {
   Table table = points_table(summary);
+  const std::string csv = table_csv(table);  // without the commands, which each row has
   add_commands(table, summary);
   return html::table(table, "All points", /*is_sortable=*/true) +
-         html::csv("points", "All points (CSV)", table_csv(table)) +
+         html::csv("points", "All points (CSV)", csv) +
          "<p class=\"note\">Medians over the steps of all trusted repeats, 95 % intervals beneath "
          "step times and speed-ups. Each row's command measures that point again, into a folder of "
          "its own.</p>\n";
-}
-
-std::string predictions(const Summary& summary) {
-  std::string text;
-  for (const Group& group : summary.groups) {
-    const Table table = predictions_table(group);
-    if (table.rows.empty()) continue;
-    text += "<h3>" + escape_html(group.title) + "</h3>\n" +
-            html::table(table, "Predicted and measured, " + group.title, /*is_sortable=*/true);
-  }
-  return text;
 }
 
 std::string losses(const Summary& summary, const Records& trained,
@@ -140,8 +130,6 @@ std::vector<Section> sections_of(const Records& records, const Summary& summary,
   if (trained != nullptr)
     sections.push_back({"losses", "Speed against loss", losses(summary, *trained, commands)});
   sections.push_back({"points", "All points", all_points(summary)});
-  if (std::string text = predictions(summary); !text.empty())
-    sections.push_back({"predictions", "Predicted and measured", std::move(text)});
   sections.push_back({"method", "How it was computed", html::list(method_notes())});
   sections.push_back({"origin", "Where it was measured", html::provenance(records)});
   return sections;

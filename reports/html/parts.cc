@@ -13,7 +13,8 @@ namespace thinpipe::html {
 namespace {
 
 std::string table_cell(const TableCell& cell, bool is_row_header, bool is_figure) {
-  std::string classes = is_figure ? "figure" : "";
+  // What has a value is known for a figure by it: a class in thousands of cells would be heavy.
+  std::string classes = is_figure && !cell.value ? "figure" : "";
   if (cell.is_best) classes += " best";
   if (cell.is_doubtful) classes += " doubtful";
   constexpr std::size_t kLongText = 48;  // would make a column of few letters
@@ -21,7 +22,7 @@ std::string table_cell(const TableCell& cell, bool is_row_header, bool is_figure
   const char* tag = is_row_header ? "th scope=\"row\"" : "td";
   std::string text = fmt::format("<{}", tag);
   if (!classes.empty()) text += " class=\"" + classes + "\"";
-  if (cell.value) text += fmt::format(" data-value=\"{:.9g}\"", *cell.value);
+  if (cell.value) text += fmt::format(" data-value=\"{:.6g}\"", *cell.value);
   text += ">";
   if (cell.style) text += marker_svg(*cell.style);
   text += escape_html(cell.text);
@@ -112,9 +113,9 @@ std::string figure(const Figure& figure, const std::vector<std::string>& command
     text += panel.svg + "</div>\n";
   }
   text += "</div>\n<figcaption>" + escape_html(figure.caption) +
-          (figure.data.empty()
-               ? ""
-               : csv(figure.id, "Data (CSV)", kFigureDataColumns + ("\n" + figure.data))) +
+          (figure.data.empty() ? ""
+                               : csv(figure.id, "Data (CSV: " + joined(figure.axes, "; ") + ")",
+                                     kFigureDataColumns + ("\n" + figure.data))) +
           "<details class=\"command\"><summary>How to reproduce</summary><pre><code>";
   for (const std::string& command : commands) text += escape_html(command) + "\n";
   return text + "</code></pre></details></figcaption>\n</figure>\n";

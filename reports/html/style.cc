@@ -68,13 +68,13 @@ tbody tr:last-child>*{border-bottom:0}
 thead th{background:var(--panel);font-weight:600;color:var(--soft);vertical-align:bottom}
 tbody th{font-weight:600}
 .sortable tbody th,.verdict tbody th{position:sticky;left:0;background:var(--page)}
-.figure{text-align:right}
-td:not(.figure){white-space:normal;overflow-wrap:anywhere;min-width:9em}
+.figure,td[data-value]{text-align:right}
+td:not(.figure):not([data-value]){white-space:normal;overflow-wrap:anywhere;min-width:9em}
 .words th,.words td{white-space:normal;overflow-wrap:anywhere;min-width:7em}
 .words td:last-child{min-width:16em}
 .detail{display:block;color:var(--soft);font-size:.82em}
-.long{min-width:22em}
-.figure.long{min-width:16em;white-space:normal}
+td.long:not(.figure):not([data-value]){min-width:22em}
+td.long[data-value],.figure.long{min-width:16em;white-space:normal}
 .best{background:var(--best);font-weight:700}
 .best .detail{font-weight:400}
 .doubtful,.doubtful .detail{color:var(--faint);font-style:italic}

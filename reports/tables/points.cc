@@ -93,6 +93,13 @@ std::vector<Column> figure_columns() {
        }},
       {"step time", false, [](const Place& at) { return figure(at.cell.step_time, format_time); }},
       {"speed-up", false, [](const Place& at) { return figure(at.cell.speedup, format_number); }},
+      {"predicted", false,
+       [](const Place& at) { return figure(at.cell.prediction("step_time"), format_time); }},
+      {"predicted / step", false,
+       [](const Place& at) {
+         return figure(over(at.cell.prediction("step_time"), at.cell.median_of_metric("step_time")),
+                       format_number);
+       }},
       metric_column<format_time>("compute", "compute_time"),
       metric_column<format_time>("compress", "compress_time"),
       metric_column<format_time>("exchange", "exchange_time"),

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -69,12 +70,14 @@ std::size_t count(const std::string& text, const std::string& part) {
 TEST(Report, HasPredictionsBesideWhatWasMeasured) {
   Records records = sample::synthetic_run({{4}, {1e7}, 1, 8, false});
   for (Point& point : records.points) point.prediction = nlohmann::json::object();
-  for (const std::string& text : {render_html(records), render_markdown(records)})
-    EXPECT_THAT(text, Not(HasSubstr("Predicted and measured")));
+  EXPECT_THAT(render_html(records), Not(HasSubstr("Predicted against measured")));
+  EXPECT_THAT(render_markdown(records), Not(HasSubstr("Predicted and measured")));
   for (Point& point : records.points)
     point.prediction = {{"step_time", 0.0601}, {"exchange_time", 0.0402}, {"link", {{"alpha", 1}}}};
-  for (const std::string& text : {render_html(records), render_markdown(records)}) {
-    EXPECT_THAT(text, HasSubstr("Predicted and measured"));
+  const std::string html = render_html(records), markdown = render_markdown(records);
+  EXPECT_THAT(html, HasSubstr("Predicted against measured"));
+  EXPECT_THAT(markdown, HasSubstr("Predicted and measured"));
+  for (const std::string& text : {html, markdown}) {
     EXPECT_THAT(text, HasSubstr("60.1 ms"));
     EXPECT_THAT(text, HasSubstr("40.2 ms"));
   }
@@ -115,6 +118,21 @@ TEST(Html, IsSelfContained) {
   EXPECT_LT(page.find("Fidelity of the links"), page.find("Step time against link rate"));
 }
 
+// 3 numbers of ranks x 24 rates x 7 compressors = 504 points; 8 steps each, as a sweep measures by
+// default.
+TEST(Html, OfFiveHundredPointsIsSmall) {
+  sample::SyntheticRun run{{2, 4, 8}, {}, 1, 8, true};
+  for (int i = 0; i < 24; ++i) run.rates.push_back(1e6 * std::pow(1e4, i / 23.0));
+  const Records records = sample::synthetic_run(run);
+  ASSERT_GE(records.points.size(), 500u);
+  const std::string page = render_html(records);
+  RecordProperty("bytes", static_cast<int>(page.size()));
+  EXPECT_LT(page.size(), 3'000'000u);
+  // A row for each point.
+  const std::size_t table = page.find("aria-label=\"All points\"");
+  EXPECT_EQ(count(page.substr(table, page.find("</table>", table) - table), "<tr>"), 1 + 504u);
+}
+
 // Final losses of 0.1 with topk at 1 %, by the whole spec; other compressors were not trained.
 TEST(Report, PutsStepTimeAgainstTheLossOfTrainings) {
   const Records records = sample::synthetic_run({{4}, {1e7, 1e8}, 1, 8, false});
@@ -136,7 +154,7 @@ TEST(Report, PutsStepTimeAgainstTheLossOfTrainings) {
   const std::string html = render_html(records, &trained);
   for (const std::string& text : {html, render_markdown(records, &trained)})
     EXPECT_THAT(text, HasSubstr("Speed against loss"));
-  EXPECT_THAT(html, HasSubstr("10 Mbit/s,topk ratio=0.01,step time,"));
+  EXPECT_THAT(html, HasSubstr("Step time against loss, 4 ranks"));
   EXPECT_THAT(render_markdown(records), Not(HasSubstr("Speed against loss")));
   for (Point& point : trained.points) point.axes.compressor = "other";
   EXPECT_THROW(render_markdown(records, &trained), InputError);

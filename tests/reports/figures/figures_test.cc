@@ -104,6 +104,7 @@ TEST(Chart, HasNativeTooltipsAndEscapes) {
   EXPECT_EQ(markup.titles, (std::vector<std::string>{"first", "&lt;last&gt;"}));
   EXPECT_THAT(svg, HasSubstr("aria-label=\"a &lt; b."));
   EXPECT_FALSE(std::regex_search(svg, std::regex("<g [^>]*>\\s*</g>")));
+  EXPECT_THAT(svg, Not(HasSubstr("<rect x=\"0\" y=\"0\"")));  // would be a frame
   EXPECT_THAT(svg, HasSubstr("var(--s1)"));
   EXPECT_THAT(svg, Not(HasSubstr("rgb(  1,   2")));
   EXPECT_THAT(svg, Not(HasSubstr("http")));

@@ -107,17 +107,17 @@ TEST(FigureData, HasARowAValue) {
       {1, true, true, {{1e7, 2, Interval{1, 3}, true, ""}, {1e9, NAN, {}, false, ""}}, "a\"b"}};
   chart.marks = {{2e7, 1, 1, "breaks even\nsomewhere"}};
   EXPECT_EQ(figure_data("p", chart),
-            "p,\"a\"\"b\",rate,1e+07,\"time, all\",2,1,3,yes\n"
-            "p,\"a\"\"b\",rate,1e+09,\"time, all\",,,,no\n"
-            "p,breaks even,rate,2e+07,\"time, all\",1,,,yes\n");
+            "p,\"a\"\"b\",1e+07,2,1,3,yes\n"
+            "p,\"a\"\"b\",1e+09,,,,no\n"
+            "p,breaks even,2e+07,1,,,yes\n");
   BarChart bars;
   bars.label = "mean time";
   bars.bars = {{"x", "", true, {{.length = 1, .is_gap = true}, {.length = 2, .name = "decode"}}}};
-  EXPECT_EQ(figure_data("", bars), ",x,decode,1,mean time,2,,,yes\n");
+  EXPECT_EQ(figure_data("", bars), ",x: decode,1,2,,,yes\n");
   BoxChart boxes;
   boxes.axis.label = "share";
   boxes.rows = {{.label = "r", .middle = 0.25, .box = Interval{0.125, 0.5}}};
-  EXPECT_EQ(figure_data("q", boxes), "q,r,,,share,0.25,0.125,0.5,yes\n");
+  EXPECT_EQ(figure_data("q", boxes), "q,r,,0.25,0.125,0.5,yes\n");
 }
 
 TEST(GnuplotBlocks, OfNothingIsNothing) {

@@ -57,15 +57,15 @@ std::string data_of(Figure (*build)(const Group&, const std::string&)) {
 
 TEST(RunFigures, ExposedCommunicationIsAShareOfTheStep) {
   const std::string data = data_of(figures::exposed);
-  EXPECT_THAT(data, HasSubstr(",topk,link rate,1e+07,exposed / step,0.25,,,yes\n"));
-  EXPECT_THAT(data, HasSubstr(",dgc,link rate,1e+07,exposed / step,0.5,,,no\n"));
+  EXPECT_THAT(data, HasSubstr(",topk,1e+07,0.25,,,yes\n"));
+  EXPECT_THAT(data, HasSubstr(",dgc,1e+07,0.5,,,no\n"));
 }
 
 TEST(RunFigures, ParetoPutsErrorAgainstStepTime) {
   const Records records = three_methods();
   const Summary summary = summarize(records);
   const Figure figure = figures::pareto(summary.groups.at(0), "g");
-  EXPECT_THAT(figure.data, HasSubstr("10 Mbit/s,topk,step time,1,relative error,0.5,,,yes\n"));
+  EXPECT_THAT(figure.data, HasSubstr("10 Mbit/s,topk,1,0.5,,,yes\n"));
   ASSERT_EQ(figure.panels.size(), 1u);
   // dgc would be on it, were it to be trusted.
   EXPECT_THAT(figure.panels[0].svg, HasSubstr("On the front, left to right: topk, none."));
@@ -73,22 +73,21 @@ TEST(RunFigures, ParetoPutsErrorAgainstStepTime) {
 
 TEST(RunFigures, WaitsAddUpByHost) {
   const std::string data = data_of(figures::waits);
-  EXPECT_THAT(data, HasSubstr("10 Mbit/s,topk,host 1,0,waited / step,0.15,,,yes\n"));
-  EXPECT_THAT(data, HasSubstr("10 Mbit/s,topk,host 3,0.15,waited / step,0.01,,,yes\n"));
+  EXPECT_THAT(data, HasSubstr("10 Mbit/s,topk: host 1,0,0.15,,,yes\n"));
+  EXPECT_THAT(data, HasSubstr("10 Mbit/s,topk: host 3,0.15,0.01,,,yes\n"));
   EXPECT_THAT(data, Not(HasSubstr("host 2")));
   EXPECT_THAT(data, Not(HasSubstr("host -1")));
 }
 
 TEST(RunFigures, PredictionsStandAgainstMeasuredTimes) {
-  EXPECT_THAT(data_of(figures::predicted),
-              HasSubstr("the step,topk,measured,1,predicted,1.5,,,yes\n"));
+  EXPECT_THAT(data_of(figures::predicted), HasSubstr("the step,topk,1,1.5,,,yes\n"));
 }
 
 TEST(RunFigures, SizesAreBitsAnElement) {
   // 2000 of 4000 bytes are 16 of 32 bits.
   const std::string data = data_of(figures::sizes);
-  EXPECT_THAT(data, HasSubstr(",topk,step,1,bits / element,16,,,yes\n"));
-  EXPECT_THAT(data, HasSubstr(",topk,step,4,bits / element,2,,,yes\n"));
+  EXPECT_THAT(data, HasSubstr(",topk,1,16,,,yes\n"));
+  EXPECT_THAT(data, HasSubstr(",topk,4,2,,,yes\n"));
 }
 
 TEST(RunFigures, EncodingIsComparedWithTopKByTrustedPoints) {
@@ -96,8 +95,7 @@ TEST(RunFigures, EncodingIsComparedWithTopKByTrustedPoints) {
   records.points[2].status = Status::kOk;
   const Summary summary = summarize(records);
   // 0.1 s of Top-k over 0.05 s of DGC.
-  EXPECT_THAT(figures::latency(summary.groups.at(0), "g").data,
-              HasSubstr(",dgc,,,times as fast as Top-k,2,2,2,yes\n"));
+  EXPECT_THAT(figures::latency(summary.groups.at(0), "g").data, HasSubstr(",dgc,,2,2,2,yes\n"));
   EXPECT_EQ(data_of(figures::latency), "");  // dgc was the only other
 }
 
@@ -106,14 +104,14 @@ TEST(RunFigures, QualityIsARunningMeanOverTimeAndADistribution) {
   EXPECT_EQ(figures::running_mean({1, 3}, 5), (std::vector<double>{1, 2}));
   // Four steps of 1 s; a quarter of them is one.
   const std::string data = data_of(figures::quality);
-  EXPECT_THAT(data, HasSubstr("Against time,topk,time since the first measured step,2,"));
+  EXPECT_THAT(data, HasSubstr("Against time,topk,2,"));
   // Quartiles of 1, 2, 2, 3 by Hyndman and Fan's type 7: 1.75 and 2.25.
-  EXPECT_THAT(data, HasSubstr("topk,,,k\xcc\x82/k of single steps,2,1.75,2.25,yes\n"));
+  EXPECT_THAT(data, HasSubstr("topk,,2,1.75,2.25,yes\n"));
 }
 
 TEST(RunFigures, SpeedUpMarksPredictedBreakEvens) {
   EXPECT_THAT(data_of(figures::speedup),
-              HasSubstr("topk was predicted to break even at 30 Mbit/s,link rate,3e+07,"));
+              HasSubstr("topk was predicted to break even at 30 Mbit/s,3e+07,"));
 }
 
 TEST(RunFigures, ScalingIsWorkersTimesTheIdealStepOverTheStep) {
@@ -123,9 +121,9 @@ TEST(RunFigures, ScalingIsWorkersTimesTheIdealStepOverTheStep) {
   const std::vector<Figure> figures = scaling_figures(summarize(records), "s");
   ASSERT_EQ(figures.size(), 1u);
   // 2 x 0.25 s over 1 s; 8 x 0.25 s over 2 s of none.
-  EXPECT_THAT(figures[0].data, HasSubstr("10 Mbit/s,topk,workers,2,times one worker,0.5,"));
-  EXPECT_THAT(figures[0].data, HasSubstr("10 Mbit/s,none,workers,8,times one worker,1,"));
-  EXPECT_THAT(figures[0].data, HasSubstr("10 Mbit/s,dgc,workers,8,times one worker,4,,,no\n"));
+  EXPECT_THAT(figures[0].data, HasSubstr("10 Mbit/s,topk,2,0.5,"));
+  EXPECT_THAT(figures[0].data, HasSubstr("10 Mbit/s,none,8,1,"));
+  EXPECT_THAT(figures[0].data, HasSubstr("10 Mbit/s,dgc,8,4,,,no\n"));
 }
 
 TEST(RunFigures, OfManyRatesSixHaveAPanel) {
@@ -144,7 +142,7 @@ TEST(RunFigures, TimelinesOfRanks) {
   ASSERT_EQ(figure.panels.size(), 2u);
   EXPECT_EQ(figure.panels[0].title, "none, 10 Mbit/s");
   EXPECT_EQ(figure.panels[1].title, "topk, 10 Mbit/s");
-  EXPECT_THAT(figure.data, HasSubstr("rank 1,exchange,0.75,"));
+  EXPECT_THAT(figure.data, HasSubstr("rank 1: exchange,0.75,"));
 }
 
 TEST(RunFigures, LinksThatDidNotHoldAreGrey) {
@@ -152,8 +150,8 @@ TEST(RunFigures, LinksThatDidNotHoldAreGrey) {
   EXPECT_TRUE(calibration_figure(records).panels.empty());
   records.headers[0].calibration = sample::calibration();
   const Figure figure = calibration_figure(records);
-  EXPECT_THAT(figure.data, HasSubstr(",rate=100mbit,,,goodput / ceiling,0.998,0.998,1.001,yes\n"));
-  EXPECT_THAT(figure.data, HasSubstr(",rate=10gbit,,,goodput / ceiling,0.3,0.3,0.31,no\n"));
+  EXPECT_THAT(figure.data, HasSubstr(",rate=100mbit,,0.998,0.998,1.001,yes\n"));
+  EXPECT_THAT(figure.data, HasSubstr(",rate=10gbit,,0.3,0.3,0.31,no\n"));
   EXPECT_THAT(figure.data, Not(HasSubstr("2gbit")));  // nothing came through it
 }
 

@@ -38,10 +38,12 @@ TEST(TableCsv, HasNumbersInBaseUnitsAndDetailsBesideThem) {
 
 TEST(HtmlFigure, HasItsDataWhereThereIsAny) {
   Figure figure{"f", "F", "what", {}, {{"", "<svg></svg>"}}};
-  EXPECT_THAT(html::figure(figure, {}), Not(HasSubstr("Data (CSV)")));
-  figure.data = "p,a<b,x,1,y,2,,,yes\n";
+  EXPECT_THAT(html::figure(figure, {}), Not(HasSubstr("Data (CSV")));
+  figure.data = "p,a<b,1,2,,,yes\n";
+  figure.axes = {"x time, y rate"};
   const std::string text = html::figure(figure, {});
-  EXPECT_THAT(text, HasSubstr(std::string("<code>") + kFigureDataColumns + "\np,a&lt;b,x,1"));
+  EXPECT_THAT(text, HasSubstr("<summary>Data (CSV: x time, y rate)</summary>"));
+  EXPECT_THAT(text, HasSubstr(std::string("<code>") + kFigureDataColumns + "\np,a&lt;b,1,2"));
 }
 
 TEST(HtmlDocument, LetsAKeyboardSkipToTheContent) {
