@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "reports/bench/bench.h"
 #include "reports/gradients/page.h"
 #include "reports/history/page.h"
 #include "reports/html/html.h"
@@ -15,11 +16,22 @@
 #include "reports/record/reader.h"
 #include "reports/scale/scale.h"
 #include "reports/text/escape.h"
+#include "reports/training/page.h"
 
 namespace thinpipe {
 namespace {
 
-// Written beside its place and renamed, so that a reader never sees half a report.
+// Where the options say, else at the standard place with the format's extension.
+std::filesystem::path write_page(const std::string& text, std::filesystem::path standard,
+                                 const ReportOptions& options) {
+  standard.replace_extension(options.format == ReportFormat::kHtml ? ".html" : ".md");
+  const std::filesystem::path output = options.output.empty() ? standard : options.output;
+  write_whole(output, text);
+  return output;
+}
+
+}  // namespace
+
 void write_whole(const std::filesystem::path& file, const std::string& text) {
   const std::filesystem::path part = file.string() + ".part" + std::to_string(getpid());
   errno = 0;
@@ -41,17 +53,6 @@ void write_whole(const std::filesystem::path& file, const std::string& text) {
   std::filesystem::remove(part, ignored);
   throw SystemError("write the report " + file.string(), failure.value());
 }
-
-// Where the options say, else at the standard place with the format's extension.
-std::filesystem::path write_page(const std::string& text, std::filesystem::path standard,
-                                 const ReportOptions& options) {
-  standard.replace_extension(options.format == ReportFormat::kHtml ? ".html" : ".md");
-  const std::filesystem::path output = options.output.empty() ? standard : options.output;
-  write_whole(output, text);
-  return output;
-}
-
-}  // namespace
 
 ReportFormat parse_report_format(const std::string& name) {
   if (name == "html") return ReportFormat::kHtml;
@@ -85,12 +86,6 @@ std::string render_stats(const StatsRecords& records, ReportFormat format) {
                                        : render_stats_markdown(records);
 }
 
-std::filesystem::path write_stats_report(const StatsRecords& records,
-                                         const ReportOptions& options) {
-  const std::string text = render_stats(records, options.format);
-  return write_page(text, records.origin.file, options);
-}
-
 std::string render_history(const HistorySummary& summary, ReportFormat format,
                            const std::vector<std::filesystem::path>& folders) {
   std::vector<std::string> command = {"thinpipe", "report", "--history"};
@@ -99,16 +94,8 @@ std::string render_history(const HistorySummary& summary, ReportFormat format,
                                        : render_history_markdown(summary, shell_quoted(command));
 }
 
-std::filesystem::path write_history_report(const HistorySummary& summary,
-                                           const std::vector<std::filesystem::path>& folders,
-                                           const ReportOptions& options) {
-  const std::string text = render_history(summary, options.format, folders);
-  const std::filesystem::path& first = folders.front();
-  const auto folder = std::filesystem::is_directory(first) ? first : first.parent_path();
-  return write_page(text, folder / "history", options);
-}
-
-std::optional<Records> find_kept_records(const std::filesystem::path& folder_or_file) {
+std::optional<Records> find_records(const std::filesystem::path& folder_or_file,
+                                    std::string_view kind) {
   std::filesystem::path file = folder_or_file;
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) file /= kRecordFileName;
@@ -117,7 +104,7 @@ std::optional<Records> find_kept_records(const std::filesystem::path& folder_or_
   if (!std::getline(stream, line)) return std::nullopt;
   const auto header = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   const bool found =
-      header.is_object() && header.contains("kind") && header.at("kind") == kQualityKind;
+      header.is_object() && header.contains("kind") && header.at("kind") == std::string(kind);
   if (!found) return std::nullopt;
   return read_records(folder_or_file);
 }
@@ -126,9 +113,14 @@ std::string render_kept(const Records& records, ReportFormat format) {
   return format == ReportFormat::kHtml ? render_kept_html(records) : render_kept_markdown(records);
 }
 
-std::filesystem::path write_kept_report(const Records& records, const ReportOptions& options) {
-  const std::string text = render_kept(records, options.format);
-  return write_page(text, records.file.parent_path() / "report", options);
+std::string render_bench(const Records& records, ReportFormat format) {
+  return format == ReportFormat::kHtml ? render_bench_html(records)
+                                       : render_bench_markdown(records);
+}
+
+std::string render_training(const Records& records, ReportFormat format) {
+  return format == ReportFormat::kHtml ? render_training_html(records)
+                                       : render_training_markdown(records);
 }
 
 std::filesystem::path write_report(const std::filesystem::path& records_folder,

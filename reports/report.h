@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/gradients/records.h"
@@ -46,30 +47,27 @@ std::string render_report(const Records& records, ReportFormat format,
 std::filesystem::path write_report(const std::filesystem::path& records_folder,
                                    const ReportOptions& options);
 
-/// The records of `thinpipe quality`; nothing where there are none, or of something else.
+/// The records of a folder or file where they are of that kind (Header::kind); else nothing.
 /// @throws InputError as read_records().
-std::optional<Records> find_kept_records(const std::filesystem::path& folder_or_file);
+std::optional<Records> find_records(const std::filesystem::path& folder_or_file,
+                                    std::string_view kind);
 
-/// Writes them as write_report() does a run's. @throws as render_kept_html() (reports/kept/kept.h).
+/// `text` at `file`, written beside it and renamed, so that a reader never sees half of it.
+/// @throws SystemError
+void write_whole(const std::filesystem::path& file, const std::string& text);
+
+/// The records of `thinpipe quality`, `bench` and `train` as text. @throws InputError without a
+/// point; RunError without gnuplot (HTML).
 std::string render_kept(const Records& records, ReportFormat format);
-std::filesystem::path write_kept_report(const Records& records, const ReportOptions& options);
+std::string render_bench(const Records& records, ReportFormat format);
+std::string render_training(const Records& records, ReportFormat format);
 
 /// Statistics of gradients (find_trace_stats()) as text.
 /// @throws InputError without gradients, RunError without gnuplot (HTML).
 std::string render_stats(const StatsRecords& records, ReportFormat format);
 
-/// Writes them as write_report() does a run's; without `output` beside the records, under their
-/// name with another ending. `options.time_scale` is not looked at.
-std::filesystem::path write_stats_report(const StatsRecords& records, const ReportOptions& options);
-
 /// A history of these folders as text. @throws RunError without gnuplot (HTML).
 std::string render_history(const HistorySummary& summary, ReportFormat format,
                            const std::vector<std::filesystem::path>& folders);
-
-/// Writes it as write_report() does a run's; without `output` as history.html or history.md in the
-/// first folder. `options.time_scale` is not looked at.
-std::filesystem::path write_history_report(const HistorySummary& summary,
-                                           const std::vector<std::filesystem::path>& folders,
-                                           const ReportOptions& options);
 
 }  // namespace thinpipe

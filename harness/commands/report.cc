@@ -1,8 +1,11 @@
 // `thinpipe report`: from the records of a run to what people read.
 #include "reports/report.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -12,10 +15,14 @@
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/options/layout.h"
+#include "harness/paper/paper.h"
 #include "harness/programs.h"
+#include "netem/sandbox.h"
+#include "reports/bench/bench.h"
 #include "reports/gate/history.h"
 #include "reports/gradients/findings.h"
 #include "reports/history/page.h"
+#include "reports/html/standalone.h"
 #include "reports/kept/kept.h"
 #include "reports/record/reader.h"
 #include "reports/training/table.h"
@@ -50,106 +57,208 @@ std::string findings(const Records& records) {
   return paragraphs(verdict(records)) + paragraphs(records.notes);
 }
 
+/// What is reported of, whatever was measured.
+struct Page {
+  std::filesystem::path source;                     ///< the file, or a history's first folder
+  std::string what;                                 ///< "statistics of gradients"
+  std::function<std::string(ReportFormat)> render;  ///< HTML or Markdown
+  std::function<std::string()> findings;            ///< for a terminal
+  std::function<std::string()> csv;                 ///< of a history alone
+  std::filesystem::path place;                      ///< where files go by default, without ending
+};
+
+Page stats_page(const StatsRecords& records) {
+  return {records.origin.file,
+          "statistics of gradients",
+          [records](ReportFormat format) { return render_stats(records, format); },
+          [records] { return paragraphs(stats_findings(summarize(records))); },
+          {},
+          std::filesystem::path(records.origin.file).replace_extension()};
+}
+
+Page history_page(const std::vector<std::filesystem::path>& folders) {
+  const auto summary = std::make_shared<const HistorySummary>(summarize(read_history(folders)));
+  const std::filesystem::path& first = folders.front();
+  return {first,
+
+          "a history",
+          [=](ReportFormat format) { return render_history(*summary, format, folders); },
+          [=] { return paragraphs(history_findings(*summary)); },
+          [=] { return history_csv(*summary); },
+          (std::filesystem::is_directory(first) ? first : first.parent_path()) / "history"};
+}
+
+Page kept_page(const Records& records) {
+  return {records.file,
+          "the records of thinpipe quality",
+          [records](ReportFormat format) { return render_kept(records, format); },
+          [records] {
+            return paragraphs(kept_findings(summarize_kept(records))) + paragraphs(records.notes);
+          },
+          {},
+          records.file.parent_path() / "report"};
+}
+
+Page bench_page(const Records& records) {
+  return {records.file,
+          "the records of thinpipe bench",
+          [records](ReportFormat format) { return render_bench(records, format); },
+          [records] {
+            return paragraphs(bench_findings(summarize_bench(records))) + paragraphs(records.notes);
+          },
+          {},
+          records.file.parent_path() / "report"};
+}
+
+Page training_page(const Records& records) {
+  return {records.file,
+          "the records of thinpipe train",
+          [records](ReportFormat format) { return render_training(records, format); },
+          [records] { return training_text(records); },
+          {},
+          records.file.parent_path() / "report"};
+}
+
+Page run_page(const std::string& folder, std::optional<double> time_scale,
+              const std::string& trained_folder) {
+  const Records records = reported_records(folder, time_scale);
+  std::optional<Records> trained;
+  if (!trained_folder.empty()) trained = read_records(trained_folder);
+  return {records.file,
+          "the records of a run",
+          [records, trained](ReportFormat format) {
+            return render_report(records, format, trained ? &*trained : nullptr);
+          },
+          [records] { return findings(records); },
+          {},
+          records.file.parent_path() / "report"};
+}
+
+// A history is of one kind; who gives a run and a training beside each other wants both reports.
+void refuse_runs_with_trainings(const std::vector<std::string>& folders) {
+  const auto first_of = [&](const char* kind) {
+    return std::find_if(folders.begin(), folders.end(), [&](const std::string& folder) {
+      return find_records(folder, kind).has_value();
+    });
+  };
+  const auto run = first_of(kRunKind), training = first_of(kTrainKind);
+  if (run != folders.end() && training != folders.end())
+    throw InputError(*run + " has the records of a run, " + *training +
+                     " those of a training: `thinpipe report " + *run + " --trained " + *training +
+                     "` has both in one page, and each is a report of its own");
+}
+
+Page page_of(const Arguments& arguments) {
+  const std::vector<std::string>& folders = arguments.positionals("DIR");
+  const std::string& folder = folders.front();
+  const bool wants_history = arguments.flag("history") || arguments.text("format") == "csv";
+  if (folders.size() == 1 && !wants_history) {
+    // One launch is a page of its own, several are a history.
+    if (const auto kept = find_records(folder, kQualityKind); kept && kept->headers.size() == 1)
+      return kept_page(*kept);
+    if (const auto bench = find_records(folder, kBenchKind); bench && bench->headers.size() == 1)
+      return bench_page(*bench);
+    if (const auto trained = find_records(folder, kTrainKind)) return training_page(*trained);
+  }
+  if (folders.size() > 1 && !arguments.flag("history")) refuse_runs_with_trainings(folders);
+  if (arguments.flag("history") || folders.size() > 1 || is_history(folder))
+    return history_page({folders.begin(), folders.end()});
+  if (wants_history)
+    throw InputError(folder +
+                     ": csv is of histories (--history); `thinpipe export` writes the "
+                     "samples of a run");
+  if (const auto stats = find_trace_stats(folder)) return stats_page(*stats);
+  std::optional<double> time_scale;
+  if (arguments.given("time-scale")) time_scale = parse_time_scale(arguments.text("time-scale"));
+  return run_page(folder, time_scale, arguments.text("trained"));
+}
+
 int finish(const std::filesystem::path& written, const Arguments& arguments) {
   write_stdout(written.string() + "\n");
   if (arguments.text("open") == "yes") open_page(written);
   return kExitGood;
 }
 
-int report_stats(const StatsRecords& records, const Arguments& arguments) {
-  if (arguments.given("time-scale"))
-    throw InputError("--time-scale goes with the records of a run; " +
-                     records.origin.file.string() + " has statistics of gradients");
-  if (arguments.text("format") == "text") {
-    write_stdout(paragraphs(stats_findings(summarize(records))));
-    return kExitGood;
-  }
-  const ReportFormat format = parse_report_format(arguments.text("format"));
-  if (arguments.text("output") == "-") {
-    write_stdout(render_stats(records, format));
-    return kExitGood;
-  }
-  return finish(write_stats_report(records, {format, arguments.text("output"), std::nullopt}),
-                arguments);
+std::filesystem::path output_of(const Arguments& arguments, std::filesystem::path standard,
+                                const std::string& ending) {
+  if (arguments.given("output")) return arguments.text("output");
+  return standard += "." + ending;
 }
 
-int report_history(const std::vector<std::filesystem::path>& folders, const Arguments& arguments) {
-  if (arguments.given("time-scale"))
-    throw InputError("--time-scale goes with the records of one run, not with a history");
-  const HistorySummary summary = summarize(read_history(folders));
-  const std::string& format = arguments.text("format");
-  if (format == "text" || format == "csv") {
-    write_stdout(format == "csv" ? history_csv(summary) : paragraphs(history_findings(summary)));
-    return kExitGood;
-  }
-  if (arguments.text("output") == "-") {
-    write_stdout(render_history(summary, parse_report_format(format), folders));
-    return kExitGood;
-  }
-  return finish(
-      write_history_report(summary, folders,
-                           {parse_report_format(format), arguments.text("output"), std::nullopt}),
-      arguments);
+// What other programs make: in a folder that goes again, and told when the user has had enough.
+int on_paper(const Arguments& arguments, const std::filesystem::path& file,
+             const std::function<void(const std::filesystem::path& scratch)>& write) {
+  const int code = run_outside_sandbox([&](const Sandbox& sandbox) {
+    try {
+      write(sandbox.scratch);
+      return int{kExitGood};
+    } catch (const RunError& error) {
+      if (!stop_requested()) throw;
+      std::fprintf(stderr, "thinpipe report: %s\n", error.what());
+      return 128 + stop_signal();
+    }
+  });
+  return code == kExitGood ? finish(file, arguments) : code;
 }
 
-int report_kept(const Records& records, const Arguments& arguments) {
-  if (arguments.given("time-scale"))
-    throw InputError("--time-scale goes with the records of a run; " + records.file.string() +
-                     " has those of thinpipe quality");
-  if (arguments.text("format") == "text") {
-    write_stdout(paragraphs(kept_findings(summarize_kept(records))) + paragraphs(records.notes));
+// The names of the figures, or one of them as a file.
+int report_figure(const Page& page, const Arguments& arguments) {
+  const std::string html = page.render(ReportFormat::kHtml);
+  const std::string& name = arguments.text("figure");
+  if (name == "list") {
+    for (const std::string& known : html::figure_names(html)) write_stdout(known + "\n");
     return kExitGood;
   }
-  const ReportFormat format = parse_report_format(arguments.text("format"));
+  const std::string format = arguments.given("format") ? arguments.text("format") : "svg";
+  if (format != "svg" && format != "pdf" && format != "png")
+    throw InputError("--figure goes with --format svg, pdf or png, not with " + format);
+  const std::string svg = html::standalone_svg(html, name);
   if (arguments.text("output") == "-") {
-    write_stdout(render_kept(records, format));
+    if (format != "svg") throw InputError("--output - takes svg; give a file for " + format);
+    write_stdout(svg);
     return kExitGood;
   }
-  return finish(write_kept_report(records, {format, arguments.text("output"), std::nullopt}),
-                arguments);
+  const auto file = output_of(arguments, page.place.parent_path() / name, format);
+  return on_paper(arguments, file, [&](const std::filesystem::path& scratch) {
+    write_figure(svg, format, scratch, file);
+  });
 }
 
 int report(const Arguments& arguments) {
-  std::optional<double> time_scale;
-  if (arguments.given("time-scale")) time_scale = parse_time_scale(arguments.text("time-scale"));
   const std::string& format = arguments.text("format");
+  const bool is_figure = arguments.given("figure");
   if ((format == "text" || format == "csv") && arguments.given("output"))
-    throw InputError("--output goes with html and md; " + format + " goes to standard output");
-  const std::vector<std::string>& folders = arguments.positionals("DIR");
-  if (folders.size() == 1 && !arguments.flag("history") && format != "csv") {
-    // One launch is a page of its own, several are a history.
-    const auto kept = find_kept_records(folders.front());
-    if (kept && kept->headers.size() == 1) return report_kept(*kept, arguments);
-  }
-  if (arguments.flag("history") || folders.size() > 1 || is_history(folders.front()))
-    return report_history({folders.begin(), folders.end()}, arguments);
-  const std::string& folder = folders.front();
-  if (format == "csv")
-    throw InputError(folder +
-                     ": csv is of histories (--history); `thinpipe export` writes the "
-                     "samples of a run");
-  if (const auto stats = find_trace_stats(folder)) return report_stats(*stats, arguments);
-  if (format == "text") {
-    if (const Records records = read_records(folder); records.kind() == kTrainKind) {
-      write_stdout(training_text(records));
-      return kExitGood;
-    }
-    write_stdout(findings(reported_records(folder, time_scale)));
+    throw InputError("--output goes with html, md and pdf; " + format + " goes to standard output");
+  if ((format == "svg" || format == "png") && !is_figure)
+    throw InputError("--format " + format +
+                     " is of one figure: give --figure NAME; --figure list "
+                     "names them");
+  const Page page = page_of(arguments);
+  for (const char* option : {"time-scale", "trained"})
+    if (arguments.given(option) && page.what != "the records of a run")
+      throw InputError("--" + std::string(option) + " goes with the records of a run; " +
+                       page.source.string() + " has " + page.what);
+  if (is_figure) return report_figure(page, arguments);
+  if (format == "text" || format == "csv") {
+    write_stdout(format == "csv" ? page.csv() : page.findings());
     return kExitGood;
   }
-  ReportOptions options;
-  options.format = parse_report_format(arguments.text("format"));
-  options.output = arguments.text("output");
-  options.time_scale = time_scale;
-  options.trained = arguments.text("trained");
-  if (options.output == "-") {
-    std::optional<Records> trained;
-    if (!options.trained.empty()) trained = read_records(options.trained);
-    write_stdout(render_report(reported_records(folder, time_scale), options.format,
-                               trained ? &*trained : nullptr));
+  if (format == "pdf") {
+    if (arguments.text("output") == "-") throw InputError("--output - takes html or md, not pdf");
+    const auto file = output_of(arguments, page.place, "pdf");
+    const std::string html = page.render(ReportFormat::kHtml);
+    return on_paper(arguments, file, [&](const std::filesystem::path& scratch) {
+      write_page_pdf(html, scratch, file);
+    });
+  }
+  const std::string text = page.render(parse_report_format(format));
+  if (arguments.text("output") == "-") {
+    write_stdout(text);
     return kExitGood;
   }
-  return finish(write_report(folder, options), arguments);
+  const auto file = output_of(arguments, page.place, format);
+  write_whole(file, text);
+  return finish(file, arguments);
 }
 
 }  // namespace
@@ -164,27 +273,37 @@ Verb report_verb() {
           "errors, and how well the links held. Only points that can be trusted count. Of the "
           "records of thinpipe trace stats instead: distributions with what was fitted to "
           "them, decay, similarity. Of the records of thinpipe quality: estimation quality by "
-          "ratio, "
-          "what is kept by step and by tensor. Of several folders, of a folder of record files, "
+          "ratio, what is kept by step and by tensor. Of the records of thinpipe bench: times "
+          "against Top-k and against the memory's limit. Of the records of thinpipe train: what "
+          "is learned against steps, bytes and emulated seconds. Of several folders, of a folder "
+          "of record files, "
           "and "
           "of several launches of thinpipe bench or thinpipe quality: what every metric has been "
           "from launch to launch, and whether the newest value belongs there. Prints the file's "
-          "name. HTML needs gnuplot, Markdown needs nothing.",
+          "name. HTML needs gnuplot, Markdown needs nothing; PDF of a page needs Chromium, PDF and "
+          "PNG of a figure need rsvg-convert.",
       .options = {{.name = "format",
                    .letter = 'f',
                    .value_name = "FORMAT",
                    .type = Type::kChoice,
                    .default_value = "html",
                    .help = "what to write; text is the findings alone, on standard output; csv has "
-                           "the values of a history, there too",
-                   .choices = {"html", "md", "text", "csv"}},
+                           "the values of a history, there too; pdf is the page as Chromium "
+                           "prints it, or a figure; svg and png are of a figure",
+                   .choices = {"html", "md", "pdf", "text", "csv", "svg", "png"}},
                   {.name = "output",
                    .letter = 'o',
                    .value_name = "FILE",
                    .type = Type::kFile,
                    .help = "where to write, - for standard output; by default report.html or "
                            "report.md beside a run's records, trace-stats.html beside "
-                           "statistics, history.html in the first folder"},
+                           "statistics, history.html in the first folder, a figure beside them "
+                           "under its name"},
+                  {.name = "figure",
+                   .value_name = "NAME",
+                   .type = Type::kText,
+                   .help = "one figure of the page as a file for a paper, as svg unless --format "
+                           "says pdf or png; list prints the names there are"},
                   {.name = "history",
                    .help = "every launch in the folder's *.jsonl files, of a run's too, by the "
                            "hour at which it began"},
@@ -214,7 +333,9 @@ Verb report_verb() {
       .examples = {{"A page to look at", "thinpipe report out"},
                    {"Text for a merge request", "thinpipe report out --format md -o -"},
                    {"How gradients are distributed", "thinpipe report stats"},
-                   {"What a nightly bench has been", "thinpipe report nightly"}},
+                   {"What a nightly bench has been", "thinpipe report nightly"},
+                   {"A figure for a paper",
+                    "thinpipe report out --figure g0-step-time --format pdf -o step-time.pdf"}},
       .run = report};
 }
 

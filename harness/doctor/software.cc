@@ -9,6 +9,7 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "harness/paper/paper.h"
 #include "harness/programs.h"
 #include "netem/file_descriptor.h"
 
@@ -58,6 +59,18 @@ Finding cuda() {
     finding.cost = "none: the compressors of this version run on the CPU";
   }
   return finding;
+}
+
+// Its version would take seconds: it is looked for, not started.
+Finding chromium() {
+  const std::optional<fs::path> path = find_chromium();
+  if (path) return {.group = kGroup, .name = "Chromium", .found = path->string()};
+  return {.group = kGroup,
+          .name = "Chromium",
+          .state = State::kAbsent,
+          .found = "no chromium in PATH",
+          .cost = "`report --format pdf` does not work; a browser prints the HTML page",
+          .remedy = "install Chromium (Debian: chromium)"};
 }
 
 }  // namespace
@@ -117,6 +130,10 @@ std::vector<Finding> software_findings() {
                       "`capture` cannot train; traces from elsewhere can be used"),
           tool("gnuplot", "gnuplot", "--version", "no figures: only `report --format md` works",
                "install gnuplot (Debian: gnuplot-nox)"),
+          tool("rsvg-convert", "rsvg-convert", "--version",
+               "figures as SVG only: `report --figure` makes no PDF and no PNG",
+               "install rsvg-convert (Debian: librsvg2-bin)"),
+          chromium(),
           tool("SimGrid", "smpirun", "--version", "none: no verb of this version simulates", ""),
           cuda()};
 }

@@ -8,16 +8,10 @@
 #include "base/error.h"
 #include "reports/figures/style.h"
 #include "reports/text/escape.h"
+#include "reports/text/replace.h"
 
 namespace thinpipe {
 namespace {
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t place = text.find(from); place != std::string::npos;
-       place = text.find(from, place + to.size())) {
-    text.replace(place, from.size(), to);
-  }
-}
 
 // A group's attributes that are SVG's own defaults, or those of the group around all (finish_svg).
 void drop_inherited(std::string& text) {

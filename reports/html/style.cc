@@ -26,6 +26,7 @@ h1{font-size:1.9rem;line-height:1.2;margin:.1em 0 .3em}
 h2{font-size:1.35rem;margin:2.2em 0 .6em;padding-top:.5em;border-top:1px solid var(--line)}
 h3{font-size:1.05rem;margin:1.4em 0 .4em}
 h4{font-size:.9rem;margin:.8em 0 .2em;color:var(--soft);font-weight:600}
+h1,h2,h3,h4{overflow-wrap:anywhere}
 p{margin:.4em 0}
 .kicker{color:var(--soft);font-size:.85rem;letter-spacing:.04em;margin:0}
 .facts,.note,figcaption{color:var(--soft)}

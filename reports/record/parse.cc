@@ -31,8 +31,9 @@ Header parse_header(const Fields& fields, const std::string& where) {
   }
   header.simd = fields.text_or("simd", "");
   // A run replays a trace; other kinds of measurement need not.
-  header.trace =
-      header.kind == kRunKind || header.kind == kTrainKind ? fields.object("trace").json() : fields.object_or_empty("trace");
+  header.trace = header.kind == kRunKind || header.kind == kTrainKind
+                     ? fields.object("trace").json()
+                     : fields.object_or_empty("trace");
   header.fingerprint = fields.object("fingerprint").json();
   header.calibration = fields.object_or_empty("calibration");
   header.training = fields.object_or_empty("training");
@@ -79,6 +80,19 @@ Axes parse_axes(const Fields& fields) {
   return axes;
 }
 
+BenchSubject parse_bench(const Fields& fields) {
+  BenchSubject subject;
+  subject.tensor = fields.text_or("tensor", "");
+  subject.simd = fields.text_or("simd", "");
+  subject.residency = fields.text_or("residency", "");
+  if (fields.has("elements")) subject.elements = fields.number_at_least("elements", 0);
+  if (fields.has("threads"))
+    subject.threads = static_cast<int>(fields.integer("threads", 1, kMostThreads));
+  if (fields.has("ratio") && !fields.json().at("ratio").is_null())
+    subject.ratio = fields.positive_number("ratio");
+  return subject;
+}
+
 PhaseOfStep parse_phase(const Fields& fields, const nlohmann::json& span) {
   const bool is_span = span.is_array() && span.size() == 4 && span[0].is_string() &&
                        span[1].is_number_integer() && span[2].is_number() && span[3].is_number();
@@ -107,6 +121,7 @@ Point parse_point(const Fields& fields, const std::string& kind) {
   } else {
     point.axes.compressor = axes.text_or("compressor", "");
     point.axes.method = axes.text_or("method", "");
+    if (kind == kBenchKind) point.bench = parse_bench(axes);
   }
   const std::string status = fields.one_of("status", {"ok", "invalid", "failed"});
   point.status = status == "ok"        ? Status::kOk

@@ -54,10 +54,20 @@ struct Axes {
   int ranks = 1;
   int repeat = 0;
   std::uint64_t seed = 0;  ///< of a training
-  double time_scale = 1;  ///< the machine ran so many times slower; times are of the emulated one
+  double time_scale = 1;   ///< the machine ran so many times slower; times are of the emulated one
 
   /// Pattern and feed: what tells apart points of one compressor, link and number of ranks.
   std::string way() const { return feed.empty() ? pattern : pattern + ", " + feed; }
+};
+
+/// What a point of `bench` was measured on.
+struct BenchSubject {
+  std::string tensor;     ///< a distribution's name or a captured tensor's
+  std::string simd;       ///< instruction set of the kernels
+  std::string residency;  ///< where inputs lay: `memory` or `cache`
+  double elements = 0;
+  int threads = 1;
+  std::optional<double> ratio;  ///< k/d that was asked for; nothing for methods that are not asked
 };
 
 /// A measured quantity with its raw samples. A sample that was not finite is NaN here.
@@ -84,7 +94,8 @@ using RankTimeline = std::vector<PhaseOfStep>;
 /// One compressor on one link with so many ranks, one repeat; or what another verb calls a point.
 struct Point {
   std::string id;
-  Axes axes;  ///< of a run; of what other verbs measure, compressor and method alone
+  Axes axes;           ///< of a run; of what other verbs measure, compressor and method alone
+  BenchSubject bench;  ///< of kBenchKind
   Status status = Status::kOk;
   std::vector<std::string> reasons;  ///< why it is invalid or failed
   std::string started;               ///< ISO 8601, UTC; may be empty
@@ -95,7 +106,7 @@ struct Point {
   std::vector<RankTimeline> timeline;  ///< by rank, of one step; empty where there is none
   nlohmann::json critical_path = nlohmann::json::object();
   nlohmann::json training = nlohmann::json::object();  ///< the curves of a training
-  nlohmann::json at = nlohmann::json::object();  ///< which step and rank each sample is of
+  nlohmann::json at = nlohmann::json::object();        ///< which step and rank each sample is of
 
   /// The metric's finite samples; none when the metric is absent.
   std::vector<double> samples(const std::string& metric) const;

@@ -11,14 +11,6 @@ namespace thinpipe {
 
 namespace {
 
-bool is_same(const TrainedGroup& group, const Point& point) {
-  const Axes& axes = point.axes;
-  return group.compressor == axes.compressor && group.link == axes.link &&
-         group.pattern == axes.pattern && group.feed == axes.feed &&
-         group.topology == axes.topology && group.stragglers == axes.stragglers &&
-         group.ranks == axes.ranks && group.time_scale == axes.time_scale;
-}
-
 TrainedGroup group_of(const Point& point) {
   const Axes& axes = point.axes;
   TrainedGroup group;
@@ -69,6 +61,13 @@ void add_point(const Point& point, TrainedGroup& group) {
 
 }  // namespace
 
+bool TrainedGroup::holds(const Point& point) const {
+  const Axes& axes = point.axes;
+  return compressor == axes.compressor && link == axes.link && pattern == axes.pattern &&
+         feed == axes.feed && topology == axes.topology && stragglers == axes.stragglers &&
+         ranks == axes.ranks && time_scale == axes.time_scale;
+}
+
 std::optional<Estimate> TrainedGroup::mean(const std::string& metric) const {
   std::vector<double> values;
   for (const Point* point : used)
@@ -97,6 +96,15 @@ const TrainedGroup* TrainingSummary::baseline(const TrainedGroup& group) const {
   return found;
 }
 
+std::optional<double> TrainingSummary::gain(const TrainedGroup& group) const {
+  const TrainedGroup* dense = baseline(group);
+  const auto time = group.mean(time_metric());
+  if (dense == nullptr || !time || !group.trusted() ||
+      group.count(time_metric()) < group.used.size() || time->value <= 0)
+    return std::nullopt;
+  return dense->mean(time_metric())->value / time->value;
+}
+
 TrainingSummary summarize_training(const Records& records) {
   if (records.kind() != kTrainKind)
     throw InputError(records.file.string() +
@@ -111,15 +119,14 @@ TrainingSummary summarize_training(const Records& records) {
   }
   for (const Point& point : records.points) {
     auto group = std::find_if(summary.groups.begin(), summary.groups.end(),
-                              [&](const TrainedGroup& one) { return is_same(one, point); });
+                              [&](const TrainedGroup& one) { return one.holds(point); });
     if (group == summary.groups.end())
       group = summary.groups.insert(summary.groups.end(), group_of(point));
     add_point(point, *group);
   }
   for (TrainedGroup& group : summary.groups)
     for (const Point& point : records.points)
-      if (is_same(group, point) &&
-          point.status == (group.trusted() ? Status::kOk : Status::kInvalid))
+      if (group.holds(point) && point.status == (group.trusted() ? Status::kOk : Status::kInvalid))
         group.used.push_back(&point);
   label(summary.groups);
   std::stable_sort(summary.groups.begin(), summary.groups.end(),

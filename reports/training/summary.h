@@ -26,6 +26,8 @@ struct TrainedGroup {
   std::optional<Estimate> mean(const std::string& metric) const;
   /// How many of the used points have the metric.
   std::size_t count(const std::string& metric) const;
+  /// Whether the point is one of its seeds, used or not.
+  bool holds(const Point& point) const;
   bool trusted() const { return ok > 0; }
   /// Everything but what is sent and how is the same.
   bool comparable(const TrainedGroup& other) const;
@@ -40,6 +42,9 @@ struct TrainingSummary {
   const char* time_metric() const { return target.empty() ? "train_seconds" : "target_seconds"; }
   /// The uncompressed training that this one is held against; null for none.
   const TrainedGroup* baseline(const TrainedGroup& group) const;
+  /// How many times sooner than its baseline the group was by time_metric(); nothing without a
+  /// baseline, where a seed did not get there and where nothing is trusted.
+  std::optional<double> gain(const TrainedGroup& group) const;
 };
 
 /// Points into `records`, which must outlive it. @throws InputError for records of another kind

@@ -42,13 +42,8 @@ std::string status_mark(const TrainedGroup& group) {
 }
 
 std::string gain_cell(const TrainingSummary& summary, const TrainedGroup& group) {
-  const TrainedGroup* baseline = summary.baseline(group);
-  const char* metric = summary.time_metric();
-  const auto time = group.mean(metric);
-  if (baseline == nullptr || !time || !group.trusted() || group.count(metric) < group.used.size() ||
-      time->value <= 0)
-    return "-";
-  return format_number(baseline->mean(metric)->value / time->value);
+  const auto gain = summary.gain(group);
+  return gain ? format_number(*gain) : "-";
 }
 
 std::string name_of(const TrainingSummary& summary, const TrainedGroup& group) {

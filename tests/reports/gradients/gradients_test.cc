@@ -67,11 +67,6 @@ TEST(StatsRecords, AreFoundInAFolderWithoutARunsRecords) {
   EXPECT_FALSE(find_trace_stats(folder.path())) << "a run's report comes first";
   EXPECT_TRUE(find_trace_stats(folder.path() / kStatsFileName));
   EXPECT_FALSE(find_trace_stats(folder.path() / kRecordFileName));
-  const std::filesystem::path written =
-      write_stats_report(*find_trace_stats(folder.path() / kStatsFileName),
-                         {ReportFormat::kMarkdown, "", std::nullopt});
-  EXPECT_EQ(written, folder.path() / "trace-stats.md");
-  EXPECT_TRUE(std::filesystem::exists(written));
 }
 
 TEST(StatsSummary, HasTheWholeModelFirstAndMeansOverSteps) {

@@ -132,12 +132,9 @@ TEST_F(HistoryReport, CsvHasARowAValue) {
   EXPECT_THAT(csv, HasSubstr(",step_time,s,lower,timed,0.2,0.1,0.09,0.11,yes,no\r\n"));
 }
 
-TEST_F(HistoryReport, IsWrittenIntoTheFirstFolder) {
+TEST_F(HistoryReport, IsAPageOfTheFolders) {
   add(kTimes, a_byte_more());
   const std::vector<std::filesystem::path> folders = {folder_.path() / "nightly"};
-  const auto written =
-      write_history_report(summary(), folders, {ReportFormat::kMarkdown, "", std::nullopt});
-  EXPECT_EQ(written, folders[0] / "history.md");
   const std::string text = render_history(summary(), ReportFormat::kHtml, folders);
   EXPECT_THAT(text, HasSubstr("thinpipe report --history"));
   EXPECT_THAT(text, Not(HasSubstr("topk<1>")));

@@ -112,11 +112,11 @@ TEST(Kept, ThePageDrawsThemAndHostileNamesAreText) {
 
 TEST(Kept, OnlyWhatQualityWroteIsTakenForIt) {
   TemporaryFolder folder;
-  EXPECT_FALSE(find_kept_records(folder.path()).has_value());
+  EXPECT_FALSE(find_records(folder.path(), kQualityKind).has_value());
   records(folder);
-  EXPECT_TRUE(find_kept_records(folder.path()).has_value());
+  EXPECT_TRUE(find_records(folder.path(), kQualityKind).has_value());
   std::ofstream(folder.path() / kRecordFileName) << "{\"record\": \"header\", \"kind\": 5}\n";
-  EXPECT_FALSE(find_kept_records(folder.path()).has_value());
+  EXPECT_FALSE(find_records(folder.path(), kQualityKind).has_value());
   EXPECT_THROW(summarize_kept(Records{}), InputError);
 }
 

@@ -1,0 +1,82 @@
+// What a bench says, in sentences that can be repeated.
+#include <algorithm>
+
+#include "base/units.h"
+#include "reports/bench/bench.h"
+#include "reports/text/units.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr double kDenseBits = 32;  // of an element as it came
+
+// The largest input on one thread, or the first of the largest.
+const BenchSetting& spoken_of(const BenchSummary& summary) {
+  const BenchSetting* chosen = &summary.settings.back();
+  for (const BenchSetting& setting : summary.settings)
+    if (setting.subject.elements == summary.settings.back().subject.elements &&
+        setting.subject.threads < chosen->subject.threads)
+      chosen = &setting;
+  return *chosen;
+}
+
+std::string with_interval(const Estimate& estimate) {
+  std::string text = format_number(estimate.value);
+  if (estimate.interval) text += " (" + format_interval(estimate, format_number) + ")";
+  return text;
+}
+
+std::string fastest_sentence(const BenchSetting& setting) {
+  const BenchLine* fastest = nullptr;
+  for (const BenchLine& line : setting.lines)
+    if (line.encode && line.bits && *line.bits < kDenseBits &&
+        (fastest == nullptr || line.encode->value < fastest->encode->value))
+      fastest = &line;
+  if (fastest == nullptr) return "";
+  std::string text = "Of those that compress, " + fastest->label + " encodes fastest (" +
+                     setting.title + "): " + format_time(fastest->encode->value);
+  if (fastest->encode_over)
+    text += ", " + with_interval(*fastest->encode_over) + " times the reading of the input";
+  return text + ".";
+}
+
+std::string top_k_sentence(const BenchSetting& setting) {
+  const BenchLine* best = nullptr;
+  for (const BenchLine& line : setting.lines)
+    if (line.speedup && line.point->axes.method != "topk" &&
+        (best == nullptr || line.speedup->value > best->speedup->value))
+      best = &line;
+  if (best == nullptr) return "";
+  const bool is_told = best->speedup->interval && best->speedup->interval->holds(1);
+  return "Against Top-k at the same ratio " + best->label +
+         " does best: " + with_interval(*best->speedup) + " times as fast" +
+         (is_told ? ", which is not told apart from 1." : ".");
+}
+
+std::string doubt_sentence(const BenchSummary& summary) {
+  int all = 0, bad = 0;
+  for (const BenchSetting& setting : summary.settings) {
+    for (const BenchLine& line : setting.lines) {
+      ++all;
+      bad += line.is_trusted ? 0 : 1;
+    }
+  }
+  if (bad == 0)
+    return "Nothing to doubt: all " + std::to_string(all) +
+           " lines decode to the same bits by the plainest instruction set.";
+  return std::to_string(bad) + " of " + std::to_string(all) +
+         " lines did not validate and have no times; they are grey in the table, with the reason.";
+}
+
+}  // namespace
+
+std::vector<std::string> bench_findings(const BenchSummary& summary) {
+  std::vector<std::string> sentences;
+  const BenchSetting& setting = spoken_of(summary);
+  for (const std::string& sentence :
+       {fastest_sentence(setting), top_k_sentence(setting), doubt_sentence(summary)})
+    if (!sentence.empty()) sentences.push_back(sentence);
+  return sentences;
+}
+
+}  // namespace thinpipe

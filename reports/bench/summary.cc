@@ -1,0 +1,158 @@
+// From records to lines that can be compared.
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "reports/bench/bench.h"
+#include "reports/summary/label.h"
+
+namespace thinpipe {
+namespace {
+
+std::optional<Estimate> median_in(const Point& point, const std::string& metric) {
+  const std::vector<double> samples = point.samples(metric);
+  if (samples.empty()) return std::nullopt;
+  const Repeats repeats = {samples};
+  return median_of(repeats, bootstrap_median(repeats, 0));
+}
+
+std::optional<double> single(const Point& point, const std::string& metric) {
+  const std::vector<double> samples = point.samples(metric);
+  if (samples.empty()) return std::nullopt;
+  return samples.front();
+}
+
+// Parameters of a spec, without the one that says how much to send.
+std::vector<std::string> parameters_of(const std::string& spec) {
+  const std::size_t colon = spec.find(':');
+  std::vector<std::string> rest;
+  if (colon == std::string::npos) return rest;
+  for (const std::string& pair : split(spec.substr(colon + 1), ','))
+    if (!pair.starts_with("ratio=") && !(spec.starts_with("sbc") && pair.starts_with("p=")))
+      rest.push_back(pair);
+  return rest;
+}
+
+std::string family_of(const Point& point) {
+  std::string family = point.axes.method;
+  char separator = ':';
+  for (const std::string& pair : parameters_of(point.axes.compressor)) {
+    family += separator + pair;
+    separator = ',';
+  }
+  return family;
+}
+
+std::string memory_of(const Point& point) {
+  for (const std::string& pair : parameters_of(point.axes.compressor))
+    if (pair.starts_with("memory=")) return pair;
+  return "";
+}
+
+std::string title_of(const BenchSubject& subject) {
+  return fmt::format("{}, {:.0f} elements, {} thread{}{}{}", subject.tensor, subject.elements,
+                     subject.threads, subject.threads == 1 ? "" : "s",
+                     subject.simd.empty() ? "" : ", " + subject.simd,
+                     subject.residency == "cache" ? ", inputs in the cache" : "");
+}
+
+BenchLine line_of(const Point& point) {
+  BenchLine line;
+  line.point = &point;
+  line.ratio = point.bench.ratio;
+  line.is_trusted = point.status == Status::kOk;
+  if (!line.is_trusted) return line;
+  line.encode = median_in(point, "encode_time");
+  line.decode = median_in(point, "decode_time");
+  line.encode_over = median_in(point, "encode_over_read");
+  line.decode_over = median_in(point, "decode_over_read");
+  line.bits = single(point, "bits_per_element");
+  line.error = single(point, "relative_error");
+  line.quality = single(point, "quality");
+  line.passes = single(point, "passes");
+  return line;
+}
+
+// Of several Top-k at the ratio the one with the same memory, which costs a pass or none.
+const Point* top_k_for(const BenchSetting& setting, const BenchLine& line) {
+  const Point* found = nullptr;
+  for (const BenchLine& other : setting.lines) {
+    if (other.point->axes.method != "topk" || !other.is_trusted || other.ratio != line.ratio)
+      continue;
+    if (found == nullptr || memory_of(*other.point) == memory_of(*line.point)) found = other.point;
+  }
+  return found;
+}
+
+void set_speedups(BenchSetting& setting) {
+  for (BenchLine& line : setting.lines) {
+    if (!line.is_trusted || !line.ratio) continue;
+    const Point* reference = top_k_for(setting, line);
+    if (reference == nullptr) continue;
+    const std::vector<double> own = line.point->samples("encode_time");
+    const std::vector<double> others = reference->samples("encode_time");
+    if (own.empty() || others.empty()) continue;
+    // Repetitions of all compressors are shuffled among each other: independent draws.
+    line.speedup = ratio_of_medians(bootstrap_median({others}, 1), bootstrap_median({own}, 2));
+    if (reference == line.point) line.speedup = Estimate{1, std::nullopt};
+  }
+}
+
+bool same_setting(const BenchSubject& a, const BenchSubject& b) {
+  return std::tie(a.tensor, a.elements, a.threads, a.simd, a.residency) ==
+         std::tie(b.tensor, b.elements, b.threads, b.simd, b.residency);
+}
+
+void name_lines(BenchSummary& summary) {
+  std::vector<std::string> specs;
+  for (const BenchSetting& setting : summary.settings)
+    for (const BenchLine& line : setting.lines)
+      if (std::find(specs.begin(), specs.end(), line.point->axes.compressor) == specs.end())
+        specs.push_back(line.point->axes.compressor);
+  const std::vector<std::string> labels = short_labels(specs);
+  for (BenchSetting& setting : summary.settings) {
+    for (BenchLine& line : setting.lines) {
+      const auto spec = std::find(specs.begin(), specs.end(), line.point->axes.compressor);
+      line.label = labels[static_cast<std::size_t>(spec - specs.begin())];
+      const std::string family = family_of(*line.point);
+      auto known = std::find(summary.families.begin(), summary.families.end(), family);
+      if (known == summary.families.end())
+        known = summary.families.insert(summary.families.end(), family);
+      line.style = static_cast<std::size_t>(known - summary.families.begin()) + 1;
+    }
+  }
+}
+
+}  // namespace
+
+BenchSummary summarize_bench(const Records& records) {
+  if (records.points.empty())
+    throw InputError(records.file.string() +
+                     ": no finished point in it yet; there is nothing to report");
+  BenchSummary summary;
+  for (const Point& point : records.points) {
+    auto setting = std::find_if(
+        summary.settings.begin(), summary.settings.end(),
+        [&](const BenchSetting& one) { return same_setting(one.subject, point.bench); });
+    if (setting == summary.settings.end())
+      setting = summary.settings.insert(summary.settings.end(),
+                                        {point.bench, title_of(point.bench), 0, {}});
+    setting->lines.push_back(line_of(point));
+    const auto read = single(point, "read_time");
+    if (read && (setting->read_seconds == 0 || *read < setting->read_seconds))
+      setting->read_seconds = *read;
+  }
+  std::stable_sort(summary.settings.begin(), summary.settings.end(),
+                   [](const BenchSetting& a, const BenchSetting& b) {
+                     return std::tuple(a.subject.elements, a.subject.threads) <
+                            std::tuple(b.subject.elements, b.subject.threads);
+                   });
+  for (BenchSetting& setting : summary.settings) set_speedups(setting);
+  name_lines(summary);
+  return summary;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,18 @@
+// A figure of a page as a file of its own, for a paper or slides.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace thinpipe::html {
+
+/// The ids of the figures in a page, in its order; empty where it has none.
+std::vector<std::string> figure_names(std::string_view page);
+
+/// The figure of that name as one SVG document: title of each drawing, legend, drawings; in the
+/// colours of light pages, without styles that only browsers know. `page` is what html::document()
+/// made. @throws InputError where there is no such figure, with the names of those there are
+std::string standalone_svg(std::string_view page, const std::string& name);
+
+}  // namespace thinpipe::html

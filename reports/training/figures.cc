@@ -1,0 +1,233 @@
+#include "reports/training/figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.h"
+#include "reports/figures/build.h"
+#include "reports/figures/data.h"
+#include "reports/figures/dots.h"
+#include "reports/figures/style.h"
+#include "reports/gradients/marks.h"
+#include "reports/text/units.h"
+#include "reports/training/curves.h"
+#include "reports/training/table.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr std::size_t kMarkedPoints = 30;  // with more, lines alone
+
+std::string per_cent(double value) { return format_number(value) + " %"; }
+
+struct Quality {
+  const char* label;
+  double factor;
+  std::string (*format)(double);
+};
+
+Quality quality_of(const TrainingSummary& summary) {
+  if (summary.figure == "accuracy") return {"accuracy on held-out data", 100, per_cent};
+  return {"perplexity of held-out text", 1, format_number};
+}
+
+struct Sectioned {
+  const TrainingSummary& summary;
+  const TrainingSection& section;
+  const std::string& id;
+};
+
+std::vector<LegendEntry> legend_of(const TrainingSection& section, bool is_line) {
+  std::vector<LegendEntry> legend;
+  for (std::size_t i = 0; i < section.groups.size(); ++i)
+    if (!section.groups[i]->used.empty())
+      legend.push_back(
+          {is_line ? line_marker_svg(section.styles[i]) : marker_svg(section.styles[i]),
+           section.groups[i]->label});
+  return legend;
+}
+
+// A curve a compressor, over steps, bytes and emulated seconds.
+Figure by_progress(const Sectioned& in, const char* name, const std::string& title,
+                   const std::string& field, const Quality& quality) {
+  Figure figure{in.id + "-" + name, title, "", {}, {}};
+  figure.caption =
+      "Means over the seeds at each evaluation; bars are 95 % intervals by Student's t where there "
+      "are three seeds or more. Bytes are what a worker sent, seconds those of the emulated "
+      "network.";
+  const auto panel = [&](const std::string& over, const std::string& x, const std::string& label,
+                         std::string (*format)(double)) {
+    Chart chart;
+    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
+    chart.alt = title + " against " + over;
+    // What compressors send differs by orders of magnitude; steps are the same for all.
+    const bool is_log = x != "steps";
+    chart.x = {label, is_log, format, {}, {}};
+    if (!is_log) chart.x.include = {0.0};
+    chart.y = {quality.label, false, quality.format, {}, {}};
+    for (std::size_t i = 0; i < in.section.groups.size(); ++i) {
+      const TrainedGroup& group = *in.section.groups[i];
+      std::vector<ChartPoint> points = evaluation_points(group, x, field, quality.factor);
+      const bool is_marked = points.size() <= kMarkedPoints;
+      if (!points.empty())
+        chart.curves.push_back(
+            {in.section.styles[i], is_marked, true, std::move(points), group.label});
+    }
+    figures::add_panel(figure, "against " + over, chart);
+  };
+  panel("steps", "steps", "steps", figures::format_step);
+  panel("bytes", "bytes", "bytes sent by a worker", format_bytes);
+  panel("emulated seconds", "seconds", "emulated time", format_time);
+  figure.legend = legend_of(in.section, true);
+  return figure;
+}
+
+BoxChart rows_of(const Sectioned& in, const std::string& id, const std::string& alt,
+                 const std::string& metric, const Axis& axis, double factor, bool all_seeds) {
+  BoxChart chart;
+  chart.id = id;
+  chart.alt = alt;
+  chart.axis = axis;
+  for (std::size_t i = 0; i < in.section.groups.size(); ++i) {
+    const TrainedGroup& group = *in.section.groups[i];
+    std::optional<Estimate> mean = group.mean(metric);
+    // A mean over those seeds alone that got there would flatter.
+    if (!mean || (all_seeds && group.count(metric) < group.used.size())) continue;
+    if (mean->interval)
+      mean->interval = Interval{factor * mean->interval->low, factor * mean->interval->high};
+    chart.rows.push_back({group.label, in.section.styles[i], factor * mean->value, mean->interval,
+                          std::nullopt, group.trusted(),
+                          group.label + "\n" + axis.format(factor * mean->value) + ", " +
+                              std::to_string(group.count(metric)) + " seeds"});
+  }
+  return chart;
+}
+
+Figure to_target(const Sectioned& in) {
+  Figure figure{in.id + "-target",
+                "What it takes to " + in.summary.target,
+                "Means over the seeds with 95 % intervals by Student's t (three seeds or more): "
+                "emulated time and bytes of a worker up to the first evaluation that reached the "
+                "target. Those of which a seed did not reach it are left out; the table counts "
+                "them.",
+                {},
+                {}};
+  if (in.summary.target.empty()) return figure;
+  figures::add_panel(figure, "time",
+                     rows_of(in, figure.id + "-0", "Emulated time to the target", "target_seconds",
+                             {"emulated time", true, format_time, {}, {}}, 1, true));
+  figures::add_panel(figure, "bytes",
+                     rows_of(in, figure.id + "-1", "Bytes to the target", "target_bytes",
+                             {"bytes sent by a worker", true, format_bytes, {}, {}}, 1, true));
+  return figure;
+}
+
+Figure final_quality(const Sectioned& in) {
+  const Quality quality = quality_of(in.summary);
+  Figure figure{in.id + "-final",
+                "What was learned in the end",
+                "Means over the seeds with 95 % intervals by Student's t (three seeds or more), "
+                "after the last step. Intervals that lie apart are differences; those that meet "
+                "may be none.",
+                {},
+                {}};
+  figures::add_panel(
+      figure, "",
+      rows_of(in, figure.id + "-0", "Final " + in.summary.figure, "final_" + in.summary.figure,
+              {quality.label, false, quality.format, {}, {}}, quality.factor, false));
+  return figure;
+}
+
+Figure time_and_loss(const Sectioned& in) {
+  Figure figure{in.id + "-pareto",
+                "Time against loss",
+                "Emulated time of all steps against the final loss on held-out data, means over "
+                "the seeds. Down and left is better; the dashed line joins those that no other "
+                "beats in both.",
+                {},
+                {}};
+  DotChart chart;
+  chart.id = figure.id + "-0";
+  chart.alt = "Emulated time of all steps against final loss";
+  chart.x = {"emulated time of all steps", true, format_time, {}, {}};
+  chart.y = {"final loss", false, format_number, {}, {}};
+  chart.has_front = true;
+  for (std::size_t i = 0; i < in.section.groups.size(); ++i) {
+    const TrainedGroup& group = *in.section.groups[i];
+    const auto time = group.mean("train_seconds"), loss = group.mean("final_loss");
+    if (!time || !loss) continue;
+    chart.dots.push_back(
+        {group.label, in.section.styles[i], time->value, loss->value, time->interval,
+         loss->interval, group.trusted(),
+         group.label + "\n" + format_time(time->value) + ", loss " + format_number(loss->value)});
+  }
+  if (chart.dots.size() > 1) figures::add_panel(figure, "", dots_chart(chart));
+  figure.legend = legend_of(in.section, false);
+  return figure;
+}
+
+Figure bits_by_step(const Sectioned& in) {
+  Figure figure{in.id + "-bits",
+                "What is sent, by step",
+                "Payload bits of an element that a worker sends, means over the seeds; of long "
+                "trainings also over neighbouring steps, 100 points a curve. 32 are sent without "
+                "compression.",
+                {},
+                {}};
+  Chart chart;
+  chart.id = figure.id + "-0";
+  chart.alt = "Payload bits of an element by step";
+  chart.x = {"step", false, figures::format_step, {0.0}, {}};
+  chart.y = {"bits of an element", true, format_number, {}, {}};
+  for (std::size_t i = 0; i < in.section.groups.size(); ++i) {
+    std::vector<ChartPoint> points = bits_points(*in.section.groups[i]);
+    const bool is_marked = points.size() <= kMarkedPoints;
+    if (!points.empty())
+      chart.curves.push_back(
+          {in.section.styles[i], is_marked, true, std::move(points), in.section.groups[i]->label});
+  }
+  figures::add_panel(figure, "", chart);
+  figure.legend = legend_of(in.section, true);
+  return figure;
+}
+
+}  // namespace
+
+std::vector<TrainingSection> training_sections(const TrainingSummary& summary) {
+  std::vector<TrainingSection> sections;
+  std::vector<std::string> labels;
+  for (const TrainedGroup& group : summary.groups) {
+    auto section = std::find_if(sections.begin(), sections.end(), [&](const TrainingSection& one) {
+      return one.groups.front()->comparable(group);
+    });
+    if (section == sections.end()) {
+      std::string title = std::to_string(group.ranks) + " workers, " + group.link;
+      if (group.topology != "star") title += ", " + group.topology;
+      if (group.stragglers != "none") title += ", stragglers " + group.stragglers;
+      if (group.time_scale != 1) title += ", time scale " + format_number(group.time_scale);
+      section = sections.insert(sections.end(), {title, {}, {}});
+    }
+    auto label = std::find(labels.begin(), labels.end(), group.label);
+    if (!group.is_baseline && label == labels.end()) label = labels.insert(label, group.label);
+    section->groups.push_back(&group);
+    section->styles.push_back(
+        group.is_baseline ? 0 : static_cast<std::size_t>(label - labels.begin()) + 1);
+  }
+  return sections;
+}
+
+std::vector<Figure> training_figures(const TrainingSummary& summary, const TrainingSection& section,
+                                     const std::string& id) {
+  const Sectioned in{summary, section, id};
+  const Quality quality = quality_of(summary);
+  std::vector<Figure> figures;
+  for (Figure& figure : std::vector<Figure>{
+           by_progress(in, "quality", "How well it learns", summary.figure, quality),
+           by_progress(in, "loss", "How the loss falls", "loss",
+                       {"loss on held-out data", 1, format_number}),
+           to_target(in), final_quality(in), time_and_loss(in), bits_by_step(in)})
+    if (!figure.panels.empty()) figures.push_back(std::move(figure));
+  return figures;
+}
+
+}  // namespace thinpipe

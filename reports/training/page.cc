@@ -1,0 +1,178 @@
+#include "reports/training/page.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "reports/html/parts.h"
+#include "reports/markdown/parts.h"
+#include "reports/tables/table.h"
+#include "reports/text/escape.h"
+#include "reports/text/lists.h"
+#include "reports/text/provenance.h"
+#include "reports/text/units.h"
+#include "reports/training/figures.h"
+#include "reports/training/summary.h"
+#include "reports/training/table.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr const char* kTrainingHeadline = "Which compressor learns soonest on which link";
+
+TableCell mean_cell(const TrainedGroup& group, const std::string& metric, double factor,
+                    std::string (*format)(double), bool counts_seeds = false) {
+  const auto mean = group.mean(metric);
+  if (!mean) return {kAbsent};
+  TableCell cell{format(factor * mean->value), "", factor * mean->value};
+  if (mean->interval)
+    cell.detail =
+        format(factor * mean->interval->low) + " to " + format(factor * mean->interval->high);
+  const std::size_t count = group.count(metric);
+  if (counts_seeds && count < group.used.size())
+    cell.detail = std::to_string(count) + " of " + std::to_string(group.used.size()) + " seeds";
+  return cell;
+}
+
+// Why the trainings of a group are in doubt, each reason once.
+std::string doubts_of(const Records& records, const TrainedGroup& group) {
+  std::vector<std::string> reasons;
+  if (group.trusted()) {
+    if (group.invalid > 0) reasons.push_back(std::to_string(group.invalid) + " invalid left out");
+    if (group.failed > 0) reasons.push_back(std::to_string(group.failed) + " failed");
+    return joined(reasons, ", ");
+  }
+  for (const Point& point : records.points) {
+    if (!group.holds(point)) continue;
+    for (const std::string& reason : point.reasons)
+      if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
+        reasons.push_back(reason);
+  }
+  return joined(reasons, "; ");
+}
+
+TableCell sooner_cell(const TrainingSummary& summary, const TrainedGroup& group) {
+  const auto gain = summary.gain(group);
+  if (!gain) return {kAbsent};
+  return {format_number(*gain), "", *gain};
+}
+
+Table trainings_table(const Records& records, const TrainingSummary& summary) {
+  const bool is_accuracy = summary.figure == "accuracy";
+  Table table{
+      {"compressor", "status", "network", "seeds", is_accuracy ? "accuracy, %" : "perplexity",
+       "loss", "time", "bytes of a worker", "times none"},
+      3,
+      {}};
+  if (!summary.target.empty())
+    table.columns.insert(table.columns.end() - 1,
+                         {"time to " + summary.target, "bytes to " + summary.target});
+  table.facets = {0, 1, 2};
+  for (const TrainingSection& section : training_sections(summary)) {
+    for (std::size_t i = 0; i < section.groups.size(); ++i) {
+      const TrainedGroup& group = *section.groups[i];
+      const std::size_t seeds = group.used.size();
+      std::vector<TableCell> row = {
+          {group.label, "", std::nullopt, section.styles[i]},
+          {group.trusted()     ? "ok"
+           : group.invalid > 0 ? "invalid"
+                               : "failed",
+           doubts_of(records, group)},
+          {section.title},
+          {std::to_string(seeds), "", static_cast<double>(seeds)},
+          mean_cell(group, "final_" + summary.figure, is_accuracy ? 100 : 1, format_number),
+          mean_cell(group, "final_loss", 1, format_number),
+          mean_cell(group, "train_seconds", 1, format_time),
+          mean_cell(group, "train_bytes", 1, format_bytes)};
+      if (!summary.target.empty()) {
+        row.push_back(mean_cell(group, "target_seconds", 1, format_time, true));
+        row.push_back(mean_cell(group, "target_bytes", 1, format_bytes, true));
+      }
+      row.push_back(sooner_cell(summary, group));
+      if (!group.trusted())
+        for (TableCell& cell : row) cell.is_doubtful = true;
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+std::vector<std::string> training_notes(const TrainingSummary& summary) {
+  return {
+      "Every step was taken by real ranks over throttled links; seconds are those of the "
+      "emulated network and of the compute times in the header, bytes what a worker sent.",
+      "Figures are means over seeds; intervals are 95 % by Student's t, of three seeds or more. "
+      "Seeds share initial parameters and order of data between compressors.",
+      "Times none: the " +
+          std::string(summary.target.empty() ? "time of all steps" : "time to the target") +
+          " of training without compression on the same network, over the compressor's; only "
+          "where every seed got there.",
+      "Only trainings with status ok count. Where a compressor has none, its invalid ones are "
+      "drawn hollow and grey and nothing is concluded from them."};
+}
+
+std::string what_was_trained(const Records& records) {
+  if (records.headers.empty()) return "";
+  const Header& header = records.headers.back();
+  std::string line = trace_line(records);
+  if (const auto data = header.training.find("data");
+      data != header.training.end() && data->is_string())
+    line += (line.empty() ? "" : ", ") + data->get<std::string>();
+  return line + (line.empty() ? "" : ", ") + header.created;
+}
+
+void require_points(const Records& records) {
+  if (records.points.empty())
+    throw InputError(records.file.string() +
+                     ": no finished training in it yet; there is nothing to report");
+}
+
+}  // namespace
+
+std::string render_training_html(const Records& records) {
+  require_points(records);
+  const TrainingSummary summary = summarize_training(records);
+  std::string page = "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" +
+                     std::string(kTrainingHeadline) + "</h1>\n<p class=\"facts\">" +
+                     escape_html(what_was_trained(records)) +
+                     "</p>\n</header>\n<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 "
+                     "id=\"found\">What was found</h2>\n" +
+                     html::list(training_findings(summary)) + "</section>\n";
+  const std::vector<TrainingSection> sections = training_sections(summary);
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    const std::string id = "t" + std::to_string(i);
+    page += html::section(
+        id, sections[i].title,
+        html::figures(training_figures(summary, sections[i], id), reproduce_commands(records)));
+  }
+  const Table all = trainings_table(records, summary);
+  page += html::section("all", "All trainings",
+                        html::table(all, "All trainings", true) +
+                            html::csv("trainings", "All trainings (CSV)", table_csv(all)));
+  if (const Table problems = problems_table(records); !problems.rows.empty())
+    page += html::section("problems", "Invalid and failed trainings",
+                          html::table(problems, "Invalid and failed trainings", true));
+  if (!records.notes.empty())
+    page += html::section("notes", "Notes on the records file", html::list(records.notes));
+  page += html::section("method", "How it was computed", html::list(training_notes(summary))) +
+          html::section("origin", "Where it was measured", html::provenance(records));
+  return html::document("Training \xe2\x80\x93 thinpipe report", page);
+}
+
+std::string render_training_markdown(const Records& records) {
+  require_points(records);
+  const TrainingSummary summary = summarize_training(records);
+  std::string text = "# " + std::string(kTrainingHeadline) + "\n\n" +
+                     escape_markdown(what_was_trained(records)) + "\n\n## What was found\n\n" +
+                     markdown::bullets(training_findings(summary)) + "## All trainings\n\n" +
+                     markdown::table(trainings_table(records, summary));
+  if (const Table problems = problems_table(records); !problems.rows.empty())
+    text += "## Invalid and failed trainings\n\n" + markdown::table(problems);
+  if (!records.notes.empty())
+    text += "## Notes on the records file\n\n" + markdown::bullets(records.notes);
+  return text + "## How it was computed\n\n" + markdown::bullets(training_notes(summary)) +
+         "## How to reproduce\n\n" + markdown::code_block(reproduce_commands(records)) +
+         "## Where it was measured\n\n" + markdown::provenance(records);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,174 @@
+"""Reports of every kind in a real browser: nothing overflows or overlaps, at 1280 and at 390 px, in light
+and in dark; images say what they show, text has contrast, tables sort and filter by keyboard, and
+nothing is asked of any network. Without Chromium the tests are skipped."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import browser
+import made_up
+
+THINPIPE = os.environ["THINPIPE"]
+LOOK = (pathlib.Path(__file__).resolve().parent / "look.js").read_text(encoding="utf-8")
+SKIPPED = 77
+MOST_BYTES = 3_000_000
+TRACE = "synthetic:elements=20k,steps=4,workers=2"
+
+
+def thinpipe(*words):
+    done = subprocess.run([THINPIPE, *map(str, words)], stdin=subprocess.DEVNULL, text=True,
+                          capture_output=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"thinpipe {words} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def make_sources(folder):
+    """Records of every kind by the name of their page."""
+    made_up.write(folder / "run", made_up.run_records())
+    made_up.write(folder / "train", made_up.train_records())
+    compressors = ["-c", "none|topk|sidco|dgc|3lc", "--ratio", "0.01|0.001"]
+    thinpipe("bench", *compressors, "--size", "20000|200000", "--min-time", "0.0005",
+             "--residency", "cache", "--out", folder / "bench")
+    for _ in range(3):
+        thinpipe("bench", "-c", "topk", "--size", "20000", "--min-time", "0.0005", "--residency",
+                 "cache", "--out", folder / "history")
+    thinpipe("quality", "--trace", TRACE, "-c", "topk:ratio=0.01|0.1", "-c", "sidco", "--out",
+             folder / "quality")
+    thinpipe("trace", "stats", TRACE, "--out", folder / "stats")
+
+
+class Pages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        folder = pathlib.Path(cls.temporary.name)
+        make_sources(folder)
+        cls.pages = {}
+        for source in sorted(path for path in folder.iterdir() if path.is_dir()):
+            cls.pages[source.name] = folder / f"{source.name}.html"
+            thinpipe("report", source, "-o", cls.pages[source.name])
+        cls.browser = browser.Browser(browser.find_chromium())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.temporary.cleanup()
+
+    def on_every_page(self, look):
+        for name, page in self.pages.items():
+            with self.subTest(page=name):
+                look(page)
+
+    def test_every_kind_is_here(self):
+        self.assertEqual(["bench", "history", "quality", "run", "stats", "train"],
+                         sorted(self.pages))
+
+    def test_nothing_overflows_overlaps_or_fades(self):
+        for name, page in self.pages.items():
+            for width in (1280, 390):
+                for scheme in ("light", "dark"):
+                    with self.subTest(page=name, width=width, scheme=scheme):
+                        self.browser.open(page, width, scheme)
+                        if "THINPIPE_SCREENSHOTS" in os.environ:
+                            self.browser.screenshot(f"{os.environ['THINPIPE_SCREENSHOTS']}/"
+                                                    f"{name}-{width}-{scheme}.png")
+                        wrong = self.browser.evaluate(LOOK)
+                        self.assertEqual([], wrong, "\n" + "\n".join(wrong))
+
+    def test_the_look_finds_what_is_wrong(self):
+        """The checks above can fail: a page with one fault of each kind."""
+        page = pathlib.Path(self.temporary.name) / "faulty.html"
+        page.write_text(
+            "<body style='background:#fff'><h1>t</h1><h3>level</h3>"
+            "<p style='width:3000px'>wide</p><p style='color:#aaa'>faint</p><h2 "
+            "style='margin-bottom:-40px'>on what follows</h2><p>covered</p>"
+            "<svg class='chart' viewBox='0 0 100 50' width=100><text x=10 y=20>one</text>"
+            "<text x=12 y=20>two</text></svg>", encoding="utf-8")
+        self.browser.open(page, 1280, "light")
+        wrong = "\n".join(self.browser.evaluate(LOOK))
+        for part in ("px wide", "overflows the window", "contrast of 2.3", "leaves out a level",
+                     'h2 "on what follows" lies on', 'text "one" lies on', "no alternative text"):
+            self.assertIn(part, wrong)
+
+    def test_dark_is_dark(self):
+        ground = "getComputedStyle(document.body).backgroundColor"
+
+        def look(page):
+            self.browser.open(page, 1280, "light")
+            light = self.browser.evaluate(ground)
+            self.browser.open(page, 1280, "dark")
+            self.assertNotEqual(light, self.browser.evaluate(ground))
+
+        self.on_every_page(look)
+
+    def test_nothing_is_asked_of_a_network(self):
+        def look(page):
+            self.browser.open(page, 1280, "light")
+            self.assertEqual([page.resolve().as_uri()], self.browser.requests())
+
+        self.on_every_page(look)
+
+    def test_pages_are_small(self):
+        def look(page):
+            self.assertLess(page.stat().st_size, MOST_BYTES)
+
+        self.on_every_page(look)
+
+    def test_tables_sort_by_keyboard(self):
+        heads = "[...document.querySelectorAll('table.sortable')[0].tHead.rows[0].cells]"
+        rows = ("[...document.querySelectorAll('table.sortable')[0].tBodies[0].rows]"
+                ".map((row) => row.rowIndex && row.textContent)")
+
+        def look(page):
+            self.browser.open(page, 1280, "light")
+            # The button before the first head: from there on by Tab and Enter alone.
+            self.browser.evaluate(f"{heads}[0].querySelector('button').focus()")
+            self.browser.press("Tab")
+            reached = f"{heads}.indexOf(document.activeElement.closest('th'))"
+            self.assertEqual(1, self.browser.evaluate(reached))
+            before = sorted(self.browser.evaluate(rows))
+            for order in ("ascending", "descending"):
+                self.browser.press("Enter")
+                self.assertEqual(order,
+                                 self.browser.evaluate(f"{heads}[1].getAttribute('aria-sort')"))
+            self.assertEqual(before, sorted(self.browser.evaluate(rows)))
+            self.assertTrue(self.browser.evaluate(
+                "getComputedStyle(document.activeElement).outlineStyle !== 'none'"))
+
+        self.on_every_page(look)
+
+    def test_tables_filter_by_keyboard(self):
+        shown = ("[...document.querySelector('table[data-facets]').tBodies[0].rows]"
+                 ".filter((row) => row.getBoundingClientRect().height > 0).length")
+        for name in ("run", "train", "bench"):
+            with self.subTest(page=name):
+                self.browser.open(self.pages[name], 1280, "light")
+                everything = self.browser.evaluate(shown)
+                self.browser.evaluate("document.querySelector('.filters input').focus()")
+                for letter in "sidco":
+                    self.browser.press(letter, letter)
+                some = self.browser.evaluate(shown)
+                self.assertGreater(some, 0)
+                self.assertLess(some, everything)
+
+    def test_scripts_have_no_errors(self):
+        def look(page):
+            self.browser.open(page, 390, "light")
+            self.browser.evaluate("1")
+            self.assertEqual([], [event for event in self.browser.events
+                                  if event.get("method") == "Runtime.exceptionThrown"])
+
+        self.on_every_page(look)
+
+
+if __name__ == "__main__":
+    if browser.find_chromium() is None:
+        print("skipped: no Chromium in PATH")
+        sys.exit(SKIPPED)
+    unittest.main()
