@@ -12,7 +12,7 @@
 namespace thinpipe {
 
 /// The width that the table keeps to.
-inline constexpr std::size_t kBenchColumns = 100;
+inline constexpr std::size_t kBenchColumns = 80;
 
 /// Memory and arithmetic of this machine in the same run; ns/element, medians.
 struct RooflineFigures {

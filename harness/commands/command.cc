@@ -1,6 +1,8 @@
 // The command `thinpipe`: finds the verb, runs it, turns errors into messages and exit codes.
 #include "harness/commands/command.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -12,6 +14,7 @@
 #include "harness/options/arguments.h"
 #include "harness/options/completion.h"
 #include "harness/options/help.h"
+#include "harness/options/layout.h"
 #include "harness/options/man.h"
 
 namespace thinpipe {
@@ -91,7 +94,8 @@ int run_chosen(const Chosen& chosen) {
 }
 
 int complain(const std::string& who, const std::string& message, int code) {
-  std::fprintf(stderr, "%s: %s\n", who.c_str(), message.c_str());
+  const std::string said = for_stream(STDERR_FILENO, who + ": " + message);
+  std::fprintf(stderr, "%s\n", said.c_str());
   return code;
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/terminal.h"
 #include "base/units.h"
 #include "harness/commands/output.h"
 #include "harness/commands/topology_options.h"
@@ -64,7 +65,7 @@ std::string row(const TrialWindow& window) {
 class Live {
  public:
   void show(const TrialWindow& window) {
-    if (isatty(STDERR_FILENO) == 0) return;
+    if (!can_redraw(STDERR_FILENO)) return;
     highest_ = std::max({highest_, window.expected, window.goodput, 1.0});
     constexpr int kColumns = 30;
     const auto bar = static_cast<std::size_t>(std::lround(kColumns * window.goodput / highest_));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/terminal.h"
 #include "harness/commands/net_topology.h"
 #include "harness/commands/net_verify_output.h"
 #include "harness/commands/net_verify_schedule.h"
@@ -27,7 +28,7 @@ constexpr double kQuickSeconds = 0.5;
 class Progress {
  public:
   void show(const std::string& link, const std::string& what) {
-    if (isatty(STDERR_FILENO) == 0) return;
+    if (!can_redraw(STDERR_FILENO)) return;
     fmt::print(stderr, "\r\033[K{}: {} ...", link, what);
     std::fflush(stderr);
     drawn_ = true;

@@ -77,7 +77,7 @@ int quality(const Arguments& arguments) {
             {"steps", options.steps},           {"seed", options.seed},
             {"threads", options.threads},       {"simd", simd},
             {"compressors", Json::array()}};
-  std::string text = quality_heading();
+  QualityTable table;
   {
     const auto work = static_cast<double>(trace.elements()) * static_cast<double>(options.ranks) *
                       static_cast<double>(options.steps);
@@ -91,10 +91,10 @@ int quality(const Arguments& arguments) {
       json["compressors"].push_back(quality_json(quality, rows));
       if (writer)
         for (const nlohmann::json& point : quality_points(quality)) writer->append(point);
-      text += quality_lines(quality, rows);
+      table.add(quality, rows);
     }
   }
-  write_stdout(arguments.flag("json") ? json.dump(2) + "\n" : text);
+  write_stdout(arguments.flag("json") ? json.dump(2) + "\n" : table.text());
   return kExitGood;
 }
 

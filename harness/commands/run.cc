@@ -3,13 +3,17 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/terminal.h"
 #include "harness/commands/hosts_options.h"
+#include "harness/commands/output.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
+#include "harness/options/layout.h"
 #include "harness/sweep/sweep.h"
 #include "reports/record/reader.h"
 #include "reports/scale/scale.h"
+#include "reports/tables/plain.h"
 #include "reports/verdict/verdict.h"
 
 namespace thinpipe {
@@ -59,12 +63,29 @@ void print_agreement(const std::filesystem::path& folder) {
     std::fprintf(stderr, "%s\n", agreement_sentence(agreement).c_str());
 }
 
-// Up to which link rate each compressor paid, and was predicted to.
-void print_break_even(const std::filesystem::path& folder) {
+// A table for each group of points that can be compared, and what it says in a few sentences.
+std::string ending(const Summary& summary, const std::filesystem::path& folder) {
+  std::string text;
+  for (const Group& group : summary.groups) {
+    if (summary.groups.size() > 1) text += wrap(group.title, 0) + "\n";
+    text += plain_text(overview_table(group)) + "\n";
+  }
+  std::vector<std::string> sentences;
+  if (summary.groups.size() == 1) sentences.push_back(winners_sentence(summary.groups[0]));
+  sentences.push_back(trust_sentence(summary));
+  sentences.push_back("`thinpipe report " + folder.string() + "` has intervals and figures.");
+  for (const std::string& sentence : sentences) text += wrap(sentence, 0) + "\n";
+  return text;
+}
+
+void print_ending(const std::filesystem::path& folder) {
   const Records records = read_run_records(folder);
   try {
-    for (const std::string& line : break_even_lines(summarize(records)))
+    const Summary summary = summarize(records);
+    for (const std::string& line : break_even_lines(summary))
       std::fprintf(stderr, "%s\n", line.c_str());
+    // For whoever sits there; scripts read the records.
+    if (columns_of_terminal(STDOUT_FILENO) > 0) write_stdout(ending(summary, folder));
   } catch (const InputError&) {
     // Records of several time scales: `thinpipe report` takes one.
   }
@@ -84,7 +105,7 @@ int run_sweep_of(const Arguments& arguments) {
   options.command = arguments.command_line();
   const int code = run_sweep(options);
   if (options.time_scales.size() > 1) print_agreement(options.out);
-  if (code == kExitGood || code == kExitFailed) print_break_even(options.out);
+  if (code == kExitGood || code == kExitFailed) print_ending(options.out);
   return code;
 }
 

@@ -7,14 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "base/plain_table.h"
 #include "harness/commands/file_tables.h"
 
 namespace thinpipe {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kStatsNameColumns = 24;
 
 Json numbers_json(const std::vector<double>& values) {
   Json array = Json::array();
@@ -35,11 +34,10 @@ Json curves_json(const StatsCurves& curves) {
           {"fitted", fitted}};
 }
 
-/// A column of a table: its name, its width, and what it shows of a row's records.
+/// A column of a table: its name, and what it shows of a row's records.
 template <class Record>
 struct StatsColumn {
   std::string name;
-  std::size_t width;
   std::function<std::optional<double>(const Record&)> value;
 };
 
@@ -73,18 +71,15 @@ std::string stats_table(const std::string& title, const std::vector<Record>& rec
     row->second.push_back(&record);
   }
   if (rows.empty()) return "";
-  std::string text = title + "\n" + fmt::format("{:<{}}", "tensor", kStatsNameColumns);
-  for (const auto& column : columns) text += right(column.name, column.width);
-  text += "\n";
+  std::vector<std::string> heads = {"tensor"};
+  for (const auto& column : columns) heads.push_back(column.name);
+  PlainTable table(heads);
   for (const auto& [name, of_tensor] : rows) {
-    text += fmt::format(
-        "{:<{}}", shortened(name == kWholeModel ? "whole model" : name, kStatsNameColumns - 1),
-        kStatsNameColumns);
-    for (const auto& column : columns)
-      text += right(digits(mean_of_rows(of_tensor, column)), column.width);
-    text += "\n";
+    std::vector<std::string> cells = {name == kWholeModel ? "whole model" : name};
+    for (const auto& column : columns) cells.push_back(digits(mean_of_rows(of_tensor, column)));
+    table.add(std::move(cells));
   }
-  return text + "\n";
+  return title + "\n" + table.text() + "\n";
 }
 
 using G = GradientStats;
@@ -96,27 +91,27 @@ std::vector<StatsColumn<G>> distribution_columns() {
   const auto in_percent = [](std::size_t part, std::size_t whole) {
     return std::optional(100 * ratio_of(static_cast<double>(part), static_cast<double>(whole)));
   };
-  return {{"elements", 10, [](const G& g) { return static_cast<double>(g.distribution.elements); }},
-          {"zero %", 7,
+  return {{"elements", [](const G& g) { return static_cast<double>(g.distribution.elements); }},
+          {"zero\n%",
            [=](const G& g) { return in_percent(g.distribution.zeros, g.distribution.elements); }},
-          {"mean |g|", 11, [](const G& g) { return g.distribution.mean_magnitude; }},
-          {"deviation", 11, [](const G& g) { return g.distribution.deviation; }},
-          {"kurtosis", 9, [](const G& g) { return g.distribution.excess_kurtosis; }},
-          {"median |g|", 11, quantile(2)},
-          {"99 %", 11, quantile(4)}};
+          {"mean\n|g|", [](const G& g) { return g.distribution.mean_magnitude; }},
+          {"deviation", [](const G& g) { return g.distribution.deviation; }},
+          {"kurtosis", [](const G& g) { return g.distribution.excess_kurtosis; }},
+          {"median\n|g|", quantile(2)},
+          {"99 %", quantile(4)}};
 }
 
 std::vector<StatsColumn<G>> fit_columns(const StatsOptions& options) {
-  std::vector<StatsColumn<G>> columns = {{"p", 7, [](const G& g) { return g.decay.p; }},
-                                         {"R\xc2\xb2", 7, [](const G& g) { return g.decay.fit; }}};
+  std::vector<StatsColumn<G>> columns = {{"p", [](const G& g) { return g.decay.p; }},
+                                         {"R\xc2\xb2", [](const G& g) { return g.decay.fit; }}};
   constexpr std::size_t kMostRatios = 3;
   for (std::size_t i = 0; i < std::min(options.ratios.size(), kMostRatios); ++i) {
-    columns.push_back({"e " + digits(100 * options.ratios[i]) + "%", 9,
+    columns.push_back({"e " + digits(100 * options.ratios[i]) + "%",
                        [i](const G& g) { return g.decay.best_k_error[i]; }});
   }
   const char* names[] = {"expon.", "gamma", "gpareto", "normal"};
   for (std::size_t i = 0; i < kFittedNames.size(); ++i) {
-    columns.push_back({names[i], 8, [i](const G& g) { return g.fits[i].distance; }});
+    columns.push_back({names[i], [i](const G& g) { return g.fits[i].distance; }});
   }
   return columns;
 }
@@ -198,10 +193,10 @@ std::string stats_tables(const std::vector<GradientStats>& gradients,
   text += stats_table<S>(fmt::format("Similarity: cosine, and share of the top {} % in common",
                                      digits(100 * options.overlap_ratio)),
                          similarities,
-                         {{"workers: cosine", 17, of(true, &S::cosine)},
-                          {"top-k", 9, of(true, &S::overlap)},
-                          {"steps: cosine", 17, of(false, &S::cosine)},
-                          {"top-k", 9, of(false, &S::overlap)}},
+                         {{"workers:\ncosine", of(true, &S::cosine)},
+                          {"\ntop-k", of(true, &S::overlap)},
+                          {"steps:\ncosine", of(false, &S::cosine)},
+                          {"\ntop-k", of(false, &S::overlap)}},
                          [](const S&) { return true; });
   if (!text.empty()) text.pop_back();  // the last table's blank line
   return text;

@@ -14,7 +14,7 @@ namespace thinpipe {
 nlohmann::ordered_json stats_json(const GradientStats& stats, const StatsOptions& options);
 nlohmann::ordered_json stats_json(const SimilarityStats& stats);
 
-/// Three tables, 100 columns wide: distributions; decay and fits without and with error feedback;
+/// Tables of 80 columns: distributions; decay and fits without and with error feedback;
 /// similarity. A row is a tensor's mean over the steps and ranks that were looked at.
 std::string stats_tables(const std::vector<GradientStats>& gradients,
                          const std::vector<SimilarityStats>& similarities,

@@ -3,6 +3,10 @@
 
 #include <sstream>
 
+#include "base/plain_table.h"
+#include "base/terminal.h"
+#include "base/text.h"
+
 namespace thinpipe {
 
 std::string wrap(std::string_view text, std::size_t indent, std::size_t columns,
@@ -34,6 +38,26 @@ std::string wrap(std::string_view text, std::size_t indent, std::size_t columns,
     }
   }
   return out;
+}
+
+std::string for_stream(int descriptor, std::string_view line) {
+  const std::size_t columns = columns_of_terminal(descriptor);
+  constexpr std::size_t kIndent = 2;
+  if (columns <= 2 * kIndent || text_columns(line) <= columns) return std::string(line);
+  std::string words;
+  for (const std::string& word : split(line, ' ')) {
+    std::size_t used = 0;
+    for (const char c : word) {
+      words += c;
+      // A word that a line cannot hold: behind the next comma, or where the line ends.
+      if (++used + kIndent >= columns || (c == ',' && word.size() + kIndent > columns)) {
+        words += ' ';
+        used = 0;
+      }
+    }
+    words += ' ';
+  }
+  return wrap(words, kIndent, columns, false);
 }
 
 std::string two_columns(std::string_view left, std::string_view right, std::size_t start,

@@ -6,14 +6,9 @@
 #include <optional>
 
 #include "base/units.h"
-#include "harness/quality/by_step.h"
 
 namespace thinpipe {
 namespace {
-
-constexpr std::size_t kNameColumns = 18;
-constexpr const char* kLine =
-    "{:<18}{:>8}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>7}{:>6}{:>6}{:>7}\n";
 
 // Five characters at most, a sign apart: three significant digits where they fit; "-" for none.
 std::string cell(std::optional<double> value) {
@@ -32,12 +27,20 @@ std::string percent_cell(std::optional<double> share) {
   return cell(share);
 }
 
-std::string summary_line(std::string name, const QualitySummary& summary) {
-  std::string before;
-  if (name.size() >= kNameColumns) {
-    before = name + "\n";
-    name.clear();
-  }
+}  // namespace
+
+QualityTable::QualityTable()
+    : kept_({"compressor", "bytes", "bits", "error\n%", "cosine", "drift", "top-k\n%", "passes"}),
+      sent_({"sent over asked, k\xcc\x82/k", "mean",
+             "\xc2\xb1"
+             "90%",
+             "p5", "p50", "p95", "max"}) {}
+
+void QualityTable::add_row(const std::string& name, const QualitySummary& summary) {
+  kept_.add({name, format_bytes(static_cast<double>(summary.encoded_bytes)),
+             cell(summary.bits_per_element), percent_cell(summary.error_mean),
+             cell(summary.cosine_mean), cell(summary.drift), percent_cell(summary.overlap),
+             cell(summary.passes)});
   const auto of_k = [&](double Distribution::*member) {
     return summary.estimation ? cell((*summary.estimation).*member) : std::string("-");
   };
@@ -45,41 +48,25 @@ std::string summary_line(std::string name, const QualitySummary& summary) {
   if (summary.quality) mean = summary.quality->mean;
   if (summary.quality && summary.quality->interval)
     half = summary.quality->interval->high - summary.quality->mean;
-  return before + fmt::format(kLine, name, format_bytes(static_cast<double>(summary.encoded_bytes)),
-                              cell(summary.bits_per_element), cell(mean), cell(half),
-                              of_k(&Distribution::p5), of_k(&Distribution::p50),
-                              of_k(&Distribution::p95), of_k(&Distribution::max),
-                              percent_cell(summary.error_mean), cell(summary.cosine_mean),
-                              cell(summary.drift), percent_cell(summary.overlap),
-                              cell(summary.passes));
+  sent_.add({name, cell(mean), cell(half), of_k(&Distribution::p5), of_k(&Distribution::p50),
+             of_k(&Distribution::p95), of_k(&Distribution::max)});
 }
 
-std::string step_lines(const std::vector<StepQuality>& steps, const char* margin) {
-  std::string text;
+void QualityTable::add_steps(const std::vector<StepQuality>& steps, const char* margin) {
   for (const StepQuality& step : steps)
-    text += summary_line(fmt::format("{}step {}", margin, step.step), step.summary);
-  return text;
+    add_row(fmt::format("{}step {}", margin, step.step), step.summary);
 }
 
-}  // namespace
-
-std::string quality_heading() {
-  return fmt::format("{:32}sent over asked, k\xcc\x82/k{:>22}{:>19}\n", "", "%", "%") +
-         fmt::format(kLine, "compressor", "bytes", "bits", "mean",
-                     "\xc2\xb1"
-                     "90%",
-                     "p5", "p50", "p95", "max", "error", "cosine", "drift", "top-k", "passes");
-}
-
-std::string quality_lines(const CompressorQuality& quality, QualityRows rows) {
-  std::string text = summary_line(quality.spec.to_string(), quality.total);
-  if (rows == QualityRows::kSteps) text += step_lines(quality_by_step(quality), "  ");
-  if (rows != QualityRows::kTensors && rows != QualityRows::kTensorSteps) return text;
+void QualityTable::add(const CompressorQuality& quality, QualityRows rows) {
+  add_row(quality.spec.to_string(), quality.total);
+  if (rows == QualityRows::kSteps) add_steps(quality_by_step(quality), "  ");
+  if (rows != QualityRows::kTensors && rows != QualityRows::kTensorSteps) return;
   for (const TensorQuality& tensor : quality.tensors) {
-    text += summary_line("  " + tensor.info.name, tensor.summary);
-    if (rows == QualityRows::kTensorSteps) text += step_lines(quality_by_step(tensor), "    ");
+    add_row("  " + tensor.info.name, tensor.summary);
+    if (rows == QualityRows::kTensorSteps) add_steps(quality_by_step(tensor), "    ");
   }
-  return text;
 }
+
+std::string QualityTable::text() const { return kept_.text() + "\n" + sent_.text(); }
 
 }  // namespace thinpipe

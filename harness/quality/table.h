@@ -1,23 +1,32 @@
 // What compressors keep of a trace, for people.
 #pragma once
 
-#include <cstddef>
 #include <string>
+#include <vector>
 
+#include "base/plain_table.h"
+#include "harness/quality/by_step.h"
 #include "harness/quality/offline.h"
 
 namespace thinpipe {
 
-/// The width that the table keeps to, but for names that are longer alone.
-inline constexpr std::size_t kQualityColumns = 100;
-
 /// What has rows of its own beside each compressor.
 enum class QualityRows { kTotal, kTensors, kSteps, kTensorSteps };
 
-/// The names of the columns; two lines.
-std::string quality_heading();
-/// A compressor and what is asked for of it. A name that is too long for its column has a line of
-/// its own.
-std::string quality_lines(const CompressorQuality& quality, QualityRows rows);
+/// Two tables of the same rows: what was kept at which cost, and how many elements were sent over
+/// those asked for.
+class QualityTable {
+ public:
+  QualityTable();
+  /// A compressor and what is asked for of it.
+  void add(const CompressorQuality& quality, QualityRows rows);
+  std::string text() const;
+
+ private:
+  void add_row(const std::string& name, const QualitySummary& summary);
+  void add_steps(const std::vector<StepQuality>& steps, const char* margin);
+
+  PlainTable kept_, sent_;
+};
 
 }  // namespace thinpipe

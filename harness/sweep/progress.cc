@@ -1,13 +1,17 @@
 #include "harness/sweep/progress.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "base/terminal.h"
+#include "harness/options/layout.h"
 
 namespace thinpipe {
 
@@ -16,9 +20,16 @@ namespace {
 constexpr double kRedrawSeconds = 0.1;
 constexpr int kBarColumns = 24;
 
-int terminal_columns() {
-  winsize size = {};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+// "ok", "invalid", "failed" at the beginning of what is told of a point.
+std::string coloured(const std::string& line) {
+  constexpr std::pair<std::string_view, int> kColours[] = {
+      {"ok ", 32}, {"invalid ", 33}, {"failed ", 31}};
+  if (has_colours(STDERR_FILENO))
+    for (const auto& [word, colour] : kColours)
+      if (line.starts_with(word))
+        return fmt::format("\033[{}m{}\033[0m{}", colour, word.substr(0, word.size() - 1),
+                           line.substr(word.size() - 1));
+  return line;
 }
 
 std::string minutes(double seconds) {
@@ -30,7 +41,7 @@ std::string minutes(double seconds) {
 
 Progress::Progress(double total)
     : total_(std::max(total, 1e-9)),
-      terminal_(isatty(STDERR_FILENO) != 0),
+      terminal_(can_redraw(STDERR_FILENO)),
       begin_(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() { erase(); }
@@ -48,7 +59,7 @@ void Progress::advance(double work) {
 
 void Progress::note(const std::string& line) {
   erase();
-  fmt::print(stderr, "{}\n", line);
+  fmt::print(stderr, "{}\n", coloured(for_stream(STDERR_FILENO, line)));
   draw();
 }
 
@@ -64,7 +75,7 @@ void Progress::draw() {
   std::string line = fmt::format(
       "[{}{}] {:3.0f} % {:>10}  {}", std::string(static_cast<std::size_t>(filled), '#'),
       std::string(static_cast<std::size_t>(kBarColumns - filled), '.'), 100 * share, left, what_);
-  const auto columns = static_cast<std::size_t>(terminal_columns() - 1);
+  const auto columns = columns_of_terminal(STDERR_FILENO) - 1;
   if (line.size() > columns) line.resize(columns);
   fmt::print(stderr, "\r\033[K{}", line);
   std::fflush(stderr);

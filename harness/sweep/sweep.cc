@@ -1,5 +1,7 @@
 #include "harness/sweep/sweep.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -13,6 +15,7 @@
 #include "harness/hosts/real_machines.h"
 #include "harness/launch/emulated_machines.h"
 #include "harness/launch/other_runs.h"
+#include "harness/options/layout.h"
 #include "harness/programs.h"
 #include "harness/sweep/checks.h"
 #include "harness/sweep/session.h"
@@ -27,6 +30,8 @@ namespace {
 
 // Measures points with a writer that nobody else has.
 using Runner = std::function<int(std::vector<SweepPoint>, RecordWriter&)>;
+
+void tell(const std::string& line) { fmt::print(stderr, "{}\n", for_stream(STDERR_FILENO, line)); }
 
 // Opens the records and hands over the points that are not in them yet.
 int with_missing_points(const SweepOptions& options, const Trace& trace, const Runner& run) {
@@ -63,10 +68,9 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace, Po
   return with_missing_points(options, trace, [&](auto points, RecordWriter& writer) {
     const OtherRuns others;
     if (others.any())
-      fmt::print(
-          stderr,
-          "another run is being measured on this machine: their figures disturb each other{}\n",
-          options.share_machine ? "" : ", so points will be invalid (see --share-machine)");
+      tell(fmt::format(
+          "another run is being measured on this machine: their figures disturb each other{}",
+          options.share_machine ? "" : ", so points will be invalid (see --share-machine)"));
     return run_in_sandbox([&](const Sandbox& sandbox) {
       std::unique_ptr<EmulatedMachines> machines;
       const auto machines_for = [&](int hosts) -> Machines& {
@@ -99,7 +103,7 @@ int run_sweep(const SweepOptions& options, const Trace& trace, PointWork* work) 
     for (const Spec& spec : rules.specs()) check_spec(spec);
   check_patterns(options);
   for (const std::string& pair : pairs_left_out(options))
-    fmt::print(stderr, "left out: {}, which the pattern cannot exchange\n", pair);
+    tell(fmt::format("left out: {}, which the pattern cannot exchange", pair));
   check_epochs(options);
   check_time_scales(options);
   find_program(work ? work->program()

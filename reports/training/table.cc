@@ -4,13 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "base/plain_table.h"
 #include "reports/text/units.h"
 
 namespace thinpipe {
 
 namespace {
 
-constexpr std::size_t kName = 25, kLink = 10;
+constexpr std::size_t kLink = 22;  // of a link with much to say; records have all of it
 
 std::string cut(const std::string& text, std::size_t columns) {
   return text.size() <= columns ? text : text.substr(0, columns - 2) + "..";
@@ -122,22 +123,22 @@ std::string trouble_sentence(const TrainingSummary& summary) {
 }  // namespace
 
 std::string training_table(const TrainingSummary& summary) {
-  const auto line = [](const auto&... cells) {
-    std::string text = fmt::format("{:<25} {:<10} {:>12} {:>8} {:>8} {:>7} {:>4}", cells...);
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text + "\n";
-  };
-  std::string text = line("compressor", "link", summary.figure == "accuracy" ? "accuracy %" : "ppl",
-                          "time", summary.target.empty() ? "" : summary.target, "bytes", "gain");
+  std::vector<std::string> heads = {"compressor", "link",
+                                    summary.figure == "accuracy" ? "accuracy %" : "ppl", "time"};
+  if (!summary.target.empty()) heads.push_back(summary.target);
+  heads.insert(heads.end(), {"bytes", "gain"});
+  PlainTable table(heads, 2);
   for (const TrainedGroup& group : summary.groups) {
     const auto bytes = group.mean("train_bytes");
-    text +=
-        line(cut(status_mark(group) + name_of(summary, group), kName), cut(link_of(group), kLink),
-             quality_cell(summary, group), seconds_cell(group, "train_seconds"),
-             summary.target.empty() ? "" : seconds_cell(group, "target_seconds"),
-             bytes ? format_bytes(bytes->value) : "-", gain_cell(summary, group));
+    std::vector<std::string> cells = {status_mark(group) + name_of(summary, group),
+                                      cut(link_of(group), kLink), quality_cell(summary, group),
+                                      seconds_cell(group, "train_seconds")};
+    if (!summary.target.empty()) cells.push_back(seconds_cell(group, "target_seconds"));
+    cells.push_back(bytes ? format_bytes(bytes->value) : "-");
+    cells.push_back(gain_cell(summary, group));
+    table.add(std::move(cells));
   }
-  return text;
+  return table.text();
 }
 
 std::vector<std::string> training_findings(const TrainingSummary& summary) {

@@ -25,5 +25,5 @@ thinpipe trace info trace | grep gradient
 thinpipe trace info trace --json | grep dtype
 thinpipe trace verify trace; echo "exit $?"
 # What is in bfloat16 already loses nothing to the method of that name.
-thinpipe quality --trace trace -c bf16 | awk '{ error = $11 } END { print $1, "error", error }'
+thinpipe quality --trace trace -c bf16 | awk '/^bf16/ && !seen++ { print $1, "error", $5 }'
 thinpipe bench -c topk --trace trace --repetitions 1 --warmup 1 > bench.txt 2>&1; echo "exit $?"

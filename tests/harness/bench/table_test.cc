@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <limits>
 #include <sstream>
 
 #include "base/text.h"
@@ -44,9 +46,10 @@ TEST(BenchTable, SortsByEncodeAndMarksTheFastestThatCompresses) {
   EXPECT_EQ(lines[6].substr(0, 6), "* fast");
   EXPECT_EQ(lines[7].substr(0, 6), "  slow");
   // 3.456 / 0.2 = 17.28.
-  EXPECT_NE(lines[7].find("3.46    17.3    0.012    1.00     0.050    0.912    2.5"),
-            std::string::npos)
-      << lines[7];
+  std::istringstream words(lines[7]);
+  const std::vector<std::string> found{std::istream_iterator<std::string>(words), {}};
+  EXPECT_EQ(found, (std::vector<std::string>{"slow", "avx3_dl", "3.46", "17.3", "0.012", "1.00",
+                                             "0.050", "0.912", "2.5"}));
 }
 
 TEST(BenchTable, FitsItsColumnsWhateverTheFiguresAndSpecs) {
@@ -73,7 +76,7 @@ TEST(BenchTable, FitsItsColumnsWhateverTheNames) {
   with.rows[1].simd = "neon_without_aes";
   const std::string text = bench_table(with);
   for (const std::string& line : lines_of(text)) EXPECT_LE(line.size(), kBenchColumns) << line;
-  EXPECT_NE(text.find("neon_without_aes      2.00"), std::string::npos) << text;
+  EXPECT_NE(text.find("neon_without_aes "), std::string::npos) << text;
 }
 
 TEST(FittedLines, LoseNothing) {
@@ -81,7 +84,7 @@ TEST(FittedLines, LoseNothing) {
   const std::string sentence = std::string(60, 'a') + " " + std::string(60, 'b') + "\n";
   EXPECT_EQ(fitted_lines(sentence), std::string(60, 'a') + "\n" + std::string(60, 'b') + "\n");
   EXPECT_EQ(fitted_lines(std::string(130, 'c')),
-            std::string(100, 'c') + "\n" + std::string(30, 'c'));
+            std::string(80, 'c') + "\n" + std::string(50, 'c'));
 }
 
 TEST(BenchTable, TellsOfAllocations) {

@@ -60,7 +60,7 @@ TEST(TrainingTable, IsAtMostEightyColumnsWide) {
 
 TEST(TrainingTable, ShowsMeansIntervalsAndGains) {
   const std::string text = training_table(summarize_training(some_trainings(3)));
-  EXPECT_NE(text.find("none                      10 Mbit/s  96.10 +-0.25"), std::string::npos)
+  EXPECT_NE(text.find("none             10 Mbit/s  96.10 +-0.25"), std::string::npos)
       << text;
   EXPECT_NE(text.find("topk ratio=0.01"), std::string::npos) << text;
   EXPECT_NE(text.find("2 of 3"), std::string::npos) << text;

@@ -1,0 +1,112 @@
+// A table for people, that fits a terminal.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+
+namespace thinpipe {
+
+/// Columns that UTF-8 text takes: its characters, but for those that combine (U+0300 to U+036F, as
+/// in k with a hat).
+inline std::size_t text_columns(std::string_view text) {
+  std::size_t columns = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool continues = (byte & 0xc0) == 0x80;
+    const bool combines = byte == 0xcc || (byte == 0xcd && i + 1 < text.size() &&
+                                           static_cast<unsigned char>(text[i + 1]) < 0xb0);
+    if (!continues && !combines) ++columns;
+  }
+  return columns;
+}
+
+/// Names on the left, figures on the right; each column as wide as what is in it. Where that is too
+/// wide, names that are longer than what is left have lines of their own, broken behind commas and
+/// the like: nothing is cut off.
+class PlainTable {
+ public:
+  /// @param heads  of the columns, lines separated by '\n'
+  /// @param words  so many columns from the left hold words, flush left; the rest figures
+  explicit PlainTable(std::vector<std::string> heads, std::size_t words = 1) : words_(words) {
+    std::size_t lines = 0;
+    for (const std::string& head : heads) lines = std::max(lines, split(head, '\n').size());
+    heads_.assign(lines, {});
+    for (const std::string& head : heads) {
+      const std::vector<std::string> parts = split(head, '\n');
+      for (std::size_t i = 0; i < lines; ++i)
+        heads_[i].push_back(i < parts.size() ? parts[i] : std::string());
+    }
+  }
+
+  /// As many cells as columns.
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool empty() const { return rows_.empty(); }
+
+  /// Ends with a newline. Wider than `columns` only where figures alone are.
+  std::string text(std::size_t columns = 80) const {
+    std::vector<std::size_t> widths(heads_.front().size(), 0);
+    for (const auto* rows : {&heads_, &rows_})
+      for (const auto& row : *rows)
+        for (std::size_t i = 0; i < widths.size(); ++i)
+          widths[i] = std::max(widths[i], text_columns(row[i]));
+    std::size_t rest = 0;
+    for (std::size_t i = 1; i < widths.size(); ++i) rest += widths[i];
+    std::size_t gap = 2;
+    if (widths[0] + rest + gap * (widths.size() - 1) > columns) gap = 1;
+    rest += gap * (widths.size() - 1);
+    const std::size_t least = text_columns(heads_.front()[0]);
+    widths[0] = std::min(widths[0], std::max(least, columns > rest ? columns - rest : 0));
+    std::string text;
+    for (const auto& head : heads_) text += line(head, widths, gap, columns);
+    for (const auto& row : rows_) text += line(row, widths, gap, columns);
+    return text;
+  }
+
+ private:
+  static std::string padded(const std::string& cell, std::size_t width, bool left) {
+    const std::size_t taken = text_columns(cell);
+    const std::string blanks(taken < width ? width - taken : 0, ' ');
+    return left ? cell + blanks : blanks + cell;
+  }
+
+  // On lines of its own, the later ones indented.
+  static std::string folded(std::string_view name, std::size_t columns) {
+    std::string text;
+    std::size_t used = 0;
+    for (std::size_t begin = 0; begin < name.size();) {
+      std::size_t end = name.find_first_of(",;|/ ", begin);
+      end = std::min(end == std::string_view::npos ? name.size() : end + 1,
+                     begin + std::max<std::size_t>(columns, 8) - 4);
+      const std::string_view part = name.substr(begin, end - begin);
+      if (used > 0 && used + text_columns(part) > columns) {
+        text += "\n    ";
+        used = 4;
+      }
+      text += part;
+      used += text_columns(part);
+      begin = end;
+    }
+    return text + "\n";
+  }
+
+  std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths,
+                   std::size_t gap, std::size_t columns) const {
+    const bool fits = text_columns(cells[0]) <= widths[0];
+    std::string text = padded(fits ? cells[0] : std::string(), widths[0], true);
+    for (std::size_t i = 1; i < cells.size(); ++i)
+      text += std::string(gap, ' ') + padded(cells[i], widths[i], i < words_);
+    text.erase(text.find_last_not_of(' ') + 1);
+    return (fits ? "" : folded(cells[0], columns)) + text + "\n";
+  }
+
+  std::size_t words_;
+  std::vector<std::vector<std::string>> heads_, rows_;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,107 @@
+"""What people see who sit at a terminal of 80 columns: nothing is wider, progress says how long it
+will take, colours come only where they can be shown and nobody refused them."""
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+import unittest
+
+from run_case import THINPIPE, RunCase
+
+COLUMNS = 80
+TRACE = "synthetic:model=lenet5,steps=2"
+LONG = "sidco:dist=exp,memory=residual,ratio=0.001,stages=3"
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+RUN = ("run", "--trace", TRACE, "--ranks", "2", "--link", "rate=100mbit|1gbit", "-c", LONG,
+       "--steps", "3", "--warmup", "1")
+
+
+def has_training():
+    return os.path.exists(os.path.join(os.path.dirname(THINPIPE), "thinpipe-train-worker"))
+
+
+class TerminalTest(RunCase):
+    def at_terminal(self, *arguments, code=0, **environment):
+        """All that appears on it, escape sequences and all."""
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+        process = subprocess.Popen(
+            [THINPIPE, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, cwd=self.folder,
+            env={**{name: value for name, value in os.environ.items() if name != "NO_COLOR"},
+                 "TERM": "xterm", "TMPDIR": self.folder, **environment})
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                more = os.read(ours, 65536)
+            except OSError:  # everybody closed it
+                break
+            if not more:
+                break
+            shown += more
+        text = shown.decode()
+        self.assertEqual(process.wait(), code, text)
+        return text
+
+    def check_width(self, text):
+        for line in re.split(r"[\r\n]+", ESCAPE.sub("", text)):
+            wide = sum(1 for c in line if not 0x300 <= ord(c) < 0x370)
+            self.assertLessEqual(wide, COLUMNS, line)
+
+    def test_everything_fits(self):
+        verbs = {
+            "run": (*RUN, "--out", "run"),
+            "quality": ("quality", "--trace", TRACE, "-c", LONG, "-c", "topk", "--by", "tensor"),
+            "bench": ("bench", "-c", LONG, "-c", "topk:memory=none", "--size", "20k",
+                      "--repetitions", "1", "--min-time", "0.001", "--warmup", "2"),
+            "predict": ("predict", "--trace", TRACE, "--ranks", "4", "--link", "rate=100mbit",
+                        "-c", LONG),
+            "trace stats": ("trace", "stats", TRACE, "--out", "stats"),
+            "net verify": ("net", "verify", "--link", "rate=50mbit", "--quick"),
+            "net exec": ("net", "exec", "--link", "rate=50mbit", "true"),
+            "reproduce": ("reproduce", "--list"),
+        }
+        if has_training():
+            verbs["capture"] = ("capture", "--model", "lenet5", "--out", "trace", "--steps", "8",
+                                 "--record", "2")
+            verbs["train"] = ("train", "-m", "lenet5", "--out", "trained", "-w", "2", "--batch", "4",
+                              "--steps", "6", "--eval-every", "3", "--link", "rate=200mbit",
+                              "--compute-time", "0.01", "-c", LONG, "--target", "loss=2.4")
+        for name, arguments in verbs.items():
+            with self.subTest(name):
+                # A busy machine may make `net verify` say that a link does not hold.
+                text = self.at_terminal(*arguments) if name != "net verify" else self.either(
+                    *arguments)
+                self.check_width(text)
+                self.assertGreater(len(ESCAPE.sub("", text).strip()) if name != "net exec" else 1, 0)
+
+    def either(self, *arguments):
+        try:
+            return self.at_terminal(*arguments)
+        except AssertionError:
+            return self.at_terminal(*arguments, code=4)
+
+    def test_messages_fit(self):
+        text = self.at_terminal("run", "--trace", TRACE, "--out", "x", "-c", "topk:ratio=7,memory="
+                                + "n" * 90, code=2)
+        self.check_width(text)
+        self.assertIn("n" * 90, "".join(ESCAPE.sub("", text).split()))  # nothing is lost
+
+    def test_a_bar_says_how_long_it_will_take_and_colours_come_only_where_they_may(self):
+        text = self.at_terminal(*RUN, "--out", "plain")
+        self.assertRegex(text, r"\[#+\.*\] +\d+ % +\d+:\d\d left")
+        self.assertRegex(text, COLOUR)
+        text = self.at_terminal(*RUN, "--out", "refused", NO_COLOR="1")
+        self.assertNotRegex(text, COLOUR)
+        self.assertRegex(text, r" left")
+        self.assertNotIn("\x1b", self.at_terminal(*RUN, "--out", "dumb", TERM="dumb"))
+        self.assertNotIn("\x1b", self.run_thinpipe(*RUN, "--out", self.out))
+
+
+if __name__ == "__main__":
+    unittest.main()
