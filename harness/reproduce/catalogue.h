@@ -27,6 +27,7 @@ Recipe dgc_figure_6();      ///< speed-up with the number of nodes
 Recipe dgc_table_2();       ///< accuracy with more workers
 Recipe dgc_table_3();       ///< sizes of gradients
 Recipe error_feedback();    ///< what is not sent: kept, or lost
+Recipe error_feedback_with_momentum();
 Recipe modern_methods();    ///< what came after the papers
 
 }  // namespace thinpipe

@@ -1,24 +1,23 @@
 // Error feedback on and off: what SBC, 3LC, SIDCo and DGC all rest on.
+#include <string>
+
 #include "harness/reproduce/catalogue.h"
 #include "harness/reproduce/training_recipes.h"
 
 namespace thinpipe {
+namespace {
 
-Recipe error_feedback() {
+Recipe with_memory_and_without(const std::string& name, const std::string& optimiser) {
   Recipe recipe;
-  recipe.plan.name = "error-feedback";
-  recipe.plan.title = "what is not sent: kept for the next step, or lost";
+  recipe.plan.name = name;
   recipe.plan.source =
       "All five papers keep what they do not send (SBC eq. 2; 3LC fig. 3; SIDCo app. B.2; DGC alg. "
       "1); 3LC "
       "sec. 5.3 lays the lower accuracy of stochastic ternary values to their doing without.";
-  recipe.plan.here =
-      "LeNet-5 on drawn digits, 4 workers; each compressor with its memory and without. Strom's "
-      "threshold "
-      "without one sends next to nothing, and is left out.";
   recipe.plan.differences = {small_models_differ()};
   recipe.plan.columns = trained_columns(columns::accuracy());
   CommonTraining common;
+  common.optimiser = optimiser;
   common.words = small_images();
   common.full = {"--steps", "300", "--seeds", "5"};
   common.quick = {"--steps", "60", "--seeds", "1"};
@@ -58,6 +57,32 @@ Recipe error_feedback() {
   };
   recipe.full_minutes = 40;
   recipe.quick_seconds = 100;
+  return recipe;
+}
+
+constexpr const char* kHere =
+    "LeNet-5 on drawn digits, 4 workers; each compressor with its memory and without. Strom's "
+    "threshold without one sends next to nothing, and is left out.";
+
+}  // namespace
+
+Recipe error_feedback() {
+  Recipe recipe = with_memory_and_without("error-feedback", "sgd:lr=0.2,momentum=0");
+  recipe.plan.title = "what is not sent: kept for the next step, or lost";
+  recipe.plan.here =
+      std::string(kHere) +
+      " Plain SGD, whose sum over steps a memory preserves; error-feedback-momentum has momentum.";
+  return recipe;
+}
+
+Recipe error_feedback_with_momentum() {
+  Recipe recipe = with_memory_and_without("error-feedback-momentum", "sgd:lr=0.02,momentum=0.9");
+  recipe.plan.title = "the same, with momentum in the optimiser behind the memory";
+  recipe.plan.here =
+      std::string(kHere) +
+      " Momentum of 0.9 on what arrives, and the same step in the long run as error-feedback has: "
+      "what was kept for many steps is driven on as though it had come step by step, which is what "
+      "DGC's momentum correction mends (dgc-fig3).";
   return recipe;
 }
 

@@ -18,10 +18,12 @@ Recipe sbc_figure_3() {
   recipe.plan.here =
       "LeNet-5 on drawn digits, 4 workers, SBC every n-th step with a share p. One diagonal has "
       "the same n/p: "
-      "as many elements sent in all.";
+      "as many elements sent in all. Plain SGD.";
   recipe.plan.differences = {small_models_differ()};
   recipe.plan.columns = trained_columns(columns::accuracy());
   CommonTraining common;
+  // Plain SGD: momentum behind a memory is a matter of its own (error-feedback-momentum).
+  common.optimiser = "sgd:lr=0.2,momentum=0";
   common.words = small_images();
   common.full = {"--steps", "300", "--seeds", "5"};
   common.quick = {"--steps", "60", "--seeds", "1"};
