@@ -36,7 +36,7 @@ Recipe threelc_table_2() {
       {.says = "quartic encoding alone takes 1.6 bits an element",
        .arm = "no ZRE",
        .least = 1.55,
-       .most = 2,
+       .most = 1.7,
        .bounded = Bounded::kValue,
        .column = "bits an element"},
       {.says = "zero-run encoding halves it at least",

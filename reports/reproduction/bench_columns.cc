@@ -38,7 +38,9 @@ ReproductionColumn encode_speed_up(std::string over) {
         for (const Point& point : arm.records.points)
           if (point.axes.method == over && ratio_in(point.axes.compressor) == ratio_in(compressor))
             others.push_back(&point);
-        MeasuredCell ratio{{}, false, false, cell.complaints};
+        MeasuredCell ratio;
+        ratio.is_ratio = true;
+        ratio.complaints = cell.complaints;
         // Repetitions are in random order: which is held against which does not matter.
         for (const PairedValue& pair : paired(encode_samples(others), cell))
           ratio.repetitions.push_back({ratio.repetitions.size(), pair.first / pair.second});

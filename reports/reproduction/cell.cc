@@ -1,6 +1,7 @@
 #include "reports/reproduction/cell.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "reports/statistics/confidence.h"
 #include "reports/statistics/quantile.h"
@@ -15,7 +16,22 @@ std::vector<double> MeasuredCell::values() const {
 
 Estimate MeasuredCell::estimate() const {
   const std::vector<double> all = values();
-  return exact ? Estimate{mean(all), std::nullopt} : mean_of_samples(all);
+  if (exact) return {mean(all), std::nullopt};
+  return is_ratio ? mean_ratio_of_samples(all) : mean_of_samples(all);
+}
+
+Estimate mean_ratio_of_samples(const std::vector<double>& ratios) {
+  std::vector<double> logarithms;
+  for (const double ratio : ratios) {
+    if (!(ratio > 0)) return mean_of_samples(ratios);
+    logarithms.push_back(std::log(ratio));
+  }
+  Estimate estimate = mean_of_samples(logarithms);
+  estimate.value = std::exp(estimate.value);
+  if (estimate.interval)
+    estimate.interval =
+        Interval{std::exp(estimate.interval->low), std::exp(estimate.interval->high)};
+  return estimate;
 }
 
 std::vector<PairedValue> paired(const MeasuredCell& first, const MeasuredCell& second) {

@@ -19,6 +19,7 @@ struct Repetition {
 struct MeasuredCell {
   std::vector<Repetition> repetitions;
   bool exact = false;                   ///< measured again it would be the same to the last digit
+  bool is_ratio = false;                ///< its mean is a geometric one
   bool distrusted = false;              ///< there are times, but none that can be trusted
   std::vector<std::string> complaints;  ///< what does not count, and why
 
@@ -27,6 +28,10 @@ struct MeasuredCell {
   /// least one.
   Estimate estimate() const;
 };
+
+/// The mean and its 95 % interval by their logarithms; of at least one value. Of values that are
+/// not all positive the arithmetic mean.
+Estimate mean_ratio_of_samples(const std::vector<double>& ratios);
 
 /// What two cells have in common: values of the same key, first to second.
 struct PairedValue {

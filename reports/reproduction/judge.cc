@@ -16,17 +16,12 @@ Estimate mean_or_exact(const std::vector<double>& values, bool exact) {
 }
 
 std::optional<Estimate> mean_ratio(const std::vector<PairedValue>& pairs, bool exact) {
-  std::vector<double> logarithms;
+  std::vector<double> ratios;
   for (const PairedValue& pair : pairs) {
     if (!(pair.first > 0 && pair.second > 0)) return std::nullopt;
-    logarithms.push_back(std::log(pair.first / pair.second));
+    ratios.push_back(pair.first / pair.second);
   }
-  Estimate estimate = mean_or_exact(logarithms, exact);
-  estimate.value = std::exp(estimate.value);
-  if (estimate.interval)
-    estimate.interval =
-        Interval{std::exp(estimate.interval->low), std::exp(estimate.interval->high)};
-  return estimate;
+  return exact ? Estimate{mean(ratios), std::nullopt} : mean_ratio_of_samples(ratios);
 }
 
 std::optional<Estimate> compared(const Expectation& expected, const MeasuredCell& first,

@@ -40,6 +40,7 @@ ReproductionColumn sooner(std::string name, double rate, const char* metric) {
               if (is_dense(point)) dense = median_times(arm, point.axes.compressor, rate, metric);
             cell.distrusted = cell.distrusted || (dense.distrusted && !cell.repetitions.empty());
             MeasuredCell ratio = cell;
+            ratio.is_ratio = true;
             ratio.repetitions.clear();
             for (const Repetition& one : cell.repetitions)
               for (const Repetition& other : dense.repetitions)

@@ -92,7 +92,10 @@ ReproductionColumn sooner_at_target() {
             }
             const MeasuredCell without = times_of(dense, seed_of, at_target);
             const MeasuredCell with = times_of(reached, seed_of, at_target);
-            MeasuredCell cell{{}, false, with.distrusted || without.distrusted, with.complaints};
+            MeasuredCell cell;
+            cell.is_ratio = true;
+            cell.distrusted = with.distrusted || without.distrusted;
+            cell.complaints = with.complaints;
             for (const Repetition& one : with.repetitions)
               for (const Repetition& other : without.repetitions)
                 if (one.key == other.key)

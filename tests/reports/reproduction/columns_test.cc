@@ -87,6 +87,18 @@ TEST(BenchColumns, SpeedUpIsOverTheMethodAtTheSameRatio) {
   made_up::add_samples(arm.records.points[2], "encode_time", {1, 2, 3});
   const MeasuredCell cell = columns::encode_speed_up("topk").measure(arm, "sidco:ratio=0.01");
   EXPECT_EQ(cell.values(), (std::vector<double>{3, 3, 3}));
+  EXPECT_TRUE(cell.is_ratio);
+}
+
+TEST(MeasuredCell, MeansOfRatiosAreGeometricWhereTheyCanBe) {
+  MeasuredCell cell;
+  cell.is_ratio = true;
+  cell.repetitions = {{0, 1}, {1, 4}, {2, 16}};
+  const Estimate estimate = cell.estimate();
+  EXPECT_NEAR(estimate.value, 4, 1e-12);
+  EXPECT_GT(estimate.interval->low, 0);
+  cell.repetitions = {{0, 0}, {1, 4}};
+  EXPECT_DOUBLE_EQ(cell.estimate().value, 2);
 }
 
 TEST(KeptColumns, AreMeansOfWorkersOverAllTensors) {
