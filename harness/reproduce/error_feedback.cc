@@ -71,12 +71,12 @@ Recipe error_feedback() {
   recipe.plan.title = "what is not sent: kept for the next step, or lost";
   recipe.plan.here =
       std::string(kHere) +
-      " Plain SGD, whose sum over steps a memory preserves; error-feedback-momentum has momentum.";
+      " Plain SGD, whose sum over steps a memory preserves; ef-momentum has momentum.";
   return recipe;
 }
 
 Recipe error_feedback_with_momentum() {
-  Recipe recipe = with_memory_and_without("error-feedback-momentum", "sgd:lr=0.02,momentum=0.9");
+  Recipe recipe = with_memory_and_without("ef-momentum", "sgd:lr=0.02,momentum=0.9");
   recipe.plan.title = "the same, with momentum in the optimiser behind the memory";
   recipe.plan.here =
       std::string(kHere) +

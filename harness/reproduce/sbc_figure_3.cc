@@ -22,7 +22,7 @@ Recipe sbc_figure_3() {
   recipe.plan.differences = {small_models_differ()};
   recipe.plan.columns = trained_columns(columns::accuracy());
   CommonTraining common;
-  // Plain SGD: momentum behind a memory is a matter of its own (error-feedback-momentum).
+  // Plain SGD: momentum behind a memory is a matter of its own (ef-momentum).
   common.optimiser = "sgd:lr=0.2,momentum=0";
   common.words = small_images();
   common.full = {"--steps", "300", "--seeds", "5"};
