@@ -1,6 +1,7 @@
 #include "netem/distribution.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -62,7 +63,7 @@ class DistributionFile : public testing::Test {
     std::ofstream(file_) << text;
     return file_;
   }
-  std::string file_ = testing::TempDir() + "thinpipe_distribution_test.dist";
+  std::string file_ = testing::TempDir() + "thinpipe_distribution_test." + std::to_string(getpid());
 };
 
 TEST_F(DistributionFile, IsReadAsTcHasIt) {

@@ -1,6 +1,7 @@
 #include "harness/hosts/hostfile.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -27,7 +28,8 @@ class Hostfile : public testing::Test {
     return "accepted";
   }
   void TearDown() override { std::filesystem::remove(path_); }
-  const std::string path_ = testing::TempDir() + "hostfile-test";
+  // Each test is a process of its own, beside others.
+  const std::string path_ = testing::TempDir() + "hostfile-test-" + std::to_string(getpid());
 };
 
 TEST_F(Hostfile, NamesCommentsAndSlots) {
