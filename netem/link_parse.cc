@@ -132,8 +132,7 @@ void check_way(const Reader& reader, const std::string& prefix, Impairment& way)
   if (way.jitter.count() == 0) {
     if (given("dist"))
       reader.fail(
-          fmt::format("{}dist says how the delay varies: it needs a jitter (such as "
-                      "jitter=1ms)",
+          fmt::format("{}dist says how the delay varies: it needs a jitter (such as jitter=1ms)",
                       prefix == "down." ? "" : prefix));
     way.distribution = DelayDistribution::kUniform;
     way.table.clear();
@@ -179,10 +178,9 @@ void check_shaping(const Reader& reader, const std::string& prefix, const LinkSp
                             direction.burst, direction.burst * 8.0 / direction.rate,
                             kLongestBurst));
   if (direction.queue_bdp > 0 && link.round_trip() == 0)
-    reader.fail(
-        fmt::format("queue={}bdp is a multiple of rate times round trip: it needs a delay "
-                    "(such as delay=10ms)",
-                    direction.queue_bdp));
+    reader.fail(fmt::format(
+        "queue={}bdp is a multiple of rate times round trip: it needs a delay (such as delay=10ms)",
+        direction.queue_bdp));
 }
 
 std::string print_direction_key(const DirectionKey& key, const LinkSpec& link) {

@@ -33,9 +33,8 @@ constexpr LinkPreset kPresets[] = {
      "HughesNet sold on Jupiter 1 and 2 (25 Mbit/s down, 3 Mbit/s up)"},
     {"aws-25g", "rate=25gbit,mtu=9001", "EC2 instances of 25 Gbit/s in one VPC",
      "rate: ours, of the larger instances; AWS EC2 User Guide, instance network bandwidth: one "
-     "flow "
-     "gets at most 5 Gbit/s outside a cluster placement group, 10 within; network MTU: 9001 within "
-     "a VPC"},
+     "flow gets at most 5 Gbit/s outside a cluster placement group, 10 within; network MTU: 9001 "
+     "within a VPC"},
 };
 
 }  // namespace

@@ -27,9 +27,9 @@ std::string rights_advice() {
   const std::vector<std::string> missing = missing_rights();
   if (missing.empty()) return "";
   return fmt::format(
-      "; this process lacks {}, without which there are no emulated {}: start thinpipe with {}, as"
-      " root or in a container that is given {} (docker run --privileged), or as an ordinary user"
-      " who may make user namespaces",
+      "; this process lacks {}, without which there are no emulated {}: start thinpipe with {}, as "
+      "root or in a container that is given {} (docker run --privileged), or as an ordinary user "
+      "who may make user namespaces",
       fmt::join(missing, " and "), missing[0] == "CAP_NET_ADMIN" ? "links" : "hosts",
       missing.size() > 1 ? "them" : "it", missing.size() > 1 ? "them" : "it");
 }

@@ -116,15 +116,13 @@ std::string namespace_advice(int error) {
   std::string advice = fmt::format("namespaces are not to be had: {}.", std::strerror(error));
   if (error == EPERM)
     advice +=
-        " As an ordinary user they need unprivileged user namespaces: sysctl"
-        " kernel.unprivileged_userns_clone=1 (Debian), "
-        "kernel.apparmor_restrict_unprivileged_userns=0"
-        " (Ubuntu), or run as root; in a container, run it with CAP_SYS_ADMIN (docker run"
-        " --privileged)";
+        " As an ordinary user they need unprivileged user namespaces: sysctl "
+        "kernel.unprivileged_userns_clone=1 (Debian), "
+        "kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), or run as root; in a container, "
+        "run it with CAP_SYS_ADMIN (docker run --privileged)";
   else if (error == ENOSPC || error == EUSERS)
     advice +=
-        " A limit is 0 or reached: see sysctl user.max_user_namespaces and"
-        " user.max_net_namespaces";
+        " A limit is 0 or reached: see sysctl user.max_user_namespaces and user.max_net_namespaces";
   else if (error == EINVAL)
     advice +=
         " The kernel lacks one of CONFIG_USER_NS, CONFIG_NET_NS, CONFIG_PID_NS, CONFIG_UTS_NS";

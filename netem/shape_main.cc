@@ -32,8 +32,8 @@ int main(int argc, char** argv) {
   try {
     if (argc < 3)
       throw thinpipe::InputError(
-          "usage: thinpipe-shape INTERFACE LEASE-SECONDS [--anyway] [ADDRESS...]"
-          " (started by thinpipe run --shape)");
+          "usage: thinpipe-shape INTERFACE LEASE-SECONDS [--anyway] [ADDRESS...] (started by "
+          "thinpipe run --shape)");
     thinpipe::GuardOptions options;
     options.interface = argv[1];
     options.lease = lease_of(argv[2]);

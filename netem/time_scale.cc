@@ -73,8 +73,8 @@ std::vector<std::string> time_scale_warnings(const Topology& topology, double fa
   for (int i = 0; factor != 1 && i < topology.links(); ++i) {
     if (!topology.link(i).throttled())
       add(
-          fmt::format("links without a rate are as fast as this machine, which does not slow down:"
-                      " they count as {} times as fast",
+          fmt::format("links without a rate are as fast as this machine, which does not slow down: "
+                      "they count as {} times as fast",
                       factor));
     for (const std::string& warning : time_scale_warnings(topology.link(i), factor)) add(warning);
   }
@@ -88,10 +88,8 @@ std::vector<std::string> time_scale_warnings(const LinkSpec& link, double factor
   if (link.disturbs())
     warnings.push_back(
         fmt::format("frames are lost, delayed unevenly or reordered, and TCP's timers do not slow "
-                    "down: it waits"
-                    " 200 ms and more before it sends again, which at time scale {} counts as {}, "
-                    "and its window"
-                    " grows by real time",
+                    "down: it waits 200 ms and more before it sends again, which at time scale {} "
+                    "counts as {}, and its window grows by real time",
                     factor, format_time(kRetransmission / factor)));
   if (round_trip > 0 && round_trip < kRetransmission && round_trip * factor >= kRetransmission)
     warnings.push_back(fmt::format(
@@ -102,20 +100,20 @@ std::vector<std::string> time_scale_warnings(const LinkSpec& link, double factor
         fmt::format("the round trip is set to {}: TCP sends its first segments again after 1 s",
                     format_time(round_trip * factor)));
   if (factor < 1) {
-    warnings.push_back(fmt::format(
-        "what the machine itself takes is not sped up: {} of a hop counts as {}, an acknowledgement"
-        " that is held back {} as {}",
-        format_time(kMachineDelay), format_time(kMachineDelay / factor), format_time(kDelayedAck),
-        format_time(kDelayedAck / factor)));
+    warnings.push_back(
+        fmt::format("what the machine itself takes is not sped up: {} of a hop counts as {}, an "
+                    "acknowledgement that is held back {} as {}",
+                    format_time(kMachineDelay), format_time(kMachineDelay / factor),
+                    format_time(kDelayedAck), format_time(kDelayedAck / factor)));
     if (link.throttled()) {
       const LinkSpec own = link.with_defaults(), set = slowed(link, factor);
       const double rate = link.rate();
       const auto bytes = std::max(set.up.burst, set.down.burst);
       if (bytes > std::max(own.up.burst, own.down.burst))
-        warnings.push_back(fmt::format(
-            "its bucket must be {} at the rate that is set, which is {} of the link's own rate:"
-            " differences below that mean nothing",
-            format_bytes(bytes), format_time(bytes * 8 / rate)));
+        warnings.push_back(
+            fmt::format("its bucket must be {} at the rate that is set, which is {} of the link's "
+                        "own rate: differences below that mean nothing",
+                        format_bytes(bytes), format_time(bytes * 8 / rate)));
     }
   }
   return warnings;

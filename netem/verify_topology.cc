@@ -84,9 +84,13 @@ std::vector<ProbeCheck> verify_topology(Network& network, const LinkSpec& link,
   network.set_links(link, options.time_scale);
   const Topology& topology = network.topology();
   std::vector<ProbeCheck> checks;
-  for (LinkProbe& probe : link_probes(topology)) {
+  std::vector<LinkProbe> probes = link_probes(topology);
+  for (LinkProbe& probe : probes) {
     ProbeCheck check;
     check.link = topology.link_name(probe.hop.link);
+    if (options.progress)
+      options.progress(check.link,
+                       static_cast<double>(checks.size()) / static_cast<double>(probes.size()));
     check.spec = topology.link(probe.hop.link).to_string();
     check.round_trip_set = path_round_trip(network, probe.flows[0]);
     check.round_trip = measure_round_trip(network, probe.flows[0], options.pings);

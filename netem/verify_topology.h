@@ -2,6 +2,7 @@
 // can fill it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ struct TopologyCheckOptions {
   int pings = 20;
   double time_scale = 1;  ///< of the links, see Network::set_links
   bool both = false;      ///< both ways at once, too
+  /// Hears which link is next, and what share of all is over.
+  std::function<void(const std::string& link, double share)> progress = {};
 };
 
 /// Sets the network's links to `link` (see Network::set_links) and measures each of link_probes().

@@ -8,9 +8,8 @@ namespace {
 const Registration kGaussianK{sparse_method({
     .name = "gaussiank",
     .summary = "magnitudes above a threshold from a fitted normal distribution",
-    .source =
-        "Shi et al., Understanding top-k sparsification, 2019, alg. 1; variant=oktopk: Li and "
-        "Hoefler, PPoPP 2022",
+    .source = "Shi et al., Understanding top-k sparsification, 2019, alg. 1; variant=oktopk: Li "
+              "and Hoefler, PPoPP 2022",
     .parameters = {choice_parameter("variant", "paper", "how the threshold is corrected",
                                     {"paper", "oktopk"})},
     .selector =

@@ -16,13 +16,13 @@ const Registration kPowerSgd{dense_method({
                                                               : Aggregation::kAllGather;
         },
     .memory = "residual",
-    .parameters = {integer_parameter("rank", "4", "columns of the factors; the paper's 1 to 4", 1,
-                                     256),
-                   flag_parameter("warm", "true", "begin with the last step's factor"),
-                   choice_parameter("exchange", "allreduce",
-                                    "allreduce: the means of P, then of Q (alg. 1); allgather: "
-                                    "every worker's own P and Q",
-                                    {"allreduce", "allgather"})},
+    .parameters =
+        {integer_parameter("rank", "4", "columns of the factors; the paper's 1 to 4", 1, 256),
+         flag_parameter("warm", "true", "begin with the last step's factor"),
+         choice_parameter(
+             "exchange", "allreduce",
+             "allreduce: the means of P, then of Q (alg. 1); allgather: every worker's own P and Q",
+             {"allreduce", "allgather"})},
     .quantizer =
         [](const Parameters& parameters, const TensorInfo& tensor,
            const CompressorSettings& settings) {

@@ -218,10 +218,10 @@ std::vector<MethodInfo> describe_plugin(const thinpipe_plugin* plugin, const std
   complaint.require(plugin != nullptr,
                     fmt::format("it does not work with version {} of the plug-in interface",
                                 THINPIPE_PLUGIN_ABI));
-  complaint.require(plugin->abi == THINPIPE_PLUGIN_ABI,
-                    fmt::format("it was compiled for version {} of the plug-in interface; expected "
-                                "{}",
-                                plugin->abi, THINPIPE_PLUGIN_ABI));
+  complaint.require(
+      plugin->abi == THINPIPE_PLUGIN_ABI,
+      fmt::format("it was compiled for version {} of the plug-in interface; expected {}",
+                  plugin->abi, THINPIPE_PLUGIN_ABI));
   check_size("plugin_size", plugin->plugin_size, kPluginSize, complaint);
   check_size("method_size", plugin->method_size, kMethodSize, complaint);
   check_size("parameter_size", plugin->parameter_size, kParameterSize, complaint);

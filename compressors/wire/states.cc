@@ -53,10 +53,9 @@ StateBundle read_states(std::span<const std::byte> file) {
   std::memcpy(&found, file.data() + body, sizeof found);
   const std::uint32_t expected = crc32c(file.first(body));
   if (found != expected) {
-    throw InputError(
-        fmt::format("checksum at byte {}: found {:08x}, expected {:08x}: the file is "
-                    "cut off or damaged",
-                    body, found, expected));
+    throw InputError(fmt::format(
+        "checksum at byte {}: found {:08x}, expected {:08x}: the file is cut off or damaged", body,
+        found, expected));
   }
   StateBundle bundle;
   const auto count = in.get<std::uint32_t>("number of states");

@@ -104,10 +104,10 @@ void validate_result(const Compressor& compressor, const EncodeReport& report,
   }
   const std::size_t other = first_difference(decoded, elsewhere);
   if (other < decoded.size()) {
-    throw ValidationError(fmt::format(
-        "element {} is decoded to {} here and to {} by another compressor of the same spec, by {} "
-        "on one thread",
-        other, decoded[other], elsewhere[other], plain_target()));
+    throw ValidationError(
+        fmt::format("element {} is decoded to {} here and to {} by another compressor of the same "
+                    "spec, by {} on one thread",
+                    other, decoded[other], elsewhere[other], plain_target()));
   }
   std::size_t sent = 0;
   for (std::size_t i = 0; i < decoded.size(); ++i) {
@@ -151,11 +151,11 @@ void validate_against_plain(const CompressorFactory& make, const TensorInfo& ten
       const auto at =
           std::mismatch(payload.begin(), payload.end(), expected.begin(), expected.end()).first;
       if (at != payload.end() || payload.size() != expected.size()) {
-        throw ValidationError(fmt::format(
-            "the payload of step {} ({} bytes, {} threads, {}) differs from {}'s on one thread ({} "
-            "bytes), first in byte {}",
-            step, payload.size(), settings.threads, with.before(), plain_target(), expected.size(),
-            at - payload.begin()));
+        throw ValidationError(
+            fmt::format("the payload of step {} ({} bytes, {} threads, {}) differs from {}'s on "
+                        "one thread ({} bytes), first in byte {}",
+                        step, payload.size(), settings.threads, with.before(), plain_target(),
+                        expected.size(), at - payload.begin()));
       }
       plain.decode(expected, plainly);
       const std::size_t other = first_difference(decoded, plainly);

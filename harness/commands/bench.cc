@@ -152,8 +152,8 @@ std::vector<OptionInfo> bench_options() {
           {.name = "trace",
            .value_name = "DIR",
            .type = Type::kFolder,
-           .help = "gradients of a trace instead: captured ones, or "
-                   "synthetic:model=NAME,... (docs/synthetic.md)"},
+           .help = "gradients of a trace instead: captured ones, or synthetic:model=NAME,... "
+                   "(docs/synthetic.md)"},
           {.name = "tensor",
            .value_name = "NAME",
            .type = Type::kText,
@@ -221,8 +221,8 @@ std::vector<OptionInfo> bench_options() {
            .help = "write Google Benchmark's JSON, which its compare.py reads; - for standard "
                    "output, instead of the table"},
           {.name = "turns",
-           .help = "measure slice by slice in turn with another process, through standard input, "
-                   "a socket; `thinpipe gate` starts both"},
+           .help = "measure slice by slice in turn with another process, through standard input, a "
+                   "socket; `thinpipe gate` starts both"},
           records_option()};
 }
 
@@ -233,12 +233,11 @@ Verb bench_verb() {
       .name = "bench",
       .summary = "Time the compressors against what the memory allows",
       .description =
-          "Times encode and decode of every compressor apart, on one tensor, repetitions of all "
-          "of them in random order. In the same run it times reading the tensor in 1, 2, 4 and "
-          "8 streams; t_R is the best of these, and the fourth column is the encode's multiple "
-          "of it. Every result is decoded by a second compressor and held against the plainest "
-          "kernels before its time is told; one that is wrong is an error (exit 4) and no "
-          "row.\n\n"
+          "Times encode and decode of every compressor apart, on one tensor, repetitions of all of "
+          "them in random order. In the same run it times reading the tensor in 1, 2, 4 and 8 "
+          "streams; t_R is the best of these, and the fourth column is the encode's multiple of "
+          "it. Every result is decoded by a second compressor and held against the plainest "
+          "kernels before its time is told; one that is wrong is an error (exit 4) and no row.\n\n"
           "Encode carries its memory along: with error feedback, that is part of the time. "
           "`memory=none` in the spec measures the selection alone.",
       .options = bench_options(),

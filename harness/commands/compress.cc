@@ -149,9 +149,8 @@ Verb compress_verb() {
           "exists and written back, so that one call after the other is one training step after "
           "the other. Files appear whole or not at all.\n\n"
           "The table says what was encoded: ratio is dense over encoded bytes, k-hat/k the "
-          "elements "
-          "sent over those asked for, error the distance between decoded and input over the "
-          "input's norm (L2; the input being gradient and memory). Times are those of a first "
+          "elements sent over those asked for, error the distance between decoded and input over "
+          "the input's norm (L2; the input being gradient and memory). Times are those of a first "
           "call, with its page faults.",
       .options = {compressor_option(false),
                   {.name = "in",
@@ -196,11 +195,11 @@ Verb compress_verb() {
                   plugin_option(),
                   {.name = "json", .help = "print JSON for programs"}},
       .examples = {{"Compress one step of a trace",
-                    "thinpipe compress -c topk:ratio=0.01 -o step.tpp"
-                    " -i trace/rank-000/step-00000000.safetensors"},
+                    "thinpipe compress -c topk:ratio=0.01 -o step.tpp -i "
+                    "trace/rank-000/step-00000000.safetensors"},
                    {"Carry the residual on to the next step",
-                    "thinpipe compress -c sbc -i gradient.safetensors -o payload.tpp"
-                    " --state worker0.state"}},
+                    "thinpipe compress -c sbc -i gradient.safetensors -o payload.tpp --state "
+                    "worker0.state"}},
       .run = compress};
 }
 

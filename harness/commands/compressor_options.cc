@@ -9,16 +9,17 @@ namespace thinpipe {
 OptionInfo compressor_option(bool repeatable) {
   std::vector<std::string> names;
   for (const MethodInfo& method : methods()) names.push_back(method.name);
-  return {.name = "compressor",
-          .letter = 'c',
-          .value_name = "SPEC",
-          .type = OptionInfo::Type::kText,
-          .help = repeatable ? "name:key=value,...; `|` between values gives alternatives; see "
-                               "`thinpipe list`"
-                             : "name:key=value,...; see `thinpipe list`",
-          .suggestions = names,
-          .required = true,
-          .repeatable = repeatable};
+  return {
+      .name = "compressor",
+      .letter = 'c',
+      .value_name = "SPEC",
+      .type = OptionInfo::Type::kText,
+      .help = repeatable
+                  ? "name:key=value,...; `|` between values gives alternatives; see `thinpipe list`"
+                  : "name:key=value,...; see `thinpipe list`",
+      .suggestions = names,
+      .required = true,
+      .repeatable = repeatable};
 }
 
 Spec one_compressor(const Arguments& arguments) {

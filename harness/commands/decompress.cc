@@ -94,41 +94,40 @@ int decompress(const Arguments& arguments) {
 }  // namespace
 
 Verb decompress_verb() {
-  return {
-      .name = "decompress",
-      .summary = "Decode what `thinpipe compress` wrote",
-      .description =
-          "Reads a file of frames, decodes every payload as its frame says, and writes the tensors "
-          "to a safetensors file. Every length, both checksums and every payload are checked; a "
-          "bad file exits with 2 and names frame and field. The output appears whole or not at "
-          "all. Tensors of a step that was held back decode to zeros; what an EF21 compressor "
-          "sends is the change since the step before.",
-      .options = {{.name = "in",
-                   .letter = 'i',
-                   .value_name = "FILE",
-                   .type = Type::kFile,
-                   .help = "file of frames",
-                   .required = true},
-                  {.name = "out",
-                   .letter = 'o',
-                   .value_name = "FILE",
-                   .type = Type::kFile,
-                   .help = "safetensors file to write",
-                   .required = true},
-                  {.name = "max-elements",
-                   .value_name = "N",
-                   .type = Type::kInteger,
-                   .default_value = "1000000000",
-                   .help = "a file that claims more elements is refused before memory is taken",
-                   .minimum = 1,
-                   .maximum = 9e15},
-                  threads_option("one decode"),
-                  simd_option(),
-                  plugin_option(),
-                  {.name = "json", .help = "print JSON for programs"}},
-      .examples = {{"Decode a file of frames",
-                    "thinpipe decompress -i step.tpp -o decoded.safetensors"}},
-      .run = decompress};
+  return {.name = "decompress",
+          .summary = "Decode what `thinpipe compress` wrote",
+          .description =
+              "Reads a file of frames, decodes every payload as its frame says, and writes the "
+              "tensors to a safetensors file. Every length, both checksums and every payload are "
+              "checked; a bad file exits with 2 and names frame and field. The output appears "
+              "whole or not at all. Tensors of a step that was held back decode to zeros; what an "
+              "EF21 compressor sends is the change since the step before.",
+          .options = {{.name = "in",
+                       .letter = 'i',
+                       .value_name = "FILE",
+                       .type = Type::kFile,
+                       .help = "file of frames",
+                       .required = true},
+                      {.name = "out",
+                       .letter = 'o',
+                       .value_name = "FILE",
+                       .type = Type::kFile,
+                       .help = "safetensors file to write",
+                       .required = true},
+                      {.name = "max-elements",
+                       .value_name = "N",
+                       .type = Type::kInteger,
+                       .default_value = "1000000000",
+                       .help = "a file that claims more elements is refused before memory is taken",
+                       .minimum = 1,
+                       .maximum = 9e15},
+                      threads_option("one decode"),
+                      simd_option(),
+                      plugin_option(),
+                      {.name = "json", .help = "print JSON for programs"}},
+          .examples = {{"Decode a file of frames",
+                        "thinpipe decompress -i step.tpp -o decoded.safetensors"}},
+          .run = decompress};
 }
 
 }  // namespace thinpipe

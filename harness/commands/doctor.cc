@@ -34,17 +34,16 @@ int doctor(const Arguments& arguments) {
 }  // namespace
 
 Verb doctor_verb() {
-  return {
-      .name = "doctor",
-      .summary = "Say what this machine can do, and what its gaps cost",
-      .description =
-          "Tries the kernel's namespaces, interfaces and queueing disciplines by making them in "
-          "a sandbox that is gone afterwards, looks for the programs and optional parts, and "
-          "for what makes timings shake. For everything absent it says what that costs and "
-          "what to do.\n\nExits with 0 when `thinpipe run` can work here, else with 4.",
-      .options = {{.name = "json", .help = "print JSON for programs"}},
-      .examples = {{"Before the first run", "thinpipe doctor"}},
-      .run = doctor};
+  return {.name = "doctor",
+          .summary = "Say what this machine can do, and what its gaps cost",
+          .description =
+              "Tries the kernel's namespaces, interfaces and queueing disciplines by making them "
+              "in a sandbox that is gone afterwards, looks for the programs and optional parts, "
+              "and for what makes timings shake. For everything absent it says what that costs and "
+              "what to do.\n\nExits with 0 when `thinpipe run` can work here, else with 4.",
+          .options = {{.name = "json", .help = "print JSON for programs"}},
+          .examples = {{"Before the first run", "thinpipe doctor"}},
+          .run = doctor};
 }
 
 }  // namespace thinpipe

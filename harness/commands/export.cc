@@ -115,8 +115,8 @@ Verb export_verb() {
           .summary = "Write records in the formats of other programs",
           .description =
               "csv has a row a sample, with every axis a column; google-benchmark is what its "
-              "compare.py reads; bmf is Bencher's metric format; perfetto has the recorded step "
-              "of every rank of a run, for ui.perfetto.dev and chrome://tracing.",
+              "compare.py reads; bmf is Bencher's metric format; perfetto has the recorded step of "
+              "every rank of a run, for ui.perfetto.dev and chrome://tracing.",
           .options = {{.name = "format",
                        .letter = 'f',
                        .value_name = "FORMAT",
@@ -147,9 +147,9 @@ Verb merge_verb() {
   return {.name = "merge",
           .summary = "Put records of several runs into one folder",
           .description =
-              "For sweeps that were run in parts (--shard). Refuses records that were not "
-              "measured alike: another machine, build, trace, seed or setting. Where a point "
-              "stands twice, the later one counts.",
+              "For sweeps that were run in parts (--shard). Refuses records that were not measured "
+              "alike: another machine, build, trace, seed or setting. Where a point stands twice, "
+              "the later one counts.",
           .options = {{.name = "out",
                        .value_name = "DIR",
                        .type = Type::kFolder,

@@ -49,17 +49,16 @@ std::vector<OptionInfo> feed_options() {
        .value_name = "WHAT",
        .type = Type::kText,
        .default_value = "none",
-       .help =
-           "none: payloads leave when the backward pass is over; bucket: each bucket leaves when"
-           " its gradients are ready; 'none|bucket' measures both",
+       .help = "none: payloads leave when the backward pass is over; bucket: each bucket leaves "
+               "when its gradients are ready; 'none|bucket' measures both",
        .suggestions = {"none", "bucket"},
        .repeatable = true},
       {.name = "codec",
        .value_name = "WHERE",
        .type = Type::kText,
        .default_value = "inline",
-       .help = "with --overlap bucket: inline, the backward pass waits for compression; thread, it"
-               " goes on",
+       .help = "with --overlap bucket: inline, the backward pass waits for compression; thread, it "
+               "goes on",
        .suggestions = {"inline", "thread"},
        .repeatable = true},
       {.name = "buckets",
@@ -92,8 +91,8 @@ std::vector<OptionInfo> feed_options() {
        .value_name = "SPEC",
        .type = Type::kText,
        .default_value = "none",
-       .help = "a second optimiser on what was exchanged: diloco, which is momentum=0.9,rate=0.7;"
-               " needs --local-steps of at least 2 to mean anything in training",
+       .help = "a second optimiser on what was exchanged: diloco, which is momentum=0.9,rate=0.7; "
+               "needs --local-steps of at least 2 to mean anything in training",
        .suggestions = {"none", "diloco"},
        .repeatable = true},
       {.name = "epoch",

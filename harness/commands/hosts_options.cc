@@ -16,8 +16,8 @@ std::vector<OptionInfo> hosts_options() {
       {.name = "hosts",
        .value_name = "FILE",
        .type = Type::kFile,
-       .help = "run on these machines, one rank on each: a hostfile, or `slurm` for the allocation"
-               " this runs in"},
+       .help = "run on these machines, one rank on each: a hostfile, or `slurm` for the allocation "
+               "this runs in"},
       {.name = "agent",
        .value_name = "COMMAND",
        .type = Type::kText,
@@ -25,13 +25,13 @@ std::vector<OptionInfo> hosts_options() {
       {.name = "mpi-iface",
        .value_name = "IFACE",
        .type = Type::kText,
-       .help = "names or CIDRs, with commas, of the interfaces that ranks exchange over; that of"
-               " --shape by default"},
+       .help = "names or CIDRs, with commas, of the interfaces that ranks exchange over; that of "
+               "--shape by default"},
       {.name = "shape",
        .value_name = "IFACE",
        .type = Type::kText,
-       .help = "throttle this interface on every host to --link, and give it back afterwards,"
-               " whatever happens"},
+       .help = "throttle this interface on every host to --link, and give it back afterwards, "
+               "whatever happens"},
       {.name = "shape-anyway",
        .help = "even if it carries the default route or the connection that controls the host"},
       {.name = "shape-prefix",
@@ -96,8 +96,8 @@ void check_hosts(const HostsOptions& hosts, const SweepOptions& options, bool li
       throw InputError(fmt::format("link '{}': {}", link.to_string(), reason));
   if (hosts.shape.empty() && (!link_given || options.links.size() != 1))
     throw InputError(
-        "--hosts without --shape leaves the network as it is: say with one --link what it is (such"
-        " as rate=10gbit), for figures are drawn against it");
+        "--hosts without --shape leaves the network as it is: say with one --link what it is (such "
+        "as rate=10gbit), for figures are drawn against it");
 }
 
 }  // namespace thinpipe

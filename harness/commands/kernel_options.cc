@@ -20,14 +20,14 @@ int threads_of(const Arguments& arguments) {
 }
 
 OptionInfo simd_option() {
-  return {.name = "simd",
-          .value_name = "NAME",
-          .type = OptionInfo::Type::kText,
-          .default_value = "best",
-          .help =
-              "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 ... where the "
-              "CPU has it",
-          .suggestions = {"best"}};
+  return {
+      .name = "simd",
+      .value_name = "NAME",
+      .type = OptionInfo::Type::kText,
+      .default_value = "best",
+      .help =
+          "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 ... where the CPU has it",
+      .suggestions = {"best"}};
 }
 
 std::string use_simd(const Arguments& arguments) {

@@ -221,14 +221,14 @@ Verb list_verb() {
       .name = "list",
       .summary = "Name the compressors, patterns, models and links",
       .description =
-          "Prints for every compressor how its payloads are aggregated, the bits an element "
-          "they should take, the paper it comes from, and its parameters with defaults and "
-          "allowed values. A compressor is written `name:key=value,key=value`; `key=a|b|c` "
-          "stands for three of them. `list models` prints the models of the catalogue, whose "
-          "layers, published parameter counts and compute times, with their sources, come "
-          "with a model's name or with --json. `list links` prints the links that have a "
-          "name, with the sources of their figures, and all keys of a link; `list patterns` the "
-          "ways in which ranks exchange payloads.",
+          "Prints for every compressor how its payloads are aggregated, the bits an element they "
+          "should take, the paper it comes from, and its parameters with defaults and allowed "
+          "values. A compressor is written `name:key=value,key=value`; `key=a|b|c` stands for "
+          "three of them. `list models` prints the models of the catalogue, whose layers, "
+          "published parameter counts and compute times, with their sources, come with a model's "
+          "name or with --json. `list links` prints the links that have a name, with the sources "
+          "of their figures, and all keys of a link; `list patterns` the ways in which ranks "
+          "exchange payloads.",
       .options = {plugin_option(), {.name = "json", .help = "print JSON for programs"}},
       .positionals = {{.name = "WHAT",
                        .help = "`compressors`, `patterns`, `models`, `links`, or the name of a "

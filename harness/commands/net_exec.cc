@@ -136,15 +136,13 @@ Verb net_exec_verb() {
       .name = "net exec",
       .summary = "Run any program between emulated hosts",
       .description =
-          "Builds a network of emulated hosts, throttles its links, and runs a program of yours on"
-          " one of them: a copy, a server's client, a test suite, a shell. Programs on other hosts"
-          " can be started before it and are ended after it. Hosts know each other by name (host0,"
-          " host1, ...) and by address (host0 is 198.18.0.1, host1 198.18.0.2, ...); nothing else "
-          "can"
-          " be reached from there, and files are this machine's.\n\nEvery program has "
-          "THINPIPE_HOST,"
-          " the name of its host, and THINPIPE_HOST_ADDRESSES, the others', in its environment."
-          " Afterwards stderr says what crossed. The exit code is the program's.",
+          "Builds a network of emulated hosts, throttles its links, and runs a program of yours on "
+          "one of them: a copy, a server's client, a test suite, a shell. Programs on other hosts "
+          "can be started before it and are ended after it. Hosts know each other by name (host0, "
+          "host1, ...) and by address (host0 is 198.18.0.1, host1 198.18.0.2, ...); nothing else "
+          "can be reached from there, and files are this machine's.\n\nEvery program has "
+          "THINPIPE_HOST, the name of its host, and THINPIPE_HOST_ADDRESSES, the others', in its "
+          "environment. Afterwards stderr says what crossed. The exit code is the program's.",
       .options =
           {
               link_option("one link, as for `thinpipe run`, or a name of `thinpipe list links`"),
@@ -153,8 +151,8 @@ Verb net_exec_verb() {
               {.name = "schedule",
                .value_name = "SPEC",
                .type = Type::kText,
-               .help = "what the links do over time, as for `thinpipe net play`; begins with the"
-                       " command"},
+               .help = "what the links do over time, as for `thinpipe net play`; begins with the "
+                       "command"},
               {.name = "on",
                .value_name = "HOST",
                .type = Type::kText,
@@ -169,8 +167,8 @@ Verb net_exec_verb() {
                .value_name = "S",
                .type = Type::kReal,
                .default_value = "5",
-               .help = "at most so long for each of those to listen on a TCP or UDP port, in"
-                       " seconds; those that end are not waited for",
+               .help = "at most so long for each of those to listen on a TCP or UDP port, in "
+                       "seconds; those that end are not waited for",
                .minimum = 0,
                .maximum = 3600},
               {.name = "quiet", .letter = 'q', .help = "do not say what crossed"},
@@ -179,8 +177,8 @@ Verb net_exec_verb() {
                        .help = "the program and its arguments, after `--`",
                        .repeatable = true}},
       .examples = {{.purpose = "A download over a slow line",
-                    .command = "thinpipe net exec --link rate=5mbit --serve 'host1:python3 -m"
-                               " http.server' -- curl -O http://host1:8000/file"},
+                    .command = "thinpipe net exec --link rate=5mbit --serve 'host1:python3 -m "
+                               "http.server' -- curl -O http://host1:8000/file"},
                    {.purpose = "A shell behind a link that fails for a second in every ten",
                     .command = "thinpipe net exec --schedule 'outage:every=10s,lasts=1s' -- bash"}},
       .run = exec,

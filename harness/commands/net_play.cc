@@ -64,13 +64,15 @@ std::string row(const TrialWindow& window) {
 // The line that is redrawn while it plays; a bar as long as the goodput is of the highest yet.
 class Live {
  public:
+  explicit Live(double seconds) : seconds_(seconds) {}
   void show(const TrialWindow& window) {
     if (!can_redraw(STDERR_FILENO)) return;
     highest_ = std::max({highest_, window.expected, window.goodput, 1.0});
-    constexpr int kColumns = 30;
+    constexpr int kColumns = 20;
     const auto bar = static_cast<std::size_t>(std::lround(kColumns * window.goodput / highest_));
-    fmt::print(stderr, "\r\033[K{:6.1f} s  link {:>10}  goodput {:>10}  {}", window.end,
-               format_rate(window.rate), format_rate(window.goodput), std::string(bar, '#'));
+    fmt::print(stderr, "\r\033[K{:6.1f} s, {:.0f} s left  link {:>10}  goodput {:>10}  {}",
+               window.end, std::max(seconds_ - window.end, 0.0), format_rate(window.rate),
+               format_rate(window.goodput), std::string(bar, '#'));
     std::fflush(stderr);
     drawn_ = true;
   }
@@ -79,7 +81,7 @@ class Live {
   }
 
  private:
-  double highest_ = 0;
+  double seconds_, highest_ = 0;
   bool drawn_ = false;
 };
 
@@ -170,7 +172,7 @@ int play(const Arguments& arguments) {
     Network network(played.hosts, played.topology);
     TrialResult result;
     {
-      Live live;
+      Live live(played.options.seconds);
       result = try_schedule(network, played.link, played.schedule, played.options,
                             [&](const TrialWindow& window) { live.show(window); });
     }
@@ -188,23 +190,21 @@ Verb net_play_verb() {
       .name = "net play",
       .summary = "Play a schedule on a link and show what crosses",
       .description =
-          "Builds a pair of emulated hosts (or a topology), changes their links as the schedule"
-          " says, and sends one TCP stream from one to the other as fast as it goes. The goodput is"
-          " held against the integral of the narrowest link's rate: 1448 of every 1514 bytes on the"
-          " wire are payload. Exit code 4 when it does not hold. Where delays or losses change, or"
-          " links take turns at being the narrowest, it is measured and not judged. A line on the"
-          " terminal shows the link meanwhile.",
+          "Builds a pair of emulated hosts (or a topology), changes their links as the schedule "
+          "says, and sends one TCP stream from one to the other as fast as it goes. The goodput is "
+          "held against the integral of the narrowest link's rate: 1448 of every 1514 bytes on the "
+          "wire are payload. Exit code 4 when it does not hold. Where delays or losses change, or "
+          "links take turns at being the narrowest, it is measured and not judged. A line on the "
+          "terminal shows the link meanwhile.",
       .options =
           {
               link_option("one link, as for `thinpipe run`"),
               {.name = "schedule",
                .value_name = "SPEC",
                .type = Type::kText,
-               .help =
-                   "what the link does over time: parts such as"
-                   " 'outage:every=10s,lasts=1s' joined by `;`, of one link with its name in"
-                   " front ('host1:sine:...'), or a file of such lines, a CSV table or a mahimahi"
-                   " trace",
+               .help = "what the link does over time: parts such as 'outage:every=10s,lasts=1s' "
+                       "joined by `;`, of one link with its name in front ('host1:sine:...'), or a "
+                       "file of such lines, a CSV table or a mahimahi trace",
                .required = true},
               topology_option(),
               hosts_option("2", 2),
@@ -246,12 +246,12 @@ Verb net_play_verb() {
               {.name = "json", .help = "print JSON: rates in bit/s, times in seconds"},
           },
       .examples = {{.purpose = "A second without a link in every ten",
-                    .command = "thinpipe net play --link rate=50mbit --schedule"
-                               " 'outage:every=10s,lasts=1s' --seconds 20"},
-                   {.purpose = "One rack's uplink that comes and goes, from its first host to the"
-                               " other rack's last",
-                    .command = "thinpipe net play --topology racks --ranks 4 --schedule"
-                               " 'rack0:outage:every=4s,lasts=500ms'"},
+                    .command = "thinpipe net play --link rate=50mbit --schedule "
+                               "'outage:every=10s,lasts=1s' --seconds 20"},
+                   {.purpose = "One rack's uplink that comes and goes, from its first host to the "
+                               "other rack's last",
+                    .command = "thinpipe net play --topology racks --ranks 4 --schedule "
+                               "'rack0:outage:every=4s,lasts=500ms'"},
                    {.purpose = "A recorded cellular link",
                     .command = "thinpipe net play --link rate=10mbit --schedule verizon.down"}},
       .run = play,

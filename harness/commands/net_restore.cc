@@ -42,11 +42,11 @@ Verb net_restore_verb() {
       .name = "net restore",
       .summary = "Give back real interfaces that a dead guard left throttled",
       .description =
-          "On every host that `thinpipe run --hosts ... --shape IFACE` throttles, a guard gives the"
-          " interface back what it had, whatever becomes of the run. Only when the guard and its"
-          " parent are both killed outright does it stay throttled; /run/thinpipe then still says"
-          " what it had. This command, run on that host, gives it back. Interfaces whose guards"
-          " live, and those that somebody else has set since, are left alone.\n\n"
+          "On every host that `thinpipe run --hosts ... --shape IFACE` throttles, a guard gives "
+          "the interface back what it had, whatever becomes of the run. Only when the guard and "
+          "its parent are both killed outright does it stay throttled; /run/thinpipe then still "
+          "says what it had. This command, run on that host, gives it back. Interfaces whose "
+          "guards live, and those that somebody else has set since, are left alone.\n\n"
           "Exits with 4 when an interface could not be given back.",
       .options = {},
       .examples = {{.purpose = "As root, on the host", .command = "thinpipe net restore"}},

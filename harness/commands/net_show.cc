@@ -57,9 +57,9 @@ Verb net_show_verb() {
       .name = "net show",
       .summary = "Draw the network that a topology makes",
       .description =
-          "Prints hosts, switches and links, and what TCP can get at most from one host"
-          " to another and when all send at once. Makes nothing and measures nothing:"
-          " `thinpipe net verify` does.\n\n" +
+          "Prints hosts, switches and links, and what TCP can get at most from one host to another "
+          "and when all send at once. Makes nothing and measures nothing: `thinpipe net verify` "
+          "does.\n\n" +
           topology_help(),
       .options =
           {
@@ -73,11 +73,11 @@ Verb net_show_verb() {
               {.name = "json", .help = "print JSON instead of the drawing"},
           },
       .examples = {{.purpose = "Two racks, their uplinks four times too slow for all hosts",
-                    .command = "thinpipe net show --topology racks:oversubscription=4 --ranks 8"
-                               " --link rate=1gbit"},
+                    .command = "thinpipe net show --topology racks:oversubscription=4 --ranks 8 "
+                               "--link rate=1gbit"},
                    {.purpose = "Three datacentres and a straggler, also as SVG",
-                    .command = "thinpipe net show --topology 'wan:sites=3,host3=(rate=10mbit)'"
-                               " --ranks 6 --svg wan.svg"}},
+                    .command = "thinpipe net show --topology 'wan:sites=3,host3=(rate=10mbit)' "
+                               "--ranks 6 --svg wan.svg"}},
       .run = show,
   };
 }

@@ -10,6 +10,8 @@
 #include "base/units.h"
 #include "harness/commands/output.h"
 #include "harness/commands/topology_options.h"
+#include "harness/options/layout.h"
+#include "harness/sweep/progress.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
 #include "netem/topology/drawing.h"
@@ -97,6 +99,25 @@ json to_json(const ProbeCheck& check, double tolerance) {
 
 }  // namespace
 
+namespace {
+
+std::string summary(const std::vector<ProbeCheck>& checks, double tolerance) {
+  const auto holding = static_cast<std::size_t>(std::count_if(
+      checks.begin(), checks.end(), [&](const auto& check) { return holds(check, tolerance); }));
+  const ProbeCheck& off = *std::max_element(
+      checks.begin(), checks.end(),
+      [](const auto& one, const auto& other) { return worst(one) < worst(other); });
+  const std::string farthest =
+      fmt::format("{} {}, is {:.2f} % off what its hosts can get of it", off.link,
+                  off.probe.hop.up ? "up" : "down", 100 * worst(off));
+  return wrap(fmt::format("{} of {} ways of links hold within {:.3g} %; the farthest off, {}.",
+                          holding, checks.size(), 100 * tolerance, farthest),
+              0) +
+         "\n";
+}
+
+}  // namespace
+
 int verify_network(const Arguments& arguments) {
   const TopologySpec spec = parse_topology(arguments.text("topology"));
   const int hosts = hosts_of(arguments, spec);
@@ -112,8 +133,16 @@ int verify_network(const Arguments& arguments) {
     Network network(hosts, spec);
     json all = json::array();
     bool hold = true;
+    std::vector<ProbeCheck> all_checks;
+    Progress progress(static_cast<double>(links.size()));
     for (const LinkSpec& link : links) {
+      const auto done = static_cast<double>(all.size());
+      options.progress = [&progress, done](const std::string& name, double share) {
+        progress.reach(done + share);
+        progress.describe(name);
+      };
       const std::vector<ProbeCheck> checks = verify_topology(network, link, options);
+      progress.hide();
       if (checks.empty())
         throw InputError(fmt::format("topology '{}' with link '{}': no link has a rate to verify",
                                      spec.to_string(), link.to_string()));
@@ -125,13 +154,15 @@ int verify_network(const Arguments& arguments) {
         found.push_back(to_json(check, tolerance));
         text += to_text(network.topology(), check, tolerance);
       }
+      all_checks.insert(all_checks.end(), checks.begin(), checks.end());
       if (!arguments.flag("json")) write_stdout(text);
       all.push_back({{"topology", spec.to_string()},
                      {"hosts", hosts},
                      {"link", link.to_string()},
                      {"probes", found}});
     }
-    if (arguments.flag("json")) write_stdout(all.dump(2) + "\n");
+    write_stdout(arguments.flag("json") ? all.dump(2) + "\n"
+                                        : "\n" + summary(all_checks, tolerance));
     return static_cast<int>(hold ? kExitGood : kExitFailed);
   });
 }

@@ -1,13 +1,8 @@
 // `thinpipe net verify`: does a link deliver what it is set to?
-#include <unistd.h>
-
-#include <cstdio>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/terminal.h"
 #include "harness/commands/net_topology.h"
 #include "harness/commands/net_verify_output.h"
 #include "harness/commands/net_verify_schedule.h"
@@ -15,6 +10,7 @@
 #include "harness/commands/topology_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
+#include "harness/sweep/progress.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
 
@@ -23,25 +19,6 @@ namespace {
 
 constexpr const char* kQuickMeasures = "goodput,rtt";
 constexpr double kQuickSeconds = 0.5;
-
-// The line that says what is being measured; only on a terminal.
-class Progress {
- public:
-  void show(const std::string& link, const std::string& what) {
-    if (!can_redraw(STDERR_FILENO)) return;
-    fmt::print(stderr, "\r\033[K{}: {} ...", link, what);
-    std::fflush(stderr);
-    drawn_ = true;
-  }
-  void clear() {
-    if (drawn_) fmt::print(stderr, "\r\033[K");
-    drawn_ = false;
-  }
-  ~Progress() { clear(); }
-
- private:
-  bool drawn_ = false;
-};
 
 LinkReportOptions report_options(const Arguments& arguments) {
   LinkReportOptions options;
@@ -73,13 +50,18 @@ int verify_links(const Arguments& arguments) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     bool hold = true;
     if (as_table) write_stdout(link_table_head());
-    Progress progress;
+    std::vector<JudgedLink> judged;
+    Progress progress(static_cast<double>(links.size()));
     for (const LinkSpec& link : links) {
-      options.progress = [&](const std::string& what) { progress.show(link.to_string(), what); };
+      options.progress = [&](const std::string& what, double share) {
+        progress.reach(static_cast<double>(judged.size()) + share);
+        progress.describe(link.to_string() + ": " + what);
+      };
       const LinkReport report = report_link(link, options);
-      progress.clear();
       const LinkVerdict verdict = judge(report, tolerance);
       hold = hold && verdict.holds() != false;
+      judged.push_back({report, verdict});
+      progress.hide();
       if (as_json)
         all.push_back(link_report_json(report, verdict));
       else
@@ -87,6 +69,7 @@ int verify_links(const Arguments& arguments) {
                               : link_report_text(report, verdict));
     }
     if (as_json) write_stdout(all.dump(2) + "\n");
+    if (!as_json && !as_table) write_stdout(links_summary(judged));
     return static_cast<int>(hold ? kExitGood : kExitFailed);
   });
 }
@@ -115,27 +98,26 @@ Verb net_verify_verb() {
       .name = "net verify",
       .summary = "Measure whether an emulated link is what it is set to",
       .description =
-          "Builds a pair of emulated hosts, sets both their links, and measures with traffic of"
-          " its own: goodput there, back, and both ways at once; round trips of the idle link,"
-          " beside a TCP stream and with a full queue; the share of datagrams lost; what the link"
-          " lets through for free after it idled; how long a new rate takes to be seen, and whether"
-          " that costs frames. iperf3 and ping measure beside it where they are installed. Each"
-          " figure is held against what was set, and a link that does not hold is reported, with "
-          "the"
-          " reason: exit code 4. Goodput is not judged where frames get lost, late or out of order:"
-          " TCP gets less than its ceiling there. A link without a rate shows what the machine"
-          " carries.\n\n"
-          "With --topology or --ranks it builds that network instead and measures the goodput of"
-          " every distinct link of it, with as many flows as it takes to fill it. With --schedule"
-          " the link changes meanwhile, and the goodput is held against the integral of its rate.",
+          "Builds a pair of emulated hosts, sets both their links, and measures with traffic of "
+          "its own: goodput there, back, and both ways at once; round trips of the idle link, "
+          "beside a TCP stream and with a full queue; the share of datagrams lost; what the link "
+          "lets through for free after it idled; how long a new rate takes to be seen, and whether "
+          "that costs frames. iperf3 and ping measure beside it where they are installed. Each "
+          "figure is held against what was set, and a link that does not hold is reported, with "
+          "the reason: exit code 4. Goodput is not judged where frames get lost, late or out of "
+          "order: TCP gets less than its ceiling there. A link without a rate shows what the "
+          "machine carries.\n\n"
+          "With --topology or --ranks it builds that network instead and measures the goodput of "
+          "every distinct link of it, with as many flows as it takes to fill it. With --schedule "
+          "the link changes meanwhile, and the goodput is held against the integral of its rate.",
       .options =
           {
               links,
               {.name = "only",
                .value_name = "LIST",
                .type = Type::kText,
-               .help = "measure only these: goodput, rtt, loss, burst, change, tools, with commas"
-                       " between"},
+               .help = "measure only these: goodput, rtt, loss, burst, change, tools, with commas "
+                       "between"},
               {.name = "quick", .help = "the same as --only goodput,rtt --seconds 0.5"},
               topology_option(),
               hosts_option(),
@@ -147,8 +129,8 @@ Verb net_verify_verb() {
               {.name = "seconds",
                .value_name = "S",
                .type = Type::kReal,
-               .help = "how long to measure each stream, in seconds [default: 1; 3 with"
-                       " --topology, 4 with --schedule]",
+               .help = "how long to measure each stream, in seconds [default: 1; 3 with "
+                       "--topology, 4 with --schedule]",
                .minimum = 0.2,
                .maximum = 600},
               tolerance_option("deviation of the goodput from its ceiling that still holds, in %"),
@@ -160,8 +142,8 @@ Verb net_verify_verb() {
                    {.purpose = "What this machine carries",
                     .command = "thinpipe net verify --link unthrottled --only goodput"},
                    {.purpose = "Two racks with an uplink for a quarter of their traffic",
-                    .command = "thinpipe net verify --topology racks:oversubscription=4"
-                               " --ranks 8 --link rate=40mbit"}},
+                    .command = "thinpipe net verify --topology racks:oversubscription=4 --ranks 8 "
+                               "--link rate=40mbit"}},
       .run = verify,
   };
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -14,6 +15,15 @@ std::string link_report_text(const LinkReport& report, const LinkVerdict& verdic
 
 /// Rates in bit/s, times in s, sizes in bytes, shares from 0 to 1; its "units" say so.
 nlohmann::ordered_json link_report_json(const LinkReport& report, const LinkVerdict& verdict);
+
+struct JudgedLink {
+  LinkReport report;
+  LinkVerdict verdict;
+};
+
+/// What stands below all of them: a table where there are several, and what came of it in a
+/// sentence or two. At most 80 columns.
+std::string links_summary(const std::vector<JudgedLink>& links);
 
 /// Markdown: two lines of heading, and a row for each link.
 std::string link_table_head();

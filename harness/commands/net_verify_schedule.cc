@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "harness/commands/output.h"
+#include "harness/sweep/progress.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
 #include "netem/schedule/links.h"
@@ -31,9 +32,12 @@ struct WayUnderSchedule {
 };
 
 WayUnderSchedule try_way(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
-                         const TrialOptions& options, bool judged, double tolerance) {
+                         const TrialOptions& options, bool judged, double tolerance,
+                         Progress& progress) {
   WayUnderSchedule way;
-  way.result = try_schedule(network, link, schedule, options);
+  way.result = try_schedule(network, link, schedule, options, [&](const TrialWindow& window) {
+    progress.advance(window.end - window.begin);
+  });
   if (judged && std::fabs(way.result.deviation()) > tolerance)
     way.reasons.push_back(fmt::format("goodput {:+.1f} % off the integral ({:.3g} % are allowed)",
                                       100 * way.result.deviation(), 100 * tolerance));
@@ -87,12 +91,14 @@ int verify_schedules(const Arguments& arguments) {
   require_kernel_features(links);
   TrialOptions options;
   options.seconds = arguments.given("seconds") ? arguments.real("seconds") : kDefaultSeconds;
-  options.window = options.seconds;
+  constexpr int kTold = 20;  // times
+  options.window = options.seconds / kTold;
   const double tolerance = arguments.real("tolerance") / 100;
   return run_in_sandbox([&](const Sandbox&) {
     Network network(kPair);
     json all = json::array();
-    bool hold = true;
+    std::size_t holding = 0;
+    Progress progress(2 * options.seconds * static_cast<double>(links.size() * schedules.size()));
     for (const LinkSpec& link : links)
       for (const ScheduleSpec& schedule : schedules) {
         // What TCP makes of lost frames and of delays that change is no measure of the link.
@@ -101,11 +107,13 @@ int verify_schedules(const Arguments& arguments) {
         const auto way = [&](const Flow& flow) {
           options.from = flow.from;
           options.to = flow.to;
-          return try_way(network, link, schedule, options, judged, tolerance);
+          progress.describe(link.to_string());
+          return try_way(network, link, schedule, options, judged, tolerance, progress);
         };
         const WayUnderSchedule there = way(kThere), back = way(kBack);
         const bool holds = there.reasons.empty() && back.reasons.empty();
-        hold = hold && holds;
+        holding += holds ? 1 : 0;
+        progress.hide();
         if (!arguments.flag("json"))
           write_stdout(fmt::format("{} under {}: {}\n", link.to_string(),
                                    schedule.empty() ? "no schedule" : schedule.to_string(),
@@ -122,8 +130,10 @@ int verify_schedules(const Arguments& arguments) {
                        {"back", way_json(back)},
                        {"units", {{"goodput, expected", "bit/s"}, {"times", "s"}}}});
       }
-    if (arguments.flag("json")) write_stdout(all.dump(2) + "\n");
-    return static_cast<int>(hold ? kExitGood : kExitFailed);
+    write_stdout(arguments.flag("json") ? all.dump(2) + "\n"
+                                        : fmt::format("\n{} of {} links under a schedule hold.\n",
+                                                      holding, all.size()));
+    return static_cast<int>(holding == all.size() ? kExitGood : kExitFailed);
   });
 }
 

@@ -31,8 +31,6 @@ using Type = OptionInfo::Type;
 constexpr int kMostPredictedRanks = 1024;
 constexpr const char* kMeasured = "measured";
 
-const CompressorRules kDense = Spec{.name = "none", .values = {}};
-
 // In the order of the axes: run draws lots, so that drifts of a machine spread.
 std::vector<SweepPoint> ordered_points(const SweepOptions& options) {
   std::vector<SweepPoint> points;
@@ -68,11 +66,10 @@ class Prophet {
       if (options.feeds.size() > 1 || !options.feeds.front().is_default())
         throw InputError(
             "--codec-times: records do not tell what each bucket took; expected gradients fed "
-            "tensor by"
-            " tensor, without overlap");
+            "tensor by tensor, without overlap");
       std::vector<CompressorRules> compressors = options.compressors;
-      if (std::find(compressors.begin(), compressors.end(), kDense) == compressors.end())
-        compressors.push_back(kDense);
+      if (std::find(compressors.begin(), compressors.end(), kUncompressed) == compressors.end())
+        compressors.push_back(kUncompressed);
       for (const CompressorRules& compressor : compressors)
         predictor_.know(compressor, {}, recorded_codec(records, trace, compressor));
     }
@@ -106,7 +103,7 @@ class Prophet {
       const std::string key =
           fmt::format("{}|{}|{}|{}|{}", point.compressor.to_string(), point.pattern.to_string(),
                       point.feed.to_string(), point.ranks, apart_from_rate(point.link));
-      if (!row.prediction || point.compressor == kDense || point.time_scale != 1) continue;
+      if (!row.prediction || point.compressor == kUncompressed || point.time_scale != 1) continue;
       if (!done.insert(key).second) continue;
       found.push_back({point.compressor, point.pattern, point.feed, point.ranks, point.link,
                        predictor_.break_even(point, machines(point.ranks))});
@@ -157,9 +154,10 @@ int run_predict(const Arguments& arguments) {
   if (arguments.flag("json")) {
     write_stdout(predictions_json(points, crossings, prophet.predictor(), options).dump(2) + "\n");
   } else {
-    const std::string last = crossing_table(crossings);
-    write_stdout(prediction_table(points, prophet.predictor(), options.topology) +
-                 (last.empty() ? "" : "\n") + last);
+    std::string text = prediction_table(points, prophet.predictor(), options.topology);
+    for (const std::string& more : {crossing_table(crossings), prediction_sentences(points)})
+      if (!more.empty()) text += "\n" + more;
+    write_stdout(text);
   }
   return kExitGood;
 }
@@ -175,19 +173,19 @@ std::vector<OptionInfo> predicting_options() {
       {.name = "codec-times",
        .value_name = "RUN",
        .type = Type::kFile,
-       .help = "take codec times and payload sizes from a run's records (its folder, or"
-               " records.jsonl) instead of measuring them here"},
+       .help = "take codec times and payload sizes from a run's records (its folder, or "
+               "records.jsonl) instead of measuring them here"},
       {.name = "records",
        .value_name = "RUN",
        .type = Type::kFile,
-       .help = "predict the points of a run again, from what it recorded of codecs and links, and"
-               " print them beside what was measured; other options but --json do not matter"},
+       .help = "predict the points of a run again, from what it recorded of codecs and links, and "
+               "print them beside what was measured; other options but --json do not matter"},
       {.name = "message-time",
        .value_name = "T",
        .type = Type::kText,
        .default_value = kMeasured,
-       .help = "what an empty message costs the machines, beside the link's delay, such as 20us;"
-               " or measure it on this machine's loopback"},
+       .help = "what an empty message costs the machines, beside the link's delay, such as 20us; "
+               "or measure it on this machine's loopback"},
       {.name = "cores",
        .value_name = "N",
        .type = Type::kReal,
@@ -206,17 +204,17 @@ Verb predict_verb() {
       .name = "predict",
       .summary = "Predict what `thinpipe run` would measure, from models",
       .description =
-          "Answers the sweep that `thinpipe run` would measure, from models: no ranks are started"
-          " and nothing is throttled, so links may be faster and ranks more (up to 1024) than a"
-          " machine emulates. A step is the captured compute time, the codec, and the exchange: for"
-          " each message a cost and its bytes over what TCP can deliver, less what the links'"
-          " token buckets let through at once (docs/predict.md).\n\n"
-          "What a codec takes and what it sends is measured here, on the trace, for about half a"
-          " second a compressor; --codec-times takes it from a run's records. Every rank is taken "
-          "to have"
-          " a machine like this one for itself, unless --cores says how many all of them share.\n\n"
-          "At the end stands for every compressor the link rate below which a step is predicted to"
-          " be shorter than the uncompressed one.",
+          "Answers the sweep that `thinpipe run` would measure, from models: no ranks are started "
+          "and nothing is throttled, so links may be faster and ranks more (up to 1024) than a "
+          "machine emulates. A step is the captured compute time, the codec, and the exchange: for "
+          "each message a cost and its bytes over what TCP can deliver, less what the links' token "
+          "buckets let through at once (docs/predict.md).\n\n"
+          "What a codec takes and what it sends is measured here, on the trace, for about half a "
+          "second a compressor; --codec-times takes it from a run's records. Every rank is taken "
+          "to have a machine like this one for itself, unless --cores says how many all of them "
+          "share.\n\n"
+          "At the end stands for every compressor the link rate below which a step is predicted to "
+          "be shorter than the uncompressed one.",
       .options = joined({{optional_trace()},
                          sweep_axis_options(),
                          sweep_step_options(),
@@ -227,8 +225,8 @@ Verb predict_verb() {
           {
               {.purpose = "Three compressors on a cluster that is not here",
                .command =
-                   "thinpipe predict --trace synthetic:model=resnet50 --ranks '16|256' --link"
-                   " 'rate=1gbit|25gbit,delay=50us' -c 'topk:ratio=0.01|0.001' -c 3lc"},
+                   "thinpipe predict --trace synthetic:model=resnet50 --ranks '16|256' --link "
+                   "'rate=1gbit|25gbit,delay=50us' -c 'topk:ratio=0.01|0.001' -c 3lc"},
               {.purpose = "What `thinpipe run` should measure on this machine of two cores",
                .command = "thinpipe predict --trace trace --cores 2 -c topk"},
               {.purpose =

@@ -101,85 +101,79 @@ int quality(const Arguments& arguments) {
 }  // namespace
 
 Verb quality_verb() {
-  return {
-      .name = "quality",
-      .summary = "What compressors keep of a trace, without a network",
-      .description =
-          "Replays every step of a trace through each compressor, rank by rank, and decodes every "
-          "payload. The table has, over all tensors, steps and ranks: bytes of the payloads; bits "
-          "an "
-          "element; a step's elements sent over those asked for, as a mean over steps with its 90 "
-          "% "
-          "interval; the same of each tensor, step and rank, as percentiles and largest; the "
-          "error, "
-          "which is the distance between decoded and input over the input's norm in percent (L2; "
-          "the input being gradient and memory); their cosine; the drift, which is the distance "
-          "between the sums of all gradients and of all that was decoded over the former's norm; "
-          "the "
-          "share in percent of what was sent that is among the true top-k; and passes over the "
-          "data.\n\n"
-          "--by gives each tensor, step or step of a tensor rows of its own. JSON has every "
-          "tensor, "
-          "the time of an encode, and what --by asks for. --dump-decoded writes what receivers "
-          "decode, and what stays behind, to one safetensors file a rank and step.",
-      .options = {{.name = "trace",
-                   .value_name = "DIR",
-                   .type = Type::kFolder,
-                   .help = "the captured gradients, or synthetic:... (docs/synthetic.md)",
-                   .required = true},
-                  compressor_option(true),
-                  {.name = "by",
-                   .value_name = "WHAT",
-                   .type = Type::kChoice,
-                   .default_value = "total",
-                   .help = "what has rows beside the compressor's own",
-                   .choices = {"total", "tensor", "step", "tensor-step"}},
-                  {.name = "steps",
-                   .value_name = "N",
-                   .type = Type::kInteger,
-                   .help = "steps to replay, after the last recorded comes the first again; else "
-                           "as many as were recorded",
-                   .minimum = 1,
-                   .maximum = 1e6},
-                  {.name = "ranks",
-                   .letter = 'n',
-                   .value_name = "N",
-                   .type = Type::kInteger,
-                   .help = "the first so many ranks of the trace; else all",
-                   .minimum = 1,
-                   .maximum = 1e6},
-                  {.name = "steps-per-epoch",
-                   .value_name = "N",
-                   .type = Type::kInteger,
-                   .default_value = "0",
-                   .help = "for compressors with a warm-up; 0 leaves all steps in epoch 0",
-                   .minimum = 0,
-                   .maximum = 1e9},
-                  {.name = "seed",
-                   .value_name = "N",
-                   .type = Type::kInteger,
-                   .default_value = "1",
-                   .help = "of compressors that sample or round at random",
-                   .minimum = 0,
-                   .maximum = 9e15},
-                  threads_option("one encode or decode"),
-                  simd_option(),
-                  {.name = "dump-decoded",
-                   .value_name = "DIR",
-                   .type = Type::kFolder,
-                   .help = "new folder for decoded/NAME and residual/NAME of every rank and step; "
-                           "with several compressors, a folder in it for each"},
-                  non_finite_option(),
-                  plugin_option(),
-                  {.name = "json", .help = "print JSON for programs"},
-                  records_option()},
-      .examples = {{"Three compressors side by side",
-                    "thinpipe quality --trace trace -c 'topk:ratio=0.01' -c sidco -c 3lc"},
-                   {"Where the estimate is off",
-                    "thinpipe quality --trace trace -c sidco --by tensor"},
-                   {"Keep what was decoded",
-                    "thinpipe quality --trace trace -c sbc --dump-decoded decoded"}},
-      .run = quality};
+  return {.name = "quality",
+          .summary = "What compressors keep of a trace, without a network",
+          .description =
+              "Replays every step of a trace through each compressor, rank by rank, and decodes "
+              "every payload. The table has, over all tensors, steps and ranks: bytes of the "
+              "payloads; bits an element; a step's elements sent over those asked for, as a mean "
+              "over steps with its 90 % interval; the same of each tensor, step and rank, as "
+              "percentiles and largest; the error, which is the distance between decoded and input "
+              "over the input's norm in percent (L2; the input being gradient and memory); their "
+              "cosine; the drift, which is the distance between the sums of all gradients and of "
+              "all that was decoded over the former's norm; the share in percent of what was sent "
+              "that is among the true top-k; and passes over the data.\n\n"
+              "--by gives each tensor, step or step of a tensor rows of its own. JSON has every "
+              "tensor, the time of an encode, and what --by asks for. --dump-decoded writes what "
+              "receivers decode, and what stays behind, to one safetensors file a rank and step.",
+          .options = {{.name = "trace",
+                       .value_name = "DIR",
+                       .type = Type::kFolder,
+                       .help = "the captured gradients, or synthetic:... (docs/synthetic.md)",
+                       .required = true},
+                      compressor_option(true),
+                      {.name = "by",
+                       .value_name = "WHAT",
+                       .type = Type::kChoice,
+                       .default_value = "total",
+                       .help = "what has rows beside the compressor's own",
+                       .choices = {"total", "tensor", "step", "tensor-step"}},
+                      {.name = "steps",
+                       .value_name = "N",
+                       .type = Type::kInteger,
+                       .help = "steps to replay, after the last recorded comes the first again; "
+                               "else as many as were recorded",
+                       .minimum = 1,
+                       .maximum = 1e6},
+                      {.name = "ranks",
+                       .letter = 'n',
+                       .value_name = "N",
+                       .type = Type::kInteger,
+                       .help = "the first so many ranks of the trace; else all",
+                       .minimum = 1,
+                       .maximum = 1e6},
+                      {.name = "steps-per-epoch",
+                       .value_name = "N",
+                       .type = Type::kInteger,
+                       .default_value = "0",
+                       .help = "for compressors with a warm-up; 0 leaves all steps in epoch 0",
+                       .minimum = 0,
+                       .maximum = 1e9},
+                      {.name = "seed",
+                       .value_name = "N",
+                       .type = Type::kInteger,
+                       .default_value = "1",
+                       .help = "of compressors that sample or round at random",
+                       .minimum = 0,
+                       .maximum = 9e15},
+                      threads_option("one encode or decode"),
+                      simd_option(),
+                      {.name = "dump-decoded",
+                       .value_name = "DIR",
+                       .type = Type::kFolder,
+                       .help = "new folder for decoded/NAME and residual/NAME of every rank and "
+                               "step; with several compressors, a folder in it for each"},
+                      non_finite_option(),
+                      plugin_option(),
+                      {.name = "json", .help = "print JSON for programs"},
+                      records_option()},
+          .examples = {{"Three compressors side by side",
+                        "thinpipe quality --trace trace -c 'topk:ratio=0.01' -c sidco -c 3lc"},
+                       {"Where the estimate is off",
+                        "thinpipe quality --trace trace -c sidco --by tensor"},
+                       {"Keep what was decoded",
+                        "thinpipe quality --trace trace -c sbc --dump-decoded decoded"}},
+          .run = quality};
 }
 
 }  // namespace thinpipe

@@ -164,9 +164,9 @@ Page page_of(const Arguments& arguments) {
   if (arguments.flag("history") || folders.size() > 1 || is_history(folder))
     return history_page({folders.begin(), folders.end()});
   if (wants_history)
-    throw InputError(folder +
-                     ": csv is of histories (--history); `thinpipe export` writes the "
-                     "samples of a run");
+    throw InputError(
+        folder +
+        ": csv is of histories (--history); `thinpipe export` writes the samples of a run");
   if (const auto stats = find_trace_stats(folder)) return stats_page(*stats);
   std::optional<double> time_scale;
   if (arguments.given("time-scale")) time_scale = parse_time_scale(arguments.text("time-scale"));
@@ -231,8 +231,7 @@ int report(const Arguments& arguments) {
     throw InputError("--output goes with html, md and pdf; " + format + " goes to standard output");
   if ((format == "svg" || format == "png") && !is_figure)
     throw InputError("--format " + format +
-                     " is of one figure: give --figure NAME; --figure list "
-                     "names them");
+                     " is of one figure: give --figure NAME; --figure list names them");
   const Page page = page_of(arguments);
   for (const char* option : {"time-scale", "trained"})
     if (arguments.given(option) && page.what != "the records of a run")
@@ -268,16 +267,14 @@ Verb report_verb() {
       .name = "report",
       .summary = "Make a page of figures and tables from a run's records",
       .description =
-          "Writes one file that needs no network: step time against link rate, speed-up over "
-          "no compression and the rate at which it stops to pay, what a step is made of, "
-          "errors, and how well the links held. Only points that can be trusted count. Of the "
-          "records of thinpipe trace stats instead: distributions with what was fitted to "
-          "them, decay, similarity. Of the records of thinpipe quality: estimation quality by "
-          "ratio, what is kept by step and by tensor. Of the records of thinpipe bench: times "
-          "against Top-k and against the memory's limit. Of the records of thinpipe train: what "
-          "is learned against steps, bytes and emulated seconds. Of several folders, of a folder "
-          "of record files, "
-          "and "
+          "Writes one file that needs no network: step time against link rate, speed-up over no "
+          "compression and the rate at which it stops to pay, what a step is made of, errors, and "
+          "how well the links held. Only points that can be trusted count. Of the records of "
+          "thinpipe trace stats instead: distributions with what was fitted to them, decay, "
+          "similarity. Of the records of thinpipe quality: estimation quality by ratio, what is "
+          "kept by step and by tensor. Of the records of thinpipe bench: times against Top-k and "
+          "against the memory's limit. Of the records of thinpipe train: what is learned against "
+          "steps, bytes and emulated seconds. Of several folders, of a folder of record files, and "
           "of several launches of thinpipe bench or thinpipe quality: what every metric has been "
           "from launch to launch, and whether the newest value belongs there. Prints the file's "
           "name. HTML needs gnuplot, Markdown needs nothing; PDF of a page needs Chromium, PDF and "
@@ -288,17 +285,16 @@ Verb report_verb() {
                    .type = Type::kChoice,
                    .default_value = "html",
                    .help = "what to write; text is the findings alone, on standard output; csv has "
-                           "the values of a history, there too; pdf is the page as Chromium "
-                           "prints it, or a figure; svg and png are of a figure",
+                           "the values of a history, there too; pdf is the page as Chromium prints "
+                           "it, or a figure; svg and png are of a figure",
                    .choices = {"html", "md", "pdf", "text", "csv", "svg", "png"}},
                   {.name = "output",
                    .letter = 'o',
                    .value_name = "FILE",
                    .type = Type::kFile,
                    .help = "where to write, - for standard output; by default report.html or "
-                           "report.md beside a run's records, trace-stats.html beside "
-                           "statistics, history.html in the first folder, a figure beside them "
-                           "under its name"},
+                           "report.md beside a run's records, trace-stats.html beside statistics, "
+                           "history.html in the first folder, a figure beside them under its name"},
                   {.name = "figure",
                    .value_name = "NAME",
                    .type = Type::kText,
@@ -310,26 +306,24 @@ Verb report_verb() {
                   {.name = "time-scale",
                    .value_name = "F",
                    .type = Type::kText,
-                   .help = "only points run with --time-scale F, and how others compare with "
-                           "them"},
+                   .help = "only points run with --time-scale F, and how others compare with them"},
                   {.name = "trained",
                    .value_name = "DIR",
                    .type = Type::kFolder,
-                   .help =
-                       "records of thinpipe train with the run's compressors: the page then has "
-                       "step time against final loss, too"},
+                   .help = "records of thinpipe train with the run's compressors: the page then "
+                           "has step time against final loss, too"},
                   {.name = "open",
                    .value_name = "YES",
                    .type = Type::kChoice,
                    .default_value = "no",
                    .help = "show it in the desktop's browser",
                    .choices = {"yes", "no"}}},
-      .positionals = {{.name = "DIR",
-                       .type = Type::kFolder,
-                       .help = "the run's folder, which has a records.jsonl; or one of statistics, "
-                               "with a trace-stats.jsonl; or such a file; or folders of files of "
-                               "one measurement",
-                       .repeatable = true}},
+      .positionals =
+          {{.name = "DIR",
+            .type = Type::kFolder,
+            .help = "the run's folder, which has a records.jsonl; or one of statistics, with a "
+                    "trace-stats.jsonl; or such a file; or folders of files of one measurement",
+            .repeatable = true}},
       .examples = {{"A page to look at", "thinpipe report out"},
                    {"Text for a merge request", "thinpipe report out --format md -o -"},
                    {"How gradients are distributed", "thinpipe report stats"},

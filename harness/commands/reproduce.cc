@@ -71,38 +71,36 @@ int reproduce(const Arguments& arguments) {
 Verb reproduce_verb() {
   std::vector<std::string> names;
   for (const Recipe& recipe : recipes()) names.push_back(recipe.name());
-  return {
-      .name = "reproduce",
-      .summary = "Try what the papers found",
-      .description =
-          "A recipe holds a table or figure of a paper against measurements of this machine: the "
-          "paper's figures beside ours, and whether what it found appeared, by rules that were "
-          "written before anything ran. Each is a few commands of thinpipe, which run one after "
-          "the other; what is finished does not run again, so that an interrupted recipe goes on "
-          "with the same command. DIR gets a page for each, NAME.md, and a list of all, "
-          "README.md. docs/reproduce.md has the recipes.",
-      .options = {{.name = "list",
-                   .help = "show the recipes, what they need and how long they take"},
-                  {.name = "all",
-                   .help =
-                       "carry out all of them, one after the other; one that fails does not end "
-                       "the others"},
-                  {.name = "quick", .help = "few steps and one seed: a try, not a result"},
-                  {.name = "out",
-                   .value_name = "DIR",
-                   .type = Type::kFolder,
-                   .default_value = "out/reproduce",
-                   .help = "for records and pages"}},
-      .positionals = {{.name = "NAME",
-                       .help = "recipe",
-                       .required = false,
-                       .repeatable = true,
-                       .suggestions = names}},
-      .examples = {{.purpose = "Does DGC's 0.1 % learn as well as everything?",
-                    .command = "thinpipe reproduce dgc-fig3"},
-                   {.purpose = "Everything, over some nights",
-                    .command = "thinpipe reproduce --all --out results"}},
-      .run = reproduce};
+  return {.name = "reproduce",
+          .summary = "Try what the papers found",
+          .description =
+              "A recipe holds a table or figure of a paper against measurements of this machine: "
+              "the paper's figures beside ours, and whether what it found appeared, by rules that "
+              "were written before anything ran. Each is a few commands of thinpipe, which run one "
+              "after the other; what is finished does not run again, so that an interrupted recipe "
+              "goes on with the same command. DIR gets a page for each, NAME.md, and a list of "
+              "all, README.md. docs/reproduce.md has the recipes.",
+          .options = {{.name = "list",
+                       .help = "show the recipes, what they need and how long they take"},
+                      {.name = "all",
+                       .help = "carry out all of them, one after the other; one that fails does "
+                               "not end the others"},
+                      {.name = "quick", .help = "few steps and one seed: a try, not a result"},
+                      {.name = "out",
+                       .value_name = "DIR",
+                       .type = Type::kFolder,
+                       .default_value = "out/reproduce",
+                       .help = "for records and pages"}},
+          .positionals = {{.name = "NAME",
+                           .help = "recipe",
+                           .required = false,
+                           .repeatable = true,
+                           .suggestions = names}},
+          .examples = {{.purpose = "Does DGC's 0.1 % learn as well as everything?",
+                        .command = "thinpipe reproduce dgc-fig3"},
+                       {.purpose = "Everything, over some nights",
+                        .command = "thinpipe reproduce --all --out results"}},
+          .run = reproduce};
 }
 
 }  // namespace thinpipe

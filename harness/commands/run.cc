@@ -38,8 +38,8 @@ OptionInfo shard_option() {
           .value_name = "K/N",
           .type = Type::kText,
           .help =
-              "measure part K of N of the sweep's points, as 1/4; `thinpipe merge` puts parts "
-              "that were measured alike together"};
+              "measure part K of N of the sweep's points, as 1/4; `thinpipe merge` puts parts that "
+              "were measured alike together"};
 }
 
 // "2/4"
@@ -116,17 +116,16 @@ Verb run_verb() {
       .name = "run",
       .summary = "Replay a trace through compressors over throttled links",
       .description =
-          "Starts one MPI rank on each emulated host, and for every combination of compressor, link"
-          " and number of ranks replays the trace: each rank waits the captured compute time,"
-          " compresses its gradients, exchanges the payloads over the throttled links and decodes"
-          " what arrived. Every point is checked against a reference and appended to"
-          " OUT/records.jsonl when it ends; `thinpipe report OUT` draws them.\n\n"
-          "The uncompressed baseline `none` is always measured too. A rank beyond those in the"
-          " trace replays one of them some steps later. Needs no root: the network lives in"
-          " namespaces that end with the command, however it ends.\n\n"
+          "Starts one MPI rank on each emulated host, and for every combination of compressor, "
+          "link and number of ranks replays the trace: each rank waits the captured compute time, "
+          "compresses its gradients, exchanges the payloads over the throttled links and decodes "
+          "what arrived. Every point is checked against a reference and appended to "
+          "OUT/records.jsonl when it ends; `thinpipe report OUT` draws them.\n\n"
+          "The uncompressed baseline `none` is always measured too. A rank beyond those in the "
+          "trace replays one of them some steps later. Needs no root: the network lives in "
+          "namespaces that end with the command, however it ends.\n\n"
           "With --hosts the ranks run on machines of yours instead, one on each; nothing is "
-          "throttled"
-          " there unless --shape names an interface (docs/real-hosts.md).",
+          "throttled there unless --shape names an interface (docs/real-hosts.md).",
       .options = joined({{sweep_trace_option(), sweep_out_option()},
                          sweep_axis_options(),
                          sweep_step_options(),
@@ -141,11 +140,11 @@ Verb run_verb() {
               {.purpose = "Three compressors on three rates, 4 ranks",
                .command = "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc"},
               {.purpose = "A link faster than this machine, in slow motion",
-               .command = "thinpipe run --trace trace --out out --link rate=25gbit --time-scale"
-                          " auto"},
+               .command =
+                   "thinpipe run --trace trace --out out --link rate=25gbit --time-scale auto"},
               {.purpose = "Go on after an interruption",
-               .command = "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc"
-                          " --resume"},
+               .command =
+                   "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc --resume"},
           },
       .run = run_sweep_of,
   };

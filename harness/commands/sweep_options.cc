@@ -55,10 +55,9 @@ std::vector<LinkSpec> links_of(const Arguments& arguments) {
   for (const std::string& text : arguments.texts("link"))
     for (const LinkSpec& link : expand_link_specs(text)) {
       if (!link.throttled())
-        throw InputError(
-            fmt::format("link '{}': a run needs a rate (such as rate=1gbit): results"
-                        " are drawn against it",
-                        link.to_string()));
+        throw InputError(fmt::format(
+            "link '{}': a run needs a rate (such as rate=1gbit): results are drawn against it",
+            link.to_string()));
       if (std::find(links.begin(), links.end(), link) == links.end()) links.push_back(link);
     }
   return links;
@@ -97,13 +96,12 @@ int workers_of(int hosts, int servers) {
 }  // namespace
 
 OptionInfo sweep_trace_option() {
-  return {.name = "trace",
-          .value_name = "DIR",
-          .type = Type::kFolder,
-          .help =
-              "the captured gradients to replay, or synthetic:model=NAME,... "
-              "(docs/synthetic.md)",
-          .required = true};
+  return {
+      .name = "trace",
+      .value_name = "DIR",
+      .type = Type::kFolder,
+      .help = "the captured gradients to replay, or synthetic:model=NAME,... (docs/synthetic.md)",
+      .required = true};
 }
 
 std::vector<OptionInfo> sweep_axis_options() {
@@ -115,27 +113,25 @@ std::vector<OptionInfo> sweep_axis_options() {
        .value_name = "SPEC",
        .type = Type::kText,
        .default_value = "rate=10mbit|100mbit|1gbit",
-       .help = "each host's link: rate=100mbit,delay=10ms,loss=0.1%, or a preset such as"
-               " lte; see `thinpipe list links`",
+       .help = "each host's link: rate=100mbit,delay=10ms,loss=0.1%, or a preset such as lte; see "
+               "`thinpipe list links`",
        .suggestions = link_suggestions(),
        .repeatable = true},
       {.name = "schedule",
        .value_name = "SPEC",
        .type = Type::kText,
        .default_value = "none",
-       .help = "what the links do over time while ranks run, from a point's first step on:"
-               " parts such as 'outage:every=10s,lasts=1s' joined by `;`, of one link"
-               " with its name in front ('host3:sine:...'), or a file; see"
-               " `thinpipe net play`",
+       .help = "what the links do over time while ranks run, from a point's first step on: parts "
+               "such as 'outage:every=10s,lasts=1s' joined by `;`, of one link with its name in "
+               "front ('host3:sine:...'), or a file; see `thinpipe net play`",
        .repeatable = true},
       {.name = "straggler",
        .value_name = "SPEC",
        .type = Type::kText,
        .default_value = "none",
-       .help =
-           "hosts that compute longer than the trace says: parts such as 'host3:compute=2' or"
-           " 'hosts:jitter=0.2' joined by `;` (docs/stragglers.md); given several times, each is"
-           " measured",
+       .help = "hosts that compute longer than the trace says: parts such as 'host3:compute=2' or "
+               "'hosts:jitter=0.2' joined by `;` (docs/stragglers.md); given several times, each "
+               "is measured",
        .repeatable = true},
       topology_option(),
       {.name = "ranks",
@@ -167,16 +163,15 @@ std::vector<OptionInfo> sweep_step_options() {
 }
 
 std::vector<OptionInfo> sweep_replay_options() {
-  OptionInfo pattern = {
-      .name = "pattern",
-      .value_name = "SPEC",
-      .type = Type::kText,
-      .default_value = "ring",
-      .help =
-          "how payloads are exchanged: a pattern of `thinpipe list patterns`; 'ring|openmpi'"
-          " measures several",
-      .suggestions = pattern_names(),
-      .repeatable = true};
+  OptionInfo pattern = {.name = "pattern",
+                        .value_name = "SPEC",
+                        .type = Type::kText,
+                        .default_value = "ring",
+                        .help =
+                            "how payloads are exchanged: a pattern of `thinpipe list patterns`; "
+                            "'ring|openmpi' measures several",
+                        .suggestions = pattern_names(),
+                        .repeatable = true};
   OptionInfo compute_scale = {.name = "compute-scale",
                               .value_name = "X",
                               .type = Type::kReal,
@@ -230,13 +225,13 @@ std::vector<OptionInfo> sweep_checking_options(const std::string& every) {
        .value_name = "S",
        .type = Type::kReal,
        .default_value = "30",
-       .help = "a point fails when a step takes S seconds more than ten times what a dense"
-               " one should on its link, a schedule's outages included",
+       .help = "a point fails when a step takes S seconds more than ten times what a dense one "
+               "should on its link, a schedule's outages included",
        .minimum = 0.1,
        .maximum = 1e6},
       {.name = "share-machine",
-       .help = "do not call points invalid because another run measured on this machine at"
-               " the same time"},
+       .help = "do not call points invalid because another run measured on this machine at the "
+               "same time"},
   };
 }
 

@@ -18,8 +18,8 @@ OptionInfo time_scale_option() {
           .type = OptionInfo::Type::kText,
           .default_value = "1",
           .help =
-              "run F times slower, and report times divided by F: rates /F, delays, compute and"
-              " codec times x F; 1|2|4 measures several, auto chooses by cores, ranks and rates",
+              "run F times slower, and report times divided by F: rates /F, delays, compute and "
+              "codec times x F; 1|2|4 measures several, auto chooses by cores, ranks and rates",
           .suggestions = {"1", "auto"}};
 }
 

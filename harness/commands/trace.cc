@@ -196,11 +196,10 @@ int run_verify(const Arguments& arguments) {
 }
 
 const OptionInfo kJson{.name = "json", .help = "print JSON for programs"};
-const PositionalInfo kFolder{.name = "DIR",
-                             .type = OptionInfo::Type::kFolder,
-                             .help =
-                                 "the trace's folder, which has a trace.json, or a text such "
-                                 "as synthetic:model=vgg19"};
+const PositionalInfo kFolder{
+    .name = "DIR",
+    .type = OptionInfo::Type::kFolder,
+    .help = "the trace's folder, which has a trace.json, or a text such as synthetic:model=vgg19"};
 
 }  // namespace
 
@@ -220,19 +219,18 @@ Verb trace_info_verb() {
 }
 
 Verb trace_verify_verb() {
-  return {
-      .name = "trace verify",
-      .summary = "Check every hash of a trace",
-      .description =
-          "Reads every file of the trace and compares its SHA-256 with the one that was "
-          "recorded. Exits with 2 and names the first file that differs; with 4 where all hold but "
-          "the capture lost a rank or was broken off, and says why: such a trace opens, and "
-          "its steps are whole. Synthetic gradients have no files; of a fit, those of the trace "
-          "that it draws like are checked.",
-      .options = {kJson},
-      .positionals = {kFolder},
-      .examples = {{"Check a trace that came from elsewhere", "thinpipe trace verify trace"}},
-      .run = run_verify};
+  return {.name = "trace verify",
+          .summary = "Check every hash of a trace",
+          .description =
+              "Reads every file of the trace and compares its SHA-256 with the one that was "
+              "recorded. Exits with 2 and names the first file that differs; with 4 where all hold "
+              "but the capture lost a rank or was broken off, and says why: such a trace opens, "
+              "and its steps are whole. Synthetic gradients have no files; of a fit, those of the "
+              "trace that it draws like are checked.",
+          .options = {kJson},
+          .positionals = {kFolder},
+          .examples = {{"Check a trace that came from elsewhere", "thinpipe trace verify trace"}},
+          .run = run_verify};
 }
 
 }  // namespace thinpipe

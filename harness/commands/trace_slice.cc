@@ -25,22 +25,23 @@ int run_trace_slice(const Arguments& arguments) {
 }  // namespace
 
 Verb trace_slice_verb() {
-  return {.name = "trace slice",
-          .summary = "Cut steps, ranks and tensors out of a trace",
-          .description =
-              "Writes a new trace that holds the parts that are named, bit for bit and in the "
-              "dtype they have. Ranks are numbered anew from 0, training steps keep their numbers. "
-              "The provenance names the whole. When anything is wrong, nothing is written.",
-          .options = {new_folder_option("new folder for the trace"),
-                      steps_option("training steps, as 0,10-20; else all"),
-                      ranks_option("ranks, as 0,2-3; else all"),
-                      tensors_option("tensors of such names; else all")},
-          .positionals = {{.name = "DIR", .type = Type::kFolder, .help = "the trace's folder"}},
-          .examples = {{"The first two ranks", "thinpipe trace slice trace --ranks 0-1 --out two"},
-                       {"Weights of convolutions in one step",
-                        "thinpipe trace slice trace --steps 150 --tensors 'conv*.weight' --out "
-                        "convolutions"}},
-          .run = run_trace_slice};
+  return {
+      .name = "trace slice",
+      .summary = "Cut steps, ranks and tensors out of a trace",
+      .description =
+          "Writes a new trace that holds the parts that are named, bit for bit and in the dtype "
+          "they have. Ranks are numbered anew from 0, training steps keep their numbers. The "
+          "provenance names the whole. When anything is wrong, nothing is written.",
+      .options = {new_folder_option("new folder for the trace"),
+                  steps_option("training steps, as 0,10-20; else all"),
+                  ranks_option("ranks, as 0,2-3; else all"),
+                  tensors_option("tensors of such names; else all")},
+      .positionals = {{.name = "DIR", .type = Type::kFolder, .help = "the trace's folder"}},
+      .examples =
+          {{"The first two ranks", "thinpipe trace slice trace --ranks 0-1 --out two"},
+           {"Weights of convolutions in one step",
+            "thinpipe trace slice trace --steps 150 --tensors 'conv*.weight' --out convolutions"}},
+      .run = run_trace_slice};
 }
 
 }  // namespace thinpipe

@@ -129,55 +129,54 @@ int run_trace_stats(const Arguments& arguments) {
 }  // namespace
 
 Verb trace_stats_verb() {
-  return {
-      .name = "trace stats",
-      .summary = "How a trace's gradients are distributed",
-      .description =
-          "For every tensor, and all together: moments, quantiles and zeros; the exponent p with "
-          "which sorted magnitudes decay (SIDCo, definition 1: compressible where p > 1/2) and the "
-          "error of keeping only the k largest, over the norm; fits of the exponential, gamma, "
-          "generalised Pareto and normal distribution by the estimators that SIDCo's thresholds "
-          "come from, with their Kolmogorov-Smirnov distances over magnitudes; all of it again "
-          "with the error of a top-k fed back from step to step; and how alike neighbouring ranks "
-          "and successive steps are.\n\n"
-          "Tables have means over steps and ranks. --json has every gradient; --out writes them "
-          "as records, with the points of SIDCo's figures 2, 7 and 8 (docs/records.md), which "
-          "thinpipe report draws.",
-      .options = {steps_option("training steps, as 0,10-20; else all"),
-                  ranks_option("ranks whose distributions to look at, as 0,2-3", "0"),
-                  tensors_option("tensors of such names; else all"),
-                  {.name = "ratios",
-                   .value_name = "LIST",
-                   .type = Type::kText,
-                   .default_value = "0.1,0.01,0.001",
-                   .help = "shares k/d of the best-k errors"},
-                  {.name = "feedback-ratio",
-                   .value_name = "R",
-                   .type = Type::kReal,
-                   .default_value = "0.001",
-                   .help = "share that the top-k sends whose error is fed back",
-                   .minimum = 1e-9,
-                   .maximum = 1},
-                  {.name = "no-feedback", .help = "leave error feedback out"},
-                  {.name = "overlap-ratio",
-                   .value_name = "R",
-                   .type = Type::kReal,
-                   .default_value = "0.01",
-                   .help = "share of the largest that ranks or steps may have in common",
-                   .minimum = 1e-9,
-                   .maximum = 1},
-                  {.name = "out",
-                   .letter = 'o',
-                   .value_name = "PATH",
-                   .type = Type::kFile,
-                   .help = "write records, a JSON object a line: to a file with an ending, or as "
-                           "trace-stats.jsonl into a folder"},
-                  {.name = "json", .help = "print JSON for programs"}},
-      .positionals = {{.name = "DIR", .type = Type::kFolder, .help = "the trace's folder"}},
-      .examples = {{"Which distribution fits which tensor", "thinpipe trace stats trace"},
-                   {"Records for a page of figures (thinpipe report stats)",
-                    "thinpipe trace stats trace --out stats"}},
-      .run = run_trace_stats};
+  return {.name = "trace stats",
+          .summary = "How a trace's gradients are distributed",
+          .description =
+              "For every tensor, and all together: moments, quantiles and zeros; the exponent p "
+              "with which sorted magnitudes decay (SIDCo, definition 1: compressible where p > "
+              "1/2) and the error of keeping only the k largest, over the norm; fits of the "
+              "exponential, gamma, generalised Pareto and normal distribution by the estimators "
+              "that SIDCo's thresholds come from, with their Kolmogorov-Smirnov distances over "
+              "magnitudes; all of it again with the error of a top-k fed back from step to step; "
+              "and how alike neighbouring ranks and successive steps are.\n\n"
+              "Tables have means over steps and ranks. --json has every gradient; --out writes "
+              "them as records, with the points of SIDCo's figures 2, 7 and 8 (docs/records.md), "
+              "which thinpipe report draws.",
+          .options = {steps_option("training steps, as 0,10-20; else all"),
+                      ranks_option("ranks whose distributions to look at, as 0,2-3", "0"),
+                      tensors_option("tensors of such names; else all"),
+                      {.name = "ratios",
+                       .value_name = "LIST",
+                       .type = Type::kText,
+                       .default_value = "0.1,0.01,0.001",
+                       .help = "shares k/d of the best-k errors"},
+                      {.name = "feedback-ratio",
+                       .value_name = "R",
+                       .type = Type::kReal,
+                       .default_value = "0.001",
+                       .help = "share that the top-k sends whose error is fed back",
+                       .minimum = 1e-9,
+                       .maximum = 1},
+                      {.name = "no-feedback", .help = "leave error feedback out"},
+                      {.name = "overlap-ratio",
+                       .value_name = "R",
+                       .type = Type::kReal,
+                       .default_value = "0.01",
+                       .help = "share of the largest that ranks or steps may have in common",
+                       .minimum = 1e-9,
+                       .maximum = 1},
+                      {.name = "out",
+                       .letter = 'o',
+                       .value_name = "PATH",
+                       .type = Type::kFile,
+                       .help = "write records, a JSON object a line: to a file with an ending, or "
+                               "as trace-stats.jsonl into a folder"},
+                      {.name = "json", .help = "print JSON for programs"}},
+          .positionals = {{.name = "DIR", .type = Type::kFolder, .help = "the trace's folder"}},
+          .examples = {{"Which distribution fits which tensor", "thinpipe trace stats trace"},
+                       {"Records for a page of figures (thinpipe report stats)",
+                        "thinpipe trace stats trace --out stats"}},
+          .run = run_trace_stats};
 }
 
 }  // namespace thinpipe

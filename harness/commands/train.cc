@@ -35,8 +35,8 @@ std::vector<OptionInfo> model_options() {
       {.name = "optimiser",
        .value_name = "SPEC",
        .type = Type::kText,
-       .help = "sgd:lr=0.1,momentum=0.9,nesterov=1, adam:lr=0.001 or adamw; by "
-               "default the model's"},
+       .help =
+           "sgd:lr=0.1,momentum=0.9,nesterov=1, adam:lr=0.001 or adamw; by default the model's"},
       {.name = "lr-schedule",
        .value_name = "SPEC",
        .type = Type::kText,
@@ -202,15 +202,14 @@ Verb train_verb() {
       .examples =
           {
               {.purpose = "What Top-k costs in accuracy and saves in time on a slow link",
-               .command =
-                   "thinpipe train -m lenet5 --out out -c topk:ratio=0.01 --link rate=10mbit "
-                   "--target acc=0.9"},
+               .command = "thinpipe train -m lenet5 --out out -c topk:ratio=0.01 --link "
+                          "rate=10mbit --target acc=0.9"},
               {.purpose = "Three seeds, so that the table has intervals",
-               .command = "thinpipe train -m lenet5 --out out -c 'topk:ratio=0.1|0.01' -c 3lc"
-                          " --seeds 3"},
+               .command =
+                   "thinpipe train -m lenet5 --out out -c 'topk:ratio=0.1|0.01' -c 3lc --seeds 3"},
               {.purpose = "Eight local steps, then an outer optimiser (DiLoCo)",
-               .command = "thinpipe train -m charlstm --out out -c blockint4 --local-steps 8"
-                          " --outer diloco"},
+               .command = "thinpipe train -m charlstm --out out -c blockint4 --local-steps 8 "
+                          "--outer diloco"},
           },
       .run = train};
 }

@@ -72,8 +72,8 @@ std::vector<Finding> kernel_findings(const KernelFeatures& features,
               "links with shaper=htb are refused; TBF holds the same rates",
               "load or build module sch_htb"),
       feature("netem", features.netem, State::kAbsent,
-              "links with delay, jitter, loss, reorder, duplicate, corrupt or shaper=netem are"
-              " refused; rate, burst, queue, overhead and mtu work",
+              "links with delay, jitter, loss, reorder, duplicate, corrupt or shaper=netem are "
+              "refused; rate, burst, queue, overhead and mtu work",
               "modprobe sch_netem, or a kernel with CONFIG_NET_SCH_NETEM"),
       feature("IFB", features.ifb, State::kAbsent,
               "links with place=switch or up.delay and its like are refused",

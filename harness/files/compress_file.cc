@@ -100,10 +100,9 @@ CompressOutcome compress_file(const CompressOptions& options) {
                                             {.seed = outcome.seed, .threads = options.threads});
     earlier.load(i, tensor.info.name, *compressor);
     if (compressor->period() > 1 && options.state.empty()) {
-      throw InputError(
-          fmt::format("{} exchanges every {} steps; --state must name the file that "
-                      "carries the steps between",
-                      options.compressor.to_string(), compressor->period()));
+      throw InputError(fmt::format(
+          "{} exchanges every {} steps; --state must name the file that carries the steps between",
+          options.compressor.to_string(), compressor->period()));
     }
     outcome.held = (outcome.step + 1) % compressor->period() != 0;
     CompressedTensor done{.info = tensor.info, .report = {}, .distortion = {}, .seconds = 0};

@@ -31,8 +31,7 @@ std::vector<PlacedFrame> read_frames(std::span<const std::byte> file,
     elements += frame.tensor.elements;
     if (elements > options.max_elements) {
       throw PayloadError(
-          fmt::format("{}: found {} elements so far, expected at most {} "
-                      "(--max-elements)",
+          fmt::format("{}: found {} elements so far, expected at most {} (--max-elements)",
                       reader.place(), elements, options.max_elements));
     }
     if (frame.tensor.name == "__metadata__" || !names.insert(frame.tensor.name).second) {

@@ -38,10 +38,10 @@ void require_memory(const Trace& trace, const std::string& what, double bytes) {
   if (!trace.generated()) return;
   const auto available = static_cast<double>(read_machine(".").memory_available);
   if (bytes <= available) return;
-  throw InputError(fmt::format(
-      "{}: at least {} of memory would be needed at once ({}), and {} are available; expected a "
-      "smaller model or fewer ranks",
-      trace.folder().string(), format_bytes(bytes), what, format_bytes(available)));
+  throw InputError(
+      fmt::format("{}: at least {} of memory would be needed at once ({}), and {} are available; "
+                  "expected a smaller model or fewer ranks",
+                  trace.folder().string(), format_bytes(bytes), what, format_bytes(available)));
 }
 
 }  // namespace thinpipe

@@ -163,8 +163,8 @@ Guards::~Guards() {
       line->ask("restore", "restored", kEndSeconds);
     } catch (const RunError& error) {
       fmt::print(stderr,
-                 "{}: it is not sure that its interface was given back; if in doubt, run `thinpipe"
-                 " net restore` there\n",
+                 "{}: it is not sure that its interface was given back; if in doubt, run `thinpipe "
+                 "net restore` there\n",
                  error.what());
     }
 }

@@ -93,8 +93,8 @@ std::vector<std::string> slurm_nodes() {
   if (list == nullptr) list = environment("SLURM_NODELIST");
   if (environment("SLURM_JOB_ID") == nullptr || list == nullptr)
     throw InputError(
-        "--hosts slurm: this is no Slurm allocation (SLURM_JOB_ID and SLURM_JOB_NODELIST are not"
-        " set); run it in one (salloc, sbatch), or name a hostfile");
+        "--hosts slurm: this is no Slurm allocation (SLURM_JOB_ID and SLURM_JOB_NODELIST are not "
+        "set); run it in one (salloc, sbatch), or name a hostfile");
   std::vector<std::string> nodes = expand_node_list(list);
   const char* count = environment("SLURM_JOB_NUM_NODES");
   if (count != nullptr && std::to_string(nodes.size()) != count)

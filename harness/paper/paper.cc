@@ -69,8 +69,8 @@ void write_page_pdf(const std::string& html, const fs::path& scratch, const fs::
   const auto program = find_chromium();
   if (!program)
     throw RunError(
-        "no Chromium in PATH, which prints pages; install it (Debian: chromium) or write "
-        "--format html and print it in a browser");
+        "no Chromium in PATH, which prints pages; install it (Debian: chromium) or write --format "
+        "html and print it in a browser");
   write_whole(scratch / "page.html", html);
   const fs::path made = scratch / "made.pdf";
   std::vector<std::string> words = {"--headless",

@@ -77,8 +77,8 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
   const std::string name = rules.to_string();
   if (!rules.uniform())
     throw InputError(
-        fmt::format("{}: records do not tell what each part of '{}' took; expected one"
-                    " compressor for all tensors",
+        fmt::format("{}: records do not tell what each part of '{}' took; expected one compressor "
+                    "for all tensors",
                     records.file.string(), name));
   const Spec compressor = rules.specs().front();
   const RecordedSamples samples = samples_of(records, name);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plain_table.h"
 #include "base/units.h"
 #include "harness/options/layout.h"
 #include "harness/sweep/lines.h"
@@ -13,14 +14,6 @@ namespace thinpipe {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kSpecColumn = 32;  // a longer spec has a line of its own
-
-std::string named_row(std::string name, const std::string& cells) {
-  std::string before;
-  if (name.size() >= kSpecColumn) before = "  " + std::exchange(name, "") + "\n";
-  return before + fmt::format("  {:<32}", name) + cells + "\n";
-}
 
 std::string heading_of(const SweepPoint& point, const TopologySpec& topology) {
   std::string text = fmt::format("{} ranks, {}, {}", point.ranks, point.pattern.to_string(),
@@ -86,38 +79,43 @@ std::string crossing_text(const PredictedBreakEven& result) {
 
 std::string prediction_table(const std::vector<PredictedPoint>& points, const Predictor& predictor,
                              const TopologySpec& topology) {
-  std::string text, heading;
+  const auto empty_table = [] {
+    return PlainTable({"compressor", "step", "codec", "exchange", "speed-up"});
+  };
+  std::string text, heading, refusals;
+  PlainTable table = empty_table();
+  const auto end_table = [&] {
+    if (!heading.empty())
+      text += (text.empty() ? "" : "\n") + heading + (table.empty() ? "" : table.text()) + refusals;
+    table = empty_table();
+    refusals.clear();
+  };
   for (const PredictedPoint& one : points) {
     if (const std::string next = heading_of(one.point, topology); next != heading) {
-      text += (heading.empty() ? "" : "\n") + next;
-      text += fmt::format("  {:<32}{:>10}{:>10}{:>10}{:>12}\n", "compressor", "step", "codec",
-                          "exchange", "speed-up");
+      end_table();
       heading = next;
     }
+    const std::string name = one.point.compressor.to_string();
     if (!one.prediction) {
-      text += named_row(one.point.compressor.to_string(), "  " + predictor.refusal(one.point));
+      refusals += wrap(name + ": " + predictor.refusal(one.point), 4, kColumns, false) + "\n";
       continue;
     }
     const Prediction& prediction = *one.prediction;
     const std::optional<double> gain = one.speed_up();
-    text += named_row(
-        one.point.compressor.to_string(),
-        fmt::format("{:>10}{:>10}{:>10}{:>12}", format_time(prediction.step),
-                    format_time(prediction.compress + prediction.decode),
-                    format_time(prediction.exchange), gain ? fmt::format("{:.2f}", *gain) : "-"));
+    table.add({name, format_time(prediction.step),
+               format_time(prediction.compress + prediction.decode),
+               format_time(prediction.exchange), gain ? fmt::format("{:.2f}", *gain) : "-"});
   }
+  end_table();
   return text;
 }
 
 std::string crossing_table(const std::vector<PredictedCrossing>& crossings) {
-  std::string text;
+  PlainTable table({"compressor", "pattern", "ranks", "pays off"}, 2);
   for (const PredictedCrossing& one : crossings)
-    text += named_row(one.compressor.to_string(),
-                      fmt::format("{:>5}  {:<12} {}", one.ranks, one.pattern.to_string(),
-                                  crossing_text(one.result)));
-  if (text.empty()) return text;
-  return "Break-even: a compressor pays where links are slower than\n" +
-         fmt::format("  {:<32}{:>5}  {:<12} {}\n", "compressor", "ranks", "pattern", "rate") + text;
+    table.add({one.compressor.to_string(), one.pattern.to_string(), std::to_string(one.ranks),
+               crossing_text(one.result)});
+  return table.empty() ? "" : table.text();
 }
 
 nlohmann::ordered_json predictions_json(const std::vector<PredictedPoint>& points,

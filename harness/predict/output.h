@@ -37,6 +37,10 @@ std::string prediction_table(const std::vector<PredictedPoint>& points, const Pr
                              const TopologySpec& topology);
 std::string crossing_table(const std::vector<PredictedCrossing>& crossings);
 
+/// At most three sentences: who should be fastest at the lowest rate and at the highest one, for the
+/// most ranks.
+std::string prediction_sentences(const std::vector<PredictedPoint>& points);
+
 nlohmann::ordered_json predictions_json(const std::vector<PredictedPoint>& points,
                                         const std::vector<PredictedCrossing>& crossings,
                                         Predictor& predictor, const SweepOptions& options);

@@ -73,6 +73,10 @@ std::vector<std::string> placed_words(const std::vector<std::string>& words,
   return placed;
 }
 
+std::string command_of(const std::vector<std::string>& words, const std::string& place) {
+  return typed(placed_words(words, place));
+}
+
 void refuse_other_command(const fs::path& folder, const std::vector<std::string>& words) {
   std::ifstream stream(folder / "command");
   std::string before;
@@ -86,7 +90,6 @@ bool is_finished(const fs::path& folder) { return fs::exists(folder / kFinished)
 std::string run_arm(const std::vector<std::string>& words, const std::string& place) {
   const fs::path folder = place;
   fs::create_directories(folder);
-  if (is_finished(folder)) return "";
   std::ofstream kept(folder / "command");
   kept << typed(words) << "\n";
   if (!kept.flush()) throw SystemError("write " + (folder / "command").string());
@@ -107,7 +110,7 @@ ArmRecords read_arm(const RecipeArm& arm, bool quick, const std::string& place) 
   const std::vector<std::string>& words = arm.words(quick);
   ArmRecords read;
   read.label = arm.label;
-  read.command = typed(placed_words(words, place));
+  read.command = command_of(words, place);
   if (words.at(0) == "predict") {
     read.command += " > " + shell_quoted({place + "/output"});
     std::ifstream stream(folder / "output");

@@ -14,6 +14,9 @@ namespace thinpipe {
 std::vector<std::string> placed_words(const std::vector<std::string>& words,
                                       const std::string& place);
 
+/// The same as a person would type it in the folder of all records.
+std::string command_of(const std::vector<std::string>& words, const std::string& place);
+
 /// Records of a quick try and of the whole would be taken for each other's.
 /// @throws InputError when the folder holds those of another command than these words
 void refuse_other_command(const std::filesystem::path& folder,
@@ -22,7 +25,7 @@ void refuse_other_command(const std::filesystem::path& folder,
 /// Whether the command ended well before.
 bool is_finished(const std::filesystem::path& folder);
 
-/// Runs it in the current folder, unless it is finished. What it prints goes to a file `output` in
+/// Runs it in the current folder. What it prints goes to a file `output` in
 /// its place, what it says on standard error stays there.
 /// @returns "" or what went wrong @throws RunError when stop_requested()
 std::string run_arm(const std::vector<std::string>& words, const std::string& place);

@@ -12,13 +12,11 @@ Recipe dgc_figure_3() {
   recipe.plan.title = "DGC's four techniques, one by one, at 0.1 %";
   recipe.plan.source =
       "Lin et al., Deep Gradient Compression (ICLR 2018), table 1, fig. 3(a) and table 2: "
-      "ResNet-110 on "
-      "CIFAR-10, 4 workers, momentum SGD, 0.1 % of the gradient sent. Accuracy: baseline 93.75 %, "
-      "gradient dropping 92.75 %, DGC 93.87 %.";
+      "ResNet-110 on CIFAR-10, 4 workers, momentum SGD, 0.1 % of the gradient sent. Accuracy: "
+      "baseline 93.75 %, gradient dropping 92.75 %, DGC 93.87 %.";
   recipe.plan.here =
       "LeNet-5 on drawn digits, 4 workers. Each line adds one technique to the one above it; the "
-      "first "
-      "sparse one loses what it does not send, which the paper does not show.";
+      "first sparse one loses what it does not send, which the paper does not show.";
   recipe.plan.differences = {small_models_differ()};
   recipe.plan.columns = trained_columns(columns::accuracy());
   CommonTraining common;

@@ -10,9 +10,8 @@ Recipe modern_methods() {
   recipe.plan.title = "PowerSGD, rotated 4-bit values, DeMo, SparseLoCo, DiLoCo";
   recipe.plan.source =
       "Vogels et al., PowerSGD (2019); SDP4Bit (2024); Peng et al., DeMo (2024); SparseLoCo "
-      "(2025); Douillard et "
-      "al., DiLoCo (2023). Each paper says that its method learns as well as dense training of its "
-      "own kind.";
+      "(2025); Douillard et al., DiLoCo (2023). Each paper says that its method learns as well as "
+      "dense training of its own kind.";
   recipe.plan.here =
       "The character LSTM on a text, 4 workers, SGD with momentum; DiLoCo's outer optimiser where "
       "there are local steps.";

@@ -11,7 +11,6 @@
 #include "harness/reproduce/arm.h"
 #include "netem/sandbox.h"
 #include "reports/reproduction/index.h"
-#include "reports/text/escape.h"
 
 namespace thinpipe {
 namespace {
@@ -121,13 +120,6 @@ std::vector<ArmRecords> run_arms(const Recipe& recipe, bool quick) {
 }
 
 }  // namespace
-
-std::string command_of(const Recipe& recipe, const RecipeArm& arm, bool quick) {
-  std::vector<std::string> words =
-      placed_words(arm.words(quick), arm_place(recipe.name(), arm.label));
-  words.insert(words.begin(), "thinpipe");
-  return shell_quoted(words);
-}
 
 Reproduction perform(const Recipe& recipe, const fs::path& out, bool quick) {
   fs::create_directories(out);

@@ -2,15 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "harness/reproduce/recipe.h"
 
 namespace thinpipe {
-
-/// The arm as a person would type it in the folder of all records.
-std::string command_of(const Recipe& recipe, const RecipeArm& arm, bool quick);
 
 /// Runs the recipe's arms, one after the other, those that are not finished yet; each says on
 /// standard error how far it is. One that fails does not end the others: the page says so. Writes

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "compressors/spec.h"
-#include "reports/statistics/quantile.h"
 
 namespace thinpipe {
 
@@ -43,15 +42,6 @@ void add_line(ReproductionPicture& picture, const std::string& name,
     y.push_back(values[i]);
   }
   add_points(picture, name, x, y);
-}
-
-std::vector<double> smoothed(const std::vector<double>& values, std::size_t window) {
-  std::vector<double> means;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t begin = i + 1 > window ? i + 1 - window : 0;
-    means.push_back(mean(std::span(values).subspan(begin, i + 1 - begin)));
-  }
-  return means;
 }
 
 std::string spec_value(const std::string& spec, const std::string& key, const std::string& before) {

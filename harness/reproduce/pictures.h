@@ -20,9 +20,6 @@ void add_line(ReproductionPicture& picture, const std::string& name,
 void add_points(ReproductionPicture& picture, const std::string& name, const std::vector<double>& x,
                 const std::vector<double>& y);
 
-/// Running mean over so many values.
-std::vector<double> smoothed(const std::vector<double>& values, std::size_t window);
-
 /// What a spec says of a key, with words before it: "s=1.75"; "" where it does not say.
 std::string spec_value(const std::string& spec, const std::string& key, const std::string& before);
 

@@ -12,18 +12,16 @@ Recipe sbc_figure_3() {
   recipe.plan.title = "sparsity in time against sparsity in space";
   recipe.plan.source =
       "Sattler et al., Sparse Binary Compression (2018), fig. 3: ResNet-32 on CIFAR-10, 4 clients; "
-      "the error "
-      "depends on the product of temporal and gradient sparsity, and is about constant along "
-      "diagonals.";
+      "the error depends on the product of temporal and gradient sparsity, and is about constant "
+      "along diagonals.";
   recipe.plan.here =
       "LeNet-5 on drawn digits, 4 workers, SBC every n-th step with a share p. One diagonal has "
-      "the same n/p: "
-      "as many elements sent in all. Plain SGD.";
+      "the same n/p: as many elements sent in all. Plain SGD.";
   recipe.plan.differences = {small_models_differ()};
   recipe.plan.columns = trained_columns(columns::accuracy());
   CommonTraining common;
   // Plain SGD: momentum behind a memory is a matter of its own (ef-momentum).
-  common.optimiser = "sgd:lr=0.2,momentum=0";
+  common.optimiser = "sgd:lr=0.1,momentum=0";
   common.words = small_images();
   common.full = {"--steps", "300", "--seeds", "5"};
   common.quick = {"--steps", "60", "--seeds", "1"};

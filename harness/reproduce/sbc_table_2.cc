@@ -60,10 +60,9 @@ Recipe sbc_table_2() {
   plan.here =
       "Its LeNet-5, on drawn digits with Adam, and its character LSTM, on a small text with SGD, 4 "
       "workers each.";
-  plan.differences = {
-      small_models_differ(),
-      "Of LeNet-5 there are 600 iterations, of the LSTM 400 (the paper: 2,000 and 16,000): "
-      "methods that exchange every 100 steps exchange only a few times."};
+  plan.differences = {small_models_differ(),
+                      "Of LeNet-5 there are 600 iterations, of the LSTM 400 (the paper: 2,000 and "
+                      "16,000): methods that exchange every 100 steps exchange only a few times."};
   plan.columns = {columns::accuracy(), columns::perplexity(), columns::times_smaller()};
   for (const bool images : {true, false})
     for (const SbcDesign& design : kDesigns) {

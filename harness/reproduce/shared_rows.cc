@@ -59,6 +59,16 @@ RecipeArm capture_resnet20(const std::vector<std::string>& full,
   return arm;
 }
 
+RecipeArm capture_whole_training() {
+  return capture_resnet20(
+      {"-w", "1", "-s", "240", "--record", "24", "--every", "10", "--from", "5"},
+      {"-w", "1", "--record", "18", "--every", "3"});
+}
+
+std::vector<std::string> stats_of_capture(const std::string& recipe, const char* steps) {
+  return {"trace", "stats", captured_trace(recipe), "--steps", steps, "--no-feedback"};
+}
+
 std::string captured_trace(const std::string& recipe) {
   return arm_place(recipe, "trace") + "/trace";
 }

@@ -29,6 +29,10 @@ std::vector<std::string> sidco_compressors(const std::string& more, bool all_sid
 /// some recipes. @param full, quick  arguments of `thinpipe capture`
 RecipeArm capture_resnet20(const std::vector<std::string>& full,
                            const std::vector<std::string>& quick);
+/// The same, over a whole training by one worker.
+RecipeArm capture_whole_training();
+/// `thinpipe trace stats` of some steps of what was captured, without error feedback.
+std::vector<std::string> stats_of_capture(const std::string& recipe, const char* steps);
 /// Where that lies.
 std::string captured_trace(const std::string& recipe);
 

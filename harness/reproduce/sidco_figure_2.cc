@@ -64,15 +64,10 @@ Recipe sidco_figure_2() {
   }
   plan.picture = distribution_functions;
   recipe.needs.training = true;
-  const auto stats = [&](const char* steps) {
-    return std::vector<std::string>{"trace",   "stats", captured_trace(plan.name),
-                                    "--steps", steps,   "--no-feedback"};
-  };
-  recipe.arms = {
-      capture_resnet20({"-w", "1", "-s", "240", "--record", "24", "--every", "10", "--from", "5"},
-                       {"-w", "1", "--record", "18", "--every", "3"}),
-      {.label = "early", .full = stats("5,15,25"), .quick = stats("8,11,14")},
-      {.label = "late", .full = stats("215,225,235"), .quick = stats("53,56,59")}};
+  const auto stats = [&](const char* steps) { return stats_of_capture(plan.name, steps); };
+  recipe.arms = {capture_whole_training(),
+                 {.label = "early", .full = stats("5,15,25"), .quick = stats("8,11,14")},
+                 {.label = "late", .full = stats("215,225,235"), .quick = stats("53,56,59")}};
   recipe.full_minutes = 5;
   recipe.quick_seconds = 40;
   return recipe;

@@ -53,16 +53,11 @@ Recipe sidco_figure_7() {
   }
   plan.picture = sorted_magnitudes;
   recipe.needs.training = true;
-  const auto stats = [&](const char* steps) {
-    return std::vector<std::string>{"trace",   "stats", captured_trace(plan.name),
-                                    "--steps", steps,   "--no-feedback"};
-  };
-  recipe.arms = {
-      capture_resnet20({"-w", "1", "-s", "240", "--record", "24", "--every", "10", "--from", "5"},
-                       {"-w", "1", "--record", "18", "--every", "3"}),
-      {.label = "beginning", .full = stats("5,15,25"), .quick = stats("8,11,14")},
-      {.label = "middle", .full = stats("115,125,135"), .quick = stats("32,35,38")},
-      {.label = "end", .full = stats("215,225,235"), .quick = stats("53,56,59")}};
+  const auto stats = [&](const char* steps) { return stats_of_capture(plan.name, steps); };
+  recipe.arms = {capture_whole_training(),
+                 {.label = "beginning", .full = stats("5,15,25"), .quick = stats("8,11,14")},
+                 {.label = "middle", .full = stats("115,125,135"), .quick = stats("32,35,38")},
+                 {.label = "end", .full = stats("215,225,235"), .quick = stats("53,56,59")}};
   recipe.full_minutes = 5;
   recipe.quick_seconds = 40;
   return recipe;

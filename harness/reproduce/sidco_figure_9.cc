@@ -2,6 +2,7 @@
 #include "harness/reproduce/catalogue.h"
 #include "harness/reproduce/pictures.h"
 #include "harness/reproduce/shared_rows.h"
+#include "reports/statistics/quantile.h"
 
 namespace thinpipe {
 namespace {
@@ -24,7 +25,7 @@ ReproductionPicture kept_over_steps(const std::vector<ArmRecords>& arms) {
       for (std::size_t i = 0; i < std::min(kept.size(), ranks.size()); ++i)
         if (ranks[i] == 0) first.push_back(std::max(kept[i], 1e-4));
       add_line(picture, point.axes.method + spec_value(point.axes.compressor, "dist", " "),
-               smoothed(first, kWindow));
+               running_mean(first, kWindow));
     }
   return picture;
 }

@@ -10,12 +10,10 @@ Recipe threelc_accuracy() {
   recipe.plan.title = "accuracy under 3LC and what it was compared with";
   recipe.plan.source =
       "Lim et al., 3LC (2018), table 1: ResNet-110 on CIFAR-10, 10 workers and a parameter server, "
-      "163.84 "
-      "epochs, test accuracy.";
+      "163.84 epochs, test accuracy.";
   recipe.plan.here =
       "LeNet-5 on drawn digits, 4 workers, ring and all-gather instead of a server (which would "
-      "quantise the "
-      "answers too). Bits over time are in the records.";
+      "quantise the answers too). Bits over time are in the records.";
   recipe.plan.differences = {small_models_differ()};
   recipe.plan.columns = trained_columns(columns::accuracy());
   CommonTraining common;

@@ -2,6 +2,7 @@
 #include "harness/reproduce/catalogue.h"
 #include "harness/reproduce/pictures.h"
 #include "harness/reproduce/threelc_training.h"
+#include "reports/statistics/quantile.h"
 
 namespace thinpipe {
 namespace {
@@ -20,7 +21,7 @@ ReproductionPicture sizes_over_steps(const std::vector<ArmRecords>& arms) {
           add_line(
               picture,
               spec_value(point.axes.compressor, "s", "s=") + (pulled ? ", pulled" : ", pushed"),
-              smoothed(columns::bits_by_step(point, pulled), 5));
+              running_mean(columns::bits_by_step(point, pulled), 5));
   return picture;
 }
 
@@ -32,8 +33,8 @@ Recipe threelc_figure_9() {
   plan.name = "3lc-fig9";
   plan.title = "compressed size over a training with 3LC";
   plan.source =
-      "Lim et al., 3LC (2018), fig. 9: bits for each state change by training step, ResNet-110, "
-      "s = 1.00 and 1.75. Compressed pushes tend to be smaller than pulls until about 70 % of the "
+      "Lim et al., 3LC (2018), fig. 9: bits for each state change by training step, ResNet-110, s "
+      "= 1.00 and 1.75. Compressed pushes tend to be smaller than pulls until about 70 % of the "
       "training; then they become larger.";
   plan.here = "A ResNet-20 with 4 workers and a parameter server, payloads as they were sent.";
   plan.differences = threelc_differences();

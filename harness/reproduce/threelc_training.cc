@@ -41,8 +41,7 @@ std::vector<std::string> threelc_differences() {
       "The server answers with the compressed mean gradient, not with a model delta: momentum is "
       "the workers' (docs/patterns.md).",
       "All layers are compressed; the paper leaves those of batch normalisation out, which are 1 % "
-      "of "
-      "this model: as 32-bit floats they alone would take 0.28 bits an element."};
+      "of this model: as 32-bit floats they alone would take 0.28 bits an element."};
 }
 
 }  // namespace thinpipe

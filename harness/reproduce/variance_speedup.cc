@@ -50,8 +50,7 @@ Recipe variance_speedup() {
       "an element sent); the exchange alone.";
   plan.differences = {
       "The paper's time of an all-gather is an upper bound that counts a worker's own payload "
-      "among "
-      "those it receives: without it the exchange is p/(p-1) times as fast, 2c/p in all.",
+      "among those it receives: without it the exchange is p/(p-1) times as fast, 2c/p in all.",
       "The model leaves out latency and pipeline fill; links here let a burst through at once, "
       "which favours small messages.",
       "Ranks share this machine's cores."};

@@ -10,14 +10,12 @@ Recipe variance_table_1() {
   recipe.plan.title = "which elements are unambiguous: Strom, variance, both";
   recipe.plan.source =
       "Tsuzuku et al., Variance-based Gradient Compression (2018), table 1, Adam: a VGG-like "
-      "network on "
-      "CIFAR-10, 8 workers. Accuracy and parameters over parameters sent: 88.1 % without, Strom "
-      "62.8 to 88.0 %, "
-      "variance 88.9 % at 121 to 913, hybrid 85.0 to 88.2 %, QSGD with 2 bits 88.8 % at 12.";
+      "network on CIFAR-10, 8 workers. Accuracy and parameters over parameters sent: 88.1 % "
+      "without, Strom 62.8 to 88.0 %, variance 88.9 % at 121 to 913, hybrid 85.0 to 88.2 %, QSGD "
+      "with 2 bits 88.8 % at 12.";
   recipe.plan.here =
       "LeNet-5 on drawn digits, 4 workers, Adam. Second moments are computed by a backward pass "
-      "for every "
-      "sample, as the method asks.";
+      "for every sample, as the method asks.";
   recipe.plan.differences = {small_models_differ()};
   recipe.plan.columns = trained_columns(columns::accuracy());
   CommonTraining common;

@@ -81,10 +81,9 @@ TimeScaleChoice choose_time_scale(const LinkSpec& link, const Capacity& machine)
                              time_scale_warnings(link, choice.factor).front());
   } else if (choice.factor > 1 && link.rate() / choice.factor < 1e3) {
     choice.refused = true;
-    choice.why = fmt::format(
-        "{}: that takes a factor of {}, and a link would be slower than 1"
-        " kbit/s",
-        choice.why, choice.factor);
+    choice.why =
+        fmt::format("{}: that takes a factor of {}, and a link would be slower than 1 kbit/s",
+                    choice.why, choice.factor);
   }
   return choice;
 }

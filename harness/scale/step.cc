@@ -109,10 +109,10 @@ std::vector<std::string> scale_doubts(const std::vector<std::vector<json>>& step
   }
   const double skew = median(skews), total = median(totals);
   if (skew <= kSkewTolerance * total) return {};
-  return {fmt::format(
-      "time scale {}: ranks began their exchanges up to {} apart from when they should, of steps of"
-      " {}; a greater factor gives their codecs time",
-      factor, format_time(skew), format_time(total))};
+  return {
+      fmt::format("time scale {}: ranks began their exchanges up to {} apart from when they "
+                  "should, of steps of {}; a greater factor gives their codecs time",
+                  factor, format_time(skew), format_time(total))};
 }
 
 }  // namespace thinpipe

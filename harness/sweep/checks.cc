@@ -20,11 +20,11 @@ void check_same_settings(const Records& existing, const Trace& trace, const Swee
           "{}: the records there are of another trace ({}, not {}); give another --out",
           existing.file.string(), header.trace.value("path", "?"), trace.folder().string()));
     if (header.threads != options.threads || (!header.simd.empty() && header.simd != simd_target()))
-      throw InputError(fmt::format(
-          "{}: the records there were measured with --threads {} --simd {}, not with --threads {}"
-          " --simd {}; give another --out",
-          existing.file.string(), header.threads, header.simd.empty() ? "best" : header.simd,
-          options.threads, simd_target()));
+      throw InputError(
+          fmt::format("{}: the records there were measured with --threads {} --simd {}, not with "
+                      "--threads {} --simd {}; give another --out",
+                      existing.file.string(), header.threads,
+                      header.simd.empty() ? "best" : header.simd, options.threads, simd_target()));
   }
 }
 
@@ -35,11 +35,11 @@ std::vector<LinkSpec> all_links(const SweepOptions& options) {
   };
   for (std::size_t i = 1; i < options.links.size(); ++i)
     if (planned(options.links[i]) == planned(options.links[0]))
-      throw InputError(fmt::format(
-          "topology '{}': no link of it depends on --link, so {} and {} would measure the same;"
-          " give one --link",
-          options.topology.to_string(), options.links[0].to_string(),
-          options.links[i].to_string()));
+      throw InputError(
+          fmt::format("topology '{}': no link of it depends on --link, so {} and {} would measure "
+                      "the same; give one --link",
+                      options.topology.to_string(), options.links[0].to_string(),
+                      options.links[i].to_string()));
   const auto add = [&](const std::vector<LinkSpec>& more) {
     for (const LinkSpec& one : more)
       if (std::find(links.begin(), links.end(), one) == links.end()) links.push_back(one);
@@ -97,8 +97,8 @@ void check_epochs(const SweepOptions& options) {
                   [&](const Spec& one) { return warms_up(one.to_string()); }))
     return;
   throw InputError(fmt::format(
-      "--epoch: {} a warm-up, so all epochs would measure the same; expected a compressor with"
-      " one, such as dgc:warmup=0.25/0.0625/0.015625/0.004, or one epoch",
+      "--epoch: {} a warm-up, so all epochs would measure the same; expected a compressor with "
+      "one, such as dgc:warmup=0.25/0.0625/0.015625/0.004, or one epoch",
       options.compressors.size() == 1 ? options.compressors.front().to_string() + " has not"
                                       : "none of the compressors has"));
 }
@@ -110,16 +110,16 @@ void check_time_scales(const SweepOptions& options) {
         std::any_of(options.feeds.begin(), options.feeds.end(),
                     [](const Feed& feed) { return feed.overlap != Overlap::kNone; }))
       throw InputError(
-          "--overlap bucket and a --time-scale below 1: codecs work beside exchanges, and only the"
-          " links can be sped up; expected at least 1, or --overlap none");
+          "--overlap bucket and a --time-scale below 1: codecs work beside exchanges, and only the "
+          "links can be sped up; expected at least 1, or --overlap none");
     if (options.hosts && options.hosts->shape.empty())
       throw InputError(
-          "--time-scale with --hosts and without --shape: nobody would slow the network down;"
-          " expected 1");
+          "--time-scale with --hosts and without --shape: nobody would slow the network down; "
+          "expected 1");
     if (options.hosts && factor == kAutoTimeScale)
       throw InputError(
-          "--time-scale auto: how much of a link machines of yours can carry is not measured before"
-          " they run; with --hosts expected a number");
+          "--time-scale auto: how much of a link machines of yours can carry is not measured "
+          "before they run; with --hosts expected a number");
     for (const int hosts : host_counts(options))  // a refusal belongs before the sandbox
       for (const LinkSpec& link : options.links)
         if (factor != kAutoTimeScale) slowed(options.topology.plan(hosts, link), factor);

@@ -1,6 +1,7 @@
 // How far a long run is, for the person who waits: a bar on a terminal, lines elsewhere.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -19,8 +20,12 @@ class Progress {
   /// What is being done now.
   void describe(std::string what);
   void advance(double work);
+  /// So much of the total is done, if that is more than before.
+  void reach(double done) { advance(std::max(done - done_, 0.0)); }
   /// A line that stays, above the bar.
   void note(const std::string& line);
+  /// Until something is told or done again: something else is about to be printed.
+  void hide() { erase(); }
 
  private:
   void draw();

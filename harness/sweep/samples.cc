@@ -256,10 +256,10 @@ std::vector<std::string> doubts_about(const PointSamples& samples) {
     doubts.push_back(fmt::format("{} delivered {:.1f} % of its TCP ceiling in the calibration",
                                  samples.goodput_of, 100 * *ratio));
   if (samples.idle_cpu && *samples.idle_cpu < kLeastIdle)
-    doubts.push_back(fmt::format(
-        "the processors were idle only {:.1f} % of the time: the emulation itself may be what was"
-        " slow",
-        100 * *samples.idle_cpu));
+    doubts.push_back(
+        fmt::format("the processors were idle only {:.1f} % of the time: the emulation itself may "
+                    "be what was slow",
+                    100 * *samples.idle_cpu));
   if (const double late = lateness_p95(samples); late > kLateSeconds)
     doubts.push_back(fmt::format("5 % of the waits ended {} late or later", format_time(late)));
   if (samples.time_scale != 1)

@@ -172,10 +172,9 @@ std::vector<std::string> ScheduleLog::doubts() const {
   if (!player_) return {};
   const double late = player_->report().late_p95 / factor_;
   if (late <= kLateChangeSeconds) return {};
-  return {
-      fmt::format("the schedule's changes came {:.1f} ms late (95th percentile; {:.0f} ms is"
-                  " the limit)",
-                  late * 1e3, kLateChangeSeconds * 1e3)};
+  return {fmt::format(
+      "the schedule's changes came {:.1f} ms late (95th percentile; {:.0f} ms is the limit)",
+      late * 1e3, kLateChangeSeconds * 1e3)};
 }
 
 }  // namespace thinpipe

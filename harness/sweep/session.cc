@@ -37,8 +37,8 @@ void mark_shared(bool tolerated, json& record) {
   if (tolerated) return;
   record["status"] = "invalid";
   record["reasons"].push_back(
-      "another run measured on this machine at the same time: they take processor time from each"
-      " other");
+      "another run measured on this machine at the same time: they take processor time from each "
+      "other");
 }
 
 }  // namespace

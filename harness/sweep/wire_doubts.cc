@@ -106,11 +106,11 @@ std::vector<std::string> wire_doubts(const PointSamples& samples) {
   if (bounds.least > 0 &&
       (sent < bounds.least * (1 - kWireTolerance) ||
        (samples.lossless && sent > bounds.most * (1 + kWireTolerance) + dropped_bytes(samples))))
-    doubts.push_back(fmt::format(
-        "the links counted {} for messages that take {} to {}: bytes went astray or were sent twice"
-        " ({} frames dropped)",
-        format_bytes(sent), format_bytes(bounds.least), format_bytes(bounds.most),
-        samples.wire.drops));
+    doubts.push_back(
+        fmt::format("the links counted {} for messages that take {} to {}: bytes went astray or "
+                    "were sent twice ({} frames dropped)",
+                    format_bytes(sent), format_bytes(bounds.least), format_bytes(bounds.most),
+                    samples.wire.drops));
   if (doubts.empty()) doubt_ranks(samples, doubts);
   if (samples.lossless) doubt_switches(samples, doubts);
   return doubts;

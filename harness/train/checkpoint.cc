@@ -81,7 +81,8 @@ nlohmann::json Checkpoints::point_of(const Found& found) const {
     point.at("digest").get<std::string>();
     point.at("resumed").get<std::vector<std::uint64_t>>();
   } catch (const nlohmann::json::exception& error) {
-    throw InputError(fmt::format("{}: damaged: {}", file.string(), error.what()));
+    throw InputError(fmt::format("{}: damaged, or of another version of thinpipe: {}", file.string(),
+                                 error.what()));
   }
   return point;
 }

@@ -59,7 +59,7 @@ TrainSeries TrainSeries::from_json(const json& object) {
   series.loss = object.at("loss").get<std::vector<double>>();
   series.seconds = object.at("seconds").get<std::vector<double>>();
   series.bytes = object.at("bytes").get<std::vector<double>>();
-  series.pulled = object.value("pulled", std::vector<double>(series.bytes.size()));
+  series.pulled = object.at("pulled").get<std::vector<double>>();
   for (const json& one : object.at("held_out"))
     series.held_out.push_back({one.at(0), one.at(1), one.at(2), one.at(3)});
   return series;

@@ -38,10 +38,10 @@ Target Target::parse(const std::string& text) {
     if (error == std::errc() && rest == end && std::isfinite(target.value) && in_range)
       return target;
   }
-  throw InputError(fmt::format(
-      "--target: expected acc=A with 0 < A <= 1, loss=L with L >= 0 or ppl=P with P >= 1, found"
-      " '{}'",
-      text));
+  throw InputError(
+      fmt::format("--target: expected acc=A with 0 < A <= 1, loss=L with L >= 0 or ppl=P with P >= "
+                  "1, found '{}'",
+                  text));
 }
 
 std::string Target::to_string() const { return fmt::format("{}={}", name_of(figure), value); }

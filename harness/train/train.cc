@@ -34,10 +34,10 @@ std::optional<ModelDescription> described_before(const TrainOptions& options) {
     if (kept.at("identity") != training_identity(options.learner)) return std::nullopt;
     return ModelDescription::from_json(kept.at("model"));
   } catch (const json::exception& error) {
-    throw InputError(fmt::format(
-        "{}: damaged: {}; put it back as it was, or remove it to measure anew how long a step"
-        " computes",
-        model_file(options).string(), error.what()));
+    throw InputError(
+        fmt::format("{}: damaged: {}; put it back as it was, or remove it to measure anew how long "
+                    "a step computes",
+                    model_file(options).string(), error.what()));
   }
 }
 

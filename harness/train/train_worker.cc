@@ -117,8 +117,8 @@ json TrainWorker::prepare(const json& message) {
   if (replay()->outer() != nullptr &&
       std::find(incremental_.begin(), incremental_.end(), true) != incremental_.end())
     throw InputError(
-        "an outer optimiser on changes of an estimate (memory=ef21) has no meaning; expected"
-        " another memory, or --outer none");
+        "an outer optimiser on changes of an estimate (memory=ef21) has no meaning; expected "
+        "another memory, or --outer none");
   for (std::size_t i = 0; i < incremental_.size(); ++i)
     estimate_.emplace_back(incremental_[i] ? learner_->parameters()[i].elements : 0);
   remember_parameters();
@@ -156,10 +156,10 @@ void TrainWorker::take_gradient(std::uint64_t step) {
     for (float& value : values) {
       if (std::isfinite(value)) continue;
       if (!zero_non_finite_)
-        throw RunError(fmt::format(
-            "step {}: element {} of the gradient of '{}' is {}; --non-finite zero replaces such"
-            " values by 0",
-            step, &value - values.data(), learner_->parameters()[i].name, value));
+        throw RunError(
+            fmt::format("step {}: element {} of the gradient of '{}' is {}; --non-finite zero "
+                        "replaces such values by 0",
+                        step, &value - values.data(), learner_->parameters()[i].name, value));
       value = 0;
     }
     if (!given_->has_squares()) continue;

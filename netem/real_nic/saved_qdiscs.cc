@@ -51,8 +51,8 @@ std::string changed_default(const std::vector<RawQdisc>& saved) {
   for (const RawQdisc& qdisc : saved)
     if (qdisc.kind != "mq" && qdisc.kind != "noqueue" && !now.empty() && qdisc.kind != now)
       return fmt::format(
-          "the kernel once chose {} for it, but now net.core.default_qdisc is {}: deleting ours"
-          " would give it that",
+          "the kernel once chose {} for it, but now net.core.default_qdisc is {}: deleting ours "
+          "would give it that",
           qdisc.kind, now);
   return "";
 }
@@ -142,8 +142,7 @@ std::string why_not_restorable(int interface, const std::vector<RawQdisc>& saved
   if (root.handle == 0) return changed_default(saved);
   if (std::find(std::begin(kWholeDumps), std::end(kWholeDumps), root.kind) == std::end(kWholeDumps))
     return fmt::format(
-        "a qdisc of kind {} cannot be made again from what the kernel shows of it;"
-        " possible are {}",
+        "a qdisc of kind {} cannot be made again from what the kernel shows of it; possible are {}",
         root.kind, fmt::join(kWholeDumps, ", "));
   if (saved.size() > 1)
     return fmt::format("its {} has a qdisc of its own inside ({})", root.to_string(),

@@ -111,14 +111,13 @@ class Table {
     const bool plain = error == std::errc() && rest == cell.data() + cell.size();
     if (*column.suffix != '\0') {
       if (!plain)
-        fail(column.field, fmt::format("found '{}', expected a number, since the header"
-                                       " says {}",
+        fail(column.field, fmt::format("found '{}', expected a number, since the header says {}",
                                        cell, column.name));
       return cell + column.suffix;
     }
     if (plain && number != 0)
-      fail(column.field, fmt::format("'{}' has no unit; write it there or in the header, as in"
-                                     " time_s, rate_mbit, delay_ms, loss_percent",
+      fail(column.field, fmt::format("'{}' has no unit; write it there or in the header, as in "
+                                     "time_s, rate_mbit, delay_ms, loss_percent",
                                      cell));
     return cell;
   }

@@ -183,10 +183,8 @@ ScheduleSpec parse_file(const std::string& path) {
   Parser parser;
   if (line.empty()) throw InputError(path + ": nothing but comments; expected a schedule");
   if (path.find_first_of(",;") != std::string::npos)
-    throw InputError(
-        fmt::format("schedule file '{}': a name with , or ; cannot be written in a"
-                    " schedule",
-                    path));
+    throw InputError(fmt::format(
+        "schedule file '{}': a name with , or ; cannot be written in a schedule", path));
   if (line.find_first_not_of("0123456789") == std::string::npos) {
     parser.part("schedule", "mahimahi:file=" + path);
   } else if (!is_part(line) && line.find(',') != std::string::npos) {

@@ -59,8 +59,7 @@ std::string box(const Spot& at, double width, double height, const char* style,
                 const std::string& text) {
   return fmt::format(
       "<g class=\"{}\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
-      "rx=\"6\"/>"
-      "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
+      "rx=\"6\"/><text x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
       style, at.x - width / 2, at.y - height / 2, width, height, at.x, at.y + 4.5, escaped(text));
 }
 

@@ -38,10 +38,25 @@ void sleep_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
+// About how long a measure takes, for those who wait.
+double expected_seconds(Measure measure, const LinkReportOptions& options) {
+  switch (measure) {
+    case Measure::kGoodput: return 3 * (options.seconds + kSettle) + kSettleBoth;
+    case Measure::kRoundTrip: return 3;
+    case Measure::kLoss: return 2 * (kLossSeconds * options.seconds + kSettle);
+    case Measure::kBurst: return 1;
+    case Measure::kChange: return 2;
+    case Measure::kTools: return 2 * options.seconds + 5;
+  }
+  return 0;
+}
+
 class Reporter {
  public:
   Reporter(Network& network, const LinkSpec& link, const LinkReportOptions& options)
-      : network_(network), link_(link.with_defaults()), options_(options) {}
+      : network_(network), link_(link.with_defaults()), options_(options) {
+    for (const Measure measure : options_.measures) all_ += expected_seconds(measure, options_);
+  }
 
   LinkReport run() {
     report_.link = link_;
@@ -56,6 +71,12 @@ class Reporter {
   }
 
  private:
+  // What begins takes this share of the measure.
+  void begin(Measure measure, double share, const std::string& what) {
+    options_.progress(what, over_ / all_);
+    over_ += share * expected_seconds(measure, options_);
+  }
+
   // Where a switch's port drops what does not fit, slow start ends in losses, and TCP needs a while
   // to come back; where acknowledgements wait behind data, it grows more slowly.
   TcpStreamOptions streams(bool both, int attempt) const {
@@ -89,12 +110,12 @@ class Reporter {
   }
 
   GoodputReport goodput() {
-    options_.progress("goodput there");
+    begin(Measure::kGoodput, 0.3, "goodput there");
     GoodputReport report;
     report.there = ways({kThere})[0];
-    options_.progress("goodput back");
+    begin(Measure::kGoodput, 0.3, "goodput back");
     report.back = ways({kBack})[0];
-    options_.progress("goodput both ways at once");
+    begin(Measure::kGoodput, 0.4, "goodput both ways at once");
     const auto is_low = [](const GoodputWay& way) { return way.deviation() < -kCeilingTolerance; };
     const bool may_gain = link_.throttled() && !link_.disturbs() && !drops_at_switch(link_) &&
                           !is_low(report.there) && !is_low(report.back);
@@ -108,12 +129,12 @@ class Reporter {
   }
 
   RoundTripReport round_trip() {
-    options_.progress("round trips");
+    begin(Measure::kRoundTrip, 0.3, "round trips");
     RoundTripReport report;
     report.set = link_.round_trip();
     report.idle = measure_round_trips(network_, kThere, idle_probes(link_, options_.pings));
     report.wait = link_.throttled() ? queue_wait(link_, kOverload) : QueueWait{};
-    options_.progress("round trips beside a stream");
+    begin(Measure::kRoundTrip, 0.3, "round trips beside a stream");
     report.beside_stream = beside_stream(report.wait);
     if (!link_.throttled()) {
       report.full_not_measured = "without a rate nothing waits";
@@ -122,7 +143,7 @@ class Reporter {
           fmt::format("takes {} to fill and {} to empty", format_time(report.wait.filling),
                       format_time(report.wait.seconds));
     } else {
-      options_.progress("round trips with a full queue");
+      begin(Measure::kRoundTrip, 0.4, "round trips with a full queue");
       report.full = with_full_queue(report.wait);
     }
     return report;
@@ -161,7 +182,7 @@ class Reporter {
     const double clustering = loss_clustering(link_);
     for (auto [way, flow, name] :
          {std::tuple(&report.there, kThere, "there"), std::tuple(&report.back, kBack, "back")}) {
-      options_.progress(fmt::format("loss {}", name));
+      begin(Measure::kLoss, 0.5, fmt::format("loss {}", name));
       way->figures =
           measure_loss(network_, link_, flow, {.seconds = kLossSeconds * options_.seconds});
       way->interval =
@@ -178,7 +199,7 @@ class Reporter {
                                          : "burst credit: frames are lost, late or out of order");
       return;
     }
-    options_.progress("burst credit");
+    begin(Measure::kBurst, 1, "burst credit");
     report_.burst = BurstReport{measure_burst_credit(network_, link_, kThere, {}),
                                 measure_burst_credit(network_, link_, kBack, {})};
     for (const BurstFigures* way : {&report_.burst->there, &report_.burst->back})
@@ -198,7 +219,7 @@ class Reporter {
     if (link_.up.shaper == Shaper::kNetem || link_.down.shaper == Shaper::kNetem)
       why = "shaper=netem cannot be scheduled";
     if (why.empty()) {
-      options_.progress("latency of changes");
+      begin(Measure::kChange, 1, "latency of changes");
       network_.set_links(bare);
       report_.change = measure_change_latency(network_, bare, kThere, {});
       network_.set_links(link_);
@@ -210,13 +231,13 @@ class Reporter {
 
   ToolReport tools() {
     ToolReport report;
-    options_.progress("iperf3");
+    begin(Measure::kTools, 0.5, "iperf3");
     report.there = iperf3_goodput(network_, kThere, options_.seconds);
     if (report.there.value)
       report.back = iperf3_goodput(network_, kBack, options_.seconds);
     else
       report.back = report.there;
-    options_.progress("ping");
+    begin(Measure::kTools, 0.5, "ping");
     report.round_trip = ping_round_trip(network_, kThere, kPings, link_.round_trip());
     if (report_.goodput) {
       report.own_there = report_.goodput->there.figures.goodput;
@@ -230,6 +251,7 @@ class Reporter {
   LinkSpec link_;
   const LinkReportOptions& options_;
   LinkReport report_;
+  double all_ = 0, over_ = 0;  // s, expected
 };
 
 // Host 0's link against one of host 1's that is wider.
@@ -241,7 +263,7 @@ void measure_directions(const LinkSpec& link, const LinkReportOptions& options,
   Network network(2, spec);
   network.set_links(link);
   for (const bool up : {true, false}) {
-    options.progress(up ? "goodput of the way up alone" : "goodput of the way down alone");
+    options.progress(up ? "goodput of the way up alone" : "goodput of the way down alone", 1);
     LinkSpec one = link;
     (up ? one.down : one.up).rate = wide;
     GoodputWay way;

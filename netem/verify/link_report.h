@@ -95,8 +95,9 @@ struct LinkReportOptions {
                        Measure::kBurst,   Measure::kChange,    Measure::kTools};
   double seconds = 1;  ///< of every stream and train of datagrams that is measured
   int pings = 100;
-  /// Hears what begins.
-  std::function<void(const std::string&)> progress = [](const std::string&) {};
+  /// Hears what begins, and about what share of all is over by then.
+  std::function<void(const std::string& what, double share)> progress = [](const std::string&,
+                                                                           double) {};
 };
 
 /// Makes two hosts with this link and measures it. Within a sandbox in which there is no network.

@@ -196,11 +196,11 @@ std::vector<Figure> bench_figures(const BenchSummary& summary) {
                    "Median encode time over the time in which this machine read the input in the "
                    "same run, with its 95 % interval. The dashed line is that limit.",
                    "encode / time to read", &BenchLine::encode_over));
-  keep(rows_figure(summary, "decode-roofline", "Decode against the memory's limit",
-                   "Median decode time over the time in which this machine read the input in the "
-                   "same run, with its 95 % interval. Decoding a sparse payload touches less than "
-                   "the input and can take less.",
-                   "decode / time to read", &BenchLine::decode_over));
+  keep(rows_figure(
+      summary, "decode-roofline", "Decode against the memory's limit",
+      "Median decode time over the time in which this machine read the input in the same run, with "
+      "its 95 % interval. Decoding a sparse payload touches less than the input and can take less.",
+      "decode / time to read", &BenchLine::decode_over));
   keep(time_by_size(summary));
   keep(time_by_ratio(summary));
   keep(bits_and_error(summary));

@@ -9,6 +9,7 @@
 #include "reports/html/parts.h"
 #include "reports/markdown/parts.h"
 #include "reports/tables/table.h"
+#include "reports/text/again.h"
 #include "reports/text/escape.h"
 #include "reports/text/lists.h"
 #include "reports/text/provenance.h"
@@ -61,6 +62,15 @@ Table bench_table(const BenchSummary& summary) {
   return table;
 }
 
+// Of the rows of bench_table().
+std::vector<std::string> bench_commands(const BenchSummary& summary, const Records& records) {
+  std::vector<std::string> commands;
+  for (const BenchSetting& setting : summary.settings)
+    for (const BenchLine& line : setting.lines)
+      commands.push_back(again_command(records, *line.point));
+  return commands;
+}
+
 std::vector<std::string> bench_notes() {
   return {
       "Times are medians over the repetitions, with exact 95 % intervals from order statistics; "
@@ -71,9 +81,8 @@ std::vector<std::string> bench_notes() {
       "Encode / read: over the time in which the same run read the input, by the best of 1, 2, 4 "
       "and 8 streams.",
       "Bits, error, sent over asked and passes are means over the steps before timing and depend "
-      "on "
-      "the seed alone. A compressor whose payloads or decoded values are not those of the plainest "
-      "instruction set is failed: it has no times."};
+      "on the seed alone. A compressor whose payloads or decoded values are not those of the "
+      "plainest instruction set is failed: it has no times."};
 }
 
 std::string where_line(const Records& records) {
@@ -94,10 +103,10 @@ std::string render_bench_html(const Records& records) {
                      html::list(bench_findings(summary)) + "</section>\n";
   if (const std::vector<Figure> figures = bench_figures(summary); !figures.empty())
     page += html::section("drawn", "Figures", html::figures(figures, reproduce_commands(records)));
-  const Table all = bench_table(summary);
-  page += html::section("all", "All points",
-                        html::table(all, "All points", true) +
-                            html::csv("bench", "All points (CSV)", table_csv(all)));
+  Table all = bench_table(summary);
+  const std::string csv = html::csv("bench", "All points (CSV)", table_csv(all));
+  add_commands(all, bench_commands(summary, records));
+  page += html::section("all", "All points", html::table(all, "All points", true) + csv);
   if (!records.notes.empty())
     page += html::section("notes", "Notes on the records file", html::list(records.notes));
   page += html::section("method", "How it was computed", html::list(bench_notes())) +

@@ -36,9 +36,6 @@ std::vector<double> panel_rates(const Group& group);
 /// trusted one if there is any; or null.
 const Point* first_point_with(const Series& series, const std::string& metric);
 
-/// Means of each value and the `window` - 1 before it, of fewer at the beginning; window >= 1.
-std::vector<double> running_mean(const std::vector<double>& values, std::size_t window);
-
 /// Values of the point's steps, counted from 1; of very many every so many-th. `told` words a value
 /// for tooltips.
 Curve step_curve(const Series& series, const Point& point, const std::vector<double>& values,

@@ -11,10 +11,8 @@ Figure calibration_figure(const Records& records) {
   Figure figure{"calibration", "What the links delivered before they were used", "", {}, {}};
   figure.caption =
       "Goodput of thinpipe's own traffic over what TCP can deliver on a link of that rate, both "
-      "ways; "
-      "the dashed lines are 100 % and the tolerance on both sides. Hollow grey markers are links "
-      "that "
-      "did not hold.";
+      "ways; the dashed lines are 100 % and the tolerance on both sides. Hollow grey markers are "
+      "links that did not hold.";
   BoxChart chart;
   chart.id = figure.id;
   chart.alt = "Goodput over what TCP can deliver, of every calibrated link";

@@ -9,8 +9,7 @@ Figure exposed(const Group& group, const std::string& id) {
   figure.caption =
       "The part of a step in which its slowest rank waited for exchanges when compute and codec "
       "work were over, as a share of the step; medians over the steps. What is hidden under "
-      "compute "
-      "does not count.";
+      "compute does not count.";
   Chart chart;
   chart.id = figure.id;
   chart.alt = "Share of a step that waits for exchanges against link rate, " + group.title;

@@ -120,17 +120,6 @@ const Point* first_point_with(const Series& series, const std::string& metric) {
   return nullptr;
 }
 
-std::vector<double> running_mean(const std::vector<double>& values, std::size_t window) {
-  std::vector<double> means;
-  double sum = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    sum += values[i];
-    if (i >= window) sum -= values[i - window];
-    means.push_back(sum / static_cast<double>(std::min(i + 1, window)));
-  }
-  return means;
-}
-
 Curve step_curve(const Series& series, const Point& point, const std::vector<double>& values,
                  const std::function<std::string(double)>& told) {
   // More points than the drawing has pixels for would only make the page heavy.
@@ -167,8 +156,7 @@ Figure quality(const Group& group, const std::string& id) {
       std::to_string(window) + (window == 1 ? " step" : " steps") +
       ", first trusted repeat at the lowest link rate (SIDCo's figure 9 has the same of "
       "trainings). Distribution over the steps of all repeats there: the box holds half of them, "
-      "the "
-      "line 90 %. Methods without a target number of elements are left out.";
+      "the line 90 %. Methods without a target number of elements are left out.";
   const Chart by_time = quality_by_time(group, figure.id);
   figure.legend = series_legend(group, by_time.curves);
   add_panel(figure, "Against time", by_time);

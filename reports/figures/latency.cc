@@ -43,8 +43,7 @@ Figure latency(const Group& group, const std::string& id) {
   Figure figure{id + "-latency", "Encoding against Top-k", "", {}, {}};
   figure.caption =
       "Median time in which Top-k encodes a step's gradients over that of the compressor, with 95 "
-      "% "
-      "bootstrap intervals, all link rates together: right of the dashed line it is faster than "
+      "% bootstrap intervals, all link rates together: right of the dashed line it is faster than "
       "Top-k, as SIDCo's figure 1 has it. Ranks shared the machine's cores, so these times are "
       "longer than those of thinpipe bench. Against the Top-k of the same ratio where there is "
       "one.";

@@ -59,12 +59,10 @@ Figure parts(const Group& group, const std::string& id) {
   Figure figure{id + "-parts", "Parts of a step", "", {}, {}};
   figure.caption =
       "Mean time of each part on the rank that entered the exchange last, the one the others "
-      "waited "
-      "for. Means are drawn because they add up; they lie above the medians where single steps "
-      "were "
-      "slow. Where exchanges overlap with compute, only what the step waited for them is drawn. "
-      "Each link rate has its own scale. Bars in outline are points that did not pass their "
-      "checks.";
+      "waited for. Means are drawn because they add up; they lie above the medians where single "
+      "steps were slow. Where exchanges overlap with compute, only what the step waited for them "
+      "is drawn. Each link rate has its own scale. Bars in outline are points that did not pass "
+      "their checks.";
   for (std::size_t part = 0; part < kParts; ++part) {
     figure.legend.push_back({part_swatch(part, kPartTable[part].letter), kPartTable[part].name});
   }

@@ -36,9 +36,8 @@ Figure predicted(const Group& group, const std::string& id) {
   Figure figure{id + "-predicted", "Predicted against measured", "", {}, {}};
   figure.caption =
       "Times that models gave before the point was measured, against the measured medians; a "
-      "marker "
-      "a compressor and link rate. On the dashed line they agree, above it too long a time was "
-      "predicted. Hollow grey markers did not pass their checks.";
+      "marker a compressor and link rate. On the dashed line they agree, above it too long a time "
+      "was predicted. Hollow grey markers did not pass their checks.";
   std::vector<Curve> drawn;
   for (const Compared& compared : compared_times()) {
     DotChart dots;

@@ -9,7 +9,7 @@ namespace thinpipe {
 namespace {
 
 constexpr std::size_t kLongestLabel = 17;  // 144 px of a wide font (DejaVu Sans) at 12.5 px
-constexpr double kBaseline = 4.5;  // px below the middle of text of 12.5 px
+constexpr double kBaseline = 4.5;          // px below the middle of text of 12.5 px
 
 // Cuts between characters, not inside one: continuation bytes of UTF-8 are 10xxxxxx.
 std::string shortened(const std::string& text) {

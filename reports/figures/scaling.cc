@@ -47,8 +47,8 @@ Figure scaling_figure(const Family& family, const std::string& id) {
   if (!setting.empty()) figure.title += ", " + setting;
   figure.caption =
       "Workers times the step without communication, over the step: how many times as much work is "
-      "done as by one worker alone, which exchanges nothing. The dashed line is the ideal; with "
-      "95 % intervals of the step time (DGC's figure 6 has the same of images a second).";
+      "done as by one worker alone, which exchanges nothing. The dashed line is the ideal; with 95 "
+      "% intervals of the step time (DGC's figure 6 has the same of images a second).";
   // The largest group names the series; styles are the same in every group.
   const Group& named = **std::max_element(
       family.groups.begin(), family.groups.end(),

@@ -11,8 +11,7 @@ Figure sizes(const Group& group, const std::string& id) {
   figure.caption =
       "Bits that a rank encodes for an element of the gradient in each step, mean over the ranks; "
       "uncompressed ones have 32. First trusted repeat at the lowest link rate that was measured "
-      "(3LC's "
-      "figure 9 has the same over a training).";
+      "(3LC's figure 9 has the same over a training).";
   Chart chart;
   chart.id = figure.id;
   chart.alt = "Bits an element by step for each compressor, " + group.title;

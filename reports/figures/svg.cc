@@ -141,10 +141,8 @@ std::string finish_svg(std::string_view gnuplot_svg, const SvgFrame& frame,
   hoist_colours(text);
   shorten_places(text);
   return fmt::format(
-      "<svg class=\"chart\" viewBox=\"0 0 {} {}\" "
-      "role=\"img\" "
-      "aria-label=\"{}\"><g fill=\"none\" stroke=\"currentColor\" font-size=\"13\">{}</g><g "
-      "class=\"overlay\">{}</g></svg>",
+      "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\"><g fill=\"none\" "
+      "stroke=\"currentColor\" font-size=\"13\">{}</g><g class=\"overlay\">{}</g></svg>",
       frame.width, frame.height, escape_html(frame.alt), text, overlay);
 }
 

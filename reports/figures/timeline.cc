@@ -135,10 +135,9 @@ Figure timeline(const Group& group, const std::string& id) {
   figure.caption =
       "One step of median length. Of each rank, at the lowest link rate: without compression, and "
       "with what was fastest there; exchanges hold the waiting for ranks that come later. "
-      "Overlapped: "
-      "of the rank that ended the step last, where buckets left as their gradients became ready: "
-      "above, compute and codec work; below, the exchanges that ran beside them. What sticks out "
-      "behind compute is what the step waited for.";
+      "Overlapped: of the rank that ended the step last, where buckets left as their gradients "
+      "became ready: above, compute and codec work; below, the exchanges that ran beside them. "
+      "What sticks out behind compute is what the step waited for.";
   for (std::size_t phase = 0; phase < kPhases.size(); ++phase)
     figure.legend.push_back({part_swatch(phase, kPhaseLetters.at(phase)), kPhases[phase]});
   const double lowest = group.rates.front();

@@ -151,8 +151,7 @@ Figure tensor_densities(const StatsSummary& summary) {
   });
   if (units.size() > kMostTensors) units.resize(kMostTensors);
   figure.caption =
-      "As above, of the tensors with the most elements, in the last step without "
-      "error feedback.";
+      "As above, of the tensors with the most elements, in the last step without error feedback.";
   for (const StatsUnit* unit : units) {
     Chart chart = magnitude_chart(figure, figure.panels.size(),
                                   "Density of magnitudes with four fits, " + unit->title);

@@ -164,12 +164,12 @@ std::vector<std::string> stats_method_notes(const StatsSummary& summary) {
       "Decay is SIDCo's definition 1: p is the slope of ln of the sorted magnitudes against ln of "
       "their place, up to 0.37 of the elements; a gradient counts as compressible above \xc2\xbd. "
       "The best-k error is the norm of all but the k largest over the norm.",
-      "Densities are over intervals that hold 2 % of the elements each, fewer in the "
-      "tail; data and fits are shares of the same intervals over their lengths."};
+      "Densities are over intervals that hold 2 % of the elements each, fewer in the tail; data "
+      "and fits are shares of the same intervals over their lengths."};
   if (summary.records->feedback_ratio) {
     notes.push_back(
-        "Error feedback adds what top-k left over to the next gradient that was looked "
-        "at, from nothing at the first: its first step is that without.");
+        "Error feedback adds what top-k left over to the next gradient that was looked at, from "
+        "nothing at the first: its first step is that without.");
   }
   return notes;
 }

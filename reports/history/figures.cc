@@ -99,8 +99,8 @@ std::vector<LegendEntry> legend(bool is_exact) {
   std::vector<LegendEntry> entries = {{marker_svg(kValueStyle), "a launch"}};
   if (!is_exact) {
     entries.push_back(
-        {"<span class='swatch' aria-hidden='true' style='background:var(--muted);opacity:.3'>"
-         "</span>",
+        {"<span class='swatch' aria-hidden='true' "
+         "style='background:var(--muted);opacity:.3'></span>",
          "expected"});
     entries.push_back({line + "<path d='M0,7H14'/></svg>", "median of those before"});
     entries.push_back(

@@ -91,12 +91,12 @@ std::vector<std::string> history_findings(const HistorySummary& summary) {
   if (outcome.comparisons.empty())
     findings.push_back("There is no launch before the newest one that it could be held against.");
   else
-    findings.push_back(fmt::format(
-        "Of {} in the newest launch {} worse, {} better, {} as before; of {} too few launches are "
-        "there to tell.",
-        counted(outcome.comparisons.size(), "metric", "metrics"), outcome.count(Verdict::kWorse),
-        outcome.count(Verdict::kBetter), outcome.count(Verdict::kSame),
-        outcome.count(Verdict::kUnclear)));
+    findings.push_back(
+        fmt::format("Of {} in the newest launch {} worse, {} better, {} as before; of {} too few "
+                    "launches are there to tell.",
+                    counted(outcome.comparisons.size(), "metric", "metrics"),
+                    outcome.count(Verdict::kWorse), outcome.count(Verdict::kBetter),
+                    outcome.count(Verdict::kSame), outcome.count(Verdict::kUnclear)));
   add_some(newest_sentences(summary), "that changed in the newest launch", findings);
   add_some(step_sentences(summary), "changes of level", findings);
   std::size_t passing = 0;
@@ -122,11 +122,10 @@ std::vector<std::string> history_method_notes() {
   return {
       "A launch's value is the median of its samples for times, their mean for others.",
       fmt::format(
-          "A value is outlying where it differs from the median of those before it by the "
-          "margin (10 % of times, 1 % of quality) or more, and by more than {:g} times the "
-          "scatter to expect of one more value: 1.4826 times the median absolute deviation, "
-          "times the root of 1 + 1/n, of the n values since the last step without outlying "
-          "ones, at least {}.",
+          "A value is outlying where it differs from the median of those before it by the margin "
+          "(10 % of times, 1 % of quality) or more, and by more than {:g} times the scatter to "
+          "expect of one more value: 1.4826 times the median absolute deviation, times the root of "
+          "1 + 1/n, of the n values since the last step without outlying ones, at least {}.",
           kOutlyingZ, kFewestBefore),
       fmt::format("{} outlying values in a row, on one side, are a step that has been accepted: "
                   "what follows is held against them.",

@@ -55,8 +55,8 @@ std::string links_part(const Records& records, const std::vector<std::string>& c
     text += html::figures({figure}, commands);
   return text + html::table(links, "Calibration of the links", /*is_sortable=*/true) +
          "<p class=\"note\">Traffic of thinpipe's own filled each way of every distinct link "
-         "before the first point. A link that is farther from what TCP can deliver over it than "
-         "3 % is not the one it is called: its points are greyed.</p>\n";
+         "before the first point. A link that is farther from what TCP can deliver over it than 3 "
+         "% is not the one it is called: its points are greyed.</p>\n";
 }
 
 std::string problems_part(const Records& records) {
@@ -67,10 +67,8 @@ std::string problems_part(const Records& records) {
   } else {
     text +=
         "<p class=\"note\">Invalid points were measured and failed a check; they are grey in "
-        "tables "
-        "and hollow in figures, and nothing is concluded from them. Failed ones have no "
-        "figures.</p>"
-        "\n" +
+        "tables and hollow in figures, and nothing is concluded from them. Failed ones have no "
+        "figures.</p>\n" +
         html::table(problems, "Invalid and failed points", /*is_sortable=*/true);
   }
   if (!records.notes.empty())
@@ -93,7 +91,7 @@ std::string believed(const Summary& summary, const std::vector<std::string>& com
 std::string all_points(const Summary& summary) {
   Table table = points_table(summary);
   const std::string csv = table_csv(table);  // without the commands, which each row has
-  add_commands(table, summary);
+  add_commands(table, again_commands(summary));
   return html::table(table, "All points", /*is_sortable=*/true) +
          html::csv("points", "All points (CSV)", csv) +
          "<p class=\"note\">Medians over the steps of all trusted repeats, 95 % intervals beneath "

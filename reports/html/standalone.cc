@@ -72,10 +72,10 @@ Key key_of(std::string_view entry) {
   const std::size_t end = entry.rfind(kSpanEnd);
   if (end == std::string_view::npos) return {"", std::string(entry), 0};
   const std::string colour(between(entry, "background:", "'"));
-  return {fmt::format("<rect width=\"14\" height=\"14\" rx=\"2\" style=\"fill:{}\"/><text "
-                      "class=\"letter\" x=\"7\" "
-                      "y=\"11\" font-size=\"11\" text-anchor=\"middle\">{}</text>",
-                      colour, between(entry, "'>", "</span>")),
+  return {fmt::format(
+              "<rect width=\"14\" height=\"14\" rx=\"2\" style=\"fill:{}\"/><text class=\"letter\" "
+              "x=\"7\" y=\"11\" font-size=\"11\" text-anchor=\"middle\">{}</text>",
+              colour, between(entry, "'>", "</span>")),
           std::string(entry.substr(end + kSpanEnd.size()))};
 }
 
@@ -181,11 +181,11 @@ std::string standalone_svg(std::string_view page, const std::string& name) {
   body += drawn_panels(drawings, columns, panel_width, y);
   const double height = y - kGap;
   return with_colours(fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
-      "viewBox=\"-8 -8 {0} {1}\" color=\"var(--soft)\">\n<style>text{{font-family:Helvetica,Arial,"
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"-8 -8 {0} "
+      "{1}\" color=\"var(--soft)\">\n<style>text{{font-family:Helvetica,Arial,"
       "sans-serif;fill:var(--soft)}} .overlay text,text.panel{{fill:var(--ink)}} "
-      "text.letter,.overlay text.letter{{fill:var(--letter)}} "
-      ".overlay circle,.overlay rect{{fill:none}}</style>\n<rect x=\"-8\" y=\"-8\" width=\"{0}\" "
+      "text.letter,.overlay text.letter{{fill:var(--letter)}} .overlay circle,.overlay "
+      "rect{{fill:none}}</style>\n<rect x=\"-8\" y=\"-8\" width=\"{0}\" "
       "height=\"{1}\" fill=\"#fff\"/>\n{2}</svg>\n",
       width + 16, height + 16, body));
 }

@@ -74,10 +74,11 @@ std::string reproduction_page(const Reproduction& reproduction, const std::strin
                       findings_table(reproduction));
   const std::size_t most = most_repetitions(reproduction);
   text += "## The figures\n\n" +
-          (most <= 1 ? std::string("Of one repetition.")
-                     : fmt::format("Means of {} repetitions, with 95 % intervals where there are "
-                                   "three or more.",
-                                   most)) +
+          (most <= 1
+               ? std::string("Of one repetition.")
+               : fmt::format(
+                     "Means of {} repetitions, with 95 % intervals where there are three or more.",
+                     most)) +
           "\n\n" + figures_table(reproduction);
   if (!picture.empty()) text += fmt::format("![{}]({})\n\n", escape_markdown(plan.title), picture);
   if (!plan.differences.empty())

@@ -40,10 +40,10 @@ std::string reproduction_picture(const Reproduction& reproduction) {
   const int lines = (static_cast<int>(picture.names.size()) + kAcross - 1) / kAcross;
   const int height = kChartHeight + 16 + lines * kLine;
   return fmt::format(
-      "<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1}' viewBox='0 0 {0} {1}'>"
-      "<title>{2}</title><style>{3}\n"
-      "text{{font:14px system-ui,sans-serif;fill:var(--ink)}}</style>"
-      "<rect width='{0}' height='{1}' fill='var(--page)'/>{4}{5}</svg>\n",
+      "<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1}' viewBox='0 0 {0} "
+      "{1}'><title>{2}</title><style>{3}\n"
+      "text{{font:14px system-ui,sans-serif;fill:var(--ink)}}</style><rect width='{0}' "
+      "height='{1}' fill='var(--page)'/>{4}{5}</svg>\n",
       width, height, escape_html(picture.chart.alt), escape_html(html::style()), chart,
       legend_of(picture, width));
 }

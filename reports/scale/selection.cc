@@ -34,8 +34,8 @@ void require_one_time_scale(const Records& records) {
     factors.insert(point.axes.time_scale);
     if (factors.size() > 1)
       throw InputError(fmt::format(
-          "{}: {} ranks on {} were measured at time scales {}, which must not be mixed; `thinpipe"
-          " report --time-scale {}` reports one, of {}, and says how they compare",
+          "{}: {} ranks on {} were measured at time scales {}, which must not be mixed; `thinpipe "
+          "report --time-scale {}` reports one, of {}, and says how they compare",
           records.file.string(), point.axes.ranks, point.axes.link, listed(texts(factors)),
           *factors_of(records).begin(), listed(texts(factors_of(records)))));
   }
@@ -60,9 +60,9 @@ std::vector<std::string> time_scale_notes(const Records& records) {
   std::vector<std::string> notes;
   for (const auto& [factor, where] : links)
     notes.push_back(fmt::format(
-        "Time scale {}: {} {} measured in {} motion. Links were set to 1/{} of their rate, delays"
-        " and compute times to {} times theirs; the times in this report are those of the links as"
-        " they are named, and the records have the raw ones too.",
+        "Time scale {}: {} {} measured in {} motion. Links were set to 1/{} of their rate, delays "
+        "and compute times to {} times theirs; the times in this report are those of the links as "
+        "they are named, and the records have the raw ones too.",
         factor, listed({where.begin(), where.end()}), where.size() == 1 ? "was" : "were",
         factor > 1 ? "slow" : "fast", factor, factor));
   return notes;

@@ -39,4 +39,15 @@ double geometric_mean(std::span<const double> values) {
   return std::exp(sum / static_cast<double>(values.size()));
 }
 
+std::vector<double> running_mean(std::span<const double> values, std::size_t window) {
+  assert(window >= 1);
+  std::vector<double> means;
+  means.reserve(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t count = std::min(i + 1, window);
+    means.push_back(mean(values.subspan(i + 1 - count, count)));
+  }
+  return means;
+}
+
 }  // namespace thinpipe

@@ -1,6 +1,7 @@
 // Location statistics of a sample.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -18,5 +19,8 @@ double median(std::span<const double> values);
 
 /// exp(mean of logarithms); of at least one value, all positive.
 double geometric_mean(std::span<const double> values);
+
+/// Means of each value and the `window` - 1 before it, of fewer at the beginning; window >= 1.
+std::vector<double> running_mean(std::span<const double> values, std::size_t window);
 
 }  // namespace thinpipe

@@ -177,8 +177,7 @@ std::vector<std::string> again_commands(const Summary& summary) {
   return commands;
 }
 
-void add_commands(Table& table, const Summary& summary) {
-  const std::vector<std::string> commands = again_commands(summary);
+void add_commands(Table& table, const std::vector<std::string>& commands) {
   if (std::all_of(commands.begin(), commands.end(),
                   [](const std::string& command) { return command.empty(); }))
     return;

@@ -45,8 +45,8 @@ Table points_table(const Summary& summary);
 /// For each row of the above the command that measures it again; "" where it is not known.
 std::vector<std::string> again_commands(const Summary& summary);
 
-/// The above as the table's last column, unless none is known.
-void add_commands(Table& table, const Summary& summary);
+/// The command of every row as the table's last column, unless none is known ("").
+void add_commands(Table& table, const std::vector<std::string>& commands);
 
 /// Step times beside the loss that trainings of the same compressors ended with (training/like.h).
 /// @throws InputError when `training` has none of them, or is no training

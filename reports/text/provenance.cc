@@ -75,27 +75,22 @@ std::vector<std::string> method_notes() {
   std::vector<std::string> notes;
   notes.emplace_back(
       "A step's time is that of its slowest rank. Step times are medians over all measured steps "
-      "of all "
-      "repeats; warm-up steps are not in the records.");
+      "of all repeats; warm-up steps are not in the records.");
   notes.emplace_back(
       "Intervals are 95 % confidence intervals. One repeat: the exact order-statistic interval of "
-      "the "
-      "median. Several repeats: a percentile bootstrap of 2000 resamplings that draws repeats and "
-      "then "
-      "steps within them. Fewer than 6 samples give no interval.");
+      "the median. Several repeats: a percentile bootstrap of 2000 resamplings that draws repeats "
+      "and then steps within them. Fewer than 6 samples give no interval.");
   notes.emplace_back(
       "Speed-up is the median step time of none over that of the compressor at the same link rate "
-      "and "
-      "number of ranks; where none was run with several exchange patterns, the fastest one is the "
-      "baseline.");
+      "and number of ranks; where none was run with several exchange patterns, the fastest one is "
+      "the baseline.");
   notes.emplace_back(
       "The break-even rate is where ln(speed-up), taken as linear in ln(rate) between neighbouring "
       "measured rates, is zero. Its interval is where the ends of the speed-up's intervals cross. "
       "Nothing is extrapolated beyond the measured rates.");
   notes.emplace_back(
       "Invalid points were measured but failed a check of link, clock or aggregate: they are "
-      "shown, and "
-      "decide nothing. Failed points have no figures.");
+      "shown, and decide nothing. Failed points have no figures.");
   return notes;
 }
 

@@ -104,14 +104,14 @@ BoxChart rows_of(const Sectioned& in, const std::string& id, const std::string& 
 }
 
 Figure to_target(const Sectioned& in) {
-  Figure figure{in.id + "-target",
-                "What it takes to " + in.summary.target,
-                "Means over the seeds with 95 % intervals by Student's t (three seeds or more): "
-                "emulated time and bytes of a worker up to the first evaluation that reached the "
-                "target. Those of which a seed did not reach it are left out; the table counts "
-                "them.",
-                {},
-                {}};
+  Figure figure{
+      in.id + "-target",
+      "What it takes to " + in.summary.target,
+      "Means over the seeds with 95 % intervals by Student's t (three seeds or more): emulated "
+      "time and bytes of a worker up to the first evaluation that reached the target. Those of "
+      "which a seed did not reach it are left out; the table counts them.",
+      {},
+      {}};
   if (in.summary.target.empty()) return figure;
   figures::add_panel(figure, "time",
                      rows_of(in, figure.id + "-0", "Emulated time to the target", "target_seconds",
@@ -124,13 +124,13 @@ Figure to_target(const Sectioned& in) {
 
 Figure final_quality(const Sectioned& in) {
   const Quality quality = quality_of(in.summary);
-  Figure figure{in.id + "-final",
-                "What was learned in the end",
-                "Means over the seeds with 95 % intervals by Student's t (three seeds or more), "
-                "after the last step. Intervals that lie apart are differences; those that meet "
-                "may be none.",
-                {},
-                {}};
+  Figure figure{
+      in.id + "-final",
+      "What was learned in the end",
+      "Means over the seeds with 95 % intervals by Student's t (three seeds or more), after the "
+      "last step. Intervals that lie apart are differences; those that meet may be none.",
+      {},
+      {}};
   figures::add_panel(
       figure, "",
       rows_of(in, figure.id + "-0", "Final " + in.summary.figure, "final_" + in.summary.figure,
@@ -139,13 +139,13 @@ Figure final_quality(const Sectioned& in) {
 }
 
 Figure time_and_loss(const Sectioned& in) {
-  Figure figure{in.id + "-pareto",
-                "Time against loss",
-                "Emulated time of all steps against the final loss on held-out data, means over "
-                "the seeds. Down and left is better; the dashed line joins those that no other "
-                "beats in both.",
-                {},
-                {}};
+  Figure figure{
+      in.id + "-pareto",
+      "Time against loss",
+      "Emulated time of all steps against the final loss on held-out data, means over the seeds. "
+      "Down and left is better; the dashed line joins those that no other beats in both.",
+      {},
+      {}};
   DotChart chart;
   chart.id = figure.id + "-0";
   chart.alt = "Emulated time of all steps against final loss";
@@ -167,13 +167,13 @@ Figure time_and_loss(const Sectioned& in) {
 }
 
 Figure bits_by_step(const Sectioned& in) {
-  Figure figure{in.id + "-bits",
-                "What is sent, by step",
-                "Payload bits of an element that a worker sends, means over the seeds; of long "
-                "trainings also over neighbouring steps, 100 points a curve. 32 are sent without "
-                "compression.",
-                {},
-                {}};
+  Figure figure{
+      in.id + "-bits",
+      "What is sent, by step",
+      "Payload bits of an element that a worker sends, means over the seeds; of long trainings "
+      "also over neighbouring steps, 100 points a curve. 32 are sent without compression.",
+      {},
+      {}};
   Chart chart;
   chart.id = figure.id + "-0";
   chart.alt = "Payload bits of an element by step";

@@ -7,6 +7,7 @@
 #include "reports/html/parts.h"
 #include "reports/markdown/parts.h"
 #include "reports/tables/table.h"
+#include "reports/text/again.h"
 #include "reports/text/escape.h"
 #include "reports/text/lists.h"
 #include "reports/text/provenance.h"
@@ -97,16 +98,28 @@ Table trainings_table(const Records& records, const TrainingSummary& summary) {
   return table;
 }
 
+// Of the rows of trainings_table(): all seeds of each.
+std::vector<std::string> training_commands(const Records& records, const TrainingSummary& summary) {
+  std::vector<std::string> commands;
+  for (const TrainingSection& section : training_sections(summary))
+    for (const TrainedGroup* group : section.groups) {
+      const auto point = std::find_if(records.points.begin(), records.points.end(),
+                                      [&](const Point& one) { return group->holds(one); });
+      commands.push_back(point == records.points.end() ? "" : again_command(records, *point));
+    }
+  return commands;
+}
+
 std::vector<std::string> training_notes(const TrainingSummary& summary) {
   return {
-      "Every step was taken by real ranks over throttled links; seconds are those of the "
-      "emulated network and of the compute times in the header, bytes what a worker sent.",
+      "Every step was taken by real ranks over throttled links; seconds are those of the emulated "
+      "network and of the compute times in the header, bytes what a worker sent.",
       "Figures are means over seeds; intervals are 95 % by Student's t, of three seeds or more. "
       "Seeds share initial parameters and order of data between compressors.",
       "Times none: the " +
           std::string(summary.target.empty() ? "time of all steps" : "time to the target") +
-          " of training without compression on the same network, over the compressor's; only "
-          "where every seed got there.",
+          " of training without compression on the same network, over the compressor's; only where "
+          "every seed got there.",
       "Only trainings with status ok count. Where a compressor has none, its invalid ones are "
       "drawn hollow and grey and nothing is concluded from them."};
 }
@@ -145,10 +158,10 @@ std::string render_training_html(const Records& records) {
         id, sections[i].title,
         html::figures(training_figures(summary, sections[i], id), reproduce_commands(records)));
   }
-  const Table all = trainings_table(records, summary);
-  page += html::section("all", "All trainings",
-                        html::table(all, "All trainings", true) +
-                            html::csv("trainings", "All trainings (CSV)", table_csv(all)));
+  Table all = trainings_table(records, summary);
+  const std::string csv = html::csv("trainings", "All trainings (CSV)", table_csv(all));
+  add_commands(all, training_commands(records, summary));
+  page += html::section("all", "All trainings", html::table(all, "All trainings", true) + csv);
   if (const Table problems = problems_table(records); !problems.rows.empty())
     page += html::section("problems", "Invalid and failed trainings",
                           html::table(problems, "Invalid and failed trainings", true));

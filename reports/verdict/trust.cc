@@ -91,8 +91,7 @@ std::string trust_sentence(const Summary& summary) {
   if (!links.empty()) links = " " + links;
   if (all.empty()) {
     return "Nothing to doubt: " + total +
-           " passed the checks of links, clocks and aggregates that were "
-           "made while measuring." +
+           " passed the checks of links, clocks and aggregates that were made while measuring." +
            links;
   }
   return "With care, of " + total + ": " + joined(all, "; ") + "." + links;

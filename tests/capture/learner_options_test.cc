@@ -60,10 +60,9 @@ TEST(LearnerOptions, WrongOnesAreNamed) {
   EXPECT_THAT(learner_error({{"schedule", "cosines"}}), HasSubstr("did you mean 'cosine'"));
   EXPECT_THAT(learner_error({{"clip", -1}}), HasSubstr("clip"));
   EXPECT_THAT(learner_error({{"model", "gpt"}, {"augment", true}}), HasSubstr("gpt learns text"));
-  EXPECT_THAT(
-      learner_error({{"model", "charlstm"}, {"squares", true}}),
-      HasSubstr("expected a model without batch normalisation or carried state: gpt, lenet5, "
-                "vgg16-cifar"));
+  EXPECT_THAT(learner_error({{"model", "charlstm"}, {"squares", true}}),
+              HasSubstr("expected a model without batch normalisation or carried state: gpt, "
+                        "lenet5, vgg16-cifar"));
 }
 
 }  // namespace

@@ -14,10 +14,7 @@ TEST(AttributeWriter, WritesHeaderValueAndPadding) {
   writer.put_text(1, "tbf");
   writer.put_text(2, "htb1");
   // Length counts header and value (4 + 4, 4 + 4, 4 + 5) but no padding; all little-endian.
-  EXPECT_EQ(hex(writer.bytes()),
-            "08000300 04030201 "
-            "08000100 74626600 "
-            "09000200 68746231 00000000");
+  EXPECT_EQ(hex(writer.bytes()), "08000300 04030201 08000100 74626600 09000200 68746231 00000000");
 }
 
 TEST(AttributeWriter, Nests) {

@@ -28,8 +28,8 @@ TEST(LinkJson, LeavesOutWhatNeverHappens) {
 
 TEST(LinkJson, HasEveryImpairment) {
   const ordered_json json = link_json(parse_link_spec(
-      "rate=1mbit,shaper=netem,place=switch,mtu=9000,seed=7,delay=10ms,jitter=1ms,"
-      "dist=table:x.dist,loss=ge:1%/9%/100%/0%,reorder=1%,gap=5,duplicate=2%,corrupt=3%"));
+      "rate=1mbit,shaper=netem,place=switch,mtu=9000,seed=7,delay=10ms,jitter=1ms,dist=table:x."
+      "dist,loss=ge:1%/9%/100%/0%,reorder=1%,gap=5,duplicate=2%,corrupt=3%"));
   EXPECT_EQ(json["down"], ordered_json::parse(R"({
     "rate": 1e6, "shaper": "netem", "queue": 262144, "overhead": 0, "delay": 0.01,
     "jitter": 0.001, "distribution": "table", "table": "x.dist",

@@ -88,8 +88,8 @@ TEST(LinkSpec, PlainKeysHoldBothWaysOrHappenOnce) {
 
 TEST(LinkSpec, ReadsEveryKeyIntoItsPlace) {
   const LinkSpec link = parse_link_spec(
-      "rate=10mbit,delay=20ms,jitter=2ms,dist=normal,loss=ge:1%/20%/90%/0.5%,reorder=3%/4%,"
-      "gap=5,duplicate=6%/7%,corrupt=8%/9%,queue=2bdp,mtu=9000,place=switch,seed=7");
+      "rate=10mbit,delay=20ms,jitter=2ms,dist=normal,loss=ge:1%/20%/90%/0.5%,reorder=3%/"
+      "4%,gap=5,duplicate=6%/7%,corrupt=8%/9%,queue=2bdp,mtu=9000,place=switch,seed=7");
   const Impairment& way = link.down.way;
   EXPECT_EQ(way.jitter, 2ms);
   EXPECT_EQ(way.distribution, DelayDistribution::kNormal);

@@ -53,26 +53,25 @@ TEST(Tbf, IsLaidOutAsTheKernelReadsIt) {
 TEST(Tbf, CarriesRatesBeyond32BitsAndOverhead) {
   const QdiscRequest request =
       tbf_request({.rate = 12500000000, .burst = 12500000, .limit = 16000000, .overhead = 24});
-  EXPECT_EQ(hex(request.options),
-            "28000100 "
-            "00011800 00000000 ffffffff "  // overhead 24; as much rate as 32 bits say
-            "00000000 00000000 00000000 "
-            "0024f400 093d0000 00000000 "  // limit, buffer 15625 ticks: 1 ms
-            "0c000400 00dd0ee9 02000000 "  // 12500000000
-            "08000600 20bcbe00");
+  EXPECT_EQ(
+      hex(request.options),
+      "28000100 00011800 00000000 ffffffff "  // overhead 24; as much rate as 32 bits say
+      "00000000 00000000 00000000 0024f400 093d0000 00000000 "  // limit, buffer 15625 ticks: 1 ms
+      "0c000400 00dd0ee9 02000000 "                             // 12500000000
+      "08000600 20bcbe00");
 }
 
 TEST(Tbf, NamesWhatTheKernelKeepsOtherwise) {
   const QdiscRequest request =
       tbf_request({.rate = 12500000, .burst = 12500, .limit = 625000, .overhead = 0});
   // Without TCA_TBF_RATE64 the 32-bit rate counts, as kernels tell rates that fit.
-  EXPECT_EQ(settings_of(request.mismatches(
-                from_hex("28000100 00010000 00000000 20bcbe00 00000000 00000000 00000000 "
-                         "68890900 093d0000 00000000"))),
-            "");
-  const std::string wrong = settings_of(request.mismatches(
-      from_hex("28000100 00010800 00000000 21bcbe00 00000000 00000000 00000000 69890900 0e3d0000 "
-               "00000000")));
+  EXPECT_EQ(
+      settings_of(request.mismatches(from_hex("28000100 00010000 00000000 20bcbe00 00000000 "
+                                              "00000000 00000000 68890900 093d0000 00000000"))),
+      "");
+  const std::string wrong =
+      settings_of(request.mismatches(from_hex("28000100 00010800 00000000 21bcbe00 00000000 "
+                                              "00000000 00000000 69890900 0e3d0000 00000000")));
   EXPECT_EQ(wrong,
             "tbf rate in bytes/s (TCA_TBF_RATE64): 12500000 12500001\n"
             "tbf limit (TCA_TBF_PARMS): 625000 625001\n"
@@ -163,8 +162,8 @@ TEST(Netem, SendsZerosToo) {
 
 TEST(Netem, IsLaidOutAsTheKernelReadsIt) {
   NetemSettings settings = netem_settings(
-      "delay=20ms,jitter=1ms,loss=ge:100%/50%/100%/0%,reorder=50%/50%,gap=5,"
-      "duplicate=100%/50%,corrupt=50%");
+      "delay=20ms,jitter=1ms,loss=ge:100%/50%/100%/0%,reorder=50%/50%,gap=5,duplicate=100%/"
+      "50%,corrupt=50%");
   settings.limit = 1000;
   settings.rate = 5000000000;  // 40 Gbit/s: beyond 32 bits
   settings.overhead = 24;
@@ -172,23 +171,19 @@ TEST(Netem, IsLaidOutAsTheKernelReadsIt) {
   settings.seed = 0x0102030405060708;
   const QdiscRequest request = netem_request(settings);
   EXPECT_EQ(request.kind, "netem");
-  EXPECT_EQ(hex(request.options),
-            "b4c40400 "                    // latency: 20 ms in ticks of 64 ns, 312500
-            "e8030000 00000000 05000000 "  // limit, loss (in bursts instead), gap
-            "ffffffff 093d0000 "           // duplicate, jitter: 15625 ticks
-            "10000100 00000000 00000000 00000080 "
-            "0c000300 00000080 00000080 "
-            "0c000400 00000080 00000000 "
-            "18000500 14000200 ffffffff 00000080 00000000 00000000 "  // p, r, h = 1 - 1-h, k1
-            "14000600 ffffffff 18000000 00000000 00000000 "
-            "0c000800 00f2052a 01000000 "
-            "08000700 00000000 "
-            "0c000a00 002d3101 00000000 "  // 20000000 ns
-            "0c000b00 40420f00 00000000 "
-            "2c000c00 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 "
-            "00000000 00000000 "
-            "0a000200 00e00000 ff1f0000 "  // TCA_NETEM_DELAY_DIST, padded
-            "0c000e00 08070605 04030201");
+  EXPECT_EQ(
+      hex(request.options),
+      "b4c40400 "                    // latency: 20 ms in ticks of 64 ns, 312500
+      "e8030000 00000000 05000000 "  // limit, loss (in bursts instead), gap
+      "ffffffff 093d0000 "           // duplicate, jitter: 15625 ticks
+      "10000100 00000000 00000000 00000080 0c000300 00000080 00000080 0c000400 00000080 00000000 "
+      "18000500 14000200 ffffffff 00000080 00000000 00000000 "  // p, r, h = 1 - 1-h, k1
+      "14000600 ffffffff 18000000 00000000 00000000 0c000800 00f2052a 01000000 08000700 00000000 "
+      "0c000a00 002d3101 00000000 "  // 20000000 ns
+      "0c000b00 40420f00 00000000 2c000c00 00000000 00000000 00000000 00000000 00000000 00000000 "
+      "00000000 00000000 00000000 00000000 0a000200 00e00000 ff1f0000 "  // TCA_NETEM_DELAY_DIST,
+                                                                         // padded
+      "0c000e00 08070605 04030201");
   EXPECT_EQ(settings_of(request.mismatches(request.options)), "");
 }
 

@@ -64,8 +64,8 @@ TEST(TopologyNetwork, EveryHostReachesEveryOther) {
   for (const auto& [topology, hosts] :
        {std::pair{"star", 5}, std::pair{"racks:racks=3", 7}, std::pair{"wan:sites=4", 6},
         std::pair{"ps:servers=2", 5},
-        std::pair{"switch a hosts=1; switch b hosts=1; switch c hosts=1; switch d hosts=1; "
-                  "link a b; link b c; link c d; link d a",
+        std::pair{"switch a hosts=1; switch b hosts=1; switch c hosts=1; switch d hosts=1; link a "
+                  "b; link b c; link c d; link d a",
                   4}})
     EXPECT_EQ(in_network(topology, hosts, "rate=50mbit", all_reach_all), 0) << topology;
 }

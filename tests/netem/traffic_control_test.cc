@@ -194,18 +194,17 @@ TEST(TrafficControl, NetemTakesEverySetting) {
 // Changed in place, a netem keeps nothing of what it was before.
 TEST(TrafficControl, AChangedNetemKeepsNothing) {
   if (!probe_kernel().netem.available) GTEST_SKIP() << probe_kernel().netem.detail;
-  EXPECT_EQ(
-      with_interface([](Netlink& netlink) {
-        const Shaping full =
-            shaping_of(parse_link_spec("rate=40gbit,shaper=netem,overhead=24,delay=5s,jitter=1ms,"
-                                       "loss=ge:1%/10%,reorder=25%/50%,gap=5,duplicate=1%/10%,"
-                                       "corrupt=0.1%/20%"))
-                .port;
-        const Shaping bare = shaping_of(parse_link_spec("delay=1ms")).port;
-        netlink.set_qdisc(kInterface, full[0].at, full[0].request);
-        netlink.set_qdisc(kInterface, bare[0].at, bare[0].request);
-      }),
-      0);
+  EXPECT_EQ(with_interface([](Netlink& netlink) {
+              const Shaping full =
+                  shaping_of(parse_link_spec(
+                                 "rate=40gbit,shaper=netem,overhead=24,delay=5s,jitter=1ms,loss=ge:"
+                                 "1%/10%,reorder=25%/50%,gap=5,duplicate=1%/10%,corrupt=0.1%/20%"))
+                      .port;
+              const Shaping bare = shaping_of(parse_link_spec("delay=1ms")).port;
+              netlink.set_qdisc(kInterface, full[0].at, full[0].request);
+              netlink.set_qdisc(kInterface, bare[0].at, bare[0].request);
+            }),
+            0);
 }
 
 TEST(TrafficControl, FrameLimitsAreTakenAndReadBack) {
@@ -242,8 +241,8 @@ TEST(TrafficControl, ErrorsNameTheInterfaceAndTheAttempt) {
                             {"tbf", tbf.options,
                              tbf_request({.rate = 1001, .burst = 2000, .limit = 5000}).mismatches});
         });
-        demand(differs.find("a0: the kernel did not take it: tbf rate in bytes/s "
-                            "(TCA_TBF_RATE64): asked 1001, got 1000") != std::string::npos,
+        demand(differs.find("a0: the kernel did not take it: tbf rate in bytes/s (TCA_TBF_RATE64): "
+                            "asked 1001, got 1000") != std::string::npos,
                differs);
         // The same of a class.
         netlink.delete_root_qdisc(kInterface);

@@ -13,11 +13,11 @@ using ::testing::HasSubstr;
 TEST(SyntheticSpec, CanonicalTextHasEverythingThatMeansSomething) {
   const auto canonical = [](const char* text) { return parse_synthetic_spec(text).to_string(); };
   EXPECT_EQ(canonical("synthetic:model=vgg19"),
-            "synthetic:model=vgg19,dist=laplace,scale=0.001,workers=4,steps=10,rho_step=0,"
-            "rho_worker=0,seed=1");
+            "synthetic:model=vgg19,dist=laplace,scale=0.001,workers=4,steps=10,rho_step=0,rho_"
+            "worker=0,seed=1");
   EXPECT_EQ(canonical("synthetic:seed=7,dist=gamma,elements=26m,rho_step=0.5,workers=2"),
-            "synthetic:elements=26000000,dist=gamma,shape=0.5,scale=0.001,workers=2,steps=10,"
-            "rho_step=0.5,rho_worker=0,seed=7");
+            "synthetic:elements=26000000,dist=gamma,shape=0.5,scale=0.001,workers=2,steps=10,rho_"
+            "step=0.5,rho_worker=0,seed=7");
   EXPECT_EQ(canonical("synthetic:dist=fit,trace=/a/b=c,steps=3"),
             "synthetic:dist=fit,trace=/a/b=c,workers=4,steps=3,rho_step=0,rho_worker=0,seed=1");
   for (const char* text :

@@ -54,8 +54,8 @@ TEST(Synthetic, HasTheModelsTensorsOrderAndTimes) {
 
 TEST(Synthetic, IdentityIsTheCanonicalText) {
   EXPECT_EQ(synthetic("elements=10").identity(),
-            "synthetic-3:elements=10,dist=laplace,scale=0.001,workers=4,steps=10,rho_step=0,"
-            "rho_worker=0,seed=1");
+            "synthetic-3:elements=10,dist=laplace,scale=0.001,workers=4,steps=10,rho_step=0,rho_"
+            "worker=0,seed=1");
   // Of the captured trace counts what it holds, not where it lies.
   const Trace fit = synthetic("dist=fit,trace=" + kCaptured);
   EXPECT_THAT(fit.identity(), HasSubstr("dist=fit,trace=sha256:"));
@@ -95,10 +95,8 @@ TEST(Synthetic, CorrelationsAreAsAskedAndTheDistributionStays) {
       {"dist=gamma,shape=0.5", {"gamma", {.shape = 0.5}}},
       {"dist=bernoulli-gaussian,zeros=0.8", {"bernoulli-gaussian", {.zeros = 0.8}}}};
   for (const auto& [text, form] : families) {
-    const Trace trace = synthetic(
-        "elements=262144,workers=2,steps=4,scale=1,rho_step=0.6,"
-        "rho_worker=0.3," +
-        text);
+    const Trace trace =
+        synthetic("elements=262144,workers=2,steps=4,scale=1,rho_step=0.6,rho_worker=0.3," + text);
     const std::vector<float> first = copy(trace, 0, 1), second = copy(trace, 0, 2),
                              fourth = copy(trace, 0, 3), other = copy(trace, 1, 2);
     EXPECT_NEAR(correlation(first, second), 0.6, 0.02) << text;

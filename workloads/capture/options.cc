@@ -23,20 +23,20 @@ std::uint64_t last_recorded(const CaptureOptions& options, std::uint64_t from) {
 void check_recorded_steps(const CaptureOptions& options) {
   const std::uint64_t span = last_recorded(options, 0);
   if (span + kCaptureWarmUpSteps >= options.steps) {
-    throw InputError(fmt::format(
-        "capture: steps: {} are too few for {} recorded {} apart after {} of warm-up (expected at "
-        "least {})",
-        options.steps, options.record, options.every, kCaptureWarmUpSteps,
-        span + kCaptureWarmUpSteps + 1));
+    throw InputError(
+        fmt::format("capture: steps: {} are too few for {} recorded {} apart after {} of warm-up "
+                    "(expected at least {})",
+                    options.steps, options.record, options.every, kCaptureWarmUpSteps,
+                    span + kCaptureWarmUpSteps + 1));
   }
   if (!options.from) return;
   const std::uint64_t latest = options.steps - 1 - span;
   if (*options.from < kCaptureWarmUpSteps || *options.from > latest) {
-    throw InputError(fmt::format(
-        "capture: from: {}, expected {} to {} (the first {} steps warm up, and {} recorded {} "
-        "apart must end by step {})",
-        *options.from, kCaptureWarmUpSteps, latest, kCaptureWarmUpSteps, options.record,
-        options.every, options.steps - 1));
+    throw InputError(
+        fmt::format("capture: from: {}, expected {} to {} (the first {} steps warm up, and {} "
+                    "recorded {} apart must end by step {})",
+                    *options.from, kCaptureWarmUpSteps, latest, kCaptureWarmUpSteps, options.record,
+                    options.every, options.steps - 1));
   }
 }
 

@@ -112,8 +112,8 @@ ImageSet load_batches(std::vector<fs::path> files) {
     const auto bytes = as_u8(file);
     if (bytes.size() % kRecord != 0) {
       throw InputError(
-          fmt::format("{}: the file has {} bytes, expected a multiple of {} (records "
-                      "of a label and 3x32x32 pixels)",
+          fmt::format("{}: the file has {} bytes, expected a multiple of {} (records of a label "
+                      "and 3x32x32 pixels)",
                       path.string(), bytes.size(), kRecord));
     }
     for (std::size_t at = 0; at < bytes.size(); at += kRecord) {

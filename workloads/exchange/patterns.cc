@@ -56,8 +56,8 @@ std::vector<PatternInfo> all_patterns() {
        .exchanges = kDenseAndGather,
        .make = planned(recursive_doubling_all_reduce, recursive_doubling_all_gather)},
       {.name = "halving-doubling",
-       .summary = "reduce-scatter by halves, all-gather by doubling: few steps, as few bytes as a "
-                  "ring",
+       .summary =
+           "reduce-scatter by halves, all-gather by doubling: few steps, as few bytes as a ring",
        .source = "Rabenseifner 2004; all-gather by Bruck et al. 1997",
        .parameters = {},
        .exchanges = kDenseAndGather,
@@ -92,8 +92,8 @@ std::vector<PatternInfo> all_patterns() {
       oktopk_pattern(),
       qgz_pattern(),
       {.name = "ps",
-       .summary = "parameter servers: payloads are pushed, averaged, and compressed once for all to"
-                  " pull",
+       .summary =
+           "parameter servers: payloads are pushed, averaged, and compressed once for all to pull",
        .source = "Lim et al., 3LC, section 3 and figure 2, arXiv 1802.07389",
        .parameters = push_pull_parameters(),
        .exchanges = {Exchange::kPushPull},

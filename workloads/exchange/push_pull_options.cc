@@ -61,8 +61,8 @@ std::string why_not_pulled(const Parameters& parameters, const Spec& push) {
   const Spec& pull = options.pull_of(push);
   if (find_method(pull.name).needs_squares)
     return fmt::format(
-        "a server has no second moments of what it would compress with {}; expected another method"
-        " to pull with, such as pull=none",
+        "a server has no second moments of what it would compress with {}; expected another method "
+        "to pull with, such as pull=none",
         pull.to_string());
   if (options.pull && delay_of(pull) > 1)
     return fmt::format("{}: a server answers every push; expected delay=1 in pull",

@@ -92,8 +92,8 @@ std::span<std::byte> PushPullServer::begin_unit(int peer, std::uint32_t unit,
   const auto worker = static_cast<std::size_t>(peer);
   if (unit >= units_.size() || !units_[unit].awaited || units_[unit].begun[worker])
     throw PayloadError(
-        fmt::format("rank {} pushed unit {}; expected those of this server's {} units that take"
-                    " part in the step, each once",
+        fmt::format("rank {} pushed unit {}; expected those of this server's {} units that take "
+                    "part in the step, each once",
                     peer, unit, own_.size()));
   const ExchangeUnit& what = layout_.units[unit];
   if (length > what.push_capacity)

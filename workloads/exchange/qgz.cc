@@ -46,8 +46,7 @@ Qgz::Qgz(const QgzOptions& options, int ranks)
     : options_(options), groups_(static_cast<std::size_t>(ranks / options.group)) {
   if (ranks % options.group != 0)
     throw InputError(
-        fmt::format("qgz: groups of {} ranks do not divide {} ranks; expected one of"
-                    " the divisors",
+        fmt::format("qgz: groups of {} ranks do not divide {} ranks; expected one of the divisors",
                     options.group, ranks));
 }
 

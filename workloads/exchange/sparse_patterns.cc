@@ -110,8 +110,8 @@ PatternInfo gtopk_pattern() {
               "by a ring",
           .source = "Shi et al., gTop-k S-SGD, ICDCS 2019, alg. 3",
           .parameters = {choice_parameter("putback", "dropper",
-                                          "who takes back what a merge drops: who dropped it, or"
-                                          " (as published) whoever sent it, if it is not selected",
+                                          "who takes back what a merge drops: who dropped it, or "
+                                          "(as published) whoever sent it, if it is not selected",
                                           {"dropper", "sender"})},
           .exchanges = {Exchange::kSparseAllReduce, Exchange::kAllReduce},
           .make = [](const Parameters& parameters, std::unique_ptr<Transport> transport,
@@ -133,17 +133,17 @@ PatternInfo oktopk_pattern() {
           {integer_parameter("regions", "64", "exchanges between two new splits", 1, 100000),
            integer_parameter("thresholds", "32", "exchanges between two new thresholds", 1, 100000),
            integer_parameter("bucket", "4", "ranks that one rank sends to at a time", 1, 1024),
-           real_parameter("balance", "4",
-                          "even out before gathering where the greatest part is over so many"
-                          " times the mean",
-                          1, 100000),
+           real_parameter(
+               "balance", "4",
+               "even out before gathering where the greatest part is over so many times the mean",
+               1, 100000),
            real_parameter("drift", "0",
-                          "a new threshold also after over so many times k were selected, or under"
-                          " one in so many; 0: never",
+                          "a new threshold also after over so many times k were selected, or under "
+                          "one in so many; 0: never",
                           0, 100000),
-           flag_parameter("adapt", "false",
-                          "threshold / 1.008 below 2/3 k selected, * 1.008 above 4/3 (published"
-                          " code)")},
+           flag_parameter(
+               "adapt", "false",
+               "threshold / 1.008 below 2/3 k selected, * 1.008 above 4/3 (published code)")},
       .exchanges = {Exchange::kSparseAllReduce, Exchange::kAllReduce},
       .make = [](const Parameters& parameters, std::unique_ptr<Transport> transport,
                  std::size_t) -> std::unique_ptr<Pattern> {

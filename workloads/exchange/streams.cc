@@ -56,10 +56,9 @@ void Streams::arrived(In& in, std::size_t size) {
   if (in.framed != nullptr) {
     const std::uint64_t length = size < kStreamLengthBytes ? 0 : length_in(in.room);
     if (size < kStreamLengthBytes || length > in.longest)
-      throw PayloadError(
-          fmt::format("message of rank {}: {} bytes announced in a segment of {};"
-                      " expected at most {}",
-                      in.peer, length, size, in.longest));
+      throw PayloadError(fmt::format(
+          "message of rank {}: {} bytes announced in a segment of {}; expected at most {}", in.peer,
+          length, size, in.longest));
     in.total = kStreamLengthBytes + length;
     if (in.framed->size() < in.total) in.framed->resize(in.total);
     in.room = *in.framed;

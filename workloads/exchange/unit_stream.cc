@@ -129,9 +129,8 @@ void UnitReceiver::take(std::span<const std::byte> segment, UnitSink& sink) {
   // Shorter ones would be more than are waited for.
   if (segment.size() != std::min(rest.size(), room))
     throw PayloadError(
-        fmt::format("rank {}, unit {}: a segment of {} bytes; expected {}, {} being"
-                    " left",
-                    peer_, unit_, segment.size(), std::min(rest.size(), room), rest.size()));
+        fmt::format("rank {}, unit {}: a segment of {} bytes; expected {}, {} being left", peer_,
+                    unit_, segment.size(), std::min(rest.size(), room), rest.size()));
   std::copy(segment.begin(), segment.end(), rest.begin());
   here_ += segment.size();
   if (here_ < payload_.size()) return;

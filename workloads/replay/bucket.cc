@@ -73,10 +73,10 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
       }
       selected.push_back(unit.compressor.get());
       if (sparse_sums && !unit.compressor->has_pairs())
-        throw InputError(fmt::format(
-            "{}: its payloads are no elements with positions; expected a method that chooses"
-            " elements, for a sparse all-reduce",
-            planned.compressor.to_string()));
+        throw InputError(
+            fmt::format("{}: its payloads are no elements with positions; expected a method that "
+                        "chooses elements, for a sparse all-reduce",
+                        planned.compressor.to_string()));
       continue;
     }
     floats += unit.compressor->max_encoded_size();
@@ -84,8 +84,8 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
     summed.push_back(unit.compressor.get());
     if (i > 0 && unit.compressor->period() != summed_period_)
       throw InputError(fmt::format(
-          "{} and {} leave together and are summed, but not in the same steps; expected methods of"
-          " one delay, or --overlap bucket with buckets that part them",
+          "{} and {} leave together and are summed, but not in the same steps; expected methods of "
+          "one delay, or --overlap bucket with buckets that part them",
           plan_.units[0].compressor.to_string(), planned.compressor.to_string()));
     summed_period_ = unit.compressor->period();
   }
@@ -144,10 +144,9 @@ void Bucket::share_scales(Pattern& pattern) {
       float scale = 0;
       std::memcpy(&scale, message.data() + i * sizeof scale, sizeof scale);
       if (!std::isfinite(scale) || scale < 0)
-        throw PayloadError(
-            fmt::format("scale of tensor '{}' from a rank is {}; expected a finite number of at"
-                        " least 0",
-                        plan_.units[summed_ + i].info.name, scale));
+        throw PayloadError(fmt::format(
+            "scale of tensor '{}' from a rank is {}; expected a finite number of at least 0",
+            plan_.units[summed_ + i].info.name, scale));
       scales_[i] = std::max(scales_[i], scale);
     }
   }

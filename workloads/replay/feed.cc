@@ -55,10 +55,10 @@ BucketLimits BucketLimits::parse(const std::string& text) {
       limits.order = one_of<Order>(value, "buckets: order",
                                    {{"ready", Order::kReady}, {"reverse", Order::kReverse}});
     } else {
-      throw InputError(fmt::format(
-          "buckets '{}': '{}' is not known; expected ddp, or first=SIZE,rest=SIZE,order=ready|"
-          "reverse with any of them left out",
-          text, item));
+      throw InputError(
+          fmt::format("buckets '{}': '{}' is not known; expected ddp, or "
+                      "first=SIZE,rest=SIZE,order=ready|reverse with any of them left out",
+                      text, item));
     }
   }
   return limits;

@@ -38,11 +38,11 @@ void Gradients::prepare(std::uint64_t steps) {
                                     [](float value) { return !std::isfinite(value); });
       if (bad == values.end()) continue;
       if (policy_ == NonFinite::kError)
-        throw InputError(fmt::format(
-            "{}: rank {}, recorded step {}, tensor '{}', element {} is {}; --non-finite zero"
-            " replaces such values by 0",
-            trace_.folder().string(), source.rank, source.step, trace_.tensors()[i].name,
-            bad - values.begin(), *bad));
+        throw InputError(
+            fmt::format("{}: rank {}, recorded step {}, tensor '{}', element {} is {}; "
+                        "--non-finite zero replaces such values by 0",
+                        trace_.folder().string(), source.rank, source.step,
+                        trace_.tensors()[i].name, bad - values.begin(), *bad));
       std::vector<float>& repaired = repaired_[step * count + i];
       repaired.assign(values.begin(), values.end());
       for (float& value : repaired)

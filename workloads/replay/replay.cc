@@ -69,8 +69,8 @@ Replay::~Replay() = default;
 void Replay::check_time_scale() const {
   if (options_.time_scale < 1 && options_.feed.overlap != Overlap::kNone)
     throw InputError(fmt::format(
-        "--overlap bucket: its codec works beside exchanges, which a time scale of {} would shorten"
-        " but not the codec; expected a time scale of at least 1, or --overlap none",
+        "--overlap bucket: its codec works beside exchanges, which a time scale of {} would "
+        "shorten but not the codec; expected a time scale of at least 1, or --overlap none",
         options_.time_scale));
   const bool between =
       options_.servers || std::any_of(buckets_.begin(), buckets_.end(), [](const Bucket& bucket) {
@@ -78,8 +78,8 @@ void Replay::check_time_scale() const {
       });
   if (options_.time_scale < 1 && between)
     throw InputError(fmt::format(
-        "{}: its codec works between several exchanges of a step, which a time scale of {} would"
-        " shorten but not the codec; expected a time scale of at least 1 for this method",
+        "{}: its codec works between several exchanges of a step, which a time scale of {} would "
+        "shorten but not the codec; expected a time scale of at least 1 for this method",
         options_.compressor.to_string(), options_.time_scale));
 }
 

@@ -38,10 +38,10 @@ std::span<std::byte> Rounds::free() {
 
 void Rounds::add(Tensor& tensor, std::size_t bytes) {
   if (bytes % sizeof(float) != 0 || used_ + bytes / sizeof(float) > means_.size())
-    throw RunError(fmt::format(
-        "a compressor sends {} bytes in a round after {}; expected floats, and no more than {}"
-        " bytes in all rounds",
-        bytes, used_ * sizeof(float), means_.size() * sizeof(float)));
+    throw RunError(
+        fmt::format("a compressor sends {} bytes in a round after {}; expected floats, and no more "
+                    "than {} bytes in all rounds",
+                    bytes, used_ * sizeof(float), means_.size() * sizeof(float)));
   tensor.at = used_;
   tensor.size = bytes / sizeof(float);
   used_ += tensor.size;

@@ -19,8 +19,8 @@ SparseSums::SparseSums(std::vector<Compressor*> compressors) {
   }
   if (elements_ > std::numeric_limits<std::uint32_t>::max())
     throw InputError(
-        fmt::format("a sparse all-reduce of {} elements; expected at most {}: smaller"
-                    " buckets, with --overlap bucket",
+        fmt::format("a sparse all-reduce of {} elements; expected at most {}: smaller buckets, "
+                    "with --overlap bucket",
                     elements_, std::numeric_limits<std::uint32_t>::max()));
   indices_.resize(most);
   values_.resize(most);

@@ -127,10 +127,9 @@ void parse_family(Items& items, SyntheticSpec& spec) {
     spec.family.dof = items.number("dof", 3, "a number from 0.5 to 1000",
                                    [](double v) { return v >= 0.5 && v <= 1000; });
   }
-  spec.family.zeros = items.number("zeros", name == "bernoulli-gaussian" ? 0.9 : 0,
-                                   "a share of at least 0 and "
-                                   "below 1",
-                                   [](double v) { return v >= 0 && v < 1; });
+  spec.family.zeros =
+      items.number("zeros", name == "bernoulli-gaussian" ? 0.9 : 0,
+                   "a share of at least 0 and below 1", [](double v) { return v >= 0 && v < 1; });
 }
 
 double parse_correlation(Items& items, const std::string& key) {
@@ -151,8 +150,8 @@ void check_together(const Items& items, const SyntheticSpec& spec) {
       make_family(spec.is_fit() ? "laplace" : spec.distribution, spec.family).finite_variance;
   if (spec.correlated() && !finite) {
     items.fail(
-        "a correlation needs a finite variance: gpareto of a shape below 0.5, student of a "
-        "dof above 2");
+        "a correlation needs a finite variance: gpareto of a shape below 0.5, student of a dof "
+        "above 2");
   }
 }
 

@@ -47,10 +47,9 @@ std::string_view header_text(std::span<const std::byte> file, const std::string&
   std::memcpy(&length, file.data(), kLengthBytes);
   const std::uint64_t available = std::min<std::uint64_t>(file.size() - kLengthBytes, kMaxHeader);
   if (length > available) {
-    throw InputError(
-        fmt::format("{}: header length: {} bytes, expected at most {} (the file has "
-                    "{}; is it truncated?)",
-                    name, length, available, file.size()));
+    throw InputError(fmt::format(
+        "{}: header length: {} bytes, expected at most {} (the file has {}; is it truncated?)",
+        name, length, available, file.size()));
   }
   const auto* text = reinterpret_cast<const char*>(file.data() + kLengthBytes);
   return {text, static_cast<std::size_t>(length)};

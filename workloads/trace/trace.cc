@@ -136,10 +136,9 @@ std::span<const std::byte> find_values(const std::map<std::string, SafetensorsEn
   }
   const std::size_t size = gradient_type_bytes(type);
   if (reinterpret_cast<std::uintptr_t>(entry.bytes.data()) % size != 0) {
-    fail(
-        fmt::format("data_offsets: its bytes in the file are not aligned to {}; pad the header "
-                    "with spaces{}",
-                    size, size == sizeof(float) ? "" : " and put what is wider first"));
+    fail(fmt::format(
+        "data_offsets: its bytes in the file are not aligned to {}; pad the header with spaces{}",
+        size, size == sizeof(float) ? "" : " and put what is wider first"));
   }
   return entry.bytes;
 }
@@ -193,8 +192,7 @@ MappedFile open_trace_file(const fs::path& folder) {
   }
   if (!fs::exists(folder / kTraceFile, ignored)) {
     throw InputError(
-        fmt::format("{}: missing, so this is no trace or an unfinished one ({} is "
-                    "written last)",
+        fmt::format("{}: missing, so this is no trace or an unfinished one ({} is written last)",
                     (folder / kTraceFile).string(), kTraceFile));
   }
   return MappedFile(folder / kTraceFile);
@@ -339,8 +337,8 @@ void Trace::verify() const {
       const std::string found = sha256_hex(file.data.bytes());
       if (found == file.sha256) continue;
       throw InputError(
-          fmt::format("{}: sha256: found {}, expected {} ({}); the file was changed "
-                      "after the trace was written",
+          fmt::format("{}: sha256: found {}, expected {} ({}); the file was changed after the "
+                      "trace was written",
                       (state_->folder / file.name).string(), found, file.sha256, kTraceFile));
     }
   }

@@ -73,10 +73,9 @@ void check_tensor_name(const std::string& name, const JsonField& field) {
   constexpr std::size_t kLongest = 512;
   if (name.empty() || name.size() > kLongest || has_control_character(name) ||
       name == "__metadata__" || name.starts_with(kSquaresPrefix)) {
-    field.fail(
-        fmt::format("expected a tensor's name (1 to {} printable bytes, not beginning with "
-                    "\"{}\"), found {}",
-                    kLongest, kSquaresPrefix, describe_json(field.value())));
+    field.fail(fmt::format(
+        "expected a tensor's name (1 to {} printable bytes, not beginning with \"{}\"), found {}",
+        kLongest, kSquaresPrefix, describe_json(field.value())));
   }
 }
 

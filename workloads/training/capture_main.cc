@@ -76,8 +76,8 @@ int fail(const std::exception& error, int code) {
 int run(int argc, char** argv) {
   if (argc != 2) {
     fmt::print(stderr,
-               "thinpipe-capture is started by `thinpipe capture`; it takes one argument, "
-               "a JSON object\n");
+               "thinpipe-capture is started by `thinpipe capture`; it takes one argument, a JSON "
+               "object\n");
     return kExitUsage;
   }
   try {

@@ -126,8 +126,8 @@ CaptureSummary run_capture(const CaptureOptions& options, const StepCallback& af
     }));
     if (!std::isfinite(losses.back())) {
       throw RunError(
-          fmt::format("the loss is not finite at step {}; no trace was kept (a smaller "
-                      "learning rate than {:g} may help)",
+          fmt::format("the loss is not finite at step {}; no trace was kept (a smaller learning "
+                      "rate than {:g} may help)",
                       step, options.learning_rate));
     }
     if (after_step) after_step(step, losses.back());

@@ -22,10 +22,9 @@ class TextStreams {
         stream_(corpus_.symbols.size() / (workers * batch)) {
     // One symbol more than a step reads, for the last target.
     if (stream_ < time + 1) {
-      throw InputError(
-          fmt::format("data: {} symbols of text, expected at least {} for {} workers "
-                      "with a batch of {}",
-                      corpus_.symbols.size(), workers * batch * (time + 1), workers, batch));
+      throw InputError(fmt::format(
+          "data: {} symbols of text, expected at least {} for {} workers with a batch of {}",
+          corpus_.symbols.size(), workers * batch * (time + 1), workers, batch));
     }
   }
 

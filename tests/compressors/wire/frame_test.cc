@@ -207,9 +207,9 @@ TEST(Frame, ErrorsNameFieldAndByte) {
   EXPECT_EQ(error_after(8, 1, 4), "frame 0: field 'frame number' at byte 8: found 1, expected 0");
   EXPECT_EQ(error_after(12, 0, 4),
             "frame 0: field 'number of frames' at byte 12: found 0, expected 1 to 4294967295");
-  EXPECT_EQ(error_after(32, std::uint64_t{1} << 32, 8),
-            "frame 0: field 'element count' at byte 32: found 4294967296, expected 0 to "
-            "4294967295");
+  EXPECT_EQ(
+      error_after(32, std::uint64_t{1} << 32, 8),
+      "frame 0: field 'element count' at byte 32: found 4294967296, expected 0 to 4294967295");
   EXPECT_EQ(error_after(40, std::uint64_t{1} << 60, 8),
             "frame 0: field 'payload' at byte 101: needs 1152921504606846976 bytes, but the file "
             "ends at byte 112");

@@ -77,8 +77,41 @@ TEST(Again, KeepsFeedsPatternsAndNetworks) {
 TEST(Again, IsSilentWithoutALaunch) {
   Records records;
   EXPECT_EQ(again_command(records, Point()), "");
-  records.headers.emplace_back().command = {"thinpipe", "train"};
+  records.headers.emplace_back().command = {"thinpipe", "quality"};
   EXPECT_EQ(again_command(records, Point()), "");
+}
+
+TEST(Again, TrainsOneCompressorWithAllItsSeeds) {
+  Records records;
+  records.headers.emplace_back().command = {"thinpipe", "train", "-m", "lenet5",  "--workers=2|4",
+                                            "-c",       "topk",  "-c", "3lc",     "--seeds",
+                                            "3",        "--out", "t",  "--resume"};
+  Point point;
+  point.axes.compressor = "topk";
+  point.axes.link = "rate=100mbit";
+  point.axes.pattern = "allgather-ring";
+  point.axes.ranks = 4;
+  EXPECT_EQ(again_command(records, point),
+            "thinpipe train -m lenet5 --seeds 3 --out t-again -c topk --no-baseline --link "
+            "rate=100mbit --workers 4 --pattern ring");
+}
+
+TEST(Again, BenchesOneCompressorOnItsInput) {
+  Records records;
+  Header& header = records.headers.emplace_back();
+  header.command = {
+      "thinpipe", "bench",  "--size", "20k|1m",        "-t", "1|2", "--ratio=0.1|0.01", "--simd",
+      "all",      "--json", "g.json", "--repetitions", "5"};
+  Point point;
+  point.axes.compressor = "topk:ratio=0.1";
+  point.bench = {"laplace", "avx2", "memory", 1e6, 2, 0.1};
+  EXPECT_EQ(again_command(records, point),
+            "thinpipe bench --repetitions 5 -c topk:ratio=0.1 --threads 2 --simd avx2 --size "
+            "1000000");
+  header.command = {"thinpipe", "bench", "--trace=T", "--tensor", "a", "--tensor", "b"};
+  point.bench.tensor = "b";
+  EXPECT_EQ(again_command(records, point),
+            "thinpipe bench --trace=T -c topk:ratio=0.1 --threads 2 --simd avx2 --tensor b");
 }
 
 TEST(Again, TakesTheLaunchThatMeasuredThePoint) {

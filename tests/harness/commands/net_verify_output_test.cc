@@ -32,8 +32,8 @@ LinkReport some_report() {
   tools.round_trip = {"ping", std::nullopt, "not installed"};
   report.tools = tools;
   report.not_measured = {
-      "something that takes rather a lot of words to explain, more than fit in"
-      " the line that begins with its name, so that it goes on in the next"};
+      "something that takes rather a lot of words to explain, more than fit in the line that "
+      "begins with its name, so that it goes on in the next"};
   return report;
 }
 
@@ -95,6 +95,24 @@ TEST(NetVerifyOutput, RowsHaveTheColumnsOfTheHead) {
   EXPECT_EQ(bars(link_table_row(report, judge(report))), bars(names));
   EXPECT_EQ(bars(link_table_row(LinkReport{}, {})), bars(names));
   EXPECT_EQ(bars(head), 2 * bars(names));
+}
+
+TEST(NetVerifyOutput, SummarySaysHowManyHoldAndHowFarOffTheyAre) {
+  LinkReport good = some_report();
+  for (GoodputWay GoodputReport::*way : {&GoodputReport::there, &GoodputReport::back,
+                                         &GoodputReport::both_there, &GoodputReport::both_back})
+    ((*good.goodput).*way).ceiling = 80e6;
+  const JudgedLink holds{good, judge(good, 0.5)}, fails{some_report(), judge(some_report())};
+  EXPECT_EQ(links_summary({holds}),
+            "\nThe link holds. Goodput is at most 0.15 % off what TCP can deliver.\n");
+  const std::string both = links_summary({holds, fails});
+  for (const char* part : {"goodput", "+0.15 %", "-16.19 %", "DOES NOT HOLD", "20.3 ms",
+                           "1 of 2 links does not hold; rate=100mbit,delay=10ms:"})
+    EXPECT_NE(both.find(part), std::string::npos) << part << " in" << both;
+  std::istringstream lines(both);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  EXPECT_EQ(links_summary({{LinkReport{}, {}}}),
+            "\nNothing that was measured can be held against what was set.\n");
 }
 
 }  // namespace

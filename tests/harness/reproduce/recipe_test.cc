@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "compressors/registry.h"
 #include "compressors/spec.h"
-#include "harness/reproduce/perform.h"
+#include "harness/reproduce/arm.h"
 
 namespace thinpipe {
 namespace {
@@ -21,6 +21,11 @@ bool has_arm(const Recipe& recipe, const std::string& label) {
 const RecipeArm& arm_of(const Recipe& recipe, const std::string& label) {
   return *std::find_if(recipe.arms.begin(), recipe.arms.end(),
                        [&](const RecipeArm& arm) { return arm.label == label; });
+}
+
+std::string full_command(const std::string& name, const std::string& label) {
+  const Recipe& recipe = find_recipe(name);
+  return command_of(arm_of(recipe, label).words(/*quick=*/false), arm_place(name, label));
 }
 
 TEST(Recipes, HaveNamesOfTheirOwnAndSayWhatTheyAre) {
@@ -80,17 +85,15 @@ TEST(Recipes, CompressorsAreKnownAndFoldersApart) {
 
 // Records of earlier runs are found by these very words.
 TEST(Recipes, CommandsOfTrainingsStayAsTheyWere) {
-  const Recipe& dgc = find_recipe("dgc-fig3");
-  EXPECT_EQ(command_of(dgc, arm_of(dgc, "baseline"), false),
+  EXPECT_EQ(full_command("dgc-fig3", "baseline"),
             "thinpipe train -w 4 --link rate=1gbit --compute-time 0 -m lenet5 --check-every 100 "
             "--steps 600 --seeds 5 --optimiser sgd:lr=0.02,momentum=0.9 -c none --no-baseline "
             "--out dgc-fig3/baseline --resume");
-  const Recipe& modern = find_recipe("modern");
-  EXPECT_EQ(command_of(modern, arm_of(modern, "DiLoCo, 8 local steps"), false),
-            "thinpipe train -w 4 --link rate=1gbit --compute-time 0 -m charlstm --clip 1 "
-            "--check-every 100 --steps 200 --seeds 5 --local-steps 8 --outer diloco --optimiser "
-            "sgd:lr=1,momentum=0.9 -c none --no-baseline --out modern/DiLoCo-8-local-steps "
-            "--resume");
+  EXPECT_EQ(
+      full_command("modern", "DiLoCo, 8 local steps"),
+      "thinpipe train -w 4 --link rate=1gbit --compute-time 0 -m charlstm --clip 1 --check-every "
+      "100 --steps 200 --seeds 5 --local-steps 8 --outer diloco --optimiser sgd:lr=1,momentum=0.9 "
+      "-c none --no-baseline --out modern/DiLoCo-8-local-steps --resume");
 }
 
 TEST(Recipes, AnUnknownOneIsNamed) {
@@ -100,8 +103,7 @@ TEST(Recipes, AnUnknownOneIsNamed) {
   } catch (const InputError& error) {
     EXPECT_STREQ(
         error.what(),
-        "no recipe 'dgc-fig4'; did you mean 'dgc-fig3'?; `thinpipe reproduce --list` shows "
-        "all");
+        "no recipe 'dgc-fig4'; did you mean 'dgc-fig3'?; `thinpipe reproduce --list` shows all");
   }
 }
 

@@ -23,10 +23,10 @@ TEST(Burdens, ADefaultRoute) {
 
 TEST(Burdens, TheWayToTheController) {
   EXPECT_EQ(with_nics([] {
-              require(burdens_of("nic1", {"10.2.0.77"}) ==
-                          Burdens{"nic1 carries the connection to 10.2.0.77, which controls this"
-                                  " host"},
-                      "by the subnet's route");
+              require(
+                  burdens_of("nic1", {"10.2.0.77"}) ==
+                      Burdens{"nic1 carries the connection to 10.2.0.77, which controls this host"},
+                  "by the subnet's route");
               require(burdens_of("nic0", {"10.2.0.77"}).empty(), "nic0 is free");
               require(burdens_of("nic0", {"10.1.0.1"}).empty(), "an address of this host's own");
               require(burdens_of("nic0", {"203.0.113.9"}).empty(), "no route there");

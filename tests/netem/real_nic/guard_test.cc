@@ -171,31 +171,32 @@ TEST(Guard, LeavesAloneWhatSomebodyElseSet) {
 }
 
 TEST(Guard, RefusesAnInterfaceWithBurdens) {
-  EXPECT_EQ(with_nics([] {
-              add_default_route("nic0", "10.1.0.254");
-              RunningGuard guard(nic0());
-              require(guard.hello() ==
-                          "refused nic0 carries the default route; --shape-anyway throttles it all"
-                          " the same",
-                      guard.hello());
-              require(guard.wait() == kExitUsage, "usage");
-              require_given_back();
-              GuardOptions told_twice = nic0();
-              told_twice.anyway = true;
-              RunningGuard anyway(told_twice);
-              require(anyway.hello() == "guarding 1500 noqueue", anyway.hello());
-              anyway.ask("restore");
-              GuardOptions controlled;
-              controlled.interface = "nic1";
-              controlled.controllers = {"10.2.0.9"};
-              RunningGuard other(controlled);
-              require(other.hello().find("10.2.0.9") != std::string::npos, other.hello());
-              setenv("SSH_CONNECTION", "10.2.0.8 50022 10.2.0.1 22", 1);
-              controlled.controllers = {};
-              RunningGuard ssh(controlled);
-              require(ssh.hello().find("10.2.0.8") != std::string::npos, ssh.hello());
-            }),
-            0);
+  EXPECT_EQ(
+      with_nics([] {
+        add_default_route("nic0", "10.1.0.254");
+        RunningGuard guard(nic0());
+        require(
+            guard.hello() ==
+                "refused nic0 carries the default route; --shape-anyway throttles it all the same",
+            guard.hello());
+        require(guard.wait() == kExitUsage, "usage");
+        require_given_back();
+        GuardOptions told_twice = nic0();
+        told_twice.anyway = true;
+        RunningGuard anyway(told_twice);
+        require(anyway.hello() == "guarding 1500 noqueue", anyway.hello());
+        anyway.ask("restore");
+        GuardOptions controlled;
+        controlled.interface = "nic1";
+        controlled.controllers = {"10.2.0.9"};
+        RunningGuard other(controlled);
+        require(other.hello().find("10.2.0.9") != std::string::npos, other.hello());
+        setenv("SSH_CONNECTION", "10.2.0.8 50022 10.2.0.1 22", 1);
+        controlled.controllers = {};
+        RunningGuard ssh(controlled);
+        require(ssh.hello().find("10.2.0.8") != std::string::npos, ssh.hello());
+      }),
+      0);
 }
 
 // What many distributions set on a card.
@@ -246,9 +247,8 @@ TEST(Guard, RefusesWhatItCouldNotGiveBackBeforeTouchingIt) {
           }
           const std::vector<RawQdisc> before = read_qdiscs(index);
           RunningGuard guard(nic0());
-          require(guard.hello().starts_with("refused nic0 could not be given back as it is: "
-                                            "a qdisc of kind " +
-                                            kind),
+          require(guard.hello().starts_with(
+                      "refused nic0 could not be given back as it is: a qdisc of kind " + kind),
                   guard.hello());
           require(guard.wait() == kExitFailed, "a failure");
           require(read_qdiscs(index) == before, kind + " is as it was");

@@ -22,10 +22,8 @@ TEST(Gate, OpenIsNoThrottle) {
   const QdiscRequest request = gate_request({.open = true, .cut = 12500, .limit = 625000});
   EXPECT_EQ(request.kind, "tbf");
   EXPECT_EQ(hex(request.options),
-            "28000100 "
-            "00010000 00000000 ffffffff "
-            "00000000 00000000 00000000 "
-            "68890900 04000000 00000000 "  // limit; 250 ns at 50 GB/s are 4 ticks
+            "28000100 00010000 00000000 ffffffff 00000000 00000000 00000000 68890900 04000000 "
+            "00000000 "                    // limit; 250 ns at 50 GB/s are 4 ticks
             "0c000400 00743ba4 0b000000 "  // 50000000000
             "08000600 d4300000");          // the bucket, to which packets are cut
   EXPECT_EQ(settings_of(request.mismatches(request.options)), "");
@@ -34,11 +32,9 @@ TEST(Gate, OpenIsNoThrottle) {
 TEST(Gate, ShutTakesEveryPacketForLargerThanItsBucket) {
   const QdiscRequest request = gate_request({.open = false, .cut = 12500, .limit = 625000});
   // (65535 - 12500) bytes a millisecond: 53035000 bytes/s, at which 12500 take 235.7 us.
-  EXPECT_EQ(hex(request.options),
-            "28000100 "
-            "00010000 0000ffff f83f2903 "
-            "00000000 00000000 00000000 "
-            "68890900 630e0000 00000000");
+  EXPECT_EQ(
+      hex(request.options),
+      "28000100 00010000 0000ffff f83f2903 00000000 00000000 00000000 68890900 630e0000 00000000");
   EXPECT_EQ(settings_of(request.mismatches(request.options)), "");
   // However large packets are cut when it is open.
   const QdiscRequest wide = gate_request({.open = false, .cut = 80000, .limit = 625000});

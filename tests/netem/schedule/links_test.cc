@@ -57,8 +57,8 @@ TEST(ScheduledLinks, ByNameOnlyThose) {
 TEST(ScheduledLinks, WhatIsNamedReplacesWhatIsNotQuantityByQuantity) {
   // host1 has its own rate and all's outage; host2 all's rate and an outage of its own.
   const std::string schedule =
-      "steps:0s=100%,10s=50%;host1:steps:0s=20%;outage:first=14s,lasts=2s;"
-      "host2:outage:first=20s,lasts=1s";
+      "steps:0s=100%,10s=50%;host1:steps:0s=20%;outage:first=14s,lasts=2s;host2:outage:first=20s,"
+      "lasts=1s";
   EXPECT_EQ(rates("star", 3, "rate=10mbit", schedule), "host0 10 0, host1 2 0, host2 10 5");
   // The order does not matter between all and one; of two names the later holds.
   EXPECT_EQ(rates("star", 3, "rate=10mbit", "host1:steps:0s=20%;steps:0s=50%"),
@@ -68,9 +68,8 @@ TEST(ScheduledLinks, WhatIsNamedReplacesWhatIsNotQuantityByQuantity) {
 }
 
 TEST(ScheduledLinks, DelayIsOnTheWayDownOfAHostAndBothWaysOfATrunk) {
-  const auto found = links("racks", 2, "rate=10mbit",
-                           "host0:steps:of=delay,0s=5ms;"
-                           "rack1:steps:of=delay,0s=7ms");
+  const auto found =
+      links("racks", 2, "rate=10mbit", "host0:steps:of=delay,0s=5ms;rack1:steps:of=delay,0s=7ms");
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].up.at(0).delay, 0);
   EXPECT_DOUBLE_EQ(found[0].down.at(0).delay, 0.005);
@@ -82,8 +81,7 @@ TEST(ScheduledLinks, DelayIsOnTheWayDownOfAHostAndBothWaysOfATrunk) {
 
 TEST(ScheduledLinks, TheirTextIsCanonical) {
   const ScheduleSpec spec = parse_schedule(
-      "host3: sine:low=20%,high=100%,period=10s;steps:0s=100%;rack0:outage:first=1s,"
-      "lasts=1s");
+      "host3: sine:low=20%,high=100%,period=10s;steps:0s=100%;rack0:outage:first=1s,lasts=1s");
   EXPECT_EQ(spec.to_string(),
             "host3:sine:low=20%,high=100%,period=10s;steps:0s=100%;rack0:outage:first=1s,lasts=1s");
   EXPECT_EQ(parse_schedule(spec.to_string()).to_string(), spec.to_string());

@@ -196,44 +196,43 @@ TEST(SchedulePlayer, ShapesAtTheSwitchWhereTheLinkDoes) {
 
 // A setting that the kernel does not keep is found out, and named.
 TEST(ScheduleQdisc, ReadsBackWhatItSet) {
-  EXPECT_EQ(
-      run_in_sandbox([](const Sandbox&) {
-        Network network(1);
-        network.host(0).inside([] {
-          ScheduleQdisc qdisc("thin0", {.highest_rate = 1e8, .queue = 100000});
-          const auto complaint = [&]() -> std::string {
-            try {
-              qdisc.check();
-            } catch (const RunError& error) {
-              return error.what();
-            }
-            return "";
-          };
-          for (const double rate : {1e8, 1e3, 5e9, 0.0, 2e7}) {
-            qdisc.set_rate(rate);
-            require(complaint().empty(), complaint());
-          }
-          // Somebody else sets what we did not ask for.
-          Netlink().set_class(
-              "thin0", {0x10000, 0x10001},
-              htb_class_request({.rate = 2500001, .burst = 20000, .quantum = 60000}));
-          require(complaint() ==
-                      "htb class of 20000000 bit/s on thin0: the kernel did not take it: htb "
-                      "rate in bytes/s (TCA_HTB_RATE64): asked 2500000, got 2500001; htb ceil "
-                      "in bytes/s (TCA_HTB_CEIL64): asked 2500000, got 2500001; htb burst in "
-                      "64 ns (TCA_HTB_PARMS): asked 18938, got 125000; htb cburst in 64 ns "
-                      "(TCA_HTB_PARMS): asked 18938, got 125000",
-                  complaint());
-          qdisc.set_rate(2e7);
-          Netlink().set_qdisc("thin0", {0x10001, 0x20000},
-                              gate_request({.open = false, .cut = 12500, .limit = 100000}));
-          require(
-              complaint().find("gate mpu (TCA_TBF_PARMS): asked 0, got 65535") != std::string::npos,
-              complaint());
-        });
-        return 0;
-      }),
-      0);
+  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
+              Network network(1);
+              network.host(0).inside([] {
+                ScheduleQdisc qdisc("thin0", {.highest_rate = 1e8, .queue = 100000});
+                const auto complaint = [&]() -> std::string {
+                  try {
+                    qdisc.check();
+                  } catch (const RunError& error) {
+                    return error.what();
+                  }
+                  return "";
+                };
+                for (const double rate : {1e8, 1e3, 5e9, 0.0, 2e7}) {
+                  qdisc.set_rate(rate);
+                  require(complaint().empty(), complaint());
+                }
+                // Somebody else sets what we did not ask for.
+                Netlink().set_class(
+                    "thin0", {0x10000, 0x10001},
+                    htb_class_request({.rate = 2500001, .burst = 20000, .quantum = 60000}));
+                require(complaint() ==
+                            "htb class of 20000000 bit/s on thin0: the kernel did not take it: htb "
+                            "rate in bytes/s (TCA_HTB_RATE64): asked 2500000, got 2500001; htb "
+                            "ceil in bytes/s (TCA_HTB_CEIL64): asked 2500000, got 2500001; htb "
+                            "burst in 64 ns (TCA_HTB_PARMS): asked 18938, got 125000; htb cburst "
+                            "in 64 ns (TCA_HTB_PARMS): asked 18938, got 125000",
+                        complaint());
+                qdisc.set_rate(2e7);
+                Netlink().set_qdisc("thin0", {0x10001, 0x20000},
+                                    gate_request({.open = false, .cut = 12500, .limit = 100000}));
+                require(complaint().find("gate mpu (TCA_TBF_PARMS): asked 0, got 65535") !=
+                            std::string::npos,
+                        complaint());
+              });
+              return 0;
+            }),
+            0);
 }
 
 // Overhead is charged, and counted as it is charged.

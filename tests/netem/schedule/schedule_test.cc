@@ -63,8 +63,8 @@ TEST(Schedule, WhatChangesAllTheTimeIsToldNowAndThen) {
 
 TEST(Schedule, PartsOfDifferentQuantitiesGoTogether) {
   const Schedule schedule = on_link(
-      "sine:low=20%,high=100%,period=4s;outage:first=1s,lasts=500ms;"
-      "steps:of=delay,0s=100%,3s=50ms;ramp:of=loss,0s=0%,2s=10%");
+      "sine:low=20%,high=100%,period=4s;outage:first=1s,lasts=500ms;steps:of=delay,0s=100%,3s=50ms;"
+      "ramp:of=loss,0s=0%,2s=10%");
   EXPECT_DOUBLE_EQ(schedule.at(0).rate, 60e6);
   EXPECT_EQ(schedule.at(1).rate, 0);
   EXPECT_EQ(schedule.at(2.5).delay, 0.01);

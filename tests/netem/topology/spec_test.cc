@@ -42,8 +42,8 @@ TEST(TopologySpec, CanonicalTextReadsBackAsItself) {
        {"star", "racks", "racks:oversubscription=2.5,placement=spread,racks=3",
         "racks:uplink=(rate=1gbit)", "wan:sites=4,hosts=(rate=10gbit),site0-site2=(rate=0.1x)",
         "ps:servers=2,server=(rate=4x)", "star:host0=(rate=10mbit),host2-3=(unthrottled)",
-        "switch a hosts=2; switch b; switch c hosts=1; link a b; link b c rate=1mbit; "
-        "hosts rate=1gbit; host1 rate=5mbit"}) {
+        "switch a hosts=2; switch b; switch c hosts=1; link a b; link b c rate=1mbit; hosts "
+        "rate=1gbit; host1 rate=5mbit"}) {
     const std::string once = parse_topology(text).to_string();
     EXPECT_EQ(parse_topology(once).to_string(), once);
   }

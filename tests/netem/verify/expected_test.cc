@@ -37,10 +37,10 @@ TEST(Expected, TheLesserOfTwoBucketsGivesCredit) {
   EXPECT_EQ(burst_credit(parse_link_spec("rate=10mbit,up.burst=9000,down.burst=5000"), 1514), 5000);
   EXPECT_EQ(burst_credit(parse_link_spec("rate=10mbit,up.burst=5000,down.burst=9000"), 1514), 5000);
   // Of the slower direction, where they differ.
-  EXPECT_EQ(burst_credit(parse_link_spec("up.rate=9mbit,down.rate=10mbit,up.burst=9000,"
-                                         "down.burst=5000"),
-                         1514),
-            9000);
+  EXPECT_EQ(
+      burst_credit(parse_link_spec("up.rate=9mbit,down.rate=10mbit,up.burst=9000,down.burst=5000"),
+                   1514),
+      9000);
   EXPECT_EQ(burst_credit(parse_link_spec("down.rate=10mbit,down.burst=5000"), 1514), 5000);
   // HTB owes for the last frame; netem saves nothing.
   EXPECT_EQ(burst_credit(parse_link_spec("rate=10mbit,burst=5000,shaper=htb"), 1000), 6000);

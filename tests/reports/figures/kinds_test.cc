@@ -90,8 +90,8 @@ TEST(ChartSentence, TellsBothEndsByName) {
                   {2, true, true, {{1e7, 1, {}, true, ""}, {1e9, 0.5, {}, true, ""}}, "fast"},
                   {3, true, true, {{1e7, 9, {}, true, ""}}, ""}};  // a line to compare with
   EXPECT_EQ(chart_sentence(chart),
-            "Time against rate: at 10 Mbit/s from 1 s (fast) to 2 s (slow); at 1 Gbit/s from "
-            "500 ms (fast) to 1 s (slow).");
+            "Time against rate: at 10 Mbit/s from 1 s (fast) to 2 s (slow); at 1 Gbit/s from 500 "
+            "ms (fast) to 1 s (slow).");
   chart.curves.resize(1);
   EXPECT_EQ(chart_sentence(chart),
             "Time against rate: at 10 Mbit/s slow is at 2 s; at 1 Gbit/s slow is at 1 s.");

@@ -100,8 +100,6 @@ TEST(RunFigures, EncodingIsComparedWithTopKByTrustedPoints) {
 }
 
 TEST(RunFigures, QualityIsARunningMeanOverTimeAndADistribution) {
-  EXPECT_EQ(figures::running_mean({1, 3, 2, 2}, 2), (std::vector<double>{1, 2, 2.5, 2}));
-  EXPECT_EQ(figures::running_mean({1, 3}, 5), (std::vector<double>{1, 2}));
   // Four steps of 1 s; a quarter of them is one.
   const std::string data = data_of(figures::quality);
   EXPECT_THAT(data, HasSubstr("Against time,topk,2,"));

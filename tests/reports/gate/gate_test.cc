@@ -202,9 +202,9 @@ TEST(StoredGate, RatiosTravelSecondsDoNot) {
   EXPECT_EQ(ratios.comparisons[0].unit, "1");
   EXPECT_EQ(exit_code(ratios, false), 1);
   const GateOutcome all = judge_stored(before, after, GatePolicy(), Times::kAll);
-  EXPECT_EQ(all.missing,
-            (std::vector<std::string>{"another machine than the baseline's: cpu: \"A\" against "
-                                      "\"B\""}));
+  EXPECT_EQ(
+      all.missing,
+      (std::vector<std::string>{"another machine than the baseline's: cpu: \"A\" against \"B\""}));
   EXPECT_EQ(exit_code(all, false), 5);
   after.fingerprint = before.fingerprint;
   EXPECT_EQ(judge_stored(before, after, GatePolicy(), Times::kAll).comparisons.size(), 2U);

@@ -144,8 +144,8 @@ TEST_F(HistoryFolder, SecondsOfOtherMachinesDoNotCount) {
   for (const auto& [name, series] : history.series)
     EXPECT_EQ(series.entries.size(), name.second == "step_time" ? 1U : 7U) << name.second;
   EXPECT_EQ(history.notes,
-            std::vector<std::string>{"6 launches of another machine than the newest: times in "
-                                     "seconds passed over"});
+            std::vector<std::string>{
+                "6 launches of another machine than the newest: times in seconds passed over"});
 }
 
 TEST_F(HistoryFolder, OtherKindsAreToldAndPassedOver) {

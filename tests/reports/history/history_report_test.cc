@@ -63,17 +63,16 @@ std::vector<double> a_byte_more() {
 TEST_F(HistoryReport, SaysWhatChangedAndWhen) {
   add(kTimes, a_byte_more());
   const std::vector<std::string> findings = history_findings(summary());
-  EXPECT_THAT(
-      findings,
-      ElementsAre("Of 2 metrics in the newest launch 0 worse, 1 better, 1 as before; of 0 "
-                  "too few launches are there to tell.",
-                  "step_time of topk<1> is better in the newest launch: 90 ms, median of "
-                  "the 5 before it 130 ms (-30.8 %).",
-                  "payload_bytes of topk<1> went from 34000 B to 34001 B (+0.0 %) with "
-                  "launch 3 (2026-01-03T00:00:00Z).",
-                  "step_time of topk<1> went from 100 ms to 130 ms (+30.0 %) with launch 10 "
-                  "(2026-01-10T00:00:00Z).",
-                  "Before the newest launch 1 value was outlying without a new level."));
+  EXPECT_THAT(findings,
+              ElementsAre("Of 2 metrics in the newest launch 0 worse, 1 better, 1 as before; of 0 "
+                          "too few launches are there to tell.",
+                          "step_time of topk<1> is better in the newest launch: 90 ms, median of "
+                          "the 5 before it 130 ms (-30.8 %).",
+                          "payload_bytes of topk<1> went from 34000 B to 34001 B (+0.0 %) with "
+                          "launch 3 (2026-01-03T00:00:00Z).",
+                          "step_time of topk<1> went from 100 ms to 130 ms (+30.0 %) with launch "
+                          "10 (2026-01-10T00:00:00Z).",
+                          "Before the newest launch 1 value was outlying without a new level."));
 }
 
 TEST_F(HistoryReport, DrawsValuesBandsOutliersAndSteps) {

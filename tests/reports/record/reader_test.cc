@@ -256,9 +256,9 @@ TEST(Reader, OneKindAFile) {
     parse_records(line(header_json(sample::header())) + line(other), "f.jsonl");
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(),
-                 "f.jsonl line 2: field 'kind': expected 'run' as in the header before it, found "
-                 "'bench'");
+    EXPECT_STREQ(
+        error.what(),
+        "f.jsonl line 2: field 'kind': expected 'run' as in the header before it, found 'bench'");
   }
 }
 

@@ -65,8 +65,8 @@ TEST(CompareTimeScales, TellsWhatAgreesFromWhatDoesNot) {
   EXPECT_EQ(same.verdict, Verdict::kAgree);
   EXPECT_EQ(same.base, 1);
   EXPECT_EQ(same.factor, 4);
-  EXPECT_NE(agreement_sentence(same).find("none on rate=1000000000, 4 ranks: 1 s a step at time"
-                                          " scale 4, 1 s at 1: agree"),
+  EXPECT_NE(agreement_sentence(same).find(
+                "none on rate=1000000000, 4 ranks: 1 s a step at time scale 4, 1 s at 1: agree"),
             std::string::npos)
       << agreement_sentence(same);
   const ScaleAgreement other = compared(kAboutOne, kAboutTwo);

@@ -26,5 +26,11 @@ TEST(Quantile, MeansOfKnownValues) {
   EXPECT_NEAR(geometric_mean(std::vector<double>{1, 10, 100}), 10, 1e-14);  // cube root of 1000
 }
 
+TEST(Quantile, RunningMeansBeginWithFewerValues) {
+  EXPECT_EQ(running_mean(std::vector<double>{1, 3, 2, 2}, 2), (std::vector<double>{1, 2, 2.5, 2}));
+  EXPECT_EQ(running_mean(std::vector<double>{1, 3}, 5), (std::vector<double>{1, 2}));
+  EXPECT_TRUE(running_mean({}, 1).empty());
+}
+
 }  // namespace
 }  // namespace thinpipe

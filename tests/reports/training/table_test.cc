@@ -60,8 +60,7 @@ TEST(TrainingTable, IsAtMostEightyColumnsWide) {
 
 TEST(TrainingTable, ShowsMeansIntervalsAndGains) {
   const std::string text = training_table(summarize_training(some_trainings(3)));
-  EXPECT_NE(text.find("none             10 Mbit/s  96.10 +-0.25"), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("none             10 Mbit/s  96.10 +-0.25"), std::string::npos) << text;
   EXPECT_NE(text.find("topk ratio=0.01"), std::string::npos) << text;
   EXPECT_NE(text.find("2 of 3"), std::string::npos) << text;
 }
@@ -69,9 +68,9 @@ TEST(TrainingTable, ShowsMeansIntervalsAndGains) {
 TEST(TrainingTable, SaysWhoWasFirstAndWhatItCost) {
   const auto findings = training_findings(summarize_training(some_trainings(3)));
   ASSERT_EQ(findings.size(), 2U);
-  EXPECT_EQ(findings[0],
-            "On 10 Mbit/s topk ratio=0.01 reached acc=0.9 first, after 5 s, 4 times sooner "
-            "than none.");
+  EXPECT_EQ(
+      findings[0],
+      "On 10 Mbit/s topk ratio=0.01 reached acc=0.9 first, after 5 s, 4 times sooner than none.");
   EXPECT_NE(findings[1].find("lie apart"), std::string::npos) << findings[1];
   const auto few = training_findings(summarize_training(some_trainings(1)));
   EXPECT_NE(few[1].find("three seeds"), std::string::npos) << few[1];

@@ -96,9 +96,9 @@ TEST(CriticalPathSentence, NamesWhomStepsWaitedForAndTheSlowLink) {
       {sample::point("none", 1e7, 0, around(2)), sample::point("topk", 1e7, 0, around(1))});
   EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]), "");
   records.points[1].critical_path = path(0.62, 0.5);
-  EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]),
-            "Critical path: steps of topk at 10 Mbit/s waited 62 % of their time for host 3's "
-            "compute.");
+  EXPECT_EQ(
+      critical_path_sentence(summarize(records).groups[0]),
+      "Critical path: steps of topk at 10 Mbit/s waited 62 % of their time for host 3's compute.");
   records.points[0].critical_path = path(0.1, 0.9);
   EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]),
             "Critical path: steps waited up to 62 % of their time for host 3's compute (topk at 10 "
@@ -253,11 +253,10 @@ TEST(Verdict, OfManyRatesNeighboursAreToldTogether) {
     points.push_back(sample::point("none", rate, 0, around(8e7 / rate)));
     points.push_back(sample::point("topk", rate, 0, around(rate < 1e9 ? 2e7 / rate : 1)));
   }
-  EXPECT_THAT(
-      verdict(records_of(points))[0],
-      ::testing::MatchesRegex("From 10 Mbit/s to 100 Mbit/s topk wins, 4 times as fast as none "
-                              "\\(.*\\) at 10 Mbit/s and 4 times \\(.*\\) at 100 Mbit/s; "
-                              "at 1 Gbit/s none wins: .*"));
+  EXPECT_THAT(verdict(records_of(points))[0],
+              ::testing::MatchesRegex(
+                  "From 10 Mbit/s to 100 Mbit/s topk wins, 4 times as fast as none \\(.*\\) at 10 "
+                  "Mbit/s and 4 times \\(.*\\) at 100 Mbit/s; at 1 Gbit/s none wins: .*"));
 }
 
 TEST(Verdict, NamesTheGroupWhenThereAreSeveral) {

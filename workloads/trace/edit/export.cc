@@ -76,10 +76,10 @@ void write_npz(PartialFile& file, const std::vector<ExportedArray>& arrays,
   std::uint64_t total = 0;
   for (const ExportedArray& array : arrays) total += array.values.size_bytes() + 2048;
   if (total > kMost || arrays.size() > kMostMembers) {
-    throw InputError(fmt::format(
-        "{}: {} arrays of {} bytes do not fit a .npz file without ZIP64, which is not written; "
-        "--format npy or safetensors has no such limit",
-        shown, arrays.size(), total));
+    throw InputError(
+        fmt::format("{}: {} arrays of {} bytes do not fit a .npz file without ZIP64, which is not "
+                    "written; --format npy or safetensors has no such limit",
+                    shown, arrays.size(), total));
   }
   std::vector<MemberFields> members;
   for (const ExportedArray& array : arrays) {

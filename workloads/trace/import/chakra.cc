@@ -137,10 +137,10 @@ std::vector<ChakraStep> parse_chakra(const json& document, const std::string& fi
   }
   for (std::size_t i = 1; i < steps.size(); ++i) {
     if (steps[i].shapes == steps.front().shapes) continue;
-    root.at("nodes").fail(fmt::format(
-        "the gradients of step {} differ from those of the first in number, order or shape ({} "
-        "against {})",
-        i, steps[i].shapes.size(), steps.front().shapes.size()));
+    root.at("nodes").fail(
+        fmt::format("the gradients of step {} differ from those of the first in number, order or "
+                    "shape ({} against {})",
+                    i, steps[i].shapes.size(), steps.front().shapes.size()));
   }
   return steps;
 }

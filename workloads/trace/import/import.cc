@@ -88,10 +88,9 @@ ImportSummary import_trace(const std::vector<fs::path>& inputs, const fs::path& 
   }
   if (format == ImportFormat::kChakra) return import_chakra(files, inputs.front(), out, options);
   if (inputs.size() > 1) {
-    throw InputError(
-        fmt::format("{}: expected one file or folder ({} given); several are for the "
-                    "ranks of a Chakra trace",
-                    shown, inputs.size()));
+    throw InputError(fmt::format(
+        "{}: expected one file or folder ({} given); several are for the ranks of a Chakra trace",
+        shown, inputs.size()));
   }
   return import_arrays(files, format, inputs.front(), out, options);
 }

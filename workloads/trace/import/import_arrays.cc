@@ -80,8 +80,7 @@ std::vector<std::span<const float>> in_order(const std::vector<NamedArray>& arra
     }
     if (found->second->shape != tensor.shape) {
       throw InputError(
-          fmt::format("{}: tensor '{}': shape: found [{}], expected [{}] as in the "
-                      "first step",
+          fmt::format("{}: tensor '{}': shape: found [{}], expected [{}] as in the first step",
                       where, printable(tensor.name), fmt::join(found->second->shape, ", "),
                       fmt::join(tensor.shape, ", ")));
     }

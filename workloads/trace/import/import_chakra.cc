@@ -79,8 +79,7 @@ ImportSummary import_chakra(const std::vector<InputFile>& files, const fs::path&
     const std::size_t more = shape_elements(shape, files.front().place.string());
     if (more > kMostElements - elements) {
       throw InputError(
-          fmt::format("{}: more than {} elements of gradients; values are drawn for all "
-                      "of them",
+          fmt::format("{}: more than {} elements of gradients; values are drawn for all of them",
                       files.front().place.string(), kMostElements));
     }
     elements += more;

@@ -115,10 +115,9 @@ PlacedFiles place_input_files(const std::vector<InputFile>& files, ImportFormat 
   for (const std::string& text : patterns) {
     const PathPattern pattern(text);
     if (format != ImportFormat::kNpy && pattern.names_tensors()) {
-      throw InputError(
-          fmt::format("pattern '{}': {{tensor}} is for .npy files; tensors in {} "
-                      "files have names of their own",
-                      text, import_extension(format)));
+      throw InputError(fmt::format(
+          "pattern '{}': {{tensor}} is for .npy files; tensors in {} files have names of their own",
+          text, import_extension(format)));
     }
     PlacedFiles places;
     std::size_t matched = 0;

@@ -94,10 +94,9 @@ class Dictionary {
     if (descr == "<f2") return "F16";
     if (descr == "<f4") return "F32";
     if (descr == "<f8") return "F64";
-    fail(
-        fmt::format("descr: found '{}', expected '<f2', '<f4' or '<f8' (little-endian floating "
-                    "point)",
-                    printable(descr)));
+    fail(fmt::format(
+        "descr: found '{}', expected '<f2', '<f4' or '<f8' (little-endian floating point)",
+        printable(descr)));
   }
   bool boolean() {
     skip_blanks();

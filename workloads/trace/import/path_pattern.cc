@@ -66,8 +66,7 @@ PathPattern::PathPattern(const std::string& text) : text_(text) {
         add(Kind::kTensor);
       } else {
         throw InputError(
-            fmt::format("pattern '{}': expected {{step}}, {{rank}} or {{tensor}}, "
-                        "found '{}'",
+            fmt::format("pattern '{}': expected {{step}}, {{rank}} or {{tensor}}, found '{}'",
                         text_, printable(text.substr(i, 16))));
       }
       i = end;

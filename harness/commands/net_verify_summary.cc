@@ -1,0 +1,96 @@
+// What came of several links, for a person to repeat.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/plain_table.h"
+#include "base/units.h"
+#include "harness/commands/net_verify_output.h"
+#include "harness/options/layout.h"
+
+namespace thinpipe {
+namespace {
+
+const char* word_of(const LinkVerdict& verdict) {
+  const std::optional<bool> holds = verdict.holds();
+  return !holds ? "not judged" : *holds ? "holds" : "DOES NOT HOLD";
+}
+
+std::string goodput_of(const JudgedLink& link, GoodputWay GoodputReport::*way) {
+  const std::optional<GoodputReport>& found = link.report.goodput;
+  return found ? format_rate(((*found).*way).figures.goodput) : "-";
+}
+
+// Of the four goodputs the farthest off, signed; none without a ceiling to hold them against.
+std::optional<double> farthest_off(const JudgedLink& link) {
+  const std::optional<GoodputReport>& found = link.report.goodput;
+  if (!found || link.report.link.disturbs()) return std::nullopt;
+  std::optional<double> most;
+  for (const GoodputWay* way : {&found->there, &found->back, &found->both_there, &found->both_back})
+    if (way->ceiling > 0 && (!most || std::fabs(way->deviation()) > std::fabs(*most)))
+      most = way->deviation();
+  return most;
+}
+
+std::string table_of(const std::vector<JudgedLink>& links) {
+  PlainTable table({"link", "goodput\nthere", "goodput\nback", "farthest\noff", "round trip\nidle",
+                    "\nverdict"});
+  for (const JudgedLink& link : links) {
+    const std::optional<double> off = farthest_off(link);
+    const std::optional<RoundTripReport>& trips = link.report.round_trip;
+    table.add({link.report.link.to_string(), goodput_of(link, &GoodputReport::there),
+               goodput_of(link, &GoodputReport::back),
+               off ? fmt::format("{:+.2f} %", 100 * *off) : "-",
+               trips ? format_time(trips->idle.median) : "-", word_of(link.verdict)});
+  }
+  return table.text();
+}
+
+std::string count_of(std::size_t count, std::size_t all) {
+  if (all == 1) return "The link";
+  if (count == all) return fmt::format("All {} links", all);
+  return fmt::format("{} of {} links", count, all);
+}
+
+std::string how_many_hold(const std::vector<JudgedLink>& links) {
+  std::size_t good = 0, bad = 0;
+  const JudgedLink* first_bad = nullptr;
+  for (const JudgedLink& link : links) {
+    const std::optional<bool> holds = link.verdict.holds();
+    good += holds == true;
+    bad += holds == false;
+    if (holds == false && first_bad == nullptr) first_bad = &link;
+  }
+  if (first_bad != nullptr)
+    return fmt::format("{} {} not hold{}: {}.", count_of(bad, links.size()),
+                       bad == 1 || links.size() == 1 ? "does" : "do",
+                       links.size() == 1 ? "" : "; " + first_bad->report.link.to_string(),
+                       first_bad->verdict.reasons.front());
+  if (good == 0) return "Nothing that was measured can be held against what was set.";
+  return fmt::format("{} {}.", count_of(good, links.size()), good == 1 ? "holds" : "hold");
+}
+
+std::string how_far_off(const std::vector<JudgedLink>& links) {
+  const JudgedLink* worst = nullptr;
+  double most = 0;
+  for (const JudgedLink& link : links)
+    if (const std::optional<double> off = farthest_off(link);
+        off && (worst == nullptr || std::fabs(*off) > std::fabs(most))) {
+      worst = &link;
+      most = *off;
+    }
+  if (worst == nullptr) return "";
+  return fmt::format(" Goodput is at most {:.2f} % off what TCP can deliver{}.",
+                     100 * std::fabs(most),
+                     links.size() > 1 ? " (" + worst->report.link.to_string() + ")" : "");
+}
+
+}  // namespace
+
+std::string links_summary(const std::vector<JudgedLink>& links) {
+  return "\n" + (links.size() > 1 ? table_of(links) + "\n" : "") +
+         wrap(how_many_hold(links) + how_far_off(links), 0) + "\n";
+}
+
+}  // namespace thinpipe
