@@ -64,7 +64,7 @@ std::string to_text(const Topology& topology, const ProbeCheck& check, double to
       format_rate(check.probe.goodput), flows_in_words(topology, check.probe));
   if (!check.probe.fills) text += "              which is all the hosts can send over it\n";
   if (check.both)
-    text += fmt::format("  both ways   {} of {} there, {} of {} back, at once\n",
+    text += fmt::format("  both ways   {} of {} there,\n              {} of {} back, at once\n",
                         format_rate(check.both->there), format_rate(check.both->there_ceiling),
                         format_rate(check.both->back), format_rate(check.both->back_ceiling));
   text += fmt::format("  round trip  {}", format_time(check.round_trip));
@@ -110,8 +110,8 @@ std::string summary(const std::vector<ProbeCheck>& checks, double tolerance) {
   const std::string farthest =
       fmt::format("{} {}, is {:.2f} % off what its hosts can get of it", off.link,
                   off.probe.hop.up ? "up" : "down", 100 * worst(off));
-  return wrap(fmt::format("{} of {} ways of links hold within {:.3g} %; the farthest off, {}.",
-                          holding, checks.size(), 100 * tolerance, farthest),
+  return wrap(fmt::format("{} of {} ways held within {:.3g} %; the farthest off, {}.", holding,
+                          checks.size(), 100 * tolerance, farthest),
               0) +
          "\n";
 }

@@ -130,9 +130,10 @@ int verify_schedules(const Arguments& arguments) {
                        {"back", way_json(back)},
                        {"units", {{"goodput, expected", "bit/s"}, {"times", "s"}}}});
       }
-    write_stdout(arguments.flag("json") ? all.dump(2) + "\n"
-                                        : fmt::format("\n{} of {} links under a schedule hold.\n",
-                                                      holding, all.size()));
+    write_stdout(
+        arguments.flag("json")
+            ? all.dump(2) + "\n"
+            : fmt::format("\n{} of {} links held under their schedule.\n", holding, all.size()));
     return static_cast<int>(holding == all.size() ? kExitGood : kExitFailed);
   });
 }

@@ -107,7 +107,7 @@ TEST(NetVerifyOutput, SummarySaysHowManyHoldAndHowFarOffTheyAre) {
             "\nThe link holds. Goodput is at most 0.15 % off what TCP can deliver.\n");
   const std::string both = links_summary({holds, fails});
   for (const char* part : {"goodput", "+0.15 %", "-16.19 %", "DOES NOT HOLD", "20.3 ms",
-                           "1 of 2 links does not hold; rate=100mbit,delay=10ms:"})
+                           "1 of 2 links does not hold; rate=100mbit,"})
     EXPECT_NE(both.find(part), std::string::npos) << part << " in" << both;
   std::istringstream lines(both);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
