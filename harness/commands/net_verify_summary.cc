@@ -67,7 +67,11 @@ std::string how_many_hold(const std::vector<JudgedLink>& links) {
                        bad == 1 || links.size() == 1 ? "does" : "do",
                        links.size() == 1 ? "" : "; " + first_bad->report.link.to_string(),
                        first_bad->verdict.reasons.front());
-  if (good == 0) return "Nothing that was measured can be held against what was set.";
+  if (good == 0)
+    return links.size() == 1 && !links[0].report.link.throttled() && links[0].report.goodput
+               ? fmt::format("There is no rate to hold; the machine carries {} between two hosts.",
+                             goodput_of(links[0], &GoodputReport::there))
+               : "Nothing that was measured can be held against what was set.";
   return fmt::format("{} {}.", count_of(good, links.size()), good == 1 ? "holds" : "hold");
 }
 

@@ -111,6 +111,10 @@ TEST(NetVerifyOutput, SummarySaysHowManyHoldAndHowFarOffTheyAre) {
     EXPECT_NE(both.find(part), std::string::npos) << part << " in" << both;
   std::istringstream lines(both);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  good.link = LinkSpec{};
+  good.round_trip.reset(), good.loss.reset(), good.burst.reset(), good.change.reset();
+  EXPECT_EQ(links_summary({{good, {}}}),
+            "\nThere is no rate to hold; the machine carries 80.1 Mbit/s between two hosts.\n");
   EXPECT_EQ(links_summary({{LinkReport{}, {}}}),
             "\nNothing that was measured can be held against what was set.\n");
 }
