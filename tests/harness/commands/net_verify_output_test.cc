@@ -97,11 +97,13 @@ TEST(NetVerifyOutput, RowsHaveTheColumnsOfTheHead) {
   EXPECT_EQ(bars(head), 2 * bars(names));
 }
 
+constexpr GoodputWay GoodputReport::*kFourWays[] = {&GoodputReport::there, &GoodputReport::back,
+                                                    &GoodputReport::both_there,
+                                                    &GoodputReport::both_back};
+
 TEST(NetVerifyOutput, SummarySaysHowManyHoldAndHowFarOffTheyAre) {
   LinkReport good = some_report();
-  for (GoodputWay GoodputReport::*way : {&GoodputReport::there, &GoodputReport::back,
-                                         &GoodputReport::both_there, &GoodputReport::both_back})
-    ((*good.goodput).*way).ceiling = 80e6;
+  for (GoodputWay GoodputReport::*way : kFourWays) ((*good.goodput).*way).ceiling = 80e6;
   const JudgedLink holds{good, judge(good, 0.5)}, fails{some_report(), judge(some_report())};
   EXPECT_EQ(links_summary({holds}),
             "\nThe link holds. Goodput is at most 0.15 % off what TCP can deliver.\n");
@@ -112,6 +114,7 @@ TEST(NetVerifyOutput, SummarySaysHowManyHoldAndHowFarOffTheyAre) {
   std::istringstream lines(both);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
   good.link = LinkSpec{};
+  for (GoodputWay GoodputReport::*way : kFourWays) ((*good.goodput).*way).ceiling = 0;
   good.round_trip.reset(), good.loss.reset(), good.burst.reset(), good.change.reset();
   EXPECT_EQ(links_summary({{good, {}}}),
             "\nThere is no rate to hold; the machine carries 80.1 Mbit/s between two hosts.\n");
