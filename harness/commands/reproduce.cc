@@ -76,7 +76,7 @@ Verb reproduce_verb() {
           .description =
               "A recipe holds a table or figure of a paper against measurements of this machine: "
               "the paper's figures beside ours, and whether what it found appeared, by rules that "
-              "were written before anything ran. Each is a few commands of thinpipe, which run one "
+              "stand in it before anything runs. Each is a few commands of thinpipe, which run one "
               "after the other; what is finished does not run again, so that an interrupted recipe "
               "goes on with the same command. DIR gets a page for each, NAME.md, and a list of "
               "all, README.md. docs/reproduce.md has the recipes.",

@@ -51,18 +51,22 @@ std::optional<ReproductionOutcome> read_outcome(const std::filesystem::path& fil
   std::ifstream stream(file);
   const json object = json::parse(stream, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) return std::nullopt;
-  return ReproductionOutcome{.name = object.value("name", ""),
-                             .title = object.value("title", ""),
-                             .outcome = object.value("outcome", ""),
-                             .date = object.value("date", ""),
-                             .quick = object.value("quick", false),
-                             .complete = object.value("complete", true)};
+  try {
+    return ReproductionOutcome{.name = object.value("name", ""),
+                               .title = object.value("title", ""),
+                               .outcome = object.value("outcome", ""),
+                               .date = object.value("date", ""),
+                               .quick = object.value("quick", false),
+                               .complete = object.value("complete", true)};
+  } catch (const json::type_error&) {  // not what write_outcome() writes
+    return std::nullopt;
+  }
 }
 
 std::string reproduction_index(const std::vector<ReproductionOutcome>& outcomes) {
   std::string text =
       "# What the papers found, tried here\n\n"
-      "Each page has the rules, written before anything was measured, and the paper's figures "
+      "Each page has the rules, which stood before it was measured, and the paper's figures "
       "beside those of this machine.\n\n| recipe | finding | rules | measured |\n| --- | --- | --- "
       "| --- |\n";
   for (const ReproductionOutcome& one : outcomes)

@@ -10,7 +10,8 @@ namespace thinpipe {
 namespace {
 
 constexpr const char* kRules =
-    "The rules were written before anything was measured. A difference or ratio is taken between "
+    "The rules stood in the recipe before this was measured. A difference or ratio is taken "
+    "between "
     "figures of the same seed, repeat or worker; *yes*: the 95 % interval of its mean lies within "
     "the bounds; *no*: outside; *unclear*: it reaches across. With fewer than three there is no "
     "interval, only *looks so* or *does not look so*. Of figures that come out the same every time "

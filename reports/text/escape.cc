@@ -45,12 +45,14 @@ std::string escape_html(std::string_view text) {
 }
 
 std::string escape_markdown(std::string_view text) {
-  constexpr std::string_view kPunctuation = "\\`*_{}[]()#+!|~";
+  // Parentheses mean something behind brackets alone, which are escaped.
+  constexpr std::string_view kPunctuation = "\\`*_[]#|~";
   std::string escaped;
   for (const char byte : text) {
     if (byte == '\n' || byte == '\t') {
       escaped += ' ';
-    } else if (kPunctuation.find(byte) != std::string_view::npos) {
+    } else if (kPunctuation.find(byte) != std::string_view::npos ||
+               (byte == '+' && escaped.empty())) {  // would begin a list
       escaped += '\\';
       escaped += byte;
     } else if (byte == '<' || byte == '>' || byte == '&') {

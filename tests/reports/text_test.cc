@@ -63,7 +63,7 @@ TEST(Escape, Html) {
 
 TEST(Escape, Markdown) {
   EXPECT_EQ(escape_markdown("a|b\n# *c* `d` [e](f) <g>"),
-            "a\\|b \\# \\*c\\* \\`d\\` \\[e\\]\\(f\\) &lt;g&gt;");
+            "a\\|b \\# \\*c\\* \\`d\\` \\[e\\](f) &lt;g&gt;");
   EXPECT_THAT(escape_markdown("see http://a.example"), Not(HasSubstr("://")));
 }
 
