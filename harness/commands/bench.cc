@@ -24,7 +24,11 @@
 #include "harness/files/open_trace.h"
 #include "harness/options/alternatives.h"
 #include "harness/options/arguments.h"
+#include "harness/options/layout.h"
 #include "harness/records/launch_header.h"
+#include "harness/records/measured.h"
+#include "reports/bench/bench.h"
+#include "reports/text/lists.h"
 
 namespace thinpipe {
 namespace {
@@ -83,6 +87,24 @@ std::string tables(const BenchOptions& options, const BenchResult& result) {
   return text;
 }
 
+nlohmann::json header_of(const Arguments& arguments, const BenchOptions& options) {
+  // Read again for the header only: its gradients are not looked at.
+  const std::optional<Trace> trace =
+      options.trace.empty() ? std::nullopt : std::optional<Trace>(open_trace(options.trace));
+  return launch_header(
+      {.kind = kBenchKind,
+       .command = arguments.command_line(),
+       .seed = options.seed,
+       .threads = *std::max_element(options.threads.begin(), options.threads.end())},
+      trace ? &*trace : nullptr);
+}
+
+std::string findings(const nlohmann::json& header, const std::vector<nlohmann::json>& points) {
+  if (points.empty()) return "";
+  const Records records = measured_records(header, points);
+  return wrap(joined(bench_findings(summarize_bench(records)), " "), 0) + "\n";
+}
+
 int bench(const Arguments& arguments) {
   load_plugins(arguments);
   const BenchOptions options = options_of(arguments);
@@ -97,20 +119,14 @@ int bench(const Arguments& arguments) {
     std::fprintf(stderr, "thinpipe bench: %s\n", error.what());
     return 128 + SIGINT;
   }
+  const nlohmann::json header = header_of(arguments, options);
+  const std::vector<nlohmann::json> points = bench_points(options, result);
   if (writer) {
-    // Read again for the header only: its gradients are not looked at.
-    const std::optional<Trace> trace =
-        options.trace.empty() ? std::nullopt : std::optional<Trace>(open_trace(options.trace));
-    writer->append(launch_header(
-        {.kind = kBenchKind,
-         .command = arguments.command_line(),
-         .seed = options.seed,
-         .threads = *std::max_element(options.threads.begin(), options.threads.end())},
-        trace ? &*trace : nullptr));
-    for (const nlohmann::json& point : bench_points(options, result)) writer->append(point);
+    writer->append(header);
+    for (const nlohmann::json& point : points) writer->append(point);
   }
   if (stream.is_open() && !(stream << result.json).flush()) throw SystemError("writing " + file);
-  write_stdout(file == "-" ? result.json : tables(options, result));
+  write_stdout(file == "-" ? result.json : tables(options, result) + findings(header, points));
   if (result.failures.empty()) return kExitGood;
   std::string message = fmt::format("{} point{} failed", result.failures.size(),
                                     result.failures.size() == 1 ? "" : "s");

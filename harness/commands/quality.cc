@@ -13,13 +13,17 @@
 #include "harness/commands/records_option.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
+#include "harness/options/layout.h"
 #include "harness/quality/dump.h"
 #include "harness/quality/json.h"
 #include "harness/quality/offline.h"
 #include "harness/quality/records.h"
 #include "harness/quality/table.h"
 #include "harness/records/launch_header.h"
+#include "harness/records/measured.h"
 #include "harness/sweep/progress.h"
+#include "reports/kept/kept.h"
+#include "reports/text/lists.h"
 
 namespace thinpipe {
 namespace {
@@ -44,6 +48,12 @@ std::filesystem::path dump_folder(const Arguments& arguments, const Spec& spec, 
   return folder / name;
 }
 
+// Of all tensors together.
+std::string findings(const nlohmann::json& header, const std::vector<nlohmann::json>& totals) {
+  const Records records = measured_records(header, totals);
+  return wrap(joined(kept_findings(summarize_kept(records)), " "), 0) + "\n";
+}
+
 int quality(const Arguments& arguments) {
   load_plugins(arguments);
   const std::vector<Spec> specs = all_compressors(arguments);
@@ -65,12 +75,12 @@ int quality(const Arguments& arguments) {
                      static_cast<double>(trace.generated_bytes_per_rank()));
   if (arguments.given("dump-decoded")) make_dump_folder(arguments.text("dump-decoded"));
   const std::unique_ptr<RecordWriter> writer = open_records(arguments);
-  if (writer)
-    writer->append(launch_header({.kind = kQualityKind,
-                                  .command = arguments.command_line(),
-                                  .seed = options.seed,
-                                  .threads = options.threads},
-                                 &trace));
+  const nlohmann::json header = launch_header({.kind = kQualityKind,
+                                               .command = arguments.command_line(),
+                                               .seed = options.seed,
+                                               .threads = options.threads},
+                                              &trace);
+  if (writer) writer->append(header);
 
   Json json{{"trace", trace.folder().string()}, {"identity", trace.identity()},
             {"model", trace.model()},           {"ranks", options.ranks},
@@ -78,6 +88,7 @@ int quality(const Arguments& arguments) {
             {"threads", options.threads},       {"simd", simd},
             {"compressors", Json::array()}};
   QualityTable table;
+  std::vector<nlohmann::json> totals;
   {
     const auto work = static_cast<double>(trace.elements()) * static_cast<double>(options.ranks) *
                       static_cast<double>(options.steps);
@@ -89,12 +100,15 @@ int quality(const Arguments& arguments) {
           trace, spec, options,
           [&](std::size_t elements) { progress.advance(static_cast<double>(elements)); });
       json["compressors"].push_back(quality_json(quality, rows));
+      const std::vector<nlohmann::json> points = quality_points(quality);
       if (writer)
-        for (const nlohmann::json& point : quality_points(quality)) writer->append(point);
+        for (const nlohmann::json& point : points) writer->append(point);
+      totals.push_back(points.front());
       table.add(quality, rows);
     }
   }
-  write_stdout(arguments.flag("json") ? json.dump(2) + "\n" : table.text());
+  write_stdout(arguments.flag("json") ? json.dump(2) + "\n"
+                                      : table.text() + "\n" + findings(header, totals));
   return kExitGood;
 }
 

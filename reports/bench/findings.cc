@@ -62,8 +62,9 @@ std::string doubt_sentence(const BenchSummary& summary) {
     }
   }
   if (bad == 0)
-    return "Nothing to doubt: all " + std::to_string(all) +
-           " lines decode to the same bits by the plainest instruction set.";
+    return "Nothing to doubt: " +
+           (all == 1 ? std::string("it decodes") : "all " + std::to_string(all) + " lines decode") +
+           " to the same bits by the plainest instruction set.";
   return std::to_string(bad) + " of " + std::to_string(all) +
          " lines did not validate and have no times; they are grey in the table, with the reason.";
 }

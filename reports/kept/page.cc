@@ -50,6 +50,9 @@ Table kept_table(const std::vector<KeptRow>& rows, bool tensors) {
 // By how much k-hat / k misses 1, either way.
 double miss(const KeptRow& row) { return std::fabs(std::log(row.quality->mean)); }
 
+// Less is not seen in three digits.
+constexpr double kNoMiss = 0.005;
+
 std::vector<std::string> kept_notes() {
   return {
       "Sent over asked: of each step the elements sent over those asked for, all tensors and ranks "
@@ -79,8 +82,14 @@ std::vector<std::string> kept_findings(const KeptSummary& summary) {
   const auto nearer = [](const KeptRow* a, const KeptRow* b) { return miss(*a) < miss(*b); };
   if (!estimated.empty()) {
     const auto [best, worst] = std::minmax_element(estimated.begin(), estimated.end(), nearer);
-    sentences.push_back(told(**worst) + (estimated.size() > 1 ? ", the farthest off." : "."));
-    if (miss(**best) < miss(**worst)) sentences.push_back(told(**best) + ", the nearest.");
+    if (miss(**worst) < kNoMiss)
+      sentences.push_back(estimated.size() > 1
+                              ? "All send as many elements as they are asked for."
+                              : (*worst)->spec + " sends as many elements as it is asked for.");
+    else
+      sentences.push_back(told(**worst) + (estimated.size() > 1 ? ", the farthest off." : "."));
+    if (miss(**worst) >= kNoMiss && miss(**best) < miss(**worst))
+      sentences.push_back(told(**best) + ", the nearest.");
   }
   const auto least_error = std::min_element(
       summary.totals.begin(), summary.totals.end(), [](const KeptRow& a, const KeptRow& b) {
