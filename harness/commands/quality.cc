@@ -49,7 +49,7 @@ std::filesystem::path dump_folder(const Arguments& arguments, const Spec& spec, 
 }
 
 // Of all tensors together.
-std::string findings(const nlohmann::json& header, const std::vector<nlohmann::json>& totals) {
+std::string quality_sentences(const nlohmann::json& header, const std::vector<nlohmann::json>& totals) {
   const Records records = measured_records(header, totals);
   return wrap(joined(kept_findings(summarize_kept(records)), " "), 0) + "\n";
 }
@@ -108,7 +108,7 @@ int quality(const Arguments& arguments) {
     }
   }
   write_stdout(arguments.flag("json") ? json.dump(2) + "\n"
-                                      : table.text() + "\n" + findings(header, totals));
+                                      : table.text() + "\n" + quality_sentences(header, totals));
   return kExitGood;
 }
 
