@@ -99,7 +99,8 @@ nlohmann::json header_of(const Arguments& arguments, const BenchOptions& options
       trace ? &*trace : nullptr);
 }
 
-std::string bench_sentences(const nlohmann::json& header, const std::vector<nlohmann::json>& points) {
+std::string bench_sentences(const nlohmann::json& header,
+                            const std::vector<nlohmann::json>& points) {
   if (points.empty()) return "";
   const Records records = measured_records(header, points);
   return wrap(joined(bench_findings(summarize_bench(records)), " "), 0) + "\n";
@@ -126,7 +127,8 @@ int bench(const Arguments& arguments) {
     for (const nlohmann::json& point : points) writer->append(point);
   }
   if (stream.is_open() && !(stream << result.json).flush()) throw SystemError("writing " + file);
-  write_stdout(file == "-" ? result.json : tables(options, result) + bench_sentences(header, points));
+  write_stdout(file == "-" ? result.json
+                           : tables(options, result) + bench_sentences(header, points));
   if (result.failures.empty()) return kExitGood;
   std::string message = fmt::format("{} point{} failed", result.failures.size(),
                                     result.failures.size() == 1 ? "" : "s");

@@ -49,7 +49,8 @@ std::filesystem::path dump_folder(const Arguments& arguments, const Spec& spec, 
 }
 
 // Of all tensors together.
-std::string quality_sentences(const nlohmann::json& header, const std::vector<nlohmann::json>& totals) {
+std::string quality_sentences(const nlohmann::json& header,
+                              const std::vector<nlohmann::json>& totals) {
   const Records records = measured_records(header, totals);
   return wrap(joined(kept_findings(summarize_kept(records)), " "), 0) + "\n";
 }
