@@ -15,7 +15,7 @@ import shlex
 import sys
 import tempfile
 
-from compare import complaint, words
+from compare import complaint, unwrapped, words
 from pages import ROOT, blocks_of, commands_of, pages, session_steps
 from runner import copy_trace, installed, make_trace, prepare, run_page, words_of_sources
 
@@ -124,7 +124,8 @@ class Page:
         if "varies" in block.directives:
             return
         exact = "exact" in block.directives or command == "echo $?"
-        text = complaint(shown, result.lines, exact, "any order" in block.directives)
+        change = unwrapped if "wrapped" in block.directives else list
+        text = complaint(change(shown), change(result.lines), exact, "any order" in block.directives)
         if text:
             self.edits.append((line, len(shown), result.lines))
             if not UPDATE:

@@ -37,6 +37,19 @@ def masked(line, exact=False):
     return re.sub(r"\s+", " ", line).strip()
 
 
+def unwrapped(lines):
+    """Sentences that go on in the next line are one line; tables and what is indented stay."""
+    joined = []
+    for line in lines:
+        goes_on = [bool(one.strip()) and not one.startswith(" ") and "  " not in one.strip()
+                   for one in (joined[-1] if joined else "", line)]
+        if all(goes_on):
+            joined[-1] += " " + line.strip()
+        else:
+            joined.append(line.rstrip())
+    return joined
+
+
 def is_elision(line):
     return line.strip() in ("...", "[...]", "…")
 

@@ -3,7 +3,7 @@
 import sys
 import unittest
 
-from compare import complaint, masked, words
+from compare import complaint, masked, unwrapped, words
 
 
 def same(shown, printed, **how):
@@ -45,6 +45,14 @@ class Compare(unittest.TestCase):
         self.assertFalse(same("b 1\na 2", "a 3\nb 4"))
         self.assertTrue(same("b 1\na 2\n...", "a 3\nc\nb 4", any_order=True))
         self.assertFalse(same("b 1\na 2\n...", "a 3\nc", any_order=True))
+
+    def test_sentences_may_be_broken_elsewhere(self):
+        shown = ["a  1", "", "It is 1.25 times as", "fast (0.5).", "  x  1"]
+        self.assertEqual(unwrapped(shown), ["a  1", "", "It is 1.25 times as fast (0.5).", "  x  1"])
+        self.assertEqual(complaint(unwrapped(shown), unwrapped(
+            ["a  2", "", "It is 1", "times as fast (0.123).", "  x  2"])), "")
+        self.assertNotEqual(complaint(unwrapped(shown), unwrapped(
+            ["a  2", "", "It is 1", "times as slow (0.123).", "  x  2"])), "")
 
     def test_words(self):
         self.assertEqual({"wins", "idle", "processors"},

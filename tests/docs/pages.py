@@ -11,6 +11,7 @@ directives may stand between):
     <!-- output -->                        what the sh block before printed
     <!-- exact -->                         no figure is masked: this output is the same everywhere
     <!-- any order -->                     lines may stand in another order
+    <!-- wrapped -->                       sentences may be broken elsewhere: figures have other lengths
     <!-- varies: the winner -->            only words are looked at: they must be ones that thinpipe has
     <!-- exits: 2 -->                      what a session's commands, or a block's last one, exit with
 """
@@ -19,7 +20,7 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DIRECTIVE = re.compile(r"^\s*<!-- (not run|needs|long|with|before|output|exact|any order|varies|exits)"
+DIRECTIVE = re.compile(r"^\s*<!-- (not run|needs|long|with|before|output|exact|any order|wrapped|varies|exits)"
                        r"(?:: (.*?))? -->\s*$")
 FENCE = re.compile(r"^(\s*)```(\S*)\s*$")
 REASONED = {"not run", "needs", "with", "before", "varies", "exits"}  # those that need words after the colon
