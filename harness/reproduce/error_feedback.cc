@@ -77,13 +77,13 @@ Recipe error_feedback() {
 }
 
 Recipe error_feedback_with_momentum() {
-  Recipe recipe = with_memory_and_without("ef-momentum", "sgd:lr=0.01,momentum=0.9");
+  Recipe recipe = with_memory_and_without("ef-momentum", "sgd:lr=0.02,momentum=0.9");
   recipe.plan.title = "the same, with momentum in the optimiser behind the memory";
   recipe.plan.here =
       std::string(kHere) +
-      " Momentum of 0.9 on what arrives, and the same step in the long run as error-feedback has: "
-      "what was kept for many steps is driven on as though it had come step by step, which is what "
-      "DGC's momentum correction mends (dgc-fig3).";
+      " Momentum of 0.9 on what arrives, as in dgc-fig3: what was kept for many steps is driven on "
+      "as "
+      "though it had come step by step, which is what DGC's momentum correction mends.";
   return recipe;
 }
 

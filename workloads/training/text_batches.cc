@@ -1,5 +1,6 @@
 #include "workloads/training/text_batches.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,9 +10,14 @@ namespace thinpipe {
 
 namespace {
 
-// Enough that a pass over the held-out text is not all overhead, few enough that the recurrent
-// models' state, which is empty at a stream's start, is known for most of it.
-constexpr std::size_t kHeldOutStreams = 10;
+// Streams of held-out text: many, for a pass over it takes as many steps of a recurrent model as a
+// stream is long; few enough that the state, which is empty at a stream's start, is known for most
+// of it, which these many steps' symbols are enough for.
+constexpr std::size_t kFewestStreams = 10, kMostStreams = 40, kLongStream = 20;
+
+std::size_t held_out_streams(std::size_t symbols, std::size_t time) {
+  return std::clamp(symbols / (kLongStream * (time + 1)), kFewestStreams, kMostStreams);
+}
 
 class TextStreams {
  public:
@@ -88,7 +94,8 @@ std::unique_ptr<BatchSource> make_text_batches(TextCorpus corpus, std::size_t wo
 }
 
 std::unique_ptr<HeldOutBatches> make_held_out_text(TextCorpus corpus, std::size_t time) {
-  return std::make_unique<HeldOutText>(TextStreams(std::move(corpus), 1, kHeldOutStreams, time));
+  const std::size_t streams = held_out_streams(corpus.symbols.size(), time);
+  return std::make_unique<HeldOutText>(TextStreams(std::move(corpus), 1, streams, time));
 }
 
 }  // namespace thinpipe

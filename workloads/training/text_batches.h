@@ -14,7 +14,8 @@ namespace thinpipe {
 std::unique_ptr<BatchSource> make_text_batches(TextCorpus corpus, std::size_t workers,
                                                std::size_t batch, std::size_t time);
 
-/// The whole text once, as ten streams side by side; less than a step of each is left out.
+/// The whole text once, as ten streams side by side, or more, up to forty, where these are twenty
+/// steps long; less than a step of each is left out.
 /// @throws InputError when the text is too short for one step.
 std::unique_ptr<HeldOutBatches> make_held_out_text(TextCorpus corpus, std::size_t time);
 

@@ -39,6 +39,11 @@ TEST(TextBatches, HeldOutTextIsReadOnce) {
   EXPECT_EQ(held_out->at(1).targets[9][4].item<int>(), 109);
 }
 
+TEST(TextBatches, LongHeldOutTextHasMoreStreams) {
+  EXPECT_EQ(make_held_out_text(numbers_up_to(880), 1)->at(0).inputs.size(0), 22);  // 880 / (20 * 2)
+  EXPECT_EQ(make_held_out_text(numbers_up_to(60000), 1)->at(0).inputs.size(0), 40);
+}
+
 TEST(ImageBatches, AShareSmallerThanABatchIsRefused) {
   EXPECT_THAT(
       input_error([] { make_image_batches(draw_digits(10, 1), {.workers = 4, .batch = 3}); }),
