@@ -88,7 +88,7 @@ Recipe sidco_figure_3() {
   };
   recipe.needs = {.training = true, .trusted_times = true};
   recipe.arms = {{.label = "all",
-                  .full = trainings_to_target({"--steps", "240", "--eval-every", "10", "--seeds",
+                  .full = trainings_to_target({"--steps", "240", "--eval-every", "15", "--seeds",
                                                "3", "--target", "ppl=16"}),
                   .quick = trainings_to_target({"--steps", "10", "--eval-every", "5", "--seeds",
                                                 "1", "--target", "ppl=80"})}};
