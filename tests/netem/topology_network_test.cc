@@ -13,6 +13,7 @@
 #include "netem/sandbox.h"
 #include "netem/topology/flows.h"
 #include "netem/verify_topology.h"
+#include "tests/netem/awake.h"
 
 namespace thinpipe {
 namespace {
@@ -49,6 +50,7 @@ int in_network(const char* topology, int hosts, const char* link, void (*check)(
   return run_in_sandbox([&](const Sandbox&) {
     Network network(hosts, parse_topology(topology));
     network.set_links(parse_link_spec(link));
+    const Awake awake;
     check(network);
     return 0;
   });

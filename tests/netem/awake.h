@@ -1,0 +1,39 @@
+// Processors that do not go to sleep while traffic is measured.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace thinpipe {
+
+/// A virtual machine whose processors all sleep may be woken milliseconds late, and TCP behind a
+/// switch's short queue then gets less than there is: what the machine does, not what the network
+/// was set to. Meanwhile a thread a processor runs that gives way to everything else.
+class Awake {
+ public:
+  Awake() {
+    for (unsigned i = 0; i < std::max(std::thread::hardware_concurrency(), 1U); ++i)
+      threads_.emplace_back([this] {
+        const sched_param none = {};
+        sched_setscheduler(0, SCHED_IDLE, &none);
+        while (!ends_.load(std::memory_order_relaxed)) {
+        }
+      });
+  }
+  ~Awake() {
+    ends_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Awake(const Awake&) = delete;
+  Awake& operator=(const Awake&) = delete;
+
+ private:
+  std::atomic<bool> ends_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace thinpipe
