@@ -23,7 +23,7 @@ Recipe threelc_accuracy() {
   common.words = small_images();
   common.words.insert(common.words.end(), {"--lr-schedule", "cosine", "--batch", "32"});
   common.full = {"--steps", "1000", "--seeds", "3"};
-  common.quick = {"--steps", "60", "--seeds", "1"};
+  common.quick = {"--steps", "30", "--seeds", "1"};
   add_trainings(recipe, common,
                 {
                     {"32-bit float", "93.37 %", "none"},
