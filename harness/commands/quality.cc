@@ -48,11 +48,12 @@ std::filesystem::path dump_folder(const Arguments& arguments, const Spec& spec, 
   return folder / name;
 }
 
-// Of all tensors together.
+// Of all tensors together, after an empty line; "" where there is nothing to say.
 std::string quality_sentences(const nlohmann::json& header,
                               const std::vector<nlohmann::json>& totals) {
   const Records records = measured_records(header, totals);
-  return wrap(joined(kept_findings(summarize_kept(records)), " "), 0) + "\n";
+  const std::vector<std::string> found = kept_findings(summarize_kept(records));
+  return found.empty() ? "" : "\n" + wrap(joined(found, " "), 0) + "\n";
 }
 
 int quality(const Arguments& arguments) {
@@ -109,7 +110,7 @@ int quality(const Arguments& arguments) {
     }
   }
   write_stdout(arguments.flag("json") ? json.dump(2) + "\n"
-                                      : table.text() + "\n" + quality_sentences(header, totals));
+                                      : table.text() + quality_sentences(header, totals));
   return kExitGood;
 }
 

@@ -82,14 +82,14 @@ std::vector<std::string> kept_findings(const KeptSummary& summary) {
   const auto nearer = [](const KeptRow* a, const KeptRow* b) { return miss(*a) < miss(*b); };
   if (!estimated.empty()) {
     const auto [best, worst] = std::minmax_element(estimated.begin(), estimated.end(), nearer);
-    if (miss(**worst) < kNoMiss)
+    if (miss(**worst) < kNoMiss) {
       sentences.push_back(estimated.size() > 1
                               ? "All send as many elements as they are asked for."
                               : (*worst)->spec + " sends as many elements as it is asked for.");
-    else
+    } else {
       sentences.push_back(told(**worst) + (estimated.size() > 1 ? ", the farthest off." : "."));
-    if (miss(**worst) >= kNoMiss && miss(**best) < miss(**worst))
-      sentences.push_back(told(**best) + ", the nearest.");
+      if (miss(**best) < miss(**worst)) sentences.push_back(told(**best) + ", the nearest.");
+    }
   }
   const auto least_error = std::min_element(
       summary.totals.begin(), summary.totals.end(), [](const KeptRow& a, const KeptRow& b) {
