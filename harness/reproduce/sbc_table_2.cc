@@ -99,7 +99,7 @@ Recipe sbc_table_2() {
       {.label = "CharLSTM",
        .full = trainings_of(text, {"--steps", "400", "--seeds", "3", "--eval-every", "100"}),
        .quick = {}}};
-  recipe.full_minutes = 60;
+  recipe.full_minutes = 30;
   recipe.quick_seconds = 60;
   return recipe;
 }
