@@ -3,23 +3,25 @@
 
 #include <cstdint>
 
+#include "base/both.h"
+
 namespace thinpipe {
 
 /// SplitMix64 (Steele, Lea and Flood, 2014): one addition and a mix of 64 bits a number.
 class SplitMix64 {
  public:
-  explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
+  THINPIPE_BOTH explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
 
-  std::uint64_t next() { return mix(state_ += kGamma); }
+  THINPIPE_BOTH std::uint64_t next() { return mix(state_ += kGamma); }
 
   /// As if next() had been called so many times.
-  void skip(std::uint64_t numbers) { state_ += numbers * kGamma; }
+  THINPIPE_BOTH void skip(std::uint64_t numbers) { state_ += numbers * kGamma; }
 
   /// Uniform in [0, n), n < 2^32: the high half of a product (Lemire, 2019, without rejection; the
   /// bias is under n / 2^32 of a probability that nobody can see in a sample).
-  std::uint64_t below(std::uint64_t n) { return ((next() >> 32) * n) >> 32; }
+  THINPIPE_BOTH std::uint64_t below(std::uint64_t n) { return ((next() >> 32) * n) >> 32; }
 
-  static std::uint64_t mix(std::uint64_t z) {
+  THINPIPE_BOTH static std::uint64_t mix(std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);

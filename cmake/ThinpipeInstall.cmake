@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 # What others may build on. The harness is a library only so that its tests can link it.
-set(THINPIPE_PUBLIC_LIBRARIES base compressors netem reports trace models synthetic capture exchange
+set(THINPIPE_PUBLIC_LIBRARIES base compressors cuda netem reports trace models synthetic capture exchange
     exchange_mpi predict replay)
 # Their headers. Files named *-inl.h are compiled once a SIMD target and are no one's to include.
 set(THINPIPE_HEADER_FOLDERS base compressors netem reports workloads/trace workloads/exchange

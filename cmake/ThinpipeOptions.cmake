@@ -29,6 +29,7 @@ if(THINPIPE_CCACHE)
   # What it must be told to keep objects that precompiled headers are part of.
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${THINPIPE_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${THINPIPE_CCACHE})
 endif()
 
 if(THINPIPE_FUZZ)

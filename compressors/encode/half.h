@@ -1,9 +1,10 @@
 // 16-bit floats, by integer operations so that every machine and every vector width agrees.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
+
+#include "base/both.h"
 
 namespace thinpipe {
 
@@ -20,17 +21,17 @@ constexpr std::uint32_t kMinNormalFp16Bits = 0x38800000;
 
 /// Nearest, ties to even. What is too great, infinity too, becomes the greatest finite number; a
 /// NaN becomes 0: whatever is written decodes to something finite.
-inline std::uint16_t to_half(float x, HalfFormat format) {
+THINPIPE_BOTH inline std::uint16_t to_half(float x, HalfFormat format) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t sign = (bits >> 16) & 0x8000;
   std::uint32_t magnitude = bits & 0x7fffffff;
   if (magnitude > kInfinityBits) return 0;
   if (format == HalfFormat::kBf16) {
-    magnitude = std::min(magnitude, kMaxBf16Bits);
+    if (magnitude > kMaxBf16Bits) magnitude = kMaxBf16Bits;  // std::min would want its address
     return static_cast<std::uint16_t>(sign |
                                       ((magnitude + 0x7fff + ((magnitude >> 16) & 1)) >> 16));
   }
-  magnitude = std::min(magnitude, kMaxFp16Bits);
+  if (magnitude > kMaxFp16Bits) magnitude = kMaxFp16Bits;
   // A unit in the last place of 0.5 is fp16's least denormal: the addition rounds to it.
   const std::uint32_t half =
       magnitude < kMinNormalFp16Bits
@@ -40,7 +41,7 @@ inline std::uint16_t to_half(float x, HalfFormat format) {
 }
 
 /// Exact. Only for halves that are finite.
-inline float from_half(std::uint16_t half, HalfFormat format) {
+THINPIPE_BOTH inline float from_half(std::uint16_t half, HalfFormat format) {
   const std::uint32_t bits = half;
   if (format == HalfFormat::kBf16) return std::bit_cast<float>(bits << 16);
   const std::uint32_t magnitude = bits & 0x7fff;
@@ -50,7 +51,7 @@ inline float from_half(std::uint16_t half, HalfFormat format) {
 }
 
 /// Neither infinite nor NaN.
-inline bool is_finite_half(std::uint16_t half, HalfFormat format) {
+THINPIPE_BOTH inline bool is_finite_half(std::uint16_t half, HalfFormat format) {
   const std::uint16_t exponent = format == HalfFormat::kFp16 ? 0x7c00 : 0x7f80;
   return (half & exponent) != exponent;
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "base/both.h"
 #include "compressors/wire/bytes.h"
 
 namespace thinpipe {
@@ -36,7 +37,7 @@ inline void check_scale(float scale, const char* what) {
 
 /// The step of `levels` equal levels up to `largest`, a magnitude: at most levels times a step is
 /// finite, and so is 1 / step. 0 for 0; a NaN counts as infinite.
-inline float level_step(float largest, float levels) {
+THINPIPE_BOTH inline float level_step(float largest, float levels) {
   if (largest == 0) return 0;
   constexpr float kMost = std::numeric_limits<float>::max();
   if (!(largest <= kMost)) largest = kMost;

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/both.h"
+
 namespace thinpipe {
 
 /// 2 to 14 bytes of 121 become one byte 243 + (n - 2).
@@ -11,7 +13,7 @@ constexpr std::uint8_t kFirstRunByte = 243;
 constexpr std::size_t kLongestRun = 14;
 
 /// Zeros that a byte >= kFirstRunByte stands for.
-constexpr std::size_t run_length(std::uint8_t byte) {
+THINPIPE_BOTH constexpr std::size_t run_length(std::uint8_t byte) {
   return static_cast<std::size_t>(byte - kFirstRunByte) + 2;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/both.h"
 #include "compressors/random.h"
 
 namespace thinpipe {
@@ -38,7 +39,7 @@ constexpr std::uint32_t kHashFirst = 0x7feb352d;
 constexpr std::uint32_t kHashSecond = 0x846ca68b;
 
 /// 32 random bits for an element.
-inline std::uint32_t counter_random(RandomKey key, std::uint32_t index) {
+THINPIPE_BOTH inline std::uint32_t counter_random(RandomKey key, std::uint32_t index) {
   std::uint32_t x = index ^ key.first;
   x = (x ^ (x >> 16)) * kHashFirst;
   x = (x ^ (x >> 15) ^ key.second) * kHashSecond;
@@ -46,7 +47,7 @@ inline std::uint32_t counter_random(RandomKey key, std::uint32_t index) {
 }
 
 /// Uniform in [0, 1): the upper 24 bits, all that a float holds.
-inline float counter_uniform(RandomKey key, std::uint32_t index) {
+THINPIPE_BOTH inline float counter_uniform(RandomKey key, std::uint32_t index) {
   return static_cast<float>(counter_random(key, index) >> 8) * 0x1p-24F;
 }
 

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/both.h"
+
 namespace thinpipe {
 
 constexpr std::int32_t kMinKey = std::numeric_limits<std::int32_t>::min();
@@ -20,7 +22,7 @@ enum class KeyOrder {
   kSmallest,   ///< the reverse of kLargest
 };
 
-inline std::int32_t key_of(float x, KeyOrder order) {
+THINPIPE_BOTH inline std::int32_t key_of(float x, KeyOrder order) {
   if (order == KeyOrder::kMagnitude) {
     return std::bit_cast<std::int32_t>(x) & 0x7fffffff;
   }
@@ -30,13 +32,13 @@ inline std::int32_t key_of(float x, KeyOrder order) {
 }
 
 /// The number that exactly the keys >= limit are greater than.
-constexpr std::int32_t just_below(std::int32_t limit) {
+THINPIPE_BOTH constexpr std::int32_t just_below(std::int32_t limit) {
   return limit == kMinKey ? kMinKey : limit - 1;  // no key is kMinKey
 }
 
 /// The smallest magnitude key that exceeds `threshold` >= 0: key >= limit if and only if
 /// |x| > threshold, compared exactly. A NaN threshold is exceeded by nothing but a NaN.
-inline std::int32_t key_above(double threshold) {
+THINPIPE_BOTH inline std::int32_t key_above(double threshold) {
   if (std::isnan(threshold)) return 0x7f800001;
   if (threshold < 0) return 0;
   auto nearest = static_cast<float>(threshold);
@@ -46,12 +48,12 @@ inline std::int32_t key_above(double threshold) {
 
 /// The smallest magnitude key that reaches `threshold`: key >= limit if and only if |x| >=
 /// threshold.
-inline std::int32_t key_reaching(double threshold) {
+THINPIPE_BOTH inline std::int32_t key_reaching(double threshold) {
   // Floats are doubles: what exceeds the double before `threshold` reaches it.
   return key_above(std::nextafter(threshold, -std::numeric_limits<double>::infinity()));
 }
 
 /// |x| of a magnitude key.
-inline float magnitude_of(std::int32_t key) { return std::bit_cast<float>(key); }
+THINPIPE_BOTH inline float magnitude_of(std::int32_t key) { return std::bit_cast<float>(key); }
 
 }  // namespace thinpipe

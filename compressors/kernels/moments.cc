@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "compressors/kernels/keys.h"
+#include "compressors/kernels/moments_order.h"
 #include "compressors/kernels/parallel.h"
 #include "compressors/kernels/streams.h"
 
@@ -22,14 +23,10 @@
 #define THINPIPE_COMPRESSORS_KERNELS_MOMENTS_ONCE
 namespace thinpipe {
 namespace {
-/// Rows between two flushes into doubles: 128 float additions keep the relative error
-/// of a partial sum under 128 * 2^-24 = 8e-6, and far under it in practice.
-constexpr std::size_t kRows = 128;
-/// Rows of a stream in one block: 32 KiB, as in compact.cc.
-constexpr std::size_t kBlockRows = 512;
-constexpr std::size_t kBlock = kStreams * kBlockRows * kRowLanes;
-/// Parts with a sum of their own; any number of threads shares them.
-constexpr std::size_t kParts = 64;
+constexpr std::size_t kRows = kMomentRows;
+constexpr std::size_t kBlockRows = kMomentBlockRows;
+constexpr std::size_t kBlock = kMomentBlock;
+constexpr std::size_t kParts = kMomentParts;
 
 /// What the kernels add up.
 struct PartMoments {
@@ -37,6 +34,13 @@ struct PartMoments {
   std::size_t count = 0;
   std::int32_t max_key = 0;
 };
+
+/// Of a block, by itself: a GPU adds up blocks side by side.
+inline double sum_of(const double (&sums)[kPartials]) {
+  double total = 0;
+  for (double sum : sums) total += sum;
+  return total;
+}
 }  // namespace
 }  // namespace thinpipe
 #endif
@@ -89,7 +93,7 @@ HWY_INLINE void AddBlock(const Source& source, std::size_t begin, std::size_t ro
     }
     for (std::size_t i = 0; i < kPartials; ++i) sums[i] += static_cast<double>(partial[i]);
   }
-  for (double sum : sums) moments.sum += sum;
+  moments.sum += sum_of(sums);
   for (std::int32_t key : keys) moments.max_key = std::max(moments.max_key, key);
 }
 
@@ -143,7 +147,7 @@ HWY_INLINE void AddTailBlock(const float* HWY_RESTRICT x, std::size_t rows, std:
     }
     for (std::size_t i = 0; i < kPartials; ++i) sums[i] += static_cast<double>(partial[i]);
   }
-  for (double sum : sums) moments.sum += sum;
+  moments.sum += sum_of(sums);
 }
 
 void AddTailBlocks(const float* x, std::size_t begin, std::size_t blocks, std::size_t rows,

@@ -7,21 +7,23 @@
 #include <limits>
 #include <span>
 
+#include "base/both.h"
+
 namespace thinpipe {
 
 /// Bytes for `elements` ternary values: the length of each of the five partitions.
-constexpr std::size_t quartic_size(std::size_t elements) { return (elements + 4) / 5; }
+THINPIPE_BOTH constexpr std::size_t quartic_size(std::size_t elements) { return (elements + 4) / 5; }
 
 /// Bytes from 0 on all of whose five elements exist. A byte after them has a digit 0 that stands
 /// for none.
-constexpr std::size_t full_quartic_bytes(std::size_t elements) {
+THINPIPE_BOTH constexpr std::size_t full_quartic_bytes(std::size_t elements) {
   const std::size_t before_last = 4 * quartic_size(elements);
   return elements > before_last ? elements - before_last : 0;
 }
 
 /// What decoded values are multiples of. A product that overflows, an infinity or a NaN would make
 /// every decoded value infinite or NaN: at most the greatest float.
-inline float ternary_scale(float sparsity, float max_magnitude) {
+THINPIPE_BOTH inline float ternary_scale(float sparsity, float max_magnitude) {
   const float scale = sparsity * max_magnitude;
   return std::isfinite(scale) ? scale : std::numeric_limits<float>::max();
 }

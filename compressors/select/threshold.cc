@@ -45,6 +45,7 @@ class SampledThresholdSelector : public Selector {
     selection.target = target_count(ratio, signal.size());
     selection.count = 0;
     selection.passes = 0;
+    selection.threshold = 0;
     if (signal.size() == 0) return;
     const auto sample = sample_.first(sample_.size());
     sample_keys(signal, KeyOrder::kMagnitude, Sampling::kUniform, options_.seed, context.step,

@@ -15,7 +15,7 @@ void check_device(const std::string& name) {
   if (name == "cpu") return;
   if (name == "cuda") {
     throw InputError(
-        "--device: 'cuda': thinpipe's compressors run on the CPU; it has none for GPUs");
+        "--device: 'cuda': thinpipe times compressors on the CPU; on GPUs it cannot yet");
   }
   throw InputError("--device: found '" + name + "', expected cpu");
 }

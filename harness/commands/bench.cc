@@ -196,7 +196,7 @@ std::vector<OptionInfo> bench_options() {
            .value_name = "NAME",
            .type = Type::kText,
            .default_value = "cpu",
-           .help = "where compressors run: cpu; there are none for GPUs",
+           .help = "where compressors run: cpu; GPUs not yet",
            .suggestions = {"cpu"},
            .repeatable = true},
           {.name = "residency",

@@ -1,0 +1,101 @@
+// A dense method on a device: memory and quantiser.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compressors/cuda/device_base.h"
+#include "compressors/cuda/quantize/device_quantizer.h"
+
+namespace thinpipe::cuda {
+
+template <class Device>
+class DenseDeviceCompressor : public DeviceBase<Device> {
+ public:
+  DenseDeviceCompressor(std::shared_ptr<Device> device, std::vector<StateIdentity> identities,
+                        const DeviceMemoryOptions& memory,
+                        std::unique_ptr<DeviceQuantizer<Device>> quantizer)
+      : DeviceBase<Device>(std::move(device), std::move(identities), memory),
+        quantizer_(std::move(quantizer)) {
+    std::size_t most = 0;
+    this->allocate([&](std::size_t i, Job& job) {
+      const std::size_t bytes = max_encoded_size(i);
+      job.payload = this->template array<std::uint32_t>(bytes / 4 + 2);
+      if (quantizer_->packs()) job.packed = this->template array<std::uint8_t>(bytes + 4);
+      most = std::max(most, bytes);
+    });
+    states_ = tiles_of(static_cast<std::uint32_t>(most), kTile);
+    decode_states_ = this->template array<PrefixState>(states_);
+    reset();
+  }
+
+  std::size_t max_encoded_size(std::size_t tensor) const override {
+    return quantizer_->max_encoded_size(identities_[tensor].elements);
+  }
+
+  void encode(std::span<const float* const> device_gradients, const DeviceStep& step) override {
+    this->check_gradients(device_gradients.size());
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      jobs_[i].g = device_gradients[i];
+      quantizer_->prepare(i, step, jobs_[i]);
+    }
+    this->upload_jobs();
+    quantizer_->launch(*device_, this->batch_);
+    this->download_findings();
+  }
+
+  std::span<const EncodeReport> finish() override {
+    device_->wait();
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      const Findings& findings = findings_[i];
+      this->reports_[i] = {.encoded_bytes = findings.encoded,
+                           .target_elements = 0,
+                           .selected_elements = findings.counts[1],
+                           .threshold = std::numeric_limits<double>::quiet_NaN(),
+                           .passes = 0};
+    }
+    return this->reports_;
+  }
+
+  void decode_add(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
+                  float factor, float* device_out) override {
+    const std::size_t elements = identities_[tensor].elements;
+    if (!quantizer_->fits(bytes, elements)) {
+      throw PayloadError("payload is " + std::to_string(bytes) + " bytes long; a tensor of " +
+                         std::to_string(elements) + " elements takes up to " +
+                         std::to_string(max_encoded_size(tensor)));
+    }
+    this->clear_problem();
+    device_->zero(decode_states_, states_ * sizeof(PrefixState));
+    quantizer_->decode(*device_, {.payload = reinterpret_cast<const std::uint32_t*>(device_payload),
+                                  .bytes = static_cast<std::uint32_t>(bytes),
+                                  .n = static_cast<std::uint32_t>(elements),
+                                  .factor = factor,
+                                  .out = device_out,
+                                  .states = decode_states_,
+                                  .problem = this->problem_});
+    if (const std::uint32_t problem = this->found_problem(); problem != 0)
+      throw PayloadError(quantizer_->problem(problem));
+  }
+
+  void reset() override {
+    DeviceBase<Device>::reset();
+    findings_.assign(findings_.size(), Findings{});
+    this->upload_findings();
+  }
+
+ private:
+  using DeviceBase<Device>::device_;
+  using DeviceBase<Device>::findings_;
+  using DeviceBase<Device>::identities_;
+  using DeviceBase<Device>::jobs_;
+
+  std::unique_ptr<DeviceQuantizer<Device>> quantizer_;
+  std::size_t states_ = 0;
+  PrefixState* decode_states_ = nullptr;
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,60 @@
+// Compressors whose tensors lie in a GPU's memory: the same methods, names and payloads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "compressors/compressor.h"
+#include "compressors/spec.h"
+
+namespace thinpipe {
+
+/// One step, the same for all tensors.
+struct DeviceStep {
+  std::uint64_t step = 0;  ///< counts from 0
+  double epoch = 0;        ///< for warm-up schedules
+};
+
+/// The compressors of all tensors of one worker, with the state they carry between steps: a model's
+/// hundreds of layers are worked on by the same few kernels. Pointers named `device` are addresses
+/// in the GPU's memory. Not thread-safe.
+class DeviceCompressor {
+ public:
+  virtual ~DeviceCompressor() = default;
+
+  virtual std::size_t tensors() const = 0;
+  /// Upper bound of a tensor's payload in bytes, whatever the input.
+  virtual std::size_t max_encoded_size(std::size_t tensor) const = 0;
+
+  /// Adds the gradients to the memories, compresses, and keeps what was not sent. Returns at once,
+  /// with all of it under way; finish() before the next call.
+  /// @param gradients  for each tensor the address of its elements on the device, which must stay
+  ///                   as they are until finish()
+  virtual void encode(std::span<const float* const> device_gradients, const DeviceStep& step) = 0;
+  /// Waits for the last encode(). @returns for each tensor what it did
+  virtual std::span<const EncodeReport> finish() = 0;
+  /// Where a tensor's payload lies on the device, of the size that finish() told, until the next
+  /// encode().
+  virtual const std::byte* device_payload(std::size_t tensor) const = 0;
+
+  /// out += factor * decoded. Returns when that is done.
+  /// @param device_payload  aligned to 4 bytes, with 4 readable bytes more than `bytes`
+  /// @throws PayloadError when the payload is malformed; `out` is then unspecified.
+  virtual void decode_add(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
+                          float factor, float* device_out) = 0;
+
+  /// What a tensor carries over as not sent yet, on the device; null without such a memory.
+  virtual const float* device_residual(std::size_t tensor) const = 0;
+
+  /// Forgets everything carried between steps.
+  virtual void reset() = 0;
+  /// A tensor's checkpoint, which the processor's compressor of the same spec and tensor loads as
+  /// well, and the other way round. load_state @throws InputError as there.
+  virtual void save_state(std::size_t tensor, std::vector<std::byte>& state) = 0;
+  virtual void load_state(std::size_t tensor, std::span<const std::byte> state) = 0;
+};
+
+}  // namespace thinpipe

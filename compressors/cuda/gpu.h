@@ -1,0 +1,35 @@
+// The GPUs of this machine, for code that knows nothing of CUDA.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "compressors/compressor.h"
+#include "compressors/cuda/device_compressor.h"
+#include "compressors/cuda/device_memory.h"
+#include "compressors/spec.h"
+
+namespace thinpipe {
+
+struct GpuStatus {
+  bool available = false;
+  std::string detail;  ///< name and memory of the GPU, or why there is none
+};
+
+/// Whether compressors can run on a GPU here. Never throws.
+GpuStatus probe_gpu();
+
+/// A stream of work on the first GPU. @throws RunError where there is none.
+std::shared_ptr<DeviceMemory> open_gpu();
+
+/// The compressors of some tensors on a GPU that open_gpu() has opened.
+/// @throws InputError for an unknown spec or one that has no twin on GPUs yet; RunError when the
+/// GPU's memory does not suffice.
+std::unique_ptr<DeviceCompressor> make_gpu_compressor(const std::shared_ptr<DeviceMemory>& gpu,
+                                                      const Spec& spec,
+                                                      std::span<const TensorInfo> tensors,
+                                                      const CompressorSettings& settings);
+
+}  // namespace thinpipe

@@ -1,0 +1,164 @@
+// A block of a GPU's threads: what SerialBlock plays.
+#pragma once
+
+#include <cuda/atomic>
+
+#include <cstdint>
+
+#include "compressors/cuda/grid/prefix.h"
+
+namespace thinpipe::cuda {
+
+constexpr int kWarpThreads = 32;
+constexpr unsigned kAllLanes = 0xffffffff;
+
+/// See SerialBlock, which says what each function does.
+template <int kThreads>
+class CudaBlock {
+ public:
+  static constexpr int kSize = kThreads;
+  static constexpr int kWarps = kThreads / kWarpThreads;
+  static_assert(kThreads % kWarpThreads == 0 && kWarps <= kWarpThreads);
+
+  template <class T>
+  class Local {
+   public:
+    __device__ T& operator[](int) { return value_; }
+
+   private:
+    T value_{};
+  };
+
+  /// What the block's functions share.
+  struct Shared {
+    std::uint32_t words[kWarpThreads];
+    PrefixState prefix;
+    bool last;
+  };
+
+  __device__ explicit CudaBlock(Shared& shared) : shared_(shared) {}
+
+  __device__ unsigned index() const { return blockIdx.x; }
+
+  template <class Body>
+  __device__ void each(Body body) {
+    body(static_cast<int>(threadIdx.x));
+    __syncthreads();
+  }
+
+  template <class T>
+  __device__ T greatest(Local<T>& x) {
+    static_assert(sizeof(T) == sizeof(std::uint32_t));
+    T most = __reduce_max_sync(kAllLanes, x[0]);
+    __syncthreads();  // who reads the words of the call before
+    if (lane() == 0) shared_.words[warp()] = static_cast<std::uint32_t>(most);
+    __syncthreads();
+    most = static_cast<T>(shared_.words[lane() < kWarps ? lane() : 0]);
+    return __reduce_max_sync(kAllLanes, most);
+  }
+  __device__ std::uint32_t sum(Local<std::uint32_t>& x) {
+    const std::uint32_t part = __reduce_add_sync(kAllLanes, x[0]);
+    __syncthreads();
+    if (lane() == 0) shared_.words[warp()] = part;
+    __syncthreads();
+    return __reduce_add_sync(kAllLanes, lane() < kWarps ? shared_.words[lane()] : 0);
+  }
+  __device__ std::uint32_t prefix(Local<std::uint32_t>& x) {
+    const std::uint32_t own = x[0];
+    const std::uint32_t up_to = up_to_lane(own);
+    __syncthreads();
+    if (lane() == kWarpThreads - 1) shared_.words[warp()] = up_to;
+    __syncthreads();
+    const std::uint32_t warps = up_to_lane(lane() < kWarps ? shared_.words[lane()] : 0);
+    const std::uint32_t before = __shfl_sync(kAllLanes, warps, warp() == 0 ? 0 : warp() - 1);
+    x[0] = up_to - own + (warp() == 0 ? 0 : before);
+    return __shfl_sync(kAllLanes, warps, kWarpThreads - 1);
+  }
+  template <class Rows>
+  __device__ void ballots(Local<std::uint32_t>& flags, Local<Rows>& rows) {
+#pragma unroll
+    for (unsigned j = 0; j < Rows::kSize; ++j)
+      rows[0].words[j] = __ballot_sync(kAllLanes, static_cast<int>(flags[0] >> j & 1));
+  }
+  /// The first warp looks back, at 32 tiles at a time, until one of them knows all counts before
+  /// it.
+  template <Joined joined = Joined::kSum>
+  __device__ Counts before(PrefixState* states, std::uint32_t tile, Counts own) {
+    using Word = ::cuda::atomic_ref<PrefixState, ::cuda::thread_scope_device>;
+    __syncthreads();
+    if (warp() == 0) {
+      if (lane() == 0) {
+        Word(states[tile])
+            .store(prefix_state(tile == 0 ? PrefixKind::kAll : PrefixKind::kOwn, own),
+                   ::cuda::memory_order_relaxed);
+      }
+      Counts counts;
+      // Lane 0 looks at the tile before, lane 1 at the one before that.
+      for (std::uint32_t end = tile; end > 0;) {
+        const std::uint32_t back = static_cast<std::uint32_t>(lane());
+        PrefixState state = prefix_state(PrefixKind::kAll, {});  // before the first tile
+        if (back < end) {
+          do {
+            state = Word(states[end - 1 - back]).load(::cuda::memory_order_relaxed);
+          } while (kind_of(state) == PrefixKind::kNothing);
+        }
+        const unsigned all = __ballot_sync(kAllLanes, kind_of(state) == PrefixKind::kAll);
+        const int nearest = all == 0 ? kWarpThreads - 1 : __ffs(static_cast<int>(all)) - 1;
+        const Counts of_tile = lane() <= nearest ? counts_of(state) : Counts{};
+        counts =
+            join<joined>(counts, {reduced<joined>(of_tile.first), reduced<joined>(of_tile.second)});
+        if (all != 0) break;
+        end -= kWarpThreads;  // all 32 were tiles with counts of their own
+      }
+      if (lane() == 0) {
+        if (tile > 0) {
+          Word(states[tile])
+              .store(prefix_state(PrefixKind::kAll, join<joined>(counts, own)),
+                     ::cuda::memory_order_relaxed);
+        }
+        shared_.prefix = prefix_state(PrefixKind::kAll, counts);
+      }
+    }
+    __syncthreads();
+    return counts_of(shared_.prefix);
+  }
+  __device__ bool is_last(std::uint32_t* arrived, std::uint32_t blocks) {
+    using Count = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
+    __threadfence();  // what this thread has written, before the block is counted
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      const std::uint32_t others = Count(*arrived).fetch_add(1, ::cuda::memory_order_acq_rel);
+      shared_.last = others + 1 == blocks;
+      if (shared_.last) Count(*arrived).store(0, ::cuda::memory_order_relaxed);
+    }
+    __syncthreads();
+    __threadfence();  // nothing that the others have written is read from before
+    return shared_.last;
+  }
+
+  __device__ std::uint32_t add(std::uint32_t* to, std::uint32_t value) {
+    return atomicAdd(to, value);
+  }
+  __device__ void set_greatest(std::uint32_t* to, std::uint32_t value) { atomicMax(to, value); }
+
+ private:
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % kWarpThreads; }
+  __device__ static int warp() { return static_cast<int>(threadIdx.x) / kWarpThreads; }
+  template <Joined joined>
+  __device__ static std::uint32_t reduced(std::uint32_t x) {
+    return joined == Joined::kSum ? __reduce_add_sync(kAllLanes, x)
+                                  : __reduce_max_sync(kAllLanes, x);
+  }
+  /// The sum of x over this lane and those before it.
+  __device__ static std::uint32_t up_to_lane(std::uint32_t x) {
+    for (int distance = 1; distance < kWarpThreads; distance *= 2) {
+      const std::uint32_t other = __shfl_up_sync(kAllLanes, x, distance);
+      if (lane() >= distance) x += other;
+    }
+    return x;
+  }
+
+  Shared& shared_;
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,153 @@
+// Keeps the elements whose key reaches a limit, with their positions, in order, in one pass.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/source.h"
+#include "compressors/kernels/keys.h"
+
+namespace thinpipe::cuda {
+
+/// What a choice does besides, by default.
+struct NothingMore {
+  THINPIPE_KERNEL void operator()(const Job& /*job*/, std::uint32_t /*count*/) const {}
+};
+
+/// The `choice`-th of a step, of tensors that have as many: reads c, or (kChosen) what the one
+/// before chose, and writes position and value of magnitude keys >= Findings::limit. `with_ties`:
+/// of those that equal the limit only the first Findings::ties. When all blocks have read the
+/// limit, one thread calls then(job, count), of every tensor. Grid: the tiles of kTile elements, in
+/// order.
+template <Reading reading, bool with_ties, class Then = NothingMore>
+struct Choose {
+  static constexpr int kThreads = 512;
+  static constexpr unsigned kWarps = kThreads / 32;
+  static constexpr unsigned kRows = kTile / kThreads;  ///< of 32 elements, a warp's
+
+  template <class T>
+  struct Rows {
+    static constexpr unsigned kSize = kRows;
+    T words[kRows];
+  };
+
+  struct Shared {
+    Counts warps[kWarps];  ///< kept before the warp, in the tile
+    Counts own;            ///< of the tile
+  };
+
+  const Job* jobs;
+  const Tile* tiles;
+  std::uint32_t choice;  ///< from 1 on
+  Then then;             ///< what else is done
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const Job& job = jobs[tile.job];
+    if (job.choices < choice) return;
+    const std::uint32_t from = place_of(choice - 1);
+    const std::uint32_t to = place_of(choice);
+    const std::uint32_t n = elements_of<reading>(job, from);
+    // What the next choice is to find empty.
+    block.each([&](int t) {
+      if (t == 0) job.states[from][tile.index] = 0;
+    });
+    const std::uint32_t count = tiles_of(n, kTile);
+    if (tile.index >= count) return;
+    const std::uint32_t limit = job.findings->limit;
+    const std::uint32_t allowed = with_ties ? job.findings->ties : kAllTies;
+    typename Block::template Local<Rows<float>> values;
+    typename Block::template Local<std::uint32_t> above;
+    typename Block::template Local<std::uint32_t> equal;
+    typename Block::template Local<Rows<std::uint32_t>> above_rows;
+    typename Block::template Local<Rows<std::uint32_t>> equal_rows;
+    block.each([&](int t) {
+      above[t] = equal[t] = 0;
+      Fetched read[kRows];
+      for (unsigned j = 0; j < kRows; ++j) {
+        const std::uint32_t i = place(tile, t, j);
+        if (i < n) read[j] = fetch<reading>(job, from, i);
+      }
+      for (unsigned j = 0; j < kRows; ++j) {
+        const std::uint32_t i = place(tile, t, j);
+        if (i >= n) break;
+        const float value = settle<reading>(job, i, read[j]);
+        const auto key = static_cast<std::uint32_t>(key_of(value, KeyOrder::kMagnitude));
+        values[t].words[j] = value;
+        if (with_ties) {
+          above[t] |= std::uint32_t{key > limit} << j;
+          equal[t] |= std::uint32_t{key == limit} << j;
+        } else {
+          above[t] |= std::uint32_t{key >= limit} << j;
+        }
+      }
+    });
+    block.ballots(above, above_rows);
+    if (with_ties) block.ballots(equal, equal_rows);
+    block.each([&](int t) {
+      if (t % 32 != 0) return;
+      Counts counts;
+      for (unsigned j = 0; j < kRows; ++j) {
+        counts.first += ones(above_rows[t].words[j]);
+        if (with_ties) counts.second += ones(equal_rows[t].words[j]);
+      }
+      shared.warps[t / 32] = counts;
+    });
+    block.each([&](int t) {
+      if (t != 0) return;
+      Counts before;
+      for (Counts& warp : shared.warps) {
+        const Counts own = warp;
+        warp = before;
+        before = before + own;
+      }
+      shared.own = before;
+    });
+    const Counts earlier = block.before(job.states[to], tile.index, shared.own);
+    block.each([&](int t) {
+      const std::uint32_t lower = (std::uint32_t{1} << t % 32) - 1;  // lanes before this one
+      Counts before = earlier + shared.warps[t / 32];
+      for (unsigned j = 0; j < kRows; ++j) {
+        const std::uint32_t row = above_rows[t].words[j];
+        const std::uint32_t ties = with_ties ? equal_rows[t].words[j] : 0;
+        const std::uint32_t tied = before.second + ones(ties & lower);
+        const bool is_tie = (equal[t] >> j & 1) != 0 && tied < allowed;
+        if ((above[t] >> j & 1) != 0 || is_tie) {
+          const std::uint32_t at = before.first + ones(row & lower) + least(tied, allowed);
+          const std::uint32_t i = place(tile, t, j);
+          job.chosen[to].positions[at] =
+              reading == Reading::kChosen ? job.chosen[from].positions[i] : i;
+          job.chosen[to].values[at] = values[t].words[j];
+        }
+        before = before + Counts{ones(row), ones(ties)};
+      }
+      if (t == 0 && tile.index + 1 == count) {
+        const Counts all = earlier + shared.own;
+        const std::uint32_t chosen = all.first + least(all.second, allowed);
+        job.findings->counts[to] = chosen;
+        then(job, chosen);
+      }
+    });
+  }
+
+ private:
+  /// Of thread t's j-th element: a warp has stretches of its own, in which rows follow each other.
+  THINPIPE_KERNEL static std::uint32_t place(const Tile& tile, int t, unsigned j) {
+    const auto thread = static_cast<std::uint32_t>(t);
+    return tile.index * kTile + thread / 32 * (32 * kRows) + j * 32 + thread % 32;
+  }
+  THINPIPE_KERNEL static std::uint32_t ones(std::uint32_t word) {
+#ifdef __CUDACC__
+    return static_cast<std::uint32_t>(__popc(word));
+#else
+    return static_cast<std::uint32_t>(std::popcount(word));
+#endif
+  }
+  THINPIPE_KERNEL static std::uint32_t least(std::uint32_t a, std::uint32_t b) {
+    return a < b ? a : b;
+  }
+};
+
+}  // namespace thinpipe::cuda

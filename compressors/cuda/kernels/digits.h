@@ -1,0 +1,65 @@
+// The k-th greatest of many keys, a digit after the other: counters of each digit's values tell
+// which of them the k-th has.
+#pragma once
+
+#include <cstdint>
+
+#include "base/both.h"
+#include "compressors/cuda/kernels/job.h"
+
+namespace thinpipe::cuda {
+
+/// Magnitude keys have 31 bits: digits of 11, 10 and 10.
+constexpr int kDigits = 3;
+THINPIPE_BOTH constexpr int shift_of_digit(int digit) { return 10 * (kDigits - 1 - digit); }
+THINPIPE_BOTH constexpr int bits_of_digit(int digit) { return digit == 0 ? 11 : 10; }
+
+/// A search under way.
+struct DigitSearch {
+  std::uint32_t known = 0;  ///< the digits found so far
+  std::uint32_t rank =
+      0;  ///< of the key that is sought among those that begin with them, from 1 on
+
+  /// Whether a key counts in the search for a digit.
+  THINPIPE_BOTH bool matches(std::uint32_t key, int digit) const {
+    return digit == 0 || key >> (shift_of_digit(digit) + bits_of_digit(digit)) == known;
+  }
+  THINPIPE_BOTH static std::uint32_t value(std::uint32_t key, int digit) {
+    return key >> shift_of_digit(digit) & ((std::uint32_t{1} << bits_of_digit(digit)) - 1);
+  }
+};
+
+/// Moves a search on by the counters of a digit's kBins values. All threads of a block; `search` is
+/// theirs in common.
+template <class Block>
+THINPIPE_KERNEL void find_digit(Block& block, const std::uint32_t* bins, int digit,
+                                DigitSearch& search) {
+  constexpr int kPerThread = static_cast<int>(kBins) / Block::kSize;
+  static_assert(kPerThread * Block::kSize == static_cast<int>(kBins));
+  typename Block::template Local<std::uint32_t> greater;
+  typename Block::template Local<DigitSearch> before;
+  // From the greatest value down.
+  block.each([&](int t) {
+    std::uint32_t sum = 0;
+    for (int i = 0; i < kPerThread; ++i)
+      sum += bins[static_cast<int>(kBins) - 1 - (t * kPerThread + i)];
+    greater[t] = sum;
+    before[t] = search;
+  });
+  block.prefix(greater);
+  block.each([&](int t) {
+    std::uint32_t above = greater[t];
+    for (int i = 0; i < kPerThread; ++i) {
+      const int value = static_cast<int>(kBins) - 1 - (t * kPerThread + i);
+      const std::uint32_t here = bins[value];
+      const std::uint32_t rank = before[t].rank;
+      if (above < rank && rank <= above + here) {
+        search.known = before[t].known << bits_of_digit(digit) | static_cast<std::uint32_t>(value);
+        search.rank = rank - above;
+      }
+      above += here;
+    }
+  });
+}
+
+}  // namespace thinpipe::cuda

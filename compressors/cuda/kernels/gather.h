@@ -1,0 +1,54 @@
+// Draws a sample of c, whose sum has not been done.
+#pragma once
+
+#include <cstdint>
+
+#include "base/splitmix64.h"
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/source.h"
+#include "compressors/kernels/keys.h"
+#include "compressors/select/sample.h"
+
+namespace thinpipe::cuda {
+
+/// Job::sample becomes Job::sampled keys, of the elements that sample_keys() draws. Grid: the tiles
+/// of kTile elements.
+struct GatherSample {
+  static constexpr int kThreads = 256;
+  struct Shared {};
+
+  const Job* jobs;
+  const Tile* tiles;
+  Sampling sampling;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const Job& job = jobs[tile.job];
+    block.each([&](int t) {
+      for (std::uint32_t j = 0; j < kTile; j += kThreads) {
+        const std::uint32_t i = tile.index * kTile + j + static_cast<std::uint32_t>(t);
+        if (i >= job.sampled) break;
+        job.sample[i] =
+            static_cast<std::uint32_t>(key_of(peek(job, place(job, i)), KeyOrder::kMagnitude));
+      }
+    });
+  }
+
+ private:
+  static constexpr std::uint32_t kLine = 16;  // neighbours, as in select/sample.cc
+
+  THINPIPE_KERNEL std::uint32_t place(const Job& job, std::uint32_t i) const {
+    if (sampling == Sampling::kStrided) {
+      return static_cast<std::uint32_t>((2 * std::uint64_t{i} + 1) * job.n /
+                                        (2 * std::uint64_t{job.sampled}));
+    }
+    const bool lines = sampling == Sampling::kLines && job.n >= kLine;
+    SplitMix64 random(job.sample_seed);
+    random.skip(lines ? i / kLine : i);
+    if (lines) return kLine * static_cast<std::uint32_t>(random.below(job.n / kLine)) + i % kLine;
+    return static_cast<std::uint32_t>(random.below(job.n));
+  }
+};
+
+}  // namespace thinpipe::cuda

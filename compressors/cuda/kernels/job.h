@@ -1,0 +1,96 @@
+// What kernels know of the tensors they work on. Everything pointed to is the device's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/both.h"
+#include "compressors/cuda/grid/prefix.h"
+#include "compressors/kernels/counter_random.h"
+
+namespace thinpipe::cuda {
+
+/// Elements chosen so far, by ascending position.
+struct Chosen {
+  std::uint32_t* positions = nullptr;
+  float* values = nullptr;
+};
+
+/// What one kernel leaves for the next, of one tensor. One thread of the last block writes it.
+struct Findings {
+  std::uint32_t limit = 0;       ///< magnitude keys >= it are kept
+  std::uint32_t ties = 0;        ///< how many keys equal to `limit` are kept; kAllTies: all
+  double threshold = 0;          ///< that the limit comes from
+  double mean = 0;               ///< of magnitudes (RedSync)
+  double range = 0;              ///< from there to the greatest
+  std::uint32_t counts[2] = {};  ///< elements chosen into chosen[0] and chosen[1]
+  std::uint32_t encoded = 0;     ///< bytes of the payload
+  float scale = 0;               ///< of quantised values
+
+  // Of a kernel's blocks together, all 0 between kernels.
+  std::uint32_t arrived = 0;  ///< blocks that are done
+  std::uint32_t most = 0;     ///< greatest magnitude key
+  std::uint32_t tail = 0;     ///< elements of at least the limit
+
+  // Of a search for the k-th greatest key.
+  std::uint32_t rank = 0;   ///< k, less the keys whose upper bits are known to be greater
+  std::uint32_t known = 0;  ///< upper bits of its key
+};
+constexpr std::uint32_t kAllTies = 0xffffffff;
+
+/// One tensor in one step.
+struct Job {
+  std::uint32_t n = 0;              ///< elements
+  std::uint32_t target = 0;         ///< k
+  std::uint32_t sampled = 0;        ///< elements of a sample
+  std::uint64_t sample_seed = 0;    ///< of the positions it is drawn from
+  std::uint32_t* sample = nullptr;  ///< keys, as many; null where they do not leave a kernel
+  std::uint32_t sample_rank = 0;    ///< of the sampled key that is the least to keep; 0: keep all
+  double factor = 0;                ///< ln(1 / delta) of the first stage
+  double later_factor = 0;          ///< of those after it
+  std::uint32_t fits = 1;           ///< statistics that are made of it; later ones leave it alone
+  std::uint32_t choices = 1;        ///< likewise
+  bool may_lower = false;           ///< a threshold that too few exceed (DGC)
+  std::uint32_t place = 0;          ///< the chosen[] that the payload is made of
+  const float* g = nullptr;
+  float* r = nullptr;  ///< memory; becomes decay r + scale g; null: c is g itself
+  float* u = nullptr;  ///< velocity (momentum correction); null: none
+  float decay = 1;
+  float scale = 1;
+  float momentum = 0;
+  bool nesterov = false;
+  bool masking = false;
+  Chosen chosen[2] = {};  ///< n each: passes read the one and write the other
+  double* block_sums = nullptr;
+  PrefixState* states[2] = {};         ///< one for each tile; all 0 between steps
+  std::uint32_t* histogram = nullptr;  ///< kBins; all 0 between kernels
+  RandomKey key = {};                  ///< of this step's stochastic rounding
+  std::uint8_t* packed = nullptr;      ///< quartic bytes, before zero runs are folded
+  std::uint32_t* payload = nullptr;    ///< aligned, with room for a word more than the payload
+  Findings* findings = nullptr;
+
+  /// c, once its sum has been done.
+  THINPIPE_BOTH const float* c() const { return r == nullptr ? g : r; }
+};
+
+/// Which of chosen[] and states[] a step's choice writes, the first being 1; the other one is read.
+THINPIPE_BOTH constexpr std::uint32_t place_of(std::uint32_t choice) { return choice % 2; }
+
+/// A stretch of a tensor that a block works on.
+struct Tile {
+  std::uint32_t job = 0;
+  std::uint32_t index = 0;  ///< among the tensor's
+};
+
+/// Counters of a digit of a key.
+constexpr std::uint32_t kBins = 2048;
+/// Elements of a tile in passes that choose elements.
+constexpr std::uint32_t kTile = 8192;
+/// Elements of a tile in passes that add up: a block of kernels/moments.cc.
+constexpr std::uint32_t kSumTile = 32768;
+
+THINPIPE_BOTH constexpr std::uint32_t tiles_of(std::uint32_t n, std::uint32_t tile) {
+  return n == 0 ? 1 : (n - 1) / tile + 1;
+}
+
+}  // namespace thinpipe::cuda

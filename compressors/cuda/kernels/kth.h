@@ -1,0 +1,122 @@
+// The k-th greatest of many keys, one digit a kernel.
+#pragma once
+
+#include <cstdint>
+
+#include "compressors/cuda/kernels/digits.h"
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/kernels/keys.h"
+
+namespace thinpipe::cuda {
+
+// What is searched, and what becomes of the key that is found.
+
+/// What the first choice kept, for the Job::target-th greatest key: Findings::limit becomes it, and
+/// Findings::ties how many of those that equal it belong to as many. Where fewer were chosen,
+/// nothing reaches the limit.
+struct ChosenKeys {
+  THINPIPE_KERNEL static std::uint32_t count(const Job& job) {
+    return job.findings->counts[place_of(1)];
+  }
+  THINPIPE_KERNEL static std::uint32_t key(const Job& job, std::uint32_t i) {
+    return static_cast<std::uint32_t>(
+        key_of(job.chosen[place_of(1)].values[i], KeyOrder::kMagnitude));
+  }
+  THINPIPE_KERNEL static std::uint32_t rank(const Job& job) { return job.target; }
+  THINPIPE_KERNEL static void found(const Job& job, const DigitSearch& search) {
+    Findings& findings = *job.findings;
+    const bool enough = count(job) >= job.target && job.target > 0;
+    findings.limit = enough ? search.known : static_cast<std::uint32_t>(kMaxKey);
+    findings.ties = enough ? search.rank : 0;
+    findings.threshold =
+        job.target == 0 ? 0 : magnitude_of(static_cast<std::int32_t>(findings.limit));
+  }
+};
+
+/// The same where more than 1.3 k were chosen (DGC section 5); else all that were stay.
+struct CrowdedKeys : ChosenKeys {
+  THINPIPE_KERNEL static std::uint32_t count(const Job& job) {
+    const std::uint32_t chosen = ChosenKeys::count(job);
+    return std::uint64_t{10} * chosen > std::uint64_t{13} * job.target ? chosen : 0;
+  }
+  THINPIPE_KERNEL static void found(const Job& job, const DigitSearch& search) {
+    if (count(job) > 0) ChosenKeys::found(job, search);
+  }
+};
+
+/// A sample's, for the Job::sample_rank-th greatest: its magnitude is the threshold, which what is
+/// chosen exceeds.
+struct SampledKeys {
+  THINPIPE_KERNEL static std::uint32_t count(const Job& job) { return job.sampled; }
+  THINPIPE_KERNEL static std::uint32_t key(const Job& job, std::uint32_t i) {
+    return job.sample[i];
+  }
+  THINPIPE_KERNEL static std::uint32_t rank(const Job& job) { return job.sample_rank; }
+  THINPIPE_KERNEL static void found(const Job& job, const DigitSearch& search) {
+    Findings& findings = *job.findings;
+    findings.threshold =
+        job.sampled == 0 ? 0 : magnitude_of(static_cast<std::int32_t>(search.known));
+    findings.limit = static_cast<std::uint32_t>(key_above(findings.threshold));
+  }
+};
+
+/// Finds one digit; after the last calls Keys::found(). Grid: the tiles of kTile elements.
+template <class Keys>
+struct KthDigit {
+  static constexpr int kThreads = 512;
+  struct Shared {
+    std::uint32_t bins[kBins];
+    DigitSearch search;
+  };
+
+  const Job* jobs;
+  const Tile* tiles;
+  int digit;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const Job& job = jobs[tile.job];
+    const std::uint32_t count = Keys::count(job);
+    if (tile.index >= tiles_of(count, kTile)) return;
+    Findings& findings = *job.findings;
+    block.each([&](int t) {
+      for (auto i = static_cast<std::uint32_t>(t); i < kBins; i += kThreads) shared.bins[i] = 0;
+      if (t == 0) {
+        shared.search = digit == 0 ? DigitSearch{0, Keys::rank(job)}
+                                   : DigitSearch{findings.known, findings.rank};
+      }
+    });
+    block.each([&](int t) {
+      for (std::uint32_t j = 0; j < kTile; j += kThreads) {
+        const std::uint32_t i = tile.index * kTile + j + static_cast<std::uint32_t>(t);
+        if (i >= count) break;
+        const std::uint32_t key = Keys::key(job, i);
+        if (shared.search.matches(key, digit))
+          block.add(&shared.bins[DigitSearch::value(key, digit)], 1);
+      }
+    });
+    block.each([&](int t) {
+      for (auto i = static_cast<std::uint32_t>(t); i < kBins; i += kThreads)
+        if (shared.bins[i] != 0) block.add(&job.histogram[i], shared.bins[i]);
+    });
+    if (!block.is_last(&findings.arrived, tiles_of(count, kTile))) return;
+    find_digit(block, job.histogram, digit, shared.search);
+    block.each([&](int t) {
+      for (auto i = static_cast<std::uint32_t>(t); i < kBins; i += kThreads) job.histogram[i] = 0;
+      if (t != 0) return;
+      findings.known = shared.search.known;
+      findings.rank = shared.search.rank;
+      if (digit + 1 == kDigits) Keys::found(job, shared.search);
+    });
+  }
+};
+
+/// All digits.
+template <class Keys, class Device, class Batch>
+void find_kth(Device& device, const Batch& batch) {
+  for (int digit = 0; digit < kDigits; ++digit)
+    device.launch(KthDigit<Keys>{batch.jobs, batch.tiles, digit}, batch.tile_count);
+}
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,66 @@
+// A limit that most likely a little more than k elements reach, from a random sample (exact top-k's
+// first step; select/top_k.cc).
+#pragma once
+
+#include <cstdint>
+
+#include "base/splitmix64.h"
+#include "compressors/cuda/kernels/digits.h"
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/source.h"
+#include "compressors/kernels/keys.h"
+
+namespace thinpipe::cuda {
+
+/// Keys that fit into what threads of a block share.
+constexpr std::uint32_t kMaxSample = 8192;
+
+/// Findings::limit becomes the Job::sample_rank-th greatest of Job::sampled random keys of c, whose
+/// sum has not been done. Grid: a block a tensor.
+struct SampleLimit {
+  static constexpr int kThreads = 1024;
+  struct Shared {
+    std::uint32_t keys[kMaxSample];
+    std::uint32_t bins[kBins];
+    DigitSearch search;
+  };
+
+  const Job* jobs;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Job& job = jobs[block.index()];
+    if (job.sample_rank == 0) {
+      block.each([&](int t) {
+        if (t == 0) job.findings->limit = 0;
+      });
+      return;
+    }
+    block.each([&](int t) {
+      if (t == 0) shared.search = {0, job.sample_rank};
+      for (auto i = static_cast<std::uint32_t>(t); i < job.sampled; i += kThreads) {
+        SplitMix64 random(job.sample_seed);
+        random.skip(i);
+        const auto at = static_cast<std::uint32_t>(random.below(job.n));
+        shared.keys[i] = static_cast<std::uint32_t>(key_of(peek(job, at), KeyOrder::kMagnitude));
+      }
+    });
+    for (int digit = 0; digit < kDigits; ++digit) {
+      block.each([&](int t) {
+        for (auto i = static_cast<std::uint32_t>(t); i < kBins; i += kThreads) shared.bins[i] = 0;
+      });
+      block.each([&](int t) {
+        for (auto i = static_cast<std::uint32_t>(t); i < job.sampled; i += kThreads) {
+          if (shared.search.matches(shared.keys[i], digit))
+            block.add(&shared.bins[DigitSearch::value(shared.keys[i], digit)], 1);
+        }
+      });
+      find_digit(block, shared.bins, digit, shared.search);
+    }
+    block.each([&](int t) {
+      if (t == 0) job.findings->limit = shared.search.known;
+    });
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,20 @@
+// Without CUDA.
+#include "base/error.h"
+#include "compressors/cuda/gpu.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr const char* kWithout = "thinpipe was built without the CUDA Toolkit";
+
+}  // namespace
+
+GpuStatus probe_gpu() { return {.available = false, .detail = kWithout}; }
+std::shared_ptr<DeviceMemory> open_gpu() { throw RunError(kWithout); }
+std::unique_ptr<DeviceCompressor> make_gpu_compressor(const std::shared_ptr<DeviceMemory>&,
+                                                      const Spec&, std::span<const TensorInfo>,
+                                                      const CompressorSettings&) {
+  throw RunError(kWithout);
+}
+
+}  // namespace thinpipe

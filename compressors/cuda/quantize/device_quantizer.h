@@ -1,0 +1,47 @@
+// What is sent for every element of tensors on a device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "compressors/compressor.h"
+#include "compressors/cuda/device_compressor.h"
+#include "compressors/cuda/kernels/batch.h"
+
+namespace thinpipe::cuda {
+
+/// One payload to be decoded, on the device.
+struct DeviceDecoding {
+  const std::uint32_t* payload = nullptr;
+  std::uint32_t bytes = 0;
+  std::uint32_t n = 0;
+  float factor = 1;
+  float* out = nullptr;
+  PrefixState* states = nullptr;  ///< for a tile of kTile bytes each; empty
+  std::uint32_t* problem = nullptr;
+};
+
+template <class Device>
+class DeviceQuantizer {
+ public:
+  virtual ~DeviceQuantizer() = default;
+
+  virtual std::size_t max_encoded_size(std::size_t elements) const = 0;
+  /// Whether elements are packed before they are written.
+  virtual bool packs() const { return false; }
+  /// What is drawn at random in this step, where anything is.
+  virtual void prepare(std::size_t /*tensor*/, const DeviceStep& /*step*/, Job& /*job*/) {}
+  /// Writes the payloads of all tensors, and does the memories' sums on the way.
+  virtual void launch(Device& device, const Batch& batch) = 0;
+
+  /// Whether a payload can be that long.
+  virtual bool fits(std::size_t bytes, std::size_t elements) const {
+    return bytes == max_encoded_size(elements);
+  }
+  virtual void decode(Device& device, const DeviceDecoding& decoding) = 0;
+  /// Words for the number that a decoding left in `problem`.
+  virtual std::string problem(std::uint32_t number) const = 0;
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,82 @@
+// 3LC and stochastic ternary values.
+#pragma once
+
+#include <vector>
+
+#include "compressors/cuda/kernels/add_up.h"
+#include "compressors/cuda/kernels/ternary.h"
+#include "compressors/cuda/quantize/device_quantizer.h"
+
+namespace thinpipe::cuda {
+
+struct FitTernary {
+  float sparsity;
+
+  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
+    job.findings->scale =
+        ternary_scale(sparsity, magnitude_of(static_cast<std::int32_t>(totals.most)));
+  }
+};
+
+struct DeviceTernaryOptions {
+  float sparsity = 1;
+  bool zero_run = true;
+  bool stochastic = false;
+  std::vector<std::uint64_t> streams = {};  ///< random_stream() of each tensor, where stochastic
+};
+
+template <class Device>
+class TernaryQuantizer : public DeviceQuantizer<Device> {
+ public:
+  explicit TernaryQuantizer(DeviceTernaryOptions options) : options_(std::move(options)) {}
+
+  std::size_t max_encoded_size(std::size_t elements) const override {
+    return sizeof(float) + quartic_size(elements);
+  }
+  bool packs() const override { return options_.zero_run; }
+  void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
+    if (options_.stochastic) job.key = random_key(options_.streams[tensor], step.step);
+  }
+  void launch(Device& device, const Batch& batch) override {
+    using Greatest = AddUp<Reading::kSum, Of::kAll, FitTernary>;
+    device.launch(Greatest{batch.jobs, batch.sum_tiles, 1, 0, {options_.sparsity}},
+                  batch.sum_tile_count);
+    device.launch(PackTernary{batch.jobs, batch.tiles, {options_.stochastic}}, batch.tile_count);
+    if (options_.zero_run) device.launch(FoldZeros{batch.jobs, batch.tiles}, batch.tile_count);
+  }
+  bool fits(std::size_t bytes, std::size_t elements) const override {
+    return bytes >= sizeof(float) && bytes <= max_encoded_size(elements);
+  }
+  void decode(Device& device, const DeviceDecoding& decoding) override {
+    const auto bytes = decoding.bytes - static_cast<std::uint32_t>(sizeof(float));
+    device.launch(UnpackTernary{.payload = decoding.payload,
+                                .bytes = bytes,
+                                .n = decoding.n,
+                                .factor = decoding.factor,
+                                .out = decoding.out,
+                                .has_runs = options_.zero_run,
+                                .states = decoding.states,
+                                .problem = decoding.problem},
+                  tiles_of(bytes, kTile));
+  }
+  std::string problem(std::uint32_t number) const override {
+    switch (static_cast<TernaryProblem>(number)) {
+      case TernaryProblem::kNone:
+        break;
+      case TernaryProblem::kScale:
+        return "ternary payload: the scale is not a finite number of at least 0";
+      case TernaryProblem::kByte:
+        return "ternary payload: byte over 242 without zero-run encoding";
+      case TernaryProblem::kPadding:
+        return "ternary payload: padding is not zero";
+      case TernaryProblem::kLength:
+        return "ternary payload: bytes for more or fewer elements than the tensor has";
+    }
+    return "";
+  }
+
+ private:
+  DeviceTernaryOptions options_;
+};
+
+}  // namespace thinpipe::cuda

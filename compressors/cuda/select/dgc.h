@@ -1,0 +1,87 @@
+// DGC's selection (select/dgc.h).
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "compressors/cuda/kernels/fits.h"
+#include "compressors/cuda/select/sampled.h"
+
+namespace thinpipe::cuda {
+
+/// After the first choice: too few, and nothing is kept until the threshold has been lowered; else
+/// what was chosen stays, unless a search among it says otherwise.
+struct JudgeCount {
+  THINPIPE_KERNEL void operator()(const Job& job, std::uint32_t count) const {
+    const bool too_few = std::uint64_t{10} * count < std::uint64_t{8} * job.target;
+    const bool wait = too_few && job.may_lower;
+    if (wait) job.findings->limit = static_cast<std::uint32_t>(kMaxKey);
+    job.findings->ties = wait ? 0 : kAllTies;
+  }
+};
+
+/// The threshold that too few exceeded times 0.8. Grid: a block a tensor.
+struct LowerThreshold {
+  static constexpr int kThreads = 32;
+  struct Shared {};
+
+  const Job* jobs;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    constexpr double kLower = 0.8;
+    const Job& job = jobs[block.index()];
+    block.each([&](int t) {
+      if (t == 0) set_threshold(job, job.findings->threshold * kLower);
+    });
+  }
+};
+
+/// Lowering the threshold takes a trip to the host.
+template <class Device>
+class DgcSelector : public SampledSelector<Device> {
+ public:
+  DgcSelector(std::size_t tensors, DeviceSampleOptions options)
+      : SampledSelector<Device>(std::move(options)), lowered_(tensors, 0) {}
+
+  std::size_t max_selected(std::size_t elements) const override {
+    return std::min(elements, 13 * target_count(this->ratio().greatest(), elements) / 10);
+  }
+  void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
+    SampledSelector<Device>::prepare(tensor, step, job);
+    job.choices = 2;
+    job.may_lower = true;
+    lowered_[tensor] = 0;
+  }
+  void launch(Device& device, const Batch& batch) override {
+    this->sample(device, batch);
+    choose<Reading::kSum>(device, batch);
+  }
+  bool note(std::size_t tensor, const Job& job, const Findings& findings) override {
+    const std::uint64_t chosen = findings.counts[place_of(1)];
+    return lowered_[tensor] == kMaxLowered || 10 * chosen >= std::uint64_t{8} * job.target;
+  }
+  void retry(std::size_t tensor, Job& job) override {
+    job.may_lower = ++lowered_[tensor] < kMaxLowered;
+  }
+  void launch_again(Device& device, const Batch& batch) override {
+    device.launch(LowerThreshold{batch.jobs}, batch.tensors);
+    choose<Reading::kAsIs>(device, batch);
+  }
+
+ private:
+  static constexpr int kMaxLowered = 10;
+
+  template <Reading reading>
+  static void choose(Device& device, const Batch& batch) {
+    device.launch(Choose<reading, false, JudgeCount>{batch.jobs, batch.tiles, 1, {}},
+                  batch.tile_count);
+    find_kth<CrowdedKeys>(device, batch);
+    device.launch(Choose<Reading::kChosen, true>{batch.jobs, batch.tiles, 2, {}}, batch.tile_count);
+  }
+
+  std::vector<int> lowered_;  ///< how often, in this step
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,78 @@
+// SIDCo with an exponential distribution: statistics and fit in one kernel a stage; how many stages
+// there are is learned on the host, from counts that it has anyway.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "compressors/cuda/kernels/add_up.h"
+#include "compressors/cuda/kernels/choose.h"
+#include "compressors/cuda/kernels/fits.h"
+#include "compressors/cuda/select/device_selector.h"
+#include "compressors/select/sidco.h"
+#include "compressors/select/sidco_stages.h"
+
+namespace thinpipe::cuda {
+
+template <class Device>
+class SidcoSelector : public DeviceSelector<Device> {
+ public:
+  SidcoSelector(std::size_t tensors, SidcoOptions options)
+      : options_(std::move(options)),
+        adaptation_(tensors, SidcoStages({.every = options_.every,
+                                          .tolerance = options_.tolerance,
+                                          .climb = options_.climb})),
+        most_(tensors, 1) {}
+
+  std::size_t max_selected(std::size_t elements) const override { return elements; }
+
+  void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
+    const double ratio = options_.ratio.at(step.epoch);
+    job.target = static_cast<std::uint32_t>(target_count(ratio, job.n));
+    most_[tensor] = std::max(1, static_cast<int>(std::ceil(-std::log2(ratio))));
+    int stages = options_.fixed_stages > 0 ? options_.fixed_stages
+                                           : adaptation_[tensor].stages(most_[tensor]);
+    if (ratio >= options_.first_ratio) stages = 1;
+    // The second stage only adds up what exceeds the first threshold, and leaves it where it is.
+    job.fits = static_cast<std::uint32_t>(stages);
+    job.choices = static_cast<std::uint32_t>(std::max(1, stages - 1));
+    job.factor = -std::log(stages == 1 ? ratio : options_.first_ratio);
+    job.later_factor = -std::log(std::pow(ratio / options_.first_ratio, 1.0 / (stages - 1)));
+  }
+
+  void launch(Device& device, const Batch& batch) override {
+    using First = AddUp<Reading::kSum, Of::kAll, FitExponential>;
+    using Second = AddUp<Reading::kAsIs, Of::kTail, FitExponentialTail>;
+    using Later = AddUp<Reading::kChosen, Of::kAll, FitExponentialTail>;
+    device.launch(First{batch.jobs, batch.sum_tiles, 1, 0, {}}, batch.sum_tile_count);
+    if (batch.fits > 1)
+      device.launch(Second{batch.jobs, batch.sum_tiles, 2, 0, {}}, batch.sum_tile_count);
+    device.launch(Choose<Reading::kAsIs, false>{batch.jobs, batch.tiles, 1, {}}, batch.tile_count);
+    for (std::uint32_t choice = 2; choice <= batch.choices; ++choice) {
+      device.launch(Later{batch.jobs, batch.sum_tiles, choice + 1, choice - 1, {}},
+                    batch.sum_tile_count);
+      device.launch(Choose<Reading::kChosen, false>{batch.jobs, batch.tiles, choice, {}},
+                    batch.tile_count);
+    }
+  }
+  bool note(std::size_t tensor, const Job& job, const Findings& findings) override {
+    if (options_.fixed_stages == 0 && job.n > 0)
+      adaptation_[tensor].note(findings.counts[job.place], job.target, most_[tensor]);
+    return true;
+  }
+
+  void reset() override {
+    for (SidcoStages& stages : adaptation_) stages.reset();
+  }
+  std::size_t state_size() const override { return SidcoStages::kStateSize; }
+  void save(std::size_t tensor, ByteWriter& out) const override { adaptation_[tensor].save(out); }
+  void load(std::size_t tensor, ByteReader& in) override { adaptation_[tensor].load(in); }
+
+ private:
+  SidcoOptions options_;
+  std::vector<SidcoStages> adaptation_;
+  std::vector<int> most_;
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,31 @@
+// A fixed threshold: one pass.
+#pragma once
+
+#include "compressors/cuda/kernels/choose.h"
+#include "compressors/cuda/select/device_selector.h"
+#include "compressors/kernels/keys.h"
+
+namespace thinpipe::cuda {
+
+template <class Device>
+class ThresholdSelector : public DeviceSelector<Device> {
+ public:
+  explicit ThresholdSelector(double tau) : tau_(tau) {}
+
+  std::size_t max_selected(std::size_t elements) const override { return elements; }
+  Findings initial() const override {
+    Findings findings;
+    findings.threshold = tau_;
+    findings.limit = static_cast<std::uint32_t>(key_above(tau_));
+    return findings;
+  }
+  void prepare(std::size_t /*tensor*/, const DeviceStep& /*step*/, Job& /*job*/) override {}
+  void launch(Device& device, const Batch& batch) override {
+    device.launch(Choose<Reading::kSum, false>{batch.jobs, batch.tiles, 1, {}}, batch.tile_count);
+  }
+
+ private:
+  double tau_;
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,69 @@
+// Exact top-k: a sample tells where the k-th lies, one pass chooses what may belong to it, and the
+// k-th is searched there, a digit after the other.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "compressors/cuda/kernels/choose.h"
+#include "compressors/cuda/kernels/kth.h"
+#include "compressors/cuda/kernels/sample_limit.h"
+#include "compressors/cuda/select/device_selector.h"
+#include "compressors/select/ratio.h"
+
+namespace thinpipe::cuda {
+
+template <class Device>
+class TopKSelector : public DeviceSelector<Device> {
+ public:
+  explicit TopKSelector(RatioSchedule ratio) : ratio_(std::move(ratio)) {}
+
+  std::size_t max_selected(std::size_t elements) const override {
+    return target_count(ratio_.greatest(), elements);
+  }
+  void prepare(std::size_t /*tensor*/, const DeviceStep& step, Job& job) override {
+    job.target = static_cast<std::uint32_t>(target_count(ratio_.at(step.epoch), job.n));
+    job.choices = 2;
+    job.sampled = std::min(job.n / kSampleShare, kMaxSample);
+    job.sample_rank = job.n < kMinSampled ? 0 : rank_in_sample(job);
+    job.sample_seed = SplitMix64::mix(job.n ^ SplitMix64::mix(step.step));
+  }
+  void launch(Device& device, const Batch& batch) override {
+    device.launch(SampleLimit{batch.jobs}, batch.tensors);
+    device.launch(Choose<Reading::kSum, false>{batch.jobs, batch.tiles, 1, {}}, batch.tile_count);
+    refine(device, batch);
+  }
+  /// A sample that lied: one step in 16 000.
+  bool note(std::size_t /*tensor*/, const Job& job, const Findings& findings) override {
+    return findings.counts[job.place] == job.target;
+  }
+  void retry(std::size_t /*tensor*/, Job& job) override { job.sample_rank = 0; }
+  void launch_again(Device& device, const Batch& batch) override {
+    device.launch(SampleLimit{batch.jobs}, batch.tensors);
+    device.launch(Choose<Reading::kAsIs, false>{batch.jobs, batch.tiles, 1, {}}, batch.tile_count);
+    refine(device, batch);
+  }
+
+ private:
+  /// Below this a sample is not worth its cost: all elements are searched.
+  static constexpr std::uint32_t kMinSampled = 8192;
+  static constexpr std::uint32_t kSampleShare = 64;
+  static constexpr double kDeviations = 4;
+
+  /// As bracket_of_sample() in select/kth.h: the sample's own k-th and four standard deviations.
+  static std::uint32_t rank_in_sample(const Job& job) {
+    const double share = static_cast<double>(job.target) / job.n;
+    const double expected = job.sampled * share;
+    const double margin = kDeviations * std::sqrt(expected * (1 - share)) + 1;
+    const auto rank = static_cast<std::uint32_t>(expected + margin) + 1;
+    return rank <= job.sampled ? rank : 0;
+  }
+  static void refine(Device& device, const Batch& batch) {
+    find_kth<ChosenKeys>(device, batch);
+    device.launch(Choose<Reading::kChosen, true>{batch.jobs, batch.tiles, 2, {}}, batch.tile_count);
+  }
+
+  RatioSchedule ratio_;
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,148 @@
+// A sparse method on a device: memory, selector, payload.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compressors/cuda/device_base.h"
+#include "compressors/cuda/kernels/payload.h"
+#include "compressors/cuda/kernels/read_payload.h"
+#include "compressors/cuda/select/device_selector.h"
+
+namespace thinpipe::cuda {
+
+template <class Device>
+class SparseDeviceCompressor : public DeviceBase<Device> {
+ public:
+  SparseDeviceCompressor(std::shared_ptr<Device> device, std::vector<StateIdentity> identities,
+                         const DeviceMemoryOptions& memory,
+                         std::unique_ptr<DeviceSelector<Device>> selector)
+      : DeviceBase<Device>(std::move(device), std::move(identities), memory),
+        selector_(std::move(selector)) {
+    this->allocate([this](std::size_t i, Job& job) {
+      for (Chosen& chosen : job.chosen)
+        chosen = {this->template array<std::uint32_t>(job.n), this->template array<float>(job.n)};
+      if (const std::size_t most = selector_->max_sampled(job.n); most > 0)
+        job.sample = this->template array<std::uint32_t>(most);
+      job.histogram = this->template array<std::uint32_t>(kBins);
+      job.payload = this->template array<std::uint32_t>(max_encoded_size(i) / 4 + 2);
+    });
+    reset();
+  }
+
+  std::size_t max_encoded_size(std::size_t tensor) const override {
+    const std::size_t most = selector_->max_selected(identities_[tensor].elements);
+    return varint_size(most) + most * (sizeof(float) + sizeof(std::uint32_t));
+  }
+
+  void encode(std::span<const float* const> device_gradients, const DeviceStep& step) override {
+    this->check_gradients(device_gradients.size());
+    batch_.fits = batch_.choices = 0;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      Job& job = jobs_[i];
+      job.g = device_gradients[i];
+      selector_->prepare(i, step, job);
+      job.place = place_of(job.choices);
+      batch_.fits = std::max(batch_.fits, job.fits);
+      batch_.choices = std::max(batch_.choices, job.choices);
+    }
+    this->upload_jobs();
+    selector_->launch(*device_, batch_);
+    device_->launch(WritePayload{batch_.jobs, batch_.tiles}, batch_.tile_count);
+    this->download_findings();
+  }
+
+  std::span<const EncodeReport> finish() override {
+    device_->wait();
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      const Job& job = jobs_[i];
+      while (!selector_->note(i, job, findings_[i])) choose_again(i);
+      const Findings& findings = findings_[i];
+      this->reports_[i] = {.encoded_bytes = findings.encoded,
+                           .target_elements = job.target,
+                           .selected_elements = findings.counts[job.place],
+                           .threshold = findings.threshold,
+                           .passes = static_cast<int>(job.fits)};
+    }
+    return this->reports_;
+  }
+
+  void decode_add(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
+                  float factor, float* device_out) override {
+    const std::size_t elements = identities_[tensor].elements;
+    if (bytes > max_payload(elements)) {
+      throw PayloadError("payload is " + std::to_string(bytes) + " bytes long; expected at most " +
+                         std::to_string(max_payload(elements)));
+    }
+    this->clear_problem();
+    device_->launch(ReadPayload{.payload = reinterpret_cast<const std::uint32_t*>(device_payload),
+                                .bytes = static_cast<std::uint32_t>(bytes),
+                                .n = static_cast<std::uint32_t>(elements),
+                                .factor = factor,
+                                .out = device_out,
+                                .problem = this->problem_},
+                    tiles_of(static_cast<std::uint32_t>(bytes / 8), kTile));
+    switch (static_cast<PayloadProblem>(this->found_problem())) {
+      case PayloadProblem::kNone:
+        return;
+      case PayloadProblem::kCount:
+        throw PayloadError("the count of elements in the payload is not a number of at most " +
+                           std::to_string(elements) + " in its shortest form");
+      case PayloadProblem::kLength:
+        throw PayloadError("payload is " + std::to_string(bytes) +
+                           " bytes long; expected a value and a position for each element counted");
+      case PayloadProblem::kPosition:
+        throw PayloadError("positions in the payload do not ascend from 0 to " +
+                           std::to_string(elements) + " (exclusive)");
+    }
+  }
+
+  void reset() override {
+    DeviceBase<Device>::reset();
+    selector_->reset();
+    std::fill(findings_.begin(), findings_.end(), selector_->initial());
+    this->upload_findings();
+  }
+
+ protected:
+  std::size_t learned_size() const override { return selector_->state_size(); }
+  void save_learned(std::size_t tensor, ByteWriter& out) const override {
+    selector_->save(tensor, out);
+  }
+  void load_learned(std::size_t tensor, ByteReader& in) override { selector_->load(tensor, in); }
+
+ private:
+  using DeviceBase<Device>::batch_;
+  using DeviceBase<Device>::device_;
+  using DeviceBase<Device>::findings_;
+  using DeviceBase<Device>::identities_;
+  using DeviceBase<Device>::jobs_;
+
+  static std::size_t max_payload(std::size_t elements) { return 5 + 8 * elements; }
+
+  /// One tensor by itself, over the sum that has been done.
+  void choose_again(std::size_t tensor) {
+    Job job = jobs_[tensor];
+    selector_->retry(tensor, job);
+    device_->upload(this->device_jobs_, &job, sizeof job);
+    std::vector<Tile> tiles;
+    this->add_tiles(tensor, kTile, tiles);
+    for (Tile& tile : tiles) tile.job = 0;
+    Batch alone = batch_;
+    alone.tensors = 1;
+    alone.tiles = this->uploaded(tiles);
+    alone.tile_count = tiles.size();
+    alone.choices = job.choices;
+    selector_->launch_again(*device_, alone);
+    device_->launch(WritePayload{alone.jobs, alone.tiles}, alone.tile_count);
+    this->download_findings();
+    device_->wait();
+  }
+
+  std::unique_ptr<DeviceSelector<Device>> selector_;
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,183 @@
+// What compressors on any device must do.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/splitmix64.h"
+#include "tests/cuda/twins.h"
+
+namespace thinpipe::cuda {
+namespace {
+
+/// One size below, at and above every boundary: a row, a warp's stretch, a tile, a block of sums,
+/// what is sampled from, and a tensor of several of each.
+const std::vector<std::size_t> kSizes = {0,    1,    2,    63,    64,    65,    511,   512,  513,
+                                         8191, 8192, 8193, 32767, 32768, 32769, 40000, 70001};
+
+std::vector<std::vector<float>> gradients(const std::vector<std::size_t>& sizes,
+                                          std::uint64_t seed) {
+  std::vector<std::vector<float>> all;
+  for (std::size_t size : sizes) all.push_back(drawn(size, seed + size));
+  return all;
+}
+
+Twins opened(const OpenDevice& open, const std::string& spec, const std::vector<std::size_t>& sizes,
+             std::uint64_t seed = 1) {
+  const TwinDevice device = open(seed);
+  return Twins(device.device, device.make, spec, sizes);
+}
+
+std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
+  std::vector<std::byte> bytes;
+  for (int value : values) bytes.push_back(static_cast<std::byte>(value));
+  return bytes;
+}
+
+void expect_damage_refused(const OpenDevice& open, const std::string& spec, std::size_t elements) {
+  SCOPED_TRACE(spec);
+  Twins twins = opened(open, spec, {elements});
+  twins.step({drawn(elements, 1)});
+  const std::vector<std::byte> payload = twins.payload(0);
+  SplitMix64 random(5);
+  int refusals = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::vector<std::byte> damaged = payload;
+    for (std::uint64_t flips = 1 + random.below(3); flips > 0; --flips) {
+      // The first bytes, which say what the others are, more often.
+      const std::size_t within = random.below(2) == 0 ? 4 : damaged.size();
+      damaged[random.below(within)] ^= static_cast<std::byte>(1U << random.below(8));
+    }
+    if (random.below(4) == 0) damaged.resize(random.below(damaged.size() + 1));
+    SCOPED_TRACE("damage " + std::to_string(i));
+    refusals += twins.refuses(damaged) ? 1 : 0;
+  }
+  EXPECT_GT(refusals, 50);
+}
+
+}  // namespace
+
+std::vector<std::string> twin_specs() {
+  return {"threshold:tau=0.01",
+          "threshold:tau=0",
+          "threshold:tau=0.01,memory=none",
+          "threshold:tau=0.02,decay=0.75",
+          "topk:ratio=0.01",
+          "topk:ratio=0.3",
+          "topk:ratio=1",
+          "topk:ratio=0.001,memory=momentum",
+          "topk:ratio=0.02,memory=momentum,nesterov=true,masking=false",
+          "topk:ratio=0.01,memory=none",
+          "sidco:ratio=0.01",
+          "sidco:ratio=0.5",
+          "sidco:ratio=0.01,memory=none",
+          "sidco:ratio=0.001,stages=2",
+          "sidco:ratio=0.001,stages=3",
+          "sidco:ratio=0.001,stages=6",
+          "sidco:ratio=0.01,q=1,adapt=climb,memory=momentum",
+          "redsync:ratio=0.01",
+          "redsync:ratio=0.1,memory=none",
+          "redsync:ratio=0.001",
+          "gradientdropping:ratio=0.05",
+          "gradientdropping:ratio=0.05,sample=0.1",
+          "dgc:ratio=0.01,positions=raw32",
+          "dgc:ratio=0.1,positions=raw32,sampling=strided,memory=residual",
+          "dgc:ratio=0.02,positions=raw32,sampling=lines,sample=0.05",
+          "dgc:ratio=0.001,positions=raw32,memory=none",
+          "none",
+          "fp16",
+          "fp16:memory=residual",
+          "bf16:memory=momentum",
+          "int8",
+          "int8:memory=residual,decay=0.5",
+          "signsgd:scale=0.01",
+          "signsgd:scale=0.01,memory=residual",
+          "3lc",
+          "3lc:s=1.75",
+          "3lc:zre=false",
+          "3lc:s=1.9,memory=none",
+          "stoch3",
+          "stoch3:memory=residual"};
+}
+
+std::vector<float> drawn(std::size_t n, std::uint64_t seed) {
+  SplitMix64 random(seed);
+  const auto uniform = [&] { return static_cast<float>(random.next() >> 40) * 0x1p-24F - 0.5F; };
+  std::vector<float> values(n);
+  for (float& value : values) value = uniform() * uniform() * uniform();
+  return values;
+}
+
+void expect_same_bytes(const OpenDevice& open, const std::string& spec) {
+  Twins twins = opened(open, spec, kSizes);
+  for (std::uint64_t step = 0; step < 6; ++step) twins.step(gradients(kSizes, 100 * step));
+  std::size_t sent = 0;
+  for (std::size_t i = 0; i < kSizes.size(); ++i) sent += twins.sent(i);
+  EXPECT_GT(sent, 0U);
+  // Whatever the order in which a device's threads come.
+  const std::vector<std::size_t> sizes = {40000};
+  for (std::uint64_t seed : {2, 3, 4}) {
+    Twins others = opened(open, spec, sizes, seed);
+    for (std::uint64_t step = 0; step < 2; ++step) others.step(gradients(sizes, step));
+  }
+}
+
+void expect_same_bytes_of_special_values(const OpenDevice& open, const std::string& spec) {
+  constexpr std::size_t kElements = 9000;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kDenormal = std::numeric_limits<float>::denorm_min();
+  constexpr float kMost = std::numeric_limits<float>::max();
+  std::vector<std::vector<float>> special(9, std::vector<float>(kElements, 0.0F));
+  special[1].assign(kElements, -0.25F);  // all tie
+  special[2].assign(kElements, -0.0F);
+  special[3] = drawn(kElements, 3);
+  special[3][17] = kInfinity;
+  special[3][kElements - 1] = -kInfinity;
+  special[4] = drawn(kElements, 4);
+  special[4][5000] = kNan;
+  special[5].assign(kElements, kNan);
+  for (std::size_t i = 0; i < kElements; ++i) {
+    special[6][i] = i % 3 == 0 ? kDenormal : -2 * kDenormal;
+    special[7][i] = i % 2 == 0 ? kMost : -kMost;
+    special[8][i] = i % 100 == 0 ? 1.0F : 0.0F;
+  }
+  Twins twins = opened(open, spec, std::vector<std::size_t>(special.size(), kElements));
+  for (int step = 0; step < 3; ++step) twins.step(special);
+}
+
+void expect_same_states(const OpenDevice& open, const std::string& spec) {
+  const std::vector<std::size_t> sizes = {9000};
+  Twins before = opened(open, spec, sizes);
+  for (std::uint64_t step = 0; step < 7; ++step) before.step(gradients(sizes, step));
+  std::vector<std::byte> state;
+  before.here(0).save_state(state);
+  Twins after = opened(open, spec, sizes);
+  after.here(0).load_state(state);
+  after.there().load_state(0, state);
+  for (std::uint64_t step = 0; step < 7; ++step) after.step(gradients(sizes, 50 + step));
+  after.there().reset();
+  after.here(0).reset();
+  after.step(gradients(sizes, 99));
+  state.pop_back();
+  EXPECT_THROW(after.there().load_state(0, state), InputError);
+}
+
+void expect_malformed_payloads_refused(const OpenDevice& open) {
+  Twins twins = opened(open, "topk:ratio=0.1", {300});
+  EXPECT_FALSE(twins.refuses(bytes_of({0})));
+  EXPECT_FALSE(twins.refuses(bytes_of({1, 0, 0, 128, 63, 199, 0, 0, 0})));
+  EXPECT_TRUE(twins.refuses({}));
+  EXPECT_TRUE(twins.refuses(bytes_of({0, 0})));                           // too long
+  EXPECT_TRUE(twins.refuses(bytes_of({1, 0, 0, 128, 63, 199, 0, 0})));    // too short
+  EXPECT_TRUE(twins.refuses(bytes_of({1, 0, 0, 128, 63, 44, 1, 0, 0})));  // 300
+  EXPECT_TRUE(twins.refuses(bytes_of({0x80, 0})));                        // not shortest
+  EXPECT_TRUE(twins.refuses(bytes_of({0x80})));                           // no end
+  EXPECT_TRUE(twins.refuses(bytes_of({0xff, 0xff, 0xff, 0xff, 0xff})));   // too many
+  EXPECT_TRUE(twins.refuses(bytes_of({2, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0})));
+  for (const char* spec : {"topk:ratio=0.1", "none", "fp16", "bf16", "int8", "signsgd", "3lc:s=1.5",
+                           "3lc:zre=false", "stoch3"})
+    expect_damage_refused(open, spec, 301);
+  expect_damage_refused(open, "3lc:s=1.9", 50001);
+}
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,72 @@
+// Compressors for devices on a processor that plays one: what they send and keep is what the
+// processor's own do.
+#include <gtest/gtest.h>
+
+#include "base/splitmix64.h"
+#include "compressors/cuda/grid/serial_device.h"
+#include "compressors/cuda/make.h"
+#include "tests/cuda/twins.h"
+
+namespace thinpipe::cuda {
+namespace {
+
+TwinDevice serial(std::uint64_t seed) {
+  const auto device = std::make_shared<SerialDevice>(seed);
+  return {.device = device,
+          .make = [device](const Spec& spec, std::span<const TensorInfo> tensors) {
+            return make_device_compressor(device, spec, tensors, {});
+          }};
+}
+
+class Serial : public testing::TestWithParam<std::string> {};
+
+TEST_P(Serial, SendsAndKeepsTheSame) { expect_same_bytes(serial, GetParam()); }
+TEST_P(Serial, WhateverTheValues) { expect_same_bytes_of_special_values(serial, GetParam()); }
+TEST_P(Serial, GoesOnFromAStateOfTheOther) { expect_same_states(serial, GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(Twins, Serial, testing::ValuesIn(twin_specs()));
+
+TEST(SerialTwins, RefuseMalformedPayloads) { expect_malformed_payloads_refused(serial); }
+
+TEST(SerialTwins, ASampleThatLiesCostsAnotherChoice) {
+  // The sampled positions hold the only large values: the sample says that many are that large.
+  const std::size_t n = 20000;
+  std::vector<float> values = drawn(n, 7);
+  SplitMix64 random(SplitMix64::mix(n ^ SplitMix64::mix(0)));
+  for (std::size_t i = 0; i < n / 64; ++i) values[random.below(n)] = 100.0F + static_cast<float>(i);
+  const TwinDevice device = serial(1);
+  Twins twins(device.device, device.make, "topk:ratio=0.1", {n});
+  for (int step = 0; step < 2; ++step) twins.step({values});
+  EXPECT_EQ(twins.sent(0), 2000U);
+}
+
+TEST(SerialTwins, AThresholdThatTooFewExceedIsLowered) {
+  // What DGC samples is 1; of the rest a ninth is between 0.8 and 0.9.
+  const std::size_t n = 20000;
+  SplitMix64 random(3);
+  std::vector<float> values(n);
+  for (float& value : values) value = static_cast<float>(random.next() >> 40) * 0x1p-24F * 0.9F;
+  SplitMix64 sampled(
+      SplitMix64::mix((CompressorSettings{}.seed ^ hash_name("tensor0")) ^ SplitMix64::mix(0)));
+  for (std::size_t i = 0; i < n / 100; ++i) values[sampled.below(n)] = 1;
+  for (const char* spec : {"dgc:ratio=0.1,positions=raw32,memory=residual",  // once
+                           "dgc:ratio=0.6,positions=raw32,memory=none"}) {   // often
+    const TwinDevice device = serial(1);
+    Twins twins(device.device, device.make, spec, {n, n});
+    const std::vector<float> others = drawn(n, 5);
+    for (int step = 0; step < 3; ++step) twins.step({values, others});
+    EXPECT_GT(twins.sent(0), n / 20) << spec;
+  }
+}
+
+TEST(SerialTwins, WhatIsNotThereYetIsSaid) {
+  const std::vector<TensorInfo> tensors = {{.name = "t", .shape = {8}, .elements = 8}};
+  const TwinDevice device = serial(1);
+  for (const char* spec : {"powersgd", "3lc:bucket=64", "topk:positions=golomb", "topk:values=fp16",
+                           "topk:delay=2", "sidco:dist=gamma", "topk:memory=ef21", "topk:clip=1"})
+    EXPECT_THROW(device.make(parse_spec(spec), tensors), InputError) << spec;
+  EXPECT_THROW(device.make(parse_spec("topk:rato=1"), tensors), InputError);
+}
+
+}  // namespace
+}  // namespace thinpipe::cuda

@@ -1,0 +1,124 @@
+#include "tests/cuda/twins.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/splitmix64.h"
+
+namespace thinpipe::cuda {
+namespace {
+
+/// Bytes that a payload on a device must have more than it needs (device_compressor.h).
+constexpr std::size_t kSlack = 8;
+
+std::vector<std::uint32_t> words_of(std::span<const float> values) {
+  std::vector<std::uint32_t> words(values.size());
+  if (!values.empty()) std::memcpy(words.data(), values.data(), values.size_bytes());
+  return words;
+}
+
+}  // namespace
+
+Twins::Twins(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
+             const std::vector<std::size_t>& sizes)
+    : device_(std::move(device)), payloads_(sizes.size()) {
+  const Spec parsed = parse_spec(spec);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    infos_.push_back({.name = "tensor" + std::to_string(i),
+                      .shape = {static_cast<std::int64_t>(sizes[i])},
+                      .elements = sizes[i]});
+    here_.push_back(make_compressor(parsed, infos_.back(), {}));
+  }
+  there_ = make(parsed, infos_);
+  for (std::size_t size : sizes) {
+    rooms_.push_back(
+        {.gradient = static_cast<float*>(device_->allocate(size * sizeof(float))),
+         .out = static_cast<float*>(device_->allocate(size * sizeof(float))),
+         .payload = static_cast<std::byte*>(device_->allocate(5 + 8 * size + 2 * kSlack))});
+  }
+}
+
+template <class T>
+std::vector<T> Twins::fetched(const T* device_values, std::size_t count) {
+  std::vector<T> values(count);
+  device_->download(values.data(), device_values, count * sizeof(T));
+  device_->wait();
+  return values;
+}
+
+void Twins::step(const std::vector<std::vector<float>>& gradients) {
+  std::vector<const float*> addresses;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    device_->upload(rooms_[i].gradient, gradients[i].data(), gradients[i].size() * sizeof(float));
+    addresses.push_back(rooms_[i].gradient);
+  }
+  there_->encode(addresses, {.step = step_});
+  const auto reports = there_->finish();
+  reports_.assign(reports.begin(), reports.end());
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    payloads_[i].resize(here_[i]->max_encoded_size());
+    const EncodeReport report =
+        here_[i]->encode({.values = gradients[i], .squares = {}, .step = step_}, payloads_[i]);
+    payloads_[i].resize(report.encoded_bytes);
+    SCOPED_TRACE("tensor " + std::to_string(i) + " of " + std::to_string(infos_[i].elements) +
+                 " elements, step " + std::to_string(step_));
+    compare(i, report);
+  }
+  ++step_;
+}
+
+void Twins::compare(std::size_t tensor, const EncodeReport& here) {
+  const EncodeReport& there = reports_[tensor];
+  const std::vector<std::byte>& payload = payloads_[tensor];
+  const std::size_t elements = infos_[tensor].elements;
+  EXPECT_EQ(here.target_elements, there.target_elements);
+  ASSERT_EQ(here.selected_elements, there.selected_elements);
+  EXPECT_TRUE(std::memcmp(&here.threshold, &there.threshold, sizeof here.threshold) == 0 ||
+              (std::isnan(here.threshold) && std::isnan(there.threshold)))
+      << here.threshold << " and " << there.threshold;
+  ASSERT_EQ(here.encoded_bytes, there.encoded_bytes);
+  EXPECT_EQ(here_[tensor]->max_encoded_size(), there_->max_encoded_size(tensor));
+  ASSERT_TRUE(payload == fetched(there_->device_payload(tensor), payload.size()));
+  if (const float* residual = there_->device_residual(tensor)) {
+    EXPECT_EQ(words_of(here_[tensor]->residual()), words_of(fetched(residual, elements)));
+  }
+  std::vector<std::byte> state, other;
+  here_[tensor]->save_state(state);
+  there_->save_state(tensor, other);
+  EXPECT_TRUE(state == other) << "states differ";
+  std::vector<float> decoded(elements, 0.5F);
+  const Room& room = rooms_[tensor];
+  device_->upload(room.out, decoded.data(), elements * sizeof(float));
+  device_->upload(room.payload, payload.data(), payload.size());
+  here_[tensor]->decode_add(payload, 0.25F, decoded);
+  there_->decode_add(tensor, room.payload, payload.size(), 0.25F, room.out);
+  EXPECT_EQ(words_of(decoded), words_of(fetched(room.out, elements)));
+}
+
+bool Twins::refuses(const std::vector<std::byte>& payload) {
+  const std::size_t elements = infos_[0].elements;
+  std::vector<float> decoded(elements, 0.0F);
+  device_->upload(rooms_[0].out, decoded.data(), elements * sizeof(float));
+  device_->upload(rooms_[0].payload, payload.data(), payload.size());
+  const auto throws = [](auto decode) {
+    try {
+      decode();
+    } catch (const PayloadError&) {
+      return true;
+    }
+    return false;
+  };
+  const bool here = throws([&] { here_[0]->decode_add(payload, 1, decoded); });
+  const bool there =
+      throws([&] { there_->decode_add(0, rooms_[0].payload, payload.size(), 1, rooms_[0].out); });
+  EXPECT_EQ(here, there);
+  if (!here) {
+    EXPECT_EQ(words_of(decoded), words_of(fetched(rooms_[0].out, elements)));
+  }
+  return there;
+}
+
+}  // namespace thinpipe::cuda

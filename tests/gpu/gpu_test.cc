@@ -1,0 +1,58 @@
+// Compressors on a GPU: what they send and keep is what the processor's do.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "compressors/cuda/gpu.h"
+#include "tests/cuda/twins.h"
+
+namespace thinpipe::cuda {
+namespace {
+
+TwinDevice gpu(std::uint64_t /*seed*/) {
+  const std::shared_ptr<DeviceMemory> device = open_gpu();
+  return {.device = device,
+          .make = [device](const Spec& spec, std::span<const TensorInfo> tensors) {
+            return make_gpu_compressor(device, spec, tensors, {});
+          }};
+}
+
+class Gpu : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (const GpuStatus status = probe_gpu(); !status.available) {
+      std::printf("no GPU to test on: %s\n", status.detail.c_str());
+      GTEST_SKIP() << status.detail;
+    }
+  }
+};
+
+TEST_P(Gpu, SendsAndKeepsTheSame) { expect_same_bytes(gpu, GetParam()); }
+TEST_P(Gpu, WhateverTheValues) { expect_same_bytes_of_special_values(gpu, GetParam()); }
+TEST_P(Gpu, GoesOnFromAStateOfTheOther) { expect_same_states(gpu, GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(Twins, Gpu, testing::ValuesIn(twin_specs()));
+
+class GpuPayloads : public Gpu {};
+TEST_P(GpuPayloads, MalformedOnesAreRefused) { expect_malformed_payloads_refused(gpu); }
+INSTANTIATE_TEST_SUITE_P(Twins, GpuPayloads, testing::Values("topk"));
+
+// Larger than what any block of threads sees at once, and than caches.
+class GpuLarge : public Gpu {};
+TEST_P(GpuLarge, SendsAndKeepsTheSame) {
+  const TwinDevice device = gpu(1);
+  const std::vector<std::size_t> sizes = {26'000'000, 2'600'001, 269'467};
+  Twins twins(device.device, device.make, GetParam(), sizes);
+  for (std::uint64_t step = 0; step < 2; ++step) {
+    std::vector<std::vector<float>> gradients;
+    for (std::size_t size : sizes) gradients.push_back(drawn(size, size + step));
+    twins.step(gradients);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Twins, GpuLarge,
+                         testing::Values("topk:ratio=0.1", "topk:ratio=0.001", "sidco:ratio=0.01",
+                                         "sidco:ratio=0.001,stages=4", "threshold:tau=0.05", "int8",
+                                         "3lc:s=1.75", "stoch3"));
+
+}  // namespace
+}  // namespace thinpipe::cuda
