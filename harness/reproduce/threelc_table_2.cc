@@ -50,7 +50,7 @@ Recipe threelc_table_2() {
   };
   recipe.needs.training = true;
   recipe.arms = {threelc_training({"-c", "3lc:zre=false", "-c", "3lc:s=1|1.5|1.75|1.9"})};
-  recipe.full_minutes = 45;
+  recipe.full_minutes = 20;
   recipe.quick_seconds = 80;
   return recipe;
 }
