@@ -11,8 +11,9 @@ namespace {
 
 /// One size below, at and above every boundary: a row, a warp's stretch, a tile, a block of sums,
 /// what is sampled from, and a tensor of several of each.
-const std::vector<std::size_t> kSizes = {0,    1,    2,    63,    64,    65,    511,   512,  513,
-                                         8191, 8192, 8193, 32767, 32768, 32769, 40000, 70001};
+const std::vector<std::size_t> kSizes = {0,    1,     2,     63,    64,    65,   255,
+                                         256,  257,   4095,  4096,  4097,  8191, 8192,
+                                         8193, 32767, 32768, 32769, 40000, 70001};
 
 std::vector<std::vector<float>> gradients(const std::vector<std::size_t>& sizes,
                                           std::uint64_t seed) {

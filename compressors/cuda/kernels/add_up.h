@@ -48,7 +48,7 @@ struct AddUp {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
-    const Job& job = jobs[tile.job];
+    const Job job = jobs[tile.job];
     if (job.fits < fit) return;
     const std::uint32_t from = place_of(choice);
     const std::uint32_t n = elements_of<reading>(job, from);

@@ -45,14 +45,14 @@ struct Choose {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
-    const Job& job = jobs[tile.job];
+    const Job job = jobs[tile.job];
     if (job.choices < choice) return;
     const std::uint32_t from = place_of(choice - 1);
     const std::uint32_t to = place_of(choice);
     const std::uint32_t n = elements_of<reading>(job, from);
     // What the next choice is to find empty.
     block.each([&](int t) {
-      if (t == 0) job.states[from][tile.index] = 0;
+      if (t == 0) job.states_at(from)[tile.index] = 0;
     });
     const std::uint32_t count = tiles_of(n, kTile);
     if (tile.index >= count) return;
@@ -105,7 +105,7 @@ struct Choose {
       }
       shared.own = before;
     });
-    const Counts earlier = block.before(job.states[to], tile.index, shared.own);
+    const Counts earlier = block.before(job.states_at(to), tile.index, shared.own);
     block.each([&](int t) {
       const std::uint32_t lower = (std::uint32_t{1} << t % 32) - 1;  // lanes before this one
       Counts before = earlier + shared.warps[t / 32];
@@ -117,9 +117,9 @@ struct Choose {
         if ((above[t] >> j & 1) != 0 || is_tie) {
           const std::uint32_t at = before.first + ones(row & lower) + least(tied, allowed);
           const std::uint32_t i = place(tile, t, j);
-          job.chosen[to].positions[at] =
-              reading == Reading::kChosen ? job.chosen[from].positions[i] : i;
-          job.chosen[to].values[at] = values[t].words[j];
+          const Chosen out = job.chosen_at(to);
+          out.positions[at] = reading == Reading::kChosen ? job.chosen_at(from).positions[i] : i;
+          out.values[at] = values[t].words[j];
         }
         before = before + Counts{ones(row), ones(ties)};
       }

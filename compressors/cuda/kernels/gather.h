@@ -24,7 +24,7 @@ struct GatherSample {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
-    const Job& job = jobs[tile.job];
+    const Job job = jobs[tile.job];
     block.each([&](int t) {
       for (std::uint32_t j = 0; j < kTile; j += kThreads) {
         const std::uint32_t i = tile.index * kTile + j + static_cast<std::uint32_t>(t);

@@ -69,6 +69,11 @@ struct Job {
   std::uint32_t* payload = nullptr;    ///< aligned, with room for a word more than the payload
   Findings* findings = nullptr;
 
+  // A choice, and no index: kernels keep a job in registers, which have none.
+  THINPIPE_BOTH Chosen chosen_at(std::uint32_t at) const { return at == 0 ? chosen[0] : chosen[1]; }
+  THINPIPE_BOTH PrefixState* states_at(std::uint32_t at) const {
+    return at == 0 ? states[0] : states[1];
+  }
   /// c, once its sum has been done.
   THINPIPE_BOTH const float* c() const { return r == nullptr ? g : r; }
 };
@@ -84,8 +89,9 @@ struct Tile {
 
 /// Counters of a digit of a key.
 constexpr std::uint32_t kBins = 2048;
-/// Elements of a tile in passes that choose elements.
-constexpr std::uint32_t kTile = 8192;
+/// Elements of a tile in passes that choose elements: eight a thread, so that the registers of a
+/// multiprocessor hold two blocks, of which one reads while the other waits for tiles before it.
+constexpr std::uint32_t kTile = 4096;
 /// Elements of a tile in passes that add up: a block of kernels/moments.cc.
 constexpr std::uint32_t kSumTile = 32768;
 

@@ -20,7 +20,7 @@ struct ChosenKeys {
   }
   THINPIPE_KERNEL static std::uint32_t key(const Job& job, std::uint32_t i) {
     return static_cast<std::uint32_t>(
-        key_of(job.chosen[place_of(1)].values[i], KeyOrder::kMagnitude));
+        key_of(job.chosen_at(place_of(1)).values[i], KeyOrder::kMagnitude));
   }
   THINPIPE_KERNEL static std::uint32_t rank(const Job& job) { return job.target; }
   THINPIPE_KERNEL static void found(const Job& job, const DigitSearch& search) {
@@ -76,7 +76,7 @@ struct KthDigit {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
-    const Job& job = jobs[tile.job];
+    const Job job = jobs[tile.job];
     const std::uint32_t count = Keys::count(job);
     if (tile.index >= tiles_of(count, kTile)) return;
     Findings& findings = *job.findings;

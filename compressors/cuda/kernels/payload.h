@@ -54,7 +54,7 @@ struct WritePayload {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
-    const Job& job = jobs[tile.job];
+    const Job job = jobs[tile.job];
     const PayloadWords payload{job.findings->counts[job.place]};
     const std::uint32_t count = payload.count;
     const std::uint32_t header = payload.header_bytes();
@@ -73,7 +73,8 @@ struct WritePayload {
         write(job, payload, header, i);
         write(job, payload, header, count + i);
         if (i + 1 == count) end(job, header, count);
-        forget(job, job.chosen[job.place].positions[i], job.chosen[job.place].values[i]);
+        const Chosen chosen = job.chosen_at(job.place);
+        forget(job, chosen.positions[i], chosen.values[i]);
       }
     });
   }
@@ -81,7 +82,7 @@ struct WritePayload {
  private:
   /// The i-th of the words after the count: values, then positions.
   THINPIPE_KERNEL static std::uint32_t word(const Job& job, std::uint32_t count, std::uint32_t i) {
-    const Chosen& chosen = job.chosen[job.place];
+    const Chosen chosen = job.chosen_at(job.place);
     return i < count ? bits_of(chosen.values[i]) : chosen.positions[i - count];
   }
   THINPIPE_KERNEL static void write(const Job& job, const PayloadWords& payload,

@@ -49,11 +49,11 @@ struct ProbeThresholds {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
-    const Job& job = jobs[tile.job];
+    const Job job = jobs[tile.job];
     Findings& findings = *job.findings;
     const std::uint32_t count = findings.counts[place_of(1)];
     if (tile.index >= tiles_of(count, kTile)) return;
-    const float* const values = job.chosen[place_of(1)].values;
+    const float* const values = job.chosen_at(place_of(1)).values;
     block.each([&](int t) {
       if (t >= kProbes) return;
       shared.limits[t] = key_above(probe_at(findings, (t + 1) / 8.0));

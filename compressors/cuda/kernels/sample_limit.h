@@ -29,7 +29,7 @@ struct SampleLimit {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const Job& job = jobs[block.index()];
+    const Job job = jobs[block.index()];
     if (job.sample_rank == 0) {
       block.each([&](int t) {
         if (t == 0) job.findings->limit = 0;

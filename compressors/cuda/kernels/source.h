@@ -41,7 +41,7 @@ struct Fetched {
 template <Reading reading>
 THINPIPE_BOTH Fetched fetch(const Job& job, std::uint32_t from, std::uint32_t i) {
   if constexpr (reading == Reading::kChosen) {
-    return {.g = 0, .r = job.chosen[from].values[i]};
+    return {.g = 0, .r = job.chosen_at(from).values[i]};
   } else if constexpr (reading == Reading::kSum) {
     return {.g = job.g[i], .r = job.r == nullptr ? 0 : job.r[i]};
   } else {

@@ -48,7 +48,7 @@ struct PackTernary {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
-    const Job& job = jobs[tile.job];
+    const Job job = jobs[tile.job];
     Findings& findings = *job.findings;
     const auto length = static_cast<std::uint32_t>(quartic_size(job.n));
     const std::uint32_t words = (length + kBytes - 1) / kBytes;
@@ -96,8 +96,9 @@ struct PackTernary {
   }
 };
 
-/// Bytes of a warp's rows in the kernels below: 16 rows of 32, as in choose.h.
-constexpr unsigned kByteRows = 16;
+/// Threads of the kernels below, and rows of 32 bytes that a warp of them has, as in choose.h.
+constexpr int kByteThreads = 512;
+constexpr unsigned kByteRows = kTile / kByteThreads;
 struct ByteRows {
   static constexpr unsigned kSize = kByteRows;
   std::uint32_t words[kByteRows];
@@ -131,7 +132,7 @@ THINPIPE_KERNEL inline std::uint32_t lanes_before(int t) {
 /// zero_run_encode() does: a byte is put out for every byte that is not zero, and for every 14th of
 /// a run, counted from its first. Grid: the tiles of kTile bytes; those of as many elements do.
 struct FoldZeros {
-  static constexpr int kThreads = 512;
+  static constexpr int kThreads = kByteThreads;
   static constexpr unsigned kWarps = kThreads / 32;
   struct Shared {
     std::uint32_t last[kWarps];   ///< the last byte before the warp's that is not zero, plus 1
@@ -145,7 +146,7 @@ struct FoldZeros {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
-    const Job& job = jobs[tile.job];
+    const Job job = jobs[tile.job];
     const auto length = static_cast<std::uint32_t>(quartic_size(job.n));
     const std::uint32_t count = tiles_of(length, kTile);
     if (tile.index >= count) return;
@@ -257,7 +258,7 @@ enum class TernaryProblem : std::uint32_t {
 /// out += factor * decoded. `out` is unspecified where a problem is found, and nothing outside of
 /// it is touched. Grid: the tiles of kTile bytes after the scale.
 struct UnpackTernary {
-  static constexpr int kThreads = 512;
+  static constexpr int kThreads = kByteThreads;
   static constexpr unsigned kWarps = kThreads / 32;
   struct Shared {
     Counts tile;

@@ -177,7 +177,7 @@ struct EncodeWords {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
-    const Job& job = jobs[tile.job];
+    const Job job = jobs[tile.job];
     Findings& findings = *job.findings;
     const std::uint32_t words = (job.n + Code::kElements - 1) / Code::kElements;
     typename Block::template Local<std::uint32_t> nonzero;

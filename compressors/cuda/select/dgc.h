@@ -31,7 +31,7 @@ struct LowerThreshold {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     constexpr double kLower = 0.8;
-    const Job& job = jobs[block.index()];
+    const Job job = jobs[block.index()];
     block.each([&](int t) {
       if (t == 0) set_threshold(job, job.findings->threshold * kLower);
     });
