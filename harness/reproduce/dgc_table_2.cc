@@ -55,7 +55,7 @@ Recipe dgc_table_2() {
                                  .least = 0});
   }
   recipe.full_minutes = 40;
-  recipe.quick_seconds = 80;
+  recipe.quick_seconds = 60;
   return recipe;
 }
 

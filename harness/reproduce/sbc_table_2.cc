@@ -100,7 +100,7 @@ Recipe sbc_table_2() {
        .full = trainings_of(text, {"--steps", "400", "--seeds", "3", "--eval-every", "100"}),
        .quick = {}}};
   recipe.full_minutes = 30;
-  recipe.quick_seconds = 60;
+  recipe.quick_seconds = 40;
   return recipe;
 }
 

@@ -73,7 +73,7 @@ Recipe threelc_figure_9() {
   plan.picture = sizes_over_steps;
   recipe.needs.training = true;
   recipe.arms = {threelc_training({"-c", "3lc:s=1|1.75"})};
-  recipe.full_minutes = 20;
+  recipe.full_minutes = 7;
   recipe.quick_seconds = 40;
   return recipe;
 }

@@ -45,7 +45,7 @@ Recipe variance_table_1() {
   recipe.plan.expectations = {as_good("variance 1"), as_good("variance 1.5"),
                               as_good("variance 2")};
   recipe.full_minutes = 60;
-  recipe.quick_seconds = 100;
+  recipe.quick_seconds = 85;
   return recipe;
 }
 

@@ -50,7 +50,7 @@ Recipe variance_table_2() {
   sends_less("variance 2", "variance 1.5");
   sends_less("hybrid 0.1", "Strom 0.1");
   recipe.full_minutes = 60;
-  recipe.quick_seconds = 100;
+  recipe.quick_seconds = 80;
   return recipe;
 }
 

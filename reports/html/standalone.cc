@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "reports/html/parts.h"
+#include "reports/text/escape.h"
 #include "reports/text/lists.h"
 #include "reports/text/replace.h"
 
@@ -180,14 +181,20 @@ std::string standalone_svg(std::string_view page, const std::string& name) {
   std::string body = drawn_legend(legend_of(figure), width, y);
   body += drawn_panels(drawings, columns, panel_width, y);
   const double height = y - kGap;
+  return standalone_document(width, height, "", body);
+}
+
+std::string standalone_document(double width, double height, const std::string& title,
+                                const std::string& body) {
   return with_colours(fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"-8 -8 {0} "
-      "{1}\" color=\"var(--soft)\">\n<style>text{{font-family:Helvetica,Arial,"
+      "{1}\" color=\"var(--soft)\">\n{3}<style>text{{font-family:Helvetica,Arial,"
       "sans-serif;fill:var(--soft)}} .overlay text,text.panel{{fill:var(--ink)}} "
       "text.letter,.overlay text.letter{{fill:var(--letter)}} .overlay circle,.overlay "
       "rect{{fill:none}}</style>\n<rect x=\"-8\" y=\"-8\" width=\"{0}\" "
       "height=\"{1}\" fill=\"#fff\"/>\n{2}</svg>\n",
-      width + 16, height + 16, body));
+      width + 16, height + 16, body,
+      title.empty() ? "" : "<title>" + escape_html(title) + "</title>\n"));
 }
 
 }  // namespace thinpipe::html

@@ -15,4 +15,9 @@ std::vector<std::string> figure_names(std::string_view page);
 /// made. @throws InputError where there is no such figure, with the names of those there are
 std::string standalone_svg(std::string_view page, const std::string& name);
 
+/// A drawing (markup) of that size as an SVG document in those colours, with a margin.
+/// @param title  what it shows, for who cannot see it; plain text, may be empty
+std::string standalone_document(double width, double height, const std::string& title,
+                                const std::string& body);
+
 }  // namespace thinpipe::html

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "reports/figures/style.h"
-#include "reports/html/parts.h"
+#include "reports/html/standalone.h"
 #include "reports/reproduction/reproduction.h"
 #include "reports/text/escape.h"
 
@@ -19,9 +19,9 @@ std::string legend_of(const ReproductionPicture& picture, int width) {
     if (picture.names[i].empty()) continue;
     const int x = kSide + (place % kAcross) * (width / kAcross);
     const int y = kChartHeight + 8 + (place / kAcross) * kLine;
-    text +=
-        fmt::format("<g transform='translate({},{})'>{}<text x='36' y='12'>{}</text></g>", x, y,
-                    line_marker_svg(picture.chart.curves[i].style), escape_html(picture.names[i]));
+    text += fmt::format(
+        "<g transform='translate({},{})'>{}<text x='36' y='12' font-size='14'>{}</text></g>", x, y,
+        line_marker_svg(picture.chart.curves[i].style), escape_html(picture.names[i]));
     ++place;
   }
   return text;
@@ -39,13 +39,8 @@ std::string reproduction_picture(const Reproduction& reproduction) {
   const int width = picture.chart.width;
   const int lines = (static_cast<int>(picture.names.size()) + kAcross - 1) / kAcross;
   const int height = kChartHeight + 16 + lines * kLine;
-  return fmt::format(
-      "<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1}' viewBox='0 0 {0} "
-      "{1}'><title>{2}</title><style>{3}\n"
-      "text{{font:14px system-ui,sans-serif;fill:var(--ink)}}</style><rect width='{0}' "
-      "height='{1}' fill='var(--page)'/>{4}{5}</svg>\n",
-      width, height, escape_html(picture.chart.alt), escape_html(html::style()), chart,
-      legend_of(picture, width));
+  return html::standalone_document(width, height, picture.chart.alt,
+                                   chart + "\n" + legend_of(picture, width));
 }
 
 }  // namespace thinpipe
