@@ -51,7 +51,7 @@ Recipe dgc_table_3() {
                                  .bounded = Bounded::kValue});
   }
   recipe.needs.memory = 5e9;
-  recipe.full_minutes = 2;
+  recipe.full_minutes = 1;
   recipe.quick_seconds = 30;
   return recipe;
 }

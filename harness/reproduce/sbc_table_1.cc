@@ -64,7 +64,7 @@ Recipe sbc_table_1() {
   row("SBC (3)", "sbc:delay=100,p=0.01",
       times_by_equation_1(0.01, 0.01, 0, bits_by_equation_5(0.01)));
   recipe.arms = {{.label = "payloads", .full = replay("10m"), .quick = replay("1m")}};
-  recipe.full_minutes = 4;
+  recipe.full_minutes = 3;
   recipe.quick_seconds = 15;
   return recipe;
 }

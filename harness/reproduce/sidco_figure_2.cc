@@ -68,7 +68,7 @@ Recipe sidco_figure_2() {
   recipe.arms = {capture_whole_training(),
                  {.label = "early", .full = stats("5,15,25"), .quick = stats("8,11,14")},
                  {.label = "late", .full = stats("215,225,235"), .quick = stats("53,56,59")}};
-  recipe.full_minutes = 5;
+  recipe.full_minutes = 1;
   recipe.quick_seconds = 40;
   return recipe;
 }

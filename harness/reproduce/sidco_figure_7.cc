@@ -58,7 +58,7 @@ Recipe sidco_figure_7() {
                  {.label = "beginning", .full = stats("5,15,25"), .quick = stats("8,11,14")},
                  {.label = "middle", .full = stats("115,125,135"), .quick = stats("32,35,38")},
                  {.label = "end", .full = stats("215,225,235"), .quick = stats("53,56,59")}};
-  recipe.full_minutes = 5;
+  recipe.full_minutes = 1;
   recipe.quick_seconds = 40;
   return recipe;
 }
