@@ -1,10 +1,10 @@
 // Keeps the elements whose key reaches a limit, with their positions, in order, in one pass.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/lanes.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/kernels/keys.h"
 
@@ -107,7 +107,7 @@ struct Choose {
     });
     const Counts earlier = block.before(job.states_at(to), tile.index, shared.own);
     block.each([&](int t) {
-      const std::uint32_t lower = (std::uint32_t{1} << t % 32) - 1;  // lanes before this one
+      const std::uint32_t lower = lanes_before(t);
       Counts before = earlier + shared.warps[t / 32];
       for (unsigned j = 0; j < kRows; ++j) {
         const std::uint32_t row = above_rows[t].words[j];
@@ -133,17 +133,8 @@ struct Choose {
   }
 
  private:
-  /// Of thread t's j-th element: a warp has stretches of its own, in which rows follow each other.
   THINPIPE_KERNEL static std::uint32_t place(const Tile& tile, int t, unsigned j) {
-    const auto thread = static_cast<std::uint32_t>(t);
-    return tile.index * kTile + thread / 32 * (32 * kRows) + j * 32 + thread % 32;
-  }
-  THINPIPE_KERNEL static std::uint32_t ones(std::uint32_t word) {
-#ifdef __CUDACC__
-    return static_cast<std::uint32_t>(__popc(word));
-#else
-    return static_cast<std::uint32_t>(std::popcount(word));
-#endif
+    return row_place(tile.index, t, j, kRows);
   }
   THINPIPE_KERNEL static std::uint32_t least(std::uint32_t a, std::uint32_t b) {
     return a < b ? a : b;

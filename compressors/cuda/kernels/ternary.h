@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/lanes.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/cuda/kernels/words.h"
 #include "compressors/encode/zero_run.h"
@@ -67,16 +68,7 @@ struct PackTernary {
       for (auto w = tile.index * kWords + static_cast<std::uint32_t>(t); w < end; w += kThreads)
         packed[w] = word(job, length, w, nonzero[t]);
     });
-    const std::uint32_t count = block.sum(nonzero);
-    block.each([&](int t) {
-      if (t == 0) block.add(&findings.counts[0], count);
-    });
-    if (!block.is_last(&findings.arrived, tiles_of(job.n, kTile))) return;
-    block.each([&](int t) {
-      if (t != 0) return;
-      findings.counts[1] = findings.counts[0];
-      findings.counts[0] = 0;
-    });
+    count_nonzero(block, job, nonzero);
   }
 
  private:
@@ -106,26 +98,7 @@ struct ByteRows {
 
 /// The thread's j-th byte of a tile.
 THINPIPE_KERNEL inline std::uint32_t byte_place(std::uint32_t tile, int t, unsigned j) {
-  const auto thread = static_cast<std::uint32_t>(t);
-  return tile * kTile + thread / 32 * (32 * kByteRows) + j * 32 + thread % 32;
-}
-THINPIPE_KERNEL inline std::uint32_t ones(std::uint32_t word) {
-#ifdef __CUDACC__
-  return static_cast<std::uint32_t>(__popc(word));
-#else
-  return static_cast<std::uint32_t>(std::popcount(word));
-#endif
-}
-/// The place of the highest bit of a word that is not 0.
-THINPIPE_KERNEL inline std::uint32_t highest(std::uint32_t word) {
-#ifdef __CUDACC__
-  return 31 - static_cast<std::uint32_t>(__clz(static_cast<int>(word)));
-#else
-  return 31 - static_cast<std::uint32_t>(std::countl_zero(word));
-#endif
-}
-THINPIPE_KERNEL inline std::uint32_t lanes_before(int t) {
-  return (std::uint32_t{1} << t % 32) - 1;
+  return row_place(tile, t, j, kByteRows);
 }
 
 /// Folds runs of zero bytes in Job::packed into the payload, greedily from the left, as

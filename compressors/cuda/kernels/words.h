@@ -161,6 +161,22 @@ struct SignCode {
   }
 };
 
+/// Findings::counts[1] becomes what all threads of all tiles of kTile elements have counted.
+template <class Block, class Counters>
+THINPIPE_KERNEL void count_nonzero(Block& block, const Job& job, Counters& nonzero) {
+  Findings& findings = *job.findings;
+  const std::uint32_t count = block.sum(nonzero);
+  block.each([&](int t) {
+    if (t == 0) block.add(&findings.counts[0], count);
+  });
+  if (!block.is_last(&findings.arrived, tiles_of(job.n, kTile))) return;
+  block.each([&](int t) {
+    if (t != 0) return;
+    findings.counts[1] = findings.counts[0];
+    findings.counts[0] = 0;
+  });
+}
+
 /// Makes the words of all tensors. What reads the sum as it is comes after a kernel that did it.
 /// Findings::counts[1] becomes the elements that do not decode to zero. Grid: the tiles of kTile
 /// elements.
@@ -192,16 +208,7 @@ struct EncodeWords {
       for (auto w = tile.index * kWords + static_cast<std::uint32_t>(t); w < end; w += kThreads)
         job.payload[Code::kHeader + w] = code.encode(job, w, nonzero[t]);
     });
-    const std::uint32_t count = block.sum(nonzero);
-    block.each([&](int t) {
-      if (t == 0) block.add(&findings.counts[0], count);
-    });
-    if (!block.is_last(&findings.arrived, tiles_of(job.n, kTile))) return;
-    block.each([&](int t) {
-      if (t != 0) return;
-      findings.counts[1] = findings.counts[0];
-      findings.counts[0] = 0;
-    });
+    count_nonzero(block, job, nonzero);
   }
 };
 
