@@ -9,11 +9,13 @@ namespace thinpipe {
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all = {threelc_table_1(),
                                           threelc_table_2(),
+                                          threelc_figure_4(),
                                           threelc_figure_9(),
                                           threelc_accuracy(),
                                           sidco_figure_1(),
                                           sidco_figure_2(),
                                           sidco_figure_3(),
+                                          sidco_figure_5(),
                                           sidco_figure_7(),
                                           sidco_figure_9(),
                                           sidco_figure_16(),

@@ -1,5 +1,6 @@
 // Lim et al., 3LC, table 1: accuracies. (Its speed-ups are a matter of links, not of learning.)
 #include "harness/reproduce/catalogue.h"
+#include "harness/reproduce/threelc_training.h"
 #include "harness/reproduce/training_recipes.h"
 
 namespace thinpipe {
@@ -24,20 +25,10 @@ Recipe threelc_accuracy() {
   common.words.insert(common.words.end(), {"--lr-schedule", "cosine", "--batch", "32"});
   common.full = {"--steps", "1000", "--seeds", "3"};
   common.quick = {"--steps", "30", "--seeds", "1"};
-  add_trainings(recipe, common,
-                {
-                    {"32-bit float", "93.37 %", "none"},
-                    {"8-bit int", "93.33 %", "int8"},
-                    {"Stoch 3-value + QE", "92.06 %", "stoch3"},
-                    {"MQE 1-bit int", "93.21 %", "mqe1bit"},
-                    {"25% sparsification", "93.40 %", "topk:ratio=0.25"},
-                    {"5% sparsification", "92.87 %", "topk:ratio=0.05"},
-                    {"2 local steps", "93.03 %", "fedavg:delay=2"},
-                    {"3LC (s=1.00)", "93.32 %", "3lc"},
-                    {"3LC (s=1.50)", "93.29 %", "3lc:s=1.5"},
-                    {"3LC (s=1.75)", "93.51 %", "3lc:s=1.75"},
-                    {"3LC (s=1.90)", "93.10 %", "3lc:s=1.9"},
-                });
+  std::vector<TrainedArm> trainings;
+  for (const ThreelcDesign& design : threelc_designs())
+    trainings.push_back({design.label, design.accuracy, design.spec});
+  add_trainings(recipe, common, trainings);
   const auto as_good = [](const char* arm) {
     return Expectation{.says = std::string(arm) + " learns as well as the baseline",
                        .arm = arm,

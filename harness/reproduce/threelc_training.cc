@@ -34,6 +34,23 @@ RecipeArm threelc_training(const std::vector<std::string>& compressors) {
           .quick = with({"--steps", "10", "--seeds", "1", "--eval-every", "10", "--batch", "8"})};
 }
 
+const std::vector<ThreelcDesign>& threelc_designs() {
+  static const std::vector<ThreelcDesign> designs = {
+      {"32-bit float", "none", "93.37 %"},
+      {"8-bit int", "int8", "93.33 %"},
+      {"Stoch 3-value + QE", "stoch3", "92.06 %"},
+      {"MQE 1-bit int", "mqe1bit", "93.21 %"},
+      {"25% sparsification", "topk:ratio=0.25", "93.40 %"},
+      {"5% sparsification", "topk:ratio=0.05", "92.87 %"},
+      {"2 local steps", "fedavg:delay=2", "93.03 %"},
+      {"3LC (s=1.00)", "3lc", "93.32 %"},
+      {"3LC (s=1.50)", "3lc:s=1.5", "93.29 %"},
+      {"3LC (s=1.75)", "3lc:s=1.75", "93.51 %"},
+      {"3LC (s=1.90)", "3lc:s=1.9", "93.10 %"},
+  };
+  return designs;
+}
+
 std::vector<std::string> threelc_differences() {
   return {
       "A ResNet-20 on drawn images for 300 steps, 4 workers; the paper trained a ResNet-110 on "

@@ -12,6 +12,15 @@ namespace thinpipe {
 /// arm is called "training". @param compressors  with `-c`
 RecipeArm threelc_training(const std::vector<std::string>& compressors);
 
+/// One of those that the paper's table 1 compares.
+struct ThreelcDesign {
+  const char *label, *spec;
+  const char* accuracy;  ///< the paper's, after all of its steps
+};
+
+/// All eleven, in its order; the baseline first.
+const std::vector<ThreelcDesign>& threelc_designs();
+
 /// What it differs in from the paper's.
 std::vector<std::string> threelc_differences();
 

@@ -40,7 +40,8 @@ ReproductionColumn times_smaller();  ///< bytes without compression over bytes()
 /// twice the gradient.
 ReproductionColumn server_times_smaller();
 ReproductionColumn server_bits();     ///< likewise: bits an element and way
-ReproductionColumn target_seconds();  ///< emulated, to the target; of trusted points
+ReproductionColumn training_seconds();  ///< emulated, of all steps; of trusted points
+ReproductionColumn target_seconds();    ///< emulated, to the target; of trusted points
 /// How many times sooner than `none` with the same seed it was at the target; 0 where it never was.
 ReproductionColumn sooner_at_target();
 /// Bits an element in the steps from the share `begin` of all to `end`: pushed to a server, or

@@ -107,6 +107,8 @@ ReproductionColumn sooner_at_target() {
           }};
 }
 
+ReproductionColumn training_seconds() { return emulated_time("training time", "train_seconds"); }
+
 ReproductionColumn target_seconds() { return emulated_time("time to target", "target_seconds"); }
 
 }  // namespace thinpipe::columns

@@ -1,0 +1,128 @@
+// Abdelmoniem et al., SIDCo, fig. 5: ResNet-20 and VGG16 on CIFAR-10.
+#include "harness/reproduce/catalogue.h"
+#include "harness/reproduce/shared_rows.h"
+#include "harness/reproduce/training_recipes.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr const char *kResNet = "ResNet-20", *kVgg = "VGG16";
+
+RecipeArm trainings_to_target(const char* label, const std::vector<std::string>& model,
+                              const std::vector<std::string>& full) {
+  const auto with = [&](const std::vector<std::string>& length) {
+    std::vector<std::string> words{"train"};
+    words.insert(words.end(), model.begin(), model.end());
+    words.insert(words.end(),
+                 {"-w", "2", "--link", "rate=1gbit", "--augment", "--check-every", "100"});
+    words.insert(words.end(), length.begin(), length.end());
+    const std::vector<std::string> compressors = sidco_compressors("memory=residual", false);
+    words.insert(words.end(), compressors.begin(), compressors.end());
+    return words;
+  };
+  std::vector<std::string> measured = full;
+  measured.insert(measured.end(), {"--eval-every", "10", "--seeds", "3", "--target", "acc=0.6"});
+  return {.label = label,
+          .full = with(measured),
+          .quick = with({"--steps", "4", "--eval-every", "2", "--seeds", "1", "--batch", "8",
+                         "--target", "acc=0.01"})};
+}
+
+std::string row_of(const std::string& model, const std::string& design) {
+  return model + ", " + design;
+}
+
+void add_rows(ReproductionPlan& plan, const char* model) {
+  plan.rows.push_back({.label = row_of(model, "no compression"),
+                       .arm = model,
+                       .compressor = "none",
+                       .paper = {"1x"}});
+  for (const char* ratio : kSidcoRatios)
+    for (const auto& [method, spec] : sidco_methods(ratio, "memory=residual", false))
+      plan.rows.push_back({.label = row_of(model, method + " " + ratio),
+                           .arm = model,
+                           .compressor = spec,
+                           .paper = {}});
+}
+
+Expectation not_far_from_one(const std::string& method) {
+  return {.says = "ResNet-20 gains little: " + method,
+          .arm = row_of(kResNet, method),
+          .most = 1.5,
+          .bounded = Bounded::kValue};
+}
+
+Expectation sooner(const char* arm, const char* than) {
+  return {.says = std::string("VGG16: ") + arm + " before " + than,
+          .arm = row_of(kVgg, arm),
+          .than = row_of(kVgg, than),
+          .least = 1,
+          .bounded = Bounded::kRatio};
+}
+
+}  // namespace
+
+Recipe sidco_figure_5() {
+  Recipe recipe;
+  ReproductionPlan& plan = recipe.plan;
+  plan.name = "sidco-fig5";
+  plan.title = "how much sooner two convolutional networks learn";
+  plan.source =
+      "Abdelmoniem et al., SIDCo (2021), fig. 5, sec. 4.3 and app. D: ResNet-20 and VGG16 on "
+      "CIFAR-10, 8 nodes, time to 75 and 80 % accuracy. ResNet-20 spends a tenth of a step in the "
+      "exchange and gains modestly, about the same with all compressors, and loses at 0.001; "
+      "VGG16, with 60 %, is up to 5 times as fast with SIDCo as without compression, 1.5 times as "
+      "fast as with Top-k, 1.2 times as with DGC.";
+  plan.here =
+      "ResNet-20 and a VGG16 of a quarter of the width on drawn images, 2 workers at 1 Gbit/s, "
+      "emulated time to 60 % accuracy. Steps compute so long that a dense exchange takes 10 and "
+      "60 %, as the paper's table 1 says. Who never gets there is 0 times as fast.";
+  plan.differences = {
+      "Two workers, the paper has eight: times are believed where every worker has a core of its "
+      "own, and this is to run on two.",
+      "With 60 % of a step spent in the exchange no compressor can be more than 2.5 times as fast "
+      "at the same number of steps; the paper's 5 counts that its baseline learned less.",
+      "Compressors run on a CPU core here, on a GPU in the paper, where exact Top-k is slow.",
+      "Gradients of the VGG16, which has no batch normalisation, are clipped to a norm of 2 after "
+      "the exchange: without that its baseline does not learn in so few steps. The target is one "
+      "that the baselines reach well before the end.",
+      small_models_differ()};
+  plan.rests_on_times = true;
+  plan.columns = {columns::sooner_at_target(), columns::target_seconds(), columns::accuracy(),
+                  columns::times_smaller()};
+  add_rows(plan, kResNet);
+  add_rows(plan, kVgg);
+  for (const char* method : {"Top-k 0.1", "DGC 0.1", "SIDCo-E 0.1", "Top-k 0.01", "SIDCo-E 0.01"})
+    plan.expectations.push_back(not_far_from_one(method));
+  plan.expectations.push_back({.says = "ResNet-20 with SIDCo at 0.001 is slower than without",
+                               .arm = row_of(kResNet, "SIDCo-E 0.001"),
+                               .most = 1,
+                               .bounded = Bounded::kValue});
+  for (const char* method : {"SIDCo-E 0.1", "SIDCo-E 0.01", "SIDCo-E 0.001"})
+    plan.expectations.push_back({.says = std::string("VGG16 gains by ") + method,
+                                 .arm = row_of(kVgg, method),
+                                 .least = 1,
+                                 .bounded = Bounded::kValue});
+  for (const char* ratio : kSidcoRatios) {
+    const std::string sidco = std::string("SIDCo-E ") + ratio;
+    for (const char* than : {"Top-k ", "DGC "})
+      plan.expectations.push_back(sooner(sidco.c_str(), (than + std::string(ratio)).c_str()));
+  }
+  recipe.needs = {.training = true, .trusted_times = true};
+  // 1.09 MB take 9.1 ms on a ring of two at 1 Gbit/s, 3.76 MB 31 ms.
+  recipe.arms = {
+      trainings_to_target(kResNet,
+                          {"-m", "resnet20", "--compute-time", "0.082", "--lr-schedule", "cosine",
+                           "--optimiser", "sgd:lr=0.2,momentum=0"},
+                          {"--steps", "160"}),
+      trainings_to_target(
+          kVgg,
+          {"-m", "vgg16-cifar", "--width", "0.25", "--compute-time", "0.021", "--clip", "2",
+           "--lr-schedule", "constant:warmup=0.05", "--optimiser", "sgd:lr=0.1,momentum=0"},
+          {"--steps", "200"})};
+  recipe.full_minutes = 60;
+  recipe.quick_seconds = 100;
+  return recipe;
+}
+
+}  // namespace thinpipe
