@@ -62,8 +62,33 @@ std::unique_ptr<HostProgram> start(const Host& host, const std::vector<std::stri
   }
 }
 
+// The way that carried most, as a sentence. @param changes  rates are those of the beginning only
+std::string busiest_way(const Network& network, const Topology& planned, double seconds,
+                        bool changes) {
+  double most = 0, rate = 0;
+  std::string text;
+  for (int i = 0; i < network.size(); ++i) {
+    const LinkCounters counters = network.counters(i);
+    const LinkSpec& link = planned.hosts[static_cast<std::size_t>(i)].link;
+    for (const bool sent : {true, false}) {
+      const auto bytes = static_cast<double>(sent ? counters.up.bytes : counters.down.bytes);
+      if (bytes <= most) continue;
+      most = bytes;
+      rate = (sent ? link.up : link.down).rate;
+      text = network.host(i).name() + (sent ? " sent" : " was sent");
+    }
+  }
+  if (most == 0 || seconds <= 0) return "Nothing crossed.\n";
+  text += fmt::format(" most, {} on average", format_rate(8 * most / seconds));
+  if (rate > 0 && !changes)
+    text += fmt::format(": {:.0f} % of its link's {}", 100 * 8 * most / seconds / rate,
+                        format_rate(rate));
+  return text + ".\n";
+}
+
 // What crossed, when all is over: to stderr, for stdout is the command's.
-void say_what_crossed(const Network& network, double seconds) {
+void say_what_crossed(const Network& network, const Topology& planned, double seconds,
+                      bool changes) {
   std::string text = fmt::format("thinpipe: after {}\n", format_time(seconds));
   constexpr int kMostLines = 16;
   for (int i = 0; i < network.size() && i < kMostLines; ++i) {
@@ -74,6 +99,7 @@ void say_what_crossed(const Network& network, double seconds) {
   }
   if (network.size() > kMostLines)
     text += fmt::format("  and {} more\n", network.size() - kMostLines);
+  text += busiest_way(network, planned, seconds, changes);
   std::fputs(text.c_str(), stderr);
 }
 
@@ -122,7 +148,8 @@ int exec(const Arguments& arguments) {
       player->stop();
       player->check();
     }
-    if (!arguments.flag("quiet")) say_what_crossed(network, spent.count());
+    if (!arguments.flag("quiet"))
+      say_what_crossed(network, planned, spent.count(), player != nullptr);
     return code;
   };
   return run_in_sandbox(body, true);

@@ -6,7 +6,9 @@
 
 #include "base/plain_table.h"
 #include "base/units.h"
+#include "harness/fingerprint/fingerprint.h"
 #include "harness/options/layout.h"
+#include "harness/records/launch_header.h"
 #include "harness/sweep/lines.h"
 
 namespace thinpipe {
@@ -121,8 +123,12 @@ std::string crossing_table(const std::vector<PredictedCrossing>& crossings) {
 nlohmann::ordered_json predictions_json(const std::vector<PredictedPoint>& points,
                                         const std::vector<PredictedCrossing>& crossings,
                                         Predictor& predictor, const SweepOptions& options) {
-  Json json{
-      {"trace", options.trace.string()}, {"points", Json::array()}, {"break_even", Json::array()}};
+  // Codecs were timed on this machine.
+  Json json{{"created", created_now()},
+            {"fingerprint", fingerprint({})},
+            {"trace", options.trace.string()},
+            {"points", Json::array()},
+            {"break_even", Json::array()}};
   for (const PredictedPoint& one : points)
     json["points"].push_back(to_json(one, predictor, options));
   for (const PredictedCrossing& one : crossings) json["break_even"].push_back(to_json(one));

@@ -26,13 +26,17 @@ nlohmann::json trace_description(const Trace& trace) {
 
 }  // namespace
 
+std::string created_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
 nlohmann::json launch_header(const Launched& launched, const Trace* trace,
                              const NetworkState& network) {
   nlohmann::json json = {
       {"record", "header"},
       {"version", kRecordVersion},
       {"kind", launched.kind},
-      {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+      {"created", created_now()},
       {"command", launched.command},
       {"seed", launched.seed},
       {"threads", launched.threads},

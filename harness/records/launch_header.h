@@ -18,6 +18,9 @@ struct Launched {
   int threads = 1;  ///< that one encode or decode may use, at most
 };
 
+/// ISO 8601, UTC.
+std::string created_now();
+
 /// A header of docs/records.md: made now, by this build, on this machine. @param trace  null: none
 nlohmann::json launch_header(const Launched& launched, const Trace* trace,
                              const NetworkState& network = {});

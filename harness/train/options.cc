@@ -7,7 +7,7 @@
 namespace thinpipe {
 
 bool TrainOptions::perplexity() const {
-  return find_trainable_model(learner.model).training->data == DataKind::kText;
+  return is_text(find_trainable_model(learner.model).training->data);
 }
 
 std::uint64_t seed_of(const SweepPoint& point, const TrainOptions& options) {

@@ -25,7 +25,10 @@ constexpr std::array<Marker, 6> kMarkers = {{
 // Lengths of strokes and gaps in gnuplot's units; SVG's terminal draws a unit as a pixel or so.
 // Five patterns against seven colours: 35 pairs before one comes again.
 constexpr std::array<const char*, 5> kDashes = {"1", "(14,5)", "(5,4)", "(14,4,3,4)", "(2,4)"};
-constexpr std::array<const char*, 5> kSvgDashes = {"", "7,2.5", "2.5,2", "7,2,1.5,2", "1,2"};
+// Of a legend's line, 6.4 units long. Not by way of pathLength, which some programs that draw SVG
+// pass over.
+constexpr std::array<const char*, 5> kSvgDashes = {"", "1.6,.57", ".57,.46", "1.6,.46,.34,.46",
+                                                   ".23,.46"};
 
 std::size_t dash_of(std::size_t style) { return style == 0 ? 0 : (style - 1) % kDashes.size(); }
 
@@ -66,7 +69,7 @@ std::string line_marker_svg(std::size_t style) {
   return fmt::format(
       "<svg class='marker' viewBox='-3.2 -1.6 6.4 3.2' width='28' height='14' aria-hidden='true' "
       "style='fill:var({0});stroke:var({0})'><path d='M-3.2,0 H3.2' stroke-width='.4' "
-      "stroke-dasharray='{1}' pathLength='28'/><g stroke='none' "
+      "stroke-dasharray='{1}'/><g stroke='none' "
       "transform='scale(.85)'>{2}</g></svg>",
       css_variable(series_ink(style)), kSvgDashes[dash_of(style)],
       kMarkers[style % kMarkers.size()].shape);

@@ -18,6 +18,9 @@ enum class DataKind {
   kWords,   ///< a sequence of words
 };
 
+/// What is learned is what comes next, and its quality is a perplexity.
+inline bool is_text(DataKind kind) { return kind == DataKind::kText || kind == DataKind::kWords; }
+
 /// How `thinpipe capture` and `thinpipe train` train a model unless told otherwise.
 struct TrainingDefaults {
   DataKind data = DataKind::kDigits;

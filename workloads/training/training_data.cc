@@ -27,8 +27,6 @@ ImageData images_for(DataKind kind, const std::string& data) {
   return data.empty() ? drawn_colour_digits() : load_cifar10_data(data);
 }
 
-bool is_text(DataKind kind) { return kind == DataKind::kText || kind == DataKind::kWords; }
-
 }  // namespace
 
 std::unique_ptr<BatchSource> make_batches(const CaptureOptions& options) {

@@ -45,6 +45,19 @@ TEST(ReproductionPage, ShowsRuleFiguresAndCommands) {
             std::string::npos);
 }
 
+TEST(ReproductionPage, SaysWherePredictionsWereMade) {
+  ArmRecords with{.label = "with", .command = "thinpipe predict"};
+  with.printed = nlohmann::json::parse(R"({"created": "2026-11-23T06:00:00Z", "points": [],
+      "fingerprint": {"cpu": "a processor", "cores": 2, "kernel": "Linux", "compiler": "g++",
+                      "thinpipe": "0.1.0", "git": "1234567"}})");
+  const std::string page =
+      reproduction_page(reproduced(made_up::plan(), {with, {.label = "without"}}, false), "");
+  EXPECT_NE(page.find("- 2026-11-23: a processor, 2 cores, Linux, thinpipe 0.1.0 (1234567), g++"),
+            std::string::npos)
+      << page;
+  EXPECT_EQ(page.find("nothing was recorded"), std::string::npos);
+}
+
 TEST(ReproductionPage, NamesWhatFailedAndWhatIsNotTrusted) {
   ReproductionPlan plan = made_up::plan();
   plan.columns = {columns::target_seconds()};
