@@ -51,8 +51,7 @@ Recipe sidco_figure_3() {
       "of 18. A step computes so long that a dense exchange takes 94 % of it, as the paper's table "
       "1 says of this model. Who never gets there is 0 times as fast, as in the paper.";
   plan.differences = {
-      "Two workers, the paper has eight: times are believed where every worker has a core of its "
-      "own, and this is to run on two.",
+      two_workers_differ("eight"),
       "Compressors run on a CPU core here, on a GPU in the paper, where exact Top-k is slow; "
       "thinpipe's is not (docs/results/compressors.md), so that little is left to win over it.",
       "The paper divides quality at the end by time; here it is the time to one quality.",

@@ -78,8 +78,7 @@ Recipe sidco_figure_5() {
       "emulated time to 60 % accuracy. Steps compute so long that a dense exchange takes 10 and "
       "60 %, as the paper's table 1 says. Who never gets there is 0 times as fast.";
   plan.differences = {
-      "Two workers, the paper has eight: times are believed where every worker has a core of its "
-      "own, and this is to run on two.",
+      two_workers_differ("eight"),
       "With 60 % of a step spent in the exchange no compressor can be more than 2.5 times as fast "
       "at the same number of steps; the paper's 5 counts that its baseline learned less.",
       "Compressors run on a CPU core here, on a GPU in the paper, where exact Top-k is slow.",

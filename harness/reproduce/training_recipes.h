@@ -38,4 +38,7 @@ std::vector<ReproductionColumn> trained_columns(ReproductionColumn quality);
 /// What most trainings differ in from the papers'.
 std::string small_models_differ();
 
+/// Why there are two where times count. @param paper  its own number of workers, as a word
+std::string two_workers_differ(const std::string& paper);
+
 }  // namespace thinpipe

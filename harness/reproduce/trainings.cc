@@ -50,4 +50,10 @@ std::string small_models_differ() {
          "cores: absolute figures say nothing about the paper's, differences between designs do.";
 }
 
+std::string two_workers_differ(const std::string& paper) {
+  return "Two workers, the paper has " + paper +
+         ": times are believed where every worker has a core of its own, and this is to run on "
+         "two.";
+}
+
 }  // namespace thinpipe
