@@ -14,6 +14,7 @@
 #include "harness/commands/topology_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
+#include "harness/options/layout.h"
 #include "netem/host_names.h"
 #include "netem/host_program.h"
 #include "netem/link_spec.h"
@@ -83,7 +84,7 @@ std::string busiest_way(const Network& network, const Topology& planned, double 
   if (rate > 0 && !changes)
     text += fmt::format(": {:.0f} % of its link's {}", 100 * 8 * most / seconds / rate,
                         format_rate(rate));
-  return text + ".\n";
+  return wrap(text + ".", 0) + "\n";
 }
 
 // What crossed, when all is over: to stderr, for stdout is the command's.
