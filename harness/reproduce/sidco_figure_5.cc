@@ -8,24 +8,22 @@ namespace {
 
 constexpr const char *kResNet = "ResNet-20", *kVgg = "VGG16";
 
+// Evaluations are what takes long: a ResNet-20 looks at what is held out for two seconds.
 RecipeArm trainings_to_target(const char* label, const std::vector<std::string>& model,
                               const std::vector<std::string>& full) {
   const auto with = [&](const std::vector<std::string>& length) {
     std::vector<std::string> words{"train"};
     words.insert(words.end(), model.begin(), model.end());
-    words.insert(words.end(),
-                 {"-w", "2", "--link", "rate=1gbit", "--augment", "--check-every", "100"});
+    words.insert(words.end(), {"-w", "2", "--link", "rate=1gbit", "--check-every", "100"});
     words.insert(words.end(), length.begin(), length.end());
     const std::vector<std::string> compressors = sidco_compressors("memory=residual", false);
     words.insert(words.end(), compressors.begin(), compressors.end());
     return words;
   };
-  std::vector<std::string> measured = full;
-  measured.insert(measured.end(), {"--eval-every", "10", "--seeds", "3", "--target", "acc=0.6"});
-  return {.label = label,
-          .full = with(measured),
-          .quick = with({"--steps", "4", "--eval-every", "2", "--seeds", "1", "--batch", "8",
-                         "--target", "acc=0.01"})};
+  return {
+      .label = label,
+      .full = with(full),
+      .quick = with({"--steps", "4", "--eval-every", "2", "--seeds", "1", "--target", "acc=0.01"})};
 }
 
 std::string row_of(const std::string& model, const std::string& design) {
@@ -75,7 +73,8 @@ Recipe sidco_figure_5() {
       "fast as with Top-k, 1.2 times as with DGC.";
   plan.here =
       "ResNet-20 and a VGG16 of a quarter of the width on drawn images, 2 workers at 1 Gbit/s, "
-      "emulated time to 60 % accuracy. Steps compute so long that a dense exchange takes 10 and "
+      "emulated time to 50 and 40 % accuracy. Steps compute so long that a dense exchange takes 10 "
+      "and "
       "60 %, as the paper's table 1 says. Who never gets there is 0 times as fast.";
   plan.differences = {
       two_workers_differ("eight"),
@@ -83,8 +82,8 @@ Recipe sidco_figure_5() {
       "at the same number of steps; the paper's 5 counts that its baseline learned less.",
       "Compressors run on a CPU core here, on a GPU in the paper, where exact Top-k is slow.",
       "Gradients of the VGG16, which has no batch normalisation, are clipped to a norm of 2 after "
-      "the exchange: without that its baseline does not learn in so few steps. The target is one "
-      "that the baselines reach well before the end.",
+      "the exchange: without that its baseline does not learn in so few steps. Targets are "
+      "what the baselines reach after two thirds of the steps; they are evaluated every 15 and 10.",
       small_models_differ()};
   plan.rests_on_times = true;
   plan.columns = {columns::sooner_at_target(), columns::target_seconds(), columns::accuracy(),
@@ -110,17 +109,18 @@ Recipe sidco_figure_5() {
   recipe.needs = {.training = true, .trusted_times = true};
   // 1.09 MB take 9.1 ms on a ring of two at 1 Gbit/s, 3.76 MB 31 ms.
   recipe.arms = {
-      trainings_to_target(kResNet,
-                          {"-m", "resnet20", "--compute-time", "0.082", "--lr-schedule", "cosine",
-                           "--optimiser", "sgd:lr=0.2,momentum=0"},
-                          {"--steps", "160"}),
+      trainings_to_target(
+          kResNet,
+          {"-m", "resnet20", "--batch", "16", "--compute-time", "0.082", "--lr-schedule", "cosine",
+           "--optimiser", "sgd:lr=0.2,momentum=0"},
+          {"--steps", "90", "--eval-every", "15", "--seeds", "3", "--target", "acc=0.5"}),
       trainings_to_target(
           kVgg,
           {"-m", "vgg16-cifar", "--width", "0.25", "--compute-time", "0.021", "--clip", "2",
            "--lr-schedule", "constant:warmup=0.05", "--optimiser", "sgd:lr=0.1,momentum=0"},
-          {"--steps", "200"})};
-  recipe.full_minutes = 60;
-  recipe.quick_seconds = 100;
+          {"--steps", "110", "--eval-every", "10", "--seeds", "3", "--target", "acc=0.4"})};
+  recipe.full_minutes = 50;
+  recipe.quick_seconds = 110;
   return recipe;
 }
 
