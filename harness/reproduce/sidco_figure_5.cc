@@ -74,8 +74,7 @@ Recipe sidco_figure_5() {
   plan.here =
       "ResNet-20 and a VGG16 of a quarter of the width on drawn images, 2 workers at 1 Gbit/s, "
       "emulated time to 50 and 40 % accuracy. Steps compute so long that a dense exchange takes 10 "
-      "and "
-      "60 %, as the paper's table 1 says. Who never gets there is 0 times as fast.";
+      "and 60 %, as the paper's table 1 says. Who never gets there is 0 times as fast.";
   plan.differences = {
       two_workers_differ("eight"),
       "With 60 % of a step spent in the exchange no compressor can be more than 2.5 times as fast "
