@@ -9,8 +9,8 @@ namespace {
 constexpr const char *kResNet = "ResNet-20", *kVgg = "VGG16";
 
 // Evaluations are what takes long: a ResNet-20 looks at what is held out for two seconds.
-RecipeArm trainings_to_target(const char* label, const std::vector<std::string>& model,
-                              const std::vector<std::string>& full) {
+RecipeArm trainings_of_network(const char* label, const std::vector<std::string>& model,
+                               const std::vector<std::string>& full) {
   const auto with = [&](const std::vector<std::string>& length) {
     std::vector<std::string> words{"train"};
     words.insert(words.end(), model.begin(), model.end());
@@ -26,18 +26,18 @@ RecipeArm trainings_to_target(const char* label, const std::vector<std::string>&
       .quick = with({"--steps", "4", "--eval-every", "2", "--seeds", "1", "--target", "acc=0.01"})};
 }
 
-std::string row_of(const std::string& model, const std::string& design) {
+std::string row_of_network(const std::string& model, const std::string& design) {
   return model + ", " + design;
 }
 
-void add_rows(ReproductionPlan& plan, const char* model) {
-  plan.rows.push_back({.label = row_of(model, "no compression"),
+void add_rows_of_network(ReproductionPlan& plan, const char* model) {
+  plan.rows.push_back({.label = row_of_network(model, "no compression"),
                        .arm = model,
                        .compressor = "none",
                        .paper = {"1x"}});
   for (const char* ratio : kSidcoRatios)
     for (const auto& [method, spec] : sidco_methods(ratio, "memory=residual", false))
-      plan.rows.push_back({.label = row_of(model, method + " " + ratio),
+      plan.rows.push_back({.label = row_of_network(model, method + " " + ratio),
                            .arm = model,
                            .compressor = spec,
                            .paper = {}});
@@ -45,15 +45,15 @@ void add_rows(ReproductionPlan& plan, const char* model) {
 
 Expectation not_far_from_one(const std::string& method) {
   return {.says = "ResNet-20 gains little: " + method,
-          .arm = row_of(kResNet, method),
+          .arm = row_of_network(kResNet, method),
           .most = 1.5,
           .bounded = Bounded::kValue};
 }
 
-Expectation sooner(const char* arm, const char* than) {
+Expectation vgg_sooner(const char* arm, const char* than) {
   return {.says = std::string("VGG16: ") + arm + " before " + than,
-          .arm = row_of(kVgg, arm),
-          .than = row_of(kVgg, than),
+          .arm = row_of_network(kVgg, arm),
+          .than = row_of_network(kVgg, than),
           .least = 1,
           .bounded = Bounded::kRatio};
 }
@@ -87,33 +87,33 @@ Recipe sidco_figure_5() {
   plan.rests_on_times = true;
   plan.columns = {columns::sooner_at_target(), columns::target_seconds(), columns::accuracy(),
                   columns::times_smaller()};
-  add_rows(plan, kResNet);
-  add_rows(plan, kVgg);
+  add_rows_of_network(plan, kResNet);
+  add_rows_of_network(plan, kVgg);
   for (const char* method : {"Top-k 0.1", "DGC 0.1", "SIDCo-E 0.1", "Top-k 0.01", "SIDCo-E 0.01"})
     plan.expectations.push_back(not_far_from_one(method));
   plan.expectations.push_back({.says = "ResNet-20 with SIDCo at 0.001 is slower than without",
-                               .arm = row_of(kResNet, "SIDCo-E 0.001"),
+                               .arm = row_of_network(kResNet, "SIDCo-E 0.001"),
                                .most = 1,
                                .bounded = Bounded::kValue});
   for (const char* method : {"SIDCo-E 0.1", "SIDCo-E 0.01", "SIDCo-E 0.001"})
     plan.expectations.push_back({.says = std::string("VGG16 gains by ") + method,
-                                 .arm = row_of(kVgg, method),
+                                 .arm = row_of_network(kVgg, method),
                                  .least = 1,
                                  .bounded = Bounded::kValue});
   for (const char* ratio : kSidcoRatios) {
     const std::string sidco = std::string("SIDCo-E ") + ratio;
     for (const char* than : {"Top-k ", "DGC "})
-      plan.expectations.push_back(sooner(sidco.c_str(), (than + std::string(ratio)).c_str()));
+      plan.expectations.push_back(vgg_sooner(sidco.c_str(), (than + std::string(ratio)).c_str()));
   }
   recipe.needs = {.training = true, .trusted_times = true};
   // 1.09 MB take 9.1 ms on a ring of two at 1 Gbit/s, 3.76 MB 31 ms.
   recipe.arms = {
-      trainings_to_target(
+      trainings_of_network(
           kResNet,
           {"-m", "resnet20", "--batch", "16", "--compute-time", "0.082", "--lr-schedule", "cosine",
            "--optimiser", "sgd:lr=0.2,momentum=0"},
           {"--steps", "90", "--eval-every", "15", "--seeds", "3", "--target", "acc=0.5"}),
-      trainings_to_target(
+      trainings_of_network(
           kVgg,
           {"-m", "vgg16-cifar", "--width", "0.25", "--compute-time", "0.021", "--clip", "2",
            "--lr-schedule", "constant:warmup=0.05", "--optimiser", "sgd:lr=0.1,momentum=0"},

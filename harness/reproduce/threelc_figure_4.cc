@@ -16,13 +16,14 @@ struct Length {
 constexpr Length kLengths[] = {
     {"25 %", "60", "4"}, {"50 %", "120", ""}, {"75 %", "180", ""}, {"100 %", "240", "8"}};
 
-std::string row_of(const std::string& design, const std::string& length) {
+std::string row_of_length(const std::string& design, const std::string& length) {
   return design + ", " + length;
 }
 
-std::string arm_of(const Length& length) { return std::string("steps ") + length.label; }
+std::string arm_of_length(const Length& length) { return std::string("steps ") + length.label; }
 
-std::vector<std::string> trainings_of(const char* steps, const std::vector<std::string>& more) {
+std::vector<std::string> trainings_of_length(const char* steps,
+                                             const std::vector<std::string>& more) {
   // A dense step takes 24 times what it computes. Neither 1.75 nor 1.90 is more than 22.8 times as
   // fast as the baseline at 10 Mbit/s in the paper's table 1, as though nothing but the computing
   // were left: ten times the rate and a thirtieth of its second keep that.
@@ -78,10 +79,10 @@ ReproductionPicture accuracy_over_time(const std::vector<ArmRecords>& arms) {
   return picture;
 }
 
-Expectation sooner(const std::string& arm, const std::string& than, const std::string& says) {
+Expectation ends_sooner(const std::string& arm, const std::string& than, const std::string& says) {
   return {.says = says,
-          .arm = row_of(arm, "100 %"),
-          .than = row_of(than, "100 %"),
+          .arm = row_of_length(arm, "100 %"),
+          .than = row_of_length(than, "100 %"),
           .most = 1,
           .bounded = Bounded::kRatio,
           .column = "training time"};
@@ -89,7 +90,10 @@ Expectation sooner(const std::string& arm, const std::string& than, const std::s
 
 Expectation as_good(const std::string& arm, const std::string& than, const char* length,
                     double least, const std::string& says) {
-  return {.says = says, .arm = row_of(arm, length), .than = row_of(than, length), .least = least};
+  return {.says = says,
+          .arm = row_of_length(arm, length),
+          .than = row_of_length(than, length),
+          .least = least};
 }
 
 }  // namespace
@@ -122,8 +126,8 @@ Recipe threelc_figure_4() {
                   columns::server_times_smaller()};
   for (const ThreelcDesign& design : threelc_designs())
     for (const Length& length : kLengths) {
-      ReproductionRow row{.label = row_of(design.label, length.label),
-                          .arm = arm_of(length),
+      ReproductionRow row{.label = row_of_length(design.label, length.label),
+                          .arm = arm_of_length(length),
                           .compressor = design.spec,
                           .paper = {}};
       if (std::string(length.label) == "100 %") row.paper = {design.accuracy};
@@ -133,7 +137,7 @@ Recipe threelc_figure_4() {
   for (const char* slower : {"32-bit float", "8-bit int", "MQE 1-bit int", "Stoch 3-value + QE",
                              "5% sparsification", "2 local steps", "3LC (s=1.00)"})
     plan.expectations.push_back(
-        sooner(best, slower, std::string("3LC (s=1.75) ends before ") + slower));
+        ends_sooner(best, slower, std::string("3LC (s=1.75) ends before ") + slower));
   plan.expectations.push_back(as_good(best, "32-bit float", "100 %", -1,
                                       "3LC (s=1.75) keeps the accuracy, with all steps"));
   for (const char* length : {"25 %", "50 %"})
@@ -145,9 +149,10 @@ Recipe threelc_figure_4() {
   plan.picture = accuracy_over_time;
   recipe.needs = {.training = true, .trusted_times = true};
   for (const Length& length : kLengths)
-    recipe.arms.push_back({.label = arm_of(length),
-                           .full = trainings_of(length.full, {"--seeds", "3"}),
-                           .quick = trainings_of(length.quick, {"--seeds", "1", "--batch", "8"})});
+    recipe.arms.push_back(
+        {.label = arm_of_length(length),
+         .full = trainings_of_length(length.full, {"--seeds", "3"}),
+         .quick = trainings_of_length(length.quick, {"--seeds", "1", "--batch", "8"})});
   recipe.full_minutes = 60;
   recipe.quick_seconds = 75;
   return recipe;

@@ -22,7 +22,9 @@ predict -c 'topk:ratio=0.01' -c 3lc --ranks '4|1024' --link 'rate=100mbit|100gbi
 echo "exit $?"
 predict -c 3lc --ranks 4 --link rate=100mbit --cores 2 --json 2>/dev/null |
   python3 -c 'import json, sys
-print(json.dumps(json.load(sys.stdin, parse_float=lambda text: float("%.4g" % float(text))), indent=1))'
+said = json.load(sys.stdin, parse_float=lambda text: float("%.4g" % float(text)))
+print(said.pop("created")[:2], said.pop("fingerprint")["thinpipe"])  # now, and this machine
+print(json.dumps(said, indent=1))'
 predict -c 3lc --topology racks:racks=2,oversubscription=20 --link rate=1gbit 2>/dev/null
 predict -c 3lc --link rate=1gbit --pattern openmpi 2>/dev/null
 predict -c 3lc --link rate=1gbit,loss=1% 2>/dev/null
