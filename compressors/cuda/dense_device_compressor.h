@@ -1,6 +1,7 @@
 // A dense method on a device: memory and quantiser.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
@@ -42,9 +43,11 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
       jobs_[i].g = device_gradients[i];
       quantizer_->prepare(i, step, jobs_[i]);
     }
-    this->upload_jobs();
-    quantizer_->launch(*device_, this->batch_);
-    this->download_findings();
+    this->repeat([this] {
+      this->upload_jobs();
+      quantizer_->launch(*device_, this->batch_);
+      this->download_findings();
+    });
   }
 
   std::span<const EncodeReport> finish() override {
@@ -83,7 +86,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
 
   void reset() override {
     DeviceBase<Device>::reset();
-    findings_.assign(findings_.size(), Findings{});
+    std::fill(findings_.begin(), findings_.end(), Findings{});
     this->upload_findings();
   }
 

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "compressors/cuda/device_compressor.h"
+#include "compressors/cuda/grid/repeated.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/kernels/moments_order.h"
@@ -84,9 +86,10 @@ class DeviceBase : public DeviceCompressor {
       : device_(std::move(device)),
         identities_(std::move(identities)),
         memory_(memory),
-        jobs_(tensors()),
-        findings_(tensors()),
-        reports_(tensors()) {}
+        jobs_(host_array<Job>(tensors())),
+        findings_(host_array<Findings>(tensors())),
+        reports_(tensors()),
+        problem_found_(host_array<std::uint32_t>(1).data()) {}
 
   // What a method learns from step to step, besides its memory.
   virtual std::size_t learned_size() const { return 0; }
@@ -117,6 +120,13 @@ class DeviceBase : public DeviceCompressor {
   T* array(std::size_t count) {
     return static_cast<T*>(device_->allocate(count * sizeof(T)));
   }
+  /// In the host's memory, where it stays: what a step moves up and down.
+  template <class T>
+  std::span<T> host_array(std::size_t count) {
+    T* const values = static_cast<T*>(device_->allocate_host(count * sizeof(T)));
+    std::uninitialized_value_construct_n(values, count);
+    return {values, count};
+  }
   template <class T>
   T* uploaded(const std::vector<T>& values) {
     T* const there = array<T>(values.size());
@@ -134,6 +144,12 @@ class DeviceBase : public DeviceCompressor {
     throw InputError("gradients of " + std::to_string(found) + " tensors; expected " +
                      std::to_string(tensors()));
   }
+  /// A step's work on the device. What `ask` asks for must depend on the batch's `fits` and
+  /// `choices` alone: it is recorded, and repeated with the arguments that it had.
+  template <class Ask>
+  void repeat(const Ask& ask) {
+    repeated_.run(*device_, std::uint64_t{batch_.fits} << 32 | batch_.choices, ask);
+  }
   void upload_jobs() { device_->upload(device_jobs_, jobs_.data(), tensors() * sizeof(Job)); }
   void upload_findings() {
     device_->upload(device_findings_, findings_.data(), tensors() * sizeof(Findings));
@@ -146,24 +162,26 @@ class DeviceBase : public DeviceCompressor {
   /// Of one decode: what its kernels found wrong. @throws PayloadError
   void clear_problem() { device_->zero(problem_, sizeof *problem_); }
   std::uint32_t found_problem() {
-    std::uint32_t problem = 0;
-    device_->download(&problem, problem_, sizeof problem);
+    device_->download(problem_found_, problem_, sizeof *problem_);
     device_->wait();
-    return problem;
+    return *problem_found_;
   }
 
   std::shared_ptr<Device> device_;
   std::vector<StateIdentity> identities_;
   DeviceMemoryOptions memory_;
-  std::vector<Job> jobs_;
-  std::vector<Findings> findings_;
+  std::span<Job> jobs_;
+  std::span<Findings> findings_;
   std::vector<EncodeReport> reports_;
+  std::uint32_t* problem_found_;
   Batch batch_;
   Job* device_jobs_ = nullptr;
   Findings* device_findings_ = nullptr;
   std::uint32_t* problem_ = nullptr;
 
  private:
+  Repeated<Device> repeated_;
+
   bool has_flag() const { return memory_.kind != DeviceMemoryOptions::Kind::kMomentum; }
 
   /// What stays the same in all steps, of every method.

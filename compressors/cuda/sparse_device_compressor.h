@@ -49,10 +49,12 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
       batch_.fits = std::max(batch_.fits, job.fits);
       batch_.choices = std::max(batch_.choices, job.choices);
     }
-    this->upload_jobs();
-    selector_->launch(*device_, batch_);
-    device_->launch(WritePayload{batch_.jobs, batch_.tiles}, batch_.tile_count);
-    this->download_findings();
+    this->repeat([this] {
+      this->upload_jobs();
+      selector_->launch(*device_, batch_);
+      device_->launch(WritePayload{batch_.jobs, batch_.tiles}, batch_.tile_count);
+      this->download_findings();
+    });
   }
 
   std::span<const EncodeReport> finish() override {

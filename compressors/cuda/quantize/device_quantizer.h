@@ -32,7 +32,8 @@ class DeviceQuantizer {
   virtual bool packs() const { return false; }
   /// What is drawn at random in this step, where anything is.
   virtual void prepare(std::size_t /*tensor*/, const DeviceStep& /*step*/, Job& /*job*/) {}
-  /// Writes the payloads of all tensors, and does the memories' sums on the way.
+  /// Writes the payloads of all tensors, and does the memories' sums on the way. What it launches
+  /// is the same in every step (DeviceBase::repeat).
   virtual void launch(Device& device, const Batch& batch) = 0;
 
   /// Whether a payload can be that long.

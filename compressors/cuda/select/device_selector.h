@@ -26,7 +26,8 @@ class DeviceSelector {
   virtual Findings initial() const { return {}; }
   /// Fills target, sample, factors, fits and choices.
   virtual void prepare(std::size_t tensor, const DeviceStep& step, Job& job) = 0;
-  /// Chooses elements of all tensors, and does the memories' sums on the way.
+  /// Chooses elements of all tensors, and does the memories' sums on the way. What it launches
+  /// depends on the batch's fits and choices alone (DeviceBase::repeat).
   virtual void launch(Device& device, const Batch& batch) = 0;
   /// Learns from what was chosen. False: the choice failed and must be made again with the same
   /// job, changed by retry(), over sums that have been done.
