@@ -36,7 +36,10 @@ DeviceDescription describe_gpu() {
 }  // namespace
 
 GpuStatus probe_gpu() {
-  int count = 0;
+  int count = 0, driver = 0;
+  // Without any driver the runtime says that it is too old.
+  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
+    return {.available = false, .detail = "no driver of NVIDIA's"};
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess)
     return {.available = false, .detail = cudaGetErrorString(error)};
   if (count == 0) return {.available = false, .detail = "no GPU"};

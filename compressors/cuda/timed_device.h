@@ -18,11 +18,11 @@ namespace thinpipe {
 
 /// What times depend on.
 struct DeviceDescription {
-  std::string name;          ///< "NVIDIA H100 80GB HBM3"
-  std::string architecture;  ///< "sm_90"
-  std::string bus;           ///< address on the PCI bus
-  std::string driver;        ///< the version of CUDA that the driver speaks, "13.0"
-  std::string runtime;       ///< the version of CUDA's runtime
+  std::string name = {};          ///< "NVIDIA H100 80GB HBM3"
+  std::string architecture = {};  ///< "sm_90"
+  std::string bus = {};           ///< address on the PCI bus
+  std::string driver = {};        ///< the version of CUDA that the driver speaks, "13.0"
+  std::string runtime = {};       ///< the version of CUDA's runtime
   std::size_t l2_bytes = 0;
   std::size_t memory_bytes = 0;
   int multiprocessors = 0;
