@@ -21,7 +21,8 @@ class PlayedDevice : public cuda::SerialDevice {
   std::size_t free_bytes() override { return played_.memory_bytes - taken_; }
   void download(void* to, const void* from, std::size_t bytes) override {
     SerialDevice::download(to, from, bytes);
-    if (bytes >= played_.corrupt_from) static_cast<unsigned char*>(to)[bytes / 2] ^= 1;
+    if (bytes < played_.corrupt_from || played_.honest_downloads-- > 0) return;
+    static_cast<unsigned char*>(to)[bytes / 2] ^= 1;
   }
   double seconds(std::size_t from, std::size_t to) override {
     return played_.clock_factor * SerialDevice::seconds(from, to);

@@ -97,6 +97,18 @@ TEST(DeviceTensorBench, AWrongPayloadIsNoRow) {
   EXPECT_EQ(result.groups[0].roofline.read.size(), 4u);
 }
 
+TEST(DeviceTensorBench, FailureAfterTheWarmUpIsFoundToo) {
+  BenchOptions options = on_device();
+  options.compressors = {parse_spec("topk:ratio=0.1")};
+  // Four payloads of the warm-up and what the last one decodes to; then the state after timing.
+  const BenchResult result =
+      run_bench(options, play_gpu({.corrupt_from = 2000, .honest_downloads = 5}));
+  ASSERT_EQ(result.failures.size(), 1u);
+  EXPECT_NE(result.failures[0].reason.find("differs from the processor's"), std::string::npos)
+      << result.failures[0].reason;
+  EXPECT_TRUE(result.groups[0].rows.empty());
+}
+
 TEST(DeviceTensorBench, AClockThatLiesGivesNoFigures) {
   BenchOptions options = on_device();
   options.min_time = 2e-3;  // far above what two clocks may differ by
