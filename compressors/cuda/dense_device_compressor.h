@@ -26,6 +26,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
       job.payload = this->template array<std::uint32_t>(bytes / 4 + 2);
       if (quantizer_->packs()) job.packed = this->template array<std::uint8_t>(bytes + 4);
       most = std::max(most, bytes);
+      quantizer_->open(*device_, i, job);
     });
     states_ = tiles_of(static_cast<std::uint32_t>(most), kTile);
     decode_states_ = this->template array<PrefixState>(states_);
@@ -75,6 +76,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
                                   .n = static_cast<std::uint32_t>(elements),
                                   .factor = factor,
                                   .out = device_out,
+                                  .signs = jobs_[tensor].signs,
                                   .states = decode_states_,
                                   .problem = this->problem_});
     if (const std::uint32_t problem = this->found_problem(); problem != 0)

@@ -155,17 +155,40 @@ void AddTailBlocks(const float* x, std::size_t begin, std::size_t blocks, std::s
   for (; blocks > 0; --blocks, begin += kBlock) AddTailBlock(x + begin, rows, limit, moments);
 }
 
-void AddSquares(const float* HWY_RESTRICT x, std::size_t rows, double* HWY_RESTRICT sums) {
+/// Squares of blocks of four streams of `rows` rows each, in double.
+void AddSquareBlocks(const float* HWY_RESTRICT x, std::size_t begin, std::size_t blocks,
+                     std::size_t rows, PartMoments& moments) {
   const hn::CappedTag<double, kRowLanes / 2> d;
   const hn::Rebind<float, decltype(d)> df;
   const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t lane = 0; lane < kRowLanes; lane += lanes) {
-    auto sum = hn::Load(d, sums + lane);
-    for (std::size_t row = 0; row < rows; ++row) {
-      const auto value = hn::PromoteTo(d, hn::LoadU(df, x + row * kRowLanes + lane));
-      sum = hn::Add(sum, hn::Mul(value, value));
+  const std::size_t stride = rows * kRowLanes;
+  HWY_ALIGN double partial[kPartials];
+  for (; blocks > 0; --blocks, begin += kBlock) {
+    HWY_ALIGN double sums[kPartials] = {};
+    for (std::size_t row = 0; row < rows; row += kRows) {
+      const std::size_t some = std::min(kRows, rows - row);
+      for (std::size_t lane = 0; lane < kRowLanes; lane += lanes) {
+        const float* p = x + begin + row * kRowLanes + lane;
+        auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+        const auto add = [&](auto& sum, const float* at) HWY_ATTR {
+          const auto value = hn::PromoteTo(d, hn::LoadU(df, at));
+          sum = hn::Add(sum, hn::Mul(value, value));
+        };
+        for (std::size_t i = 0; i < some; ++i, p += kRowLanes) {
+          if (lane == 0) ask_rows(p, stride);
+          add(s0, p);
+          add(s1, p + stride);
+          add(s2, p + 2 * stride);
+          add(s3, p + 3 * stride);
+        }
+        hn::Store(s0, d, partial + lane);
+        hn::Store(s1, d, partial + kRowLanes + lane);
+        hn::Store(s2, d, partial + 2 * kRowLanes + lane);
+        hn::Store(s3, d, partial + 3 * kRowLanes + lane);
+      }
+      for (std::size_t i = 0; i < kPartials; ++i) sums[i] += partial[i];
     }
-    hn::Store(sum, d, sums + lane);
+    moments.sum += sum_of(sums);
   }
 }
 
@@ -180,7 +203,7 @@ namespace {
 HWY_EXPORT(AddBlocks);
 HWY_EXPORT(AddSumBlocks);
 HWY_EXPORT(AddTailBlocks);
-HWY_EXPORT(AddSquares);
+HWY_EXPORT(AddSquareBlocks);
 
 /// Adds up n elements by blocks(begin, count, rows, moments) and one(i, moments) for the last few.
 template <class Blocks, class One>
@@ -251,15 +274,15 @@ TailMoments tail_moments(std::span<const float> x, std::int32_t limit) {
 }
 
 double sum_of_squares(std::span<const float> x) {
-  alignas(64) std::array<double, kRowLanes> sums{};
-  const std::size_t rows = x.size() / kRowLanes;
-  HWY_DYNAMIC_DISPATCH(AddSquares)(x.data(), rows, sums.data());
-  double total = 0;
-  for (double sum : sums) total += sum;
-  for (float value : x.subspan(rows * kRowLanes)) {
-    total += static_cast<double>(value) * static_cast<double>(value);
-  }
-  return total;
+  return add_parts(
+             x.size(),
+             [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
+               HWY_DYNAMIC_DISPATCH(AddSquareBlocks)(x.data(), begin, blocks, rows, moments);
+             },
+             [&](std::size_t i, PartMoments& moments) {
+               moments.sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+             })
+      .sum;
 }
 
 }  // namespace thinpipe

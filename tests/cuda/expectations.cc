@@ -97,7 +97,27 @@ std::vector<std::string> twin_specs() {
           "3lc:zre=false",
           "3lc:s=1.9,memory=none",
           "stoch3",
-          "stoch3:memory=residual"};
+          "stoch3:memory=residual",
+          "blockint8",
+          "blockint8:scale=f16,block=64,memory=residual",
+          "blockint8:scale=e8m0,rounding=stochastic",
+          "blockint4:memory=residual,decay=0.5",
+          "blockint4:block=2048,rounding=stochastic,memory=residual",
+          "qgz:memory=momentum",
+          "sdp4bit",
+          "sdp4bit:memory=residual,scale=f16",
+          "sdp4bit:block=32,rounding=stochastic,memory=residual",
+          "fp8",
+          "fp8:format=e5m2,memory=residual",
+          "fp8:scale=e8m0,block=32,rounding=stochastic,memory=residual",
+          "fp8:format=e5m2,hadamard=true,block=1024,rounding=stochastic,scale=f16",
+          "mxfp4",
+          "mxfp4:memory=residual,rounding=stochastic",
+          "mxfp4:hadamard=true,block=512,memory=residual",
+          "thc",
+          "thc:bits=8,block=64,memory=none",
+          "thc:range=0.5,block=32",
+          "thc:memory=momentum"};
 }
 
 std::vector<float> drawn(std::size_t n, std::uint64_t seed) {
@@ -175,8 +195,10 @@ void expect_malformed_payloads_refused(const OpenDevice& open) {
   EXPECT_TRUE(twins.refuses(bytes_of({0x80})));                           // no end
   EXPECT_TRUE(twins.refuses(bytes_of({0xff, 0xff, 0xff, 0xff, 0xff})));   // too many
   EXPECT_TRUE(twins.refuses(bytes_of({2, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0})));
-  for (const char* spec : {"topk:ratio=0.1", "none", "fp16", "bf16", "int8", "signsgd", "3lc:s=1.5",
-                           "3lc:zre=false", "stoch3"})
+  for (const char* spec :
+       {"topk:ratio=0.1", "none", "fp16", "bf16", "int8", "signsgd", "3lc:s=1.5", "3lc:zre=false",
+        "stoch3", "blockint8", "fp8", "fp8:format=e5m2,scale=f16", "mxfp4", "blockint4", "sdp4bit",
+        "thc", "thc:bits=8,block=256"})
     expect_damage_refused(open, spec, 301);
   expect_damage_refused(open, "3lc:s=1.9", 50001);
 }

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/splitmix64.h"
 
@@ -14,9 +16,13 @@ namespace {
 /// Bytes that a payload on a device must have more than it needs (device_compressor.h).
 constexpr std::size_t kSlack = 8;
 
+/// Which NaN comes of an operation is left to the processor.
 std::vector<std::uint32_t> words_of(std::span<const float> values) {
-  std::vector<std::uint32_t> words(values.size());
-  if (!values.empty()) std::memcpy(words.data(), values.data(), values.size_bytes());
+  std::vector<std::uint32_t> words;
+  for (float value : values) {
+    words.push_back(std::bit_cast<std::uint32_t>(
+        std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value));
+  }
   return words;
 }
 

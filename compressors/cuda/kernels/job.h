@@ -62,11 +62,12 @@ struct Job {
   bool masking = false;
   Chosen chosen[2] = {};  ///< n each: passes read the one and write the other
   double* block_sums = nullptr;
-  PrefixState* states[2] = {};         ///< one for each tile; all 0 between steps
-  std::uint32_t* histogram = nullptr;  ///< kBins; all 0 between kernels
-  RandomKey key = {};                  ///< of this step's stochastic rounding
-  std::uint8_t* packed = nullptr;      ///< quartic bytes, before zero runs are folded
-  std::uint32_t* payload = nullptr;    ///< aligned, with room for a word more than the payload
+  PrefixState* states[2] = {};           ///< one for each tile; all 0 between steps
+  std::uint32_t* histogram = nullptr;    ///< kBins; all 0 between kernels
+  RandomKey key = {};                    ///< of this step's stochastic rounding
+  const std::uint32_t* signs = nullptr;  ///< 0 or 2^31, of a rotation of blocks
+  std::uint8_t* packed = nullptr;        ///< quartic bytes, before zero runs are folded
+  std::uint32_t* payload = nullptr;      ///< aligned, with room for a word more than the payload
   Findings* findings = nullptr;
 
   // A choice, and no index: kernels keep a job in registers, which have none.

@@ -18,7 +18,8 @@ struct DeviceDecoding {
   std::uint32_t n = 0;
   float factor = 1;
   float* out = nullptr;
-  PrefixState* states = nullptr;  ///< for a tile of kTile bytes each; empty
+  const std::uint32_t* signs = nullptr;  ///< Job::signs
+  PrefixState* states = nullptr;         ///< for a tile of kTile bytes each; empty
   std::uint32_t* problem = nullptr;
 };
 
@@ -30,6 +31,8 @@ class DeviceQuantizer {
   virtual std::size_t max_encoded_size(std::size_t elements) const = 0;
   /// Whether elements are packed before they are written.
   virtual bool packs() const { return false; }
+  /// What a tensor needs on the device from the beginning on.
+  virtual void open(Device& /*device*/, std::size_t /*tensor*/, Job& /*job*/) {}
   /// What is drawn at random in this step, where anything is.
   virtual void prepare(std::size_t /*tensor*/, const DeviceStep& /*step*/, Job& /*job*/) {}
   /// Writes the payloads of all tensors, and does the memories' sums on the way.
