@@ -21,13 +21,15 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
       : DeviceBase<Device>(std::move(device), std::move(identities), memory),
         quantizer_(std::move(quantizer)) {
     std::size_t most = 0;
-    this->allocate([&](std::size_t i, Job& job) {
-      const std::size_t bytes = max_encoded_size(i);
-      job.payload = this->template array<std::uint32_t>(bytes / 4 + 2);
-      if (quantizer_->packs()) job.packed = this->template array<std::uint8_t>(bytes + 4);
-      most = std::max(most, bytes);
-      quantizer_->open(*device_, i, job);
-    });
+    this->allocate(
+        [&](std::size_t i, Job& job) {
+          const std::size_t bytes = max_encoded_size(i);
+          job.payload = this->template array<std::uint32_t>(bytes / 4 + 2);
+          if (quantizer_->packs()) job.packed = this->template array<std::uint8_t>(bytes + 4);
+          most = std::max(most, bytes);
+          quantizer_->open(*device_, i, job);
+        },
+        quantizer_->tile());
     states_ = tiles_of(static_cast<std::uint32_t>(most), kTile);
     decode_states_ = this->template array<PrefixState>(states_);
     reset();

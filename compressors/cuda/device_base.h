@@ -94,8 +94,9 @@ class DeviceBase : public DeviceCompressor {
   virtual void load_learned(std::size_t /*tensor*/, ByteReader& /*in*/) {}
 
   /// Room for all tensors. @param add  what a method needs besides, of one of them
+  /// @param tile  elements of a tile, where it is not of kTile
   template <class Add>
-  void allocate(Add add) {
+  void allocate(Add add, std::uint32_t tile = kTile) {
     device_jobs_ = array<Job>(tensors());
     device_findings_ = array<Findings>(tensors());
     problem_ = array<std::uint32_t>(1);
@@ -104,7 +105,7 @@ class DeviceBase : public DeviceCompressor {
       jobs_[i] = job_of(i);
       add(i, jobs_[i]);
       add_tiles(i, kSumTile, sum_tiles);
-      add_tiles(i, kTile, tiles);
+      add_tiles(i, tile, tiles);
     }
     batch_ = {.jobs = device_jobs_,
               .tensors = tensors(),
@@ -178,7 +179,7 @@ class DeviceBase : public DeviceCompressor {
     job.momentum = memory_.momentum;
     job.nesterov = memory_.nesterov;
     job.masking = memory_.masking;
-    job.block_sums = array<double>(tiles_of(job.n, kSumTile) + kMomentPartials);
+    job.block_sums = array<double>(2 * (tiles_of(job.n, kSumTile) + kMomentPartials));
     for (PrefixState*& states : job.states) states = array<PrefixState>(tiles_of(job.n, kTile));
     job.findings = device_findings_ + tensor;
     return job;

@@ -93,7 +93,8 @@ THINPIPE_BOTH constexpr std::size_t coded_elements(const BlockFormat& format,
                                                    std::size_t elements) {
   const std::size_t tail = elements % format.block;
   if (!format.hadamard || tail == 0) return elements;
-  return elements - tail + std::max(kMinBlock, std::bit_ceil(tail));
+  const std::size_t full = std::bit_ceil(tail);
+  return elements - tail + (full < kMinBlock ? kMinBlock : full);
 }
 
 THINPIPE_BOTH constexpr std::size_t block_count(const BlockFormat& format, std::size_t elements) {

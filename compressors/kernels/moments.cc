@@ -3,12 +3,11 @@
 #include "compressors/kernels/moments.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
+#include "compressors/kernels/add_blocks.h"
 #include "compressors/kernels/keys.h"
 #include "compressors/kernels/moments_order.h"
-#include "compressors/kernels/parallel.h"
 #include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -26,13 +25,18 @@ namespace {
 constexpr std::size_t kRows = kMomentRows;
 constexpr std::size_t kBlockRows = kMomentBlockRows;
 constexpr std::size_t kBlock = kMomentBlock;
-constexpr std::size_t kParts = kMomentParts;
 
 /// What the kernels add up.
 struct PartMoments {
   double sum = 0;
   std::size_t count = 0;
   std::int32_t max_key = 0;
+
+  void join(const PartMoments& other) {
+    sum += other.sum;
+    count += other.count;
+    max_key = std::max(max_key, other.max_key);
+  }
 };
 
 /// Of a block, by itself: a GPU adds up blocks side by side.
@@ -205,29 +209,6 @@ HWY_EXPORT(AddSumBlocks);
 HWY_EXPORT(AddTailBlocks);
 HWY_EXPORT(AddSquareBlocks);
 
-/// Adds up n elements by blocks(begin, count, rows, moments) and one(i, moments) for the last few.
-template <class Blocks, class One>
-PartMoments add_parts(std::size_t n, Blocks blocks, One one) {
-  const std::size_t count = n / kBlock;
-  std::array<PartMoments, kParts> parts;
-  parallel_parts(kParts, threads_for(n), [&](std::size_t part) {
-    const std::size_t from = count * part / kParts;
-    blocks(from * kBlock, count * (part + 1) / kParts - from, kBlockRows, parts[part]);
-  });
-  // A block of as many whole rows as are left, then less than a row of each stream.
-  const std::size_t begin = count * kBlock;
-  const std::size_t rows = (n - begin) / (kPartials);
-  PartMoments total;
-  blocks(begin, rows > 0 ? 1 : 0, rows, total);
-  for (const PartMoments& part : parts) {
-    total.sum += part.sum;
-    total.count += part.count;
-    total.max_key = std::max(total.max_key, part.max_key);
-  }
-  for (std::size_t i = begin + rows * kPartials; i < n; ++i) one(i, total);
-  return total;
-}
-
 /// Adds one element's magnitude.
 void add_one(float x, PartMoments& moments) {
   moments.sum += static_cast<double>(std::fabs(x));
@@ -237,7 +218,7 @@ void add_one(float x, PartMoments& moments) {
 }  // namespace
 
 Moments magnitude_moments(std::span<const float> x) {
-  const PartMoments total = add_parts(
+  const PartMoments total = add_blocks<PartMoments>(
       x.size(),
       [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
         HWY_DYNAMIC_DISPATCH(AddBlocks)(x.data(), begin, blocks, rows, moments);
@@ -247,7 +228,7 @@ Moments magnitude_moments(std::span<const float> x) {
 }
 
 Moments moments_of_sum(const PendingSum& sum) {
-  const PartMoments total = add_parts(
+  const PartMoments total = add_blocks<PartMoments>(
       sum.n,
       [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
         HWY_DYNAMIC_DISPATCH(AddSumBlocks)(sum, begin, blocks, rows, moments);
@@ -260,7 +241,7 @@ Moments moments_of_sum(const PendingSum& sum) {
 }
 
 TailMoments tail_moments(std::span<const float> x, std::int32_t limit) {
-  const PartMoments total = add_parts(
+  const PartMoments total = add_blocks<PartMoments>(
       x.size(),
       [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
         HWY_DYNAMIC_DISPATCH(AddTailBlocks)(x.data(), begin, blocks, rows, limit, moments);
@@ -274,7 +255,7 @@ TailMoments tail_moments(std::span<const float> x, std::int32_t limit) {
 }
 
 double sum_of_squares(std::span<const float> x) {
-  return add_parts(
+  return add_blocks<PartMoments>(
              x.size(),
              [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
                HWY_DYNAMIC_DISPATCH(AddSquareBlocks)(x.data(), begin, blocks, rows, moments);

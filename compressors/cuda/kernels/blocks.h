@@ -121,7 +121,7 @@ struct EncodeBlocks {
     });
     if (format.hadamard) leave_rotated(block, shared, job, begin, some, blocks, nonzero);
     put_codes(block, shared, job, begin, static_cast<std::uint32_t>(coded_elements(format, some)));
-    count_nonzero(block, job, nonzero);
+    count_nonzero(block, job, nonzero, tiles_of(job.n, kTile));
   }
 
  private:

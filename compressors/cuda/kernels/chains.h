@@ -59,6 +59,9 @@ struct SquareChains {
   THINPIPE_BOTH static double join(const float* x, std::uint32_t n, const double* partials) {
     double sum = 0;
     for (std::uint32_t i = 0; i < kChains; ++i) sum += partials[i];
+    return join_rest(x, n, sum);
+  }
+  THINPIPE_BOTH static double join_rest(const float* x, std::uint32_t n, double sum) {
     for (std::uint32_t i = n / kChains * kChains; i < n; ++i)
       sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
     return sum;

@@ -26,6 +26,7 @@ struct Findings {
   std::uint32_t counts[2] = {};  ///< elements chosen into chosen[0] and chosen[1]
   std::uint32_t encoded = 0;     ///< bytes of the payload
   float scale = 0;               ///< of quantised values
+  float negative = 0;            ///< what negative values decode to, where it is no scale
 
   // Of a kernel's blocks together, all 0 between kernels.
   std::uint32_t arrived = 0;  ///< blocks that are done
@@ -60,8 +61,8 @@ struct Job {
   float momentum = 0;
   bool nesterov = false;
   bool masking = false;
-  Chosen chosen[2] = {};  ///< n each: passes read the one and write the other
-  double* block_sums = nullptr;
+  Chosen chosen[2] = {};                 ///< n each: passes read the one and write the other
+  double* block_sums = nullptr;          ///< two for each tile that is added up, and as many more
   PrefixState* states[2] = {};           ///< one for each tile; all 0 between steps
   std::uint32_t* histogram = nullptr;    ///< kBins; all 0 between kernels
   RandomKey key = {};                    ///< of this step's stochastic rounding

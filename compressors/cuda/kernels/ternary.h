@@ -68,7 +68,7 @@ struct PackTernary {
       for (auto w = tile.index * kWords + static_cast<std::uint32_t>(t); w < end; w += kThreads)
         packed[w] = word(job, length, w, nonzero[t]);
     });
-    count_nonzero(block, job, nonzero);
+    count_nonzero(block, job, nonzero, tiles_of(job.n, kTile));
   }
 
  private:

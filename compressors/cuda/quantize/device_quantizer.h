@@ -29,6 +29,8 @@ class DeviceQuantizer {
   virtual ~DeviceQuantizer() = default;
 
   virtual std::size_t max_encoded_size(std::size_t elements) const = 0;
+  /// Elements of the tiles that kernels are launched on.
+  virtual std::uint32_t tile() const { return kTile; }
   /// Whether elements are packed before they are written.
   virtual bool packs() const { return false; }
   /// What a tensor needs on the device from the beginning on.

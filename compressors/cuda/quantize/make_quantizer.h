@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compressors/cuda/quantize/blocks.h"
+#include "compressors/cuda/quantize/codes.h"
 #include "compressors/cuda/quantize/ternary.h"
 #include "compressors/cuda/quantize/words.h"
 #include "compressors/cuda/refuse.h"
@@ -34,29 +35,90 @@ inline BlockElement block_element_of(const std::string& name, const Parameters& 
   return parameters.choice("format") == "e4m3" ? BlockElement::kE4M3 : BlockElement::kE5M2;
 }
 
+/// @throws InputError for tensors that have means of several columns.
+inline void require_one_column(const Parameters& parameters, std::span<const TensorInfo> tensors) {
+  for (const TensorInfo& tensor : tensors) {
+    if (tensor.shape.size() < 2 || tensor.shape[0] == 0) continue;
+    if (tensor.elements / static_cast<std::size_t>(tensor.shape[0]) < 2) continue;
+    refuse(parameters,
+           "means of columns are not there yet; tensor '" + tensor.name + "' has several");
+  }
+}
+
+/// `bucket`, for methods of codes.
+inline std::uint32_t code_bucket_of(const Parameters& parameters) {
+  const auto bucket = static_cast<std::uint32_t>(parameters.integer("bucket"));
+  if (bucket != 0 && (bucket < kLeastBucket || bucket > kGreatestBucket)) {
+    refuse(parameters, "bucket may be 0, or from " + std::to_string(kLeastBucket) + " to " +
+                           std::to_string(kGreatestBucket));
+  }
+  return bucket;
+}
+
+/// Null for a method that is none of codes (kernels/codes.h).
+template <class Device>
+std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& name,
+                                                             const Parameters& parameters,
+                                                             std::span<const TensorInfo> tensors,
+                                                             const CompressorSettings& settings) {
+  const auto make = [&](auto code, std::uint32_t bucket, const std::string& problem) {
+    return std::make_unique<CodeQuantizer<Device, decltype(code)>>(code, bucket, problem,
+                                                                   streams_of(tensors, settings));
+  };
+  const std::string scale = "a scale in the payload is not a finite number of at least 0";
+  if (name == "signsgd") {
+    return make(GivenSignCode{static_cast<float>(parameters.real("scale"))}, 0, "");
+  }
+  if (name == "int8") return make(Int8Code{}, code_bucket_of(parameters), scale);
+  if (name == "efsignsgd")
+    return make(SignCode<SignScale::kMagnitude>{}, code_bucket_of(parameters), scale);
+  if (name == "mqe1bit" || name == "onebit") {
+    if (parameters.flag("columns")) require_one_column(parameters, tensors);
+    return make(SignCode<SignScale::kMeans>{}, code_bucket_of(parameters),
+                "a mean in the payload is not finite");
+  }
+  if (name == "qsgd") {
+    require_choice(parameters, "coding", {"fixed"});
+    LevelCode<NormRange> code;
+    code.bits = static_cast<int>(parameters.integer("bits"));
+    return make(code, code_bucket_of(parameters), scale);
+  }
+  if (name == "terngrad") {
+    constexpr int kBits = 2;
+    if (const double sigmas = parameters.real("sigma"); sigmas != 0) {
+      LevelCode<ClippedRange> code;
+      code.sigmas = sigmas;
+      code.bits = kBits;
+      return make(code, code_bucket_of(parameters), scale);
+    }
+    LevelCode<GreatestRange> code;
+    code.bits = kBits;
+    return make(code, code_bucket_of(parameters), scale);
+  }
+  return nullptr;
+}
+
 /// Null for a method that is no dense one, or not there yet.
 template <class Device>
 std::unique_ptr<DeviceQuantizer<Device>> make_quantizer(const std::string& name,
                                                         const Parameters& parameters,
                                                         std::span<const TensorInfo> tensors,
                                                         const CompressorSettings& settings) {
+  if (auto codes = make_code_quantizer<Device>(name, parameters, tensors, settings)) return codes;
   const std::string finite = "a value in the payload is not finite";
   if (name == "none") return std::make_unique<WordQuantizer<Device, Fp32Code>>(Fp32Code{}, "");
   if (name == "fp16" || name == "bf16") {
     const HalfFormat format = name == "fp16" ? HalfFormat::kFp16 : HalfFormat::kBf16;
     return std::make_unique<WordQuantizer<Device, HalfCode>>(HalfCode{format}, finite);
   }
-  if (name == "signsgd") {
-    return std::make_unique<WordQuantizer<Device, SignCode>>(
-        SignCode{static_cast<float>(parameters.real("scale"))},
-        "bits after the last element's are not zero");
+  if (name == "natural") {
+    return std::make_unique<WordQuantizer<Device, NaturalCode>>(
+        NaturalCode{},
+        "an exponent in the payload is 255, or bits after the last sign are not zero",
+        streams_of(tensors, settings));
   }
-  if (name == "int8" || name == "3lc") {
+  if (name == "3lc") {
     if (parameters.integer("bucket") > 0) refuse(parameters, "bucket is not there yet");
-    if (name == "int8") {
-      return std::make_unique<WordQuantizer<Device, Int8Code>>(
-          Int8Code{}, "the step in the payload is not a finite number of at least 0");
-    }
     return std::make_unique<TernaryQuantizer<Device>>(DeviceTernaryOptions{
         .sparsity = static_cast<float>(parameters.real("s")), .zero_run = parameters.flag("zre")});
   }
