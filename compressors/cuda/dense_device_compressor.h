@@ -36,7 +36,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   }
 
   std::size_t max_encoded_size(std::size_t tensor) const override {
-    return quantizer_->max_encoded_size(identities_[tensor].elements);
+    return quantizer_->max_encoded_size(tensor, identities_[tensor].elements);
   }
 
   void encode(std::span<const float* const> device_gradients, const DeviceStep& step) override {
@@ -66,14 +66,15 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   void decode_add(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
                   float factor, float* device_out) override {
     const std::size_t elements = identities_[tensor].elements;
-    if (!quantizer_->fits(bytes, elements)) {
+    if (!quantizer_->fits(tensor, bytes, elements)) {
       throw PayloadError("payload is " + std::to_string(bytes) + " bytes long; a tensor of " +
                          std::to_string(elements) + " elements takes up to " +
                          std::to_string(max_encoded_size(tensor)));
     }
     this->clear_problem();
     device_->zero(decode_states_, states_ * sizeof(PrefixState));
-    quantizer_->decode(*device_, {.payload = reinterpret_cast<const std::uint32_t*>(device_payload),
+    quantizer_->decode(*device_, {.tensor = tensor,
+                                  .payload = reinterpret_cast<const std::uint32_t*>(device_payload),
                                   .bytes = static_cast<std::uint32_t>(bytes),
                                   .n = static_cast<std::uint32_t>(elements),
                                   .factor = factor,

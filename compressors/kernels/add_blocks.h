@@ -1,4 +1,4 @@
-// The order in which blocks of a tensor are added up, whatever is added (moments_order.h).
+// Adds up a tensor block by block, in the order of moments_order.h.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace thinpipe {
 
-/// Adds up n elements by blocks(begin, count, rows, part), each block by itself as a GPU does that
-/// works on them side by side, and one(i, part) for the last few. A Part has join(other).
+/// Adds up n elements by blocks(begin, count, rows, part), neighbours of `rows` rows a stream each,
+/// and one(i, part) for the last few. @tparam Part  has join(other)
 template <class Part, class Blocks, class One>
 Part add_blocks(std::size_t n, Blocks blocks, One one) {
   const std::size_t count = n / kMomentBlock;

@@ -115,40 +115,46 @@ HWY_EXPORT(MaxKeyOfRows);
 enum class Look { kSigned, kMagnitudes, kSignedAndMost };
 
 struct Part {
-  Dispersion sums;
+  double sum = 0;
+  double squares = 0;
   std::int32_t max_key = 0;
 
   void join(const Part& other) {
-    sums.sum += other.sums.sum;
-    sums.squares += other.sums.squares;
+    sum += other.sum;
+    squares += other.squares;
     max_key = std::max(max_key, other.max_key);
   }
 };
 
-/// One block of four streams of `rows` rows each.
+/// One block of four streams of `rows` rows each: sums of kMomentRows rows, which a GPU's threads
+/// add up side by side, then the sum of these.
 void add_block(const float* x, std::size_t rows, Look look, Part& part) {
-  std::array<double, kPartials> sums{};
-  std::array<double, kPartials> squares{};
+  std::array<double, kPartials> all_sums{};
+  std::array<double, kPartials> all_squares{};
   const std::size_t stride = rows * kRowLanes;
   for (std::size_t flush = 0; flush < rows; flush += kMomentRows) {
-    alignas(64) std::array<double, kPartials> some_sums{};
-    alignas(64) std::array<double, kPartials> some_squares{};
-    const std::size_t end = std::min(rows, flush + kMomentRows);
+    alignas(64) std::array<double, kPartials> sums{};
+    alignas(64) std::array<double, kPartials> squares{};
+    const std::size_t end = std::min(flush + kMomentRows, rows);
     for (std::size_t row = flush; row < end; row += kRows) {
       const float* const at = x + row * kRowLanes;
       const std::size_t some = std::min(kRows, end - row);
       HWY_DYNAMIC_DISPATCH(AddRows)
-      (look == Look::kMagnitudes, at, stride, some, some_sums.data(), some_squares.data());
+      (look == Look::kMagnitudes, at, stride, some, sums.data(), squares.data());
       if (look != Look::kSignedAndMost) continue;
       part.max_key = std::max(part.max_key, HWY_DYNAMIC_DISPATCH(MaxKeyOfRows)(at, stride, some));
     }
-    for (std::size_t i = 0; i < kPartials; ++i) sums[i] += some_sums[i];
-    for (std::size_t i = 0; i < kPartials; ++i) squares[i] += some_squares[i];
+    for (std::size_t i = 0; i < kPartials; ++i) {
+      all_sums[i] += sums[i];
+      all_squares[i] += squares[i];
+    }
   }
-  Dispersion block;
-  for (double sum : sums) block.sum += sum;
-  for (double sum : squares) block.squares += sum;
-  part.join({.sums = block});
+  double sum = 0;
+  double squares = 0;
+  for (double partial : all_sums) sum += partial;
+  for (double partial : all_squares) squares += partial;
+  part.sum += sum;
+  part.squares += squares;
 }
 
 Spread spread_of(std::span<const float> x, Look look) {
@@ -160,16 +166,16 @@ Spread spread_of(std::span<const float> x, Look look) {
       },
       [&](std::size_t i, Part& part) {
         const auto value = static_cast<double>(look == Look::kMagnitudes ? std::fabs(x[i]) : x[i]);
-        part.sums.sum += value;
-        part.sums.squares += value * value;
+        part.sum += value;
+        part.squares += value * value;
         part.max_key = std::max(part.max_key, key_of(x[i], KeyOrder::kMagnitude));
       });
-  Spread total;
-  total.sum = all.sums.sum;
-  total.squares = all.sums.squares;
-  total.count = x.size();
-  total.max_magnitude = magnitude_of(all.max_key);
-  return total;
+  Spread spread;
+  spread.sum = all.sum;
+  spread.squares = all.squares;
+  spread.count = x.size();
+  spread.max_magnitude = magnitude_of(all.max_key);
+  return spread;
 }
 }  // namespace
 

@@ -21,8 +21,9 @@ struct Dispersion {
   }
 };
 
-/// Of the values as they are and of their magnitudes, added up in the order of moments.h but in
-/// double, so that neither huge nor denormal values overflow or vanish when squared.
+/// Of the values as they are and of their magnitudes. Sums go through partial sums in double, in
+/// the order of moments_order.h, so that neither huge nor denormal values overflow or vanish when
+/// squared.
 Dispersion signed_dispersion(std::span<const float> x);
 Dispersion magnitude_dispersion(std::span<const float> x);
 

@@ -3,6 +3,7 @@
 #include "compressors/kernels/moments.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "compressors/kernels/add_blocks.h"

@@ -34,10 +34,8 @@ std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   return bytes;
 }
 
-void expect_damage_refused(const OpenDevice& open, const std::string& spec, std::size_t elements) {
-  SCOPED_TRACE(spec);
-  Twins twins = opened(open, spec, {elements});
-  twins.step({drawn(elements, 1)});
+/// Of damaged payloads of the first tensor.
+void expect_refusals(Twins& twins) {
   const std::vector<std::byte> payload = twins.payload(0);
   SplitMix64 random(5);
   int refusals = 0;
@@ -53,6 +51,13 @@ void expect_damage_refused(const OpenDevice& open, const std::string& spec, std:
     refusals += twins.refuses(damaged) ? 1 : 0;
   }
   EXPECT_GT(refusals, 50);
+}
+
+void expect_damage_refused(const OpenDevice& open, const std::string& spec, std::size_t elements) {
+  SCOPED_TRACE(spec);
+  Twins twins = opened(open, spec, {elements});
+  twins.step({drawn(elements, 1)});
+  expect_refusals(twins);
 }
 
 }  // namespace
@@ -202,6 +207,33 @@ void expect_same_states(const OpenDevice& open, const std::string& spec) {
   after.step(gradients(sizes, 99));
   state.pop_back();
   EXPECT_THROW(after.there().load_state(0, state), InputError);
+}
+
+void expect_same_bytes_of_matrices(const OpenDevice& open) {
+  // Of one column, one row, fewer and more columns than a tile, fewer and more rows than a group.
+  const std::vector<std::vector<std::int64_t>> shapes = {
+      {64, 100}, {1, 50}, {130, 3}, {3, 2, 5}, {100},  {200, 333},
+      {0, 7},    {65, 1}, {2, 600}, {63, 256}, {5000}, {129, 4, 8, 8}};
+  for (const char* spec : {"onebit", "onebit:memory=none", "mqe1bit:columns=true,decay=0.5"}) {
+    SCOPED_TRACE(spec);
+    const TwinDevice device = open(1);
+    Twins twins(device.device, device.make, spec, shapes);
+    for (std::uint64_t step = 0; step < 4; ++step) {
+      std::vector<std::vector<float>> all;
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        std::size_t size = 1;
+        for (std::int64_t side : shapes[i]) size *= static_cast<std::size_t>(side);
+        all.push_back(drawn(size, 100 * step + i));
+        if (step == 3 && size > 20) all.back()[17] = std::numeric_limits<float>::infinity();
+      }
+      twins.step(all);
+    }
+  }
+  const TwinDevice device = open(1);
+  Twins twins(device.device, device.make, "onebit",
+              std::vector<std::vector<std::int64_t>>{{7, 43}});
+  twins.step({drawn(301, 1)});
+  expect_refusals(twins);
 }
 
 void expect_malformed_payloads_refused(const OpenDevice& open) {

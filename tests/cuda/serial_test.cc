@@ -26,6 +26,7 @@ TEST_P(Serial, GoesOnFromAStateOfTheOther) { expect_same_states(serial, GetParam
 
 INSTANTIATE_TEST_SUITE_P(Twins, Serial, testing::ValuesIn(twin_specs()));
 
+TEST(SerialTwins, SendTheSameOfMatrices) { expect_same_bytes_of_matrices(serial); }
 TEST(SerialTwins, RefuseMalformedPayloads) { expect_malformed_payloads_refused(serial); }
 
 TEST(SerialTwins, ASampleThatLiesCostsAnotherChoice) {
@@ -35,7 +36,7 @@ TEST(SerialTwins, ASampleThatLiesCostsAnotherChoice) {
   SplitMix64 random(SplitMix64::mix(n ^ SplitMix64::mix(0)));
   for (std::size_t i = 0; i < n / 64; ++i) values[random.below(n)] = 100.0F + static_cast<float>(i);
   const TwinDevice device = serial(1);
-  Twins twins(device.device, device.make, "topk:ratio=0.1", {n});
+  Twins twins(device.device, device.make, "topk:ratio=0.1", std::vector<std::size_t>{n});
   for (int step = 0; step < 2; ++step) twins.step({values});
   EXPECT_EQ(twins.sent(0), 2000U);
 }
@@ -52,7 +53,7 @@ TEST(SerialTwins, AThresholdThatTooFewExceedIsLowered) {
   for (const char* spec : {"dgc:ratio=0.1,positions=raw32,memory=residual",  // once
                            "dgc:ratio=0.6,positions=raw32,memory=none"}) {   // often
     const TwinDevice device = serial(1);
-    Twins twins(device.device, device.make, spec, {n, n});
+    Twins twins(device.device, device.make, spec, std::vector<std::size_t>{n, n});
     const std::vector<float> others = drawn(n, 5);
     for (int step = 0; step < 3; ++step) twins.step({values, others});
     EXPECT_GT(twins.sent(0), n / 20) << spec;

@@ -16,6 +16,12 @@ namespace {
 /// Bytes that a payload on a device must have more than it needs (device_compressor.h).
 constexpr std::size_t kSlack = 8;
 
+std::vector<std::vector<std::int64_t>> vectors_of(const std::vector<std::size_t>& sizes) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (std::size_t size : sizes) shapes.push_back({static_cast<std::int64_t>(size)});
+  return shapes;
+}
+
 /// Which NaN comes of an operation is left to the processor.
 std::vector<std::uint32_t> words_of(std::span<const float> values) {
   std::vector<std::uint32_t> words;
@@ -30,20 +36,27 @@ std::vector<std::uint32_t> words_of(std::span<const float> values) {
 
 Twins::Twins(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
              const std::vector<std::size_t>& sizes)
-    : device_(std::move(device)), payloads_(sizes.size()) {
+    : Twins(std::move(device), make, spec, vectors_of(sizes)) {}
+
+Twins::Twins(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
+             const std::vector<std::vector<std::int64_t>>& shapes)
+    : device_(std::move(device)), payloads_(shapes.size()) {
   const Spec parsed = parse_spec(spec);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    std::int64_t elements = 1;
+    for (std::int64_t side : shapes[i]) elements *= side;
     infos_.push_back({.name = "tensor" + std::to_string(i),
-                      .shape = {static_cast<std::int64_t>(sizes[i])},
-                      .elements = sizes[i]});
+                      .shape = shapes[i],
+                      .elements = static_cast<std::size_t>(elements)});
     here_.push_back(make_compressor(parsed, infos_.back(), {}));
   }
   there_ = make(parsed, infos_);
-  for (std::size_t size : sizes) {
+  for (const TensorInfo& info : infos_) {
+    const std::size_t size = info.elements;
     rooms_.push_back(
         {.gradient = static_cast<float*>(device_->allocate(size * sizeof(float))),
          .out = static_cast<float*>(device_->allocate(size * sizeof(float))),
-         .payload = static_cast<std::byte*>(device_->allocate(5 + 8 * size + 2 * kSlack))});
+         .payload = static_cast<std::byte*>(device_->allocate(5 + 9 * size + 2 * kSlack))});
   }
 }
 

@@ -21,6 +21,8 @@ class Twins {
 
   Twins(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
         const std::vector<std::size_t>& sizes);
+  Twins(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
+        const std::vector<std::vector<std::int64_t>>& shapes);
 
   /// A step on both. Payloads, reports, memories and states must be the same, bit by bit, and what
   /// one decodes of the other's payload.
@@ -65,6 +67,8 @@ using OpenDevice = std::function<TwinDevice(std::uint64_t seed)>;
 void expect_same_bytes(const OpenDevice& open, const std::string& spec);
 void expect_same_bytes_of_special_values(const OpenDevice& open, const std::string& spec);
 void expect_same_states(const OpenDevice& open, const std::string& spec);
+/// Of methods that look at shapes.
+void expect_same_bytes_of_matrices(const OpenDevice& open);
 void expect_malformed_payloads_refused(const OpenDevice& open);
 
 /// Every method with its memories and parameters that there is on devices.

@@ -122,8 +122,11 @@ struct AddSigns {
       SignedSums own;
       for (std::uint64_t i = count * part / kSignParts; i < count * (part + 1) / kSignParts; ++i) {
         join(own, sums[i]);
-        if (repair || i + 1 < count) continue;
-        for (std::uint32_t j = 0; j < job.n % kSignLanes; ++j) join(own, ends(job, sums)[j]);
+      }
+      if constexpr (!repair) {
+        // The last block's part.
+        if (count * part / kSignParts < count && count * (part + 1) / kSignParts == count)
+          for (std::uint32_t j = 0; j < job.n % kSignLanes; ++j) join(own, ends(job, sums)[j]);
       }
       shared.parts[t] = own;
     });

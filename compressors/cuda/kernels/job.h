@@ -39,6 +39,8 @@ struct Findings {
 };
 constexpr std::uint32_t kAllTies = 0xffffffff;
 
+struct SignLane;
+
 /// One tensor in one step.
 struct Job {
   std::uint32_t n = 0;              ///< elements
@@ -66,6 +68,8 @@ struct Job {
   PrefixState* states[2] = {};           ///< one for each tile; all 0 between steps
   std::uint32_t* histogram = nullptr;    ///< kBins; all 0 between kernels
   RandomKey key = {};                    ///< of this step's stochastic rounding
+  std::uint32_t columns = 0;             ///< of a matrix whose columns are quantised by themselves
+  SignLane* lanes = nullptr;             ///< sums of these
   const std::uint32_t* signs = nullptr;  ///< 0 or 2^31, of a rotation of blocks
   std::uint8_t* packed = nullptr;        ///< quartic bytes, before zero runs are folded
   std::uint32_t* payload = nullptr;      ///< aligned, with room for a word more than the payload

@@ -25,7 +25,7 @@ class BlockQuantizer : public DeviceQuantizer<Device> {
   explicit BlockQuantizer(DeviceBlockOptions options)
       : options_(std::move(options)), layout_{options_.format} {}
 
-  std::size_t max_encoded_size(std::size_t elements) const override {
+  std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {
     return layout_.bytes(elements);
   }
   void open(Device& device, std::size_t tensor, Job& job) override {

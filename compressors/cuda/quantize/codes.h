@@ -30,7 +30,7 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
     layout_.bucket = bucket;
   }
 
-  std::size_t max_encoded_size(std::size_t elements) const override {
+  std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {
     return layout_.bytes(elements);
   }
   std::uint32_t tile() const override { return layout_.tile(); }

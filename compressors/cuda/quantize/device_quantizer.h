@@ -13,6 +13,7 @@ namespace thinpipe::cuda {
 
 /// One payload to be decoded, on the device.
 struct DeviceDecoding {
+  std::size_t tensor = 0;
   const std::uint32_t* payload = nullptr;
   std::uint32_t bytes = 0;
   std::uint32_t n = 0;
@@ -28,7 +29,7 @@ class DeviceQuantizer {
  public:
   virtual ~DeviceQuantizer() = default;
 
-  virtual std::size_t max_encoded_size(std::size_t elements) const = 0;
+  virtual std::size_t max_encoded_size(std::size_t tensor, std::size_t elements) const = 0;
   /// Elements of the tiles that kernels are launched on.
   virtual std::uint32_t tile() const { return kTile; }
   /// Whether elements are packed before they are written.
@@ -41,8 +42,8 @@ class DeviceQuantizer {
   virtual void launch(Device& device, const Batch& batch) = 0;
 
   /// Whether a payload can be that long.
-  virtual bool fits(std::size_t bytes, std::size_t elements) const {
-    return bytes == max_encoded_size(elements);
+  virtual bool fits(std::size_t tensor, std::size_t bytes, std::size_t elements) const {
+    return bytes == max_encoded_size(tensor, elements);
   }
   virtual void decode(Device& device, const DeviceDecoding& decoding) = 0;
   /// Words for the number that a decoding left in `problem`.

@@ -9,11 +9,13 @@
 
 #include "compressors/cuda/quantize/blocks.h"
 #include "compressors/cuda/quantize/codes.h"
+#include "compressors/cuda/quantize/columns.h"
 #include "compressors/cuda/quantize/ternary.h"
 #include "compressors/cuda/quantize/words.h"
 #include "compressors/cuda/refuse.h"
 #include "compressors/methods/block.h"
 #include "compressors/methods/common.h"
+#include "compressors/quantize/column_means.h"
 #include "compressors/quantize/thc.h"
 
 namespace thinpipe::cuda {
@@ -35,16 +37,6 @@ inline BlockElement block_element_of(const std::string& name, const Parameters& 
   return parameters.choice("format") == "e4m3" ? BlockElement::kE4M3 : BlockElement::kE5M2;
 }
 
-/// @throws InputError for tensors that have means of several columns.
-inline void require_one_column(const Parameters& parameters, std::span<const TensorInfo> tensors) {
-  for (const TensorInfo& tensor : tensors) {
-    if (tensor.shape.size() < 2 || tensor.shape[0] == 0) continue;
-    if (tensor.elements / static_cast<std::size_t>(tensor.shape[0]) < 2) continue;
-    refuse(parameters,
-           "means of columns are not there yet; tensor '" + tensor.name + "' has several");
-  }
-}
-
 /// `bucket`, for methods of codes.
 inline std::uint32_t code_bucket_of(const Parameters& parameters) {
   const auto bucket = static_cast<std::uint32_t>(parameters.integer("bucket"));
@@ -61,7 +53,8 @@ std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& 
                                                              const Parameters& parameters,
                                                              std::span<const TensorInfo> tensors,
                                                              const CompressorSettings& settings) {
-  const auto make = [&](auto code, std::uint32_t bucket, const std::string& problem) {
+  const auto make = [&](auto code, std::uint32_t bucket,
+                        const std::string& problem) -> std::unique_ptr<DeviceQuantizer<Device>> {
     return std::make_unique<CodeQuantizer<Device, decltype(code)>>(code, bucket, problem,
                                                                    streams_of(tensors, settings));
   };
@@ -73,7 +66,12 @@ std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& 
   if (name == "efsignsgd")
     return make(SignCode<SignScale::kMagnitude>{}, code_bucket_of(parameters), scale);
   if (name == "mqe1bit" || name == "onebit") {
-    if (parameters.flag("columns")) require_one_column(parameters, tensors);
+    if (parameters.flag("columns")) {
+      std::vector<std::size_t> columns;
+      for (const TensorInfo& tensor : tensors)
+        columns.push_back(columns_of(tensor.shape, tensor.elements));
+      return std::make_unique<ColumnQuantizer<Device>>(std::move(columns));
+    }
     return make(SignCode<SignScale::kMeans>{}, code_bucket_of(parameters),
                 "a mean in the payload is not finite");
   }

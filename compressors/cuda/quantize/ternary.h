@@ -30,7 +30,7 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
  public:
   explicit TernaryQuantizer(DeviceTernaryOptions options) : options_(std::move(options)) {}
 
-  std::size_t max_encoded_size(std::size_t elements) const override {
+  std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {
     return sizeof(float) + quartic_size(elements);
   }
   bool packs() const override { return options_.zero_run; }
@@ -44,8 +44,8 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
     device.launch(PackTernary{batch.jobs, batch.tiles, {options_.stochastic}}, batch.tile_count);
     if (options_.zero_run) device.launch(FoldZeros{batch.jobs, batch.tiles}, batch.tile_count);
   }
-  bool fits(std::size_t bytes, std::size_t elements) const override {
-    return bytes >= sizeof(float) && bytes <= max_encoded_size(elements);
+  bool fits(std::size_t tensor, std::size_t bytes, std::size_t elements) const override {
+    return bytes >= sizeof(float) && bytes <= max_encoded_size(tensor, elements);
   }
   void decode(Device& device, const DeviceDecoding& decoding) override {
     const auto bytes = decoding.bytes - static_cast<std::uint32_t>(sizeof(float));

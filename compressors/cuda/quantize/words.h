@@ -17,7 +17,7 @@ class WordQuantizer : public DeviceQuantizer<Device> {
   WordQuantizer(Code code, std::string problem, std::vector<std::uint64_t> streams = {})
       : code_(code), problem_(std::move(problem)), streams_(std::move(streams)) {}
 
-  std::size_t max_encoded_size(std::size_t elements) const override {
+  std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {
     return Code::bytes(elements);
   }
   void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
