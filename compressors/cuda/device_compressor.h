@@ -36,6 +36,10 @@ class DeviceCompressor {
   virtual void encode(std::span<const float* const> device_gradients, const DeviceStep& step) = 0;
   /// Waits for the last encode(). @returns for each tensor what it did
   virtual std::span<const EncodeReport> finish() = 0;
+  /// Takes in the gradients of a step without exchange, of methods that exchange every so many
+  /// steps (delay), in place of encode() and finish(). Returns when that is done.
+  virtual void hold(std::span<const float* const> device_gradients) = 0;
+
   /// Where a tensor's payload lies on the device, of the size that finish() told, until the next
   /// encode().
   virtual const std::byte* device_payload(std::size_t tensor) const = 0;

@@ -20,9 +20,9 @@ namespace thinpipe::cuda {
 /// Counts of kernels have 31 bits (grid/prefix.h).
 constexpr std::size_t kMostElements = 0x7fffffff;
 constexpr const char* kThere =
-    "3lc, bf16, blockint4, blockint8, dgc, efsignsgd, fp16, fp8, gradientdropping, int8, mqe1bit, "
-    "mxfp4, natural, none, onebit, qgz, qsgd, redsync, sdp4bit, sidco, signsgd, stoch3, terngrad, "
-    "thc, threshold and topk";
+    "3lc, bf16, blockint4, blockint8, dgc, ef21, efsignsgd, fedavg, fp16, fp8, gradientdropping, "
+    "int8, mqe1bit, mxfp4, natural, none, onebit, qgz, qsgd, redsync, sdp4bit, sidco, signsgd, "
+    "stoch3, terngrad, thc, threshold and topk";
 
 /// @throws InputError as make_compressor, and for what is not there yet.
 template <class Device>

@@ -64,7 +64,7 @@ TEST(SerialTwins, WhatIsNotThereYetIsSaid) {
   const std::vector<TensorInfo> tensors = {{.name = "t", .shape = {8}, .elements = 8}};
   const TwinDevice device = serial(1);
   for (const char* spec : {"powersgd", "3lc:bucket=64", "topk:positions=golomb", "topk:values=fp16",
-                           "topk:delay=2", "sidco:dist=gamma", "topk:memory=ef21", "topk:clip=1"})
+                           "sidco:dist=gamma"})
     EXPECT_THROW(device.make(parse_spec(spec), tensors), InputError) << spec;
   EXPECT_THROW(device.make(parse_spec("topk:rato=1"), tensors), InputError);
 }

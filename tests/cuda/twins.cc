@@ -74,6 +74,8 @@ void Twins::step(const std::vector<std::vector<float>>& gradients) {
     device_->upload(rooms_[i].gradient, gradients[i].data(), gradients[i].size() * sizeof(float));
     addresses.push_back(rooms_[i].gradient);
   }
+  if (const std::uint64_t period = here_[0]->period(); (step_ + 1) % period != 0)
+    return hold(gradients, addresses);
   there_->encode(addresses, {.step = step_});
   const auto reports = there_->finish();
   reports_.assign(reports.begin(), reports.end());
@@ -87,6 +89,24 @@ void Twins::step(const std::vector<std::vector<float>>& gradients) {
     compare(i, report);
   }
   ++step_;
+}
+
+void Twins::hold(const std::vector<std::vector<float>>& gradients,
+                 const std::vector<const float*>& addresses) {
+  there_->hold(addresses);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    here_[i]->hold({.values = gradients[i], .squares = {}, .step = step_});
+    SCOPED_TRACE("tensor " + std::to_string(i) + " held in step " + std::to_string(step_));
+    compare_states(i);
+  }
+  ++step_;
+}
+
+void Twins::compare_states(std::size_t tensor) {
+  std::vector<std::byte> state, other;
+  here_[tensor]->save_state(state);
+  there_->save_state(tensor, other);
+  EXPECT_TRUE(state == other) << "states differ";
 }
 
 void Twins::compare(std::size_t tensor, const EncodeReport& here) {
@@ -104,10 +124,7 @@ void Twins::compare(std::size_t tensor, const EncodeReport& here) {
   if (const float* residual = there_->device_residual(tensor)) {
     EXPECT_EQ(words_of(here_[tensor]->residual()), words_of(fetched(residual, elements)));
   }
-  std::vector<std::byte> state, other;
-  here_[tensor]->save_state(state);
-  there_->save_state(tensor, other);
-  EXPECT_TRUE(state == other) << "states differ";
+  compare_states(tensor);
   std::vector<float> decoded(elements, 0.5F);
   const Room& room = rooms_[tensor];
   device_->upload(room.out, decoded.data(), elements * sizeof(float));

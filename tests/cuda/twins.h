@@ -24,8 +24,8 @@ class Twins {
   Twins(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
         const std::vector<std::vector<std::int64_t>>& shapes);
 
-  /// A step on both. Payloads, reports, memories and states must be the same, bit by bit, and what
-  /// one decodes of the other's payload.
+  /// A step on both, with an exchange or between two of them (delay). Payloads, reports, memories
+  /// and states must be the same, bit by bit, and what one decodes of the other's payload.
   void step(const std::vector<std::vector<float>>& gradients);
 
   /// Whether decoding the payload of the first tensor throws, which must be so on both or on none.
@@ -43,7 +43,10 @@ class Twins {
     std::byte* payload;
   };
 
+  void hold(const std::vector<std::vector<float>>& gradients,
+            const std::vector<const float*>& addresses);
   void compare(std::size_t tensor, const EncodeReport& here);
+  void compare_states(std::size_t tensor);
   template <class T>
   std::vector<T> fetched(const T* device_values, std::size_t count);
 

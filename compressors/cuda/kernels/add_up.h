@@ -37,6 +37,19 @@ struct MagnitudeSums {
   THINPIPE_KERNEL static void set(Totals& totals, Total sum) { totals.sum = sum; }
 };
 
+/// Squares, in double.
+struct SquareSums {
+  using Partial = double;
+  using Total = double;
+
+  THINPIPE_KERNEL static void add(Partial& sum, float x) {
+    const auto value = static_cast<double>(x);
+    sum += value * value;
+  }
+  THINPIPE_KERNEL static Total total(Partial sum) { return sum; }
+  THINPIPE_KERNEL static void set(Totals& totals, Total sum) { totals.squares = sum; }
+};
+
 /// Values as they are and their squares, in double.
 struct SpreadSums {
   struct Total {

@@ -116,7 +116,8 @@ struct EncodeBlocks {
         shared.values[i] = decoded;
         if (i >= some) continue;
         if (!format.hadamard) nonzero[t] += (code & Element::kMagnitude) != 0 ? 1 : 0;
-        if (!format.hadamard && job.r != nullptr) leave(job, begin + i, job.r[begin + i], decoded);
+        if (!format.hadamard && job.minds_sent())
+          leave(job, begin + i, job.c()[begin + i], decoded);
       }
     });
     if (format.hadamard) leave_rotated(block, shared, job, begin, some, blocks, nonzero);
@@ -165,14 +166,14 @@ struct EncodeBlocks {
       if (any != 0 && first < blocks.elements)
         block.set_greatest(&shared.used[first / blocks.block], 1);
     });
-    if (job.r != nullptr) hadamard_blocks(block, shared.values, blocks);
+    if (job.minds_sent()) hadamard_blocks(block, shared.values, blocks);
     block.each([&](int t) {
       for (auto i = static_cast<std::uint32_t>(t); i < some; i += kThreads) {
         // A code that is not 0 reaches all elements of a rotated block.
         nonzero[t] += shared.used[i / blocks.block];
-        if (job.r == nullptr) continue;
+        if (!job.minds_sent()) continue;
         const float decoded = flipped(job, shared.values[i] * blocks.norm_at(i), i, blocks);
-        leave(job, begin + i, job.r[begin + i], decoded);
+        leave(job, begin + i, job.c()[begin + i], decoded);
       }
     });
   }

@@ -2,6 +2,7 @@
 // values as 32-bit floats, then the codes, lowest bit first, the last byte filled with zeros.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -24,6 +25,17 @@ struct CodeValues {
   float first = 0;
   float second = 0;
 };
+
+// Floats at any address.
+THINPIPE_KERNEL inline void put_float(std::uint8_t* to, float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  for (std::uint32_t j = 0; j < sizeof bits; ++j) to[j] = static_cast<std::uint8_t>(bits >> 8 * j);
+}
+THINPIPE_KERNEL inline float float_at(const std::uint8_t* from) {
+  std::uint32_t bits = 0;
+  for (std::uint32_t j = 0; j < sizeof bits; ++j) bits |= std::uint32_t{from[j]} << 8 * j;
+  return std::bit_cast<float>(bits);
+}
 
 /// Where buckets of codes lie.
 struct CodeLayout {
@@ -117,8 +129,8 @@ struct EncodeCodes {
       }
     });
     block.each([&](int t) {
-      for (auto i = static_cast<std::uint32_t>(t); job.r != nullptr && i < some; i += kThreads)
-        leave(job, begin + i, job.r[begin + i], shared.values[i]);
+      for (auto i = static_cast<std::uint32_t>(t); job.minds_sent() && i < some; i += kThreads)
+        leave(job, begin + i, job.c()[begin + i], shared.values[i]);
     });
     count_nonzero(block, job, nonzero, tiles_of(job.n, layout.tile()));
   }
@@ -134,7 +146,7 @@ struct EncodeCodes {
     std::uint8_t* const record =
         length == 0 ? out : out + (begin / length + at) * layout.bytes_of_bucket(length);
     const std::uint32_t before = (length == 0 ? begin : 0) + first;
-    if (before == 0) put(record, &scales);
+    if (before == 0) put(record, scales);
     const std::uint32_t count = size - first < kGroup ? size - first : kGroup;
     std::uint64_t codes = 0;
     for (std::uint32_t j = 0; j < count; ++j) {
@@ -149,9 +161,9 @@ struct EncodeCodes {
     for (std::size_t j = 0; j < packed_size(count, layout.bits); ++j)
       to[j] = static_cast<std::uint8_t>(codes >> 8 * j);
   }
-  THINPIPE_KERNEL void put(std::uint8_t* to, const CodeValues* values) const {
-    for (std::uint32_t i = 0; i < layout.header; ++i)
-      to[i] = reinterpret_cast<const std::uint8_t*>(values)[i];
+  THINPIPE_KERNEL void put(std::uint8_t* to, const CodeValues& values) const {
+    if (layout.header >= 4) put_float(to, values.first);
+    if (layout.header >= 8) put_float(to + 4, values.second);
   }
 };
 
@@ -189,8 +201,8 @@ struct DecodeCodes {
     const auto* const record =
         reinterpret_cast<const std::uint8_t*>(payload) + at * layout.bytes_of_bucket(length);
     CodeValues values;
-    for (std::uint32_t k = 0; k < layout.header; ++k)
-      reinterpret_cast<std::uint8_t*>(&values)[k] = record[k];
+    if (layout.header >= 4) values.first = float_at(record);
+    if (layout.header >= 8) values.second = float_at(record + 4);
     if (j == 0 && !code.good(values)) block.set_greatest(problem, 1);
     const std::uint8_t* const codes = record + layout.header;
     const std::size_t bit = std::size_t{j} * static_cast<std::size_t>(layout.bits);

@@ -56,10 +56,15 @@ struct Job {
   bool may_lower = false;           ///< a threshold that too few exceed (DGC)
   std::uint32_t place = 0;          ///< the chosen[] that the payload is made of
   const float* g = nullptr;
-  float* r = nullptr;  ///< memory; becomes decay r + scale g; null: c is g itself
-  float* u = nullptr;  ///< velocity (momentum correction); null: none
+  float* r = nullptr;   ///< memory; becomes decay r + scale g; null: c is g itself
+  float* u = nullptr;   ///< velocity (momentum correction); null: none
+  float* h = nullptr;   ///< what receivers have (EF21): c is the sum less it; null: none
+  bool keeps = false;   ///< r takes what is not sent; else it is only where a sum is done
+  bool anew = false;    ///< the sum begins with 0 in place of r
+  bool holds = false;   ///< the sum is of a step without exchange
+  bool clears = false;  ///< what is sent becomes 0, whatever it decodes to
   float decay = 1;
-  float scale = 1;
+  float scale = 1;  ///< on the device alone, where gradients are clipped
   float momentum = 0;
   bool nesterov = false;
   bool masking = false;
@@ -82,6 +87,8 @@ struct Job {
   }
   /// c, once its sum has been done.
   THINPIPE_BOTH const float* c() const { return r == nullptr ? g : r; }
+  /// Whether anything becomes of what is sent, besides the payload.
+  THINPIPE_BOTH bool minds_sent() const { return keeps || h != nullptr; }
 };
 
 /// Which of chosen[] and states[] a step's choice writes, the first being 1; the other one is read.

@@ -64,7 +64,7 @@ struct GreatestRange {
 /// Up to the L2 norm (l2_norm() in kernels/levels.cc).
 struct NormRange {
   using Partial = float;
-  using Sums = SpreadSums;
+  using Sums = SquareSums;
   static constexpr std::uint32_t kLanes = 16;
 
   THINPIPE_KERNEL static float reach(const Totals& totals) {

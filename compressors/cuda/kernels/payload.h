@@ -74,7 +74,7 @@ struct WritePayload {
         write(job, payload, header, count + i);
         if (i + 1 == count) end(job, header, count);
         const Chosen chosen = job.chosen_at(job.place);
-        forget(job, chosen.positions[i], chosen.values[i]);
+        take_off(job, chosen.positions[i], chosen.values[i]);
       }
     });
   }
@@ -96,14 +96,6 @@ struct WritePayload {
     if (header % 4 == 0) return;
     const std::uint32_t shift = header % 4 * 8;
     job.payload[header / 4 + 2 * count] = word(job, count, 2 * count - 1) >> (32 - shift);
-  }
-  /// memory/residual.cc and memory/momentum.cc: what was decoded is taken off; what is not finite
-  /// is forgotten.
-  THINPIPE_KERNEL static void forget(const Job& job, std::uint32_t position, float decoded) {
-    if (job.r == nullptr) return;
-    const float left = job.r[position] - decoded;
-    job.r[position] = left - left == 0 ? left : 0.0F;
-    if (job.u != nullptr && job.masking) job.u[position] = 0.0F;
   }
   THINPIPE_KERNEL static std::uint32_t bits_of(float value) {
     return std::bit_cast<std::uint32_t>(value);

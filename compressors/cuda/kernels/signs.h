@@ -97,12 +97,12 @@ struct SignCode {
       const std::uint32_t end = n - begin < kSignBlock ? n : begin + kSignBlock;
       // Of a whole tensor, blocks have sums of their own.
       SignedSums own;
-      SignedSums& to = whole ? own : sums;
-      add_lanes<kScale>(partials + begin / kSignBlock * kSignLanes, to);
+      if (!whole) own = sums;
+      add_lanes<kScale>(partials + begin / kSignBlock * kSignLanes, own);
       for (std::uint32_t i = end - (end - begin) % kSignLanes; i < end; ++i)
-        add_one<kScale>(x[i], to);
-      sums.positive += own.positive;
-      sums.negative += own.negative;
+        add_one<kScale>(x[i], own);
+      sums.positive = whole ? sums.positive + own.positive : own.positive;
+      sums.negative = whole ? sums.negative + own.negative : own.negative;
     }
     for (std::uint32_t i = 0; i < kChains; ++i) sums.negatives += partials[i].negatives;
     if (needs_repair(kScale, sums)) {

@@ -12,13 +12,6 @@
 
 namespace thinpipe::cuda {
 
-/// Leaves c - decoded in the memory, where there is one; 0 where that is not finite.
-THINPIPE_KERNEL inline void leave(const Job& job, std::uint32_t i, float c, float decoded) {
-  if (job.r == nullptr) return;
-  const float left = c - decoded;
-  job.r[i] = left - left == 0 ? left : 0.0F;
-}
-
 // A code says how `kElements` elements are written by one thread: encode() does, counting those
 // that decode to something other than zero, and add() adds what they decode to.
 
@@ -29,7 +22,7 @@ struct Fp32Code {
 
   THINPIPE_KERNEL void encode(const Job& job, std::uint32_t word, std::uint32_t& nonzero) const {
     const float c = element<Reading::kSum>(job, 0, word);
-    if (job.r != nullptr) job.r[word] = 0;
+    leave(job, word, c, c);
     ++nonzero;
     job.payload[word] = std::bit_cast<std::uint32_t>(c);
   }

@@ -104,7 +104,8 @@ std::unique_ptr<DeviceQuantizer<Device>> make_quantizer(const std::string& name,
                                                         const CompressorSettings& settings) {
   if (auto codes = make_code_quantizer<Device>(name, parameters, tensors, settings)) return codes;
   const std::string finite = "a value in the payload is not finite";
-  if (name == "none") return std::make_unique<WordQuantizer<Device, Fp32Code>>(Fp32Code{}, "");
+  if (name == "none" || name == "fedavg")
+    return std::make_unique<WordQuantizer<Device, Fp32Code>>(Fp32Code{}, "");
   if (name == "fp16" || name == "bf16") {
     const HalfFormat format = name == "fp16" ? HalfFormat::kFp16 : HalfFormat::kBf16;
     return std::make_unique<WordQuantizer<Device, HalfCode>>(HalfCode{format}, finite);

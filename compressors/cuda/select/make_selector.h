@@ -31,7 +31,7 @@ std::unique_ptr<DeviceSelector<Device>> make_selector(const std::string& name,
   if (name == "threshold")
     return std::make_unique<ThresholdSelector<Device>>(parameters.real("tau"));
   const bool dropping = name == "gradientdropping";
-  if (name == "topk" || (dropping && parameters.real("sample") == 0))
+  if (name == "topk" || name == "ef21" || (dropping && parameters.real("sample") == 0))
     return std::make_unique<TopKSelector<Device>>(ratio_of(parameters));
   if (name == "redsync") {
     require_choice(parameters, "variant", {"bisect"});
