@@ -101,6 +101,10 @@ std::vector<std::string> twin_specs() {
           "3lc:s=1.75",
           "3lc:zre=false",
           "3lc:s=1.9,memory=none",
+          "3lc:bucket=50,s=1.5",
+          "3lc:bucket=64,s=1.9,memory=ef21",
+          "3lc:bucket=4096",
+          "3lc:bucket=333,zre=false",
           "stoch3",
           "stoch3:memory=residual",
           "natural",
@@ -297,6 +301,9 @@ void expect_malformed_payloads_refused(const OpenDevice& open) {
                            "thc:bits=8,block=256"})
     expect_damage_refused(open, spec, 301);
   expect_damage_refused(open, "3lc:s=1.9", 50001);
+  expect_damage_refused(open, "3lc:s=1.9,bucket=100", 50001);
+  expect_damage_refused(open, "3lc:s=1.9,bucket=101", 50001);
+  expect_damage_refused(open, "3lc:zre=false,bucket=33", 301);
 }
 
 }  // namespace thinpipe::cuda

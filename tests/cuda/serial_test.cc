@@ -63,8 +63,8 @@ TEST(SerialTwins, AThresholdThatTooFewExceedIsLowered) {
 TEST(SerialTwins, WhatIsNotThereYetIsSaid) {
   const std::vector<TensorInfo> tensors = {{.name = "t", .shape = {8}, .elements = 8}};
   const TwinDevice device = serial(1);
-  for (const char* spec : {"powersgd", "3lc:bucket=64", "topk:positions=golomb", "topk:values=fp16",
-                           "sidco:dist=gamma"})
+  for (const char* spec : {"powersgd", "3lc:bucket=16", "qsgd:coding=elias",
+                           "topk:positions=golomb", "topk:values=fp16", "sidco:dist=gamma"})
     EXPECT_THROW(device.make(parse_spec(spec), tensors), InputError) << spec;
   EXPECT_THROW(device.make(parse_spec("topk:rato=1"), tensors), InputError);
 }

@@ -4,11 +4,16 @@
 #include <cstdint>
 
 #include "base/both.h"
+#include "compressors/cuda/kernels/job.h"
 
 namespace thinpipe::cuda {
 
 /// Threads that add up a bucket.
 constexpr std::uint32_t kChains = 64;
+/// Elements of a bucket: so few that a block of threads has all of it, so many that it has few of
+/// them.
+constexpr std::uint32_t kLeastBucket = 32;
+constexpr std::uint32_t kGreatestBucket = kTile;
 
 /// Room for the sums of as many buckets as a block of threads adds up at a time.
 template <class Partial, int kThreads>

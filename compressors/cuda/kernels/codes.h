@@ -15,11 +15,6 @@
 namespace thinpipe::cuda {
 
 constexpr int kCodeThreads = 512;
-/// Elements of a bucket: so few that a block of threads has all of it, so many that it has few of
-/// them.
-constexpr std::uint32_t kLeastBucket = 32;
-constexpr std::uint32_t kGreatestBucket = kTile;
-
 /// What a bucket's elements are coded by. The first of them stand in the payload.
 struct CodeValues {
   float first = 0;

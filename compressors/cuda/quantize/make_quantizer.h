@@ -37,8 +37,8 @@ inline BlockElement block_element_of(const std::string& name, const Parameters& 
   return parameters.choice("format") == "e4m3" ? BlockElement::kE4M3 : BlockElement::kE5M2;
 }
 
-/// `bucket`, for methods of codes.
-inline std::uint32_t code_bucket_of(const Parameters& parameters) {
+/// `bucket`: whole ones are worked on by a block of threads.
+inline std::uint32_t bucket_of(const Parameters& parameters) {
   const auto bucket = static_cast<std::uint32_t>(parameters.integer("bucket"));
   if (bucket != 0 && (bucket < kLeastBucket || bucket > kGreatestBucket)) {
     refuse(parameters, "bucket may be 0, or from " + std::to_string(kLeastBucket) + " to " +
@@ -62,9 +62,9 @@ std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& 
   if (name == "signsgd") {
     return make(GivenSignCode{static_cast<float>(parameters.real("scale"))}, 0, "");
   }
-  if (name == "int8") return make(Int8Code{}, code_bucket_of(parameters), scale);
+  if (name == "int8") return make(Int8Code{}, bucket_of(parameters), scale);
   if (name == "efsignsgd")
-    return make(SignCode<SignScale::kMagnitude>{}, code_bucket_of(parameters), scale);
+    return make(SignCode<SignScale::kMagnitude>{}, bucket_of(parameters), scale);
   if (name == "mqe1bit" || name == "onebit") {
     if (parameters.flag("columns")) {
       std::vector<std::size_t> columns;
@@ -72,14 +72,14 @@ std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& 
         columns.push_back(columns_of(tensor.shape, tensor.elements));
       return std::make_unique<ColumnQuantizer<Device>>(std::move(columns));
     }
-    return make(SignCode<SignScale::kMeans>{}, code_bucket_of(parameters),
+    return make(SignCode<SignScale::kMeans>{}, bucket_of(parameters),
                 "a mean in the payload is not finite");
   }
   if (name == "qsgd") {
     require_choice(parameters, "coding", {"fixed"});
     LevelCode<NormRange> code;
     code.bits = static_cast<int>(parameters.integer("bits"));
-    return make(code, code_bucket_of(parameters), scale);
+    return make(code, bucket_of(parameters), scale);
   }
   if (name == "terngrad") {
     constexpr int kBits = 2;
@@ -87,11 +87,11 @@ std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& 
       LevelCode<ClippedRange> code;
       code.sigmas = sigmas;
       code.bits = kBits;
-      return make(code, code_bucket_of(parameters), scale);
+      return make(code, bucket_of(parameters), scale);
     }
     LevelCode<GreatestRange> code;
     code.bits = kBits;
-    return make(code, code_bucket_of(parameters), scale);
+    return make(code, bucket_of(parameters), scale);
   }
   return nullptr;
 }
@@ -117,9 +117,10 @@ std::unique_ptr<DeviceQuantizer<Device>> make_quantizer(const std::string& name,
         streams_of(tensors, settings));
   }
   if (name == "3lc") {
-    if (parameters.integer("bucket") > 0) refuse(parameters, "bucket is not there yet");
-    return std::make_unique<TernaryQuantizer<Device>>(DeviceTernaryOptions{
-        .sparsity = static_cast<float>(parameters.real("s")), .zero_run = parameters.flag("zre")});
+    return std::make_unique<TernaryQuantizer<Device>>(
+        DeviceTernaryOptions{.sparsity = static_cast<float>(parameters.real("s")),
+                             .zero_run = parameters.flag("zre"),
+                             .bucket = bucket_of(parameters)});
   }
   if (name == "stoch3") {
     DeviceTernaryOptions options{.sparsity = 1, .zero_run = false, .stochastic = true};
