@@ -39,13 +39,31 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     return quantizer_->max_encoded_size(tensor, identities_[tensor].elements);
   }
 
+  bool shares_scale() const override { return quantizer_->shares_scale(); }
+  std::span<const float> prepare(std::span<const float* const> device_gradients) override {
+    if (!shares_scale()) return DeviceBase<Device>::prepare(device_gradients);  // refuses
+    this->check_gradients(device_gradients.size());
+    this->set_summed(false);
+    for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].g = device_gradients[i];
+    this->upload_jobs();
+    quantizer_->launch_scales(*device_, this->batch_);
+    this->download_findings();
+    device_->wait();
+    this->set_summed(true);
+    scales_.clear();
+    for (const Findings& findings : findings_) scales_.push_back(findings.scale);
+    return scales_;
+  }
+
   void encode(std::span<const float* const> device_gradients, const DeviceStep& step) override {
     this->check_gradients(device_gradients.size());
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       jobs_[i].g = device_gradients[i];
+      jobs_[i].shared_scale = step.shared_scales.empty() ? 0 : step.shared_scales[i];
       quantizer_->prepare(i, step, jobs_[i]);
     }
     this->upload_jobs();
+    this->set_summed(false);
     quantizer_->launch(*device_, this->batch_);
     this->download_findings();
   }
@@ -99,6 +117,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   using DeviceBase<Device>::jobs_;
 
   std::unique_ptr<DeviceQuantizer<Device>> quantizer_;
+  std::vector<float> scales_;  ///< that prepare() has returned
   std::size_t states_ = 0;
   PrefixState* decode_states_ = nullptr;
 };

@@ -45,6 +45,9 @@ class DeviceBase : public DeviceCompressor {
     return jobs_[tensor].keeps ? jobs_[tensor].r : nullptr;
   }
 
+  std::span<const float> prepare(std::span<const float* const> /*device_gradients*/) override {
+    throw std::logic_error("prepare() of compressors that share no scale");
+  }
   void hold(std::span<const float* const> device_gradients) override {
     if (memory_.period == 1)
       throw std::logic_error("hold() of compressors that exchange in every step");
@@ -64,6 +67,7 @@ class DeviceBase : public DeviceCompressor {
         if (other != nullptr) device_->zero(other, job.n * sizeof(float));
     }
     held_.assign(tensors(), false);
+    set_summed(false);
     device_->wait();
   }
 
@@ -91,6 +95,7 @@ class DeviceBase : public DeviceCompressor {
       device_->wait();
     };
     if (has_flag()) held_[tensor] = load_flag(in, "held");
+    set_summed(false);
     if (job.u != nullptr) get(job.u, "velocity");
     if (job.h != nullptr) get(job.h, "estimate");
     if (job.r != nullptr) {
@@ -161,6 +166,10 @@ class DeviceBase : public DeviceCompressor {
   }
   /// Jobs of a step with an exchange: the memories' sums are ready to be done.
   void upload_jobs() { begin_sums(false); }
+  /// The sums of the next upload_jobs() have been done.
+  void set_summed(bool summed) {
+    for (Job& job : jobs_) job.summed = summed;
+  }
   void upload_findings() {
     device_->upload(device_findings_, findings_.data(), tensors() * sizeof(Findings));
     device_->wait();
@@ -202,7 +211,7 @@ class DeviceBase : public DeviceCompressor {
       held_[i] = holds && has_flag();
     }
     device_->upload(device_jobs_, jobs_.data(), tensors() * sizeof(Job));
-    if (memory_.limit == 0) return;
+    if (memory_.limit == 0 || (!jobs_.empty() && jobs_.front().summed)) return;
     device_->launch(
         FindClip{
             device_jobs_, batch_.sum_tiles, 0, 0, {device_jobs_, device_findings_, memory_.limit}},

@@ -76,19 +76,36 @@ void Twins::step(const std::vector<std::vector<float>>& gradients) {
   }
   if (const std::uint64_t period = here_[0]->period(); (step_ + 1) % period != 0)
     return hold(gradients, addresses);
-  there_->encode(addresses, {.step = step_});
+  const std::vector<float> scales = shared_scales(gradients, addresses);
+  there_->encode(addresses, {.step = step_, .shared_scales = scales});
   const auto reports = there_->finish();
   reports_.assign(reports.begin(), reports.end());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     payloads_[i].resize(here_[i]->max_encoded_size());
-    const EncodeReport report =
-        here_[i]->encode({.values = gradients[i], .squares = {}, .step = step_}, payloads_[i]);
+    const EncodeReport report = here_[i]->encode({.values = gradients[i],
+                                                  .squares = {},
+                                                  .step = step_,
+                                                  .shared_scale = scales.empty() ? 0 : scales[i]},
+                                                 payloads_[i]);
     payloads_[i].resize(report.encoded_bytes);
     SCOPED_TRACE("tensor " + std::to_string(i) + " of " + std::to_string(infos_[i].elements) +
                  " elements, step " + std::to_string(step_));
     compare(i, report);
   }
   ++step_;
+}
+
+std::vector<float> Twins::shared_scales(const std::vector<std::vector<float>>& gradients,
+                                        const std::vector<const float*>& addresses) {
+  EXPECT_EQ(here_[0]->shares_scale(), there_->shares_scale());
+  if (!here_[0]->shares_scale() || step_ % 2 == 0) return {};
+  std::vector<float> scales;
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    scales.push_back(here_[i]->prepare({.values = gradients[i], .squares = {}, .step = step_}));
+  EXPECT_EQ(words_of(scales), words_of(there_->prepare(addresses)));
+  // As if another worker had a greater one.
+  for (float& scale : scales) scale *= 1.25F;
+  return scales;
 }
 
 void Twins::hold(const std::vector<std::vector<float>>& gradients,

@@ -43,6 +43,9 @@ class Twins {
     std::byte* payload;
   };
 
+  /// Of every other step, of methods that share scales; else none.
+  std::vector<float> shared_scales(const std::vector<std::vector<float>>& gradients,
+                                   const std::vector<const float*>& addresses);
   void hold(const std::vector<std::vector<float>>& gradients,
             const std::vector<const float*>& addresses);
   void compare(std::size_t tensor, const EncodeReport& here);

@@ -277,9 +277,9 @@ struct DecodeBlocks {
   }
 };
 
-/// Findings::scale becomes the distance of two levels of a range that reaches `range` root mean
-/// squares of the greatest block (THC): the last block of threads finds it. Grid: the tiles of
-/// kTile elements.
+/// Findings::scale becomes the greatest root mean square of a block (THC) or, with `range`, the
+/// distance of two levels of a range that reaches so many of them, or of those that workers share:
+/// the last block of threads finds it. Grid: the tiles of kTile elements.
 struct FindRange {
   static constexpr int kThreads = kBlockThreads;
   struct Shared {
@@ -290,7 +290,7 @@ struct FindRange {
   const Job* jobs;
   const Tile* tiles;
   BlockLayout layout;
-  float range;
+  float range;  ///< 0: the root mean square itself
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
@@ -312,7 +312,9 @@ struct FindRange {
     block.each([&](int t) {
       if (t != 0) return;
       Findings& findings = *job.findings;
-      findings.scale = distance(std::bit_cast<float>(findings.most));
+      const float own = std::bit_cast<float>(findings.most);
+      const bool shared = job.shared_scale > 0 && job.shared_scale - job.shared_scale == 0;
+      findings.scale = range == 0 ? own : distance(shared ? job.shared_scale : own);
       findings.most = 0;
     });
   }

@@ -55,7 +55,7 @@ struct CodeLayout {
 //   layout()            but for the bucket
 //   Partial, chain()    a sixty-fourth of what is looked at in a bucket (chains.h)
 //   values()            of a bucket, from these; whole: it is the whole tensor
-//   values_of()         of a whole tensor, from what a kernel has found
+//   values_of()         of a whole tensor, from what a kernel has found, or workers share
 //   encode()            of an element, with what it decodes to
 //   read(), decode()    the values as they stand in a payload times a factor; a term
 //   good()              whether these may stand there
@@ -95,9 +95,9 @@ struct EncodeCodes {
                                   : element<Reading::kSum>(job, 0, begin + i);
       }
     });
-    if (layout.bucket == 0 && job.n > kTile) {
+    if (layout.bucket == 0 && (job.n > kTile || job.shared_scale > 0)) {
       block.each([&](int t) {
-        if (t == 0) shared.scales[0] = code.values_of(*job.findings);
+        if (t == 0) shared.scales[0] = code.values_of(job);
       });
     } else {
       add_chains(

@@ -62,6 +62,7 @@ struct Job {
   bool keeps = false;   ///< r takes what is not sent; else it is only where a sum is done
   bool anew = false;    ///< the sum begins with 0 in place of r
   bool holds = false;   ///< the sum is of a step without exchange
+  bool summed = false;  ///< the sum has been done, whoever reads c first
   bool clears = false;  ///< what is sent becomes 0, whatever it decodes to
   float decay = 1;
   float scale = 1;  ///< on the device alone, where gradients are clipped
@@ -72,6 +73,7 @@ struct Job {
   double* block_sums = nullptr;          ///< two for each tile that is added up, and as many more
   PrefixState* states[2] = {};           ///< one for each tile; all 0 between steps
   std::uint32_t* histogram = nullptr;    ///< kBins; all 0 between kernels
+  float shared_scale = 0;                ///< the greatest of all workers; 0: the own
   RandomKey key = {};                    ///< of this step's stochastic rounding
   std::uint32_t columns = 0;             ///< of a matrix whose columns are quantised by themselves
   SignLane* lanes = nullptr;             ///< sums of these

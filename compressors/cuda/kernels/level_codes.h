@@ -25,8 +25,9 @@ THINPIPE_KERNEL inline CodeValues step_values(float step) {
 struct LevelValues {
   static constexpr bool kLooksFirst = true;
 
-  THINPIPE_KERNEL static CodeValues values_of(const Findings& findings) {
-    return step_values(findings.scale);
+  THINPIPE_KERNEL static CodeValues values_of(const Job& job) {
+    return step_values(job.shared_scale > 0 ? level_step(job.shared_scale, 1)
+                                            : job.findings->scale);
   }
   THINPIPE_KERNEL static bool good(const CodeValues& values) {
     return std::bit_cast<std::uint32_t>(values.first) < kInfinityBits;

@@ -117,8 +117,8 @@ struct SignCode {
     const SignValues values = sign_values(kScale, sums, n);
     return {values.positive, values.negative};
   }
-  THINPIPE_KERNEL static CodeValues values_of(const Findings& findings) {
-    return {findings.scale, findings.negative};
+  THINPIPE_KERNEL static CodeValues values_of(const Job& job) {
+    return {job.findings->scale, job.findings->negative};
   }
   THINPIPE_KERNEL static std::uint32_t encode(float x, const CodeValues& values, RandomKey /*key*/,
                                               std::uint32_t /*index*/, float& decoded,
@@ -159,9 +159,7 @@ struct GivenSignCode {
                                     const Partial* /*partials*/) const {
     return {magnitude, -magnitude};
   }
-  THINPIPE_KERNEL CodeValues values_of(const Findings& /*findings*/) const {
-    return {magnitude, -magnitude};
-  }
+  THINPIPE_KERNEL CodeValues values_of(const Job& /*job*/) const { return {magnitude, -magnitude}; }
   THINPIPE_KERNEL static std::uint32_t encode(float x, const CodeValues& values, RandomKey key,
                                               std::uint32_t index, float& decoded,
                                               std::uint32_t& nonzero) {

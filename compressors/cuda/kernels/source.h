@@ -58,7 +58,7 @@ THINPIPE_BOTH Fetched fetch(const Job& job, std::uint32_t from, std::uint32_t i)
   if constexpr (reading == Reading::kChosen) {
     return {.g = 0, .r = job.chosen_at(from).values[i]};
   } else if constexpr (reading == Reading::kSum) {
-    return {.g = job.g[i], .r = job.r == nullptr ? 0 : job.r[i]};
+    return {.g = job.g[i], .r = job.r == nullptr ? job.g[i] : job.r[i]};
   } else if constexpr (reading == Reading::kGradient) {
     return {.g = 0, .r = job.g[i]};
   } else {
@@ -70,7 +70,7 @@ THINPIPE_BOTH Fetched fetch(const Job& job, std::uint32_t from, std::uint32_t i)
 template <Reading reading>
 THINPIPE_BOTH float settle(const Job& job, std::uint32_t i, const Fetched& read) {
   if constexpr (reading != Reading::kSum) return read.r;
-  if (job.r == nullptr) return read.g;
+  if (job.r == nullptr || job.summed) return read.r;
   float c = 0;
   if (job.u != nullptr) {
     const float fresh = job.scale * read.g;

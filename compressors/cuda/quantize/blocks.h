@@ -41,6 +41,10 @@ class BlockQuantizer : public DeviceQuantizer<Device> {
   void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
     job.key = random_key(options_.streams[tensor], step.step);
   }
+  bool shares_scale() const override { return options_.format.scale == BlockScale::kGiven; }
+  void launch_scales(Device& device, const Batch& batch) override {
+    device.launch(FindRange{batch.jobs, batch.tiles, layout_, 0}, batch.tile_count);
+  }
   void launch(Device& device, const Batch& batch) override {
     if (options_.format.scale == BlockScale::kGiven) {
       device.launch(FindRange{batch.jobs, batch.tiles, layout_, options_.range}, batch.tile_count);

@@ -21,12 +21,14 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
   /// @param bucket   elements with values of their own; 0: the whole tensor has them
   /// @param problem  what is wrong with these values where a payload is malformed
   /// @param streams  random_stream() of each tensor, where anything is drawn
+  /// @param shares   workers may share the scale, of one level: of codes of levels, without buckets
   CodeQuantizer(Code code, std::uint32_t bucket, std::string problem,
-                std::vector<std::uint64_t> streams = {})
+                std::vector<std::uint64_t> streams = {}, bool shares = false)
       : code_(code),
         layout_(code.layout()),
         problem_(std::move(problem)),
-        streams_(std::move(streams)) {
+        streams_(std::move(streams)),
+        shares_(shares) {
     layout_.bucket = bucket;
   }
 
@@ -43,6 +45,8 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
   void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
     if (!streams_.empty()) job.key = random_key(streams_[tensor], step.step);
   }
+  bool shares_scale() const override { return shares_; }
+  void launch_scales(Device& device, const Batch& batch) override { look(device, batch); }
   void launch(Device& device, const Batch& batch) override {
     if (layout_.bucket == 0) look(device, batch);
     device.launch(EncodeCodes<Code>{batch.jobs, batch.tiles, code_, layout_}, batch.tile_count);
@@ -84,6 +88,7 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
   CodeLayout layout_;
   std::string problem_;
   std::vector<std::uint64_t> streams_;
+  bool shares_;
 };
 
 }  // namespace thinpipe::cuda

@@ -38,6 +38,11 @@ class DeviceQuantizer {
   virtual void open(Device& /*device*/, std::size_t /*tensor*/, Job& /*job*/) {}
   /// What is drawn at random in this step, where anything is.
   virtual void prepare(std::size_t /*tensor*/, const DeviceStep& /*step*/, Job& /*job*/) {}
+  /// Quantisers whose scale all workers may share: launches what finds this worker's scales, which
+  /// become Findings::scale, and does the memories' sums on the way.
+  virtual bool shares_scale() const { return false; }
+  virtual void launch_scales(Device& /*device*/, const Batch& /*batch*/) {}
+
   /// Writes the payloads of all tensors, and does the memories' sums on the way.
   virtual void launch(Device& device, const Batch& batch) = 0;
 

@@ -53,10 +53,10 @@ std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& 
                                                              const Parameters& parameters,
                                                              std::span<const TensorInfo> tensors,
                                                              const CompressorSettings& settings) {
-  const auto make = [&](auto code, std::uint32_t bucket,
-                        const std::string& problem) -> std::unique_ptr<DeviceQuantizer<Device>> {
-    return std::make_unique<CodeQuantizer<Device, decltype(code)>>(code, bucket, problem,
-                                                                   streams_of(tensors, settings));
+  const auto make = [&](auto code, std::uint32_t bucket, const std::string& problem,
+                        bool shares = false) -> std::unique_ptr<DeviceQuantizer<Device>> {
+    return std::make_unique<CodeQuantizer<Device, decltype(code)>>(
+        code, bucket, problem, streams_of(tensors, settings), shares);
   };
   const std::string scale = "a scale in the payload is not a finite number of at least 0";
   if (name == "signsgd") {
@@ -83,15 +83,19 @@ std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& 
   }
   if (name == "terngrad") {
     constexpr int kBits = 2;
+    const std::uint32_t bucket = bucket_of(parameters);
+    const bool shares = parameters.flag("shared");
+    if (bucket != 0 && shares)
+      refuse(parameters, "scales of buckets are not shared; expected shared=false");
     if (const double sigmas = parameters.real("sigma"); sigmas != 0) {
       LevelCode<ClippedRange> code;
       code.sigmas = sigmas;
       code.bits = kBits;
-      return make(code, bucket_of(parameters), scale);
+      return make(code, bucket, scale, shares);
     }
     LevelCode<GreatestRange> code;
     code.bits = kBits;
-    return make(code, bucket_of(parameters), scale);
+    return make(code, bucket, scale, shares);
   }
   return nullptr;
 }
