@@ -233,7 +233,7 @@ class DeviceBase : public DeviceCompressor {
     job.momentum = memory_.momentum;
     job.nesterov = memory_.nesterov;
     job.masking = memory_.masking;
-    job.block_sums = array<double>(2 * (tiles_of(job.n, kSumTile) + kMomentPartials));
+    job.block_sums = array<double>(kSumDoubles * (tiles_of(job.n, kSumTile) + kMomentPartials));
     for (PrefixState*& states : job.states) states = array<PrefixState>(tiles_of(job.n, kTile));
     job.findings = device_findings_ + tensor;
     return job;

@@ -35,10 +35,12 @@ TEST(SerialTwins, ASampleThatLiesCostsAnotherChoice) {
   std::vector<float> values = drawn(n, 7);
   SplitMix64 random(SplitMix64::mix(n ^ SplitMix64::mix(0)));
   for (std::size_t i = 0; i < n / 64; ++i) values[random.below(n)] = 100.0F + static_cast<float>(i);
-  const TwinDevice device = serial(1);
-  Twins twins(device.device, device.make, "topk:ratio=0.1", std::vector<std::size_t>{n});
-  for (int step = 0; step < 2; ++step) twins.step({values});
-  EXPECT_EQ(twins.sent(0), 2000U);
+  for (const char* spec : {"topk:ratio=0.1", "sbc:p=0.1"}) {
+    const TwinDevice device = serial(1);
+    Twins twins(device.device, device.make, spec, std::vector<std::size_t>{n, n});
+    for (int step = 0; step < 2; ++step) twins.step({drawn(n, 8), values});
+    EXPECT_EQ(twins.sent(1), 2000U) << spec;
+  }
 }
 
 TEST(SerialTwins, AThresholdThatTooFewExceedIsLowered) {
@@ -63,8 +65,9 @@ TEST(SerialTwins, AThresholdThatTooFewExceedIsLowered) {
 TEST(SerialTwins, WhatIsNotThereYetIsSaid) {
   const std::vector<TensorInfo> tensors = {{.name = "t", .shape = {8}, .elements = 8}};
   const TwinDevice device = serial(1);
-  for (const char* spec : {"powersgd", "3lc:bucket=16", "qsgd:coding=elias",
-                           "topk:positions=golomb", "topk:values=fp16", "sidco:dist=gamma"})
+  for (const char* spec :
+       {"powersgd", "3lc:bucket=16", "qsgd:coding=elias", "topk:positions=packed",
+        "topk:values=int2", "sidco:dist=gamma,inverse=exact", "sidco:location=min"})
     EXPECT_THROW(device.make(parse_spec(spec), tensors), InputError) << spec;
   EXPECT_THROW(device.make(parse_spec("topk:rato=1"), tensors), InputError);
 }

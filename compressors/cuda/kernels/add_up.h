@@ -8,6 +8,7 @@
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/kernels/keys.h"
+#include "compressors/kernels/log_sum.h"
 #include "compressors/kernels/moments_order.h"
 
 namespace thinpipe::cuda {
@@ -20,8 +21,9 @@ enum class Of {
 
 /// What is known when all are added up.
 struct Totals {
-  double sum = 0;      ///< of magnitudes, or of values as they are (SpreadSums)
-  double squares = 0;  ///< of values, where they are added up
+  double sum = 0;       ///< of magnitudes, or of values as they are (SpreadSums)
+  double squares = 0;   ///< of values, where they are added up
+  double mean_log = 0;  ///< of magnitudes other than 0; likewise
   std::uint32_t count = 0;
   std::uint32_t most = 0;  ///< the greatest magnitude key
 };
@@ -50,8 +52,9 @@ struct SquareSums {
   THINPIPE_KERNEL static void set(Totals& totals, Total sum) { totals.squares = sum; }
 };
 
-/// Values as they are and their squares, in double.
-struct SpreadSums {
+/// Values as they are, or their magnitudes, and their squares, in double.
+template <bool magnitudes>
+struct SpreadSumsOf {
   struct Total {
     double sum;
     double squares;
@@ -65,13 +68,56 @@ struct SpreadSums {
   using Partial = Total;
 
   THINPIPE_KERNEL static void add(Partial& sums, float x) {
-    const auto value = static_cast<double>(x);
+    const auto value = static_cast<double>(magnitudes ? std::fabs(x) : x);
     sums += {value, value * value};
   }
   THINPIPE_KERNEL static Total total(Partial sums) { return sums; }
   THINPIPE_KERNEL static void set(Totals& totals, Total sums) {
     totals.sum = sums.sum;
     totals.squares = sums.squares;
+  }
+};
+
+using SpreadSums = SpreadSumsOf<false>;
+
+/// Magnitudes, and their logarithms as a product (kernels/logs.cc).
+struct LogSums {
+  struct Partial {
+    float sum = 0;
+    float product = 1;  ///< of the last mantissas
+    double products = 1;
+    std::uint32_t rows = 0;
+    std::uint32_t nonzero = 0;
+    std::int32_t exponent = 0;
+  };
+  struct Total : LogSum {
+    THINPIPE_KERNEL Total& operator+=(const Total& other) {
+      join(other);
+      return *this;
+    }
+  };
+
+  THINPIPE_KERNEL static void add(Partial& sums, float x) {
+    const SplitMagnitude split(x);
+    sums.sum += std::fabs(x);
+    sums.product *= split.mantissa;
+    sums.exponent += split.exponent;
+    sums.nonzero += split.nonzero ? 1 : 0;
+    if (++sums.rows % kProductRows != 0) return;
+    sums.products *= static_cast<double>(sums.product);
+    sums.product = 1;
+  }
+  THINPIPE_KERNEL static Total total(const Partial& sums) {
+    Total total;
+    total.sum = static_cast<double>(sums.sum);
+    total.multiply(sums.products * static_cast<double>(sums.product));
+    total.exponent += sums.exponent;
+    total.nonzero = sums.nonzero;
+    return total;
+  }
+  THINPIPE_KERNEL static void set(Totals& totals, const Total& sums) {
+    totals.sum = sums.sum;
+    totals.mean_log = sums.log() / static_cast<double>(sums.nonzero);
   }
 };
 
@@ -82,6 +128,7 @@ template <Reading reading, Of of, class Then, class Sums = MagnitudeSums>
 struct AddUp {
   using Partial = typename Sums::Partial;
   using Total = typename Sums::Total;
+  static_assert(sizeof(Total) <= kSumDoubles * sizeof(double));
   static constexpr int kThreads = kMomentPartials * kMomentFlushes;
   /// Rows that a thread reads before it adds them up.
   static constexpr std::uint32_t kAtOnce = 8;

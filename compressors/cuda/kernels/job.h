@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/both.h"
+#include "compressors/cuda/encode/payload_words.h"
 #include "compressors/cuda/grid/prefix.h"
 #include "compressors/kernels/counter_random.h"
 
@@ -18,11 +19,19 @@ struct Chosen {
 
 /// What one kernel leaves for the next, of one tensor. One thread of the last block writes it.
 struct Findings {
-  std::uint32_t limit = 0;       ///< magnitude keys >= it are kept
-  std::uint32_t ties = 0;        ///< how many keys equal to `limit` are kept; kAllTies: all
-  double threshold = 0;          ///< that the limit comes from
-  double mean = 0;               ///< of magnitudes (RedSync)
-  double range = 0;              ///< from there to the greatest
+  std::uint32_t limit = 0;  ///< magnitude keys >= it are kept
+  std::uint32_t ties = 0;   ///< how many keys equal to `limit` are kept; kAllTies: all
+  double threshold = 0;     ///< that the limit comes from
+  double mean = 0;          ///< of magnitudes (RedSync)
+  double range = 0;         ///< from there to the greatest
+  double low = 0;           ///< between these shares of it a bisection goes on (MSTopK)
+  double high = 0;
+  std::uint32_t lower = 0;        ///< limits there
+  std::uint32_t upper = 0;        ///< likewise
+  std::uint32_t lower_count = 0;  ///< how many reach them
+  std::uint32_t upper_count = 0;
+  std::uint32_t first_tie = 0;   ///< that is kept, of `ties`
+  bool settled = false;          ///< the threshold needs no more counts
   std::uint32_t counts[2] = {};  ///< elements chosen into chosen[0] and chosen[1]
   std::uint32_t encoded = 0;     ///< bytes of the payload
   float scale = 0;               ///< of quantised values
@@ -49,12 +58,16 @@ struct Job {
   std::uint64_t sample_seed = 0;    ///< of the positions it is drawn from
   std::uint32_t* sample = nullptr;  ///< keys, as many; null where they do not leave a kernel
   std::uint32_t sample_rank = 0;    ///< of the sampled key that is the least to keep; 0: keep all
-  double factor = 0;                ///< ln(1 / delta) of the first stage
-  double later_factor = 0;          ///< of those after it
+  double factor = 0;                ///< what the selector knows beforehand: SIDCo's ln(1 / delta)
+  double later_factor = 0;          ///< of stages after the first
   std::uint32_t fits = 1;           ///< statistics that are made of it; later ones leave it alone
   std::uint32_t choices = 1;        ///< likewise
   bool may_lower = false;           ///< a threshold that too few exceed (DGC)
   std::uint32_t place = 0;          ///< the chosen[] that the payload is made of
+  ValueSize values = {};            ///< of the payload's
+  std::uint32_t tag = 0;            ///< of the step that positions are drawn for (random-k)
+  std::uint32_t* drawn = nullptr;   ///< a bit an element: these positions
+  const std::uint32_t* densities = nullptr;  ///< [b]: the most positions with Golomb parameter b
   const float* g = nullptr;
   float* r = nullptr;   ///< memory; becomes decay r + scale g; null: c is g itself
   float* u = nullptr;   ///< velocity (momentum correction); null: none
@@ -70,7 +83,7 @@ struct Job {
   bool nesterov = false;
   bool masking = false;
   Chosen chosen[2] = {};                 ///< n each: passes read the one and write the other
-  double* block_sums = nullptr;          ///< two for each tile that is added up, and as many more
+  double* block_sums = nullptr;          ///< kSumDoubles for each tile that is added up, and more
   PrefixState* states[2] = {};           ///< one for each tile; all 0 between steps
   std::uint32_t* histogram = nullptr;    ///< kBins; all 0 between kernels
   float shared_scale = 0;                ///< the greatest of all workers; 0: the own
@@ -101,6 +114,9 @@ struct Tile {
   std::uint32_t job = 0;
   std::uint32_t index = 0;  ///< among the tensor's
 };
+
+/// The most that a statistic of a block takes.
+constexpr std::size_t kSumDoubles = 4;
 
 /// Counters of a digit of a key.
 constexpr std::uint32_t kBins = 2048;
