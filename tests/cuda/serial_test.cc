@@ -2,6 +2,8 @@
 // processor's own do.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/splitmix64.h"
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/make.h"
@@ -28,6 +30,19 @@ INSTANTIATE_TEST_SUITE_P(Twins, Serial, testing::ValuesIn(twin_specs()));
 
 TEST(SerialTwins, SendTheSameOfMatrices) { expect_same_bytes_of_matrices(serial); }
 TEST(SerialTwins, RefuseMalformedPayloads) { expect_malformed_payloads_refused(serial); }
+
+TEST(SerialTwins, AddUpMoreBlocksThanThereArePartsOfASum) {
+  const std::vector<std::size_t> sizes = {2'300'001};
+  for (const char* spec : {"efsignsgd", "mqe1bit", "terngrad", "qsgd:bucket=0,clip=0.5"}) {
+    SCOPED_TRACE(spec);
+    const TwinDevice device = serial(1);
+    Twins twins(device.device, device.make, spec, sizes);
+    std::vector<float> values = drawn(sizes[0], 1);
+    twins.step({values});
+    values[sizes[0] / 2] = std::numeric_limits<float>::infinity();
+    twins.step({values});
+  }
+}
 
 TEST(SerialTwins, ASampleThatLiesCostsAnotherChoice) {
   // The sampled positions hold the only large values: the sample says that many are that large.
