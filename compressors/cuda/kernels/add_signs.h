@@ -25,7 +25,7 @@ struct AddSigns {
   static constexpr int kThreads = kSignBlocks * kSignLanes;
   static constexpr std::uint32_t kRows = kSignBlock / kSignLanes;
   /// Rows that a thread reads before it adds them up.
-  static constexpr std::uint32_t kAtOnce = 8;
+  static constexpr std::uint32_t kAtOnce = 4;
 
   struct Shared {
     SignLane lanes[kThreads];
