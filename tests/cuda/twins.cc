@@ -51,12 +51,13 @@ Twins::Twins(std::shared_ptr<DeviceMemory> device, const Make& make, const std::
     here_.push_back(make_compressor(parsed, infos_.back(), {}));
   }
   there_ = make(parsed, infos_);
-  for (const TensorInfo& info : infos_) {
-    const std::size_t size = info.elements;
-    rooms_.push_back(
-        {.gradient = static_cast<float*>(device_->allocate(size * sizeof(float))),
-         .out = static_cast<float*>(device_->allocate(size * sizeof(float))),
-         .payload = static_cast<std::byte*>(device_->allocate(5 + 9 * size + 2 * kSlack))});
+  for (std::size_t i = 0; i < infos_.size(); ++i) {
+    const std::size_t size = infos_[i].elements;
+    // For malformed payloads as well, of a few bytes more than any that is well formed.
+    const std::size_t bytes = std::max(5 + 8 * size, there_->max_encoded_size(i)) + 2 * kSlack;
+    rooms_.push_back({.gradient = static_cast<float*>(device_->allocate(size * sizeof(float))),
+                      .out = static_cast<float*>(device_->allocate(size * sizeof(float))),
+                      .payload = static_cast<std::byte*>(device_->allocate(bytes))});
   }
 }
 
