@@ -36,6 +36,7 @@ TEST_P(Gpu, GoesOnFromAStateOfTheOther) { expect_same_states(gpu, GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Twins, Gpu, testing::ValuesIn(twin_specs()));
 
 class GpuPayloads : public Gpu {};
+TEST_P(GpuPayloads, AreTheSameOfMatrices) { expect_same_bytes_of_matrices(gpu); }
 TEST_P(GpuPayloads, MalformedOnesAreRefused) { expect_malformed_payloads_refused(gpu); }
 INSTANTIATE_TEST_SUITE_P(Twins, GpuPayloads, testing::Values("topk"));
 
@@ -84,7 +85,10 @@ TEST_P(GpuLarge, SendsAndKeepsTheSame) {
 INSTANTIATE_TEST_SUITE_P(Twins, GpuLarge,
                          testing::Values("topk:ratio=0.1", "topk:ratio=0.001", "sidco:ratio=0.01",
                                          "sidco:ratio=0.001,stages=4", "threshold:tau=0.05", "int8",
-                                         "3lc:s=1.75", "stoch3"));
+                                         "3lc:s=1.75", "stoch3", "3lc:s=1.75,bucket=512", "qsgd",
+                                         "qsgd:bucket=0", "terngrad", "efsignsgd", "mqe1bit",
+                                         "natural", "sdp4bit", "mxfp4", "thc",
+                                         "topk:ratio=0.01,memory=ef21,clip=1"));
 
 }  // namespace
 }  // namespace thinpipe::cuda

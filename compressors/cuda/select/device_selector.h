@@ -22,6 +22,8 @@ class DeviceSelector {
   virtual std::size_t max_selected(std::size_t elements) const = 0;
   /// The most elements that a sample has which more than one kernel sees; 0: there is none.
   virtual std::size_t max_sampled(std::size_t /*elements*/) const { return 0; }
+  /// What a tensor's job needs of the device besides.
+  virtual void allocate(Device& /*device*/, std::size_t /*tensor*/, Job& /*job*/) {}
   /// What kernels find before the first step.
   virtual Findings initial() const { return {}; }
   /// Fills target, sample, factors, fits and choices.
