@@ -1,6 +1,7 @@
 // A dense method on a device: memory and quantiser.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
@@ -21,34 +22,58 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
       : DeviceBase<Device>(std::move(device), std::move(identities), memory),
         quantizer_(std::move(quantizer)) {
     std::size_t most = 0;
-    this->allocate([&](std::size_t i, Job& job) {
-      const std::size_t bytes = max_encoded_size(i);
-      job.payload = this->template array<std::uint32_t>(bytes / 4 + 2);
-      if (quantizer_->packs()) job.packed = this->template array<std::uint8_t>(bytes + 4);
-      most = std::max(most, bytes);
-    });
+    this->allocate(
+        [&](std::size_t i, Job& job) {
+          const std::size_t bytes = max_encoded_size(i);
+          job.payload = this->template array<std::uint32_t>(bytes / 4 + 2);
+          if (quantizer_->packs()) job.packed = this->template array<std::uint8_t>(bytes + 4);
+          most = std::max(most, bytes);
+          quantizer_->open(*device_, i, job);
+        },
+        quantizer_->tile());
     states_ = tiles_of(static_cast<std::uint32_t>(most), kTile);
     decode_states_ = this->template array<PrefixState>(states_);
     reset();
   }
 
   std::size_t max_encoded_size(std::size_t tensor) const override {
-    return quantizer_->max_encoded_size(identities_[tensor].elements);
+    return quantizer_->max_encoded_size(tensor, identities_[tensor].elements);
+  }
+
+  bool shares_scale() const override { return quantizer_->shares_scale(); }
+  std::span<const float> prepare(std::span<const float* const> device_gradients) override {
+    if (!shares_scale()) return DeviceBase<Device>::prepare(device_gradients);  // refuses
+    this->check_gradients(device_gradients.size());
+    this->set_summed(false);
+    for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].g = device_gradients[i];
+    this->upload_jobs();
+    quantizer_->launch_scales(*device_, this->batch_);
+    this->download_findings();
+    device_->wait();
+    this->set_summed(true);
+    scales_.clear();
+    for (const Findings& findings : findings_) scales_.push_back(findings.scale);
+    return scales_;
   }
 
   void encode(std::span<const float* const> device_gradients, const DeviceStep& step) override {
     this->check_gradients(device_gradients.size());
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       jobs_[i].g = device_gradients[i];
+      jobs_[i].shared_scale = step.shared_scales.empty() ? 0 : step.shared_scales[i];
       quantizer_->prepare(i, step, jobs_[i]);
     }
-    this->upload_jobs();
-    quantizer_->launch(*device_, this->batch_);
-    this->download_findings();
+    this->ready_sums(false);
+    this->repeat([this] {
+      this->send_jobs();
+      quantizer_->launch(*device_, this->batch_);
+      this->download_findings();
+    });
   }
 
   std::span<const EncodeReport> finish() override {
     device_->wait();
+    this->set_summed(false);  // of the next step; the device has read the jobs
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       const Findings& findings = findings_[i];
       this->reports_[i] = {.encoded_bytes = findings.encoded,
@@ -63,18 +88,20 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   void decode_add(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
                   float factor, float* device_out) override {
     const std::size_t elements = identities_[tensor].elements;
-    if (!quantizer_->fits(bytes, elements)) {
+    if (!quantizer_->fits(tensor, bytes, elements)) {
       throw PayloadError("payload is " + std::to_string(bytes) + " bytes long; a tensor of " +
                          std::to_string(elements) + " elements takes up to " +
                          std::to_string(max_encoded_size(tensor)));
     }
     this->clear_problem();
     device_->zero(decode_states_, states_ * sizeof(PrefixState));
-    quantizer_->decode(*device_, {.payload = reinterpret_cast<const std::uint32_t*>(device_payload),
+    quantizer_->decode(*device_, {.tensor = tensor,
+                                  .payload = reinterpret_cast<const std::uint32_t*>(device_payload),
                                   .bytes = static_cast<std::uint32_t>(bytes),
                                   .n = static_cast<std::uint32_t>(elements),
                                   .factor = factor,
                                   .out = device_out,
+                                  .signs = jobs_[tensor].signs,
                                   .states = decode_states_,
                                   .problem = this->problem_});
     if (const std::uint32_t problem = this->found_problem(); problem != 0)
@@ -83,7 +110,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
 
   void reset() override {
     DeviceBase<Device>::reset();
-    findings_.assign(findings_.size(), Findings{});
+    std::fill(findings_.begin(), findings_.end(), Findings{});
     this->upload_findings();
   }
 
@@ -94,6 +121,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   using DeviceBase<Device>::jobs_;
 
   std::unique_ptr<DeviceQuantizer<Device>> quantizer_;
+  std::vector<float> scales_;  ///< that prepare() has returned
   std::size_t states_ = 0;
   PrefixState* decode_states_ = nullptr;
 };

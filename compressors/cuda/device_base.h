@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "compressors/cuda/device_compressor.h"
+#include "compressors/cuda/grid/repeated.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/memory.h"
 #include "compressors/kernels/moments_order.h"
 #include "compressors/memory/state.h"
 #include "compressors/pipeline_state.h"
@@ -18,11 +22,16 @@ namespace thinpipe::cuda {
 
 /// compressors/memory/memory.h has the rules.
 struct DeviceMemoryOptions {
-  enum class Kind { kNone, kResidual, kMomentum } kind = Kind::kResidual;
+  enum class Kind { kNone, kResidual, kMomentum, kEf21 } kind = Kind::kResidual;
   float decay = 1;
+  bool clears = false;  ///< memory=clear
   float momentum = 0;
   bool nesterov = false;
   bool masking = true;
+  double limit = 0;          ///< of the gradient's L2 norm; 0: none
+  std::uint64_t period = 1;  ///< steps whose sum is exchanged at once
+
+  bool is_buffered() const { return kind != Kind::kNone || limit > 0 || period > 1; }
 };
 
 /// Everything is allocated at the beginning.
@@ -34,13 +43,34 @@ class DeviceBase : public DeviceCompressor {
   const std::byte* device_payload(std::size_t tensor) const override {
     return reinterpret_cast<const std::byte*>(jobs_[tensor].payload);
   }
-  const float* device_residual(std::size_t tensor) const override { return jobs_[tensor].r; }
+  const float* device_residual(std::size_t tensor) const override {
+    return jobs_[tensor].keeps ? jobs_[tensor].r : nullptr;
+  }
+
+  std::span<const float> prepare(std::span<const float* const> /*device_gradients*/) override {
+    throw std::logic_error("prepare() of compressors that share no scale");
+  }
+  void hold(std::span<const float* const> device_gradients) override {
+    if (memory_.period == 1)
+      throw std::logic_error("hold() of compressors that exchange in every step");
+    check_gradients(device_gradients.size());
+    for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].g = device_gradients[i];
+    ready_sums(true);
+    send_jobs();
+    device_->launch(HoldGradients{device_jobs_, batch_.sum_tiles}, batch_.sum_tile_count);
+    device_->wait();
+  }
 
   void reset() override {
     for (const Job& job : jobs_) {
-      if (job.r != nullptr) device_->zero(job.r, job.n * sizeof(float));
-      if (job.u != nullptr) device_->zero(job.u, job.n * sizeof(float));
+      // A sum that is nothing but that is left where it is, as memory/none.cc does.
+      const bool is_memory = job.keeps || job.h != nullptr;
+      if (is_memory) device_->zero(job.r, job.n * sizeof(float));
+      for (float* other : {job.u, job.h})
+        if (other != nullptr) device_->zero(other, job.n * sizeof(float));
     }
+    held_.assign(tensors(), false);
+    set_summed(false);
     device_->wait();
   }
 
@@ -53,10 +83,9 @@ class DeviceBase : public DeviceCompressor {
       device_->wait();
       save_floats(out, floats);
     };
-    // As processors' memories have it; none holds a gradient between steps here.
-    if (has_flag()) out.put<std::uint8_t>(0);
-    if (job.u != nullptr) put(job.u);
-    if (job.r != nullptr) put(job.r);
+    if (has_flag()) out.put<std::uint8_t>(held_[tensor] ? 1 : 0);
+    for (const float* floats_there : {job.u, job.h, job.r})
+      if (floats_there != nullptr) put(floats_there);
     save_learned(tensor, out);
   }
   void load_state(std::size_t tensor, std::span<const std::byte> state) override {
@@ -68,13 +97,15 @@ class DeviceBase : public DeviceCompressor {
       device_->upload(device_floats, floats.data(), floats.size() * sizeof(float));
       device_->wait();
     };
-    if (has_flag() && load_flag(in, "held")) {
-      throw InputError(
-          "tensor '" + identities_[tensor].tensor +
-          "': the state is of the midst of a period (delay), which device=cuda has not");
-    }
+    if (has_flag()) held_[tensor] = load_flag(in, "held");
+    set_summed(false);
     if (job.u != nullptr) get(job.u, "velocity");
-    if (job.r != nullptr) get(job.r, job.u != nullptr ? "accumulated velocity" : "residual");
+    if (job.h != nullptr) get(job.h, "estimate");
+    if (job.r != nullptr) {
+      get(job.r, job.u != nullptr ? "accumulated velocity"
+                 : job.keeps      ? "residual"
+                                  : "held gradient");
+    }
     load_learned(tensor, in);
   }
 
@@ -84,9 +115,11 @@ class DeviceBase : public DeviceCompressor {
       : device_(std::move(device)),
         identities_(std::move(identities)),
         memory_(memory),
-        jobs_(tensors()),
-        findings_(tensors()),
-        reports_(tensors()) {}
+        held_(tensors(), false),
+        jobs_(host_array<Job>(tensors())),
+        findings_(host_array<Findings>(tensors())),
+        reports_(tensors()),
+        problem_found_(host_array<std::uint32_t>(1).data()) {}
 
   // What a method learns from step to step, besides its memory.
   virtual std::size_t learned_size() const { return 0; }
@@ -94,8 +127,9 @@ class DeviceBase : public DeviceCompressor {
   virtual void load_learned(std::size_t /*tensor*/, ByteReader& /*in*/) {}
 
   /// Room for all tensors. @param add  what a method needs besides, of one of them
+  /// @param tile  elements of a tile, where it is not of kTile
   template <class Add>
-  void allocate(Add add) {
+  void allocate(Add add, std::uint32_t tile = kTile) {
     device_jobs_ = array<Job>(tensors());
     device_findings_ = array<Findings>(tensors());
     problem_ = array<std::uint32_t>(1);
@@ -104,7 +138,7 @@ class DeviceBase : public DeviceCompressor {
       jobs_[i] = job_of(i);
       add(i, jobs_[i]);
       add_tiles(i, kSumTile, sum_tiles);
-      add_tiles(i, kTile, tiles);
+      add_tiles(i, tile, tiles);
     }
     batch_ = {.jobs = device_jobs_,
               .tensors = tensors(),
@@ -116,6 +150,13 @@ class DeviceBase : public DeviceCompressor {
   template <class T>
   T* array(std::size_t count) {
     return static_cast<T*>(device_->allocate(count * sizeof(T)));
+  }
+  /// In the host's memory, where it stays: what a step moves up and down.
+  template <class T>
+  std::span<T> host_array(std::size_t count) {
+    T* const values = static_cast<T*>(device_->allocate_host(count * sizeof(T)));
+    std::uninitialized_value_construct_n(values, count);
+    return {values, count};
   }
   template <class T>
   T* uploaded(const std::vector<T>& values) {
@@ -134,7 +175,45 @@ class DeviceBase : public DeviceCompressor {
     throw InputError("gradients of " + std::to_string(found) + " tensors; expected " +
                      std::to_string(tensors()));
   }
-  void upload_jobs() { device_->upload(device_jobs_, jobs_.data(), tensors() * sizeof(Job)); }
+  /// A step's work on the device. What `ask` asks for must depend on the batch's `fits` and
+  /// `choices` alone, and on whether sums have been done: it is recorded, and repeated with the
+  /// arguments that it had. What changes on the host from step to step is not its business.
+  template <class Ask>
+  void repeat(const Ask& ask) {
+    const std::uint64_t counts = std::uint64_t{batch_.fits} << 32 | batch_.choices;
+    repeated_.run(*device_, counts << 1 | (is_summed() ? 1 : 0), ask);
+  }
+  /// Jobs of a step with an exchange: the memories' sums are ready to be done.
+  void upload_jobs() {
+    ready_sums(false);
+    send_jobs();
+  }
+  /// The sums of the next upload_jobs() have been done. Not while jobs are on their way to the
+  /// device, which reads them where they lie.
+  void set_summed(bool summed) {
+    for (Job& job : jobs_) job.summed = summed;
+  }
+  bool is_summed() const { return !jobs_.empty() && jobs_.front().summed; }
+  /// What sums are to find in the jobs.
+  void ready_sums(bool holds) {
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      Job& job = jobs_[i];
+      job.holds = holds;
+      job.anew = !job.keeps && !held_[i];
+      // Over a period the decay applies once.
+      job.decay = held_[i] ? 1 : memory_.decay;
+      held_[i] = holds && has_flag();
+    }
+  }
+  /// Uploads jobs whose gradients are set, and clips these.
+  void send_jobs() {
+    device_->upload(device_jobs_, jobs_.data(), tensors() * sizeof(Job));
+    if (memory_.limit == 0 || is_summed()) return;
+    device_->launch(
+        FindClip{
+            device_jobs_, batch_.sum_tiles, 0, 0, {device_jobs_, device_findings_, memory_.limit}},
+        batch_.sum_tile_count);
+  }
   void upload_findings() {
     device_->upload(device_findings_, findings_.data(), tensors() * sizeof(Findings));
     device_->wait();
@@ -146,24 +225,27 @@ class DeviceBase : public DeviceCompressor {
   /// Of one decode: what its kernels found wrong. @throws PayloadError
   void clear_problem() { device_->zero(problem_, sizeof *problem_); }
   std::uint32_t found_problem() {
-    std::uint32_t problem = 0;
-    device_->download(&problem, problem_, sizeof problem);
+    device_->download(problem_found_, problem_, sizeof *problem_);
     device_->wait();
-    return problem;
+    return *problem_found_;
   }
 
   std::shared_ptr<Device> device_;
   std::vector<StateIdentity> identities_;
   DeviceMemoryOptions memory_;
-  std::vector<Job> jobs_;
-  std::vector<Findings> findings_;
+  std::vector<bool> held_;  ///< of each tensor: within a period, its sum has gradients already
+  std::span<Job> jobs_;
+  std::span<Findings> findings_;
   std::vector<EncodeReport> reports_;
+  std::uint32_t* problem_found_;
   Batch batch_;
   Job* device_jobs_ = nullptr;
   Findings* device_findings_ = nullptr;
   std::uint32_t* problem_ = nullptr;
 
  private:
+  Repeated<Device> repeated_;
+
   bool has_flag() const { return memory_.kind != DeviceMemoryOptions::Kind::kMomentum; }
 
   /// What stays the same in all steps, of every method.
@@ -172,20 +254,23 @@ class DeviceBase : public DeviceCompressor {
     const std::size_t n = identities_[tensor].elements;
     Job job;
     job.n = static_cast<std::uint32_t>(n);
-    if (memory_.kind != Kind::kNone) job.r = array<float>(n);
+    if (memory_.is_buffered()) job.r = array<float>(n);
     if (memory_.kind == Kind::kMomentum) job.u = array<float>(n);
-    job.decay = memory_.kind == Kind::kResidual ? memory_.decay : 1;
+    if (memory_.kind == Kind::kEf21) job.h = array<float>(n);
+    job.keeps = memory_.kind == Kind::kResidual || memory_.kind == Kind::kMomentum;
+    job.clears = memory_.clears;
     job.momentum = memory_.momentum;
     job.nesterov = memory_.nesterov;
     job.masking = memory_.masking;
-    job.block_sums = array<double>(tiles_of(job.n, kSumTile) + kMomentPartials);
+    job.block_sums = array<double>(kSumDoubles * (tiles_of(job.n, kSumTile) + kMomentPartials));
     for (PrefixState*& states : job.states) states = array<PrefixState>(tiles_of(job.n, kTile));
     job.findings = device_findings_ + tensor;
     return job;
   }
   std::size_t state_size(std::size_t tensor) const {
     const Job& job = jobs_[tensor];
-    const std::size_t floats = (job.u == nullptr ? 0 : 1) + (job.r == nullptr ? 0 : 1);
+    std::size_t floats = 0;
+    for (const float* there : {job.u, job.h, job.r}) floats += there == nullptr ? 0 : 1;
     return (has_flag() ? 1 : 0) + floats * job.n * sizeof(float) + learned_size();
   }
 };

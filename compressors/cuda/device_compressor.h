@@ -16,6 +16,9 @@ namespace thinpipe {
 struct DeviceStep {
   std::uint64_t step = 0;  ///< counts from 0
   double epoch = 0;        ///< for warm-up schedules
+  /// Of each tensor the greatest prepare() over all workers, where a method shares its scale;
+  /// empty: this worker's own.
+  std::span<const float> shared_scales = {};
 };
 
 /// The compressors of all tensors of one worker, with the state they carry between steps: a model's
@@ -36,6 +39,16 @@ class DeviceCompressor {
   virtual void encode(std::span<const float* const> device_gradients, const DeviceStep& step) = 0;
   /// Waits for the last encode(). @returns for each tensor what it did
   virtual std::span<const EncodeReport> finish() = 0;
+  /// Where workers share a scale: takes the gradients into the memories and returns this worker's
+  /// scale of each tensor, when that is known. The next encode(), of the same gradients, does not
+  /// add them again. Optional: encode() alone uses the own scales.
+  virtual std::span<const float> prepare(std::span<const float* const> device_gradients) = 0;
+  virtual bool shares_scale() const { return false; }
+
+  /// Takes in the gradients of a step without exchange, of methods that exchange every so many
+  /// steps (delay), in place of encode() and finish(). Returns when that is done.
+  virtual void hold(std::span<const float* const> device_gradients) = 0;
+
   /// Where a tensor's payload lies on the device, of the size that finish() told, until the next
   /// encode().
   virtual const std::byte* device_payload(std::size_t tensor) const = 0;

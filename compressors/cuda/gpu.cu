@@ -3,11 +3,43 @@
 
 #include "compressors/cuda/grid/cuda_device.cuh"
 #include "compressors/cuda/make.h"
+#include "compressors/cuda/roofline.h"
 
 namespace thinpipe {
+namespace {
+
+/// 13020 is CUDA 13.2.
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+DeviceDescription describe_gpu() {
+  using cuda::check;
+  int device = 0, driver = 0, runtime = 0;
+  cudaDeviceProp gpu;
+  char bus[32] = "";
+  check(cudaGetDevice(&device), "ask for the device");
+  check(cudaGetDeviceProperties(&gpu, device), "ask what the device is");
+  check(cudaDeviceGetPCIBusId(bus, sizeof bus, device), "ask where the device is");
+  check(cudaDriverGetVersion(&driver), "ask for the driver's version");
+  check(cudaRuntimeGetVersion(&runtime), "ask for the runtime's version");
+  return {.name = gpu.name,
+          .architecture = "sm_" + std::to_string(gpu.major) + std::to_string(gpu.minor),
+          .bus = bus,
+          .driver = version_text(driver),
+          .runtime = version_text(runtime),
+          .l2_bytes = static_cast<std::size_t>(gpu.l2CacheSize),
+          .memory_bytes = gpu.totalGlobalMem,
+          .multiprocessors = gpu.multiProcessorCount};
+}
+
+}  // namespace
 
 GpuStatus probe_gpu() {
-  int count = 0;
+  int count = 0, driver = 0;
+  // Without any driver the runtime says that it is too old.
+  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
+    return {.available = false, .detail = "no driver of NVIDIA's"};
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess)
     return {.available = false, .detail = cudaGetErrorString(error)};
   if (count == 0) return {.available = false, .detail = "no GPU"};
@@ -30,6 +62,18 @@ std::unique_ptr<DeviceCompressor> make_gpu_compressor(const std::shared_ptr<Devi
   auto device = std::dynamic_pointer_cast<cuda::CudaDevice>(gpu);
   if (!device) throw RunError("the device is no GPU");
   return cuda::make_device_compressor(std::move(device), spec, tensors, settings);
+}
+
+TimedDevice open_timed_gpu() {
+  const auto device = std::make_shared<cuda::CudaDevice>();
+  return {.description = describe_gpu(),
+          .memory = device,
+          .clock = device,
+          .roofline = std::make_shared<cuda::Roofline<cuda::CudaDevice>>(device),
+          .make = [device](const Spec& spec, std::span<const TensorInfo> tensors,
+                           const CompressorSettings& settings) {
+            return cuda::make_device_compressor(device, spec, tensors, settings);
+          }};
 }
 
 }  // namespace thinpipe

@@ -9,6 +9,7 @@
 #include "compressors/compressor.h"
 #include "compressors/cuda/device_compressor.h"
 #include "compressors/cuda/device_memory.h"
+#include "compressors/cuda/timed_device.h"
 #include "compressors/spec.h"
 
 namespace thinpipe {
@@ -31,5 +32,8 @@ std::unique_ptr<DeviceCompressor> make_gpu_compressor(const std::shared_ptr<Devi
                                                       const Spec& spec,
                                                       std::span<const TensorInfo> tensors,
                                                       const CompressorSettings& settings);
+
+/// The same with all that timing takes. @throws RunError where there is no GPU.
+TimedDevice open_timed_gpu();
 
 }  // namespace thinpipe

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compressors/cuda/dense_device_compressor.h"
+#include "compressors/cuda/encode/make_encoding.h"
 #include "compressors/cuda/make_memory.h"
 #include "compressors/cuda/quantize/make_quantizer.h"
 #include "compressors/cuda/refuse.h"
@@ -20,8 +21,9 @@ namespace thinpipe::cuda {
 /// Counts of kernels have 31 bits (grid/prefix.h).
 constexpr std::size_t kMostElements = 0x7fffffff;
 constexpr const char* kThere =
-    "3lc, bf16, dgc, fp16, gradientdropping, int8, none, redsync, sidco, signsgd, stoch3, "
-    "threshold and topk";
+    "3lc, bf16, blockint4, blockint8, dgc, ef21, efsignsgd, fedavg, fp16, fp8, gaussiank, "
+    "gradientdropping, int8, mqe1bit, mstopk, mxfp4, natural, none, onebit, qgz, qsgd, randomk, "
+    "redsync, sbc, sdp4bit, sidco, signsgd, stoch3, strom, terngrad, thc, threshold and topk";
 
 /// @throws InputError as make_compressor, and for what is not there yet.
 template <class Device>
@@ -44,11 +46,9 @@ std::unique_ptr<DeviceCompressor> make_device_compressor(std::shared_ptr<Device>
                                                            std::move(quantizer));
   }
   if (auto selector = make_selector<Device>(spec.name, parameters, tensors, settings)) {
-    require_choice(parameters, "values", {"fp32"});
-    require_choice(parameters, "positions", {"raw32"});
     return std::make_unique<SparseDeviceCompressor<Device>>(
         std::move(device), std::move(identities), memory_of(spec.name, parameters),
-        std::move(selector));
+        std::move(selector), make_encoding<Device>(parameters, tensors));
   }
   refuse(parameters, std::string("the method is not there yet; ") + kThere + " are");
 }

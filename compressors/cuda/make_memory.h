@@ -1,10 +1,10 @@
 // From a spec's parameters to the memory on a device.
 #pragma once
 
+#include <cmath>
 #include <string>
 
 #include "compressors/cuda/device_base.h"
-#include "compressors/cuda/refuse.h"
 #include "compressors/methods/common.h"
 
 namespace thinpipe::cuda {
@@ -12,17 +12,21 @@ namespace thinpipe::cuda {
 inline DeviceMemoryOptions memory_of(const std::string& name, const Parameters& parameters) {
   using Kind = DeviceMemoryOptions::Kind;
   if (name == "none") return {.kind = Kind::kNone};  // has no parameters
-  require_choice(parameters, "memory", {"none", "residual", "momentum"});
-  if (parameters.real("clip") > 0) refuse(parameters, "clip is not there yet");
-  if (period_of(parameters) > 1) refuse(parameters, "delay is not there yet");
-  const std::string& kind = parameters.choice("memory");
-  return {.kind = kind == "none"       ? Kind::kNone
-                  : kind == "residual" ? Kind::kResidual
-                                       : Kind::kMomentum,
-          .decay = static_cast<float>(parameters.real("decay")),
+  const std::string& memory = parameters.choice("memory");
+  const Kind kind = memory == "none"       ? Kind::kNone
+                    : memory == "momentum" ? Kind::kMomentum
+                    : memory == "ef21"     ? Kind::kEf21
+                                           : Kind::kResidual;
+  const bool decays = kind == Kind::kResidual;
+  const auto workers = static_cast<int>(parameters.integer("workers"));
+  return {.kind = kind,
+          .decay = decays ? static_cast<float>(parameters.real("decay")) : 1,
+          .clears = memory == "clear",
           .momentum = static_cast<float>(parameters.real("momentum")),
           .nesterov = parameters.flag("nesterov"),
-          .masking = parameters.flag("masking")};
+          .masking = parameters.flag("masking"),
+          .limit = parameters.real("clip") / std::sqrt(workers),
+          .period = period_of(parameters)};
 }
 
 }  // namespace thinpipe::cuda

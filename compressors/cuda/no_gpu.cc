@@ -16,5 +16,6 @@ std::unique_ptr<DeviceCompressor> make_gpu_compressor(const std::shared_ptr<Devi
                                                       const CompressorSettings&) {
   throw RunError(kWithout);
 }
+TimedDevice open_timed_gpu() { throw RunError(kWithout); }
 
 }  // namespace thinpipe

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "compressors/cuda/device_base.h"
-#include "compressors/cuda/kernels/payload.h"
-#include "compressors/cuda/kernels/read_payload.h"
+#include "compressors/cuda/encode/device_encoding.h"
 #include "compressors/cuda/select/device_selector.h"
 
 namespace thinpipe::cuda {
@@ -19,9 +18,11 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
  public:
   SparseDeviceCompressor(std::shared_ptr<Device> device, std::vector<StateIdentity> identities,
                          const DeviceMemoryOptions& memory,
-                         std::unique_ptr<DeviceSelector<Device>> selector)
+                         std::unique_ptr<DeviceSelector<Device>> selector,
+                         DeviceEncoding<Device> encoding)
       : DeviceBase<Device>(std::move(device), std::move(identities), memory),
-        selector_(std::move(selector)) {
+        selector_(std::move(selector)),
+        encoding_(std::move(encoding)) {
     this->allocate([this](std::size_t i, Job& job) {
       for (Chosen& chosen : job.chosen)
         chosen = {this->template array<std::uint32_t>(job.n), this->template array<float>(job.n)};
@@ -29,13 +30,17 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
         job.sample = this->template array<std::uint32_t>(most);
       job.histogram = this->template array<std::uint32_t>(kBins);
       job.payload = this->template array<std::uint32_t>(max_encoded_size(i) / 4 + 2);
+      job.values = encoding_.values->size();
+      encoding_.positions->prepare(*device_, job);
+      selector_->allocate(*device_, i, job);
     });
+    read_arrived_ = this->template array<std::uint32_t>(1);
     reset();
   }
 
   std::size_t max_encoded_size(std::size_t tensor) const override {
     const std::size_t most = selector_->max_selected(identities_[tensor].elements);
-    return varint_size(most) + most * (sizeof(float) + sizeof(std::uint32_t));
+    return encoding_.max_size(most, identities_[tensor].elements);
   }
 
   void encode(std::span<const float* const> device_gradients, const DeviceStep& step) override {
@@ -49,10 +54,13 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
       batch_.fits = std::max(batch_.fits, job.fits);
       batch_.choices = std::max(batch_.choices, job.choices);
     }
-    this->upload_jobs();
-    selector_->launch(*device_, batch_);
-    device_->launch(WritePayload{batch_.jobs, batch_.tiles}, batch_.tile_count);
-    this->download_findings();
+    this->ready_sums(false);
+    this->repeat([this] {
+      this->send_jobs();
+      selector_->launch(*device_, batch_);
+      encoding_.write(*device_, batch_);
+      this->download_findings();
+    });
   }
 
   std::span<const EncodeReport> finish() override {
@@ -77,14 +85,24 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
       throw PayloadError("payload is " + std::to_string(bytes) + " bytes long; expected at most " +
                          std::to_string(max_payload(elements)));
     }
+    const Job& job = jobs_[tensor];
+    const PayloadView payload{.words = reinterpret_cast<const std::uint32_t*>(device_payload),
+                              .bytes = static_cast<std::uint32_t>(bytes),
+                              .n = job.n,
+                              .value_size = job.values};
     this->clear_problem();
-    device_->launch(ReadPayload{.payload = reinterpret_cast<const std::uint32_t*>(device_payload),
-                                .bytes = static_cast<std::uint32_t>(bytes),
-                                .n = static_cast<std::uint32_t>(elements),
-                                .factor = factor,
-                                .out = device_out,
-                                .problem = this->problem_},
-                    tiles_of(static_cast<std::uint32_t>(bytes / 8), kTile));
+    // Between two steps nothing is chosen.
+    const ScanRoom room{.passed = room_for(encoding_.positions->passed(payload)),
+                        .arrived = read_arrived_,
+                        .positions = job.chosen[0].positions,
+                        .problem = this->problem_};
+    encoding_.positions->read(*device_, payload, job, room);
+    encoding_.values->add(*device_, {.payload = payload,
+                                     .most = encoding_.most(bytes, job.n),
+                                     .positions = room.positions,
+                                     .factor = factor,
+                                     .out = device_out,
+                                     .problem = this->problem_});
     switch (static_cast<PayloadProblem>(this->found_problem())) {
       case PayloadProblem::kNone:
         return;
@@ -93,10 +111,12 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
                            std::to_string(elements) + " in its shortest form");
       case PayloadProblem::kLength:
         throw PayloadError("payload is " + std::to_string(bytes) +
-                           " bytes long; expected a value and a position for each element counted");
+                           " bytes long; expected values and positions of the elements counted");
       case PayloadProblem::kPosition:
         throw PayloadError("positions in the payload do not ascend from 0 to " +
-                           std::to_string(elements) + " (exclusive)");
+                           std::to_string(elements) + " (exclusive), as many as it counts");
+      case PayloadProblem::kValue:
+        throw PayloadError("values in the payload are not what a compressor writes");
     }
   }
 
@@ -121,7 +141,17 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   using DeviceBase<Device>::identities_;
   using DeviceBase<Device>::jobs_;
 
-  static std::size_t max_payload(std::size_t elements) { return 5 + 8 * elements; }
+  /// Whatever the encoding: count, a word an element and heads for values, likewise for positions.
+  static std::size_t max_payload(std::size_t elements) { return 64 + 8 * elements; }
+
+  /// Grows with the first payloads.
+  Passed* room_for(std::size_t passed) {
+    if (passed > passed_) {
+      passed_ = 2 * passed;
+      device_passed_ = this->template array<Passed>(passed_);
+    }
+    return device_passed_;
+  }
 
   /// One tensor by itself, over the sum that has been done.
   void choose_again(std::size_t tensor) {
@@ -135,14 +165,23 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
     alone.tensors = 1;
     alone.tiles = this->uploaded(tiles);
     alone.tile_count = tiles.size();
+    std::vector<Tile> sum_tiles;
+    this->add_tiles(tensor, kSumTile, sum_tiles);
+    for (Tile& tile : sum_tiles) tile.job = 0;
+    alone.sum_tiles = this->uploaded(sum_tiles);
+    alone.sum_tile_count = sum_tiles.size();
     alone.choices = job.choices;
     selector_->launch_again(*device_, alone);
-    device_->launch(WritePayload{alone.jobs, alone.tiles}, alone.tile_count);
+    encoding_.write(*device_, alone);
     this->download_findings();
     device_->wait();
   }
 
   std::unique_ptr<DeviceSelector<Device>> selector_;
+  DeviceEncoding<Device> encoding_;
+  Passed* device_passed_ = nullptr;  ///< of payloads that are read
+  std::size_t passed_ = 0;
+  std::uint32_t* read_arrived_ = nullptr;
 };
 
 }  // namespace thinpipe::cuda

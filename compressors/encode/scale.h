@@ -14,7 +14,7 @@
 namespace thinpipe {
 
 /// The nearest finite float; 0 for a NaN.
-inline float finite(double x) {
+THINPIPE_BOTH inline float finite(double x) {
   constexpr double kMost = std::numeric_limits<float>::max();
   return std::isnan(x) ? 0.0F : static_cast<float>(std::clamp(x, -kMost, kMost));
 }
@@ -48,7 +48,7 @@ THINPIPE_BOTH inline float level_step(float largest, float levels) {
 }
 
 /// Nearest integer, ties to even, of |x| < 2^22: above 2^23 a float has no fraction left.
-inline float round_to_even(float x) {
+THINPIPE_BOTH inline float round_to_even(float x) {
   constexpr float kShift = 12582912;  // 1.5 * 2^23
   return (x + kShift) - kShift;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compressors/encode/value_codec.h"
+#include "compressors/kernels/value_sum.h"
 
 namespace thinpipe {
 namespace {
@@ -11,8 +12,8 @@ class MeanCodec : public ValueCodec {
   std::size_t size(std::size_t count) const override { return count == 0 ? 0 : sizeof(float); }
   void encode(std::span<float> values, ByteWriter& out) const override {
     if (values.empty()) return;
-    double sum = 0;
-    for (float value : values) sum += static_cast<double>(value);
+    const double sum =
+        sum_of_values(values.size(), [&](std::size_t i) { return static_cast<double>(values[i]); });
     const auto mean = static_cast<float>(sum / static_cast<double>(values.size()));
     out.put(mean);
     std::fill(values.begin(), values.end(), mean);

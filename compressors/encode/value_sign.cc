@@ -1,6 +1,7 @@
 // One bit a value and the mean magnitude of all.
 #include "compressors/encode/scale.h"
 #include "compressors/encode/value_codec.h"
+#include "compressors/kernels/value_sum.h"
 
 namespace thinpipe {
 namespace {
@@ -12,8 +13,8 @@ class SignCodec : public ValueCodec {
   }
   void encode(std::span<float> values, ByteWriter& out) const override {
     if (values.empty()) return;
-    double sum = 0;
-    for (float value : values) sum += static_cast<double>(std::fabs(value));
+    const double sum = sum_of_values(
+        values.size(), [&](std::size_t i) { return static_cast<double>(std::fabs(values[i])); });
     const float mean = finite(sum / static_cast<double>(values.size()));
     out.put(mean);
     for (std::size_t first = 0; first < values.size(); first += 8) {

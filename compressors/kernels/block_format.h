@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/both.h"
+
 namespace thinpipe {
 
 /// One element's bits. Floats of 8 and 4 bits as in the OCP specifications OFP8 (2023) and MX v1.0
@@ -43,7 +45,7 @@ struct BlockFormat {
 constexpr std::size_t kMinBlock = 32;
 constexpr std::size_t kMaxBlock = 2048;
 
-constexpr int element_bits(BlockElement element) {
+THINPIPE_BOTH constexpr int element_bits(BlockElement element) {
   return element == BlockElement::kInt4 || element == BlockElement::kE2M1 ||
                  element == BlockElement::kLevels16
              ? 4
@@ -51,7 +53,7 @@ constexpr int element_bits(BlockElement element) {
 }
 
 /// The greatest magnitude of an element.
-constexpr float element_max(BlockElement element) {
+THINPIPE_BOTH constexpr float element_max(BlockElement element) {
   switch (element) {
     case BlockElement::kInt8:
       return 127;
@@ -71,7 +73,7 @@ constexpr float element_max(BlockElement element) {
   return 0;
 }
 
-constexpr std::size_t scale_bytes(BlockScale scale) {
+THINPIPE_BOTH constexpr std::size_t scale_bytes(BlockScale scale) {
   switch (scale) {
     case BlockScale::kF32:
       return 4;
@@ -87,23 +89,25 @@ constexpr std::size_t scale_bytes(BlockScale scale) {
 
 /// Elements that are sent for `elements` of a tensor: a rotated block at the end is filled up with
 /// zeros to a power of two, at least kMinBlock.
-constexpr std::size_t coded_elements(const BlockFormat& format, std::size_t elements) {
+THINPIPE_BOTH constexpr std::size_t coded_elements(const BlockFormat& format,
+                                                   std::size_t elements) {
   const std::size_t tail = elements % format.block;
   if (!format.hadamard || tail == 0) return elements;
-  return elements - tail + std::max(kMinBlock, std::bit_ceil(tail));
+  const std::size_t full = std::bit_ceil(tail);
+  return elements - tail + (full < kMinBlock ? kMinBlock : full);
 }
 
-constexpr std::size_t block_count(const BlockFormat& format, std::size_t elements) {
+THINPIPE_BOTH constexpr std::size_t block_count(const BlockFormat& format, std::size_t elements) {
   return (elements + format.block - 1) / format.block;
 }
 
-constexpr std::size_t code_bytes(const BlockFormat& format, std::size_t elements) {
+THINPIPE_BOTH constexpr std::size_t code_bytes(const BlockFormat& format, std::size_t elements) {
   const auto bits = static_cast<std::size_t>(element_bits(format.element));
   return (coded_elements(format, elements) * bits + 7) / 8;
 }
 
 /// The smallest half >= x, x finite and not negative; 65504 for whatever exceeds it.
-inline std::uint16_t half_at_least(float x) {
+THINPIPE_BOTH inline std::uint16_t half_at_least(float x) {
   if (x >= 65504.0F) return 0x7bff;
   if (x < 0x1p-14F) return static_cast<std::uint16_t>(std::ceil(x * 0x1p24F));  // denormal
   return static_cast<std::uint16_t>(((std::bit_cast<std::uint32_t>(x) + 0x1fffU) >> 13) -
@@ -111,13 +115,13 @@ inline std::uint16_t half_at_least(float x) {
 }
 
 /// The value of a half that is finite and not negative.
-inline float value_of_half(std::uint16_t half) {
+THINPIPE_BOTH inline float value_of_half(std::uint16_t half) {
   if (half < 0x400) return static_cast<float>(half) * 0x1p-24F;
   return std::bit_cast<float>((static_cast<std::uint32_t>(half) << 13) + ((127U - 15U) << 23));
 }
 
 /// 2^(code - 127), code < 255.
-inline float value_of_exponent(std::uint8_t code) {
+THINPIPE_BOTH inline float value_of_exponent(std::uint8_t code) {
   return std::bit_cast<float>(code == 0 ? 0x00400000U : static_cast<std::uint32_t>(code) << 23);
 }
 
@@ -126,7 +130,8 @@ inline float value_of_exponent(std::uint8_t code) {
 /// element, of E2M1 from 6 to 8, becomes that: a bias that `stochastic` rounding must not have. It
 /// takes the least exponent with which nothing exceeds, one more where max's mantissa is above the
 /// greatest element's.
-inline std::uint8_t exponent_for(float max_magnitude, BlockElement element, bool stochastic) {
+THINPIPE_BOTH inline std::uint8_t exponent_for(float max_magnitude, BlockElement element,
+                                               bool stochastic) {
   constexpr int kBias = 127;
   const auto bits = std::bit_cast<std::int32_t>(max_magnitude);
   const auto greatest = std::bit_cast<std::int32_t>(element_max(element));
@@ -136,7 +141,7 @@ inline std::uint8_t exponent_for(float max_magnitude, BlockElement element, bool
 }
 
 /// max / element_max, at least 2^-126 so that its reciprocal is finite; 0 for a block of zeros.
-inline float exact_scale_for(float max_magnitude, BlockElement element) {
+THINPIPE_BOTH inline float exact_scale_for(float max_magnitude, BlockElement element) {
   if (max_magnitude == 0) return 0;
   return std::max(max_magnitude / element_max(element), std::numeric_limits<float>::min());
 }

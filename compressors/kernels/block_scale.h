@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/both.h"
 #include "compressors/kernels/block_format.h"
 
 namespace thinpipe {
@@ -17,7 +18,8 @@ struct WrittenScale {
 };
 
 /// Writes scale_bytes() bytes.
-inline WrittenScale write_scale(const BlockFormat& format, float max_magnitude, std::byte* at) {
+THINPIPE_BOTH inline WrittenScale write_scale(const BlockFormat& format, float max_magnitude,
+                                              std::byte* at) {
   if (format.scale == BlockScale::kE8M0) {
     const std::uint8_t code = exponent_for(max_magnitude, format.element, format.stochastic);
     std::memcpy(at, &code, sizeof code);
@@ -38,7 +40,7 @@ inline WrittenScale write_scale(const BlockFormat& format, float max_magnitude, 
 }
 
 /// Negative where the scale is not one.
-inline float read_scale(const BlockFormat& format, const std::byte* at) {
+THINPIPE_BOTH inline float read_scale(const BlockFormat& format, const std::byte* at) {
   if (format.scale == BlockScale::kGiven) return format.given;
   if (format.scale == BlockScale::kE8M0) {
     const auto code = std::to_integer<std::uint8_t>(*at);

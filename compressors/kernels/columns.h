@@ -7,6 +7,9 @@
 
 namespace thinpipe {
 
+/// Rows whose sums are kept in float before they go into doubles.
+constexpr std::size_t kColumnRows = 64;
+
 /// Of a row x of n values: positive[j] += x[j] and counts[j] += 1 where x[j] is not negative,
 /// negative[j] += x[j] where it is. Float counts are exact up to 2^24 rows.
 void add_row_by_sign(const float* x, std::size_t n, float* positive, float* negative,

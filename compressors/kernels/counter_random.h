@@ -54,7 +54,7 @@ THINPIPE_BOTH inline float counter_uniform(RandomKey key, std::uint32_t index) {
 /// Of 32 elements that follow each other the latter 16 have the numbers of the former with their
 /// halves exchanged, which costs half as much. Every number by itself is uniform in all its bits;
 /// the upper halves of the two, all that can correlate, are independent.
-inline std::uint32_t paired_random(RandomKey key, std::uint64_t index) {
+THINPIPE_BOTH inline std::uint32_t paired_random(RandomKey key, std::uint64_t index) {
   const std::uint32_t number =
       counter_random(key, static_cast<std::uint32_t>(index / 32 * 16 + index % 16));
   return index % 32 < 16 ? number : std::rotr(number, 16);

@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "compressors/kernels/add_blocks.h"
 #include "compressors/kernels/keys.h"
-#include "compressors/kernels/parallel.h"
 #include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -115,51 +115,67 @@ HWY_EXPORT(MaxKeyOfRows);
 enum class Look { kSigned, kMagnitudes, kSignedAndMost };
 
 struct Part {
-  Dispersion sums;
+  double sum = 0;
+  double squares = 0;
   std::int32_t max_key = 0;
+
+  void join(const Part& other) {
+    sum += other.sum;
+    squares += other.squares;
+    max_key = std::max(max_key, other.max_key);
+  }
 };
 
-Part part_of(std::span<const float> x, Look look) {
-  alignas(64) std::array<double, kPartials> sums{};
-  alignas(64) std::array<double, kPartials> squares{};
-  Part part;
-  const std::size_t all_rows = x.size() / kPartials;  // per stream
-  const std::size_t stride = all_rows * kRowLanes;
-  for (std::size_t row = 0; row < all_rows; row += kRows) {
-    const float* const at = x.data() + row * kRowLanes;
-    const std::size_t rows = std::min(kRows, all_rows - row);
-    HWY_DYNAMIC_DISPATCH(AddRows)
-    (look == Look::kMagnitudes, at, stride, rows, sums.data(), squares.data());
-    if (look != Look::kSignedAndMost) continue;
-    part.max_key = std::max(part.max_key, HWY_DYNAMIC_DISPATCH(MaxKeyOfRows)(at, stride, rows));
+/// One block of four streams of `rows` rows each: sums of kMomentRows rows, which a GPU's threads
+/// add up side by side, then the sum of these.
+void add_block(const float* x, std::size_t rows, Look look, Part& part) {
+  std::array<double, kPartials> all_sums{};
+  std::array<double, kPartials> all_squares{};
+  const std::size_t stride = rows * kRowLanes;
+  for (std::size_t flush = 0; flush < rows; flush += kMomentRows) {
+    alignas(64) std::array<double, kPartials> sums{};
+    alignas(64) std::array<double, kPartials> squares{};
+    const std::size_t end = std::min(flush + kMomentRows, rows);
+    for (std::size_t row = flush; row < end; row += kRows) {
+      const float* const at = x + row * kRowLanes;
+      const std::size_t some = std::min(kRows, end - row);
+      HWY_DYNAMIC_DISPATCH(AddRows)
+      (look == Look::kMagnitudes, at, stride, some, sums.data(), squares.data());
+      if (look != Look::kSignedAndMost) continue;
+      part.max_key = std::max(part.max_key, HWY_DYNAMIC_DISPATCH(MaxKeyOfRows)(at, stride, some));
+    }
+    for (std::size_t i = 0; i < kPartials; ++i) {
+      all_sums[i] += sums[i];
+      all_squares[i] += squares[i];
+    }
   }
-  for (double sum : sums) part.sums.sum += sum;
-  for (double sum : squares) part.sums.squares += sum;
-  for (float element : x.subspan(kStreams * stride)) {
-    const auto value =
-        static_cast<double>(look == Look::kMagnitudes ? std::fabs(element) : element);
-    part.sums.sum += value;
-    part.sums.squares += value * value;
-    part.max_key = std::max(part.max_key, key_of(element, KeyOrder::kMagnitude));
-  }
-  return part;
+  double sum = 0;
+  double squares = 0;
+  for (double partial : all_sums) sum += partial;
+  for (double partial : all_squares) squares += partial;
+  part.sum += sum;
+  part.squares += squares;
 }
 
 Spread spread_of(std::span<const float> x, Look look) {
-  std::array<Part, kMaxSumParts> parts;
-  parallel_sum_parts(x.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
-    parts[part] = part_of(x.subspan(begin, end - begin), look);
-  });
-  Spread total;
-  total.count = x.size();
-  std::int32_t most = 0;
-  for (const Part& part : std::span(parts).first(sum_parts(x.size()))) {
-    total.sum += part.sums.sum;
-    total.squares += part.sums.squares;
-    most = std::max(most, part.max_key);
-  }
-  total.max_magnitude = magnitude_of(most);
-  return total;
+  const Part all = add_blocks<Part>(
+      x.size(),
+      [&](std::size_t begin, std::size_t blocks, std::size_t rows, Part& part) {
+        for (; blocks > 0; --blocks, begin += kMomentBlock)
+          add_block(x.data() + begin, rows, look, part);
+      },
+      [&](std::size_t i, Part& part) {
+        const auto value = static_cast<double>(look == Look::kMagnitudes ? std::fabs(x[i]) : x[i]);
+        part.sum += value;
+        part.squares += value * value;
+        part.max_key = std::max(part.max_key, key_of(x[i], KeyOrder::kMagnitude));
+      });
+  Spread spread;
+  spread.sum = all.sum;
+  spread.squares = all.squares;
+  spread.count = x.size();
+  spread.max_magnitude = magnitude_of(all.max_key);
+  return spread;
 }
 }  // namespace
 

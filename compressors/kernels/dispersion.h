@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <span>
 
+#include "base/both.h"
+
 namespace thinpipe {
 
 struct Dispersion {
@@ -11,16 +13,17 @@ struct Dispersion {
   double squares = 0;  ///< sum of x^2
   std::size_t count = 0;
 
-  double mean() const { return sum / static_cast<double>(count); }
+  THINPIPE_BOTH double mean() const { return sum / static_cast<double>(count); }
   /// Of the whole tensor (divided by the count); never negative.
-  double variance() const {
+  THINPIPE_BOTH double variance() const {
     const double difference = squares / static_cast<double>(count) - mean() * mean();
     return difference < 0 ? 0 : difference;
   }
 };
 
-/// Of the values as they are and of their magnitudes. Sums go through 64 fixed partial sums in
-/// double, so that neither huge nor denormal values overflow or vanish when squared.
+/// Of the values as they are and of their magnitudes. Sums go through partial sums in double, in
+/// the order of moments_order.h, so that neither huge nor denormal values overflow or vanish when
+/// squared.
 Dispersion signed_dispersion(std::span<const float> x);
 Dispersion magnitude_dispersion(std::span<const float> x);
 

@@ -5,15 +5,16 @@
 #include <cstdint>
 #include <span>
 
+#include "base/both.h"
 #include "compressors/kernels/counter_random.h"
 
 namespace thinpipe {
 
 /// Levels on either side of 0 that codes of so many bits hold.
-constexpr int levels_of(int bits) { return (1 << (bits - 1)) - 1; }
+THINPIPE_BOTH constexpr int levels_of(int bits) { return (1 << (bits - 1)) - 1; }
 
 /// Bytes of n codes.
-constexpr std::size_t packed_size(std::size_t n, int bits) {
+THINPIPE_BOTH constexpr std::size_t packed_size(std::size_t n, int bits) {
   return (n * static_cast<std::size_t>(bits) + 7) / 8;
 }
 

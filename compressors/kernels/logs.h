@@ -14,9 +14,8 @@ struct LogMoments {
 };
 
 /// A logarithm of a product replaces those of its factors: exponents are summed as integers and
-/// mantissas, each in [1, 2), multiplied, 96 of them in float before they go into a double.
-/// No element's logarithm is computed, and all machines get the same bits up to the one std::log
-/// at the end. Every product is rounded once, by at most 2^-24 of it, so that the mean of the
+/// mantissas, each in [1, 2), multiplied, 64 of them in float before they go into a double.
+/// No element's logarithm is computed, and all machines get the same bits. Every product is rounded once, by at most 2^-24 of it, so that the mean of the
 /// logarithms is within 2^-24 = 6e-8 of the exact one. NaN and infinity give a meaningless result.
 LogMoments log_moments(std::span<const float> x);
 

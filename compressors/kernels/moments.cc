@@ -6,9 +6,9 @@
 #include <array>
 #include <cstdint>
 
+#include "compressors/kernels/add_blocks.h"
 #include "compressors/kernels/keys.h"
 #include "compressors/kernels/moments_order.h"
-#include "compressors/kernels/parallel.h"
 #include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -26,13 +26,18 @@ namespace {
 constexpr std::size_t kRows = kMomentRows;
 constexpr std::size_t kBlockRows = kMomentBlockRows;
 constexpr std::size_t kBlock = kMomentBlock;
-constexpr std::size_t kParts = kMomentParts;
 
 /// What the kernels add up.
 struct PartMoments {
   double sum = 0;
   std::size_t count = 0;
   std::int32_t max_key = 0;
+
+  void join(const PartMoments& other) {
+    sum += other.sum;
+    count += other.count;
+    max_key = std::max(max_key, other.max_key);
+  }
 };
 
 /// Of a block, by itself: a GPU adds up blocks side by side.
@@ -155,17 +160,40 @@ void AddTailBlocks(const float* x, std::size_t begin, std::size_t blocks, std::s
   for (; blocks > 0; --blocks, begin += kBlock) AddTailBlock(x + begin, rows, limit, moments);
 }
 
-void AddSquares(const float* HWY_RESTRICT x, std::size_t rows, double* HWY_RESTRICT sums) {
+/// Squares of blocks of four streams of `rows` rows each, in double.
+void AddSquareBlocks(const float* HWY_RESTRICT x, std::size_t begin, std::size_t blocks,
+                     std::size_t rows, PartMoments& moments) {
   const hn::CappedTag<double, kRowLanes / 2> d;
   const hn::Rebind<float, decltype(d)> df;
   const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t lane = 0; lane < kRowLanes; lane += lanes) {
-    auto sum = hn::Load(d, sums + lane);
-    for (std::size_t row = 0; row < rows; ++row) {
-      const auto value = hn::PromoteTo(d, hn::LoadU(df, x + row * kRowLanes + lane));
-      sum = hn::Add(sum, hn::Mul(value, value));
+  const std::size_t stride = rows * kRowLanes;
+  HWY_ALIGN double partial[kPartials];
+  for (; blocks > 0; --blocks, begin += kBlock) {
+    HWY_ALIGN double sums[kPartials] = {};
+    for (std::size_t row = 0; row < rows; row += kRows) {
+      const std::size_t some = std::min(kRows, rows - row);
+      for (std::size_t lane = 0; lane < kRowLanes; lane += lanes) {
+        const float* p = x + begin + row * kRowLanes + lane;
+        auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+        const auto add = [&](auto& sum, const float* at) HWY_ATTR {
+          const auto value = hn::PromoteTo(d, hn::LoadU(df, at));
+          sum = hn::Add(sum, hn::Mul(value, value));
+        };
+        for (std::size_t i = 0; i < some; ++i, p += kRowLanes) {
+          if (lane == 0) ask_rows(p, stride);
+          add(s0, p);
+          add(s1, p + stride);
+          add(s2, p + 2 * stride);
+          add(s3, p + 3 * stride);
+        }
+        hn::Store(s0, d, partial + lane);
+        hn::Store(s1, d, partial + kRowLanes + lane);
+        hn::Store(s2, d, partial + 2 * kRowLanes + lane);
+        hn::Store(s3, d, partial + 3 * kRowLanes + lane);
+      }
+      for (std::size_t i = 0; i < kPartials; ++i) sums[i] += partial[i];
     }
-    hn::Store(sum, d, sums + lane);
+    moments.sum += sum_of(sums);
   }
 }
 
@@ -180,30 +208,7 @@ namespace {
 HWY_EXPORT(AddBlocks);
 HWY_EXPORT(AddSumBlocks);
 HWY_EXPORT(AddTailBlocks);
-HWY_EXPORT(AddSquares);
-
-/// Adds up n elements by blocks(begin, count, rows, moments) and one(i, moments) for the last few.
-template <class Blocks, class One>
-PartMoments add_parts(std::size_t n, Blocks blocks, One one) {
-  const std::size_t count = n / kBlock;
-  std::array<PartMoments, kParts> parts;
-  parallel_parts(kParts, threads_for(n), [&](std::size_t part) {
-    const std::size_t from = count * part / kParts;
-    blocks(from * kBlock, count * (part + 1) / kParts - from, kBlockRows, parts[part]);
-  });
-  // A block of as many whole rows as are left, then less than a row of each stream.
-  const std::size_t begin = count * kBlock;
-  const std::size_t rows = (n - begin) / (kPartials);
-  PartMoments total;
-  blocks(begin, rows > 0 ? 1 : 0, rows, total);
-  for (const PartMoments& part : parts) {
-    total.sum += part.sum;
-    total.count += part.count;
-    total.max_key = std::max(total.max_key, part.max_key);
-  }
-  for (std::size_t i = begin + rows * kPartials; i < n; ++i) one(i, total);
-  return total;
-}
+HWY_EXPORT(AddSquareBlocks);
 
 /// Adds one element's magnitude.
 void add_one(float x, PartMoments& moments) {
@@ -214,7 +219,7 @@ void add_one(float x, PartMoments& moments) {
 }  // namespace
 
 Moments magnitude_moments(std::span<const float> x) {
-  const PartMoments total = add_parts(
+  const PartMoments total = add_blocks<PartMoments>(
       x.size(),
       [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
         HWY_DYNAMIC_DISPATCH(AddBlocks)(x.data(), begin, blocks, rows, moments);
@@ -224,7 +229,7 @@ Moments magnitude_moments(std::span<const float> x) {
 }
 
 Moments moments_of_sum(const PendingSum& sum) {
-  const PartMoments total = add_parts(
+  const PartMoments total = add_blocks<PartMoments>(
       sum.n,
       [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
         HWY_DYNAMIC_DISPATCH(AddSumBlocks)(sum, begin, blocks, rows, moments);
@@ -237,7 +242,7 @@ Moments moments_of_sum(const PendingSum& sum) {
 }
 
 TailMoments tail_moments(std::span<const float> x, std::int32_t limit) {
-  const PartMoments total = add_parts(
+  const PartMoments total = add_blocks<PartMoments>(
       x.size(),
       [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
         HWY_DYNAMIC_DISPATCH(AddTailBlocks)(x.data(), begin, blocks, rows, limit, moments);
@@ -251,15 +256,15 @@ TailMoments tail_moments(std::span<const float> x, std::int32_t limit) {
 }
 
 double sum_of_squares(std::span<const float> x) {
-  alignas(64) std::array<double, kRowLanes> sums{};
-  const std::size_t rows = x.size() / kRowLanes;
-  HWY_DYNAMIC_DISPATCH(AddSquares)(x.data(), rows, sums.data());
-  double total = 0;
-  for (double sum : sums) total += sum;
-  for (float value : x.subspan(rows * kRowLanes)) {
-    total += static_cast<double>(value) * static_cast<double>(value);
-  }
-  return total;
+  return add_blocks<PartMoments>(
+             x.size(),
+             [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
+               HWY_DYNAMIC_DISPATCH(AddSquareBlocks)(x.data(), begin, blocks, rows, moments);
+             },
+             [&](std::size_t i, PartMoments& moments) {
+               moments.sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+             })
+      .sum;
 }
 
 }  // namespace thinpipe

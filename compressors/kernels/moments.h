@@ -32,7 +32,7 @@ struct TailMoments {
 /// Of the elements with key_of(x, KeyOrder::kMagnitude) >= limit; summed as magnitude_moments().
 TailMoments tail_moments(std::span<const float> x, std::int32_t limit);
 
-/// Sum of x^2 in double, by 16 fixed partial sums.
+/// Sum of x^2, in the same order, all of it in double.
 double sum_of_squares(std::span<const float> x);
 
 }  // namespace thinpipe

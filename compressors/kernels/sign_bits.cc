@@ -23,11 +23,12 @@
 #define THINPIPE_COMPRESSORS_KERNELS_SIGN_BITS_ONCE
 namespace thinpipe {
 namespace {
-constexpr std::size_t kLanes = 16;         // one vector of AVX-512, two of AVX2
-constexpr std::size_t kRow = 2 * kLanes;   // two vectors, so that additions do not wait
-constexpr std::size_t kBlock = 64 * kRow;  // elements between two flushes into doubles
-/// Parts with a sum of their own; any number of threads shares them.
-constexpr std::size_t kParts = 64;
+constexpr std::size_t kLanes = 16;          // one vector of AVX-512, two of AVX2
+constexpr std::size_t kRow = 2 * kLanes;    // two vectors, so that additions do not wait
+constexpr std::size_t kBlock = kSignBlock;  // elements between two flushes into doubles
+static_assert(kBlock == 64 * kRow && kRow == kSignLanes);
+/// Any number of threads shares them.
+constexpr std::size_t kParts = kSignParts;
 
 /// Copies bytes. @returns how many of their bits are set.
 std::size_t put_bits(const std::uint8_t* bits, std::size_t bytes, std::uint8_t* out) {
@@ -50,8 +51,17 @@ std::size_t put_bits(const std::uint8_t* bits, std::size_t bytes, std::uint8_t* 
 void repair(std::span<const float> x, SignScale scale, SignedSums& sums) {
   if (scale == SignScale::kMagnitude || std::isfinite(sums.positive - sums.negative)) return;
   sums.positive = sums.negative = 0;
-  for (float value : x) {
-    if (std::isfinite(value)) (value < 0 ? sums.negative : sums.positive) += double{value};
+  const std::size_t count = (x.size() + kBlock - 1) / kBlock;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    SignedSums own;
+    for (std::size_t i = count * part / kParts; i < count * (part + 1) / kParts; ++i) {
+      const auto block = x.subspan(i * kBlock, std::min(kBlock, x.size() - i * kBlock));
+      const SignedSums finite = finite_sums(block.data(), block.size());
+      own.positive += finite.positive;
+      own.negative += finite.negative;
+    }
+    sums.positive += own.positive;
+    sums.negative += own.negative;
   }
 }
 }  // namespace
@@ -237,16 +247,6 @@ SignedSums add_parts(std::size_t n, Blocks blocks) {
   return total;
 }
 }  // namespace
-
-SignValues sign_values(SignScale scale, const SignedSums& sums, std::size_t count) {
-  if (scale == SignScale::kMagnitude) {
-    const float mean = finite(sums.positive / static_cast<double>(count));
-    return {mean, -mean};
-  }
-  const std::size_t others = count - sums.negatives;
-  return {others == 0 ? 0 : finite(sums.positive / static_cast<double>(others)),
-          sums.negatives == 0 ? 0 : finite(sums.negative / static_cast<double>(sums.negatives))};
-}
 
 SignedSums pack_signs(std::span<const float> c, SignScale scale, std::uint8_t* bits) {
   SignedSums sums = add_parts(c.size(), [&](std::size_t begin, std::size_t end, SignedSums& part) {

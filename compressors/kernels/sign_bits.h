@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/both.h"
+#include "compressors/encode/scale.h"
 #include "compressors/kernels/sum.h"
 
 namespace thinpipe {
@@ -29,7 +31,31 @@ enum class SignScale {
 };
 
 /// @param count  of all values; at least 1
-SignValues sign_values(SignScale scale, const SignedSums& sums, std::size_t count);
+THINPIPE_BOTH inline SignValues sign_values(SignScale scale, const SignedSums& sums,
+                                            std::size_t count) {
+  if (scale == SignScale::kMagnitude) {
+    const float mean = finite(sums.positive / static_cast<double>(count));
+    return {mean, -mean};
+  }
+  const std::size_t others = count - sums.negatives;
+  return {others == 0 ? 0 : finite(sums.positive / static_cast<double>(others)),
+          sums.negatives == 0 ? 0 : finite(sums.negative / static_cast<double>(sums.negatives))};
+}
+
+/// Elements whose sums are added up by 32 threads, or lanes, each of them in float: SignLanes.
+constexpr std::size_t kSignBlock = 2048;
+constexpr std::size_t kSignLanes = 32;
+/// Parts of an array with a sum of their own.
+constexpr std::size_t kSignParts = 64;
+
+/// Of a block's elements that are finite, in double: where the sums of all of them are not.
+THINPIPE_BOTH inline SignedSums finite_sums(const float* x, std::size_t n) {
+  SignedSums sums;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (x[i] - x[i] == 0) (x[i] < 0 ? sums.negative : sums.positive) += static_cast<double>(x[i]);
+  }
+  return sums;
+}
 
 /// Sets bit i where c[i] < 0, lowest bit of each byte first; the last byte is filled with zeros.
 /// Sums by 32 fixed partial sums in float, emptied into doubles every 2048 elements, and these into

@@ -30,6 +30,7 @@ class ClippedMemory : public Memory {
     inner_->give_back(positions, values);
   }
   std::span<float> remainder() override { return inner_->remainder(); }
+  std::span<float> mirror() override { return inner_->mirror(); }
   Distortion distortion(std::span<const float> gradient,
                         std::span<const float> decoded) const override {
     return inner_->distortion(gradient, decoded);

@@ -16,11 +16,9 @@ class NoMemory : public Memory {
   NoMemory(std::size_t elements, bool buffered) : sum_(buffered ? elements : 0, 0.0F) {}
 
   std::span<const float> add(std::span<const float> gradient, float scale) override {
-    in_sum_ = held_ || scale != 1.0F;
-    if (!in_sum_) return gradient;
-    hold(gradient, scale);
+    if (!sum_.empty()) hold(gradient, scale);
     held_ = false;
-    return sum_;
+    return sum_.empty() ? gradient : std::span<const float>(sum_);
   }
   void hold(std::span<const float> gradient, float scale) override {
     assert(sum_.size() == gradient.size());
@@ -37,11 +35,11 @@ class NoMemory : public Memory {
   std::span<float> remainder() override { return {}; }
   Distortion distortion(std::span<const float> gradient,
                         std::span<const float> decoded) const override {
-    return distortion_against(in_sum_ ? std::span<const float>(sum_) : gradient, decoded);
+    return distortion_against(sum_.empty() ? gradient : std::span<const float>(sum_), decoded);
   }
   int passes() const override { return sum_.empty() ? 0 : 1; }
 
-  void reset() override { held_ = in_sum_ = false; }
+  void reset() override { held_ = false; }
   std::size_t state_size() const override { return 1 + sum_.size() * sizeof(float); }
   void save(ByteWriter& out) const override {
     out.put<std::uint8_t>(held_ ? 1 : 0);
@@ -55,7 +53,6 @@ class NoMemory : public Memory {
  private:
   LargeVector<float> sum_;  ///< of the gradients of one period
   bool held_ = false;       ///< sum_ has gradients that no exchange has seen yet
-  bool in_sum_ = false;     ///< the last c lay in sum_ and not in the gradient itself
 };
 
 }  // namespace

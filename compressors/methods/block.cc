@@ -29,13 +29,19 @@ std::vector<ParameterInfo> block_parameters(const BlockMethod& method) {
 }
 
 BlockFormat format_of(const BlockMethod& method, const Parameters& parameters) {
-  BlockFormat format;
-  format.element = method.elements.front().second;
   if (method.elements.size() > 1) {
     for (const auto& [name, element] : method.elements) {
-      if (parameters.choice("format") == name) format.element = element;
+      if (parameters.choice("format") == name) return block_format_of(parameters, element);
     }
   }
+  return block_format_of(parameters, method.elements.front().second);
+}
+
+}  // namespace
+
+BlockFormat block_format_of(const Parameters& parameters, BlockElement element) {
+  BlockFormat format;
+  format.element = element;
   const std::string& scale = parameters.choice("scale");
   format.scale = scale == "f32"   ? BlockScale::kF32
                  : scale == "f16" ? BlockScale::kF16
@@ -45,8 +51,6 @@ BlockFormat format_of(const BlockMethod& method, const Parameters& parameters) {
   format.stochastic = parameters.choice("rounding") == "stochastic";
   return format;
 }
-
-}  // namespace
 
 MethodInfo block_method(const BlockMethod& method) {
   return dense_method({

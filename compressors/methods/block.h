@@ -22,6 +22,9 @@ struct BlockMethod {
   std::string rounding = "nearest";
 };
 
+/// What the shared parameters say, of such elements.
+BlockFormat block_format_of(const Parameters& parameters, BlockElement element);
+
 /// The method with the parameters block, scale, hadamard, rounding, those of the memory, and
 /// `format` where there is a choice.
 MethodInfo block_method(const BlockMethod& method);

@@ -12,8 +12,7 @@
 namespace thinpipe {
 namespace {
 
-/// Rows whose sums are kept in float before they go into doubles.
-constexpr std::size_t kRows = 64;
+constexpr std::size_t kRows = kColumnRows;
 /// Elements whose bits are aligned at a time.
 constexpr std::size_t kBlock = 1024;
 
@@ -122,13 +121,17 @@ class ColumnMeansQuantizer : public Quantizer {
 
 }  // namespace
 
+std::size_t columns_of(const std::vector<std::int64_t>& shape, std::size_t elements) {
+  const std::size_t rows = shape.size() < 2 ? elements : static_cast<std::size_t>(shape[0]);
+  return rows == 0 ? 0 : elements / rows;
+}
+
 std::unique_ptr<Quantizer> make_column_means_quantizer(const std::vector<std::int64_t>& shape,
                                                        std::size_t elements) {
-  const std::size_t rows = shape.size() < 2 ? elements : static_cast<std::size_t>(shape[0]);
-  const std::size_t columns = rows == 0 ? 0 : elements / rows;
+  const std::size_t columns = columns_of(shape, elements);
   // The payload of one column is that of the whole tensor.
   if (columns < 2) return make_bucket_quantizer(make_two_means_bucket(), {});
-  return std::make_unique<ColumnMeansQuantizer>(rows, columns);
+  return std::make_unique<ColumnMeansQuantizer>(elements / columns, columns);
 }
 
 }  // namespace thinpipe

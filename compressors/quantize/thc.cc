@@ -27,11 +27,7 @@ double squares_of(std::span<const float> x) {
 class ThcQuantizer : public Quantizer {
  public:
   explicit ThcQuantizer(const ThcOptions& options)
-      : format_{.element = options.bits == 4 ? BlockElement::kLevels16 : BlockElement::kLevels256,
-                .scale = BlockScale::kGiven,
-                .block = options.block,
-                .hadamard = true,
-                .stochastic = true},
+      : format_(thc_format(options.bits, options.block)),
         range_(options.range),
         stream_(options.stream),
         signs_(kMaxBlock) {
@@ -93,6 +89,14 @@ class ThcQuantizer : public Quantizer {
 };
 
 }  // namespace
+
+BlockFormat thc_format(int bits, std::size_t block) {
+  return {.element = bits == 4 ? BlockElement::kLevels16 : BlockElement::kLevels256,
+          .scale = BlockScale::kGiven,
+          .block = block,
+          .hadamard = true,
+          .stochastic = true};
+}
 
 std::unique_ptr<Quantizer> make_thc_quantizer(const ThcOptions& options) {
   return std::make_unique<ThcQuantizer>(options);

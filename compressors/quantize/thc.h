@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "compressors/kernels/block_format.h"
 #include "compressors/quantize/quantizer.h"
 
 namespace thinpipe {
@@ -17,6 +18,9 @@ struct ThcOptions {
   std::uint64_t sign_seed = 1;  ///< of the rotation's signs: the same for all workers
   std::uint64_t stream = 1;     ///< of stochastic rounding: random_stream()
 };
+
+/// Of blocks whose scale is given.
+BlockFormat thc_format(int bits, std::size_t block);
 
 /// Payload: the distance of two levels as a 32-bit float, then the codes. scale_of() is the
 /// greatest root mean square of a block's rotated elements.

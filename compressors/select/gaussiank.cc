@@ -14,22 +14,6 @@
 namespace thinpipe {
 namespace {
 
-/// How a threshold t is corrected that z elements exceed.
-struct Steps {
-  int rounds;         ///< counts
-  std::size_t parts;  ///< of which k is made here
-  std::size_t few;    ///< z is less than so many parts of k: t is divided by `lower`
-  std::size_t many;   ///< z is more than so many: t is multiplied by `raise`
-  double lower;
-  double raise;
-  double reach;  ///< what exceeds so much of the first threshold is compacted first
-};
-constexpr Steps kLarge{
-    .rounds = 3, .parts = 3, .few = 2, .many = 4, .lower = 2, .raise = 1.5, .reach = 1};
-/// 1.02^-19 = 0.686: no threshold is lower.
-constexpr Steps kSmall{
-    .rounds = 20, .parts = 4, .few = 3, .many = 5, .lower = 1.02, .raise = 1.02, .reach = 0.68};
-
 class GaussianKSelector : public Selector {
  public:
   GaussianKSelector(std::size_t elements, GaussianKOptions options)
@@ -50,12 +34,12 @@ class GaussianKSelector : public Selector {
     const double first =
         spread.mean() + std::fabs(normal_quantile(ratio / 2)) * std::sqrt(spread.variance());
     selection.passes = 1;
-    correct(c, k, first, options_.oktopk ? kSmall : kLarge, selection);
+    correct(c, k, first, options_.oktopk ? kOkTopKSteps : kGaussianKSteps, selection);
   }
 
  private:
-  static void correct(std::span<const float> c, std::size_t k, double first, const Steps& steps,
-                      Selection& selection) {
+  static void correct(std::span<const float> c, std::size_t k, double first,
+                      const GaussianKSteps& steps, Selection& selection) {
     const auto keep = [&](std::int32_t limit) {
       selection.count = compact(c, KeyOrder::kMagnitude, limit, selection.positions.data(),
                                 selection.values.data());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compressors/kernels/compact.h"
+#include "compressors/kernels/value_sum.h"
 #include "compressors/select/kth.h"
 #include "compressors/select/sample.h"
 #include "compressors/select/top_k.h"
@@ -15,8 +16,9 @@ namespace {
 
 double mean(const Selection& selection) {
   if (selection.count == 0) return 0;
-  double total = 0;
-  for (float value : selection.values.first(selection.count)) total += static_cast<double>(value);
+  const auto values = selection.values.first(selection.count);
+  const double total =
+      sum_of_values(values.size(), [&](std::size_t i) { return static_cast<double>(values[i]); });
   return total / static_cast<double>(selection.count);
 }
 

@@ -1,9 +1,13 @@
 #!/usr/bin/python3
-"""What others need to select or quantise a gradient on this CPU: PyTorch and NumPy, one thread.
+"""What others need to select or quantise a gradient: PyTorch and NumPy on this CPU, one thread, or
+PyTorch on this GPU.
 
-Needs Debian's python3-torch and python3-numpy. Every method is timed twice: as malloc comes, and
-with malloc told to keep large blocks ("tuned"), since most of PyTorch's time on large temporaries is
-page faults. Prints a table of ns/element, medians; --json FILE also writes one JSON object a line.
+Needs Debian's python3-torch and python3-numpy, or for --device cuda a PyTorch with CUDA alone. On the
+CPU every method is timed twice: as malloc comes, and with malloc told to keep large blocks ("tuned"),
+since most of PyTorch's time on large temporaries is page faults. On a GPU PyTorch keeps what it
+allocated by itself; inputs rotate through twice the L2 cache, and CUDA events around as many calls as
+take 20 ms must agree with the host's clock. Prints a table of ns/element, medians; --json FILE also
+writes one JSON object a line. Exits with 77 where --device cuda finds no GPU.
 """
 import argparse
 import json
@@ -25,7 +29,8 @@ def parse_size(text):
 
 
 def methods(torch, numpy):
-    """name -> (function of gradient and ratio, takes a ratio). Each returns what it would send."""
+    """name -> (function of gradient and ratio, takes a ratio). Each returns what it would send.
+    Without NumPy (on a GPU) what it does is left out."""
 
     def take(g, mask):
         positions = mask.nonzero().view(-1)
@@ -63,7 +68,7 @@ def methods(torch, numpy):
         def dgc(g, ratio):
             k = count_of(g, ratio)
             a = g.abs()
-            sample = a[draw(g.numel(), g.numel() // 100)]
+            sample = a[draw(g.numel(), max(g.numel() // 100, 1), g.device)]
             top = max(math.ceil(ratio * sample.numel()), 1)
             threshold = sample.topk(top, sorted=False).values.min().item()
             for _ in range(10):
@@ -131,9 +136,9 @@ def methods(torch, numpy):
         lower += torch.rand_like(scaled) < scaled - lower
         return (whole.sign() * lower).to(torch.int8), norms
 
-    uniform = dgc_with(lambda d, n: torch.randint(d, (n,)))
-    published = dgc_with(lambda d, n: torch.randperm(d)[:n])
-    return {
+    uniform = dgc_with(lambda d, n, device: torch.randint(d, (n,), device=device))
+    published = dgc_with(lambda d, n, device: torch.randperm(d, device=device)[:n])
+    all_of_them = {
         "torch.topk": (torch_topk, True),
         "numpy.argpartition": (numpy_argpartition, True),
         "SIDCo-E, one stage": (sidco_e, True),
@@ -146,6 +151,67 @@ def methods(torch, numpy):
         "TernGrad": (terngrad, False),
         "QSGD, 4 bits, 512": (qsgd, False),
     }
+    if numpy is None:
+        del all_of_them["numpy.argpartition"]
+    return all_of_them
+
+
+def laplace(torch, size, device):
+    """Laplace(0, 1), as thinpipe bench draws by default; other values, for other generators."""
+    u = torch.rand(size, dtype=torch.float64, device=device) - 0.5
+    return (-u.sign() * torch.log1p(-2 * u.abs())).to(torch.float32)
+
+
+def time_on_gpu(torch, call, calls, turn):
+    """Seconds of one of so many calls, by events, which must agree with the host's clock."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    begin.record()
+    for i in range(calls):
+        call(turn + i)
+    end.record()
+    torch.cuda.synchronize()
+    wall = time.perf_counter() - start
+    seconds = begin.elapsed_time(end) / 1000
+    if abs(wall - seconds) > 0.02 * wall + 2e-4:
+        sys.exit(f"peers.py: {1e3 * seconds:.3f} ms by events, {1e3 * wall:.3f} ms by the host's "
+                 "clock: not to be trusted")
+    return seconds / calls
+
+
+def gpu_rows(options):
+    """Rows of --device cuda; `malloc` is `device`."""
+    try:
+        import torch
+    except ImportError:
+        torch = None
+    if torch is None or not torch.cuda.is_available():
+        print("peers.py: no PyTorch that finds a GPU", file=sys.stderr)
+        sys.exit(77)
+    torch.manual_seed(1)
+    size = parse_size(options.size)
+    gpu = torch.cuda.get_device_properties(0)
+    cache = getattr(gpu, "L2_cache_size", 64 << 20)
+    g = laplace(torch, size, "cuda")
+    inputs = [g] + [g.clone() for _ in range(math.ceil(2 * cache / (4 * size)) - 1)]
+    for name, (function, takes_ratio) in methods(torch, None).items():
+        if options.only and options.only not in name:
+            continue
+        for ratio in RATIOS if takes_ratio else (None,):
+            def call(i, function=function, ratio=ratio):
+                return function(inputs[i % len(inputs)], ratio)
+            sent = call(0)  # kernels are loaded, and memory is kept
+            once = time_on_gpu(torch, call, 3, 1)
+            calls = min(max(round(0.02 / once), 3), 2000)
+            times = [1e9 * time_on_gpu(torch, call, calls, 4 + i * calls) / size
+                     for i in range(options.repetitions)]
+            share = None if ratio is None else len(sent[0]) / max(math.ceil(ratio * size), 1)
+            del sent
+            print(f"{gpu.name}: {name}", file=sys.stderr)
+            yield {"method": name, "ratio": ratio, "elements": size, "malloc": "device",
+                   "device": gpu.name, "ns_per_element": statistics.median(times),
+                   "all_ns_per_element": times, "selected_share": share}
 
 
 def measure(options):
@@ -155,10 +221,7 @@ def measure(options):
     torch.set_num_threads(1)
     torch.manual_seed(1)
     size = parse_size(options.size)
-    # Laplace(0, 1), as thinpipe bench draws by default; other values, for other generators.
-    u = torch.rand(size, dtype=torch.float64) - 0.5
-    g = (-u.sign() * torch.log1p(-2 * u.abs())).to(torch.float32)
-    del u
+    g = laplace(torch, size, "cpu")
     for name, (function, takes_ratio) in methods(torch, numpy).items():
         if options.only and options.only not in name:
             continue
@@ -192,19 +255,21 @@ def children(options):
             sys.exit(f"peers.py: the run with {malloc} malloc ended with {run.returncode}")
 
 
-def print_table(rows):
+def print_table(rows, mallocs):
     cells = {(row["malloc"], row["method"], row["ratio"]): row["ns_per_element"] for row in rows}
     names = list(dict.fromkeys(row["method"] for row in rows))
     print(f"{'ns/element at ratio':<24}" + "".join(
-        f"{f'{malloc} {ratio}':>12}" for malloc in ("plain", "tuned") for ratio in RATIOS))
+        f"{f'{malloc} {ratio}':>12}" for malloc in mallocs for ratio in RATIOS))
     for name in names:
         line = f"{name:<24}"
-        for malloc in ("plain", "tuned"):
+        for malloc in mallocs:
             for ratio in RATIOS:
                 value = cells.get((malloc, name, ratio))
                 if value is None and ratio == RATIOS[0]:
                     value = cells.get((malloc, name, None))
-                line += f"{value:12.2f}" if value is not None else f"{'':12}"
+                # A GPU takes thousandths of a nanosecond.
+                digits = ".4g" if malloc == "device" else ".2f"
+                line += f"{value:12{digits}}" if value is not None else f"{'':12}"
         print(line.rstrip())
 
 
@@ -214,15 +279,15 @@ def main():
     parser.add_argument("--repetitions", type=int, default=7)
     parser.add_argument("--only", default="", help="only methods whose name has this in it")
     parser.add_argument("--json", metavar="FILE", help="also write one JSON object a line")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         measure(options)
         return
-    rows = []
-    for row in children(options):
-        rows.append(row)
-    print_table(rows)
+    on_gpu = options.device == "cuda"
+    rows = list(gpu_rows(options) if on_gpu else children(options))
+    print_table(rows, ("device",) if on_gpu else ("plain", "tuned"))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 #include <optional>
 
 #include "base/text.h"
 #include "base/units.h"
+#include "compressors/cuda/gpu.h"
 #include "compressors/registry.h"
 #include "compressors/simd.h"
+#include "harness/bench/device/table.h"
+#include "harness/bench/device/tensor_bench.h"
 #include "harness/bench/json.h"
 #include "harness/bench/measure.h"
 #include "harness/bench/ratios.h"
@@ -80,13 +84,53 @@ std::vector<std::size_t> tensors_of(const Trace& trace, const std::vector<std::s
   return chosen;
 }
 
+bool runs_on(const BenchOptions& options, const std::string& device) {
+  return std::find(options.devices.begin(), options.devices.end(), device) != options.devices.end();
+}
+
+// Those that there are on the device. Which are not is told where all methods were asked for, and
+// an error where they were named.
+std::vector<Spec> specs_on_device(const BenchOptions& options, const std::vector<Spec>& specs,
+                                  const TimedDevice& device) {
+  const TensorInfo tensor{.name = "any", .shape = {1}, .elements = 1};
+  std::vector<Spec> there;
+  std::string others;
+  for (const Spec& spec : specs) {
+    try {
+      device.make(spec, {&tensor, 1}, {});
+      there.push_back(spec);
+    } catch (const InputError&) {
+      if (!options.compressors.empty()) throw;
+      others += (others.empty() ? "" : ", ") + spec.to_string();
+    }
+  }
+  if (!others.empty())
+    std::fprintf(stderr, "not on GPUs yet, as they are by default: %s\n", others.c_str());
+  return there;
+}
+
 }  // namespace
 
-BenchResult run_bench(const BenchOptions& options) {
+TimedDevice open_benched_gpu() {
+  if (const GpuStatus status = probe_gpu(); !status.available) {
+    throw RunError("--device cuda: " + status.detail +
+                   (THINPIPE_HAS_CUDA
+                        ? "; it takes an NVIDIA GPU of compute capability 8.0 or higher and its "
+                          "driver (nvidia-smi shows both)"
+                        : "; build it where CUDA's nvcc is (docs/gpu.md)") +
+                   ". --device cpu measures on this machine");
+  }
+  return open_timed_gpu();
+}
+
+BenchResult run_bench(const BenchOptions& options, const OpenDevice& open) {
   const std::vector<Spec> specs = specs_of(options);
   for (const Spec& spec : specs) check_spec(spec);
+  const bool on_cpu = runs_on(options, kDeviceCpu), on_device = runs_on(options, kDeviceCuda);
+  const std::vector<Spec> device_specs =
+      on_device ? specs_on_device(options, specs, open()) : std::vector<Spec>{};
   const std::vector<std::string> simd = simd_of(options);
-  const bool squares = squares_needed(specs);
+  const bool squares = on_cpu && squares_needed(specs);
   std::optional<Trace> trace;
   std::vector<std::size_t> tensors;  // sizes, or indices in the trace
   if (options.trace.empty()) {
@@ -103,18 +147,33 @@ BenchResult run_bench(const BenchOptions& options) {
   watch_for_interrupt();
   BenchResult result;
   std::vector<Run> rows;
-  const std::size_t points = specs.size() * options.threads.size() * simd.size();
-  const std::size_t roofs = options.threads.size() * (std::size(kStreamCounts) + 2);
-  Progress progress(static_cast<double>(tensors.size() * (2 * points + roofs)) *
-                    (options.repetitions + kTrialRuns));
+  const std::size_t points = on_cpu ? specs.size() * options.threads.size() * simd.size() : 0;
+  const std::size_t roofs = on_cpu ? options.threads.size() * (std::size(kStreamCounts) + 2) : 0;
+  const auto calls = static_cast<double>(tensors.size() * (2 * points + roofs)) *
+                     (options.repetitions + kTrialRuns);
+  const auto device_calls =
+      on_device ? static_cast<double>(tensors.size() *
+                                      (2 * device_specs.size() + std::size(kStreamCounts) + 1)) *
+                      (options.repetitions + 1)
+                : 0;
+  Progress progress(calls + device_calls);
   for (const std::size_t tensor : tensors) {
     progress.note(trace ? "copying " + trace->tensors()[tensor].name
                         : fmt::format("drawing {} elements", tensor));
     if (interrupted()) throw RunError("interrupted");
+    BenchOptions inputs_like = options;
+    if (!on_cpu) inputs_like.residency = Residency::kCache;  // a device has its own copies
     const Inputs inputs =
-        trace ? Inputs(options, *trace, tensor, squares) : Inputs(options, tensor, squares);
+        trace ? Inputs(inputs_like, *trace, tensor, squares) : Inputs(inputs_like, tensor, squares);
     if (inputs.drawn_rate() > 0)
       progress.note(fmt::format("drawn at {:.2f} GB/s by one thread", inputs.drawn_rate() * 1e-9));
+    if (on_device) {
+      progress.note(
+          fmt::format("{} elements on the GPU: {} points", inputs.elements(), device_specs.size()));
+      DeviceTensorBench(options, open, inputs.tensor(), inputs.gradient(0), progress, result)
+          .run(device_specs);
+    }
+    if (!on_cpu) continue;
     progress.note(fmt::format("{} elements: {} points, {} inputs in turn", inputs.elements(),
                               points, inputs.rotation()));
     std::vector<BenchPoint> planned;
@@ -126,11 +185,11 @@ BenchResult run_bench(const BenchOptions& options) {
     TensorBench(options, inputs, progress, result, rows).run(std::move(planned));
   }
   set_simd_target("best");
-  if (!options.turns) result.json = google_benchmark_json(rows, options);
+  if (on_cpu && !options.turns) result.json = google_benchmark_json(rows, options);
   return result;
 }
 
-std::string bench_heading(const BenchOptions& options) {
+std::string bench_heading(const BenchOptions& options, const BenchDevice* device) {
   const MachineState machine = read_machine(".");
   const auto cache = static_cast<double>(last_level_cache());
   std::string text = fmt::format("{}; {:g} cores, last-level cache {}, load {:.2f}\n",
@@ -139,13 +198,23 @@ std::string bench_heading(const BenchOptions& options) {
   text += options.trace.empty()
               ? fmt::format("{} values, seed {}; ", options.distribution, options.seed)
               : fmt::format("trace {}, seed {}; ", options.trace.string(), options.seed);
-  text += options.residency == Residency::kMemory
-              ? fmt::format("inputs and outputs rotate through {} each\n", format_bytes(2 * cache))
-              : std::string("one input and output, again and again\n");
+  const bool on_cpu = runs_on(options, kDeviceCpu);
+  if (options.residency == Residency::kCache) {
+    text += "one input and output, again and again\n";
+  } else {
+    text += "inputs and outputs rotate through ";
+    if (on_cpu) text += format_bytes(2 * cache) + " each";
+    if (device != nullptr) {
+      text += fmt::format("{}{} each on the GPU", on_cpu ? ", " : "",
+                          format_bytes(2 * static_cast<double>(device->description.l2_bytes)));
+    }
+    text += "\n";
+  }
   text += fmt::format(
-      "medians of {} repetitions in random order, {:g} s each at least (a quarter for reads, copy "
-      "and triad); {} steps before\n",
-      options.repetitions, options.min_time, options.warmup);
+      "medians of {} repetitions in random order, {:g} s each at least{}; {} steps before\n",
+      options.repetitions, options.min_time, on_cpu ? " (a quarter for reads, copy and triad)" : "",
+      options.warmup);
+  if (device != nullptr) text += device_heading(*device);
   return fitted_lines(text) + "\n";
 }
 

@@ -12,12 +12,8 @@ const char* to_string(Residency residency) {
 }
 
 void check_device(const std::string& name) {
-  if (name == "cpu") return;
-  if (name == "cuda") {
-    throw InputError(
-        "--device: 'cuda': thinpipe times compressors on the CPU; on GPUs it cannot yet");
-  }
-  throw InputError("--device: found '" + name + "', expected cpu");
+  if (name != kDeviceCpu && name != kDeviceCuda)
+    throw InputError("--device: found '" + name + "', expected cpu or cuda");
 }
 
 std::size_t parse_elements(const std::string& text) {

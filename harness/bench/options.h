@@ -18,6 +18,10 @@ enum class Residency {
 
 const char* to_string(Residency residency);
 
+/// Where compressors run.
+inline constexpr const char* kDeviceCpu = "cpu";
+inline constexpr const char* kDeviceCuda = "cuda";
+
 struct BenchOptions {
   std::vector<Spec> compressors;     ///< empty: every method with its defaults
   std::vector<std::string> ratios;   ///< of those that take one and do not say; see with_ratios()
@@ -26,7 +30,8 @@ struct BenchOptions {
   std::vector<std::string> tensors;  ///< of the trace; empty: its largest
   std::string distribution = "laplace";
   std::vector<int> threads = {1};
-  std::vector<std::string> simd;  ///< names of set_simd_target()
+  std::vector<std::string> simd;                    ///< names of set_simd_target()
+  std::vector<std::string> devices = {kDeviceCpu};  ///< threads and simd are the CPU's
   Residency residency = Residency::kMemory;
   int warmup = 20;         ///< steps before the timed ones; quality is taken over their second half
   int repetitions = 7;     ///< the medians of which are reported
@@ -35,8 +40,7 @@ struct BenchOptions {
   std::uint64_t seed = 1;  ///< of inputs and of compressors that sample
 };
 
-/// Names where compressors run; there is only the CPU so far.
-/// @throws InputError for `cuda`, saying so, and for unknown names.
+/// @throws InputError for what is no name of a device
 void check_device(const std::string& name);
 
 /// "26m", "260k", "65537", "1.5m": elements, decimal.

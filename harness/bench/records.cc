@@ -29,7 +29,7 @@ Json axes_of(const BenchOptions& options, const BenchGroup& group, const Spec& s
           {"elements", group.elements},
           {"threads", group.threads},
           {"simd", simd},
-          {"device", "cpu"},
+          {"device", group.device},
           {"residency", to_string(options.residency)}};
 }
 
@@ -44,7 +44,15 @@ Json metrics_of(const BenchGroup& group, const BenchRow& row) {
   };
   timed("encode", row.encode_samples);
   timed("decode", row.decode_samples);
+  const auto wall = [&](const std::string& name, const std::vector<double>& samples) {
+    if (!samples.empty())
+      metrics[name] = metric_json({"s", "lower", "timed", scaled(samples, per_call)});
+  };
+  wall("encode_wall_time", row.encode_wall_samples);
+  wall("decode_wall_time", row.decode_wall_samples);
   metrics["read_time"] = metric_json({"s", "lower", "timed", {row.t_r * per_call}});
+  if (group.device != kDeviceCpu)
+    metrics["copy_time"] = metric_json({"s", "lower", "timed", {group.roofline.copy * per_call}});
   metrics["bits_per_element"] = metric_json({"bit", "lower", "exact", {quality.bits_per_element}});
   metrics["passes"] = metric_json({"1", "lower", "exact", {quality.passes}});
   if (row.allocations >= 0)
@@ -55,7 +63,34 @@ Json metrics_of(const BenchGroup& group, const BenchRow& row) {
   return metrics;
 }
 
+Json validation_of(const BenchOptions& options, const BenchGroup& group) {
+  if (group.device == kDeviceCpu)
+    return {{"reference", "the plainest instruction set on one thread"},
+            {"checked_steps", kPlainSteps}};
+  return {{"reference", "the processor's compressor, byte for byte"},
+          {"checked_steps", options.warmup + 1}};
+}
+
 }  // namespace
+
+Json device_json(const BenchDevice& device) {
+  const DeviceDescription& gpu = device.description;
+  Json json = {{"name", gpu.name},
+               {"architecture", gpu.architecture},
+               {"multiprocessors", gpu.multiprocessors},
+               {"memory_bytes", gpu.memory_bytes},
+               {"l2_bytes", gpu.l2_bytes},
+               {"cuda_runtime", gpu.runtime},
+               {"cuda_driver", gpu.driver},
+               {"driver", nullptr},
+               {"sm_hz", nullptr},
+               {"memory_hz", nullptr}};
+  if (!device.state) return json;
+  if (!device.state->driver.empty()) json["driver"] = device.state->driver;
+  if (device.state->sm_hz) json["sm_hz"] = *device.state->sm_hz;
+  if (device.state->memory_hz) json["memory_hz"] = *device.state->memory_hz;
+  return json;
+}
 
 std::vector<Json> bench_points(const BenchOptions& options, const BenchResult& result) {
   std::vector<Json> points;
@@ -67,9 +102,7 @@ std::vector<Json> bench_points(const BenchOptions& options, const BenchResult& r
                         {"status", status_name(Status::kOk)},
                         {"reasons", Json::array()},
                         {"metrics", metrics_of(group, row)},
-                        {"validation",
-                         {{"reference", "the plainest instruction set on one thread"},
-                          {"checked_steps", kPlainSteps}}},
+                        {"validation", validation_of(options, group)},
                         {"order", {{"encode", row.encode_order}, {"decode", row.decode_order}}}});
     }
   }

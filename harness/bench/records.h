@@ -8,6 +8,9 @@
 
 namespace thinpipe {
 
+/// The header's `device`.
+nlohmann::json device_json(const BenchDevice& device);
+
 /// A record for each row, with every repetition's time, and one of status `failed` for each point
 /// that was not measured or did not validate.
 std::vector<nlohmann::json> bench_points(const BenchOptions& options, const BenchResult& result);

@@ -13,10 +13,28 @@
 namespace thinpipe {
 namespace {
 
-constexpr double kDenseBits = 32;  // of a float: what does not go below it compresses nothing
+void add_row(const BenchRow& row, bool winner, PlainTable& table) {
+  const Quality& q = row.quality;
+  table.add({(winner ? "* " : "  ") + row.compressor, row.simd, three_digits(row.encode),
+             three_digits(row.encode / row.t_r), three_digits(row.decode),
+             three_digits(q.selected_share), bits_text(q.bits_per_element),
+             three_digits(q.relative_error), fmt::format("{:.3g}", q.passes)});
+}
 
-// Three significant digits without an exponent; "-" for what there is not.
-std::string three(double value) {
+std::string roofline_lines(const RooflineFigures& roofline) {
+  std::string reads;
+  for (const auto& [streams, time] : roofline.read) {
+    reads += fmt::format("{}{} ({} stream{})", reads.empty() ? "" : ", ", three_digits(time),
+                         streams, streams == 1 ? "" : "s");
+  }
+  return fitted_lines(fmt::format("  read {}\n", reads)) +
+         fmt::format("  copy {}, triad {}\n", three_digits(roofline.copy),
+                     three_digits(roofline.triad));
+}
+
+}  // namespace
+
+std::string three_digits(double value) {
   if (!std::isfinite(value)) return "-";
   const double magnitude = std::fabs(value);
   if (magnitude >= 99.95) return fmt::format("{:.0f}", value);
@@ -25,29 +43,14 @@ std::string three(double value) {
   return fmt::format("{:.3f}", value);
 }
 
-// Small shares of a bit are the point of some methods.
-std::string bits(double value) {
-  return value != 0 && value < 0.0995 ? fmt::format("{:#.2g}", value) : three(value);
+std::string bits_text(double value) {
+  return value != 0 && value < 0.0995 ? fmt::format("{:#.2g}", value) : three_digits(value);
 }
 
-void add_row(const BenchRow& row, bool winner, PlainTable& table) {
-  const Quality& q = row.quality;
-  table.add({(winner ? "* " : "  ") + row.compressor, row.simd, three(row.encode),
-             three(row.encode / row.t_r), three(row.decode), three(q.selected_share),
-             bits(q.bits_per_element), three(q.relative_error), fmt::format("{:.3g}", q.passes)});
+bool compresses(const BenchRow& row) {
+  constexpr double kDenseBits = 32;
+  return row.quality.bits_per_element < kDenseBits;
 }
-
-std::string roofline_lines(const RooflineFigures& roofline) {
-  std::string reads;
-  for (const auto& [streams, time] : roofline.read) {
-    reads += fmt::format("{}{} ({} stream{})", reads.empty() ? "" : ", ", three(time), streams,
-                         streams == 1 ? "" : "s");
-  }
-  return fitted_lines(fmt::format("  read {}\n", reads)) +
-         fmt::format("  copy {}, triad {}\n", three(roofline.copy), three(roofline.triad));
-}
-
-}  // namespace
 
 std::string short_spec(const Spec& spec) {
   const std::vector<ParameterInfo>& infos = find_method(spec.name).parameters;
@@ -82,12 +85,10 @@ std::string fitted_lines(const std::string& text) {
 std::string bench_table(BenchGroup group) {
   std::stable_sort(group.rows.begin(), group.rows.end(),
                    [](const BenchRow& a, const BenchRow& b) { return a.encode < b.encode; });
-  const auto winner = std::find_if(group.rows.begin(), group.rows.end(), [](const BenchRow& row) {
-    return row.quality.bits_per_element < kDenseBits;
-  });
+  const auto winner = std::find_if(group.rows.begin(), group.rows.end(), compresses);
   std::string text = fitted_lines(fmt::format(
       "{}, {} elements, {} thread{}: t_R = {} ns/element\n", group.tensor, group.elements,
-      group.threads, group.threads == 1 ? "" : "s", three(group.roofline.t_r)));
+      group.threads, group.threads == 1 ? "" : "s", three_digits(group.roofline.t_r)));
   text += roofline_lines(group.roofline);
   PlainTable table({"  compressor", "simd", "encode\nns/elem", "encode\n/ t_R", "decode\nns/elem",
                     "k^/k", "bits\n/ elem", "error,\nrelative", "passes"},
@@ -98,7 +99,7 @@ std::string bench_table(BenchGroup group) {
   for (const BenchRow& row : group.rows) {
     if (row.allocations > 0) {
       text += fitted_lines(fmt::format("  note: {} allocations an encode: {} ({})\n",
-                                       three(row.allocations), row.compressor, row.simd));
+                                       three_digits(row.allocations), row.compressor, row.simd));
     }
   }
   return text;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compressors/spec.h"
+#include "harness/bench/options.h"
 #include "harness/bench/subject.h"
 
 namespace thinpipe {
@@ -27,9 +28,11 @@ struct BenchRow {
   Spec spec = {};          ///< as asked for
   std::string compressor;  ///< short_spec()
   std::string simd;
-  double encode = 0;                                              ///< ns/element
-  double decode = 0;                                              ///< ns/element
-  std::vector<double> encode_samples = {}, decode_samples = {};   ///< ns/element, one a repetition
+  double encode = 0;       ///< ns/element
+  double decode = 0;       ///< ns/element
+  double encode_wall = 0;  ///< of a device, until the host knows; ns/element
+  std::vector<double> encode_samples = {}, decode_samples = {};  ///< ns/element, one a repetition
+  std::vector<double> encode_wall_samples = {}, decode_wall_samples = {};  ///< of a device
   std::vector<std::size_t> encode_order = {}, decode_order = {};  ///< of samples; see Timing::order
   double t_r = 0;                                                 ///< of the same run, ns/element
   double allocations = -1;  ///< of one encode; -1: not counted
@@ -41,6 +44,8 @@ struct BenchGroup {
   std::string tensor;  ///< name, or the distribution
   std::size_t elements = 0;
   int threads = 1;
+  std::string device = kDeviceCpu;
+  std::string device_name = "";   ///< of a GPU
   RooflineFigures roofline = {};  ///< of the group's first run; see BenchRow::t_r
   std::vector<BenchRow> rows = {};
 };
@@ -50,6 +55,14 @@ std::string fitted_lines(const std::string& text);
 
 /// The spec without what is default anyway.
 std::string short_spec(const Spec& spec);
+
+// As tables have it.
+/// Three significant digits without an exponent; "-" for what there is not.
+std::string three_digits(double value);
+/// Bits an element: small shares of a bit are the point of some methods.
+std::string bits_text(double value);
+/// Fewer bits than a float has: what does not go below them compresses nothing.
+bool compresses(const BenchRow& row);
 
 /// One group: heading, roofline, rows by encode time, the fastest that compresses marked. No line
 /// is over kBenchColumns wide.

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "harness/bench/device/table.h"
 #include "harness/bench/inputs.h"
 #include "harness/bench/measure.h"
 #include "harness/bench/records.h"
@@ -35,6 +36,24 @@ namespace {
 
 using Type = OptionInfo::Type;
 
+std::vector<std::string> devices_of(const Arguments& arguments) {
+  std::vector<std::string> devices;
+  for (const std::string& device : alternatives(arguments.texts("device"))) {
+    check_device(device);
+    if (std::find(devices.begin(), devices.end(), device) == devices.end())
+      devices.push_back(device);
+  }
+  const bool on_cpu = std::find(devices.begin(), devices.end(), kDeviceCpu) != devices.end();
+  for (const char* other : {"threads", "simd", "json"}) {
+    if (!on_cpu && arguments.given(other))
+      throw InputError(
+          fmt::format("--{} is of the CPU; it does not go with --device cuda alone", other));
+  }
+  if (arguments.flag("turns") && devices != std::vector<std::string>{kDeviceCpu})
+    throw InputError("--turns is of the CPU; it does not go with --device cuda");
+  return devices;
+}
+
 BenchOptions options_of(const Arguments& arguments) {
   BenchOptions options;
   options.compressors = all_compressors(arguments);
@@ -54,7 +73,7 @@ BenchOptions options_of(const Arguments& arguments) {
     options.sizes.push_back(parse_elements(text));
   }
   options.ratios = alternatives(arguments.texts("ratio"));
-  for (const std::string& device : alternatives(arguments.texts("device"))) check_device(device);
+  options.devices = devices_of(arguments);
   options.distribution = arguments.text("distribution");
   options.threads =
       count_alternatives(arguments.texts("threads"), "threads", "threads", kMostThreads);
@@ -80,9 +99,10 @@ std::ofstream open_json(const std::string& file) {
 }
 
 std::string tables(const BenchOptions& options, const BenchResult& result) {
-  std::string text = bench_heading(options);
+  std::string text = bench_heading(options, result.device ? &*result.device : nullptr);
   for (const BenchGroup& group : result.groups) {
-    if (!group.rows.empty()) text += bench_table(group) + "\n";
+    if (group.rows.empty()) continue;
+    text += (group.device == kDeviceCpu ? bench_table(group) : device_table(group)) + "\n";
   }
   return text;
 }
@@ -120,7 +140,8 @@ int bench(const Arguments& arguments) {
     std::fprintf(stderr, "thinpipe bench: %s\n", error.what());
     return 128 + SIGINT;
   }
-  const nlohmann::json header = header_of(arguments, options);
+  nlohmann::json header = header_of(arguments, options);
+  if (result.device) header["device"] = device_json(*result.device);
   const std::vector<nlohmann::json> points = bench_points(options, result);
   if (writer) {
     writer->append(header);
@@ -196,8 +217,9 @@ std::vector<OptionInfo> bench_options() {
            .value_name = "NAME",
            .type = Type::kText,
            .default_value = "cpu",
-           .help = "where compressors run: cpu; GPUs not yet",
-           .suggestions = {"cpu"},
+           .help = "where compressors run: cpu, or cuda (an NVIDIA GPU; docs/gpu.md); cpu|cuda "
+                   "measures both",
+           .suggestions = {"cpu", "cuda"},
            .repeatable = true},
           {.name = "residency",
            .value_name = "PLACE",
@@ -265,6 +287,8 @@ Verb bench_verb() {
                     "thinpipe bench -c topk -c dgc -c sidco --ratio '0.1|0.01|0.001' --simd all"},
                    {"Everything, on two numbers of threads",
                     "thinpipe bench --threads '1|2' --json bench.json"},
+                   {"Compressors on a GPU, each held against the processor's",
+                    "thinpipe bench --device cuda --size '260k|2.6m|26m'"},
                    {"Small tensors that stay in the cache",
                     "thinpipe bench --size '27k|270k' --residency cache"}},
       .run = bench};

@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
 
 #include "base/error.h"
+#include "compressors/cuda/gpu.h"
+#include "harness/doctor/graphics.h"
 #include "harness/paper/paper.h"
 #include "harness/programs.h"
 #include "netem/file_descriptor.h"
@@ -47,18 +50,28 @@ Finding tool(const char* label, const char* name, const char* version_option, co
 
 Finding cuda() {
   std::error_code error;
-  const bool device = fs::exists("/dev/nvidia0", error);
   const bool toolkit = find_in_path("nvcc") || fs::exists("/usr/local/cuda/bin/nvcc", error);
   Finding finding{.group = kGroup,
                   .name = "CUDA",
-                  .found = std::string("GPU: ") + (device ? "yes" : "no") +
-                           "; toolkit: " + (toolkit ? "yes" : "no") +
+                  .found = std::string("toolkit: ") + (toolkit ? "yes" : "no") +
                            "; this build: " + (THINPIPE_HAS_CUDA ? "with toolkit" : "without")};
-  if (!device || !toolkit) {
+  if (!THINPIPE_HAS_CUDA) {
     finding.state = State::kAbsent;
-    finding.cost = "none: the compressors of this version run on the CPU";
+    finding.cost = "compressors for GPUs were left out; the others are all there";
   }
   return finding;
+}
+
+// Two findings.
+void add_gpu_findings(std::vector<Finding>& findings) {
+  const GpuStatus gpu = probe_gpu();
+  std::ifstream version("/sys/module/nvidia/version");
+  std::string driver;
+  version >> driver;
+  findings.push_back(gpu_finding(gpu, THINPIPE_HAS_CUDA, driver));
+  const std::optional<fs::path> info = find_in_path("ompi_info");
+  findings.push_back(gpu_mpi_finding(
+      info ? output_of(*info, {"--parsable", "--all"}) : std::nullopt, gpu.available));
 }
 
 // Its version would take seconds: it is looked for, not started.
@@ -75,28 +88,34 @@ Finding chromium() {
 
 }  // namespace
 
-std::optional<std::string> first_line(const fs::path& program, const std::string& argument) {
+std::optional<std::string> output_of(const fs::path& program,
+                                     const std::vector<std::string>& arguments) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
   FileDescriptor reading(ends[0]);
   FileDescriptor writing(ends[1]);
   pid_t child = 0;
   try {
-    child = start_process(program, {argument}, -1, writing.get(), writing.get());
+    child = start_process(program, arguments, -1, writing.get(), writing.get());
   } catch (const SystemError&) {
     return std::nullopt;
   }
   writing.reset();
   std::string text;
-  char buffer[512];
+  char buffer[4096];
   for (ssize_t count; (count = ::read(reading.get(), buffer, sizeof buffer)) > 0;) {
     text.append(buffer, static_cast<std::size_t>(count));
   }
   int status = 0;
   ::waitpid(child, &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return std::nullopt;
-  text.resize(std::min(text.find('\n'), text.size()));
-  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+std::optional<std::string> first_line(const fs::path& program, const std::string& argument) {
+  std::optional<std::string> text = output_of(program, {argument});
+  if (text) text->resize(std::min(text->find('\n'), text->size()));
+  if (!text || text->empty()) return std::nullopt;
   return text;
 }
 
@@ -123,19 +142,22 @@ Finding mpi_finding(const std::optional<std::string>& version_line) {
 
 std::vector<Finding> software_findings() {
   const std::optional<fs::path> mpirun = find_in_path("mpirun");
-  return {mpi_finding(mpirun ? first_line(*mpirun, "--version") : std::nullopt),
-          own_program("worker", "thinpipe-worker", State::kFatal, "`run` does not work"),
-          own_program("enter", "thinpipe-enter", State::kFatal, "`run` does not work"),
-          own_program("capture", "thinpipe-capture", State::kAbsent,
-                      "`capture` cannot train; traces from elsewhere can be used"),
-          tool("gnuplot", "gnuplot", "--version", "no figures: only `report --format md` works",
-               "install gnuplot (Debian: gnuplot-nox)"),
-          tool("rsvg-convert", "rsvg-convert", "--version",
-               "figures as SVG only: `report --figure` makes no PDF and no PNG",
-               "install rsvg-convert (Debian: librsvg2-bin)"),
-          chromium(),
-          tool("SimGrid", "smpirun", "--version", "none: no verb of this version simulates", ""),
-          cuda()};
+  std::vector<Finding> findings = {
+      mpi_finding(mpirun ? first_line(*mpirun, "--version") : std::nullopt),
+      own_program("worker", "thinpipe-worker", State::kFatal, "`run` does not work"),
+      own_program("enter", "thinpipe-enter", State::kFatal, "`run` does not work"),
+      own_program("capture", "thinpipe-capture", State::kAbsent,
+                  "`capture` cannot train; traces from elsewhere can be used"),
+      tool("gnuplot", "gnuplot", "--version", "no figures: only `report --format md` works",
+           "install gnuplot (Debian: gnuplot-nox)"),
+      tool("rsvg-convert", "rsvg-convert", "--version",
+           "figures as SVG only: `report --figure` makes no PDF and no PNG",
+           "install rsvg-convert (Debian: librsvg2-bin)"),
+      chromium(),
+      tool("SimGrid", "smpirun", "--version", "none: no verb of this version simulates", ""),
+      cuda()};
+  add_gpu_findings(findings);
+  return findings;
 }
 
 }  // namespace thinpipe

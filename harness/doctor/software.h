@@ -12,6 +12,11 @@ namespace thinpipe {
 
 std::vector<Finding> software_findings();
 
+/// All that `program` prints (standard output and error) when it is given `arguments`; nothing when
+/// it cannot be started or fails.
+std::optional<std::string> output_of(const std::filesystem::path& program,
+                                     const std::vector<std::string>& arguments);
+
 /// The first line that `program` prints (standard output and error) when it is given `argument`;
 /// nothing when it cannot be started or prints nothing.
 std::optional<std::string> first_line(const std::filesystem::path& program,

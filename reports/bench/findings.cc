@@ -54,17 +54,24 @@ std::string top_k_sentence(const BenchSetting& setting) {
 }
 
 std::string doubt_sentence(const BenchSummary& summary) {
-  int all = 0, bad = 0;
+  int all = 0, bad = 0, on_gpu = 0;
   for (const BenchSetting& setting : summary.settings) {
     for (const BenchLine& line : setting.lines) {
       ++all;
+      on_gpu += setting.subject.device == "cuda" ? 1 : 0;
       bad += line.is_trusted ? 0 : 1;
     }
   }
-  if (bad == 0)
-    return "Nothing to doubt: " +
-           (all == 1 ? std::string("it decodes") : "all " + std::to_string(all) + " lines decode") +
-           " to the same bits by the plainest instruction set.";
+  if (bad == 0) {
+    const auto lines = [](int count, const std::string& one, const std::string& many) {
+      return count == 1 ? "it " + one : "all " + std::to_string(count) + " lines " + many;
+    };
+    if (on_gpu == all)
+      return "Nothing to doubt: " + lines(all, "sends", "send") +
+             " what the processor's compressor does, byte for byte.";
+    return "Nothing to doubt: " + lines(all, "decodes", "decode") + " to the same bits by the " +
+           (on_gpu > 0 ? "processor" : "plainest instruction set") + ".";
+  }
   return std::to_string(bad) + " of " + std::to_string(all) +
          " lines did not validate and have no times; they are grey in the table, with the reason.";
 }

@@ -53,8 +53,10 @@ std::string memory_of(const Point& point) {
 }
 
 std::string title_of(const BenchSubject& subject) {
-  return fmt::format("{}, {:.0f} elements, {} thread{}{}{}", subject.tensor, subject.elements,
-                     subject.threads, subject.threads == 1 ? "" : "s",
+  const std::string where = subject.device == "cuda" ? "on a GPU"
+                                                     : fmt::format("{} thread{}", subject.threads,
+                                                                   subject.threads == 1 ? "" : "s");
+  return fmt::format("{}, {:.0f} elements, {}{}{}", subject.tensor, subject.elements, where,
                      subject.simd.empty() ? "" : ", " + subject.simd,
                      subject.residency == "cache" ? ", inputs in the cache" : "");
 }
@@ -102,8 +104,8 @@ void set_speedups(BenchSetting& setting) {
 }
 
 bool same_setting(const BenchSubject& a, const BenchSubject& b) {
-  return std::tie(a.tensor, a.elements, a.threads, a.simd, a.residency) ==
-         std::tie(b.tensor, b.elements, b.threads, b.simd, b.residency);
+  return std::tie(a.tensor, a.elements, a.threads, a.simd, a.residency, a.device) ==
+         std::tie(b.tensor, b.elements, b.threads, b.simd, b.residency, b.device);
 }
 
 void name_lines(BenchSummary& summary) {

@@ -85,6 +85,7 @@ BenchSubject parse_bench(const Fields& fields) {
   subject.tensor = fields.text_or("tensor", "");
   subject.simd = fields.text_or("simd", "");
   subject.residency = fields.text_or("residency", "");
+  subject.device = fields.text_or("device", "cpu");
   if (fields.has("elements")) subject.elements = fields.number_at_least("elements", 0);
   if (fields.has("threads"))
     subject.threads = static_cast<int>(fields.integer("threads", 1, kMostThreads));

@@ -63,8 +63,9 @@ struct Axes {
 /// What a point of `bench` was measured on.
 struct BenchSubject {
   std::string tensor;     ///< a distribution's name or a captured tensor's
-  std::string simd;       ///< instruction set of the kernels
+  std::string simd;       ///< instruction set of the kernels; a GPU's architecture
   std::string residency;  ///< where inputs lay: `memory` or `cache`
+  std::string device;     ///< where compressors ran: `cpu` or `cuda`
   double elements = 0;
   int threads = 1;
   std::optional<double> ratio;  ///< k/d that was asked for; nothing for methods that are not asked

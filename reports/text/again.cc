@@ -27,7 +27,7 @@ const AxisOptions& replaced_options(const std::string& verb) {
       {"codec"},           {"buckets"},   {"granularity"}, {"min-elements"}, {"local-steps"},
       {"outer"},           {"epoch"},     {"shard"}};
   static const AxisOptions bench = {{"compressor", 'c'}, {"threads", 't'}, {"simd"}, {"size"},
-                                    {"tensor"},          {"ratio"},        {"json"}};
+                                    {"tensor"},          {"ratio"},        {"json"}, {"device"}};
   static const AxisOptions none = {};
   if (verb == "run" || verb == "train") return sweep;
   return verb == "bench" ? bench : none;
@@ -107,8 +107,12 @@ void add_bench_axes(std::vector<std::string>& words, const Axes& axes,
   const auto is_trace = [](const std::string& word) { return word.starts_with("--trace"); };
   const bool from_trace = std::any_of(words.begin(), words.end(), is_trace);
   words.insert(words.end(), {"-c", axes.compressor});
-  add(words, "threads", std::to_string(subject.threads));
-  add(words, "simd", subject.simd);
+  if (subject.device == "cuda") {
+    add(words, "device", subject.device);
+  } else {
+    add(words, "threads", std::to_string(subject.threads));
+    add(words, "simd", subject.simd);
+  }
   if (from_trace)
     add(words, "tensor", subject.tensor);
   else

@@ -2,6 +2,8 @@
 // processor's own do.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/splitmix64.h"
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/make.h"
@@ -26,7 +28,21 @@ TEST_P(Serial, GoesOnFromAStateOfTheOther) { expect_same_states(serial, GetParam
 
 INSTANTIATE_TEST_SUITE_P(Twins, Serial, testing::ValuesIn(twin_specs()));
 
+TEST(SerialTwins, SendTheSameOfMatrices) { expect_same_bytes_of_matrices(serial); }
 TEST(SerialTwins, RefuseMalformedPayloads) { expect_malformed_payloads_refused(serial); }
+
+TEST(SerialTwins, AddUpMoreBlocksThanThereArePartsOfASum) {
+  const std::vector<std::size_t> sizes = {2'300'001};
+  for (const char* spec : {"efsignsgd", "mqe1bit", "terngrad", "qsgd:bucket=0,clip=0.5"}) {
+    SCOPED_TRACE(spec);
+    const TwinDevice device = serial(1);
+    Twins twins(device.device, device.make, spec, sizes);
+    std::vector<float> values = drawn(sizes[0], 1);
+    twins.step({values});
+    values[sizes[0] / 2] = std::numeric_limits<float>::infinity();
+    twins.step({values});
+  }
+}
 
 TEST(SerialTwins, ASampleThatLiesCostsAnotherChoice) {
   // The sampled positions hold the only large values: the sample says that many are that large.
@@ -34,10 +50,12 @@ TEST(SerialTwins, ASampleThatLiesCostsAnotherChoice) {
   std::vector<float> values = drawn(n, 7);
   SplitMix64 random(SplitMix64::mix(n ^ SplitMix64::mix(0)));
   for (std::size_t i = 0; i < n / 64; ++i) values[random.below(n)] = 100.0F + static_cast<float>(i);
-  const TwinDevice device = serial(1);
-  Twins twins(device.device, device.make, "topk:ratio=0.1", {n});
-  for (int step = 0; step < 2; ++step) twins.step({values});
-  EXPECT_EQ(twins.sent(0), 2000U);
+  for (const char* spec : {"topk:ratio=0.1", "sbc:p=0.1"}) {
+    const TwinDevice device = serial(1);
+    Twins twins(device.device, device.make, spec, std::vector<std::size_t>{n, n});
+    for (int step = 0; step < 2; ++step) twins.step({drawn(n, 8), values});
+    EXPECT_EQ(twins.sent(1), 2000U) << spec;
+  }
 }
 
 TEST(SerialTwins, AThresholdThatTooFewExceedIsLowered) {
@@ -52,7 +70,7 @@ TEST(SerialTwins, AThresholdThatTooFewExceedIsLowered) {
   for (const char* spec : {"dgc:ratio=0.1,positions=raw32,memory=residual",  // once
                            "dgc:ratio=0.6,positions=raw32,memory=none"}) {   // often
     const TwinDevice device = serial(1);
-    Twins twins(device.device, device.make, spec, {n, n});
+    Twins twins(device.device, device.make, spec, std::vector<std::size_t>{n, n});
     const std::vector<float> others = drawn(n, 5);
     for (int step = 0; step < 3; ++step) twins.step({values, others});
     EXPECT_GT(twins.sent(0), n / 20) << spec;
@@ -62,8 +80,9 @@ TEST(SerialTwins, AThresholdThatTooFewExceedIsLowered) {
 TEST(SerialTwins, WhatIsNotThereYetIsSaid) {
   const std::vector<TensorInfo> tensors = {{.name = "t", .shape = {8}, .elements = 8}};
   const TwinDevice device = serial(1);
-  for (const char* spec : {"powersgd", "3lc:bucket=64", "topk:positions=golomb", "topk:values=fp16",
-                           "topk:delay=2", "sidco:dist=gamma", "topk:memory=ef21", "topk:clip=1"})
+  for (const char* spec :
+       {"powersgd", "3lc:bucket=16", "qsgd:coding=elias", "topk:positions=packed",
+        "topk:values=int2", "sidco:dist=gamma,inverse=exact", "sidco:location=min"})
     EXPECT_THROW(device.make(parse_spec(spec), tensors), InputError) << spec;
   EXPECT_THROW(device.make(parse_spec("topk:rato=1"), tensors), InputError);
 }

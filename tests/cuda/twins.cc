@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/splitmix64.h"
 
@@ -14,9 +16,19 @@ namespace {
 /// Bytes that a payload on a device must have more than it needs (device_compressor.h).
 constexpr std::size_t kSlack = 8;
 
+std::vector<std::vector<std::int64_t>> vectors_of(const std::vector<std::size_t>& sizes) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (std::size_t size : sizes) shapes.push_back({static_cast<std::int64_t>(size)});
+  return shapes;
+}
+
+/// Which NaN comes of an operation is left to the processor.
 std::vector<std::uint32_t> words_of(std::span<const float> values) {
-  std::vector<std::uint32_t> words(values.size());
-  if (!values.empty()) std::memcpy(words.data(), values.data(), values.size_bytes());
+  std::vector<std::uint32_t> words;
+  for (float value : values) {
+    words.push_back(std::bit_cast<std::uint32_t>(
+        std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value));
+  }
   return words;
 }
 
@@ -24,20 +36,28 @@ std::vector<std::uint32_t> words_of(std::span<const float> values) {
 
 Twins::Twins(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
              const std::vector<std::size_t>& sizes)
-    : device_(std::move(device)), payloads_(sizes.size()) {
+    : Twins(std::move(device), make, spec, vectors_of(sizes)) {}
+
+Twins::Twins(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
+             const std::vector<std::vector<std::int64_t>>& shapes)
+    : device_(std::move(device)), payloads_(shapes.size()) {
   const Spec parsed = parse_spec(spec);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    std::int64_t elements = 1;
+    for (std::int64_t side : shapes[i]) elements *= side;
     infos_.push_back({.name = "tensor" + std::to_string(i),
-                      .shape = {static_cast<std::int64_t>(sizes[i])},
-                      .elements = sizes[i]});
+                      .shape = shapes[i],
+                      .elements = static_cast<std::size_t>(elements)});
     here_.push_back(make_compressor(parsed, infos_.back(), {}));
   }
   there_ = make(parsed, infos_);
-  for (std::size_t size : sizes) {
-    rooms_.push_back(
-        {.gradient = static_cast<float*>(device_->allocate(size * sizeof(float))),
-         .out = static_cast<float*>(device_->allocate(size * sizeof(float))),
-         .payload = static_cast<std::byte*>(device_->allocate(5 + 8 * size + 2 * kSlack))});
+  for (std::size_t i = 0; i < infos_.size(); ++i) {
+    const std::size_t size = infos_[i].elements;
+    // For malformed payloads as well, of a few bytes more than any that is well formed.
+    const std::size_t bytes = std::max(5 + 8 * size, there_->max_encoded_size(i)) + 2 * kSlack;
+    rooms_.push_back({.gradient = static_cast<float*>(device_->allocate(size * sizeof(float))),
+                      .out = static_cast<float*>(device_->allocate(size * sizeof(float))),
+                      .payload = static_cast<std::byte*>(device_->allocate(bytes))});
   }
 }
 
@@ -55,19 +75,56 @@ void Twins::step(const std::vector<std::vector<float>>& gradients) {
     device_->upload(rooms_[i].gradient, gradients[i].data(), gradients[i].size() * sizeof(float));
     addresses.push_back(rooms_[i].gradient);
   }
-  there_->encode(addresses, {.step = step_});
+  if (const std::uint64_t period = here_[0]->period(); (step_ + 1) % period != 0)
+    return hold(gradients, addresses);
+  const std::vector<float> scales = shared_scales(gradients, addresses);
+  there_->encode(addresses, {.step = step_, .shared_scales = scales});
   const auto reports = there_->finish();
   reports_.assign(reports.begin(), reports.end());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     payloads_[i].resize(here_[i]->max_encoded_size());
-    const EncodeReport report =
-        here_[i]->encode({.values = gradients[i], .squares = {}, .step = step_}, payloads_[i]);
+    const EncodeReport report = here_[i]->encode({.values = gradients[i],
+                                                  .squares = {},
+                                                  .step = step_,
+                                                  .shared_scale = scales.empty() ? 0 : scales[i]},
+                                                 payloads_[i]);
     payloads_[i].resize(report.encoded_bytes);
     SCOPED_TRACE("tensor " + std::to_string(i) + " of " + std::to_string(infos_[i].elements) +
                  " elements, step " + std::to_string(step_));
     compare(i, report);
   }
   ++step_;
+}
+
+std::vector<float> Twins::shared_scales(const std::vector<std::vector<float>>& gradients,
+                                        const std::vector<const float*>& addresses) {
+  EXPECT_EQ(here_[0]->shares_scale(), there_->shares_scale());
+  if (!here_[0]->shares_scale() || step_ % 2 == 0) return {};
+  std::vector<float> scales;
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    scales.push_back(here_[i]->prepare({.values = gradients[i], .squares = {}, .step = step_}));
+  EXPECT_EQ(words_of(scales), words_of(there_->prepare(addresses)));
+  // As if another worker had a greater one.
+  for (float& scale : scales) scale *= 1.25F;
+  return scales;
+}
+
+void Twins::hold(const std::vector<std::vector<float>>& gradients,
+                 const std::vector<const float*>& addresses) {
+  there_->hold(addresses);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    here_[i]->hold({.values = gradients[i], .squares = {}, .step = step_});
+    SCOPED_TRACE("tensor " + std::to_string(i) + " held in step " + std::to_string(step_));
+    compare_states(i);
+  }
+  ++step_;
+}
+
+void Twins::compare_states(std::size_t tensor) {
+  std::vector<std::byte> state, other;
+  here_[tensor]->save_state(state);
+  there_->save_state(tensor, other);
+  EXPECT_TRUE(state == other) << "states differ";
 }
 
 void Twins::compare(std::size_t tensor, const EncodeReport& here) {
@@ -85,10 +142,7 @@ void Twins::compare(std::size_t tensor, const EncodeReport& here) {
   if (const float* residual = there_->device_residual(tensor)) {
     EXPECT_EQ(words_of(here_[tensor]->residual()), words_of(fetched(residual, elements)));
   }
-  std::vector<std::byte> state, other;
-  here_[tensor]->save_state(state);
-  there_->save_state(tensor, other);
-  EXPECT_TRUE(state == other) << "states differ";
+  compare_states(tensor);
   std::vector<float> decoded(elements, 0.5F);
   const Room& room = rooms_[tensor];
   device_->upload(room.out, decoded.data(), elements * sizeof(float));

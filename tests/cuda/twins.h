@@ -21,9 +21,11 @@ class Twins {
 
   Twins(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
         const std::vector<std::size_t>& sizes);
+  Twins(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
+        const std::vector<std::vector<std::int64_t>>& shapes);
 
-  /// A step on both. Payloads, reports, memories and states must be the same, bit by bit, and what
-  /// one decodes of the other's payload.
+  /// A step on both, with an exchange or between two of them (delay). Payloads, reports, memories
+  /// and states must be the same, bit by bit, and what one decodes of the other's payload.
   void step(const std::vector<std::vector<float>>& gradients);
 
   /// Whether decoding the payload of the first tensor throws, which must be so on both or on none.
@@ -41,7 +43,13 @@ class Twins {
     std::byte* payload;
   };
 
+  /// Of every other step, of methods that share scales; else none.
+  std::vector<float> shared_scales(const std::vector<std::vector<float>>& gradients,
+                                   const std::vector<const float*>& addresses);
+  void hold(const std::vector<std::vector<float>>& gradients,
+            const std::vector<const float*>& addresses);
   void compare(std::size_t tensor, const EncodeReport& here);
+  void compare_states(std::size_t tensor);
   template <class T>
   std::vector<T> fetched(const T* device_values, std::size_t count);
 
@@ -65,6 +73,8 @@ using OpenDevice = std::function<TwinDevice(std::uint64_t seed)>;
 void expect_same_bytes(const OpenDevice& open, const std::string& spec);
 void expect_same_bytes_of_special_values(const OpenDevice& open, const std::string& spec);
 void expect_same_states(const OpenDevice& open, const std::string& spec);
+/// Of methods that look at shapes.
+void expect_same_bytes_of_matrices(const OpenDevice& open);
 void expect_malformed_payloads_refused(const OpenDevice& open);
 
 /// Every method with its memories and parameters that there is on devices.

@@ -1,6 +1,8 @@
 // Compressors on a GPU: what they send and keep is what the processor's do.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <chrono>
 #include <cstdio>
 
 #include "compressors/cuda/gpu.h"
@@ -34,8 +36,39 @@ TEST_P(Gpu, GoesOnFromAStateOfTheOther) { expect_same_states(gpu, GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Twins, Gpu, testing::ValuesIn(twin_specs()));
 
 class GpuPayloads : public Gpu {};
+TEST_P(GpuPayloads, AreTheSameOfMatrices) { expect_same_bytes_of_matrices(gpu); }
 TEST_P(GpuPayloads, MalformedOnesAreRefused) { expect_malformed_payloads_refused(gpu); }
 INSTANTIATE_TEST_SUITE_P(Twins, GpuPayloads, testing::Values("topk"));
+
+// What compressors are timed with (harness/bench/device).
+class GpuClock : public Gpu {};
+TEST_P(GpuClock, ReadsAreWholeAndTimesAreWithinTheHosts) {
+  const TimedDevice device = open_timed_gpu();
+  EXPECT_GT(device.description.l2_bytes, 0U);
+  for (const std::size_t n : {1UL, 1025UL, 70'001UL, 26'000'000UL}) {
+    const std::vector<float> values = drawn(n, n);
+    std::uint32_t expected = 0;
+    for (const float value : values) expected += std::bit_cast<std::uint32_t>(value);
+    auto* const there = static_cast<float*>(device.memory->allocate(n * sizeof(float)));
+    auto* const other = static_cast<float*>(device.memory->allocate(n * sizeof(float)));
+    device.memory->upload(there, values.data(), n * sizeof(float));
+    device.roofline->copy(there, n, other);
+    for (const int streams : DeviceRoofline::kStreamCounts) {
+      constexpr int kReads = 20;
+      device.clock->wait_for_all();
+      const auto begin = std::chrono::steady_clock::now();
+      device.clock->mark(0);
+      for (int i = 0; i < kReads; ++i) device.roofline->read(other, n, streams);
+      device.clock->mark(1);
+      device.clock->wait_for_all();
+      const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+      EXPECT_GT(device.clock->seconds(0, 1), 0);
+      EXPECT_LE(device.clock->seconds(0, 1), wall.count());
+      EXPECT_EQ(device.roofline->take_sum(), kReads * expected) << n << " " << streams;
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Twins, GpuClock, testing::Values("topk"));
 
 // Larger than what any block of threads sees at once, and than caches.
 class GpuLarge : public Gpu {};
@@ -52,7 +85,10 @@ TEST_P(GpuLarge, SendsAndKeepsTheSame) {
 INSTANTIATE_TEST_SUITE_P(Twins, GpuLarge,
                          testing::Values("topk:ratio=0.1", "topk:ratio=0.001", "sidco:ratio=0.01",
                                          "sidco:ratio=0.001,stages=4", "threshold:tau=0.05", "int8",
-                                         "3lc:s=1.75", "stoch3"));
+                                         "3lc:s=1.75", "stoch3", "3lc:s=1.75,bucket=512", "qsgd",
+                                         "qsgd:bucket=0", "terngrad", "efsignsgd", "mqe1bit",
+                                         "natural", "sdp4bit", "mxfp4", "thc",
+                                         "topk:ratio=0.01,memory=ef21,clip=1"));
 
 }  // namespace
 }  // namespace thinpipe::cuda

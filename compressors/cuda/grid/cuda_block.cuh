@@ -140,6 +140,9 @@ class CudaBlock {
     return atomicAdd(to, value);
   }
   __device__ void set_greatest(std::uint32_t* to, std::uint32_t value) { atomicMax(to, value); }
+  __device__ std::uint32_t set_bits(std::uint32_t* to, std::uint32_t bits) {
+    return atomicOr(to, bits);
+  }
 
  private:
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % kWarpThreads; }

@@ -3,10 +3,15 @@
 
 #include <cuda_runtime.h>
 
+#include <cstdlib>
+#include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "compressors/cuda/device_clock.h"
 #include "compressors/cuda/device_memory.h"
 #include "compressors/cuda/grid/cuda_block.cuh"
 
@@ -28,7 +33,26 @@ __global__ void __launch_bounds__(Kernel::kThreads) run(const __grid_constant__ 
   kernel(block, *reinterpret_cast<typename Kernel::Shared*>(shared));
 }
 
-class CudaDevice : public DeviceMemory {
+/// A graph that can be started.
+class CudaRecording {
+ public:
+  explicit CudaRecording(cudaGraphExec_t graph) : graph_(graph) {}
+  ~CudaRecording() {
+    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+  }
+  CudaRecording(CudaRecording&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
+  CudaRecording& operator=(CudaRecording&& other) noexcept {
+    std::swap(graph_, other.graph_);
+    return *this;
+  }
+
+  cudaGraphExec_t graph() const { return graph_; }
+
+ private:
+  cudaGraphExec_t graph_;
+};
+
+class CudaDevice : public DeviceMemory, public DeviceClock {
  public:
   /// The current device. @throws RunError without one.
   CudaDevice() {
@@ -36,6 +60,8 @@ class CudaDevice : public DeviceMemory {
   }
   ~CudaDevice() override {
     for (void* memory : memory_) cudaFree(memory);
+    for (void* memory : host_memory_) cudaFreeHost(memory);
+    for (cudaEvent_t event : events_) cudaEventDestroy(event);
     cudaStreamDestroy(stream_);
   }
   CudaDevice(const CudaDevice&) = delete;
@@ -49,6 +75,20 @@ class CudaDevice : public DeviceMemory {
     zero(memory, some);
     return memory;
   }
+  void* allocate_host(std::size_t bytes) override {
+    void* memory = nullptr;
+    const std::size_t some = bytes == 0 ? 1 : bytes;
+    check(cudaMallocHost(&memory, some),
+          ("allocate " + std::to_string(some) + " bytes of pinned memory").c_str());
+    host_memory_.push_back(memory);
+    std::memset(memory, 0, some);
+    return memory;
+  }
+  std::size_t free_bytes() override {
+    std::size_t free = 0, all = 0;
+    check(cudaMemGetInfo(&free, &all), "ask for free memory");
+    return free;
+  }
   void upload(void* to, const void* from, std::size_t bytes) override {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "copy to the device");
   }
@@ -56,10 +96,36 @@ class CudaDevice : public DeviceMemory {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_),
           "copy from the device");
   }
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_),
+          "copy on the device");
+  }
   void zero(void* at, std::size_t bytes) override {
     check(cudaMemsetAsync(at, 0, bytes, stream_), "clear memory");
   }
-  void wait() override { check(cudaStreamSynchronize(stream_), "wait for the device"); }
+  void wait() override {
+    if (mark_of_waits_) mark(*mark_of_waits_);
+    check(cudaStreamSynchronize(stream_), "wait for the device");
+  }
+
+  void mark(std::size_t number) override {
+    while (events_.size() <= number) {
+      events_.push_back(nullptr);
+      check(cudaEventCreate(&events_.back()), "make an event");
+    }
+    check(cudaEventRecord(events_[number], stream_), "record an event");
+  }
+  void mark_waits(std::optional<std::size_t> number) override { mark_of_waits_ = number; }
+  double seconds(std::size_t from, std::size_t to) override {
+    constexpr double kMilli = 1e-3;
+    float milliseconds = 0;
+    for (const std::size_t number : {from, to})
+      check(cudaEventSynchronize(events_.at(number)), "wait for an event");
+    check(cudaEventElapsedTime(&milliseconds, events_.at(from), events_.at(to)),
+          "read the time between events");
+    return kMilli * static_cast<double>(milliseconds);
+  }
+  void wait_for_all() override { check(cudaDeviceSynchronize(), "wait for the device"); }
 
   /// Runs a kernel on so many blocks, after what has been asked for before.
   template <class Kernel>
@@ -69,11 +135,50 @@ class CudaDevice : public DeviceMemory {
     check(cudaGetLastError(), "start a kernel");
   }
 
+  using Recording = CudaRecording;
+
+  /// THINPIPE_CUDA_GRAPHS=0 turns graphs off, to see what they are worth.
+  bool can_record() const { return records_; }
+  /// A graph of what `ask` asks for, which is not done. Nothing where the driver makes none.
+  template <class Ask>
+  std::optional<Recording> record(const Ask& ask) {
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "record work");
+    cudaGraph_t graph = nullptr;
+    try {
+      ask();
+    } catch (...) {
+      if (cudaStreamEndCapture(stream_, &graph) == cudaSuccess) cudaGraphDestroy(graph);
+      cudaGetLastError();  // what is thrown says more
+      throw;
+    }
+    cudaGraphExec_t ready = nullptr;
+    cudaError_t error = cudaStreamEndCapture(stream_, &graph);
+    if (error == cudaSuccess) {
+      error = cudaGraphInstantiate(&ready, graph, 0);
+      cudaGraphDestroy(graph);
+    }
+    if (error == cudaSuccess) return Recording(ready);
+    cudaGetLastError();  // forgotten: the work can be asked for without a graph
+    return std::nullopt;
+  }
+  template <class Ask>
+  void repeat(const Recording& recording, const Ask& /*ask*/) {
+    check(cudaGraphLaunch(recording.graph(), stream_), "start recorded work");
+  }
+
   cudaStream_t stream() const { return stream_; }
 
  private:
+  static bool graphs_wanted() {
+    const char* const wanted = std::getenv("THINPIPE_CUDA_GRAPHS");
+    return wanted == nullptr || std::string(wanted) != "0";
+  }
+
   cudaStream_t stream_ = nullptr;
-  std::vector<void*> memory_;
+  bool records_ = graphs_wanted();
+  std::vector<void*> memory_, host_memory_;
+  std::vector<cudaEvent_t> events_;  ///< by their marks' numbers
+  std::optional<std::size_t> mark_of_waits_;
 };
 
 }  // namespace thinpipe::cuda

@@ -116,6 +116,9 @@ class SerialBlock {
     return std::exchange(*to, *to + value);
   }
   void set_greatest(std::uint32_t* to, std::uint32_t value) { *to = std::max(*to, value); }
+  std::uint32_t set_bits(std::uint32_t* to, std::uint32_t bits) {
+    return std::exchange(*to, *to | bits);
+  }
 
  private:
   unsigned index_;

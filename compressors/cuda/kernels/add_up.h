@@ -8,6 +8,7 @@
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/kernels/keys.h"
+#include "compressors/kernels/log_sum.h"
 #include "compressors/kernels/moments_order.h"
 
 namespace thinpipe::cuda {
@@ -20,23 +21,121 @@ enum class Of {
 
 /// What is known when all are added up.
 struct Totals {
-  double sum = 0;  ///< of magnitudes
+  double sum = 0;       ///< of magnitudes, or of values as they are (SpreadSums)
+  double squares = 0;   ///< of values, where they are added up
+  double mean_log = 0;  ///< of magnitudes other than 0; likewise
   std::uint32_t count = 0;
   std::uint32_t most = 0;  ///< the greatest magnitude key
+};
+
+// What is added up: Partial by one thread, Total by all.
+
+struct MagnitudeSums {
+  using Partial = float;
+  using Total = double;
+
+  THINPIPE_KERNEL static void add(Partial& sum, float x) { sum += std::fabs(x); }
+  THINPIPE_KERNEL static Total total(Partial sum) { return static_cast<double>(sum); }
+  THINPIPE_KERNEL static void set(Totals& totals, Total sum) { totals.sum = sum; }
+};
+
+/// Squares, in double.
+struct SquareSums {
+  using Partial = double;
+  using Total = double;
+
+  THINPIPE_KERNEL static void add(Partial& sum, float x) {
+    const auto value = static_cast<double>(x);
+    sum += value * value;
+  }
+  THINPIPE_KERNEL static Total total(Partial sum) { return sum; }
+  THINPIPE_KERNEL static void set(Totals& totals, Total sum) { totals.squares = sum; }
+};
+
+/// Values as they are, or their magnitudes, and their squares, in double.
+template <bool magnitudes>
+struct SpreadSumsOf {
+  struct Total {
+    double sum;
+    double squares;
+
+    THINPIPE_KERNEL Total& operator+=(const Total& other) {
+      sum += other.sum;
+      squares += other.squares;
+      return *this;
+    }
+  };
+  using Partial = Total;
+
+  THINPIPE_KERNEL static void add(Partial& sums, float x) {
+    const auto value = static_cast<double>(magnitudes ? std::fabs(x) : x);
+    sums += {value, value * value};
+  }
+  THINPIPE_KERNEL static Total total(Partial sums) { return sums; }
+  THINPIPE_KERNEL static void set(Totals& totals, Total sums) {
+    totals.sum = sums.sum;
+    totals.squares = sums.squares;
+  }
+};
+
+using SpreadSums = SpreadSumsOf<false>;
+
+/// Magnitudes, and their logarithms as a product (kernels/logs.cc).
+struct LogSums {
+  struct Partial {
+    float sum = 0;
+    float product = 1;  ///< of the last mantissas
+    double products = 1;
+    std::uint32_t rows = 0;
+    std::uint32_t nonzero = 0;
+    std::int32_t exponent = 0;
+  };
+  struct Total : LogSum {
+    THINPIPE_KERNEL Total& operator+=(const Total& other) {
+      join(other);
+      return *this;
+    }
+  };
+
+  THINPIPE_KERNEL static void add(Partial& sums, float x) {
+    const SplitMagnitude split(x);
+    sums.sum += std::fabs(x);
+    sums.product *= split.mantissa;
+    sums.exponent += split.exponent;
+    sums.nonzero += split.nonzero ? 1 : 0;
+    if (++sums.rows % kProductRows != 0) return;
+    sums.products *= static_cast<double>(sums.product);
+    sums.product = 1;
+  }
+  THINPIPE_KERNEL static Total total(const Partial& sums) {
+    Total total;
+    total.sum = static_cast<double>(sums.sum);
+    total.multiply(sums.products * static_cast<double>(sums.product));
+    total.exponent += sums.exponent;
+    total.nonzero = sums.nonzero;
+    return total;
+  }
+  THINPIPE_KERNEL static void set(Totals& totals, const Total& sums) {
+    totals.sum = sums.sum;
+    totals.mean_log = sums.log() / static_cast<double>(sums.nonzero);
+  }
 };
 
 /// Adds up magnitudes and finds the greatest; then one thread calls then(job, totals), of every
 /// tensor. A block of threads reads a block of moments.cc: four streams of rows of 16, of
 /// which a thread adds up to 128 rows of one lane in float. Grid: the tiles of kSumTile elements.
-template <Reading reading, Of of, class Then>
+template <Reading reading, Of of, class Then, class Sums = MagnitudeSums>
 struct AddUp {
+  using Partial = typename Sums::Partial;
+  using Total = typename Sums::Total;
+  static_assert(sizeof(Total) <= kSumDoubles * sizeof(double));
   static constexpr int kThreads = kMomentPartials * kMomentFlushes;
   /// Rows that a thread reads before it adds them up.
   static constexpr std::uint32_t kAtOnce = 8;
 
   struct Shared {
-    float partial[kThreads];
-    double sums[kMomentPartials];
+    Partial partial[kThreads];
+    Total sums[kMomentPartials];
   };
 
   const Job* jobs;
@@ -67,7 +166,7 @@ struct AddUp {
       const std::uint32_t last = first + kMomentRows < rows ? first + kMomentRows : rows;
       std::uint32_t at = begin + partial / kMomentLanes * rows * kMomentLanes +
                          first * kMomentLanes + partial % kMomentLanes;
-      float sum = 0;
+      Partial sum{};
       std::uint32_t key = 0;
       std::uint32_t count = 0;
       std::uint32_t row = first;
@@ -87,15 +186,15 @@ struct AddUp {
     block.each([&](int t) {
       const auto thread = static_cast<std::uint32_t>(t);
       if (thread < kMomentPartials) {
-        double sum = 0;
+        Total sum{};
         for (std::uint32_t flush = 0; flush < kMomentFlushes; ++flush)
-          sum += static_cast<double>(shared.partial[flush * kMomentPartials + thread]);
+          sum += Sums::total(shared.partial[flush * kMomentPartials + thread]);
         shared.sums[thread] = sum;
       }
       // Less than a row of each stream, at the end of the tensor.
       const std::uint32_t left = rows * kMomentPartials + thread;
       if (left < some) {
-        float value = 0;
+        Partial value{};
         take(element<reading>(job, from, begin + left), limit, value, keys[t], counts[t]);
         shared.partial[thread] = value;
       }
@@ -104,14 +203,13 @@ struct AddUp {
     const std::uint32_t count = block.sum(counts);
     block.each([&](int t) {
       if (t != 0) return;
-      double sum = 0;
+      Total sum{};
       for (std::uint32_t i = 0; i < kMomentPartials; ++i) sum += shared.sums[i];
-      job.block_sums[tile.index] = sum;
+      block_sums(job)[tile.index] = sum;
       // Added one by one at the very end, after all blocks.
-      double* const ends = job.block_sums + tiles_of(job.n, kSumTile);
+      Total* const ends = block_sums(job) + tiles_of(job.n, kSumTile);
       for (std::uint32_t i = rows * kMomentPartials; i < some; ++i)
-        ends[i - rows * kMomentPartials] =
-            static_cast<double>(shared.partial[i - rows * kMomentPartials]);
+        ends[i - rows * kMomentPartials] = Sums::total(shared.partial[i - rows * kMomentPartials]);
       block.set_greatest(&job.findings->most, most);
       if constexpr (of == Of::kTail) block.add(&job.findings->tail, count);
     });
@@ -119,14 +217,17 @@ struct AddUp {
   }
 
  private:
-  THINPIPE_KERNEL static void take(float x, std::int32_t limit, float& sum, std::uint32_t& key,
+  THINPIPE_KERNEL static Total* block_sums(const Job& job) {
+    return reinterpret_cast<Total*>(job.block_sums);
+  }
+  THINPIPE_KERNEL static void take(float x, std::int32_t limit, Partial& sum, std::uint32_t& key,
                                    std::uint32_t& count) {
     const std::int32_t own = key_of(x, KeyOrder::kMagnitude);
     if constexpr (of == Of::kTail) {
       if (own < limit) return;
       ++count;
     }
-    sum += magnitude_of(own);
+    Sums::add(sum, x);
     key = static_cast<std::uint32_t>(own) > key ? static_cast<std::uint32_t>(own) : key;
   }
 
@@ -137,19 +238,22 @@ struct AddUp {
     block.each([&](int t) {
       if (t >= static_cast<int>(kMomentParts)) return;
       const auto part = static_cast<std::uint64_t>(t);
-      double sum = 0;
+      Total sum{};
       for (std::uint64_t i = full * part / kMomentParts; i < full * (part + 1) / kMomentParts; ++i)
-        sum += job.block_sums[i];
+        sum += block_sums(job)[i];
       shared.sums[t] = sum;
     });
     block.each([&](int t) {
       if (t != 0) return;
-      double sum = full < blocks ? job.block_sums[full] : 0;
+      Total sum{};
+      if (full < blocks) sum = block_sums(job)[full];
       for (std::uint32_t part = 0; part < kMomentParts; ++part) sum += shared.sums[part];
-      const double* const ends = job.block_sums + tiles_of(job.n, kSumTile);
+      const Total* const ends = block_sums(job) + tiles_of(job.n, kSumTile);
       for (std::uint32_t i = 0; i < n % kMomentPartials; ++i) sum += ends[i];
       Findings& findings = *job.findings;
-      then(job, Totals{sum, of == Of::kTail ? findings.tail : n, findings.most});
+      Totals totals{.count = of == Of::kTail ? findings.tail : n, .most = findings.most};
+      Sums::set(totals, sum);
+      then(job, totals);
       findings.tail = 0;
       findings.most = 0;
     });

@@ -1,12 +1,12 @@
-// Keeps the elements whose key reaches a limit, with their positions, in order, in one pass.
+// Keeps the elements that a rule keeps, with their positions, in order, in one pass.
 #pragma once
 
 #include <cstdint>
 
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/lanes.h"
+#include "compressors/cuda/kernels/rules.h"
 #include "compressors/cuda/kernels/source.h"
-#include "compressors/kernels/keys.h"
 
 namespace thinpipe::cuda {
 
@@ -16,11 +16,10 @@ struct NothingMore {
 };
 
 /// The `choice`-th of a step, of tensors that have as many: reads c, or (kChosen) what the one
-/// before chose, and writes position and value of magnitude keys >= Findings::limit. `with_ties`:
-/// of those that equal the limit only the first Findings::ties. When all blocks have read the
-/// limit, one thread calls then(job, count), of every tensor. Grid: the tiles of kTile elements, in
-/// order.
-template <Reading reading, bool with_ties, class Then = NothingMore>
+/// before chose, and writes position and value of what the rule keeps. When all blocks have read
+/// the rule's limits, one thread calls then(job, count), of every tensor. Grid: the tiles of kTile
+/// elements, in order.
+template <Reading reading, class Rule, class Then = NothingMore>
 struct Choose {
   static constexpr int kThreads = 512;
   static constexpr unsigned kWarps = kThreads / 32;
@@ -56,8 +55,7 @@ struct Choose {
     });
     const std::uint32_t count = tiles_of(n, kTile);
     if (tile.index >= count) return;
-    const std::uint32_t limit = job.findings->limit;
-    const std::uint32_t allowed = with_ties ? job.findings->ties : kAllTies;
+    const Rule rule = Rule::of(job);
     typename Block::template Local<Rows<float>> values;
     typename Block::template Local<std::uint32_t> above;
     typename Block::template Local<std::uint32_t> equal;
@@ -74,24 +72,20 @@ struct Choose {
         const std::uint32_t i = place(tile, t, j);
         if (i >= n) break;
         const float value = settle<reading>(job, i, read[j]);
-        const auto key = static_cast<std::uint32_t>(key_of(value, KeyOrder::kMagnitude));
         values[t].words[j] = value;
-        if (with_ties) {
-          above[t] |= std::uint32_t{key > limit} << j;
-          equal[t] |= std::uint32_t{key == limit} << j;
-        } else {
-          above[t] |= std::uint32_t{key >= limit} << j;
-        }
+        const Kept kept = rule.look(i, value);
+        above[t] |= std::uint32_t{kept == Kept::kYes} << j;
+        if (Rule::kTies) equal[t] |= std::uint32_t{kept == Kept::kTie} << j;
       }
     });
     block.ballots(above, above_rows);
-    if (with_ties) block.ballots(equal, equal_rows);
+    if (Rule::kTies) block.ballots(equal, equal_rows);
     block.each([&](int t) {
       if (t % 32 != 0) return;
       Counts counts;
       for (unsigned j = 0; j < kRows; ++j) {
         counts.first += ones(above_rows[t].words[j]);
-        if (with_ties) counts.second += ones(equal_rows[t].words[j]);
+        if (Rule::kTies) counts.second += ones(equal_rows[t].words[j]);
       }
       shared.warps[t / 32] = counts;
     });
@@ -111,21 +105,21 @@ struct Choose {
       Counts before = earlier + shared.warps[t / 32];
       for (unsigned j = 0; j < kRows; ++j) {
         const std::uint32_t row = above_rows[t].words[j];
-        const std::uint32_t ties = with_ties ? equal_rows[t].words[j] : 0;
+        const std::uint32_t ties = Rule::kTies ? equal_rows[t].words[j] : 0;
         const std::uint32_t tied = before.second + ones(ties & lower);
-        const bool is_tie = (equal[t] >> j & 1) != 0 && tied < allowed;
+        const bool is_tie = (equal[t] >> j & 1) != 0 && rule.ties(tied + 1) > rule.ties(tied);
         if ((above[t] >> j & 1) != 0 || is_tie) {
-          const std::uint32_t at = before.first + ones(row & lower) + least(tied, allowed);
+          const std::uint32_t at = before.first + ones(row & lower) + rule.ties(tied);
           const std::uint32_t i = place(tile, t, j);
           const Chosen out = job.chosen_at(to);
           out.positions[at] = reading == Reading::kChosen ? job.chosen_at(from).positions[i] : i;
-          out.values[at] = values[t].words[j];
+          out.values[at] = rule.sent(values[t].words[j]);
         }
         before = before + Counts{ones(row), ones(ties)};
       }
       if (t == 0 && tile.index + 1 == count) {
         const Counts all = earlier + shared.own;
-        const std::uint32_t chosen = all.first + least(all.second, allowed);
+        const std::uint32_t chosen = all.first + rule.ties(all.second);
         job.findings->counts[to] = chosen;
         then(job, chosen);
       }
@@ -135,9 +129,6 @@ struct Choose {
  private:
   THINPIPE_KERNEL static std::uint32_t place(const Tile& tile, int t, unsigned j) {
     return row_place(tile.index, t, j, kRows);
-  }
-  THINPIPE_KERNEL static std::uint32_t least(std::uint32_t a, std::uint32_t b) {
-    return a < b ? a : b;
   }
 };
 

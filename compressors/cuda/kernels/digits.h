@@ -9,10 +9,12 @@
 
 namespace thinpipe::cuda {
 
-/// Magnitude keys have 31 bits: digits of 11, 10 and 10.
+/// Ranks have 32 bits: digits of 11, 11 and 10.
 constexpr int kDigits = 3;
-THINPIPE_BOTH constexpr int shift_of_digit(int digit) { return 10 * (kDigits - 1 - digit); }
-THINPIPE_BOTH constexpr int bits_of_digit(int digit) { return digit == 0 ? 11 : 10; }
+THINPIPE_BOTH constexpr int shift_of_digit(int digit) {
+  return digit == 0 ? 21 : digit == 1 ? 10 : 0;
+}
+THINPIPE_BOTH constexpr int bits_of_digit(int digit) { return digit == 2 ? 10 : 11; }
 
 /// A search under way.
 struct DigitSearch {

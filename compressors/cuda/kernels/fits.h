@@ -5,7 +5,9 @@
 
 #include "compressors/cuda/kernels/add_up.h"
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/kernels/dispersion.h"
 #include "compressors/kernels/keys.h"
+#include "compressors/select/sidco_excess.h"
 
 namespace thinpipe::cuda {
 
@@ -28,6 +30,35 @@ struct FitExponentialTail {
     const double location = job.findings->threshold;
     const double excess = (totals.sum / totals.count - location) * job.later_factor;
     set_threshold(job, location + excess);
+  }
+};
+
+/// Generalised Pareto distribution of all magnitudes (eqs. 7 to 9).
+struct FitPareto {
+  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
+    if (totals.count == 0) return set_threshold(job, 0);
+    const Dispersion spread{totals.sum, totals.squares, totals.count};
+    set_threshold(job, pareto_excess_of(spread.mean(), spread.variance(), job.factor));
+  }
+};
+
+/// Of what exceeds the threshold of the stage before (eqs. 28 and 29).
+struct FitParetoTail {
+  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
+    if (totals.count == 0) return;
+    const double location = job.findings->threshold;
+    const Dispersion spread{totals.sum, totals.squares, totals.count};
+    set_threshold(job, location + pareto_excess_of(spread.mean() - location, spread.variance(),
+                                                   job.later_factor));
+  }
+};
+
+/// Gamma distribution of all magnitudes (eqs. 15 and 16).
+struct FitGamma {
+  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
+    if (totals.count == 0) return set_threshold(job, 0);
+    const double mean = totals.sum / static_cast<double>(totals.count);
+    set_threshold(job, gamma_excess_of(mean, totals.mean_log, job.factor));
   }
 };
 

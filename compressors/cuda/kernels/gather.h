@@ -5,19 +5,21 @@
 
 #include "base/splitmix64.h"
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/rules.h"
 #include "compressors/cuda/kernels/source.h"
-#include "compressors/kernels/keys.h"
 #include "compressors/select/sample.h"
 
 namespace thinpipe::cuda {
 
-/// Job::sample becomes Job::sampled keys, of the elements that sample_keys() draws. Grid: the tiles
-/// of kTile elements.
+/// Job::sample becomes Job::sampled ranks, of the elements that sample_keys() draws. Grid: the
+/// tiles of kTile elements.
+template <KeyOrder order = KeyOrder::kMagnitude>
 struct GatherSample {
   static constexpr int kThreads = 256;
   struct Shared {};
 
   const Job* jobs;
+  const Job* to;  ///< whose samples are drawn
   const Tile* tiles;
   Sampling sampling;
 
@@ -29,8 +31,7 @@ struct GatherSample {
       for (std::uint32_t j = 0; j < kTile; j += kThreads) {
         const std::uint32_t i = tile.index * kTile + j + static_cast<std::uint32_t>(t);
         if (i >= job.sampled) break;
-        job.sample[i] =
-            static_cast<std::uint32_t>(key_of(peek(job, place(job, i)), KeyOrder::kMagnitude));
+        to[tile.job].sample[i] = rank_of<order>(peek(job, place(job, i)));
       }
     });
   }

@@ -5,7 +5,7 @@
 
 #include "compressors/cuda/kernels/digits.h"
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/kernels/keys.h"
+#include "compressors/cuda/kernels/rules.h"
 
 namespace thinpipe::cuda {
 
@@ -14,33 +14,35 @@ namespace thinpipe::cuda {
 /// What the first choice kept, for the Job::target-th greatest key: Findings::limit becomes it, and
 /// Findings::ties how many of those that equal it belong to as many. Where fewer were chosen,
 /// nothing reaches the limit.
+template <KeyOrder order = KeyOrder::kMagnitude>
 struct ChosenKeys {
   THINPIPE_KERNEL static std::uint32_t count(const Job& job) {
     return job.findings->counts[place_of(1)];
   }
   THINPIPE_KERNEL static std::uint32_t key(const Job& job, std::uint32_t i) {
-    return static_cast<std::uint32_t>(
-        key_of(job.chosen_at(place_of(1)).values[i], KeyOrder::kMagnitude));
+    return rank_of<order>(job.chosen_at(place_of(1)).values[i]);
   }
   THINPIPE_KERNEL static std::uint32_t rank(const Job& job) { return job.target; }
   THINPIPE_KERNEL static void found(const Job& job, const DigitSearch& search) {
     Findings& findings = *job.findings;
     const bool enough = count(job) >= job.target && job.target > 0;
-    findings.limit = enough ? search.known : static_cast<std::uint32_t>(kMaxKey);
+    findings.limit = enough ? search.known : kNoRank;
     findings.ties = enough ? search.rank : 0;
-    findings.threshold =
-        job.target == 0 ? 0 : magnitude_of(static_cast<std::int32_t>(findings.limit));
+    if constexpr (order == KeyOrder::kMagnitude) {
+      findings.threshold =
+          job.target == 0 ? 0 : magnitude_of(static_cast<std::int32_t>(findings.limit));
+    }
   }
 };
 
 /// The same where more than 1.3 k were chosen (DGC section 5); else all that were stay.
-struct CrowdedKeys : ChosenKeys {
+struct CrowdedKeys : ChosenKeys<> {
   THINPIPE_KERNEL static std::uint32_t count(const Job& job) {
-    const std::uint32_t chosen = ChosenKeys::count(job);
+    const std::uint32_t chosen = ChosenKeys<>::count(job);
     return std::uint64_t{10} * chosen > std::uint64_t{13} * job.target ? chosen : 0;
   }
   THINPIPE_KERNEL static void found(const Job& job, const DigitSearch& search) {
-    if (count(job) > 0) ChosenKeys::found(job, search);
+    if (count(job) > 0) ChosenKeys<>::found(job, search);
   }
 };
 
@@ -57,6 +59,14 @@ struct SampledKeys {
     findings.threshold =
         job.sampled == 0 ? 0 : magnitude_of(static_cast<std::int32_t>(search.known));
     findings.limit = static_cast<std::uint32_t>(key_above(findings.threshold));
+  }
+};
+
+/// The same of signed values: what is chosen ranks above it.
+template <KeyOrder order>
+struct SampledRanks : SampledKeys {
+  THINPIPE_KERNEL static void found(const Job& job, const DigitSearch& search) {
+    job.findings->limit = search.known == kNoRank ? kNoRank : search.known + 1;
   }
 };
 

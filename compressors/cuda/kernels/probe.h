@@ -1,4 +1,4 @@
-// RedSync's probes, counted all at once.
+// RedSync's probes: thresholds between the mean magnitude and the greatest.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ struct FitRange {
     constexpr double kLowest = 0.125, kHighest = 0.875;
     Findings& findings = *job.findings;
     findings.threshold = 0;
+    findings.settled = false;
     findings.limit = static_cast<std::uint32_t>(kMaxKey);
     if (totals.count == 0) return;
     findings.mean = totals.sum / totals.count;
@@ -32,70 +33,56 @@ struct FitRange {
   }
 };
 
-/// Counts what of the first choice exceeds each of the seven thresholds that three halvings can
-/// look at, then halves (select/redsync.cc). Findings::limit becomes that of the last one looked
-/// at. Grid: the tiles of kTile elements.
-struct ProbeThresholds {
-  static constexpr int kThreads = 512;
-  static constexpr int kProbes = 7;
-  struct Shared {
-    std::int32_t limits[kProbes];
-    std::uint32_t counts[kProbes];
-  };
+/// The seven thresholds that three halvings can look at (select/redsync.cc). Findings::limit
+/// becomes that of the last one looked at.
+struct ProbeHalves {
+  static constexpr int kLimits = 7;
 
-  const Job* jobs;
-  const Tile* tiles;
-
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const Tile tile = tiles[block.index()];
-    const Job job = jobs[tile.job];
-    Findings& findings = *job.findings;
-    const std::uint32_t count = findings.counts[place_of(1)];
-    if (tile.index >= tiles_of(count, kTile)) return;
-    const float* const values = job.chosen_at(place_of(1)).values;
-    block.each([&](int t) {
-      if (t >= kProbes) return;
-      shared.limits[t] = key_above(probe_at(findings, (t + 1) / 8.0));
-      shared.counts[t] = 0;
-    });
-    block.each([&](int t) {
-      std::uint32_t reached[kProbes] = {};
-      for (std::uint32_t j = 0; j < kTile; j += kThreads) {
-        const std::uint32_t i = tile.index * kTile + j + static_cast<std::uint32_t>(t);
-        if (i >= count) break;
-        const std::int32_t key = key_of(values[i], KeyOrder::kMagnitude);
-        for (int probe = 0; probe < kProbes; ++probe)
-          reached[probe] += key >= shared.limits[probe] ? 1 : 0;
-      }
-      for (int probe = 0; probe < kProbes; ++probe)
-        if (reached[probe] > 0) block.add(&shared.counts[probe], reached[probe]);
-    });
-    block.each([&](int t) {
-      if (t < kProbes && shared.counts[t] > 0) block.add(&job.histogram[t], shared.counts[t]);
-    });
-    if (!block.is_last(&findings.arrived, tiles_of(count, kTile))) return;
-    block.each([&](int t) {
-      if (t == 0 && job.n > 0) bisect(job, shared.limits);
-    });
-    block.each([&](int t) {
-      if (t < kProbes) job.histogram[t] = 0;
-    });
+  THINPIPE_KERNEL std::int32_t limit(const Findings& findings, int i) const {
+    return key_above(probe_at(findings, (i + 1) / 8.0));
   }
-
- private:
-  THINPIPE_KERNEL static void bisect(const Job& job, const std::int32_t* limits) {
+  THINPIPE_KERNEL void found(const Job& job, const std::int32_t* limits,
+                             const std::uint32_t* counts) const {
     Findings& findings = *job.findings;
     const std::uint64_t k = job.target;
-    int low = 0, high = kProbes + 1;  // in eighths
+    int low = 0, high = kLimits + 1;  // in eighths
     while (high - low > 1) {
       const int probe = (low + high) / 2;
-      const std::uint64_t z = job.histogram[probe - 1];
+      const std::uint64_t z = counts[probe - 1];
       findings.threshold = probe_at(findings, probe / 8.0);
       findings.limit = static_cast<std::uint32_t>(limits[probe - 1]);
       if (k < z && z < 2 * k) break;
       (2 * z < k ? high : low) = probe;
     }
+  }
+};
+
+/// Eight of the thresholds of variant=trim, from the `first`-th on: the first that k elements
+/// exceed.
+struct TrimRange {
+  static constexpr int kLimits = 8;
+  static constexpr int kMost = 32;
+
+  int first;
+
+  THINPIPE_KERNEL std::int32_t limit(const Findings& findings, int i) const {
+    return key_above(threshold(findings, i));
+  }
+  THINPIPE_KERNEL void found(const Job& job, const std::int32_t* limits,
+                             const std::uint32_t* counts) const {
+    Findings& findings = *job.findings;
+    for (int i = 0; i < kLimits && !findings.settled; ++i) {
+      findings.threshold = threshold(findings, i);
+      findings.limit = static_cast<std::uint32_t>(limits[i]);
+      findings.settled = counts[i] >= job.target;
+    }
+    if (findings.range <= 0) findings.settled = true;  // all thresholds are the same
+  }
+
+ private:
+  /// Tenths are divided once, as in select/redsync.cc.
+  THINPIPE_KERNEL double threshold(const Findings& findings, int i) const {
+    return probe_at(findings, (8 - 2 * static_cast<double>(first + i)) / 10);
   }
 };
 

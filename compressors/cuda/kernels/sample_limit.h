@@ -7,16 +7,17 @@
 #include "base/splitmix64.h"
 #include "compressors/cuda/kernels/digits.h"
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/rules.h"
 #include "compressors/cuda/kernels/source.h"
-#include "compressors/kernels/keys.h"
 
 namespace thinpipe::cuda {
 
 /// Keys that fit into what threads of a block share.
 constexpr std::uint32_t kMaxSample = 8192;
 
-/// Findings::limit becomes the Job::sample_rank-th greatest of Job::sampled random keys of c, whose
-/// sum has not been done. Grid: a block a tensor.
+/// Findings::limit becomes the Job::sample_rank-th greatest of Job::sampled random ranks of c,
+/// whose sum has not been done. Grid: a block a tensor.
+template <KeyOrder order = KeyOrder::kMagnitude>
 struct SampleLimit {
   static constexpr int kThreads = 1024;
   struct Shared {
@@ -26,13 +27,14 @@ struct SampleLimit {
   };
 
   const Job* jobs;
+  const Job* to;  ///< whose limits are found
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const Job job = jobs[block.index()];
     if (job.sample_rank == 0) {
       block.each([&](int t) {
-        if (t == 0) job.findings->limit = 0;
+        if (t == 0) to[block.index()].findings->limit = 0;
       });
       return;
     }
@@ -42,7 +44,7 @@ struct SampleLimit {
         SplitMix64 random(job.sample_seed);
         random.skip(i);
         const auto at = static_cast<std::uint32_t>(random.below(job.n));
-        shared.keys[i] = static_cast<std::uint32_t>(key_of(peek(job, at), KeyOrder::kMagnitude));
+        shared.keys[i] = rank_of<order>(peek(job, at));
       }
     });
     for (int digit = 0; digit < kDigits; ++digit) {
@@ -58,7 +60,7 @@ struct SampleLimit {
       find_digit(block, shared.bins, digit, shared.search);
     }
     block.each([&](int t) {
-      if (t == 0) job.findings->limit = shared.search.known;
+      if (t == 0) to[block.index()].findings->limit = shared.search.known;
     });
   }
 };

@@ -6,14 +6,45 @@
 #include <cmath>
 #include <cstdint>
 
+#include "compressors/cuda/kernels/chains.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/lanes.h"
+#include "compressors/cuda/kernels/level_codes.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/cuda/kernels/words.h"
 #include "compressors/encode/zero_run.h"
 #include "compressors/kernels/ternary.h"
 
 namespace thinpipe::cuda {
+
+/// Where the parts of a payload lie: the scales of buckets, then the bytes of one after the other.
+struct TernaryLayout {
+  std::uint32_t bucket = 0;  ///< elements; 0: one for the whole tensor
+
+  THINPIPE_BOTH std::size_t bucket_of(std::size_t n) const { return bucket == 0 ? n : bucket; }
+  /// Scales; a tensor without elements has one where there are no buckets.
+  THINPIPE_BOTH std::size_t scales(std::size_t n) const {
+    return bucket == 0 ? 1 : (n + bucket - 1) / bucket;
+  }
+  THINPIPE_BOTH std::size_t bytes(std::size_t n) const {
+    const std::size_t some = bucket_of(n);
+    return n == 0 ? 0 : n / some * quartic_size(some) + quartic_size(n % some);
+  }
+  /// Elements of a tile: whole buckets.
+  THINPIPE_BOTH std::uint32_t tile() const { return bucket == 0 ? kTile : kTile / bucket * bucket; }
+};
+
+/// A value's digit, 0 to 2; the value is sent or 0.
+THINPIPE_KERNEL inline std::uint32_t digit_of(float c, bool sent, float scale, float& decoded) {
+  const bool negative = std::bit_cast<std::uint32_t>(c) >> 31 != 0;
+  decoded = !sent ? 0.0F : negative ? -scale : scale;
+  return !sent ? 1 : negative ? 0 : 2;
+}
+/// Whether a value is nearer to the scale than to 0.
+THINPIPE_KERNEL inline bool is_near(float c, float scale) {
+  const float magnitude = std::fabs(c);
+  return scale != 0 && magnitude + magnitude >= scale;
+}
 
 /// The value's digit, 0 to 2, of an element; leaves the error.
 struct TernaryDigit {
@@ -23,13 +54,13 @@ struct TernaryDigit {
                                            std::uint32_t& nonzero) const {
     const float scale = job.findings->scale;
     const float c = element<Reading::kAsIs>(job, 0, i);
-    const float magnitude = std::fabs(c);
-    const bool sent = stochastic ? counter_uniform(job.key, i) * scale < magnitude
-                                 : scale != 0 && magnitude + magnitude >= scale;
-    const bool negative = std::bit_cast<std::uint32_t>(c) >> 31 != 0;
-    leave(job, i, c, !sent ? 0.0F : negative ? -scale : scale);
+    const bool sent =
+        stochastic ? counter_uniform(job.key, i) * scale < std::fabs(c) : is_near(c, scale);
+    float decoded = 0;
+    const std::uint32_t digit = digit_of(c, sent, scale, decoded);
+    leave(job, i, c, decoded);
     nonzero += sent ? 1 : 0;
-    return !sent ? 1 : negative ? 0 : 2;
+    return digit;
   }
 };
 
@@ -68,7 +99,7 @@ struct PackTernary {
       for (auto w = tile.index * kWords + static_cast<std::uint32_t>(t); w < end; w += kThreads)
         packed[w] = word(job, length, w, nonzero[t]);
     });
-    count_nonzero(block, job, nonzero);
+    count_nonzero(block, job, nonzero, tiles_of(job.n, kTile));
   }
 
  private:
@@ -85,6 +116,82 @@ struct PackTernary {
       }
     }
     return codes[0] | codes[1] << 8 | codes[2] << 16 | codes[3] << 24;
+  }
+};
+
+/// The same of buckets with scales of their own, and the memory's sum before, in one pass. Grid:
+/// the tiles of TernaryLayout::tile() elements.
+struct PackTernaryBuckets {
+  static constexpr int kThreads = 512;
+  struct Shared {
+    float values[kTile];  ///< elements, then what they decode to
+    ChainRoom<std::uint32_t, kThreads> room;
+    float scales[kTile / kLeastBucket];
+  };
+
+  const Job* jobs;
+  const Tile* tiles;
+  TernaryLayout layout;
+  float sparsity;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const std::uint32_t begin = tile.index * layout.tile();
+    const std::uint32_t some = job.n - begin < layout.tile() ? job.n - begin : layout.tile();
+    const std::uint32_t scales = static_cast<std::uint32_t>(layout.scales(job.n));
+    block.each([&](int t) {
+      if (t == 0 && tile.index < tiles_of(job.n, kTile))
+        job.states[0][tile.index] = job.states[1][tile.index] = 0;
+      if (t == 0 && tile.index == 0)
+        job.findings->encoded = static_cast<std::uint32_t>(4 * scales + layout.bytes(job.n));
+      for (auto i = static_cast<std::uint32_t>(t); i < some; i += kThreads)
+        shared.values[i] = element<Reading::kSum>(job, 0, begin + i);
+    });
+    add_chains(block, shared.room, shared.values, some, layout.bucket, GreatestRange::chain,
+               [&](std::uint32_t at, const float* x, std::uint32_t n, const std::uint32_t* most) {
+                 const float scale = ternary_scale(sparsity, GreatestRange::reach(x, n, most));
+                 shared.scales[at] = scale;
+                 job.payload[begin / layout.bucket + at] = std::bit_cast<std::uint32_t>(scale);
+               });
+    typename Block::template Local<std::uint32_t> nonzero;
+    block.each([&](int t) {
+      nonzero[t] = 0;
+      const auto length = static_cast<std::uint32_t>(quartic_size(layout.bucket));
+      auto* const packed =
+          (job.packed == nullptr ? reinterpret_cast<std::uint8_t*>(job.payload + scales)
+                                 : job.packed) +
+          begin / layout.bucket * length;
+      const auto bytes = static_cast<std::uint32_t>(layout.bytes(some));
+      for (auto i = static_cast<std::uint32_t>(t); i < bytes; i += kThreads)
+        packed[i] = byte_of(shared, some, i / length, i % length, nonzero[t]);
+    });
+    block.each([&](int t) {
+      for (auto i = static_cast<std::uint32_t>(t); job.minds_sent() && i < some; i += kThreads)
+        leave(job, begin + i, job.c()[begin + i], shared.values[i]);
+    });
+    count_nonzero(block, job, nonzero, tiles_of(job.n, layout.tile()));
+  }
+
+ private:
+  /// The j-th byte of a bucket of a tile of so many elements.
+  THINPIPE_KERNEL std::uint8_t byte_of(Shared& shared, std::uint32_t elements, std::uint32_t at,
+                                       std::uint32_t j, std::uint32_t& nonzero) const {
+    const std::uint32_t left = elements - at * layout.bucket;
+    const std::uint32_t size = left < layout.bucket ? left : layout.bucket;
+    const auto length = static_cast<std::uint32_t>(quartic_size(size));
+    const float scale = shared.scales[at];
+    std::uint32_t code = 0;
+    for (std::uint32_t i = j; i < 5 * length; i += length) {
+      code *= 3;
+      if (i >= size) continue;
+      float& value = shared.values[at * layout.bucket + i];
+      const bool sent = is_near(value, scale);
+      code += digit_of(value, sent, scale, value);
+      nonzero += sent ? 1 : 0;
+    }
+    return static_cast<std::uint8_t>(code);
   }
 };
 
@@ -115,12 +222,14 @@ struct FoldZeros {
 
   const Job* jobs;
   const Tile* tiles;
+  TernaryLayout layout;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
-    const auto length = static_cast<std::uint32_t>(quartic_size(job.n));
+    const auto length = static_cast<std::uint32_t>(layout.bytes(job.n));
+    const auto scales = static_cast<std::uint32_t>(layout.scales(job.n));
     const std::uint32_t count = tiles_of(length, kTile);
     if (tile.index >= count) return;
     typename Block::template Local<std::uint32_t> nonzero;
@@ -184,7 +293,7 @@ struct FoldZeros {
     });
     const Counts bytes_before = block.before(job.states[1], tile.index, shared.tile_kept);
     block.each([&](int t) {
-      auto* const out = reinterpret_cast<std::uint8_t*>(job.payload + 1);
+      auto* const out = reinterpret_cast<std::uint8_t*>(job.payload + scales);
       std::uint32_t at = bytes_before.first + shared.kept[t / 32];
       for (unsigned j = 0; j < kByteRows; ++j) {
         const std::uint32_t row = kept_rows[t].words[j];
@@ -196,8 +305,8 @@ struct FoldZeros {
         at += ones(row);
       }
       if (t == 0 && tile.index + 1 == count) {
-        job.findings->encoded =
-            static_cast<std::uint32_t>(sizeof(float)) + bytes_before.first + shared.tile_kept.first;
+        job.findings->encoded = static_cast<std::uint32_t>(sizeof(float)) * scales +
+                                bytes_before.first + shared.tile_kept.first;
       }
     });
   }
@@ -238,18 +347,20 @@ struct UnpackTernary {
   };
 
   const std::uint32_t* payload;  ///< aligned, readable to the end of its last word
-  std::uint32_t bytes;           ///< after the scale
+  std::uint32_t bytes;           ///< after the scales
   std::uint32_t n;
   float factor;
   float* out;
   bool has_runs;
+  TernaryLayout layout;
   PrefixState* states;  ///< one a tile, all empty
   std::uint32_t* problem;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const auto length = static_cast<std::uint32_t>(quartic_size(n));
-    const auto* const codes = reinterpret_cast<const std::uint8_t*>(payload + 1);
+    const auto length = static_cast<std::uint32_t>(layout.bytes(n));
+    const auto scales = static_cast<std::uint32_t>(layout.scales(n));
+    const auto* const codes = reinterpret_cast<const std::uint8_t*>(payload + scales);
     constexpr std::uint32_t kOwn = kTile / kThreads;  // neighbours, of a thread
     typename Block::template Local<std::uint32_t> place;
     block.each([&](int t) {
@@ -264,7 +375,6 @@ struct UnpackTernary {
       if (t == 0) shared.tile = {total, 0};
     });
     const Counts earlier = block.before(states, block.index(), shared.tile);
-    const float scale = std::bit_cast<float>(payload[0]);
     block.each([&](int t) {
       std::uint32_t at = earlier.first + place[t];
       for (std::uint32_t j = 0; j < kOwn; ++j) {
@@ -273,15 +383,16 @@ struct UnpackTernary {
         const std::uint8_t code = codes[i];
         if (code > kQuarticMax) {
           if (!has_runs) tell(block, TernaryProblem::kByte);
-          // A digit that stands for no element is 0 and not the 1 of a zero.
-          if (at + span_of(code) > full_quartic_bytes(n)) tell(block, TernaryProblem::kPadding);
-        } else if (at < length && !add(code, length, at, factor * scale)) {
+          if (!is_full(at, span_of(code))) tell(block, TernaryProblem::kPadding);
+        } else if (at < length && !add(code, at)) {
           tell(block, TernaryProblem::kPadding);
         }
         at += span_of(code);
       }
+      const std::uint32_t all = tiles_of(bytes, kTile) * kThreads;
+      for (auto i = block.index() * kThreads + static_cast<std::uint32_t>(t); i < scales; i += all)
+        if (payload[i] >= kInfinityBits) tell(block, TernaryProblem::kScale);
       if (t != 0) return;
-      if (payload[0] >= kInfinityBits) tell(block, TernaryProblem::kScale);
       const bool is_last = (block.index() + 1) * kTile >= bytes;
       if (is_last && earlier.first + total != length) tell(block, TernaryProblem::kLength);
     });
@@ -299,16 +410,45 @@ struct UnpackTernary {
   THINPIPE_KERNEL void tell(Block& block, TernaryProblem found) const {
     block.set_greatest(problem, static_cast<std::uint32_t>(found));
   }
+  /// The bucket that a byte of the payload is of, and the byte within it.
+  struct Place {
+    std::uint32_t bucket;
+    std::uint32_t byte;
+    std::uint32_t elements;
+  };
+  THINPIPE_KERNEL Place place_of(std::uint32_t at) const {
+    if (layout.bucket == 0) return {0, at, n};
+    const auto length = static_cast<std::uint32_t>(quartic_size(layout.bucket));
+    const std::uint32_t bucket = at / length;
+    const std::uint64_t begin = std::uint64_t{bucket} * layout.bucket;
+    const std::uint64_t left = begin < n ? n - begin : 0;
+    return {bucket, at % length,
+            left < layout.bucket ? static_cast<std::uint32_t>(left) : layout.bucket};
+  }
+  /// Whether a run of zeros has elements for all digits: one that stands for none is 0, and not the
+  /// 1 of a zero.
+  THINPIPE_KERNEL bool is_full(std::uint32_t at, std::uint32_t span) const {
+    const Place place = place_of(at);
+    const std::size_t whole = layout.bucket_of(n);
+    if (full_quartic_bytes(whole) != quartic_size(whole))
+      return place.byte + span <= full_quartic_bytes(place.elements);
+    // Only the last bucket ends otherwise.
+    const std::size_t last = whole == 0 ? 0 : n % whole;
+    return at + span <= layout.bytes(n) - quartic_size(last) + full_quartic_bytes(last);
+  }
   /// False: a digit past the end is not 0.
-  THINPIPE_KERNEL bool add(std::uint32_t code, std::uint32_t length, std::uint32_t at,
-                           float value) const {
+  THINPIPE_KERNEL bool add(std::uint32_t code, std::uint32_t at) const {
+    const Place place = place_of(at);
+    const std::size_t length = quartic_size(place.elements);
+    const std::uint64_t begin = std::uint64_t{place.bucket} * layout.bucket;
+    const float value = factor * std::bit_cast<float>(payload[place.bucket]);
     bool good = true;
     for (std::uint32_t part = 5; part-- > 0; code /= 3) {
-      const std::uint64_t i = std::uint64_t{part} * length + at;
+      const std::uint64_t i = part * length + place.byte;
       const std::uint32_t digit = code % 3;
-      if (i < n) {
+      if (i < place.elements) {
         const float term = static_cast<float>(static_cast<int>(digit) - 1) * value;
-        out[i] = out[i] + term;
+        out[begin + i] = out[begin + i] + term;
       } else {
         good = good && digit == 0;
       }

@@ -1,4 +1,4 @@
-// Payloads in which every element takes as many bits as the next: each thread makes whole words.
+// Elements that are written by themselves: each thread makes whole words, or bytes.
 #pragma once
 
 #include <bit>
@@ -8,31 +8,23 @@
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/encode/half.h"
-#include "compressors/encode/scale.h"
+#include "compressors/kernels/counter_random.h"
 
 namespace thinpipe::cuda {
 
-/// Leaves c - decoded in the memory, where there is one; 0 where that is not finite.
-THINPIPE_KERNEL inline void leave(const Job& job, std::uint32_t i, float c, float decoded) {
-  if (job.r == nullptr) return;
-  const float left = c - decoded;
-  job.r[i] = left - left == 0 ? left : 0.0F;
-}
-
-// A code says how `kElements` elements make a word: encode() does, counting those that decode to
-// something other than zero, and add() adds what a word decodes to. `kHeader` words come before.
+// A code says how `kElements` elements are written by one thread: encode() does, counting those
+// that decode to something other than zero, and add() adds what they decode to.
 
 /// Elements as they are.
 struct Fp32Code {
-  static constexpr std::uint32_t kElements = 1, kHeader = 0;
+  static constexpr std::uint32_t kElements = 1;
   THINPIPE_BOTH static std::size_t bytes(std::size_t n) { return n * sizeof(float); }
 
-  THINPIPE_KERNEL std::uint32_t encode(const Job& job, std::uint32_t word,
-                                       std::uint32_t& nonzero) const {
+  THINPIPE_KERNEL void encode(const Job& job, std::uint32_t word, std::uint32_t& nonzero) const {
     const float c = element<Reading::kSum>(job, 0, word);
-    if (job.r != nullptr) job.r[word] = 0;
+    leave(job, word, c, c);
     ++nonzero;
-    return std::bit_cast<std::uint32_t>(c);
+    job.payload[word] = std::bit_cast<std::uint32_t>(c);
   }
   THINPIPE_KERNEL bool add(const std::uint32_t* payload, std::uint32_t word, std::uint32_t /*n*/,
                            float factor, float* out) const {
@@ -44,13 +36,12 @@ struct Fp32Code {
 
 /// 16-bit floats (encode/half.h).
 struct HalfCode {
-  static constexpr std::uint32_t kElements = 2, kHeader = 0;
+  static constexpr std::uint32_t kElements = 2;
   THINPIPE_BOTH static std::size_t bytes(std::size_t n) { return n * sizeof(std::uint16_t); }
 
   HalfFormat format;
 
-  THINPIPE_KERNEL std::uint32_t encode(const Job& job, std::uint32_t word,
-                                       std::uint32_t& nonzero) const {
+  THINPIPE_KERNEL void encode(const Job& job, std::uint32_t word, std::uint32_t& nonzero) const {
     std::uint32_t bits = 0;
     for (std::uint32_t j = 0; j < kElements; ++j) {
       const std::uint32_t i = kElements * word + j;
@@ -61,7 +52,7 @@ struct HalfCode {
       bits |= static_cast<std::uint32_t>(half) << 16 * j;
       ++nonzero;
     }
-    return bits;
+    job.payload[word] = bits;
   }
   THINPIPE_KERNEL bool add(const std::uint32_t* payload, std::uint32_t word, std::uint32_t n,
                            float factor, float* out) const {
@@ -78,98 +69,64 @@ struct HalfCode {
   }
 };
 
-/// 255 equal levels up to the greatest magnitude, of which Findings::scale is the step
-/// (kernels/int8.h).
-struct Int8Code {
-  static constexpr std::uint32_t kElements = 4, kHeader = 1;
-  THINPIPE_BOTH static std::size_t bytes(std::size_t n) { return n == 0 ? 0 : sizeof(float) + n; }
+/// A sign and an 8-bit exponent, rounded at random; all exponents, then the sign bits
+/// (kernels/natural.h).
+struct NaturalCode {
+  static constexpr std::uint32_t kElements = 8;
+  THINPIPE_BOTH static std::size_t bytes(std::size_t n) { return n + (n + 7) / 8; }
 
-  THINPIPE_KERNEL std::uint32_t encode(const Job& job, std::uint32_t word,
-                                       std::uint32_t& nonzero) const {
-    constexpr float kShift = 12582912;  // 1.5 * 2^23: the sum's last place is a unit
-    const float step = job.findings->scale;
-    const float inverse = step == 0 ? 0 : 1 / step;
-    std::uint32_t bits = 0;
-    for (std::uint32_t j = 0; j < kElements; ++j) {
-      const std::uint32_t i = kElements * word + j;
-      if (i >= job.n) break;
-      const float c = element<Reading::kAsIs>(job, 0, i);
-      float y = (c - c == 0 ? c : 0.0F) * inverse;
-      y = y > 127 ? 127.0F : y < -127 ? -127.0F : y;
-      const float shifted = y + kShift;
-      const float level = shifted - kShift;
-      leave(job, i, c, level * step);
-      const std::uint32_t code = std::bit_cast<std::uint32_t>(shifted) & 0xff;
-      nonzero += code == 0 ? 0 : 1;
-      bits |= code << 8 * j;
-    }
-    return bits;
-  }
-  THINPIPE_KERNEL static std::uint32_t header(const Job& job) {
-    return std::bit_cast<std::uint32_t>(job.findings->scale);
-  }
-  THINPIPE_KERNEL bool add(const std::uint32_t* payload, std::uint32_t word, std::uint32_t n,
-                           float factor, float* out) const {
-    const std::uint32_t scale = payload[0];
-    if (scale >= kInfinityBits) return false;  // negative, infinite or no number
-    const float step = factor * std::bit_cast<float>(scale);
-    for (std::uint32_t j = 0; j < kElements; ++j) {
-      const std::uint32_t i = kElements * word + j;
-      if (i >= n) break;
-      const auto code = static_cast<std::int8_t>(payload[kHeader + word] >> 8 * j & 0xff);
-      const float value = static_cast<float>(code) * step;
-      out[i] = out[i] + value;
-    }
-    return true;
-  }
-};
-
-/// Whether an element is negative; it decodes to plus or minus `magnitude` (kernels/sign_bits.h).
-struct SignCode {
-  static constexpr std::uint32_t kElements = 32, kHeader = 0;
-  THINPIPE_BOTH static std::size_t bytes(std::size_t n) { return (n + 7) / 8; }
-
-  float magnitude;
-
-  THINPIPE_KERNEL std::uint32_t encode(const Job& job, std::uint32_t word,
-                                       std::uint32_t& nonzero) const {
-    std::uint32_t bits = 0;
+  THINPIPE_KERNEL void encode(const Job& job, std::uint32_t word, std::uint32_t& nonzero) const {
+    auto* const out = reinterpret_cast<std::uint8_t*>(job.payload);
+    std::uint32_t signs = 0;
     for (std::uint32_t j = 0; j < kElements; ++j) {
       const std::uint32_t i = kElements * word + j;
       if (i >= job.n) break;
       const float c = element<Reading::kSum>(job, 0, i);
-      leave(job, i, c, c < 0 ? -magnitude : magnitude);
-      bits |= std::uint32_t{c < 0} << j;
+      const auto bits = std::bit_cast<std::uint32_t>(c);
+      const std::uint32_t sign = bits & 0x80000000;
+      const std::uint32_t magnitude = bits ^ sign;
+      constexpr std::uint32_t kMost = 0x7f7fffff;  // the greatest float
+      const std::uint32_t carried = magnitude + (counter_random(job.key, i) >> 9);
+      const std::uint32_t exponent =
+          magnitude > kInfinityBits ? 0 : (carried < kMost ? carried : kMost) >> 23;
+      leave(job, i, c, std::bit_cast<float>(exponent << 23 | sign));
+      out[i] = static_cast<std::uint8_t>(exponent);
+      signs |= sign >> 31 << j;
       ++nonzero;
     }
-    return bits;
+    out[job.n + word] = static_cast<std::uint8_t>(signs);
   }
   THINPIPE_KERNEL bool add(const std::uint32_t* payload, std::uint32_t word, std::uint32_t n,
                            float factor, float* out) const {
-    const float positive = factor * magnitude;
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(payload);
+    const std::uint32_t signs = bytes[n + word];
+    bool good = true;
     for (std::uint32_t j = 0; j < kElements; ++j) {
       const std::uint32_t i = kElements * word + j;
-      const bool negative = (payload[word] >> j & 1) != 0;
-      // To the end of the last byte, what stands for no element is zero.
+      const std::uint32_t sign = signs >> j & 1;
       if (i >= n) {
-        if (i / 8 < bytes(n) && negative) return false;
-      } else {
-        out[i] = out[i] + (negative ? -positive : positive);
+        good = good && sign == 0;
+        continue;
       }
+      const std::uint32_t exponent = bytes[i];
+      good = good && exponent != 255;
+      const float value = std::bit_cast<float>(exponent << 23 | sign << 31) * factor;
+      out[i] = out[i] + value;
     }
-    return true;
+    return good;
   }
 };
 
-/// Findings::counts[1] becomes what all threads of all tiles of kTile elements have counted.
+/// Findings::counts[1] becomes what all threads of all of a tensor's tiles have counted.
 template <class Block, class Counters>
-THINPIPE_KERNEL void count_nonzero(Block& block, const Job& job, Counters& nonzero) {
+THINPIPE_KERNEL void count_nonzero(Block& block, const Job& job, Counters& nonzero,
+                                   std::uint32_t tiles) {
   Findings& findings = *job.findings;
   const std::uint32_t count = block.sum(nonzero);
   block.each([&](int t) {
     if (t == 0) block.add(&findings.counts[0], count);
   });
-  if (!block.is_last(&findings.arrived, tiles_of(job.n, kTile))) return;
+  if (!block.is_last(&findings.arrived, tiles)) return;
   block.each([&](int t) {
     if (t != 0) return;
     findings.counts[1] = findings.counts[0];
@@ -177,9 +134,8 @@ THINPIPE_KERNEL void count_nonzero(Block& block, const Job& job, Counters& nonze
   });
 }
 
-/// Makes the words of all tensors. What reads the sum as it is comes after a kernel that did it.
-/// Findings::counts[1] becomes the elements that do not decode to zero. Grid: the tiles of kTile
-/// elements.
+/// Makes the payloads of all tensors. Findings::counts[1] becomes the elements that do not decode
+/// to zero. Grid: the tiles of kTile elements.
 template <class Code>
 struct EncodeWords {
   static constexpr int kThreads = 256;
@@ -199,16 +155,14 @@ struct EncodeWords {
     typename Block::template Local<std::uint32_t> nonzero;
     block.each([&](int t) {
       nonzero[t] = 0;
-      if (t == 0 && tile.index == 0) {
+      if (t == 0 && tile.index == 0)
         findings.encoded = static_cast<std::uint32_t>(Code::bytes(job.n));
-        if constexpr (Code::kHeader > 0) job.payload[0] = Code::header(job);
-      }
       const std::uint32_t end =
           (tile.index + 1) * kWords < words ? (tile.index + 1) * kWords : words;
       for (auto w = tile.index * kWords + static_cast<std::uint32_t>(t); w < end; w += kThreads)
-        job.payload[Code::kHeader + w] = code.encode(job, w, nonzero[t]);
+        code.encode(job, w, nonzero[t]);
     });
-    count_nonzero(block, job, nonzero);
+    count_nonzero(block, job, nonzero, tiles_of(job.n, kTile));
   }
 };
 

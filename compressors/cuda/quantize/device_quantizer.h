@@ -13,12 +13,14 @@ namespace thinpipe::cuda {
 
 /// One payload to be decoded, on the device.
 struct DeviceDecoding {
+  std::size_t tensor = 0;
   const std::uint32_t* payload = nullptr;
   std::uint32_t bytes = 0;
   std::uint32_t n = 0;
   float factor = 1;
   float* out = nullptr;
-  PrefixState* states = nullptr;  ///< for a tile of kTile bytes each; empty
+  const std::uint32_t* signs = nullptr;  ///< Job::signs
+  PrefixState* states = nullptr;         ///< for a tile of kTile bytes each; empty
   std::uint32_t* problem = nullptr;
 };
 
@@ -27,17 +29,27 @@ class DeviceQuantizer {
  public:
   virtual ~DeviceQuantizer() = default;
 
-  virtual std::size_t max_encoded_size(std::size_t elements) const = 0;
+  virtual std::size_t max_encoded_size(std::size_t tensor, std::size_t elements) const = 0;
+  /// Elements of the tiles that kernels are launched on.
+  virtual std::uint32_t tile() const { return kTile; }
   /// Whether elements are packed before they are written.
   virtual bool packs() const { return false; }
+  /// What a tensor needs on the device from the beginning on.
+  virtual void open(Device& /*device*/, std::size_t /*tensor*/, Job& /*job*/) {}
   /// What is drawn at random in this step, where anything is.
   virtual void prepare(std::size_t /*tensor*/, const DeviceStep& /*step*/, Job& /*job*/) {}
-  /// Writes the payloads of all tensors, and does the memories' sums on the way.
+  /// Quantisers whose scale all workers may share: launches what finds this worker's scales, which
+  /// become Findings::scale, and does the memories' sums on the way.
+  virtual bool shares_scale() const { return false; }
+  virtual void launch_scales(Device& /*device*/, const Batch& /*batch*/) {}
+
+  /// Writes the payloads of all tensors, and does the memories' sums on the way. What it launches
+  /// is the same in every step (DeviceBase::repeat).
   virtual void launch(Device& device, const Batch& batch) = 0;
 
   /// Whether a payload can be that long.
-  virtual bool fits(std::size_t bytes, std::size_t elements) const {
-    return bytes == max_encoded_size(elements);
+  virtual bool fits(std::size_t tensor, std::size_t bytes, std::size_t elements) const {
+    return bytes == max_encoded_size(tensor, elements);
   }
   virtual void decode(Device& device, const DeviceDecoding& decoding) = 0;
   /// Words for the number that a decoding left in `problem`.

@@ -5,13 +5,100 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "compressors/cuda/quantize/blocks.h"
+#include "compressors/cuda/quantize/codes.h"
+#include "compressors/cuda/quantize/columns.h"
 #include "compressors/cuda/quantize/ternary.h"
 #include "compressors/cuda/quantize/words.h"
 #include "compressors/cuda/refuse.h"
+#include "compressors/methods/block.h"
 #include "compressors/methods/common.h"
+#include "compressors/quantize/column_means.h"
+#include "compressors/quantize/thc.h"
 
 namespace thinpipe::cuda {
+
+/// random_stream() of each tensor.
+inline std::vector<std::uint64_t> streams_of(std::span<const TensorInfo> tensors,
+                                             const CompressorSettings& settings) {
+  std::vector<std::uint64_t> streams;
+  for (const TensorInfo& tensor : tensors)
+    streams.push_back(random_stream(settings.seed, settings.rank, tensor.name));
+  return streams;
+}
+
+/// What a method of blocks sends.
+inline BlockElement block_element_of(const std::string& name, const Parameters& parameters) {
+  if (name == "mxfp4") return BlockElement::kE2M1;
+  if (name == "blockint8") return BlockElement::kInt8;
+  if (name != "fp8") return BlockElement::kInt4;
+  return parameters.choice("format") == "e4m3" ? BlockElement::kE4M3 : BlockElement::kE5M2;
+}
+
+/// `bucket`: whole ones are worked on by a block of threads.
+inline std::uint32_t bucket_of(const Parameters& parameters) {
+  const auto bucket = static_cast<std::uint32_t>(parameters.integer("bucket"));
+  if (bucket != 0 && (bucket < kLeastBucket || bucket > kGreatestBucket)) {
+    refuse(parameters, "bucket may be 0, or from " + std::to_string(kLeastBucket) + " to " +
+                           std::to_string(kGreatestBucket));
+  }
+  return bucket;
+}
+
+/// Null for a method that is none of codes (kernels/codes.h).
+template <class Device>
+std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& name,
+                                                             const Parameters& parameters,
+                                                             std::span<const TensorInfo> tensors,
+                                                             const CompressorSettings& settings) {
+  const auto make = [&](auto code, std::uint32_t bucket, const std::string& problem,
+                        bool shares = false) -> std::unique_ptr<DeviceQuantizer<Device>> {
+    return std::make_unique<CodeQuantizer<Device, decltype(code)>>(
+        code, bucket, problem, streams_of(tensors, settings), shares);
+  };
+  const std::string scale = "a scale in the payload is not a finite number of at least 0";
+  if (name == "signsgd") {
+    return make(GivenSignCode{static_cast<float>(parameters.real("scale"))}, 0, "");
+  }
+  if (name == "int8") return make(Int8Code{}, bucket_of(parameters), scale);
+  if (name == "efsignsgd")
+    return make(SignCode<SignScale::kMagnitude>{}, bucket_of(parameters), scale);
+  if (name == "mqe1bit" || name == "onebit") {
+    if (parameters.flag("columns")) {
+      std::vector<std::size_t> columns;
+      for (const TensorInfo& tensor : tensors)
+        columns.push_back(columns_of(tensor.shape, tensor.elements));
+      return std::make_unique<ColumnQuantizer<Device>>(std::move(columns));
+    }
+    return make(SignCode<SignScale::kMeans>{}, bucket_of(parameters),
+                "a mean in the payload is not finite");
+  }
+  if (name == "qsgd") {
+    require_choice(parameters, "coding", {"fixed"});
+    LevelCode<NormRange> code;
+    code.bits = static_cast<int>(parameters.integer("bits"));
+    return make(code, bucket_of(parameters), scale);
+  }
+  if (name == "terngrad") {
+    constexpr int kBits = 2;
+    const std::uint32_t bucket = bucket_of(parameters);
+    const bool shares = parameters.flag("shared");
+    if (bucket != 0 && shares)
+      refuse(parameters, "scales of buckets are not shared; expected shared=false");
+    if (const double sigmas = parameters.real("sigma"); sigmas != 0) {
+      LevelCode<ClippedRange> code;
+      code.sigmas = sigmas;
+      code.bits = kBits;
+      return make(code, bucket, scale, shares);
+    }
+    LevelCode<GreatestRange> code;
+    code.bits = kBits;
+    return make(code, bucket, scale, shares);
+  }
+  return nullptr;
+}
 
 /// Null for a method that is no dense one, or not there yet.
 template <class Device>
@@ -19,31 +106,45 @@ std::unique_ptr<DeviceQuantizer<Device>> make_quantizer(const std::string& name,
                                                         const Parameters& parameters,
                                                         std::span<const TensorInfo> tensors,
                                                         const CompressorSettings& settings) {
+  if (auto codes = make_code_quantizer<Device>(name, parameters, tensors, settings)) return codes;
   const std::string finite = "a value in the payload is not finite";
-  if (name == "none") return std::make_unique<WordQuantizer<Device, Fp32Code>>(Fp32Code{}, "");
+  if (name == "none" || name == "fedavg")
+    return std::make_unique<WordQuantizer<Device, Fp32Code>>(Fp32Code{}, "");
   if (name == "fp16" || name == "bf16") {
     const HalfFormat format = name == "fp16" ? HalfFormat::kFp16 : HalfFormat::kBf16;
     return std::make_unique<WordQuantizer<Device, HalfCode>>(HalfCode{format}, finite);
   }
-  if (name == "signsgd") {
-    return std::make_unique<WordQuantizer<Device, SignCode>>(
-        SignCode{static_cast<float>(parameters.real("scale"))},
-        "bits after the last element's are not zero");
+  if (name == "natural") {
+    return std::make_unique<WordQuantizer<Device, NaturalCode>>(
+        NaturalCode{},
+        "an exponent in the payload is 255, or bits after the last sign are not zero",
+        streams_of(tensors, settings));
   }
-  if (name == "int8" || name == "3lc") {
-    if (parameters.integer("bucket") > 0) refuse(parameters, "bucket is not there yet");
-    if (name == "int8") {
-      return std::make_unique<WordQuantizer<Device, Int8Code>>(
-          Int8Code{}, "the step in the payload is not a finite number of at least 0");
-    }
-    return std::make_unique<TernaryQuantizer<Device>>(DeviceTernaryOptions{
-        .sparsity = static_cast<float>(parameters.real("s")), .zero_run = parameters.flag("zre")});
+  if (name == "3lc") {
+    return std::make_unique<TernaryQuantizer<Device>>(
+        DeviceTernaryOptions{.sparsity = static_cast<float>(parameters.real("s")),
+                             .zero_run = parameters.flag("zre"),
+                             .bucket = bucket_of(parameters)});
   }
   if (name == "stoch3") {
     DeviceTernaryOptions options{.sparsity = 1, .zero_run = false, .stochastic = true};
-    for (const TensorInfo& tensor : tensors)
-      options.streams.push_back(random_stream(settings.seed, settings.rank, tensor.name));
+    options.streams = streams_of(tensors, settings);
     return std::make_unique<TernaryQuantizer<Device>>(std::move(options));
+  }
+  if (name == "thc" || name == "fp8" || name == "mxfp4" || name == "blockint8" ||
+      name == "blockint4" || name == "qgz" || name == "sdp4bit") {
+    DeviceBlockOptions options;
+    if (name == "thc") {
+      options.format =
+          thc_format(std::stoi(parameters.choice("bits")), std::stoul(parameters.choice("block")));
+      options.range = static_cast<float>(parameters.real("range"));
+    } else {
+      options.format = block_format_of(parameters, block_element_of(name, parameters));
+    }
+    for (const TensorInfo& tensor : tensors)
+      options.sign_seeds.push_back(settings.seed ^ hash_name(tensor.name));
+    options.streams = streams_of(tensors, settings);
+    return make_block_quantizer<Device>(std::move(options));
   }
   return nullptr;
 }

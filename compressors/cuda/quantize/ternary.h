@@ -22,39 +22,47 @@ struct DeviceTernaryOptions {
   float sparsity = 1;
   bool zero_run = true;
   bool stochastic = false;
+  std::uint32_t bucket = 0;  ///< elements with a scale of their own; 0: the whole tensor; not where
+                             ///< stochastic
   std::vector<std::uint64_t> streams = {};  ///< random_stream() of each tensor, where stochastic
 };
 
 template <class Device>
 class TernaryQuantizer : public DeviceQuantizer<Device> {
  public:
-  explicit TernaryQuantizer(DeviceTernaryOptions options) : options_(std::move(options)) {}
+  explicit TernaryQuantizer(DeviceTernaryOptions options)
+      : options_(std::move(options)), layout_{options_.bucket} {}
 
-  std::size_t max_encoded_size(std::size_t elements) const override {
-    return sizeof(float) + quartic_size(elements);
+  std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {
+    return scale_bytes(elements) + layout_.bytes(elements);
   }
+  std::uint32_t tile() const override { return layout_.tile(); }
   bool packs() const override { return options_.zero_run; }
   void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
     if (options_.stochastic) job.key = random_key(options_.streams[tensor], step.step);
   }
   void launch(Device& device, const Batch& batch) override {
-    using Greatest = AddUp<Reading::kSum, Of::kAll, FitTernary>;
-    device.launch(Greatest{batch.jobs, batch.sum_tiles, 1, 0, {options_.sparsity}},
-                  batch.sum_tile_count);
-    device.launch(PackTernary{batch.jobs, batch.tiles, {options_.stochastic}}, batch.tile_count);
-    if (options_.zero_run) device.launch(FoldZeros{batch.jobs, batch.tiles}, batch.tile_count);
+    if (options_.bucket != 0) {
+      device.launch(PackTernaryBuckets{batch.jobs, batch.tiles, layout_, options_.sparsity},
+                    batch.tile_count);
+    } else {
+      pack_whole(device, batch);
+    }
+    if (options_.zero_run)
+      device.launch(FoldZeros{batch.jobs, batch.tiles, layout_}, batch.tile_count);
   }
-  bool fits(std::size_t bytes, std::size_t elements) const override {
-    return bytes >= sizeof(float) && bytes <= max_encoded_size(elements);
+  bool fits(std::size_t tensor, std::size_t bytes, std::size_t elements) const override {
+    return bytes >= scale_bytes(elements) && bytes <= max_encoded_size(tensor, elements);
   }
   void decode(Device& device, const DeviceDecoding& decoding) override {
-    const auto bytes = decoding.bytes - static_cast<std::uint32_t>(sizeof(float));
+    const auto bytes = decoding.bytes - static_cast<std::uint32_t>(scale_bytes(decoding.n));
     device.launch(UnpackTernary{.payload = decoding.payload,
                                 .bytes = bytes,
                                 .n = decoding.n,
                                 .factor = decoding.factor,
                                 .out = decoding.out,
                                 .has_runs = options_.zero_run,
+                                .layout = layout_,
                                 .states = decoding.states,
                                 .problem = decoding.problem},
                   tiles_of(bytes, kTile));
@@ -76,7 +84,18 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
   }
 
  private:
+  std::size_t scale_bytes(std::size_t elements) const {
+    return layout_.scales(elements) * sizeof(float);
+  }
+  void pack_whole(Device& device, const Batch& batch) {
+    using Greatest = AddUp<Reading::kSum, Of::kAll, FitTernary>;
+    device.launch(Greatest{batch.jobs, batch.sum_tiles, 1, 0, {options_.sparsity}},
+                  batch.sum_tile_count);
+    device.launch(PackTernary{batch.jobs, batch.tiles, {options_.stochastic}}, batch.tile_count);
+  }
+
   DeviceTernaryOptions options_;
+  TernaryLayout layout_;
 };
 
 }  // namespace thinpipe::cuda

@@ -1,35 +1,29 @@
-// Quantisers whose payloads are words made one by one.
+// Quantisers of elements that are written by themselves.
 #pragma once
 
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "compressors/cuda/kernels/add_up.h"
 #include "compressors/cuda/kernels/words.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
 
 namespace thinpipe::cuda {
 
-/// Findings::scale becomes the step of 127 levels up to the greatest magnitude.
-struct FitLevels {
-  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
-    constexpr float kLevels = 127;
-    job.findings->scale = level_step(magnitude_of(static_cast<std::int32_t>(totals.most)), kLevels);
-  }
-};
-
 template <class Device, class Code>
 class WordQuantizer : public DeviceQuantizer<Device> {
  public:
-  WordQuantizer(Code code, std::string problem) : code_(code), problem_(std::move(problem)) {}
+  /// @param streams  random_stream() of each tensor, where anything is drawn
+  WordQuantizer(Code code, std::string problem, std::vector<std::uint64_t> streams = {})
+      : code_(code), problem_(std::move(problem)), streams_(std::move(streams)) {}
 
-  std::size_t max_encoded_size(std::size_t elements) const override {
+  std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {
     return Code::bytes(elements);
   }
+  void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
+    if (!streams_.empty()) job.key = random_key(streams_[tensor], step.step);
+  }
   void launch(Device& device, const Batch& batch) override {
-    if constexpr (Code::kHeader > 0) {
-      using Greatest = AddUp<Reading::kSum, Of::kAll, FitLevels>;
-      device.launch(Greatest{batch.jobs, batch.sum_tiles, 1, 0, {}}, batch.sum_tile_count);
-    }
     device.launch(EncodeWords<Code>{batch.jobs, batch.tiles, code_}, batch.tile_count);
   }
   void decode(Device& device, const DeviceDecoding& decoding) override {
@@ -46,6 +40,7 @@ class WordQuantizer : public DeviceQuantizer<Device> {
  private:
   Code code_;
   std::string problem_;
+  std::vector<std::uint64_t> streams_;
 };
 
 }  // namespace thinpipe::cuda

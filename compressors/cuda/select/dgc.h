@@ -75,10 +75,11 @@ class DgcSelector : public SampledSelector<Device> {
 
   template <Reading reading>
   static void choose(Device& device, const Batch& batch) {
-    device.launch(Choose<reading, false, JudgeCount>{batch.jobs, batch.tiles, 1, {}},
+    device.launch(Choose<reading, Reaching<>, JudgeCount>{batch.jobs, batch.tiles, 1, {}},
                   batch.tile_count);
     find_kth<CrowdedKeys>(device, batch);
-    device.launch(Choose<Reading::kChosen, true>{batch.jobs, batch.tiles, 2, {}}, batch.tile_count);
+    device.launch(Choose<Reading::kChosen, ReachingWithTies<>>{batch.jobs, batch.tiles, 2, {}},
+                  batch.tile_count);
   }
 
   std::vector<int> lowered_;  ///< how often, in this step

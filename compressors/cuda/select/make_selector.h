@@ -5,11 +5,16 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "compressors/cuda/refuse.h"
 #include "compressors/cuda/select/dgc.h"
+#include "compressors/cuda/select/gaussiank.h"
+#include "compressors/cuda/select/mstopk.h"
+#include "compressors/cuda/select/random_k.h"
 #include "compressors/cuda/select/redsync.h"
 #include "compressors/cuda/select/sampled.h"
+#include "compressors/cuda/select/sbc.h"
 #include "compressors/cuda/select/sidco.h"
 #include "compressors/cuda/select/threshold.h"
 #include "compressors/cuda/select/top_k.h"
@@ -30,31 +35,58 @@ std::unique_ptr<DeviceSelector<Device>> make_selector(const std::string& name,
                                                       const CompressorSettings& settings) {
   if (name == "threshold")
     return std::make_unique<ThresholdSelector<Device>>(parameters.real("tau"));
+  if (name == "strom") {
+    const auto tau = static_cast<float>(parameters.real("tau"));
+    return std::make_unique<ThresholdSelector<Device, Stepping>>(tau);
+  }
+  std::vector<std::uint64_t> seeds;
+  for (const TensorInfo& tensor : tensors) seeds.push_back(settings.seed ^ hash_name(tensor.name));
+  if (name == "randomk") {
+    return std::make_unique<RandomKSelector<Device>>(ratio_of(parameters), parameters.flag("scale"),
+                                                     std::move(seeds));
+  }
+  if (name == "sbc") {
+    return std::make_unique<SbcSelector<Device>>(ratio_of(parameters, "p"),
+                                                 parameters.real("sample"), std::move(seeds));
+  }
   const bool dropping = name == "gradientdropping";
-  if (name == "topk" || (dropping && parameters.real("sample") == 0))
+  if (name == "topk" || name == "ef21" || (dropping && parameters.real("sample") == 0))
     return std::make_unique<TopKSelector<Device>>(ratio_of(parameters));
   if (name == "redsync") {
-    require_choice(parameters, "variant", {"bisect"});
-    return std::make_unique<RedSyncSelector<Device>>(ratio_of(parameters));
+    return std::make_unique<RedSyncSelector<Device>>(ratio_of(parameters),
+                                                     parameters.choice("variant") == "trim");
+  }
+  if (name == "gaussiank") {
+    return std::make_unique<GaussianKSelector<Device>>(GaussianKOptions{
+        .ratio = ratio_of(parameters), .oktopk = parameters.choice("variant") == "oktopk"});
+  }
+  if (name == "mstopk") {
+    return std::make_unique<MsTopKSelector<Device>>(
+        ratio_of(parameters), static_cast<int>(parameters.integer("rounds")), std::move(seeds));
   }
   if (dropping || name == "dgc") {
-    DeviceSampleOptions options{.ratio = ratio_of(parameters), .sample = parameters.real("sample")};
-    for (const TensorInfo& tensor : tensors)
-      options.seeds.push_back(settings.seed ^ hash_name(tensor.name));
+    DeviceSampleOptions options{.ratio = ratio_of(parameters),
+                                .sample = parameters.real("sample"),
+                                .seeds = std::move(seeds)};
     if (dropping) return std::make_unique<SampledThresholdSelector<Device>>(std::move(options));
     options.sampling = sampling_of(parameters.choice("sampling"));
     return std::make_unique<DgcSelector<Device>>(tensors.size(), std::move(options));
   }
   if (name == "sidco") {
-    require_choice(parameters, "dist", {"exp"});
     require_choice(parameters, "location", {"threshold"});
+    const std::string& dist = parameters.choice("dist");
+    if (dist == "gamma") require_choice(parameters, "inverse", {"approx"});
     return std::make_unique<SidcoSelector<Device>>(
-        tensors.size(), SidcoOptions{.ratio = ratio_of(parameters),
-                                     .first_ratio = parameters.real("first"),
-                                     .fixed_stages = static_cast<int>(parameters.integer("stages")),
-                                     .climb = parameters.choice("adapt") == "climb",
-                                     .tolerance = parameters.real("eps"),
-                                     .every = static_cast<int>(parameters.integer("q"))});
+        tensors.size(),
+        SidcoOptions{.ratio = ratio_of(parameters),
+                     .distribution = dist == "gamma"     ? SidcoDistribution::kGamma
+                                     : dist == "gpareto" ? SidcoDistribution::kPareto
+                                                         : SidcoDistribution::kExponential,
+                     .first_ratio = parameters.real("first"),
+                     .fixed_stages = static_cast<int>(parameters.integer("stages")),
+                     .climb = parameters.choice("adapt") == "climb",
+                     .tolerance = parameters.real("eps"),
+                     .every = static_cast<int>(parameters.integer("q"))});
   }
   return nullptr;
 }

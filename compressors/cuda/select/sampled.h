@@ -42,7 +42,8 @@ class SampledSelector : public DeviceSelector<Device> {
 
  protected:
   void sample(Device& device, const Batch& batch) const {
-    device.launch(GatherSample{batch.jobs, batch.tiles, options_.sampling}, batch.tile_count);
+    device.launch(GatherSample<>{batch.jobs, batch.jobs, batch.tiles, options_.sampling},
+                  batch.tile_count);
     find_kth<SampledKeys>(device, batch);
   }
   const RatioSchedule& ratio() const { return options_.ratio; }
@@ -60,7 +61,8 @@ class SampledThresholdSelector : public SampledSelector<Device> {
   std::size_t max_selected(std::size_t elements) const override { return elements; }
   void launch(Device& device, const Batch& batch) override {
     this->sample(device, batch);
-    device.launch(Choose<Reading::kSum, false>{batch.jobs, batch.tiles, 1, {}}, batch.tile_count);
+    device.launch(Choose<Reading::kSum, Reaching<>>{batch.jobs, batch.tiles, 1, {}},
+                  batch.tile_count);
   }
 };
 

@@ -1,5 +1,5 @@
-// SIDCo with an exponential distribution: statistics and fit in one kernel a stage; how many stages
-// there are is learned on the host, from counts that it has anyway.
+// SIDCo: statistics and fit in one kernel a stage; how many stages there are is learned on the
+// host, from counts that it has anyway.
 #pragma once
 
 #include <algorithm>
@@ -34,26 +34,27 @@ class SidcoSelector : public DeviceSelector<Device> {
     int stages = options_.fixed_stages > 0 ? options_.fixed_stages
                                            : adaptation_[tensor].stages(most_[tensor]);
     if (ratio >= options_.first_ratio) stages = 1;
-    // The second stage only adds up what exceeds the first threshold, and leaves it where it is.
     job.fits = static_cast<std::uint32_t>(stages);
-    job.choices = static_cast<std::uint32_t>(std::max(1, stages - 1));
+    job.choices = static_cast<std::uint32_t>(exponential() ? std::max(1, stages - 1) : stages);
     job.factor = -std::log(stages == 1 ? ratio : options_.first_ratio);
     job.later_factor = -std::log(std::pow(ratio / options_.first_ratio, 1.0 / (stages - 1)));
   }
 
   void launch(Device& device, const Batch& batch) override {
-    using First = AddUp<Reading::kSum, Of::kAll, FitExponential>;
-    using Second = AddUp<Reading::kAsIs, Of::kTail, FitExponentialTail>;
-    using Later = AddUp<Reading::kChosen, Of::kAll, FitExponentialTail>;
-    device.launch(First{batch.jobs, batch.sum_tiles, 1, 0, {}}, batch.sum_tile_count);
-    if (batch.fits > 1)
-      device.launch(Second{batch.jobs, batch.sum_tiles, 2, 0, {}}, batch.sum_tile_count);
-    device.launch(Choose<Reading::kAsIs, false>{batch.jobs, batch.tiles, 1, {}}, batch.tile_count);
-    for (std::uint32_t choice = 2; choice <= batch.choices; ++choice) {
-      device.launch(Later{batch.jobs, batch.sum_tiles, choice + 1, choice - 1, {}},
-                    batch.sum_tile_count);
-      device.launch(Choose<Reading::kChosen, false>{batch.jobs, batch.tiles, choice, {}},
-                    batch.tile_count);
+    switch (options_.distribution) {
+      case SidcoDistribution::kExponential:
+        add_up<Reading::kSum, FitExponential>(device, batch, 1);
+        // The second stage only adds up what exceeds the first threshold, and leaves it where it
+        // is.
+        if (batch.fits > 1)
+          add_up<Reading::kAsIs, FitExponentialTail, MagnitudeSums, Of::kTail>(device, batch, 2);
+        return choose<FitExponentialTail, MagnitudeSums>(device, batch, 3);
+      case SidcoDistribution::kPareto:
+        add_up<Reading::kSum, FitPareto, Squares>(device, batch, 1);
+        return choose<FitParetoTail, Squares>(device, batch, 2);
+      case SidcoDistribution::kGamma:
+        add_up<Reading::kSum, FitGamma, LogSums>(device, batch, 1);
+        return choose<FitParetoTail, Squares>(device, batch, 2);
     }
   }
   bool note(std::size_t tensor, const Job& job, const Findings& findings) override {
@@ -70,6 +71,27 @@ class SidcoSelector : public DeviceSelector<Device> {
   void load(std::size_t tensor, ByteReader& in) override { adaptation_[tensor].load(in); }
 
  private:
+  using Squares = SpreadSumsOf<true>;
+
+  bool exponential() const { return options_.distribution == SidcoDistribution::kExponential; }
+  template <Reading reading, class Fit, class Sums = MagnitudeSums, Of of = Of::kAll>
+  static void add_up(Device& device, const Batch& batch, std::uint32_t fit,
+                     std::uint32_t choice = 0) {
+    device.launch(AddUp<reading, of, Fit, Sums>{batch.jobs, batch.sum_tiles, fit, choice, {}},
+                  batch.sum_tile_count);
+  }
+  /// Chooses, and fits what was chosen, from the `fit`-th fit on.
+  template <class Fit, class Sums>
+  static void choose(Device& device, const Batch& batch, std::uint32_t fit) {
+    device.launch(Choose<Reading::kAsIs, Reaching<>>{batch.jobs, batch.tiles, 1, {}},
+                  batch.tile_count);
+    for (std::uint32_t choice = 2; choice <= batch.choices; ++choice, ++fit) {
+      add_up<Reading::kChosen, Fit, Sums>(device, batch, fit, choice - 1);
+      device.launch(Choose<Reading::kChosen, Reaching<>>{batch.jobs, batch.tiles, choice, {}},
+                    batch.tile_count);
+    }
+  }
+
   SidcoOptions options_;
   std::vector<SidcoStages> adaptation_;
   std::vector<int> most_;

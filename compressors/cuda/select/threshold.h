@@ -7,7 +7,8 @@
 
 namespace thinpipe::cuda {
 
-template <class Device>
+/// @tparam Rule  Reaching: what exceeds tau is sent; Stepping: tau with its sign is (Strom)
+template <class Device, class Rule = Reaching<>>
 class ThresholdSelector : public DeviceSelector<Device> {
  public:
   explicit ThresholdSelector(double tau) : tau_(tau) {}
@@ -19,9 +20,11 @@ class ThresholdSelector : public DeviceSelector<Device> {
     findings.limit = static_cast<std::uint32_t>(key_above(tau_));
     return findings;
   }
-  void prepare(std::size_t /*tensor*/, const DeviceStep& /*step*/, Job& /*job*/) override {}
+  void prepare(std::size_t /*tensor*/, const DeviceStep& /*step*/, Job& job) override {
+    job.factor = tau_;
+  }
   void launch(Device& device, const Batch& batch) override {
-    device.launch(Choose<Reading::kSum, false>{batch.jobs, batch.tiles, 1, {}}, batch.tile_count);
+    device.launch(Choose<Reading::kSum, Rule>{batch.jobs, batch.tiles, 1, {}}, batch.tile_count);
   }
 
  private:

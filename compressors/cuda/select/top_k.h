@@ -13,6 +13,24 @@
 
 namespace thinpipe::cuda {
 
+/// What is sampled of a tensor for its Job::target greatest. As bracket_of_sample() in
+/// select/kth.h: down to the sample's own k-th and four standard deviations.
+inline void sample_for_top_k(const DeviceStep& step, Job& job) {
+  /// Below this a sample is not worth its cost: all elements are searched.
+  constexpr std::uint32_t kMinSampled = 8192;
+  constexpr std::uint32_t kSampleShare = 64;
+  constexpr double kDeviations = 4;
+  job.sampled = std::min(job.n / kSampleShare, kMaxSample);
+  job.sample_seed = SplitMix64::mix(job.n ^ SplitMix64::mix(step.step));
+  job.sample_rank = 0;
+  if (job.n < kMinSampled) return;
+  const double share = static_cast<double>(job.target) / job.n;
+  const double expected = job.sampled * share;
+  const double margin = kDeviations * std::sqrt(expected * (1 - share)) + 1;
+  const auto rank = static_cast<std::uint32_t>(expected + margin) + 1;
+  if (rank <= job.sampled) job.sample_rank = rank;
+}
+
 template <class Device>
 class TopKSelector : public DeviceSelector<Device> {
  public:
@@ -24,13 +42,12 @@ class TopKSelector : public DeviceSelector<Device> {
   void prepare(std::size_t /*tensor*/, const DeviceStep& step, Job& job) override {
     job.target = static_cast<std::uint32_t>(target_count(ratio_.at(step.epoch), job.n));
     job.choices = 2;
-    job.sampled = std::min(job.n / kSampleShare, kMaxSample);
-    job.sample_rank = job.n < kMinSampled ? 0 : rank_in_sample(job);
-    job.sample_seed = SplitMix64::mix(job.n ^ SplitMix64::mix(step.step));
+    sample_for_top_k(step, job);
   }
   void launch(Device& device, const Batch& batch) override {
-    device.launch(SampleLimit{batch.jobs}, batch.tensors);
-    device.launch(Choose<Reading::kSum, false>{batch.jobs, batch.tiles, 1, {}}, batch.tile_count);
+    device.launch(SampleLimit<>{batch.jobs, batch.jobs}, batch.tensors);
+    device.launch(Choose<Reading::kSum, Reaching<>>{batch.jobs, batch.tiles, 1, {}},
+                  batch.tile_count);
     refine(device, batch);
   }
   /// A sample that lied: one step in 16 000.
@@ -39,28 +56,17 @@ class TopKSelector : public DeviceSelector<Device> {
   }
   void retry(std::size_t /*tensor*/, Job& job) override { job.sample_rank = 0; }
   void launch_again(Device& device, const Batch& batch) override {
-    device.launch(SampleLimit{batch.jobs}, batch.tensors);
-    device.launch(Choose<Reading::kAsIs, false>{batch.jobs, batch.tiles, 1, {}}, batch.tile_count);
+    device.launch(SampleLimit<>{batch.jobs, batch.jobs}, batch.tensors);
+    device.launch(Choose<Reading::kAsIs, Reaching<>>{batch.jobs, batch.tiles, 1, {}},
+                  batch.tile_count);
     refine(device, batch);
   }
 
  private:
-  /// Below this a sample is not worth its cost: all elements are searched.
-  static constexpr std::uint32_t kMinSampled = 8192;
-  static constexpr std::uint32_t kSampleShare = 64;
-  static constexpr double kDeviations = 4;
-
-  /// As bracket_of_sample() in select/kth.h: the sample's own k-th and four standard deviations.
-  static std::uint32_t rank_in_sample(const Job& job) {
-    const double share = static_cast<double>(job.target) / job.n;
-    const double expected = job.sampled * share;
-    const double margin = kDeviations * std::sqrt(expected * (1 - share)) + 1;
-    const auto rank = static_cast<std::uint32_t>(expected + margin) + 1;
-    return rank <= job.sampled ? rank : 0;
-  }
   static void refine(Device& device, const Batch& batch) {
-    find_kth<ChosenKeys>(device, batch);
-    device.launch(Choose<Reading::kChosen, true>{batch.jobs, batch.tiles, 2, {}}, batch.tile_count);
+    find_kth<ChosenKeys<>>(device, batch);
+    device.launch(Choose<Reading::kChosen, ReachingWithTies<>>{batch.jobs, batch.tiles, 2, {}},
+                  batch.tile_count);
   }
 
   RatioSchedule ratio_;

@@ -14,7 +14,8 @@ try --trace trace --size 1k
 try --trace nowhere
 thinpipe-make-trace trace && try --trace trace --tensor tensor-9
 try --json nowhere/bench.json
-try --device cuda
+try --device cuda --threads 2
+try --device 'cpu|cuda' --turns
 try --device tpu
 try -c 3lc --ratio 0.1
 try -c topk --ratio '0.1|2'

@@ -154,6 +154,18 @@ TEST(Ef21, ReceiversSumIsTheEstimateAndComesToAConstantGradient) {
   EXPECT_FALSE(testing::make("topk", 1)->incremental());
 }
 
+TEST(Ef21, IsClippedBeforeTheEstimateIsTakenOff) {
+  // Workers and receivers hold the estimate of the gradient as it is clipped, to a norm of 1.
+  const auto compressor = testing::make("topk:ratio=1,memory=ef21,clip=1", 2);
+  Floats received(2, 0.0F);
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    const auto encoded = testing::encode(*compressor, Floats{3, 4}, step);
+    compressor->decode_add(encoded.payload, 1.0F, received);
+    EXPECT_FLOAT_EQ(received[0], 0.6F);
+    EXPECT_FLOAT_EQ(received[1], 0.8F);
+  }
+}
+
 TEST(ClearMemory, SentElementsAreZeroHoweverTheyWereRounded) {
   // Two sent, decoded to their mean 3.5; `residual` would keep -0.5 and 0.5.
   const auto compressor = testing::make("topk:ratio=0.5,values=mean,memory=clear", 4);

@@ -1,0 +1,80 @@
+// How the values of selected elements are written and read on a device.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "compressors/cuda/encode/add_values.h"
+#include "compressors/cuda/encode/value_codes.h"
+#include "compressors/cuda/encode/write_values.h"
+#include "compressors/cuda/kernels/batch.h"
+
+namespace thinpipe::cuda {
+
+/// One decode: a payload, and what is added to.
+struct DecodeInput {
+  PayloadView payload;
+  std::uint32_t most = 0;  ///< elements that the payload may have
+  const std::uint32_t* positions = nullptr;
+  float factor = 1;
+  float* out = nullptr;
+  std::uint32_t* problem = nullptr;
+};
+
+template <class Device>
+class DeviceValues {
+ public:
+  virtual ~DeviceValues() = default;
+
+  virtual ValueSize size() const = 0;
+  /// Learns what it must of all values.
+  virtual void measure(Device& device, const Batch& batch) const = 0;
+  /// Writes count and values after the positions, and has the memory forget them.
+  virtual void write(Device& device, const Batch& batch) const = 0;
+  /// Adds the values at positions that have been read.
+  virtual void add(Device& device, const DecodeInput& input) const = 0;
+};
+
+template <class Device, class Code>
+class CodedValues : public DeviceValues<Device> {
+ public:
+  explicit CodedValues(Code code) : code_(code) {}
+
+  ValueSize size() const override { return Code::size(); }
+  void measure(Device& device, const Batch& batch) const override {
+    if constexpr (!std::is_same_v<typename Code::Measure, NoMeasure>) {
+      device.launch(MeasureValues<typename Code::Measure>{batch.jobs, batch.sum_tiles},
+                    batch.sum_tile_count);
+    }
+  }
+  void write(Device& device, const Batch& batch) const override {
+    device.launch(WriteValues<Code>{batch.jobs, batch.tiles, code_}, batch.tile_count);
+  }
+  void add(Device& device, const DecodeInput& input) const override {
+    device.launch(AddValues<Code>{input.payload, input.positions, input.factor, input.out,
+                                  input.problem, code_},
+                  tiles_of(input.most, kTile));
+  }
+
+ private:
+  Code code_;
+};
+
+/// Null for a codec that is not there yet. @param tau  of values=tau
+template <class Device>
+std::unique_ptr<DeviceValues<Device>> make_values(const std::string& name, float tau) {
+  const auto coded = [](auto code) {
+    return std::make_unique<CodedValues<Device, decltype(code)>>(code);
+  };
+  if (name == "fp32") return coded(Fp32Values{});
+  if (name == "fp16") return coded(HalfValues{HalfFormat::kFp16});
+  if (name == "bf16") return coded(HalfValues{HalfFormat::kBf16});
+  if (name == "int8") return coded(Int8Values{});
+  if (name == "sign") return coded(SignedMeans{});
+  if (name == "mean") return coded(MeanValues{});
+  if (name == "tau") return coded(TauValues{tau});
+  return nullptr;
+}
+
+}  // namespace thinpipe::cuda

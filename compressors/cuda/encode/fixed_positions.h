@@ -1,0 +1,124 @@
+// Positions of which each takes as many bits as the next: every word can be made, and every
+// position read, by itself.
+#pragma once
+
+#include <cstdint>
+
+#include "compressors/cuda/encode/payload_view.h"
+#include "compressors/cuda/kernels/job.h"
+
+namespace thinpipe::cuda {
+
+/// raw32 and index28 (encode/index28.cc).
+template <std::uint32_t bits>
+struct FixedPositions {
+  THINPIPE_KERNEL static std::uint32_t bytes(std::uint32_t count) {
+    return static_cast<std::uint32_t>((std::uint64_t{count} * bits + 7) / 8);
+  }
+  THINPIPE_KERNEL static std::uint32_t word(const Job& /*job*/, const std::uint32_t* positions,
+                                            std::uint32_t count, std::uint32_t i) {
+    if constexpr (bits == 32) return positions[i];
+    const std::uint64_t first = std::uint64_t{32} * i;
+    auto at = static_cast<std::uint32_t>(first / bits);
+    const auto skipped = static_cast<std::uint32_t>(first % bits);
+    std::uint32_t word = positions[at] >> skipped;
+    for (std::uint32_t filled = bits - skipped; filled < 32 && ++at < count; filled += bits)
+      word |= positions[at] << filled;
+    return word;
+  }
+};
+
+/// The step that seeded positions are drawn for (select/seeded_positions.h).
+struct SeededTag {
+  THINPIPE_KERNEL static std::uint32_t bytes(std::uint32_t /*count*/) {
+    return sizeof(std::uint32_t);
+  }
+  THINPIPE_KERNEL static std::uint32_t word(const Job& job, const std::uint32_t* /*positions*/,
+                                            std::uint32_t /*count*/, std::uint32_t /*i*/) {
+    return job.tag;
+  }
+};
+
+/// Writes the positions of what chosen[Job::place] holds. Before the values: the word in which
+/// these end is theirs to complete. Grid: the tiles of kTile elements.
+template <class Code>
+struct WritePositions {
+  static constexpr int kThreads = 512;
+  struct Shared {};
+
+  const Job* jobs;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const std::uint32_t count = job.findings->counts[job.place];
+    const std::uint32_t* const positions = job.chosen_at(job.place).positions;
+    const std::uint32_t begin = positions_at(job.values, count);
+    const std::uint32_t end = begin + Code::bytes(count);
+    const std::uint32_t words = (Code::bytes(count) + 3) / 4;
+    const auto word = [&](std::uint32_t i) {
+      return i < words ? Code::word(job, positions, count, i) : 0;
+    };
+    const std::uint32_t stride = tiles_of(job.n, kTile) * kThreads;
+    block.each([&](int t) {
+      const std::uint32_t first = tile.index * kThreads + static_cast<std::uint32_t>(t);
+      if (first == 0) job.findings->encoded = end;
+      // The first word even where there are no positions.
+      for (std::uint32_t i = first; i == 0 || 4 * (begin / 4 + i) < end; i += stride)
+        job.payload[begin / 4 + i] = joined(i == 0 ? 0 : word(i - 1), word(i), begin);
+    });
+  }
+};
+
+/// Reads such positions. Sets `problem` for those that no compressor writes. Grid: as many blocks
+/// as tiles of kTile elements may be in the payload.
+template <std::uint32_t bits>
+struct ReadFixedPositions {
+  static constexpr int kThreads = 512;
+  struct Shared {};
+
+  PayloadView payload;
+  std::uint32_t* positions;
+  std::uint32_t* problem;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    PayloadParts parts = payload.open();
+    if (parts.problem == PayloadProblem::kNone) parts.problem = length(parts);
+    block.each([&](int t) {
+      if (parts.problem != PayloadProblem::kNone) {
+        if (t == 0) block.set_greatest(problem, static_cast<std::uint32_t>(parts.problem));
+        return;
+      }
+      const std::uint32_t begin = block.index() * kTile;
+      for (std::uint32_t i = begin + static_cast<std::uint32_t>(t); i < begin + kTile;
+           i += kThreads) {
+        if (i >= parts.count) break;
+        const std::uint32_t position = at(parts, i);
+        const bool ascends = i == 0 || at(parts, i - 1) < position;
+        if (!ascends || position >= payload.n)
+          block.set_greatest(problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+        positions[i] = position;
+      }
+    });
+  }
+
+ private:
+  THINPIPE_KERNEL std::uint32_t at(const PayloadParts& parts, std::uint32_t i) const {
+    if constexpr (bits == 32) return payload.word_at(parts.positions + 4 * i);
+    return payload.bits_at(std::uint64_t{8} * parts.positions + std::uint64_t{bits} * i) &
+           ((std::uint32_t{1} << bits % 32) - 1);
+  }
+  /// What fills the last byte is 0.
+  THINPIPE_KERNEL PayloadProblem length(const PayloadParts& parts) const {
+    const std::uint64_t used = std::uint64_t{bits} * parts.count;
+    const std::uint64_t bytes = payload.bytes - parts.positions;
+    const bool exact =
+        bytes == (used + 7) / 8 && payload.bits_at(std::uint64_t{8} * parts.positions + used) == 0;
+    return exact ? PayloadProblem::kNone : PayloadProblem::kLength;
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,48 @@
+// From a spec to the encoding on a device.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "compressors/cuda/encode/device_encoding.h"
+#include "compressors/cuda/refuse.h"
+#include "compressors/encode/value_tau.h"
+#include "compressors/random.h"
+#include "compressors/select/seeded_positions.h"
+
+namespace thinpipe::cuda {
+
+/// @throws InputError for codecs that are not there yet, and tensors that they cannot address.
+template <class Device>
+DeviceEncoding<Device> make_encoding(const Parameters& parameters,
+                                     std::span<const TensorInfo> tensors) {
+  const std::string& values = parameters.choice("values");
+  const std::string& positions = parameters.choice("positions");
+  const bool steps = values == "tau";
+  const float tau = steps ? static_cast<float>(parameters.real("tau")) : 0;
+  DeviceEncoding<Device> encoding{.values = make_values<Device>(values, tau),
+                                  .positions = make_positions<Device>(positions),
+                                  .value_codec = {},
+                                  .position_codec = {}};
+  if (!encoding.values) refuse(parameters, "values=" + values + " is not there yet");
+  if (!encoding.positions) refuse(parameters, "positions=" + positions + " is not there yet");
+  encoding.value_codec = steps ? make_tau_codec(tau) : make_value_codec(values);
+  // Of seeded positions only the size is asked for, which no tensor changes.
+  encoding.position_codec = positions == "seeded"
+                                ? make_seeded_codec(std::make_shared<SeededPositions>(0, 0))
+                                : make_position_codec(positions);
+  for (const TensorInfo& tensor : tensors) {
+    // Bits of all positions are counted as elements are (grid/prefix.h).
+    const bool chained = positions == "run16" || positions == "golomb";
+    constexpr std::size_t kMostBits = 0x7fffffff;
+    const std::size_t most = encoding.position_codec->max_size(tensor.elements, tensor.elements);
+    if (chained && most > kMostBits / 8) {
+      refuse(parameters, "tensor '" + tensor.name + "' has " + std::to_string(tensor.elements) +
+                             " elements, too many for positions=" + positions);
+    }
+  }
+  return encoding;
+}
+
+}  // namespace thinpipe::cuda

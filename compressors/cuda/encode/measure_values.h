@@ -1,0 +1,143 @@
+// What some value codecs must know of all values before they write one.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/encode/scale.h"
+#include "compressors/kernels/value_sum.h"
+
+namespace thinpipe::cuda {
+
+// A measure has
+//   look()   what a value adds to the sum, and its rank
+//   found()  what becomes of the sum, of at least one value, and of the greatest rank
+
+struct NoMeasure {};
+
+struct MeanOfValues {
+  THINPIPE_KERNEL static double add(float value) { return static_cast<double>(value); }
+  THINPIPE_KERNEL static std::uint32_t rank(float /*value*/) { return 0; }
+  THINPIPE_KERNEL static void found(const Job& job, double sum, std::uint32_t count,
+                                    std::uint32_t /*greatest*/) {
+    job.findings->scale = static_cast<float>(sum / static_cast<double>(count));
+  }
+};
+
+struct MeanOfMagnitudes {
+  THINPIPE_KERNEL static double add(float value) { return static_cast<double>(std::fabs(value)); }
+  THINPIPE_KERNEL static std::uint32_t rank(float /*value*/) { return 0; }
+  THINPIPE_KERNEL static void found(const Job& job, double sum, std::uint32_t count,
+                                    std::uint32_t /*greatest*/) {
+    job.findings->scale = finite(sum / static_cast<double>(count));
+  }
+};
+
+/// The key of a magnitude; 0 for a NaN, which is never the greatest.
+THINPIPE_KERNEL inline std::uint32_t number_rank(float value) {
+  return value != value ? 0 : std::bit_cast<std::uint32_t>(value) & 0x7fffffff;
+}
+
+struct StepOfLevels {
+  THINPIPE_KERNEL static double add(float /*value*/) { return 0; }
+  THINPIPE_KERNEL static std::uint32_t rank(float value) { return number_rank(value); }
+  THINPIPE_KERNEL static void found(const Job& job, double /*sum*/, std::uint32_t /*count*/,
+                                    std::uint32_t greatest) {
+    constexpr float kLevels = 127;
+    job.findings->scale = level_step(std::bit_cast<float>(greatest), kLevels);
+  }
+};
+
+/// Mean and least magnitude, of a side that may be sent (SBC).
+struct SideMean {
+  THINPIPE_KERNEL static double add(float value) { return static_cast<double>(value); }
+  /// The least ranks first; a NaN is never the least.
+  THINPIPE_KERNEL static std::uint32_t rank(float value) {
+    return value != value ? 0 : ~(std::bit_cast<std::uint32_t>(value) & 0x7fffffff);
+  }
+  THINPIPE_KERNEL static void found(const Job& job, double sum, std::uint32_t count,
+                                    std::uint32_t greatest) {
+    constexpr std::uint32_t kInfinity = 0x7f800000;
+    job.findings->mean = sum / static_cast<double>(count);
+    job.findings->threshold =
+        static_cast<double>(std::bit_cast<float>(greatest == 0 ? kInfinity : ~greatest));
+  }
+};
+
+/// Adds up what chosen[Job::place] holds, in the order of kernels/value_sum.h. Grid: the tiles of
+/// kSumTile elements.
+template <class Measure>
+struct MeasureValues {
+  static constexpr int kThreads = kValueLanes;
+  static_assert(kValueBlock == kSumTile);
+  struct Shared {
+    double lanes[kValueLanes];
+    double sums[kValueParts];
+  };
+
+  const Job* jobs;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const std::uint32_t count = job.findings->counts[job.place];
+    const std::uint32_t blocks = tiles_of(count, kSumTile);
+    if (count == 0 || tile.index >= blocks) return;
+    const float* const values = job.chosen_at(job.place).values;
+    typename Block::template Local<std::uint32_t> ranks;
+    block.each([&](int t) {
+      const std::uint32_t begin = tile.index * kSumTile;
+      const std::uint32_t end = count - begin < kSumTile ? count : begin + kSumTile;
+      double sum = 0;
+      std::uint32_t greatest = 0;
+      for (auto i = begin + static_cast<std::uint32_t>(t); i < end; i += kThreads) {
+        sum += Measure::add(values[i]);
+        const std::uint32_t rank = Measure::rank(values[i]);
+        greatest = rank > greatest ? rank : greatest;
+      }
+      shared.lanes[t] = sum;
+      ranks[t] = greatest;
+    });
+    const std::uint32_t greatest = block.greatest(ranks);
+    block.each([&](int t) {
+      if (t >= static_cast<int>(kValueParts)) return;
+      double sum = 0;
+      for (std::uint32_t i = static_cast<std::uint32_t>(t); i < kValueLanes; i += kValueParts)
+        sum += shared.lanes[i];
+      shared.sums[t] = sum;
+    });
+    block.each([&](int t) {
+      if (t != 0) return;
+      job.block_sums[tile.index] = total(shared);
+      block.set_greatest(&job.findings->most, greatest);
+    });
+    if (!block.is_last(&job.findings->arrived, blocks)) return;
+    block.each([&](int t) {
+      if (t >= static_cast<int>(kValueParts)) return;
+      const auto part = static_cast<std::uint64_t>(t);
+      double sum = 0;
+      for (std::uint64_t i = blocks * part / kValueParts; i < blocks * (part + 1) / kValueParts;
+           ++i)
+        sum += job.block_sums[i];
+      shared.sums[t] = sum;
+    });
+    block.each([&](int t) {
+      if (t != 0) return;
+      Measure::found(job, total(shared), count, job.findings->most);
+      job.findings->most = 0;
+    });
+  }
+
+ private:
+  THINPIPE_KERNEL static double total(const Shared& shared) {
+    double sum = 0;
+    for (double part : shared.sums) sum += part;
+    return sum;
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,192 @@
+// Value codecs as kernels know them (encode/value_codec.h): the words they make of values, what a
+// value decodes to, and how it is read.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "compressors/cuda/encode/measure_values.h"
+#include "compressors/cuda/encode/payload_view.h"
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/encode/half.h"
+#include "compressors/encode/scale.h"
+
+namespace thinpipe::cuda {
+
+// A code has
+//   size()      what it makes of so many values
+//   Measure     what must be known of all values before one is written; NoMeasure: nothing
+//   word()      the i-th word of the encoded values; bytes after the last value are 0
+//   decoded()   what a value becomes
+//   good()      whether what stands before all values is valid
+//   read()      the i-th value; not good: it is not valid
+
+/// 32-bit floats.
+struct Fp32Values {
+  using Measure = NoMeasure;
+  static ValueSize size() { return {}; }
+
+  THINPIPE_KERNEL std::uint32_t word(const Job& /*job*/, const float* values,
+                                     std::uint32_t /*count*/, std::uint32_t i) const {
+    return std::bit_cast<std::uint32_t>(values[i]);
+  }
+  THINPIPE_KERNEL float decoded(const Job& /*job*/, float value) const { return value; }
+  THINPIPE_KERNEL bool good(const PayloadView& /*view*/, std::uint32_t /*at*/) const {
+    return true;
+  }
+  THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t i,
+                             bool& /*good*/) const {
+    return std::bit_cast<float>(view.word_at(at + 4 * i));
+  }
+};
+
+/// 16-bit floats.
+struct HalfValues {
+  using Measure = NoMeasure;
+  static ValueSize size() { return {.bits = 16}; }
+
+  HalfFormat format;
+
+  THINPIPE_KERNEL std::uint32_t word(const Job& /*job*/, const float* values, std::uint32_t count,
+                                     std::uint32_t i) const {
+    std::uint32_t bits = to_half(values[2 * i], format);
+    if (2 * i + 1 < count) bits |= std::uint32_t{to_half(values[2 * i + 1], format)} << 16;
+    return bits;
+  }
+  THINPIPE_KERNEL float decoded(const Job& /*job*/, float value) const {
+    return from_half(to_half(value, format), format);
+  }
+  THINPIPE_KERNEL bool good(const PayloadView& /*view*/, std::uint32_t /*at*/) const {
+    return true;
+  }
+  THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t i,
+                             bool& good) const {
+    const auto half = static_cast<std::uint16_t>(view.word_at(at + 2 * i));
+    good = good && is_finite_half(half, format);
+    return from_half(half, format);
+  }
+};
+
+/// The i-th word of a bit a value, set where it is negative.
+template <class Negative>
+THINPIPE_KERNEL std::uint32_t sign_word(const float* values, std::uint32_t count, std::uint32_t i,
+                                        Negative negative) {
+  std::uint32_t bits = 0;
+  for (std::uint32_t j = 0; j < 32 && 32 * i + j < count; ++j)
+    bits |= std::uint32_t{negative(values[32 * i + j])} << j;
+  return bits;
+}
+THINPIPE_KERNEL inline bool sign_at(const PayloadView& view, std::uint32_t at, std::uint32_t i) {
+  return (view.byte_at(at + i / 8) >> i % 8 & 1) != 0;
+}
+
+/// Strom's steps: a sign each.
+struct TauValues {
+  using Measure = NoMeasure;
+  static ValueSize size() { return {.bits = 1}; }
+
+  float tau;
+
+  THINPIPE_KERNEL std::uint32_t word(const Job& /*job*/, const float* values, std::uint32_t count,
+                                     std::uint32_t i) const {
+    return sign_word(values, count, i, [](float value) { return std::signbit(value); });
+  }
+  THINPIPE_KERNEL float decoded(const Job& /*job*/, float value) const {
+    return std::signbit(value) ? -tau : tau;
+  }
+  THINPIPE_KERNEL bool good(const PayloadView& /*view*/, std::uint32_t /*at*/) const {
+    return true;
+  }
+  THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t i,
+                             bool& /*good*/) const {
+    return sign_at(view, at, i) ? -tau : tau;
+  }
+};
+
+THINPIPE_KERNEL inline bool good_scale(const PayloadView& view, std::uint32_t at) {
+  return view.word_at(at) < kInfinityBits;  // finite, its sign bit clear
+}
+
+/// A sign each, and one mean magnitude.
+struct SignedMeans {
+  using Measure = MeanOfMagnitudes;
+  static ValueSize size() { return {.bits = 1, .head = 4}; }
+
+  THINPIPE_KERNEL std::uint32_t word(const Job& job, const float* values, std::uint32_t count,
+                                     std::uint32_t i) const {
+    if (i == 0) return std::bit_cast<std::uint32_t>(job.findings->scale);
+    return sign_word(values, count, i - 1, [](float value) { return value < 0; });
+  }
+  THINPIPE_KERNEL float decoded(const Job& job, float value) const {
+    return value < 0 ? -job.findings->scale : job.findings->scale;
+  }
+  THINPIPE_KERNEL bool good(const PayloadView& view, std::uint32_t at) const {
+    return good_scale(view, at);
+  }
+  THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t i,
+                             bool& /*good*/) const {
+    const float mean = std::bit_cast<float>(view.word_at(at));
+    return sign_at(view, at + 4, i) ? -mean : mean;
+  }
+};
+
+/// One value for all.
+struct MeanValues {
+  using Measure = MeanOfValues;
+  static ValueSize size() { return {.bits = 0, .head = 4}; }
+
+  THINPIPE_KERNEL std::uint32_t word(const Job& job, const float* /*values*/,
+                                     std::uint32_t /*count*/, std::uint32_t /*i*/) const {
+    return std::bit_cast<std::uint32_t>(job.findings->scale);
+  }
+  THINPIPE_KERNEL float decoded(const Job& job, float /*value*/) const {
+    return job.findings->scale;
+  }
+  THINPIPE_KERNEL bool good(const PayloadView& /*view*/, std::uint32_t /*at*/) const {
+    return true;
+  }
+  THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t /*i*/,
+                             bool& /*good*/) const {
+    return std::bit_cast<float>(view.word_at(at));
+  }
+};
+
+/// 255 equal levels.
+struct Int8Values {
+  using Measure = StepOfLevels;
+  static ValueSize size() { return {.bits = 8, .head = 4}; }
+
+  THINPIPE_KERNEL std::uint32_t word(const Job& job, const float* values, std::uint32_t count,
+                                     std::uint32_t i) const {
+    if (i == 0) return std::bit_cast<std::uint32_t>(job.findings->scale);
+    std::uint32_t bits = 0;
+    for (std::uint32_t j = 0; j < 4 && 4 * (i - 1) + j < count; ++j) {
+      const auto level = static_cast<std::int32_t>(level_of(job, values[4 * (i - 1) + j]));
+      bits |= (static_cast<std::uint32_t>(level) & 0xff) << 8 * j;
+    }
+    return bits;
+  }
+  THINPIPE_KERNEL float decoded(const Job& job, float value) const {
+    return level_of(job, value) * job.findings->scale;
+  }
+  THINPIPE_KERNEL bool good(const PayloadView& view, std::uint32_t at) const {
+    return good_scale(view, at);
+  }
+  THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t i,
+                             bool& /*good*/) const {
+    const float step = std::bit_cast<float>(view.word_at(at));
+    return static_cast<float>(static_cast<std::int8_t>(view.byte_at(at + 4 + i))) * step;
+  }
+
+ private:
+  THINPIPE_KERNEL static float level_of(const Job& job, float value) {
+    constexpr float kLevels = 127;
+    const float step = job.findings->scale;
+    const float inverse = step == 0 ? 0 : 1 / step;
+    const float scaled = value != value ? 0 : value * inverse;
+    return round_to_even(std::clamp(scaled, -kLevels, kLevels));
+  }
+};
+
+}  // namespace thinpipe::cuda

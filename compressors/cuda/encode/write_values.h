@@ -1,0 +1,54 @@
+// The beginning of a sparse method's payload: count and values. The memory forgets what is sent.
+#pragma once
+
+#include <cstdint>
+
+#include "compressors/cuda/encode/payload_words.h"
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/source.h"
+
+namespace thinpipe::cuda {
+
+/// Writes the values of what chosen[Job::place] holds, beside positions that have been written, and
+/// takes off the memory what they decode to. Leaves all states empty. Grid: the tiles of kTile
+/// elements.
+template <class Code>
+struct WriteValues {
+  static constexpr int kThreads = 512;
+  struct Shared {};
+
+  const Job* jobs;
+  const Tile* tiles;
+  Code code;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const PayloadCount head{job.findings->counts[job.place]};
+    const Chosen chosen = job.chosen_at(job.place);
+    const std::uint32_t begin = head.bytes();
+    const std::uint32_t end = begin + job.values.bytes(head.count);
+    const std::uint32_t words = (job.values.bytes(head.count) + 3) / 4;
+    const auto word = [&](std::uint32_t i) {
+      return i < words ? code.word(job, chosen.values, head.count, i) : 0;
+    };
+    const std::uint32_t stride = tiles_of(job.n, kTile) * kThreads;
+    block.each([&](int t) {
+      if (t == 0) job.states[0][tile.index] = job.states[1][tile.index] = 0;
+      const std::uint32_t first = tile.index * kThreads + static_cast<std::uint32_t>(t);
+      // A count of four or five bytes fills a word.
+      if (first == 0 && begin >= 4) job.payload[0] = static_cast<std::uint32_t>(head.code());
+      for (std::uint32_t i = first; 4 * (begin / 4 + i) < end; i += stride) {
+        const std::uint32_t at = begin / 4 + i;
+        const std::uint32_t made = joined(i == 0 ? head.end() : word(i - 1), word(i), begin);
+        // The positions begin in the last one.
+        job.payload[at] = at == end / 4 ? job.payload[at] | made : made;
+      }
+      for (std::uint32_t i = first; i < head.count; i += stride)
+        take_off(job, chosen.positions[i], code.decoded(job, chosen.values[i]));
+    });
+  }
+};
+
+}  // namespace thinpipe::cuda

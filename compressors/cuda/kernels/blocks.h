@@ -1,0 +1,349 @@
+// Blocks of a few elements with a scale each (kernels/block_encode-inl.h): a tile of them is
+// rotated, looked at for its scales and coded in shared memory, in one pass over the tensor.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "compressors/cuda/kernels/block_elements.h"
+#include "compressors/cuda/kernels/chains.h"
+#include "compressors/cuda/kernels/hadamard.h"
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/source.h"
+#include "compressors/cuda/kernels/words.h"
+#include "compressors/encode/scale.h"
+#include "compressors/kernels/block_scale.h"
+#include "compressors/kernels/blocks.h"
+
+namespace thinpipe::cuda {
+
+constexpr int kBlockThreads = 512;
+constexpr std::uint32_t kMostBlocks = kTile / kMinBlock;  ///< of a tile
+/// Codes that a thread looks at by itself: fewer than a block has.
+constexpr std::uint32_t kRun = kTile / kBlockThreads;
+static_assert(kTile % kMaxBlock == 0 && kMinBlock % kRun == 0);
+
+/// Where the parts of a payload of blocks begin, in bytes.
+struct BlockLayout {
+  BlockFormat format;
+
+  /// Of scales of blocks, or of the one that all have.
+  THINPIPE_BOTH std::size_t scales(std::size_t elements) const {
+    return format.scale == BlockScale::kGiven
+               ? sizeof(float)
+               : block_count(format, elements) * scale_bytes(format.scale);
+  }
+  THINPIPE_BOTH std::size_t bytes(std::size_t elements) const {
+    return scales(elements) + code_bytes(format, elements);
+  }
+  /// Elements that a tile's codes stand for, and zeros after them that only fill up.
+  THINPIPE_BOTH Blocks blocks(std::uint32_t elements) const {
+    const auto coded = static_cast<std::uint32_t>(coded_elements(format, elements));
+    constexpr auto kFew = static_cast<std::uint32_t>(kMinBlock);
+    return {static_cast<std::uint32_t>(format.block), (coded + kFew - 1) / kFew * kFew};
+  }
+};
+
+/// x without what is not finite or over 2^100, which no gradient reaches.
+THINPIPE_KERNEL inline float tamed(float x) {
+  constexpr std::uint32_t kMost = std::bit_cast<std::uint32_t>(0x1p100F);
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  std::uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > kInfinityBits) magnitude = 0;
+  return std::bit_cast<float>((magnitude < kMost ? magnitude : kMost) | (bits & 0x80000000));
+}
+
+/// Makes the payloads of all tensors, with scales of their own or Findings::scale
+/// (BlockScale::kGiven), which a kernel has left that did the memories' sums. Findings::counts[1]
+/// becomes the elements that may decode to something other than zero. Grid: the tiles of kTile
+/// elements.
+template <class Element>
+struct EncodeBlocks {
+  static constexpr int kThreads = kBlockThreads;
+  struct Shared {
+    float values[kTile];
+    std::uint8_t codes[kTile];
+    std::uint32_t most[kMostBlocks];  ///< bits of the greatest magnitude
+    std::uint32_t used[kMostBlocks];  ///< 1 where a code is not zero
+    WrittenScale scales[kMostBlocks];
+  };
+
+  const Job* jobs;
+  const Tile* tiles;
+  BlockLayout layout;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const std::uint32_t begin = tile.index * kTile;
+    const std::uint32_t some = job.n - begin < kTile ? job.n - begin : kTile;
+    const Blocks blocks = layout.blocks(some);
+    const BlockFormat& format = layout.format;
+    load(block, shared, job, begin, some, blocks);
+    block.each([&](int t) {
+      if (t == 0 && tile.index == 0) begin_payload(job);
+      std::uint32_t most = 0;
+      const std::uint32_t first = static_cast<std::uint32_t>(t) * kRun;
+      for (std::uint32_t i = first; i < first + kRun && i < blocks.elements; ++i) {
+        const std::uint32_t own = std::bit_cast<std::uint32_t>(shared.values[i]) & 0x7fffffff;
+        most = own > most ? own : most;
+      }
+      if (first < blocks.elements) block.set_greatest(&shared.most[first / blocks.block], most);
+    });
+    block.each([&](int t) {
+      const auto at = static_cast<std::uint32_t>(t);
+      if (at >= kMostBlocks || at * blocks.block >= blocks.elements) return;
+      BlockFormat own = format;
+      if (format.scale == BlockScale::kGiven) own.given = job.findings->scale;
+      auto* const scales = reinterpret_cast<std::byte*>(job.payload);
+      shared.scales[at] =
+          write_scale(own, std::bit_cast<float>(shared.most[at]),
+                      scales + (begin / blocks.block + at) * scale_bytes(format.scale));
+    });
+    typename Block::template Local<std::uint32_t> nonzero;
+    block.each([&](int t) {
+      nonzero[t] = 0;
+      for (auto i = static_cast<std::uint32_t>(t); i < blocks.elements; i += kThreads) {
+        const WrittenScale scale = shared.scales[i / blocks.block];
+        const std::uint32_t random = format.stochastic ? counter_random(job.key, begin + i) : 0;
+        const std::uint32_t code =
+            Element::encode(shared.values[i] * scale.inverse, format.stochastic, random);
+        shared.codes[i] = static_cast<std::uint8_t>(code);
+        const float decoded = Element::decode(code) * scale.value;
+        shared.values[i] = decoded;
+        if (i >= some) continue;
+        if (!format.hadamard) nonzero[t] += (code & Element::kMagnitude) != 0 ? 1 : 0;
+        if (!format.hadamard && job.minds_sent())
+          leave(job, begin + i, job.c()[begin + i], decoded);
+      }
+    });
+    if (format.hadamard) leave_rotated(block, shared, job, begin, some, blocks, nonzero);
+    put_codes(block, shared, job, begin, static_cast<std::uint32_t>(coded_elements(format, some)));
+    count_nonzero(block, job, nonzero, tiles_of(job.n, kTile));
+  }
+
+ private:
+  THINPIPE_KERNEL void begin_payload(const Job& job) const {
+    job.findings->encoded = static_cast<std::uint32_t>(layout.bytes(job.n));
+    if (layout.format.scale == BlockScale::kGiven)
+      job.payload[0] = std::bit_cast<std::uint32_t>(job.findings->scale);
+  }
+
+  /// The elements, rotated where they are to be.
+  template <class Block>
+  THINPIPE_KERNEL void load(Block& block, Shared& shared, const Job& job, std::uint32_t begin,
+                            std::uint32_t some, const Blocks& blocks) const {
+    const bool given = layout.format.scale == BlockScale::kGiven;
+    block.each([&](int t) {
+      const auto thread = static_cast<std::uint32_t>(t);
+      if (thread < kMostBlocks) shared.most[thread] = shared.used[thread] = 0;
+      for (std::uint32_t i = thread; i < blocks.elements; i += kThreads) {
+        float x = 0;
+        if (i < some) {
+          x = tamed(given ? element<Reading::kAsIs>(job, 0, begin + i)
+                          : element<Reading::kSum>(job, 0, begin + i));
+        }
+        shared.values[i] =
+            layout.format.hadamard ? flipped(job, x * blocks.norm_at(i), i, blocks) : x;
+      }
+    });
+    if (layout.format.hadamard) hadamard_blocks(block, shared.values, blocks);
+  }
+
+  /// Rotates what was decoded back, and leaves the rest.
+  template <class Block, class Counters>
+  THINPIPE_KERNEL void leave_rotated(Block& block, Shared& shared, const Job& job,
+                                     std::uint32_t begin, std::uint32_t some, const Blocks& blocks,
+                                     Counters& nonzero) const {
+    block.each([&](int t) {
+      const std::uint32_t first = static_cast<std::uint32_t>(t) * kRun;
+      std::uint32_t any = Element::kHasZero ? 0 : 1;
+      for (std::uint32_t i = first; i < first + kRun && i < blocks.elements; ++i)
+        any |= (shared.codes[i] & Element::kMagnitude) != 0 ? 1 : 0;
+      if (any != 0 && first < blocks.elements)
+        block.set_greatest(&shared.used[first / blocks.block], 1);
+    });
+    if (job.minds_sent()) hadamard_blocks(block, shared.values, blocks);
+    block.each([&](int t) {
+      for (auto i = static_cast<std::uint32_t>(t); i < some; i += kThreads) {
+        // A code that is not 0 reaches all elements of a rotated block.
+        nonzero[t] += shared.used[i / blocks.block];
+        if (!job.minds_sent()) continue;
+        const float decoded = flipped(job, shared.values[i] * blocks.norm_at(i), i, blocks);
+        leave(job, begin + i, job.c()[begin + i], decoded);
+      }
+    });
+  }
+
+  template <class Block>
+  THINPIPE_KERNEL void put_codes(Block& block, const Shared& shared, const Job& job,
+                                 std::uint32_t begin, std::uint32_t coded) const {
+    const bool nibbles = element_bits(layout.format.element) == 4;
+    auto* const out = reinterpret_cast<std::uint8_t*>(job.payload) + layout.scales(job.n) +
+                      code_bytes(layout.format, begin);
+    block.each([&](int t) {
+      const std::uint32_t bytes = nibbles ? (coded + 1) / 2 : coded;
+      for (auto i = static_cast<std::uint32_t>(t); i < bytes; i += kThreads) {
+        if (!nibbles) {
+          out[i] = shared.codes[i];
+        } else {
+          const std::uint32_t upper = 2 * i + 1 < coded ? shared.codes[2 * i + 1] : 0U;
+          out[i] = static_cast<std::uint8_t>(shared.codes[2 * i] | upper << 4);
+        }
+      }
+    });
+  }
+
+  THINPIPE_KERNEL static float flipped(const Job& job, float x, std::uint32_t i,
+                                       const Blocks& blocks) {
+    const std::uint32_t sign = job.signs[i & (blocks.block - 1)];
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) ^ sign);
+  }
+};
+
+/// out += factor * decoded, of a payload of the right length; `problem` becomes a BlockProblem that
+/// was found. Grid: the tiles of kTile elements, as many as n has.
+template <class Element>
+struct DecodeBlocks {
+  static constexpr int kThreads = kBlockThreads;
+  struct Shared {
+    float values[kTile];
+    float scales[kMostBlocks];
+  };
+
+  const std::uint32_t* payload;
+  const std::uint32_t* signs;
+  std::uint32_t n;
+  float factor;
+  float* out;
+  std::uint32_t* problem;
+  BlockLayout layout;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const std::uint32_t begin = block.index() * kTile;
+    const std::uint32_t some = n - begin < kTile ? n - begin : kTile;
+    const Blocks blocks = layout.blocks(some);
+    const auto coded = static_cast<std::uint32_t>(coded_elements(layout.format, some));
+    block.each([&](int t) {
+      const auto at = static_cast<std::uint32_t>(t);
+      if (at >= kMostBlocks) return;
+      if (at * blocks.block >= blocks.elements && at > 0) return;
+      shared.scales[at] = scale_at(begin / blocks.block + at, at * blocks.block < blocks.elements);
+      if (shared.scales[at] < 0) tell(block, BlockProblem::kScale);
+    });
+    const auto* const codes = reinterpret_cast<const std::uint8_t*>(payload) + layout.scales(n) +
+                              code_bytes(layout.format, begin);
+    const bool nibbles = element_bits(layout.format.element) == 4;
+    block.each([&](int t) {
+      for (auto i = static_cast<std::uint32_t>(t); i < blocks.elements; i += kThreads) {
+        std::uint32_t code = 0;
+        if (i < coded) code = nibbles ? codes[i / 2] >> (i % 2 * 4) & 0xf : codes[i];
+        if ((code & Element::kMagnitude) > Element::kMaxCode) tell(block, BlockProblem::kCode);
+        if (nibbles && i + 1 == coded && i % 2 == 0 && codes[i / 2] >> 4 != 0)
+          tell(block, BlockProblem::kPadding);
+        shared.values[i] = Element::decode(code) * shared.scales[i / blocks.block];
+      }
+    });
+    if (layout.format.hadamard) hadamard_blocks(block, shared.values, blocks);
+    block.each([&](int t) {
+      for (auto i = static_cast<std::uint32_t>(t); i < some; i += kThreads) {
+        float value = shared.values[i];
+        if (layout.format.hadamard) {
+          value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value * blocks.norm_at(i)) ^
+                                       signs[i & (blocks.block - 1)]);
+        }
+        const float term = factor * value;
+        out[begin + i] = out[begin + i] + term;
+      }
+    });
+  }
+
+ private:
+  /// Negative where it is none. The one that all blocks have is there for no element, too.
+  THINPIPE_KERNEL float scale_at(std::uint32_t at, bool is_there) const {
+    if (layout.format.scale == BlockScale::kGiven)
+      return payload[0] >= kInfinityBits ? -1 : std::bit_cast<float>(payload[0]);
+    if (!is_there) return 0;
+    const auto* const scales = reinterpret_cast<const std::byte*>(payload);
+    return read_scale(layout.format, scales + at * scale_bytes(layout.format.scale));
+  }
+  template <class Block>
+  THINPIPE_KERNEL void tell(Block& block, BlockProblem found) const {
+    block.set_greatest(problem, static_cast<std::uint32_t>(found));
+  }
+};
+
+/// Findings::scale becomes the greatest root mean square of a block (THC) or, with `range`, the
+/// distance of two levels of a range that reaches so many of them, or of those that workers share:
+/// the last block of threads finds it. Grid: the tiles of kTile elements.
+struct FindRange {
+  static constexpr int kThreads = kBlockThreads;
+  struct Shared {
+    float values[kTile];
+    ChainRoom<double, kThreads> room;
+  };
+
+  const Job* jobs;
+  const Tile* tiles;
+  BlockLayout layout;
+  float range;  ///< 0: the root mean square itself
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const std::uint32_t begin = tile.index * kTile;
+    const std::uint32_t some = job.n - begin < kTile ? job.n - begin : kTile;
+    block.each([&](int t) {
+      for (auto i = static_cast<std::uint32_t>(t); i < some; i += kThreads)
+        shared.values[i] = element<Reading::kSum>(job, 0, begin + i);
+    });
+    const auto length = static_cast<std::uint32_t>(layout.format.block);
+    add_chains(block, shared.room, shared.values, some, length, SquareChains::chain,
+               [&](std::uint32_t /*at*/, const float* x, std::uint32_t n, const double* partials) {
+                 const float most = root_mean_square(x, n, SquareChains::join(x, n, partials));
+                 block.set_greatest(&job.findings->most, std::bit_cast<std::uint32_t>(most));
+               });
+    if (!block.is_last(&job.findings->arrived, tiles_of(job.n, kTile))) return;
+    block.each([&](int t) {
+      if (t != 0) return;
+      Findings& findings = *job.findings;
+      const float own = std::bit_cast<float>(findings.most);
+      const bool shared = job.shared_scale > 0 && job.shared_scale - job.shared_scale == 0;
+      findings.scale = range == 0 ? own : distance(shared ? job.shared_scale : own);
+      findings.most = 0;
+    });
+  }
+
+ private:
+  /// Of the rotated block: the rotation keeps the norm.
+  THINPIPE_KERNEL float root_mean_square(const float* x, std::uint32_t n, double squares) const {
+    if (!(squares < 0x1p200)) {
+      squares = 0;
+      for (std::uint32_t i = 0; i < n; ++i) {
+        const auto part = static_cast<double>(tamed(x[i]));
+        squares += part * part;
+      }
+    }
+    if (squares == 0) return 0;
+    const double mean = squares / static_cast<double>(coded_elements(layout.format, n));
+    const auto root = static_cast<float>(std::sqrt(mean));
+    constexpr float kLeast = std::numeric_limits<float>::min();
+    return root < kLeast ? kLeast : root;
+  }
+  /// The greatest level lies at the end of the range.
+  THINPIPE_KERNEL float distance(float scale) const {
+    constexpr float kMost = 0x1p120F;
+    const float reach = range * scale;
+    const float given = (reach < kMost ? reach : kMost) / element_max(layout.format.element);
+    if (scale == 0) return given;
+    constexpr float kLeast = std::numeric_limits<float>::min();
+    return given < kLeast ? kLeast : given;
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,172 @@
+// One bit an element and two means of every column of a matrix (quantize/column_means.h).
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/lanes.h"
+#include "compressors/cuda/kernels/signs.h"
+#include "compressors/cuda/kernels/source.h"
+#include "compressors/cuda/kernels/words.h"
+#include "compressors/encode/scale.h"
+#include "compressors/kernels/columns.h"
+
+namespace thinpipe::cuda {
+
+/// Columns of a tile in passes that add up rows.
+constexpr std::uint32_t kColumnTile = 256;
+
+/// How a tensor's columns are cut into tiles.
+struct ColumnTiles {
+  std::uint32_t columns = 0;
+  std::uint32_t rows = 0;
+
+  THINPIPE_BOTH std::uint32_t across() const { return (columns - 1) / kColumnTile + 1; }
+  /// Rows whose sums are kept in float before they go into doubles.
+  THINPIPE_BOTH std::uint32_t groups() const {
+    return (rows - 1) / static_cast<std::uint32_t>(kColumnRows) + 1;
+  }
+};
+THINPIPE_BOTH inline ColumnTiles column_tiles(const Job& job) {
+  return {job.columns, job.n / job.columns};
+}
+
+/// Job::lanes becomes the sums of every column in every group of rows, and the memory's sum is
+/// done. Grid: ColumnTiles::across() tiles for each group.
+struct AddColumns {
+  static constexpr int kThreads = kColumnTile;
+  struct Shared {};
+
+  const Job* jobs;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const ColumnTiles cut = column_tiles(job);
+    const std::uint32_t group = tile.index / cut.across();
+    constexpr auto kRows = static_cast<std::uint32_t>(kColumnRows);
+    const std::uint32_t end = (group + 1) * kRows < cut.rows ? (group + 1) * kRows : cut.rows;
+    block.each([&](int t) {
+      const std::uint32_t column =
+          tile.index % cut.across() * kColumnTile + static_cast<std::uint32_t>(t);
+      if (column >= cut.columns) return;
+      SignLane sums;
+      for (std::uint32_t row = group * kRows; row < end; ++row)
+        sums.add<SignScale::kMeans>(element<Reading::kSum>(job, 0, row * cut.columns + column));
+      job.lanes[group * cut.columns + column] = sums;
+    });
+  }
+};
+
+/// The means, at the beginning of the payload. Grid: ColumnTiles::across() tiles.
+struct FindColumnMeans {
+  static constexpr int kThreads = kColumnTile;
+  struct Shared {};
+
+  const Job* jobs;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const ColumnTiles cut = column_tiles(job);
+    block.each([&](int t) {
+      const std::uint32_t column = tile.index * kColumnTile + static_cast<std::uint32_t>(t);
+      if (column >= cut.columns) return;
+      SignedSums sums;
+      for (std::uint32_t group = 0; group < cut.groups(); ++group) {
+        const SignLane& lane = job.lanes[group * cut.columns + column];
+        sums.positive += static_cast<double>(lane.above);
+        sums.negative += static_cast<double>(lane.below);
+        sums.negatives += lane.negatives;
+      }
+      const SignValues values = sign_values(SignScale::kMeans, sums, cut.rows);
+      job.payload[column] = std::bit_cast<std::uint32_t>(values.positive);
+      job.payload[cut.columns + column] = std::bit_cast<std::uint32_t>(values.negative);
+    });
+  }
+};
+
+/// Rows of 32 elements that a warp has.
+constexpr int kSignThreads = 512;
+struct SignRows {
+  static constexpr unsigned kSize = kTile / kSignThreads;
+  std::uint32_t words[kSize];
+};
+
+/// The bits, after the means. Grid: the tiles of kTile elements.
+struct EncodeColumns {
+  static constexpr int kThreads = kSignThreads;
+  struct Shared {};
+
+  const Job* jobs;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    typename Block::template Local<std::uint32_t> bits;
+    typename Block::template Local<SignRows> rows;
+    block.each([&](int t) {
+      bits[t] = 0;
+      for (unsigned j = 0; j < SignRows::kSize; ++j) {
+        const std::uint32_t i = row_place(tile.index, t, j, SignRows::kSize);
+        if (i >= job.n) break;
+        const float c = element<Reading::kAsIs>(job, 0, i);
+        const std::uint32_t mean = i % job.columns + (c < 0 ? job.columns : 0);
+        leave(job, i, c, std::bit_cast<float>(job.payload[mean]));
+        bits[t] |= std::uint32_t{c < 0} << j;
+      }
+    });
+    block.ballots(bits, rows);
+    block.each([&](int t) {
+      for (unsigned j = 0; j < SignRows::kSize; ++j) {
+        const std::uint32_t i = row_place(tile.index, t, j, SignRows::kSize);
+        if (i % 32 == 0 && i < job.n) job.payload[2 * job.columns + i / 32] = rows[t].words[j];
+      }
+      if (t != 0 || tile.index != 0) return;
+      job.findings->encoded = 8 * job.columns + (job.n + 7) / 8;
+      job.findings->counts[1] = job.n;
+    });
+  }
+};
+
+/// out += factor * decoded, of a payload of the right length. `problem` becomes 1 where a mean is
+/// not finite, 2 where what fills up the last byte is not zero. Grid: the tiles of kTile elements.
+struct DecodeColumns {
+  static constexpr int kThreads = kSignThreads;
+  struct Shared {};
+
+  const std::uint32_t* payload;
+  std::uint32_t n;
+  std::uint32_t columns;
+  float factor;
+  float* out;
+  std::uint32_t* problem;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const std::uint32_t end = n - block.index() * kTile < kTile ? n : (block.index() + 1) * kTile;
+    block.each([&](int t) {
+      for (auto i = block.index() * kTile + static_cast<std::uint32_t>(t); i < end; i += kThreads) {
+        // Of one row there are twice as many means as elements.
+        for (std::uint64_t mean = i; mean < 2 * std::uint64_t{columns}; mean += n)
+          if ((payload[mean] & 0x7fffffff) >= kInfinityBits) block.set_greatest(problem, 1);
+        const std::uint32_t word = payload[2 * columns + i / 32];
+        const bool negative = (word >> i % 32 & 1) != 0;
+        const float value = std::bit_cast<float>(payload[i % columns + (negative ? columns : 0)]);
+        const float term = value * factor;
+        out[i] = out[i] + term;
+        if (i + 1 == n && n % 8 != 0 && (word >> i % 32 / 8 * 8 & 0xff) >> n % 8 != 0)
+          block.set_greatest(problem, 2);
+      }
+    });
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,69 @@
+// Counts what reaches several thresholds at once, from which another one follows.
+#pragma once
+
+#include <cstdint>
+
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/source.h"
+#include "compressors/kernels/keys.h"
+
+namespace thinpipe::cuda {
+
+/// Counts what of c, or of the first choice (kChosen), reaches each of a search's limits; then one
+/// thread tells it. A search has
+///   kLimits  their number
+///   limit()  the i-th
+///   found()  called with all limits and counts
+/// and is over where Findings::settled. Grid: the tiles of kTile elements.
+template <Reading reading, class Search>
+struct CountLimits {
+  static constexpr int kThreads = 512;
+  static constexpr int kLimits = Search::kLimits;
+  struct Shared {
+    std::int32_t limits[kLimits];
+    std::uint32_t counts[kLimits];
+  };
+
+  const Job* jobs;
+  const Tile* tiles;
+  Search search;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    Findings& findings = *job.findings;
+    const std::uint32_t from = place_of(1);
+    const std::uint32_t count = elements_of<reading>(job, from);
+    if (tile.index >= tiles_of(count, kTile) || findings.settled) return;
+    block.each([&](int t) {
+      if (t >= kLimits) return;
+      shared.limits[t] = search.limit(findings, t);
+      shared.counts[t] = 0;
+    });
+    block.each([&](int t) {
+      std::uint32_t reached[kLimits] = {};
+      for (std::uint32_t j = 0; j < kTile; j += kThreads) {
+        const std::uint32_t i = tile.index * kTile + j + static_cast<std::uint32_t>(t);
+        if (i >= count) break;
+        const std::int32_t key = key_of(element<reading>(job, from, i), KeyOrder::kMagnitude);
+        for (int limit = 0; limit < kLimits; ++limit)
+          reached[limit] += key >= shared.limits[limit] ? 1 : 0;
+      }
+      for (int limit = 0; limit < kLimits; ++limit)
+        if (reached[limit] > 0) block.add(&shared.counts[limit], reached[limit]);
+    });
+    block.each([&](int t) {
+      if (t < kLimits && shared.counts[t] > 0) block.add(&job.histogram[t], shared.counts[t]);
+    });
+    if (!block.is_last(&findings.arrived, tiles_of(count, kTile))) return;
+    block.each([&](int t) {
+      if (t == 0 && job.n > 0) search.found(job, shared.limits, job.histogram);
+    });
+    block.each([&](int t) {
+      if (t < kLimits) job.histogram[t] = 0;
+    });
+  }
+};
+
+}  // namespace thinpipe::cuda

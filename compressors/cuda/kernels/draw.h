@@ -1,0 +1,84 @@
+// Draws the positions that sender and receiver of random-k have in common.
+#pragma once
+
+#include <cstdint>
+
+#include "base/splitmix64.h"
+#include "compressors/cuda/encode/payload_view.h"
+#include "compressors/cuda/kernels/job.h"
+
+namespace thinpipe::cuda {
+
+constexpr int kDrawThreads = 1024;
+
+/// Sets the bits of `count` <= n positions in `bitmap`, as SeededPositions::draw() does: as many
+/// numbers as positions are missing are drawn at once. By one block, for only it can wait for
+/// itself.
+template <class Block>
+THINPIPE_KERNEL void draw(Block& block, std::uint32_t* bitmap, std::uint32_t n, std::uint32_t count,
+                          std::uint64_t seed, std::uint32_t tag) {
+  const bool others = count > n / 2;
+  const std::uint32_t draws = others ? n - count : count;
+  const SplitMix64 first(SplitMix64::mix(seed ^ SplitMix64::mix(tag)));
+  const auto words = static_cast<std::uint32_t>((std::uint64_t{n} + 31) / 32);
+  block.each([&](int t) {
+    for (auto i = static_cast<std::uint32_t>(t); i < words; i += kDrawThreads) bitmap[i] = 0;
+  });
+  std::uint64_t numbers = 0;
+  for (std::uint32_t drawn = 0; drawn < draws;) {
+    const std::uint32_t some = draws - drawn;
+    typename Block::template Local<std::uint32_t> fresh;
+    block.each([&](int t) {
+      fresh[t] = 0;
+      for (auto i = static_cast<std::uint32_t>(t); i < some; i += kDrawThreads) {
+        SplitMix64 random = first;
+        random.skip(numbers + i);
+        const auto at = static_cast<std::uint32_t>(random.below(n));
+        const std::uint32_t bit = std::uint32_t{1} << at % 32;
+        fresh[t] += (block.set_bits(&bitmap[at / 32], bit) & bit) == 0 ? 1 : 0;
+      }
+    });
+    numbers += some;
+    drawn += block.sum(fresh);
+  }
+  if (!others) return;
+  block.each([&](int t) {
+    for (auto i = static_cast<std::uint32_t>(t); i < words; i += kDrawThreads) {
+      const bool part = i + 1 == words && n % 32 != 0;
+      bitmap[i] = ~bitmap[i] & (part ? (std::uint32_t{1} << n % 32) - 1 : ~std::uint32_t{0});
+    }
+  });
+}
+
+/// Job::target positions of every tensor, for Job::tag. Grid: a block a tensor.
+struct DrawForStep {
+  static constexpr int kThreads = kDrawThreads;
+  struct Shared {};
+
+  const Job* jobs;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Job job = jobs[block.index()];
+    draw(block, job.drawn, job.n, job.target, job.sample_seed, job.tag);
+  }
+};
+
+/// As many as a payload has, for the step it names. Grid: one block.
+struct DrawForPayload {
+  static constexpr int kThreads = kDrawThreads;
+  struct Shared {};
+
+  PayloadView payload;
+  std::uint32_t* bitmap;
+  std::uint64_t seed;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const PayloadParts parts = payload.open();
+    if (parts.problem != PayloadProblem::kNone) return;
+    draw(block, bitmap, payload.n, parts.count, seed, payload.word_at(parts.positions));
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,47 @@
+// What memories do before a step is compressed, or in one without exchange.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "compressors/cuda/kernels/add_up.h"
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/source.h"
+
+namespace thinpipe::cuda {
+
+/// Job::scale becomes what limits the gradient's L2 norm (memory/clipped.cc): of all squares.
+struct FitClip {
+  Job* jobs;
+  const Findings* first;  ///< of the first job: findings lie in the order of jobs
+  double limit;
+
+  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
+    const double norm = std::sqrt(totals.squares);
+    jobs[job.findings - first].scale = norm > limit ? static_cast<float>(limit / norm) : 1.0F;
+  }
+};
+using FindClip = AddUp<Reading::kGradient, Of::kAll, FitClip, SquareSums>;
+
+/// Does the memories' sums, and nothing else. Grid: the tiles of kSumTile elements.
+struct HoldGradients {
+  static constexpr int kThreads = 512;
+  struct Shared {};
+
+  const Job* jobs;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const std::uint32_t begin = tile.index * kSumTile;
+    const std::uint32_t end = job.n - begin < kSumTile ? job.n : begin + kSumTile;
+    block.each([&](int t) {
+      for (auto i = begin + static_cast<std::uint32_t>(t); i < end; i += kThreads)
+        element<Reading::kSum>(job, 0, i);
+    });
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,57 @@
+// SBC's choice between the largest and the smallest elements.
+#pragma once
+
+#include <cstdint>
+
+#include "compressors/cuda/kernels/job.h"
+
+namespace thinpipe::cuda {
+
+/// What chosen[Job::place] holds of `jobs`, the largest, becomes what it holds of `others`, the
+/// smallest, where their mean is farther from 0. Exact selections of which one is not complete keep
+/// nothing. Leaves the others' states empty. Grid: the tiles of kTile elements.
+struct PickSide {
+  static constexpr int kThreads = 512;
+  struct Shared {};
+
+  const Job* jobs;
+  const Job* others;
+  const Tile* tiles;
+  bool exact;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const Job other = others[tile.job];
+    const std::uint32_t count = job.findings->counts[job.place];
+    const std::uint32_t other_count = other.findings->counts[job.place];
+    const bool complete = !exact || (count == job.target && other_count == job.target);
+    // A NaN on either side keeps the largest.
+    const double mean = count == 0 ? 0 : job.findings->mean;
+    const double other_mean = other_count == 0 ? 0 : other.findings->mean;
+    const bool swap = complete && -other_mean > mean;
+    const std::uint32_t all = tiles_of(job.n, kTile);
+    block.each([&](int t) {
+      if (t == 0) other.states[0][tile.index] = other.states[1][tile.index] = 0;
+      if (!swap) return;
+      const Chosen to = job.chosen_at(job.place);
+      const Chosen from = other.chosen_at(job.place);
+      for (auto i = tile.index * kThreads + static_cast<std::uint32_t>(t); i < other_count;
+           i += all * kThreads) {
+        to.positions[i] = from.positions[i];
+        to.values[i] = from.values[i];
+      }
+    });
+    if (!block.is_last(&job.findings->arrived, all)) return;
+    block.each([&](int t) {
+      if (t != 0) return;
+      Findings& findings = *job.findings;
+      if (swap) findings.threshold = other.findings->threshold;
+      findings.counts[job.place] = !complete ? 0 : swap ? other_count : count;
+      if (findings.counts[job.place] == 0) findings.threshold = 0;
+    });
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,60 @@
+// Reading memory and nothing else: what every other kernel is held against.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "base/both.h"
+
+namespace thinpipe::cuda {
+
+/// Adds up the bits of all elements, as words modulo 2^32: the same sum in whatever order. The
+/// array is split into kStreams stretches; a thread reads 16 bytes of each before it adds any of
+/// them up. Grid: blocks(n).
+template <int kStreams>
+struct ReadSum {
+  static constexpr int kThreads = 256;
+  struct Shared {};
+  struct alignas(16) Vector {  // one read
+    float elements[4];
+  };
+
+  const float* x;  ///< aligned to 16 bytes
+  std::uint32_t n;
+  std::uint32_t* sum;
+
+  static constexpr std::uint32_t stretch_of(std::uint32_t n) { return n / 4 / kStreams; }
+  static constexpr std::uint32_t blocks(std::uint32_t n) {
+    return n == 0 ? 0 : stretch_of(n) / kThreads + 1;
+  }
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const auto* const vectors = reinterpret_cast<const Vector*>(x);
+    const std::uint32_t stretch = n / 4 / kStreams;
+    const std::uint32_t read_together = stretch * kStreams * 4;
+    typename Block::template Local<std::uint32_t> sums;
+    block.each([&](int t) {
+      const auto thread = static_cast<std::uint32_t>(t);
+      const std::uint32_t i = block.index() * kThreads + thread;
+      std::uint32_t own = 0;
+      if (i < stretch) {
+        Vector read[kStreams];
+        for (int stream = 0; stream < kStreams; ++stream)
+          read[stream] = vectors[static_cast<std::uint32_t>(stream) * stretch + i];
+        for (const Vector& vector : read)
+          for (const float element : vector.elements) own += std::bit_cast<std::uint32_t>(element);
+      }
+      // Less than a vector of each stream, at the end: fewer than there are threads.
+      if (block.index() == 0 && thread < n - read_together)
+        own += std::bit_cast<std::uint32_t>(x[read_together + thread]);
+      sums[t] = own;
+    });
+    const std::uint32_t total = block.sum(sums);
+    block.each([&](int t) {
+      if (t == 0) block.add(sum, total);
+    });
+  }
+};
+
+}  // namespace thinpipe::cuda

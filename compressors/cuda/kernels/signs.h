@@ -1,0 +1,177 @@
+// One bit an element, decoded to one value for either sign (kernels/sign_bits.h).
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "compressors/cuda/kernels/codes.h"
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/source.h"
+#include "compressors/kernels/sign_bits.h"
+
+namespace thinpipe::cuda {
+
+/// What a thread adds up of a block's elements of one lane.
+struct SignLane {
+  float above = 0;  ///< of what is not negative, or of magnitudes
+  float below = 0;
+  std::uint32_t negatives = 0;  ///< all of the lane's
+
+  template <SignScale scale>
+  THINPIPE_KERNEL void add(float x) {
+    const bool negative = x < 0;
+    negatives += negative ? 1 : 0;
+    if constexpr (scale == SignScale::kMagnitude) {
+      above += std::fabs(x);
+    } else {
+      // A sum of nothing but -0 is 0: zeros are added in place of what is of the other sign.
+      above += negative ? 0.0F : x;
+      below += negative ? x : 0.0F;
+    }
+  }
+};
+
+/// A tree of additions, as SumLanes() in kernels/sign_bits.cc. @param sum_at  of a lane
+template <class SumAt>
+THINPIPE_KERNEL double sum_of_lanes(SumAt sum_at) {
+  constexpr std::uint32_t kHalf = kSignLanes / 2;
+  const auto joined = [&](std::uint32_t i) {
+    return static_cast<double>(sum_at(i) + sum_at(i + kHalf));
+  };
+  const auto pair = [&](std::uint32_t i) { return joined(i) + joined(i + kHalf / 2); };
+  return ((pair(0) + pair(4)) + (pair(2) + pair(6))) + ((pair(1) + pair(5)) + (pair(3) + pair(7)));
+}
+
+/// Adds the sums of a block's lanes.
+template <SignScale scale>
+THINPIPE_KERNEL void add_lanes(const SignLane* lanes, SignedSums& sums) {
+  sums.positive += sum_of_lanes([&](std::uint32_t i) { return lanes[i].above; });
+  if constexpr (scale == SignScale::kMeans)
+    sums.negative += sum_of_lanes([&](std::uint32_t i) { return lanes[i].below; });
+}
+/// Adds an element after the last row of lanes.
+template <SignScale scale>
+THINPIPE_KERNEL void add_one(float x, SignedSums& sums) {
+  if constexpr (scale == SignScale::kMagnitude) {
+    sums.positive += static_cast<double>(std::fabs(x));
+  } else {
+    (x < 0 ? sums.negative : sums.positive) += static_cast<double>(x);
+  }
+}
+/// Whether the sums must be done again, of what is finite: partial sums of huge values overflow.
+THINPIPE_KERNEL inline bool needs_repair(SignScale scale, const SignedSums& sums) {
+  const double spread = sums.positive - sums.negative;
+  return scale == SignScale::kMeans && !(spread - spread == 0);
+}
+
+/// Decoded to the mean of the sign, or to plus or minus the mean magnitude; of buckets of two
+/// blocks at most.
+template <SignScale kScale>
+struct SignCode {
+  using Partial = SignLane;
+  static constexpr bool kLooksFirst = true;
+  static constexpr bool kMeans = kScale == SignScale::kMeans;
+  static_assert(kGreatestBucket == 2 * kSignBlock && kChains == 2 * kSignLanes);
+
+  THINPIPE_BOTH static CodeLayout layout() { return {.header = kMeans ? 8 : 4, .bits = 1}; }
+
+  THINPIPE_KERNEL static Partial chain(const float* x, std::uint32_t n, std::uint32_t which) {
+    constexpr auto kLanes = static_cast<std::uint32_t>(kSignLanes);
+    const std::uint32_t begin = which / kLanes * kSignBlock;
+    const std::uint32_t end = n - begin < kSignBlock || n < begin ? n : begin + kSignBlock;
+    Partial own;
+    for (std::uint32_t i = begin + which % kLanes; i < end; i += kLanes) {
+      if (i - which % kLanes + kLanes <= end) {
+        own.add<kScale>(x[i]);
+      } else {
+        own.negatives += x[i] < 0 ? 1 : 0;
+      }
+    }
+    return own;
+  }
+  THINPIPE_KERNEL static CodeValues values(const float* x, std::uint32_t n, bool whole,
+                                           const Partial* partials) {
+    SignedSums sums;
+    for (std::uint32_t begin = 0; begin < n; begin += kSignBlock) {
+      const std::uint32_t end = n - begin < kSignBlock ? n : begin + kSignBlock;
+      // Of a whole tensor, blocks have sums of their own.
+      SignedSums own;
+      if (!whole) own = sums;
+      add_lanes<kScale>(partials + begin / kSignBlock * kSignLanes, own);
+      for (std::uint32_t i = end - (end - begin) % kSignLanes; i < end; ++i)
+        add_one<kScale>(x[i], own);
+      sums.positive = whole ? sums.positive + own.positive : own.positive;
+      sums.negative = whole ? sums.negative + own.negative : own.negative;
+    }
+    for (std::uint32_t i = 0; i < kChains; ++i) sums.negatives += partials[i].negatives;
+    if (needs_repair(kScale, sums)) {
+      sums.positive = sums.negative = 0;
+      for (std::uint32_t begin = 0; begin < n; begin += kSignBlock) {
+        const SignedSums own =
+            finite_sums(x + begin, n - begin < kSignBlock ? n - begin : kSignBlock);
+        sums.positive += own.positive;
+        sums.negative += own.negative;
+      }
+    }
+    const SignValues values = sign_values(kScale, sums, n);
+    return {values.positive, values.negative};
+  }
+  THINPIPE_KERNEL static CodeValues values_of(const Job& job) {
+    return {job.findings->scale, job.findings->negative};
+  }
+  THINPIPE_KERNEL static std::uint32_t encode(float x, const CodeValues& values, RandomKey /*key*/,
+                                              std::uint32_t /*index*/, float& decoded,
+                                              std::uint32_t& nonzero) {
+    decoded = x < 0 ? values.second : values.first;
+    nonzero += decoded != 0 ? 1 : 0;
+    return x < 0 ? 1 : 0;
+  }
+  THINPIPE_KERNEL static bool good(const CodeValues& values) {
+    const auto first = std::bit_cast<std::uint32_t>(values.first);
+    if (!kMeans) return first < kInfinityBits;
+    const auto second = std::bit_cast<std::uint32_t>(values.second);
+    return (first & 0x7fffffff) < kInfinityBits && (second & 0x7fffffff) < kInfinityBits;
+  }
+  THINPIPE_KERNEL static CodeValues read(const CodeValues& values, float factor) {
+    const float first = factor * values.first;
+    return {first, kMeans ? factor * values.second : -first};
+  }
+  THINPIPE_KERNEL static float decode(std::uint32_t code, const CodeValues& values) {
+    return code != 0 ? values.second : values.first;
+  }
+};
+
+/// Decoded to plus or minus a magnitude that is known beforehand.
+struct GivenSignCode {
+  using Partial = std::uint32_t;
+  static constexpr bool kLooksFirst = false;
+
+  float magnitude;
+
+  THINPIPE_BOTH static CodeLayout layout() { return {.header = 0, .bits = 1}; }
+
+  THINPIPE_KERNEL static Partial chain(const float* /*x*/, std::uint32_t /*n*/,
+                                       std::uint32_t /*which*/) {
+    return 0;
+  }
+  THINPIPE_KERNEL CodeValues values(const float* /*x*/, std::uint32_t /*n*/, bool /*whole*/,
+                                    const Partial* /*partials*/) const {
+    return {magnitude, -magnitude};
+  }
+  THINPIPE_KERNEL CodeValues values_of(const Job& /*job*/) const { return {magnitude, -magnitude}; }
+  THINPIPE_KERNEL static std::uint32_t encode(float x, const CodeValues& values, RandomKey key,
+                                              std::uint32_t index, float& decoded,
+                                              std::uint32_t& nonzero) {
+    return SignCode<SignScale::kMagnitude>::encode(x, values, key, index, decoded, nonzero);
+  }
+  THINPIPE_KERNEL static bool good(const CodeValues& /*values*/) { return true; }
+  THINPIPE_KERNEL CodeValues read(const CodeValues& /*values*/, float factor) const {
+    return {factor * magnitude, -(factor * magnitude)};
+  }
+  THINPIPE_KERNEL static float decode(std::uint32_t code, const CodeValues& values) {
+    return code != 0 ? values.second : values.first;
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,110 @@
+// Blocks with a scale each, and THC's, which share one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compressors/cuda/kernels/blocks.h"
+#include "compressors/cuda/quantize/device_quantizer.h"
+#include "compressors/kernels/hadamard.h"
+
+namespace thinpipe::cuda {
+
+struct DeviceBlockOptions {
+  BlockFormat format;
+  float range = 0;  ///< of the scale that all blocks share, in root mean squares; 0: none does
+  std::vector<std::uint64_t> sign_seeds;  ///< of each tensor's rotation
+  std::vector<std::uint64_t> streams;     ///< random_stream() of each tensor
+};
+
+template <class Device, class Element>
+class BlockQuantizer : public DeviceQuantizer<Device> {
+ public:
+  explicit BlockQuantizer(DeviceBlockOptions options)
+      : options_(std::move(options)), layout_{options_.format} {}
+
+  std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {
+    return layout_.bytes(elements);
+  }
+  void open(Device& device, std::size_t tensor, Job& job) override {
+    if (!options_.format.hadamard) return;
+    std::vector<std::uint32_t> signs(options_.format.block);
+    random_signs(options_.sign_seeds[tensor], signs);
+    const std::size_t bytes = signs.size() * sizeof signs[0];
+    auto* const there = static_cast<std::uint32_t*>(device.allocate(bytes));
+    device.upload(there, signs.data(), bytes);
+    device.wait();
+    job.signs = there;
+  }
+  void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
+    job.key = random_key(options_.streams[tensor], step.step);
+  }
+  bool shares_scale() const override { return options_.format.scale == BlockScale::kGiven; }
+  void launch_scales(Device& device, const Batch& batch) override {
+    device.launch(FindRange{batch.jobs, batch.tiles, layout_, 0}, batch.tile_count);
+  }
+  void launch(Device& device, const Batch& batch) override {
+    if (options_.format.scale == BlockScale::kGiven) {
+      device.launch(FindRange{batch.jobs, batch.tiles, layout_, options_.range}, batch.tile_count);
+    }
+    device.launch(EncodeBlocks<Element>{batch.jobs, batch.tiles, layout_}, batch.tile_count);
+  }
+  void decode(Device& device, const DeviceDecoding& decoding) override {
+    device.launch(DecodeBlocks<Element>{.payload = decoding.payload,
+                                        .signs = decoding.signs,
+                                        .n = decoding.n,
+                                        .factor = decoding.factor,
+                                        .out = decoding.out,
+                                        .problem = decoding.problem,
+                                        .layout = layout_},
+                  tiles_of(decoding.n, kTile));
+  }
+  std::string problem(std::uint32_t number) const override {
+    switch (static_cast<BlockProblem>(number)) {
+      case BlockProblem::kNone:
+        break;
+      case BlockProblem::kScale:
+        return options_.format.scale == BlockScale::kGiven
+                   ? "distance of two levels in the payload is not a finite number of at least 0"
+                   : "scale of a block in the payload is not a finite number of at least 0";
+      case BlockProblem::kCode:
+        return "code in the payload stands for no finite number";
+      case BlockProblem::kPadding:
+        return "padding after the last code in the payload is not zero";
+    }
+    return "";
+  }
+
+ private:
+  DeviceBlockOptions options_;
+  BlockLayout layout_;
+};
+
+/// Of the options' elements.
+template <class Device>
+std::unique_ptr<DeviceQuantizer<Device>> make_block_quantizer(DeviceBlockOptions options) {
+  const auto make = [&]<class Element>(Element) -> std::unique_ptr<DeviceQuantizer<Device>> {
+    return std::make_unique<BlockQuantizer<Device, Element>>(std::move(options));
+  };
+  switch (options.format.element) {
+    case BlockElement::kInt8:
+      return make(IntegerElement<8>{});
+    case BlockElement::kInt4:
+      return make(IntegerElement<4>{});
+    case BlockElement::kE4M3:
+      return make(E4M3Element{});
+    case BlockElement::kE5M2:
+      return make(E5M2Element{});
+    case BlockElement::kE2M1:
+      return make(E2M1Element{});
+    case BlockElement::kLevels16:
+      return make(LevelElement<4>{});
+    case BlockElement::kLevels256:
+      return make(LevelElement<8>{});
+  }
+  return nullptr;
+}
+
+}  // namespace thinpipe::cuda

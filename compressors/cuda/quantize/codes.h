@@ -1,0 +1,94 @@
+// Quantisers of codes of a few bits, by a scale of the whole tensor or of every bucket.
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "compressors/cuda/kernels/add_signs.h"
+#include "compressors/cuda/kernels/add_up.h"
+#include "compressors/cuda/kernels/codes.h"
+#include "compressors/cuda/kernels/level_codes.h"
+#include "compressors/cuda/kernels/signs.h"
+#include "compressors/cuda/quantize/device_quantizer.h"
+
+namespace thinpipe::cuda {
+
+template <class Device, class Code>
+class CodeQuantizer : public DeviceQuantizer<Device> {
+ public:
+  /// @param bucket   elements with values of their own; 0: the whole tensor has them
+  /// @param problem  what is wrong with these values where a payload is malformed
+  /// @param streams  random_stream() of each tensor, where anything is drawn
+  /// @param shares   workers may share the scale, of one level: of codes of levels, without buckets
+  CodeQuantizer(Code code, std::uint32_t bucket, std::string problem,
+                std::vector<std::uint64_t> streams = {}, bool shares = false)
+      : code_(code),
+        layout_(code.layout()),
+        problem_(std::move(problem)),
+        streams_(std::move(streams)),
+        shares_(shares) {
+    layout_.bucket = bucket;
+  }
+
+  std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {
+    return layout_.bytes(elements);
+  }
+  std::uint32_t tile() const override { return layout_.tile(); }
+  void open(Device& device, std::size_t /*tensor*/, Job& job) override {
+    if constexpr (kAddsSigns) {
+      job.block_sums =
+          static_cast<double*>(device.allocate(sign_sums_of(job.n) * sizeof(SignedSums)));
+    }
+  }
+  void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
+    if (!streams_.empty()) job.key = random_key(streams_[tensor], step.step);
+  }
+  bool shares_scale() const override { return shares_; }
+  void launch_scales(Device& device, const Batch& batch) override { look(device, batch); }
+  void launch(Device& device, const Batch& batch) override {
+    if (layout_.bucket == 0) look(device, batch);
+    device.launch(EncodeCodes<Code>{batch.jobs, batch.tiles, code_, layout_}, batch.tile_count);
+  }
+  void decode(Device& device, const DeviceDecoding& decoding) override {
+    if (decoding.n == 0) return;
+    device.launch(DecodeCodes<Code>{.payload = decoding.payload,
+                                    .n = decoding.n,
+                                    .factor = decoding.factor,
+                                    .out = decoding.out,
+                                    .problem = decoding.problem,
+                                    .code = code_,
+                                    .layout = layout_},
+                  tiles_of(decoding.n, kTile));
+  }
+  std::string problem(std::uint32_t number) const override {
+    return number == 1 ? problem_ : "bits after the last element's are not zero";
+  }
+
+ private:
+  static constexpr bool kAddsSigns = std::is_same_v<typename Code::Partial, SignLane>;
+
+  /// Finds the values of whole tensors.
+  void look(Device& device, const Batch& batch) {
+    if constexpr (std::is_same_v<Code, SignCode<SignScale::kMeans>>) {
+      constexpr auto kScale = SignScale::kMeans;
+      device.launch(AddSigns<kScale, false>{batch.jobs, batch.sum_tiles}, batch.sum_tile_count);
+      device.launch(AddSigns<kScale, true>{batch.jobs, batch.sum_tiles}, batch.sum_tile_count);
+    } else if constexpr (kAddsSigns) {
+      constexpr auto kScale = SignScale::kMagnitude;
+      device.launch(AddSigns<kScale, false>{batch.jobs, batch.sum_tiles}, batch.sum_tile_count);
+    } else if constexpr (Code::kLooksFirst) {
+      using Look = AddUp<Reading::kSum, Of::kAll, FitStep<Code>, typename Code::Sums>;
+      device.launch(Look{batch.jobs, batch.sum_tiles, 1, 0, {code_}}, batch.sum_tile_count);
+    }
+  }
+
+  Code code_;
+  CodeLayout layout_;
+  std::string problem_;
+  std::vector<std::uint64_t> streams_;
+  bool shares_;
+};
+
+}  // namespace thinpipe::cuda
