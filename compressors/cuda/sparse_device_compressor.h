@@ -51,6 +51,7 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
       job.g = device_gradients[i];
       selector_->prepare(i, step, job);
       job.place = place_of(job.choices);
+      job.sent = encoding_.values->drops() ? 1 - job.place : job.place;
       batch_.fits = std::max(batch_.fits, job.fits);
       batch_.choices = std::max(batch_.choices, job.choices);
     }
@@ -68,7 +69,7 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
       const Findings& findings = findings_[i];
       this->reports_[i] = {.encoded_bytes = findings.encoded,
                            .target_elements = job.target,
-                           .selected_elements = findings.counts[job.place],
+                           .selected_elements = findings.counts[job.sent],
                            .threshold = findings.threshold,
                            .passes = static_cast<int>(job.fits)};
     }
@@ -125,7 +126,9 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   }
 
  protected:
-  std::size_t learned_size() const override { return selector_->state_size(); }
+  std::size_t learned_size(std::size_t tensor) const override {
+    return selector_->state_size(tensor);
+  }
   void save_learned(std::size_t tensor, ByteWriter& out) const override {
     selector_->save(tensor, out);
   }
