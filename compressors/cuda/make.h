@@ -34,6 +34,8 @@ std::unique_ptr<DeviceCompressor> make_device_compressor(std::shared_ptr<Device>
                                                          std::span<const TensorInfo> tensors,
                                                          const CompressorSettings& settings) {
   const Parameters parameters(find_method(spec.name).parameters, spec);
+  // Parameters that do not go together are refused as the processor's compressor refuses them.
+  find_method(spec.name).make(parameters, {.name = "", .shape = {0}, .elements = 0}, settings);
   std::vector<StateIdentity> identities;
   for (const TensorInfo& tensor : tensors) {
     if (tensor.elements > kMostElements) {

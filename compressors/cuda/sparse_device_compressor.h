@@ -23,6 +23,12 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
       : DeviceBase<Device>(std::move(device), std::move(identities), memory),
         selector_(std::move(selector)),
         encoding_(std::move(encoding)) {
+    for (std::size_t i = 0; i < this->tensors(); ++i) {
+      if (max_encoded_size(i) <= kMostBytes) continue;
+      throw InputError("tensor '" + identities_[i].tensor + "': payloads of up to " +
+                       std::to_string(max_encoded_size(i)) + " bytes with device=cuda; at most " +
+                       std::to_string(kMostBytes) + " fit");
+    }
     this->allocate([this](std::size_t i, Job& job) {
       for (Chosen& chosen : job.chosen)
         chosen = {this->template array<std::uint32_t>(job.n), this->template array<float>(job.n)};
@@ -79,9 +85,9 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   void decode_add(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
                   float factor, float* device_out) override {
     const std::size_t elements = identities_[tensor].elements;
-    if (bytes > max_payload(elements)) {
+    if (bytes > std::min(max_payload(elements), kMostBytes)) {
       throw PayloadError("payload is " + std::to_string(bytes) + " bytes long; expected at most " +
-                         std::to_string(max_payload(elements)));
+                         std::to_string(std::min(max_payload(elements), kMostBytes)));
     }
     const Job& job = jobs_[tensor];
     const PayloadView payload{.words = reinterpret_cast<const std::uint32_t*>(device_payload),
@@ -140,6 +146,9 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   using DeviceBase<Device>::findings_;
   using DeviceBase<Device>::identities_;
   using DeviceBase<Device>::jobs_;
+
+  /// Kernels count bytes in 32 bits.
+  static constexpr std::size_t kMostBytes = 0xffffff00;
 
   /// Whatever the encoding: count, a word an element and heads for values, likewise for positions.
   static std::size_t max_payload(std::size_t elements) { return 64 + 8 * elements; }

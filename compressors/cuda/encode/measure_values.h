@@ -13,7 +13,8 @@
 namespace thinpipe::cuda {
 
 // A measure has
-//   look()   what a value adds to the sum, and its rank
+//   add()    what a value adds to the sum
+//   rank()   of which the greatest is found
 //   found()  what becomes of the sum, of at least one value, and of the greatest rank
 
 struct NoMeasure {};
