@@ -122,7 +122,7 @@ class DeviceBase : public DeviceCompressor {
         problem_found_(host_array<std::uint32_t>(1).data()) {}
 
   // What a method learns from step to step, besides its memory.
-  virtual std::size_t learned_size() const { return 0; }
+  virtual std::size_t learned_size(std::size_t /*tensor*/) const { return 0; }
   virtual void save_learned(std::size_t /*tensor*/, ByteWriter& /*out*/) const {}
   virtual void load_learned(std::size_t /*tensor*/, ByteReader& /*in*/) {}
 
@@ -271,7 +271,7 @@ class DeviceBase : public DeviceCompressor {
     const Job& job = jobs_[tensor];
     std::size_t floats = 0;
     for (const float* there : {job.u, job.h, job.r}) floats += there == nullptr ? 0 : 1;
-    return (has_flag() ? 1 : 0) + floats * job.n * sizeof(float) + learned_size();
+    return (has_flag() ? 1 : 0) + floats * job.n * sizeof(float) + learned_size(tensor);
   }
 };
 

@@ -19,6 +19,9 @@ struct DeviceStep {
   /// Of each tensor the greatest prepare() over all workers, where a method shares its scale;
   /// empty: this worker's own.
   std::span<const float> shared_scales = {};
+  /// Of each tensor the address of its second moments, of methods that need them (variance,
+  /// hybrid); they must stay as they are until finish().
+  std::span<const float* const> device_squares = {};
 };
 
 /// The compressors of all tensors of one worker, with the state they carry between steps: a model's

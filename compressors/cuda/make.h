@@ -22,8 +22,10 @@ namespace thinpipe::cuda {
 constexpr std::size_t kMostElements = 0x7fffffff;
 constexpr const char* kThere =
     "3lc, bf16, blockint4, blockint8, dgc, ef21, efsignsgd, fedavg, fp16, fp8, gaussiank, "
-    "gradientdropping, int8, mqe1bit, mstopk, mxfp4, natural, none, onebit, qgz, qsgd, randomk, "
-    "redsync, sbc, sdp4bit, sidco, signsgd, stoch3, strom, terngrad, thc, threshold and topk";
+    "gradientdropping, hybrid, int8, mqe1bit, mstopk, mxfp4, natural, none, onebit, qgz, qsgd, "
+    "randomk, "
+    "redsync, sbc, sdp4bit, sidco, signsgd, stoch3, strom, terngrad, thc, threshold, topk and "
+    "variance";
 
 /// @throws InputError as make_compressor, and for what is not there yet.
 template <class Device>
@@ -32,6 +34,8 @@ std::unique_ptr<DeviceCompressor> make_device_compressor(std::shared_ptr<Device>
                                                          std::span<const TensorInfo> tensors,
                                                          const CompressorSettings& settings) {
   const Parameters parameters(find_method(spec.name).parameters, spec);
+  // Parameters that do not go together are refused as the processor's compressor refuses them.
+  find_method(spec.name).make(parameters, {.name = "", .shape = {0}, .elements = 0}, settings);
   std::vector<StateIdentity> identities;
   for (const TensorInfo& tensor : tensors) {
     if (tensor.elements > kMostElements) {

@@ -23,6 +23,12 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
       : DeviceBase<Device>(std::move(device), std::move(identities), memory),
         selector_(std::move(selector)),
         encoding_(std::move(encoding)) {
+    for (std::size_t i = 0; i < this->tensors(); ++i) {
+      if (max_encoded_size(i) <= kMostBytes) continue;
+      throw InputError("tensor '" + identities_[i].tensor + "': payloads of up to " +
+                       std::to_string(max_encoded_size(i)) + " bytes with device=cuda; at most " +
+                       std::to_string(kMostBytes) + " fit");
+    }
     this->allocate([this](std::size_t i, Job& job) {
       for (Chosen& chosen : job.chosen)
         chosen = {this->template array<std::uint32_t>(job.n), this->template array<float>(job.n)};
@@ -51,6 +57,7 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
       job.g = device_gradients[i];
       selector_->prepare(i, step, job);
       job.place = place_of(job.choices);
+      job.sent = encoding_.values->drops() ? 1 - job.place : job.place;
       batch_.fits = std::max(batch_.fits, job.fits);
       batch_.choices = std::max(batch_.choices, job.choices);
     }
@@ -71,7 +78,7 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
       const Findings& findings = findings_[i];
       this->reports_[i] = {.encoded_bytes = findings.encoded,
                            .target_elements = job.target,
-                           .selected_elements = findings.counts[job.place],
+                           .selected_elements = findings.counts[job.sent],
                            .threshold = findings.threshold,
                            .passes = static_cast<int>(job.fits)};
     }
@@ -81,9 +88,9 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   void decode_add(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
                   float factor, float* device_out) override {
     const std::size_t elements = identities_[tensor].elements;
-    if (bytes > max_payload(elements)) {
+    if (bytes > std::min(max_payload(elements), kMostBytes)) {
       throw PayloadError("payload is " + std::to_string(bytes) + " bytes long; expected at most " +
-                         std::to_string(max_payload(elements)));
+                         std::to_string(std::min(max_payload(elements), kMostBytes)));
     }
     const Job& job = jobs_[tensor];
     const PayloadView payload{.words = reinterpret_cast<const std::uint32_t*>(device_payload),
@@ -128,7 +135,9 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   }
 
  protected:
-  std::size_t learned_size() const override { return selector_->state_size(); }
+  std::size_t learned_size(std::size_t tensor) const override {
+    return selector_->state_size(tensor);
+  }
   void save_learned(std::size_t tensor, ByteWriter& out) const override {
     selector_->save(tensor, out);
   }
@@ -140,6 +149,9 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   using DeviceBase<Device>::findings_;
   using DeviceBase<Device>::identities_;
   using DeviceBase<Device>::jobs_;
+
+  /// Kernels count bytes in 32 bits.
+  static constexpr std::size_t kMostBytes = 0xffffff00;
 
   /// Whatever the encoding: count, a word an element and heads for values, likewise for positions.
   static std::size_t max_payload(std::size_t elements) { return 64 + 8 * elements; }

@@ -92,6 +92,14 @@ std::vector<std::string> twin_specs() {
           "gaussiank:ratio=0.01",
           "gaussiank:ratio=0.4,memory=none",
           "gaussiank:ratio=0.01,variant=oktopk",
+          "variance",
+          "variance:alpha=2,memory=residual,values=fp32,positions=raw32",
+          "hybrid:tau=0.02",
+          "hybrid:tau=0.01,memory=none,positions=bitmap",
+          "topk:ratio=0.1,values=exp4",
+          "sbc:p=0.05,values=exp4,positions=run16",
+          "sidco:ratio=0.01,stages=3,values=exp4,positions=golomb",
+          "sbc:p=0.02,sample=0.05,clip=0.5,delay=2",
           "sbc:p=0.01",
           "sbc:p=0.2,memory=none,values=fp32,positions=raw32",
           "sbc:p=0.01,sample=0.1",
@@ -313,7 +321,8 @@ void expect_malformed_payloads_refused(const OpenDevice& open) {
         "topk:ratio=0.1,positions=run16", "topk:ratio=0.1,positions=golomb",
         "topk:ratio=0.9,positions=golomb", "topk:ratio=0.1,values=fp16",
         "topk:ratio=0.1,values=bf16", "topk:ratio=0.1,values=int8", "topk:ratio=0.1,values=sign",
-        "topk:ratio=0.1,values=mean", "strom:tau=0.05", "randomk:ratio=0.1", "sbc:p=0.1"})
+        "topk:ratio=0.1,values=mean", "strom:tau=0.05", "randomk:ratio=0.1", "sbc:p=0.1",
+        "topk:ratio=0.1,values=exp4", "hybrid:tau=0.02"})
     expect_damage_refused(open, spec, 301);
   for (const char* positions : {"index28", "bitmap", "run16", "golomb"})
     expect_damage_refused(open, std::string("topk:ratio=0.1,positions=") + positions, 70001);

@@ -32,6 +32,14 @@ std::vector<std::uint32_t> words_of(std::span<const float> values) {
   return words;
 }
 
+/// Second moments as a gradient may have them: from 0 to twice its own square.
+std::vector<float> squares_of(const std::vector<float>& gradient) {
+  std::vector<float> squares;
+  for (float value : gradient)
+    squares.push_back(value * value * static_cast<float>(squares.size() % 9) / 4);
+  return squares;
+}
+
 }  // namespace
 
 Twins::Twins(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
@@ -57,6 +65,7 @@ Twins::Twins(std::shared_ptr<DeviceMemory> device, const Make& make, const std::
     const std::size_t bytes = std::max(5 + 8 * size, there_->max_encoded_size(i)) + 2 * kSlack;
     rooms_.push_back({.gradient = static_cast<float*>(device_->allocate(size * sizeof(float))),
                       .out = static_cast<float*>(device_->allocate(size * sizeof(float))),
+                      .squares = static_cast<float*>(device_->allocate(size * sizeof(float))),
                       .payload = static_cast<std::byte*>(device_->allocate(bytes))});
   }
 }
@@ -70,21 +79,26 @@ std::vector<T> Twins::fetched(const T* device_values, std::size_t count) {
 }
 
 void Twins::step(const std::vector<std::vector<float>>& gradients) {
-  std::vector<const float*> addresses;
+  std::vector<const float*> addresses, squares_addresses;
+  std::vector<std::vector<float>> squares;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     device_->upload(rooms_[i].gradient, gradients[i].data(), gradients[i].size() * sizeof(float));
     addresses.push_back(rooms_[i].gradient);
+    squares.push_back(squares_of(gradients[i]));
+    device_->upload(rooms_[i].squares, squares[i].data(), squares[i].size() * sizeof(float));
+    squares_addresses.push_back(rooms_[i].squares);
   }
   if (const std::uint64_t period = here_[0]->period(); (step_ + 1) % period != 0)
     return hold(gradients, addresses);
   const std::vector<float> scales = shared_scales(gradients, addresses);
-  there_->encode(addresses, {.step = step_, .shared_scales = scales});
+  there_->encode(addresses,
+                 {.step = step_, .shared_scales = scales, .device_squares = squares_addresses});
   const auto reports = there_->finish();
   reports_.assign(reports.begin(), reports.end());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     payloads_[i].resize(here_[i]->max_encoded_size());
     const EncodeReport report = here_[i]->encode({.values = gradients[i],
-                                                  .squares = {},
+                                                  .squares = squares[i],
                                                   .step = step_,
                                                   .shared_scale = scales.empty() ? 0 : scales[i]},
                                                  payloads_[i]);

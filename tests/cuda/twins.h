@@ -40,6 +40,7 @@ class Twins {
   struct Room {  ///< on the device
     float* gradient;
     float* out;
+    float* squares;
     std::byte* payload;
   };
 

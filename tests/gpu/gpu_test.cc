@@ -84,10 +84,12 @@ TEST_P(GpuLarge, SendsAndKeepsTheSame) {
 }
 INSTANTIATE_TEST_SUITE_P(Twins, GpuLarge,
                          testing::Values("topk:ratio=0.1", "topk:ratio=0.001", "sidco:ratio=0.01",
-                                         "sidco:ratio=0.001,stages=4", "threshold:tau=0.05", "int8",
-                                         "3lc:s=1.75", "stoch3", "3lc:s=1.75,bucket=512", "qsgd",
-                                         "qsgd:bucket=0", "terngrad", "efsignsgd", "mqe1bit",
-                                         "natural", "sdp4bit", "mxfp4", "thc",
+                                         "sidco:ratio=0.001,stages=4", "threshold:tau=0.05",
+                                         "dgc:ratio=0.01", "sbc:p=0.01", "randomk:ratio=0.01",
+                                         "mstopk", "gaussiank", "sidco:ratio=0.01,dist=gamma",
+                                         "int8", "3lc:s=1.75", "stoch3", "3lc:s=1.75,bucket=512",
+                                         "qsgd", "qsgd:bucket=0", "terngrad", "efsignsgd",
+                                         "mqe1bit", "natural", "sdp4bit", "mxfp4", "thc",
                                          "topk:ratio=0.01,memory=ef21,clip=1"));
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "compressors/cuda/encode/value_codes.h"
 #include "compressors/cuda/encode/write_values.h"
 #include "compressors/cuda/kernels/batch.h"
+#include "compressors/cuda/kernels/choose.h"
 
 namespace thinpipe::cuda {
 
@@ -28,6 +29,8 @@ class DeviceValues {
   virtual ~DeviceValues() = default;
 
   virtual ValueSize size() const = 0;
+  /// Whether measure() makes another choice, which leaves out values that are not sent.
+  virtual bool drops() const = 0;
   /// Learns what it must of all values.
   virtual void measure(Device& device, const Batch& batch) const = 0;
   /// Writes count and values after the positions, and has the memory forget them.
@@ -42,10 +45,16 @@ class CodedValues : public DeviceValues<Device> {
   explicit CodedValues(Code code) : code_(code) {}
 
   ValueSize size() const override { return Code::size(); }
+  bool drops() const override { return std::is_same_v<Code, Exp4Values>; }
   void measure(Device& device, const Batch& batch) const override {
     if constexpr (!std::is_same_v<typename Code::Measure, NoMeasure>) {
       device.launch(MeasureValues<typename Code::Measure>{batch.jobs, batch.sum_tiles},
                     batch.sum_tile_count);
+    }
+    if constexpr (std::is_same_v<Code, Exp4Values>) {
+      device.launch(
+          Choose<Reading::kChosen, Exp4Admitted>{batch.jobs, batch.tiles, kLastChoice, {}},
+          batch.tile_count);
     }
   }
   void write(Device& device, const Batch& batch) const override {
@@ -73,6 +82,7 @@ std::unique_ptr<DeviceValues<Device>> make_values(const std::string& name, float
   if (name == "int8") return coded(Int8Values{});
   if (name == "sign") return coded(SignedMeans{});
   if (name == "mean") return coded(MeanValues{});
+  if (name == "exp4") return coded(Exp4Values{});
   if (name == "tau") return coded(TauValues{tau});
   return nullptr;
 }

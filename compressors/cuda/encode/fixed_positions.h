@@ -39,7 +39,7 @@ struct SeededTag {
   }
 };
 
-/// Writes the positions of what chosen[Job::place] holds. Before the values: the word in which
+/// Writes the positions of what chosen[Job::sent] holds. Before the values: the word in which
 /// these end is theirs to complete. Grid: the tiles of kTile elements.
 template <class Code>
 struct WritePositions {
@@ -53,8 +53,8 @@ struct WritePositions {
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
-    const std::uint32_t count = job.findings->counts[job.place];
-    const std::uint32_t* const positions = job.chosen_at(job.place).positions;
+    const std::uint32_t count = job.findings->counts[job.sent];
+    const std::uint32_t* const positions = job.chosen_at(job.sent).positions;
     const std::uint32_t begin = positions_at(job.values, count);
     const std::uint32_t end = begin + Code::bytes(count);
     const std::uint32_t words = (Code::bytes(count) + 3) / 4;

@@ -108,7 +108,7 @@ struct ClearPositions {
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
-    const std::uint32_t count = job.findings->counts[job.place];
+    const std::uint32_t count = job.findings->counts[job.sent];
     const std::uint32_t begin = positions_at(job.values, count);
     const std::uint64_t end = begin + Code::of(job, count).most(count, job.n);
     const std::uint32_t stride = tiles_of(job.n, kTile) * kThreads;
@@ -121,7 +121,7 @@ struct ClearPositions {
   }
 };
 
-/// Lays down the positions of what chosen[Job::place] holds; the states that are empty then tell
+/// Lays down the positions of what chosen[Job::sent] holds; the states that are empty then tell
 /// where each begins. Grid: the tiles of kTile elements, in order.
 template <class Code>
 struct LayPositions {
@@ -136,10 +136,10 @@ struct LayPositions {
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
-    const std::uint32_t count = job.findings->counts[job.place];
+    const std::uint32_t count = job.findings->counts[job.sent];
     const std::uint32_t tiles_there = tiles_of(count, kTile);
     if (tile.index >= tiles_there) return;
-    const std::uint32_t* const positions = job.chosen_at(job.place).positions;
+    const std::uint32_t* const positions = job.chosen_at(job.sent).positions;
     const Code code = Code::of(job, count);
     const std::uint32_t begin = positions_at(job.values, count);
     const std::uint32_t head = Code::head(count);
@@ -156,7 +156,7 @@ struct LayPositions {
     std::uint32_t earlier = 0;
     if constexpr (Code::kChained) {
       own = block.prefix(before);
-      earlier = block.before(job.states_at(1 - job.place), tile.index, {own, 0}).first;
+      earlier = block.before(job.states_at(1 - job.sent), tile.index, {own, 0}).first;
     }
     block.each([&](int t) {
       std::uint64_t bit = std::uint64_t{8} * (begin + head) + earlier + before[t];

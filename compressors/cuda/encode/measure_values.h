@@ -6,13 +6,15 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/encode/exp4.h"
 #include "compressors/encode/scale.h"
 #include "compressors/kernels/value_sum.h"
 
 namespace thinpipe::cuda {
 
 // A measure has
-//   look()   what a value adds to the sum, and its rank
+//   add()    what a value adds to the sum
+//   rank()   of which the greatest is found
 //   found()  what becomes of the sum, of at least one value, and of the greatest rank
 
 struct NoMeasure {};
@@ -47,6 +49,16 @@ struct StepOfLevels {
                                     std::uint32_t greatest) {
     constexpr float kLevels = 127;
     job.findings->scale = level_step(std::bit_cast<float>(greatest), kLevels);
+  }
+};
+
+/// Left in Findings::scale, which holds it exactly.
+struct GreatestExponent {
+  THINPIPE_KERNEL static double add(float /*value*/) { return 0; }
+  THINPIPE_KERNEL static std::uint32_t rank(float value) { return number_rank(value); }
+  THINPIPE_KERNEL static void found(const Job& job, double /*sum*/, std::uint32_t /*count*/,
+                                    std::uint32_t greatest) {
+    job.findings->scale = static_cast<float>(greatest_exponent(greatest));
   }
 };
 

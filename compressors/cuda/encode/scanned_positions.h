@@ -26,10 +26,10 @@ struct ScanRoom {
 };
 
 // A code has
-//   units()   of what is left of the payload after the values, or that its length is wrong
-//   passed()  what a unit adds
-//   read()    calls body(position) for each of its positions
-//   good()    whether all of it is what a compressor writes
+//   units()  how many there are; false: the payload's length is wrong
+//   add()    what a unit adds
+//   read()   calls body(i, position) for each of its positions
+//   good()   whether what all of them add is what a compressor writes
 
 /// Run lengths: units of 16 bits (encode/run16.cc).
 struct Run16Units {

@@ -9,6 +9,8 @@
 #include "compressors/cuda/encode/measure_values.h"
 #include "compressors/cuda/encode/payload_view.h"
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/rules.h"
+#include "compressors/encode/exp4.h"
 #include "compressors/encode/half.h"
 #include "compressors/encode/scale.h"
 
@@ -187,6 +189,56 @@ struct Int8Values {
     const float scaled = value != value ? 0 : value * inverse;
     return round_to_even(std::clamp(scaled, -kLevels, kLevels));
   }
+};
+
+/// A sign and three bits of exponent below the greatest, which Findings::scale holds.
+struct Exp4Values {
+  using Measure = GreatestExponent;
+  static ValueSize size() { return {.bits = 4, .head = 2}; }
+
+  THINPIPE_KERNEL std::uint32_t word(const Job& job, const float* values, std::uint32_t count,
+                                     std::uint32_t i) const {
+    const int greatest = static_cast<int>(job.findings->scale);
+    // The first word begins with the exponent, in place of four codes.
+    std::uint32_t bits = i == 0 ? static_cast<std::uint32_t>(greatest) & 0xffff : 0;
+    for (std::uint32_t j = i == 0 ? 4 : 0; j < 8 && 8 * i + j - 4 < count; ++j)
+      bits |= exp4_code(values[8 * i + j - 4], greatest) << 4 * j;
+    return bits;
+  }
+  THINPIPE_KERNEL float decoded(const Job& job, float value) const {
+    const int greatest = static_cast<int>(job.findings->scale);
+    return exp4_decoded(exp4_code(value, greatest), greatest);
+  }
+  THINPIPE_KERNEL bool good(const PayloadView& view, std::uint32_t at) const {
+    const int greatest = greatest_of(view, at);
+    return greatest >= kMinExponent && greatest <= kMaxExponent;
+  }
+  THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t i,
+                             bool& /*good*/) const {
+    const std::uint32_t code = view.byte_at(at + 2 + i / 2) >> i % 2 * 4 & 15;
+    return exp4_decoded(code, greatest_of(view, at));
+  }
+
+ private:
+  THINPIPE_KERNEL static int greatest_of(const PayloadView& view, std::uint32_t at) {
+    return static_cast<std::int16_t>(view.byte_at(at) | view.byte_at(at + 1) << 8);
+  }
+};
+
+/// The values that are sent so.
+struct Exp4Admitted {
+  static constexpr bool kTies = false;
+
+  int greatest;
+
+  THINPIPE_KERNEL static Exp4Admitted of(const Job& job) {
+    return {static_cast<int>(job.findings->scale)};
+  }
+  THINPIPE_KERNEL Kept look(std::uint32_t /*i*/, float value) const {
+    return exponent_below(value, greatest) <= kMostBelow ? Kept::kYes : Kept::kNo;
+  }
+  THINPIPE_KERNEL std::uint32_t ties(std::uint32_t /*count*/) const { return 0; }
+  THINPIPE_KERNEL float sent(float value) const { return value; }
 };
 
 }  // namespace thinpipe::cuda

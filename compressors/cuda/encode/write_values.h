@@ -9,7 +9,7 @@
 
 namespace thinpipe::cuda {
 
-/// Writes the values of what chosen[Job::place] holds, beside positions that have been written, and
+/// Writes the values of what chosen[Job::sent] holds, beside positions that have been written, and
 /// takes off the memory what they decode to. Leaves all states empty. Grid: the tiles of kTile
 /// elements.
 template <class Code>
@@ -25,8 +25,8 @@ struct WriteValues {
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
-    const PayloadCount head{job.findings->counts[job.place]};
-    const Chosen chosen = job.chosen_at(job.place);
+    const PayloadCount head{job.findings->counts[job.sent]};
+    const Chosen chosen = job.chosen_at(job.sent);
     const std::uint32_t begin = head.bytes();
     const std::uint32_t end = begin + job.values.bytes(head.count);
     const std::uint32_t words = (job.values.bytes(head.count) + 3) / 4;
@@ -45,8 +45,12 @@ struct WriteValues {
         // The positions begin in the last one.
         job.payload[at] = at == end / 4 ? job.payload[at] | made : made;
       }
-      for (std::uint32_t i = first; i < head.count; i += stride)
-        take_off(job, chosen.positions[i], code.decoded(job, chosen.values[i]));
+      for (std::uint32_t i = first; i < head.count; i += stride) {
+        const std::uint32_t position = chosen.positions[i];
+        take_off(job, position, code.decoded(job, chosen.values[i]));
+        if (job.v != nullptr)
+          job.v[position] = job.corrected == nullptr ? 0 : job.corrected[position];
+      }
     });
   }
 };

@@ -15,6 +15,9 @@ struct NothingMore {
   THINPIPE_KERNEL void operator()(const Job& /*job*/, std::uint32_t /*count*/) const {}
 };
 
+/// The choice after those of the selector, however many a tensor has of them.
+constexpr std::uint32_t kLastChoice = 0xffffffff;
+
 /// The `choice`-th of a step, of tensors that have as many: reads c, or (kChosen) what the one
 /// before chose, and writes position and value of what the rule keeps. When all blocks have read
 /// the rule's limits, one thread calls then(job, count), of every tensor. Grid: the tiles of kTile
@@ -45,9 +48,10 @@ struct Choose {
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
-    if (job.choices < choice) return;
-    const std::uint32_t from = place_of(choice - 1);
-    const std::uint32_t to = place_of(choice);
+    const bool last = choice == kLastChoice;
+    if (!last && job.choices < choice) return;
+    const std::uint32_t from = last ? job.place : place_of(choice - 1);
+    const std::uint32_t to = 1 - from;
     const std::uint32_t n = elements_of<reading>(job, from);
     // What the next choice is to find empty.
     block.each([&](int t) {

@@ -63,7 +63,13 @@ struct Job {
   std::uint32_t fits = 1;           ///< statistics that are made of it; later ones leave it alone
   std::uint32_t choices = 1;        ///< likewise
   bool may_lower = false;           ///< a threshold that too few exceed (DGC)
-  std::uint32_t place = 0;          ///< the chosen[] that the payload is made of
+  std::uint32_t place = 0;          ///< the chosen[] that the last choice writes
+  std::uint32_t sent = 0;           ///< the one that the payload is made of
+  const float* q = nullptr;         ///< second moments of the step (variance)
+  float* v = nullptr;               ///< their sum; null: none
+  float* corrected = nullptr;       ///< what it becomes of what is sent; null: 0
+  float alpha = 1;                  ///< how unambiguous an element must be
+  float zeta = 1;                   ///< decay of v
   ValueSize values = {};            ///< of the payload's
   std::uint32_t tag = 0;            ///< of the step that positions are drawn for (random-k)
   std::uint32_t* drawn = nullptr;   ///< a bit an element: these positions

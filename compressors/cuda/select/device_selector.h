@@ -41,7 +41,7 @@ class DeviceSelector {
 
   // State carried between steps; most selectors have none.
   virtual void reset() {}
-  virtual std::size_t state_size() const { return 0; }
+  virtual std::size_t state_size(std::size_t /*tensor*/) const { return 0; }
   virtual void save(std::size_t /*tensor*/, ByteWriter& /*out*/) const {}
   virtual void load(std::size_t /*tensor*/, ByteReader& /*in*/) {}
 };

@@ -18,7 +18,9 @@
 #include "compressors/cuda/select/sidco.h"
 #include "compressors/cuda/select/threshold.h"
 #include "compressors/cuda/select/top_k.h"
+#include "compressors/cuda/select/variance.h"
 #include "compressors/methods/common.h"
+#include "compressors/methods/variance.h"
 
 namespace thinpipe::cuda {
 
@@ -38,6 +40,13 @@ std::unique_ptr<DeviceSelector<Device>> make_selector(const std::string& name,
   if (name == "strom") {
     const auto tau = static_cast<float>(parameters.real("tau"));
     return std::make_unique<ThresholdSelector<Device, Stepping>>(tau);
+  }
+  if (name == "variance" || name == "hybrid") {
+    const float tau = name == "hybrid" ? static_cast<float>(parameters.real("tau")) : 0;
+    std::vector<std::string> names;
+    for (const TensorInfo& tensor : tensors) names.push_back(tensor.name);
+    return std::make_unique<VarianceSelector<Device>>(tau, variance_options(parameters, {}),
+                                                      std::move(names));
   }
   std::vector<std::uint64_t> seeds;
   for (const TensorInfo& tensor : tensors) seeds.push_back(settings.seed ^ hash_name(tensor.name));

@@ -66,7 +66,7 @@ class SidcoSelector : public DeviceSelector<Device> {
   void reset() override {
     for (SidcoStages& stages : adaptation_) stages.reset();
   }
-  std::size_t state_size() const override { return SidcoStages::kStateSize; }
+  std::size_t state_size(std::size_t /*tensor*/) const override { return SidcoStages::kStateSize; }
   void save(std::size_t tensor, ByteWriter& out) const override { adaptation_[tensor].save(out); }
   void load(std::size_t tensor, ByteReader& in) override { adaptation_[tensor].load(in); }
 
