@@ -313,8 +313,8 @@ struct FindRange {
       if (t != 0) return;
       Findings& findings = *job.findings;
       const float own = std::bit_cast<float>(findings.most);
-      const bool shared = job.shared_scale > 0 && job.shared_scale - job.shared_scale == 0;
-      findings.scale = range == 0 ? own : distance(shared ? job.shared_scale : own);
+      const bool is_shared = job.shared_scale > 0 && job.shared_scale - job.shared_scale == 0;
+      findings.scale = range == 0 ? own : distance(is_shared ? job.shared_scale : own);
       findings.most = 0;
     });
   }
