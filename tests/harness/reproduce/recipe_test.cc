@@ -73,6 +73,7 @@ TEST(Recipes, CompressorsAreKnownAndFoldersApart) {
       EXPECT_TRUE(folders.insert(arm_place(recipe.name(), arm.label)).second) << arm.label;
       for (const bool quick : {false, true}) {
         const std::vector<std::string>& words = arm.words(quick);
+        EXPECT_EQ(std::count(words.begin(), words.end(), ""), 0) << recipe.name() << arm.label;
         for (std::size_t i = 0; i + 1 < words.size(); ++i) {
           if (words[i] != "-c") continue;
           for (const Spec& spec : expand_specs(words[i + 1]))
