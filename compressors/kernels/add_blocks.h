@@ -14,18 +14,22 @@ namespace thinpipe {
 template <class Part, class Blocks, class One>
 Part add_blocks(std::size_t n, Blocks blocks, One one) {
   const std::size_t count = n / kMomentBlock;
-  std::array<Part, kMomentParts> parts;
-  parallel_parts(kMomentParts, threads_for(n), [&](std::size_t part) {
-    const std::size_t from = count * part / kMomentParts;
-    blocks(from * kMomentBlock, count * (part + 1) / kMomentParts - from, kMomentBlockRows,
-           parts[part]);
-  });
   // A block of as many whole rows as are left, then less than a row of each stream.
   const std::size_t begin = count * kMomentBlock;
   const std::size_t rows = (n - begin) / kMomentPartials;
   Part total;
   blocks(begin, rows > 0 ? 1 : 0, rows, total);
-  for (const Part& part : parts) total.join(part);
+  // Of a tensor that is no block long (one of many that THC rotates) parts would be what takes
+  // time.
+  if (count > 0) {
+    std::array<Part, kMomentParts> parts;
+    parallel_parts(kMomentParts, threads_for(n), [&](std::size_t part) {
+      const std::size_t from = count * part / kMomentParts;
+      blocks(from * kMomentBlock, count * (part + 1) / kMomentParts - from, kMomentBlockRows,
+             parts[part]);
+    });
+    for (const Part& part : parts) total.join(part);
+  }
   for (std::size_t i = begin + rows * kMomentPartials; i < n; ++i) one(i, total);
   return total;
 }
