@@ -36,7 +36,9 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
         job.sample = this->template array<std::uint32_t>(most);
       job.histogram = this->template array<std::uint32_t>(kBins);
       job.payload = this->template array<std::uint32_t>(max_encoded_size(i) / 4 + 2);
+      job.room = static_cast<std::uint32_t>(max_encoded_size(i));
       job.values = encoding_.values->size();
+      encoding_.values->prepare(*device_, selector_->max_selected(job.n), job);
       encoding_.positions->prepare(*device_, job);
       selector_->allocate(*device_, i, job);
     });

@@ -1,13 +1,15 @@
 // Two bits a value: its sign and whether its magnitude is above the mean of its group.
-#include <array>
+#include <algorithm>
+#include <cstring>
 
+#include "compressors/encode/int2.h"
 #include "compressors/encode/scale.h"
 #include "compressors/encode/value_codec.h"
 
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kGroup = 512;
+constexpr std::size_t kGroup = kInt2Group;
 constexpr std::size_t kLevelBytes = 2 * sizeof(float);
 constexpr std::size_t kGroupBytes = kLevelBytes + kGroup / 4;
 
@@ -38,57 +40,54 @@ class Int2Codec : public ValueCodec {
   }
 
  private:
-  /// The levels by code: bit 0 "high", bit 1 "negative".
-  using Levels = std::array<float, 4>;
+  static Int2Levels levels_of(std::span<const float> values) {
+    double sums[kInt2Lanes] = {};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      sums[i % kInt2Lanes] += int2_magnitude(values[i]);
+    }
+    Int2Levels levels;
+    for (double sum : sums) levels.mean += sum;
+    levels.mean /= static_cast<double>(values.size());
+    Int2Sum lanes[2][kInt2Lanes];
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double magnitude = int2_magnitude(values[i]);
+      lanes[magnitude < levels.mean ? 0 : 1][i % kInt2Lanes].add({magnitude, 1});
+    }
+    Int2Sum low;
+    for (const Int2Sum& lane : lanes[0]) low.add(lane);
+    Int2Sum high;
+    for (const Int2Sum& lane : lanes[1]) high.add(lane);
+    levels.low = low.mean();
+    levels.high = high.mean();
+    return levels;
+  }
 
   static void encode_group(std::span<float> values, ByteWriter& out) {
-    double sum = 0;
-    for (float value : values) sum += magnitude(value);
-    const double mean = sum / static_cast<double>(values.size());
-    double high = 0;
-    std::size_t highs = 0;
-    for (float value : values) {
-      if (magnitude(value) < mean) continue;
-      high += magnitude(value);
-      ++highs;
-    }
-    const std::size_t lows = values.size() - highs;
-    const float up = highs == 0 ? 0.0F : finite(high / static_cast<double>(highs));
-    double low = 0;
-    for (float value : values) low += magnitude(value) < mean ? magnitude(value) : 0;
-    const float down = lows == 0 ? 0.0F : finite(low / static_cast<double>(lows));
-    const Levels levels = {down, up, -down, -up};
-    out.put(down);
-    out.put(up);
+    const Int2Levels levels = levels_of(values);
+    out.put(levels.low);
+    out.put(levels.high);
     for (std::size_t first = 0; first < values.size(); first += 4) {
       unsigned byte = 0;
       for (std::size_t i = first; i < std::min(first + 4, values.size()); ++i) {
-        const unsigned code = (magnitude(values[i]) < mean ? 0U : 1U) | (values[i] < 0 ? 2U : 0U);
+        const unsigned code = levels.code(values[i]);
         byte |= code << (2 * (i - first));
-        values[i] = levels[code];
+        values[i] = levels.value(code);
       }
       out.put(static_cast<std::uint8_t>(byte));
     }
   }
 
   static void decode_group(const std::byte* group, std::size_t first, std::span<float> values) {
-    float down = 0;
-    float up = 0;
-    std::memcpy(&down, group, sizeof down);
-    std::memcpy(&up, group + sizeof down, sizeof up);
-    check_scale(down, "a lower level of the values");
-    check_scale(up, "an upper level of the values");
-    const Levels levels = {down, up, -down, -up};
+    Int2Levels levels;
+    std::memcpy(&levels.low, group, sizeof levels.low);
+    std::memcpy(&levels.high, group + sizeof levels.low, sizeof levels.high);
+    check_scale(levels.low, "a lower level of the values");
+    check_scale(levels.high, "an upper level of the values");
     const std::byte* codes = group + kLevelBytes;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto byte = static_cast<unsigned>(codes[(first + i) / 4]);
-      values[i] = levels[(byte >> (2 * ((first + i) % 4))) & 3];
+      values[i] = levels.value((byte >> (2 * ((first + i) % 4))) & 3);
     }
-  }
-
-  /// |x|; a NaN counts as 0 and an infinity as the greatest float, so that sums stay numbers.
-  static double magnitude(float x) {
-    return std::fabs(static_cast<double>(finite(static_cast<double>(x))));
   }
 };
 

@@ -124,6 +124,13 @@ std::vector<std::string> twin_specs() {
           "topk:ratio=0.0005,values=mean,positions=run16",
           "topk:ratio=0.01,values=sign,positions=golomb",
           "topk:ratio=0.9,values=int8,positions=golomb",
+          "topk:ratio=0.01,values=int2,positions=packed",
+          "topk:ratio=0.9,values=int2,positions=elias_gamma",
+          "topk:ratio=0.3,values=int2,memory=none,positions=elias_delta",
+          "sidco:ratio=0.001,positions=packed",
+          "topk:ratio=1,positions=packed,memory=ef21",
+          "topk:ratio=0.0005,positions=elias_gamma",
+          "threshold:tau=0.01,positions=elias_delta",
           "topk:ratio=0.0001,values=int8,positions=golomb,memory=none",
           "none",
           "fp16",
@@ -316,15 +323,29 @@ void expect_malformed_payloads_refused(const OpenDevice& open) {
   EXPECT_TRUE(twins.refuses(bytes_of({0x80})));                           // no end
   EXPECT_TRUE(twins.refuses(bytes_of({0xff, 0xff, 0xff, 0xff, 0xff})));   // too many
   EXPECT_TRUE(twins.refuses(bytes_of({2, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0})));
-  for (const char* spec :
-       {"topk:ratio=0.1,positions=index28", "topk:ratio=0.1,positions=bitmap",
-        "topk:ratio=0.1,positions=run16", "topk:ratio=0.1,positions=golomb",
-        "topk:ratio=0.9,positions=golomb", "topk:ratio=0.1,values=fp16",
-        "topk:ratio=0.1,values=bf16", "topk:ratio=0.1,values=int8", "topk:ratio=0.1,values=sign",
-        "topk:ratio=0.1,values=mean", "strom:tau=0.05", "randomk:ratio=0.1", "sbc:p=0.1",
-        "topk:ratio=0.1,values=exp4", "hybrid:tau=0.02"})
+  for (const char* spec : {"topk:ratio=0.1,positions=index28",
+                           "topk:ratio=0.1,positions=bitmap",
+                           "topk:ratio=0.1,positions=run16",
+                           "topk:ratio=0.1,positions=golomb",
+                           "topk:ratio=0.9,positions=golomb",
+                           "topk:ratio=0.1,values=fp16",
+                           "topk:ratio=0.1,values=bf16",
+                           "topk:ratio=0.1,values=int8",
+                           "topk:ratio=0.1,values=sign",
+                           "topk:ratio=0.1,values=mean",
+                           "strom:tau=0.05",
+                           "randomk:ratio=0.1",
+                           "sbc:p=0.1",
+                           "topk:ratio=0.1,values=exp4",
+                           "hybrid:tau=0.02",
+                           "topk:ratio=0.1,values=int2",
+                           "topk:ratio=0.1,positions=packed",
+                           "topk:ratio=0.5,values=mean,positions=packed",
+                           "topk:ratio=0.1,positions=elias_gamma",
+                           "topk:ratio=0.1,positions=elias_delta"})
     expect_damage_refused(open, spec, 301);
-  for (const char* positions : {"index28", "bitmap", "run16", "golomb"})
+  for (const char* positions :
+       {"index28", "bitmap", "run16", "golomb", "packed", "elias_gamma", "elias_delta"})
     expect_damage_refused(open, std::string("topk:ratio=0.1,positions=") + positions, 70001);
   for (const char* spec : {"topk:ratio=0.1",
                            "none",

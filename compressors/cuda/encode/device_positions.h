@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "compressors/cuda/encode/elias_positions.h"
 #include "compressors/cuda/encode/fixed_positions.h"
 #include "compressors/cuda/encode/golomb_positions.h"
 #include "compressors/cuda/encode/laid_positions.h"
+#include "compressors/cuda/encode/packed_positions.h"
 #include "compressors/cuda/encode/scanned_positions.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/draw.h"
@@ -114,13 +116,76 @@ class CodedSeeded : public DevicePositions<Device> {
   }
 };
 
-template <class Device>
-class CodedGolomb : public DevicePositions<Device> {
+/// Codes that begin where the one before ends (state_scan.h).
+template <class Device, class Laid, class Stream>
+class CodedStream : public DevicePositions<Device> {
  public:
   std::size_t most(std::size_t bytes) const override { return 8 * bytes; }
+  void write(Device& device, const Batch& batch) const override {
+    write_laid<Device, Laid>(device, batch);
+  }
+  std::size_t passed(const PayloadView& payload) const override {
+    return StateRoom<Stream>::entries(blocks(payload));
+  }
+  void read(Device& device, const PayloadView& payload, const Job& /*job*/,
+            const ScanRoom& room) const override {
+    device.launch(PassStates<Stream>{payload, room}, blocks(payload));
+    device.launch(JoinStates<Stream>{payload, room}, 1);
+    device.launch(ReadStates<Stream>{payload, room}, blocks(payload));
+  }
+
+ private:
+  static std::size_t blocks(const PayloadView& payload) {
+    return std::size_t{8} * payload.bytes / (Stream::kBits * Stream::kStretches) + 1;
+  }
+};
+
+template <class Device, class Code>
+using CodedElias = CodedStream<Device, EliasPositions<Code>, EliasStream<Code>>;
+
+template <class Device>
+class CodedPacked : public DevicePositions<Device> {
+ public:
+  /// A block whose gaps are all 0 is a byte.
+  std::size_t most(std::size_t bytes) const override { return kPackedBlock * bytes; }
+  void write(Device& device, const Batch& batch) const override {
+    device.launch(ClearPositions<PackedPositions>{batch.jobs, batch.tiles}, batch.tile_count);
+    device.launch(LayPacked{batch.jobs, batch.tiles}, batch.tile_count);
+  }
+  std::size_t passed(const PayloadView& payload) const override {
+    const std::size_t begins = payload.n / kPackedBlock + 1;
+    return of_states(payload) + tiles(payload) +
+           (begins * sizeof(std::uint32_t) + sizeof(Passed) - 1) / sizeof(Passed);
+  }
+  void read(Device& device, const PayloadView& payload, const Job& /*job*/,
+            const ScanRoom& room) const override {
+    Passed* const of_tiles = room.passed + of_states(payload);
+    const PackedRoom all{.scan = room,
+                         .tiles = of_tiles,
+                         .begins = reinterpret_cast<std::uint32_t*>(of_tiles + tiles(payload))};
+    device.launch(PassStates<PackedStream>{payload, room}, stretches(payload));
+    device.launch(JoinStates<PackedStream>{payload, room}, 1);
+    device.launch(FindPacked{payload, all}, stretches(payload));
+    device.launch(ScanPacked<false>{payload, all}, tiles(payload));
+    device.launch(ScanPacked<true>{payload, all}, tiles(payload));
+  }
+
+ private:
+  static std::size_t stretches(const PayloadView& payload) {
+    return payload.bytes / PackedStream::kBytes + 1;
+  }
+  static std::size_t of_states(const PayloadView& payload) {
+    return StateRoom<PackedStream>::entries(stretches(payload));
+  }
+  static std::size_t tiles(const PayloadView& payload) { return tiles_of(payload.n, kTile); }
+};
+
+template <class Device>
+class CodedGolomb : public CodedStream<Device, GolombPositions, GolombStream> {
+ public:
   void prepare(Device& device, Job& job) const override {
     // The parameter falls with the count; where, logarithms say that only the host takes.
-    std::vector<std::uint32_t> densities(kGolombStates + 1, 0);
+    std::vector<std::uint32_t> densities(kMaxGolombBits + 2, 0);
     const auto parameter = [&](std::uint32_t count) {
       return golomb_bits(static_cast<double>(count) / static_cast<double>(job.n));
     };
@@ -142,23 +207,6 @@ class CodedGolomb : public DevicePositions<Device> {
     device.wait();
     job.densities = there;
   }
-  void write(Device& device, const Batch& batch) const override {
-    write_laid<Device, GolombPositions>(device, batch);
-  }
-  std::size_t passed(const PayloadView& payload) const override {
-    return (kGolombStretches + 1) * kGolombStates * blocks(payload);
-  }
-  void read(Device& device, const PayloadView& payload, const Job& /*job*/,
-            const ScanRoom& room) const override {
-    device.launch(PassGolomb{payload, room}, blocks(payload));
-    device.launch(JoinGolomb{payload, room}, 1);
-    device.launch(ReadGolomb{payload, room}, blocks(payload));
-  }
-
- private:
-  static std::size_t blocks(const PayloadView& payload) {
-    return std::size_t{8} * payload.bytes / (kGolombBits * kGolombStretches) + 1;
-  }
 };
 
 /// Null for a codec that is not there yet.
@@ -169,6 +217,9 @@ std::unique_ptr<DevicePositions<Device>> make_positions(const std::string& name)
   if (name == "bitmap") return std::make_unique<CodedBitmap<Device>>();
   if (name == "run16") return std::make_unique<CodedRun16<Device>>();
   if (name == "golomb") return std::make_unique<CodedGolomb<Device>>();
+  if (name == "packed") return std::make_unique<CodedPacked<Device>>();
+  if (name == "elias_gamma") return std::make_unique<CodedElias<Device, GammaCode>>();
+  if (name == "elias_delta") return std::make_unique<CodedElias<Device, DeltaCode>>();
   if (name == "seeded") return std::make_unique<CodedSeeded<Device>>();
   return nullptr;
 }

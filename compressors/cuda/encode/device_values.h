@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "compressors/cuda/encode/add_values.h"
+#include "compressors/cuda/encode/int2_values.h"
 #include "compressors/cuda/encode/value_codes.h"
 #include "compressors/cuda/encode/write_values.h"
 #include "compressors/cuda/kernels/batch.h"
@@ -31,6 +32,8 @@ class DeviceValues {
   virtual ValueSize size() const = 0;
   /// Whether measure() makes another choice, which leaves out values that are not sent.
   virtual bool drops() const = 0;
+  /// What a tensor needs, of which at most so many elements are sent.
+  virtual void prepare(Device& /*device*/, std::size_t /*most*/, Job& /*job*/) const {}
   /// Learns what it must of all values.
   virtual void measure(Device& device, const Batch& batch) const = 0;
   /// Writes count and values after the positions, and has the memory forget them.
@@ -46,7 +49,15 @@ class CodedValues : public DeviceValues<Device> {
 
   ValueSize size() const override { return Code::size(); }
   bool drops() const override { return std::is_same_v<Code, Exp4Values>; }
+  void prepare(Device& device, std::size_t most, Job& job) const override {
+    if constexpr (std::is_same_v<Code, Int2Values>) {
+      const std::size_t groups = (most + kInt2Group - 1) / kInt2Group;
+      job.levels = static_cast<Int2Levels*>(device.allocate(groups * sizeof(Int2Levels)));
+    }
+  }
   void measure(Device& device, const Batch& batch) const override {
+    if constexpr (std::is_same_v<Code, Int2Values>)
+      device.launch(MeasureInt2{batch.jobs, batch.tiles}, batch.tile_count);
     if constexpr (!std::is_same_v<typename Code::Measure, NoMeasure>) {
       device.launch(MeasureValues<typename Code::Measure>{batch.jobs, batch.sum_tiles},
                     batch.sum_tile_count);
@@ -80,6 +91,7 @@ std::unique_ptr<DeviceValues<Device>> make_values(const std::string& name, float
   if (name == "fp16") return coded(HalfValues{HalfFormat::kFp16});
   if (name == "bf16") return coded(HalfValues{HalfFormat::kBf16});
   if (name == "int8") return coded(Int8Values{});
+  if (name == "int2") return coded(Int2Values{});
   if (name == "sign") return coded(SignedMeans{});
   if (name == "mean") return coded(MeanValues{});
   if (name == "exp4") return coded(Exp4Values{});

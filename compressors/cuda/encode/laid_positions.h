@@ -110,7 +110,8 @@ struct ClearPositions {
     const Job job = jobs[tile.job];
     const std::uint32_t count = job.findings->counts[job.sent];
     const std::uint32_t begin = positions_at(job.values, count);
-    const std::uint64_t end = begin + Code::of(job, count).most(count, job.n);
+    const std::uint64_t most = begin + Code::of(job, count).most(count, job.n);
+    const std::uint64_t end = most < job.room ? most : job.room;
     const std::uint32_t stride = tiles_of(job.n, kTile) * kThreads;
     block.each([&](int t) {
       // The first word even where there are no positions: the values end in it.
@@ -121,12 +122,28 @@ struct ClearPositions {
   }
 };
 
+/// A thread's positions, neighbours.
+constexpr std::uint32_t kLaidEach = 8;
+
+/// Calls body(position, gap) for the positions that are thread t's of a tile.
+template <class Body>
+THINPIPE_KERNEL void each_gap(int t, const Tile& tile, const std::uint32_t* positions,
+                              std::uint32_t count, Body body) {
+  const std::uint32_t first = tile.index * kTile + static_cast<std::uint32_t>(t) * kLaidEach;
+  std::uint32_t next = first == 0 || first >= count ? 0 : positions[first - 1] + 1;
+  for (std::uint32_t i = first; i < first + kLaidEach && i < count; ++i) {
+    const std::uint32_t position = positions[i];
+    body(position, position - next);
+    next = position + 1;
+  }
+}
+
 /// Lays down the positions of what chosen[Job::sent] holds; the states that are empty then tell
 /// where each begins. Grid: the tiles of kTile elements, in order.
 template <class Code>
 struct LayPositions {
   static constexpr int kThreads = 512;
-  static constexpr std::uint32_t kEach = kTile / kThreads;  ///< a thread's, neighbours
+  static_assert(kTile == kThreads * kLaidEach);
   struct Shared {};
 
   const Job* jobs;
@@ -147,8 +164,8 @@ struct LayPositions {
     block.each([&](int t) {
       std::uint32_t bits = 0;
       if constexpr (Code::kChained) {
-        each_of(t, tile, positions, count,
-                [&](std::uint32_t /*position*/, std::uint32_t gap) { bits += code.bits(gap); });
+        each_gap(t, tile, positions, count,
+                 [&](std::uint32_t /*position*/, std::uint32_t gap) { bits += code.bits(gap); });
       }
       before[t] = bits;
     });
@@ -160,7 +177,7 @@ struct LayPositions {
     }
     block.each([&](int t) {
       std::uint64_t bit = std::uint64_t{8} * (begin + head) + earlier + before[t];
-      each_of(t, tile, positions, count, [&](std::uint32_t position, std::uint32_t gap) {
+      each_gap(t, tile, positions, count, [&](std::uint32_t position, std::uint32_t gap) {
         code.put(block, job.payload, bit, position, gap);
         bit += code.bits(gap);
       });
@@ -175,19 +192,6 @@ struct LayPositions {
                                       : static_cast<std::uint32_t>(code.most(count, job.n));
       job.findings->encoded = begin + head + bytes;
     });
-  }
-
- private:
-  template <class Body>
-  THINPIPE_KERNEL static void each_of(int t, const Tile& tile, const std::uint32_t* positions,
-                                      std::uint32_t count, Body body) {
-    const std::uint32_t first = tile.index * kTile + static_cast<std::uint32_t>(t) * kEach;
-    std::uint32_t next = first == 0 || first >= count ? 0 : positions[first - 1] + 1;
-    for (std::uint32_t i = first; i < first + kEach && i < count; ++i) {
-      const std::uint32_t position = positions[i];
-      body(position, position - next);
-      next = position + 1;
-    }
   }
 };
 

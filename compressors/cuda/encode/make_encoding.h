@@ -34,7 +34,8 @@ DeviceEncoding<Device> make_encoding(const Parameters& parameters,
                                 : make_position_codec(positions);
   for (const TensorInfo& tensor : tensors) {
     // Bits of all positions are counted as elements are (grid/prefix.h).
-    const bool chained = positions == "run16" || positions == "golomb";
+    const bool chained = positions == "run16" || positions == "golomb" || positions == "packed" ||
+                         positions == "elias_gamma" || positions == "elias_delta";
     constexpr std::size_t kMostBits = 0x7fffffff;
     const std::size_t most = encoding.position_codec->max_size(tensor.elements, tensor.elements);
     if (chained && most > kMostBits / 8) {

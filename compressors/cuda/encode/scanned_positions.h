@@ -14,7 +14,7 @@ namespace thinpipe::cuda {
 struct Passed {
   std::uint64_t elements = 0;
   std::uint32_t count = 0;
-  std::uint32_t state = 0;  ///< of a code that a stretch ends in the midst of (Golomb)
+  std::uint32_t state = 0;  ///< of a code that a stretch ends in the midst of
 };
 
 /// What the kernels of one payload share. All of it the device's.
@@ -24,6 +24,47 @@ struct ScanRoom {
   std::uint32_t* positions = nullptr;
   std::uint32_t* problem = nullptr;
 };
+
+/// What all stretches add; each one's place takes what comes before it. By all threads of a block,
+/// every one a part of them. @param parts  shared, one more than there are threads
+template <class Block>
+THINPIPE_KERNEL Passed join_stretches(Block& block, Passed* parts, Passed* stretches,
+                                      std::uint32_t count) {
+  constexpr auto kParts = static_cast<std::uint64_t>(Block::kSize);
+  const auto begin_of = [&](std::uint64_t part) {
+    return static_cast<std::uint32_t>(count * part / kParts);
+  };
+  const auto add = [](Passed& to, const Passed& own) {
+    to.elements += own.elements;
+    to.count += own.count;
+  };
+  block.each([&](int t) {
+    const auto part = static_cast<std::uint64_t>(t);
+    Passed all;
+    for (std::uint32_t i = begin_of(part); i < begin_of(part + 1); ++i) add(all, stretches[i]);
+    parts[t] = all;
+  });
+  block.each([&](int t) {
+    if (t != 0) return;
+    Passed before;
+    for (std::uint64_t part = 0; part < kParts; ++part) {
+      const Passed own = parts[part];
+      parts[part] = before;
+      add(before, own);
+    }
+    parts[kParts] = before;
+  });
+  block.each([&](int t) {
+    const auto part = static_cast<std::uint64_t>(t);
+    Passed before = parts[t];
+    for (std::uint32_t i = begin_of(part); i < begin_of(part + 1); ++i) {
+      const Passed own = stretches[i];
+      stretches[i] = before;
+      add(before, own);
+    }
+  });
+  return parts[kParts];
+}
 
 // A code has
 //   units()  how many there are; false: the payload's length is wrong
@@ -122,14 +163,16 @@ constexpr std::uint32_t kScanEach = kScanUnits / kScanThreads;
 template <class Code>
 struct PassPositions {
   static constexpr int kThreads = kScanThreads;
-  struct Shared {};
+  struct Shared {
+    Passed parts[kScanThreads + 1];
+  };
 
   PayloadView payload;
   ScanRoom room;
   Code code;
 
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     PayloadParts parts = payload.open();
     std::uint32_t units = 0;
     if (parts.problem == PayloadProblem::kNone && !code.units(payload, parts, units))
@@ -159,16 +202,9 @@ struct PassPositions {
       if (t == 0) room.passed[block.index()] = {passed, count, 0};
     });
     if (!block.is_last(room.arrived, stretches)) return;
+    const Passed all = join_stretches(block, shared.parts, room.passed, stretches);
     block.each([&](int t) {
-      if (t != 0) return;
-      Passed before;
-      for (std::uint32_t i = 0; i < stretches; ++i) {
-        const Passed own = room.passed[i];
-        room.passed[i] = before;
-        before.elements += own.elements;
-        before.count += own.count;
-      }
-      if (!code.good(payload, parts, before))
+      if (t == 0 && !code.good(payload, parts, all))
         block.set_greatest(room.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
     });
   }

@@ -20,7 +20,7 @@ namespace thinpipe::cuda {
 //   size()      what it makes of so many values
 //   Measure     what must be known of all values before one is written; NoMeasure: nothing
 //   word()      the i-th word of the encoded values; bytes after the last value are 0
-//   decoded()   what a value becomes
+//   decoded()   what the i-th value becomes
 //   good()      whether what stands before all values is valid
 //   read()      the i-th value; not good: it is not valid
 
@@ -33,7 +33,9 @@ struct Fp32Values {
                                      std::uint32_t /*count*/, std::uint32_t i) const {
     return std::bit_cast<std::uint32_t>(values[i]);
   }
-  THINPIPE_KERNEL float decoded(const Job& /*job*/, float value) const { return value; }
+  THINPIPE_KERNEL float decoded(const Job& /*job*/, std::uint32_t /*i*/, float value) const {
+    return value;
+  }
   THINPIPE_KERNEL bool good(const PayloadView& /*view*/, std::uint32_t /*at*/) const {
     return true;
   }
@@ -56,7 +58,7 @@ struct HalfValues {
     if (2 * i + 1 < count) bits |= std::uint32_t{to_half(values[2 * i + 1], format)} << 16;
     return bits;
   }
-  THINPIPE_KERNEL float decoded(const Job& /*job*/, float value) const {
+  THINPIPE_KERNEL float decoded(const Job& /*job*/, std::uint32_t /*i*/, float value) const {
     return from_half(to_half(value, format), format);
   }
   THINPIPE_KERNEL bool good(const PayloadView& /*view*/, std::uint32_t /*at*/) const {
@@ -94,7 +96,7 @@ struct TauValues {
                                      std::uint32_t i) const {
     return sign_word(values, count, i, [](float value) { return std::signbit(value); });
   }
-  THINPIPE_KERNEL float decoded(const Job& /*job*/, float value) const {
+  THINPIPE_KERNEL float decoded(const Job& /*job*/, std::uint32_t /*i*/, float value) const {
     return std::signbit(value) ? -tau : tau;
   }
   THINPIPE_KERNEL bool good(const PayloadView& /*view*/, std::uint32_t /*at*/) const {
@@ -120,7 +122,7 @@ struct SignedMeans {
     if (i == 0) return std::bit_cast<std::uint32_t>(job.findings->scale);
     return sign_word(values, count, i - 1, [](float value) { return value < 0; });
   }
-  THINPIPE_KERNEL float decoded(const Job& job, float value) const {
+  THINPIPE_KERNEL float decoded(const Job& job, std::uint32_t /*i*/, float value) const {
     return value < 0 ? -job.findings->scale : job.findings->scale;
   }
   THINPIPE_KERNEL bool good(const PayloadView& view, std::uint32_t at) const {
@@ -142,7 +144,7 @@ struct MeanValues {
                                      std::uint32_t /*count*/, std::uint32_t /*i*/) const {
     return std::bit_cast<std::uint32_t>(job.findings->scale);
   }
-  THINPIPE_KERNEL float decoded(const Job& job, float /*value*/) const {
+  THINPIPE_KERNEL float decoded(const Job& job, std::uint32_t /*i*/, float /*value*/) const {
     return job.findings->scale;
   }
   THINPIPE_KERNEL bool good(const PayloadView& /*view*/, std::uint32_t /*at*/) const {
@@ -169,7 +171,7 @@ struct Int8Values {
     }
     return bits;
   }
-  THINPIPE_KERNEL float decoded(const Job& job, float value) const {
+  THINPIPE_KERNEL float decoded(const Job& job, std::uint32_t /*i*/, float value) const {
     return level_of(job, value) * job.findings->scale;
   }
   THINPIPE_KERNEL bool good(const PayloadView& view, std::uint32_t at) const {
@@ -205,7 +207,7 @@ struct Exp4Values {
       bits |= exp4_code(values[8 * i + j - 4], greatest) << 4 * j;
     return bits;
   }
-  THINPIPE_KERNEL float decoded(const Job& job, float value) const {
+  THINPIPE_KERNEL float decoded(const Job& job, std::uint32_t /*i*/, float value) const {
     const int greatest = static_cast<int>(job.findings->scale);
     return exp4_decoded(exp4_code(value, greatest), greatest);
   }

@@ -7,6 +7,7 @@
 #include "base/both.h"
 #include "compressors/cuda/encode/payload_words.h"
 #include "compressors/cuda/grid/prefix.h"
+#include "compressors/encode/int2.h"
 #include "compressors/kernels/counter_random.h"
 
 namespace thinpipe::cuda {
@@ -74,6 +75,8 @@ struct Job {
   std::uint32_t tag = 0;            ///< of the step that positions are drawn for (random-k)
   std::uint32_t* drawn = nullptr;   ///< a bit an element: these positions
   const std::uint32_t* densities = nullptr;  ///< [b]: the most positions with Golomb parameter b
+  Int2Levels* levels = nullptr;              ///< of each group of the values (int2)
+  std::uint32_t room = 0;                    ///< bytes that the payload may have
   const float* g = nullptr;
   float* r = nullptr;   ///< memory; becomes decay r + scale g; null: c is g itself
   float* u = nullptr;   ///< velocity (momentum correction); null: none

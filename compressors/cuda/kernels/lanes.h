@@ -24,6 +24,10 @@ THINPIPE_KERNEL inline std::uint32_t highest(std::uint32_t word) {
   return 31 - static_cast<std::uint32_t>(std::countl_zero(word));
 #endif
 }
+/// The place of the lowest bit of a word; 32 where it is 0.
+THINPIPE_KERNEL inline std::uint32_t lowest(std::uint32_t word) {
+  return word == 0 ? 32 : highest(word & (0 - word));
+}
 THINPIPE_KERNEL inline std::uint32_t lanes_before(int t) {
   return (std::uint32_t{1} << t % 32) - 1;
 }
