@@ -19,6 +19,12 @@ THINPIPE_BOTH inline float finite(double x) {
   return std::isnan(x) ? 0.0F : static_cast<float>(std::clamp(x, -kMost, kMost));
 }
 
+/// The same NaN for every NaN: which of them comes of an operation is left to the processor, and a
+/// GPU's is another.
+THINPIPE_BOTH inline float one_nan(float x) {
+  return x != x ? std::numeric_limits<float>::quiet_NaN() : x;
+}
+
 /// @throws PayloadError unless finite.
 inline void check_finite(float x, const char* what) {
   if (!std::isfinite(x)) {

@@ -1,6 +1,7 @@
 // One value for all (SBC alg. 2).
 #include <algorithm>
 
+#include "compressors/encode/scale.h"
 #include "compressors/encode/value_codec.h"
 #include "compressors/kernels/value_sum.h"
 
@@ -14,7 +15,7 @@ class MeanCodec : public ValueCodec {
     if (values.empty()) return;
     const double sum =
         sum_of_values(values.size(), [&](std::size_t i) { return static_cast<double>(values[i]); });
-    const auto mean = static_cast<float>(sum / static_cast<double>(values.size()));
+    const float mean = one_nan(static_cast<float>(sum / static_cast<double>(values.size())));
     out.put(mean);
     std::fill(values.begin(), values.end(), mean);
   }

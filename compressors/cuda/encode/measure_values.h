@@ -24,7 +24,7 @@ struct MeanOfValues {
   THINPIPE_KERNEL static std::uint32_t rank(float /*value*/) { return 0; }
   THINPIPE_KERNEL static void found(const Job& job, double sum, std::uint32_t count,
                                     std::uint32_t /*greatest*/) {
-    job.findings->scale = static_cast<float>(sum / static_cast<double>(count));
+    job.findings->scale = one_nan(static_cast<float>(sum / static_cast<double>(count)));
   }
 };
 

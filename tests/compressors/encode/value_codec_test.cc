@@ -90,6 +90,18 @@ TEST(ValueCodec, Int8IsTheNearestOf255Levels) {
   EXPECT_EQ(values, (std::vector<float>{-127, 2, 2, 0}));
 }
 
+TEST(ValueCodec, AMeanThatIsNoNumberIsOneNan) {
+  // Infinities of both signs make a NaN whose bits processors choose, and a NaN may have any.
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::vector<std::byte> one_nan = {std::byte{0}, std::byte{0}, std::byte{0xc0},
+                                          std::byte{0x7f}};
+  const auto mean = make_mean_codec();
+  std::vector<float> infinities = {kInfinity, -kInfinity};
+  EXPECT_EQ(encoded(*mean, infinities), one_nan);
+  std::vector<float> nan = {1, -std::numeric_limits<float>::quiet_NaN()};
+  EXPECT_EQ(encoded(*mean, nan), one_nan);
+}
+
 TEST(ValueCodec, SignIsTheMeanMagnitude) {
   std::vector<float> values = {1, -2, 6, -0.0F};
   encoded(*make_sign_codec(), values);
