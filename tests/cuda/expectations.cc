@@ -80,6 +80,10 @@ std::vector<std::string> twin_specs() {
           "sidco:ratio=0.001,stages=3",
           "sidco:ratio=0.001,stages=6",
           "sidco:ratio=0.01,q=1,adapt=climb,memory=momentum",
+          "sidco:ratio=0.001,stages=3,location=min",
+          "sidco:ratio=0.01,q=1,location=min",
+          "sidco:ratio=0.001,dist=gpareto,stages=4,location=min",
+          "sidco:ratio=0.001,dist=gamma,stages=2,location=min,memory=none",
           "sidco:ratio=0.01,dist=gpareto",
           "sidco:ratio=0.001,dist=gpareto,stages=3",
           "sidco:ratio=0.01,dist=gamma,memory=none",
@@ -148,29 +152,38 @@ std::vector<std::string> twin_specs() {
           "3lc:bucket=64,s=1.9,memory=ef21",
           "3lc:bucket=4096",
           "3lc:bucket=333,zre=false",
+          "3lc:bucket=1,memory=none",
+          "3lc:bucket=7,s=1.9",
+          "3lc:bucket=31,zre=false",
           "stoch3",
           "stoch3:memory=residual",
           "natural",
           "natural:memory=residual",
           "int8:bucket=64,memory=residual",
           "int8:bucket=777",
+          "int8:bucket=1",
+          "int8:bucket=31,memory=residual",
           "efsignsgd",
           "efsignsgd:memory=none",
           "efsignsgd:bucket=100",
           "efsignsgd:bucket=4096",
+          "efsignsgd:bucket=9",
           "mqe1bit",
           "mqe1bit:bucket=3000",
           "mqe1bit:bucket=33,memory=none",
+          "mqe1bit:bucket=2",
           "onebit",
           "onebit:memory=momentum",
           "terngrad",
           "terngrad:sigma=0,memory=residual",
           "terngrad:sigma=1,shared=false,bucket=1000",
           "terngrad:sigma=0,shared=false,bucket=50,memory=residual",
+          "terngrad:sigma=1,shared=false,bucket=17,memory=residual",
           "qsgd",
           "qsgd:bits=8,bucket=0,memory=residual",
           "qsgd:bits=5,bucket=333,memory=residual",
           "qsgd:bits=2,bucket=0",
+          "qsgd:bits=3,bucket=5,memory=residual",
           "topk:ratio=0.02,memory=clear",
           "topk:ratio=0.02,values=mean,memory=clear",
           "topk:ratio=0.02,values=fp16,memory=ef21",
@@ -376,6 +389,9 @@ void expect_malformed_payloads_refused(const OpenDevice& open) {
   expect_damage_refused(open, "3lc:s=1.9,bucket=100", 50001);
   expect_damage_refused(open, "3lc:s=1.9,bucket=101", 50001);
   expect_damage_refused(open, "3lc:zre=false,bucket=33", 301);
+  expect_damage_refused(open, "3lc:s=1.9,bucket=7", 5001);
+  expect_damage_refused(open, "3lc:zre=false,bucket=1", 301);
+  expect_damage_refused(open, "qsgd:bits=3,bucket=5", 301);
 }
 
 }  // namespace thinpipe::cuda

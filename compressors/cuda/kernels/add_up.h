@@ -25,7 +25,7 @@ struct Totals {
   double squares = 0;   ///< of values, where they are added up
   double mean_log = 0;  ///< of magnitudes other than 0; likewise
   std::uint32_t count = 0;
-  std::uint32_t most = 0;  ///< the greatest magnitude key
+  std::uint32_t most = 0;  ///< the greatest magnitude key (but see LeastOf)
 };
 
 // What is added up: Partial by one thread, Total by all.
@@ -79,6 +79,13 @@ struct SpreadSumsOf {
 };
 
 using SpreadSums = SpreadSumsOf<false>;
+
+/// Totals::most becomes kGreatestKey less the least key in place of the greatest.
+constexpr std::uint32_t kGreatestKey = 0x7fffffff;
+template <class Sums>
+struct LeastOf : Sums {
+  static constexpr bool kLeast = true;
+};
 
 /// Magnitudes, and their logarithms as a product (kernels/logs.cc).
 struct LogSums {
@@ -228,7 +235,9 @@ struct AddUp {
       ++count;
     }
     Sums::add(sum, x);
-    key = static_cast<std::uint32_t>(own) > key ? static_cast<std::uint32_t>(own) : key;
+    auto rank = static_cast<std::uint32_t>(own);
+    if constexpr (requires { Sums::kLeast; }) rank = kGreatestKey - rank;
+    key = rank > key ? rank : key;
   }
 
   template <class Block>

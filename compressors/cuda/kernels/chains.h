@@ -10,10 +10,17 @@ namespace thinpipe::cuda {
 
 /// Threads that add up a bucket.
 constexpr std::uint32_t kChains = 64;
-/// Elements of a bucket: so few that a block of threads has all of it, so many that it has few of
-/// them.
-constexpr std::uint32_t kLeastBucket = 32;
+/// Elements of a bucket: so few that a block of threads has all of it.
 constexpr std::uint32_t kGreatestBucket = kTile;
+/// Buckets that a block of threads has at most; of small ones its tile is smaller.
+constexpr std::uint32_t kMostBuckets = kTile / 32;
+
+/// Elements of a tile of whole buckets. @param bucket  elements; 0: there are none
+THINPIPE_BOTH constexpr std::uint32_t tile_of_buckets(std::uint32_t bucket) {
+  if (bucket == 0) return kTile;
+  const std::uint32_t some = kTile / bucket;
+  return (some < kMostBuckets ? some : kMostBuckets) * bucket;
+}
 
 /// Room for the sums of as many buckets as a block of threads adds up at a time.
 template <class Partial, int kThreads>

@@ -48,7 +48,7 @@ struct CodeLayout {
     return n / bucket * bytes_of_bucket(bucket) + (last == 0 ? 0 : bytes_of_bucket(last));
   }
   /// Elements of a tile: whole buckets.
-  THINPIPE_BOTH std::uint32_t tile() const { return bucket == 0 ? kTile : kTile / bucket * bucket; }
+  THINPIPE_BOTH std::uint32_t tile() const { return tile_of_buckets(bucket); }
 };
 
 // A code has
@@ -71,7 +71,7 @@ struct EncodeCodes {
   struct Shared {
     float values[kTile];  ///< elements, then what they decode to
     ChainRoom<typename Code::Partial, kThreads> room;
-    CodeValues scales[kTile / kLeastBucket];
+    CodeValues scales[kMostBuckets];
   };
 
   const Job* jobs;

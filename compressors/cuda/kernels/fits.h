@@ -23,11 +23,20 @@ struct FitExponential {
   }
 };
 
+/// Where the tail of a later stage begins: at the threshold of the one before, or at the least
+/// magnitude that exceeds it (`from_least`, of LeastOf sums).
+template <bool from_least>
+THINPIPE_KERNEL double location_of(const Job& job, const Totals& totals) {
+  if (!from_least) return job.findings->threshold;
+  return static_cast<double>(magnitude_of(static_cast<std::int32_t>(kGreatestKey - totals.most)));
+}
+
 /// Of what exceeds the threshold of the stage before (eqs. 10 and 11). Nothing does: it stays.
+template <bool from_least = false>
 struct FitExponentialTail {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
     if (totals.count == 0) return;
-    const double location = job.findings->threshold;
+    const double location = location_of<from_least>(job, totals);
     const double excess = (totals.sum / totals.count - location) * job.later_factor;
     set_threshold(job, location + excess);
   }
@@ -43,10 +52,11 @@ struct FitPareto {
 };
 
 /// Of what exceeds the threshold of the stage before (eqs. 28 and 29).
+template <bool from_least = false>
 struct FitParetoTail {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
     if (totals.count == 0) return;
-    const double location = job.findings->threshold;
+    const double location = location_of<from_least>(job, totals);
     const Dispersion spread{totals.sum, totals.squares, totals.count};
     set_threshold(job, location + pareto_excess_of(spread.mean() - location, spread.variance(),
                                                    job.later_factor));

@@ -31,7 +31,7 @@ struct TernaryLayout {
     return n == 0 ? 0 : n / some * quartic_size(some) + quartic_size(n % some);
   }
   /// Elements of a tile: whole buckets.
-  THINPIPE_BOTH std::uint32_t tile() const { return bucket == 0 ? kTile : kTile / bucket * bucket; }
+  THINPIPE_BOTH std::uint32_t tile() const { return tile_of_buckets(bucket); }
 };
 
 /// A value's digit, 0 to 2; the value is sent or 0.
@@ -126,7 +126,7 @@ struct PackTernaryBuckets {
   struct Shared {
     float values[kTile];  ///< elements, then what they decode to
     ChainRoom<std::uint32_t, kThreads> room;
-    float scales[kTile / kLeastBucket];
+    float scales[kMostBuckets];
   };
 
   const Job* jobs;

@@ -40,10 +40,8 @@ inline BlockElement block_element_of(const std::string& name, const Parameters& 
 /// `bucket`: whole ones are worked on by a block of threads.
 inline std::uint32_t bucket_of(const Parameters& parameters) {
   const auto bucket = static_cast<std::uint32_t>(parameters.integer("bucket"));
-  if (bucket != 0 && (bucket < kLeastBucket || bucket > kGreatestBucket)) {
-    refuse(parameters, "bucket may be 0, or from " + std::to_string(kLeastBucket) + " to " +
-                           std::to_string(kGreatestBucket));
-  }
+  if (bucket > kGreatestBucket)
+    refuse(parameters, "bucket may be from 0 to " + std::to_string(kGreatestBucket));
   return bucket;
 }
 

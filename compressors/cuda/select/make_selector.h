@@ -82,7 +82,6 @@ std::unique_ptr<DeviceSelector<Device>> make_selector(const std::string& name,
     return std::make_unique<DgcSelector<Device>>(tensors.size(), std::move(options));
   }
   if (name == "sidco") {
-    require_choice(parameters, "location", {"threshold"});
     const std::string& dist = parameters.choice("dist");
     if (dist == "gamma") require_choice(parameters, "inverse", {"approx"});
     return std::make_unique<SidcoSelector<Device>>(
@@ -91,6 +90,7 @@ std::unique_ptr<DeviceSelector<Device>> make_selector(const std::string& name,
                      .distribution = dist == "gamma"     ? SidcoDistribution::kGamma
                                      : dist == "gpareto" ? SidcoDistribution::kPareto
                                                          : SidcoDistribution::kExponential,
+                     .location_min = parameters.choice("location") == "min",
                      .first_ratio = parameters.real("first"),
                      .fixed_stages = static_cast<int>(parameters.integer("stages")),
                      .climb = parameters.choice("adapt") == "climb",

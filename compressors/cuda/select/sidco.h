@@ -35,7 +35,7 @@ class SidcoSelector : public DeviceSelector<Device> {
                                            : adaptation_[tensor].stages(most_[tensor]);
     if (ratio >= options_.first_ratio) stages = 1;
     job.fits = static_cast<std::uint32_t>(stages);
-    job.choices = static_cast<std::uint32_t>(exponential() ? std::max(1, stages - 1) : stages);
+    job.choices = static_cast<std::uint32_t>(adds_up_tail() ? std::max(1, stages - 1) : stages);
     job.factor = -std::log(stages == 1 ? ratio : options_.first_ratio);
     job.later_factor = -std::log(std::pow(ratio / options_.first_ratio, 1.0 / (stages - 1)));
   }
@@ -44,17 +44,19 @@ class SidcoSelector : public DeviceSelector<Device> {
     switch (options_.distribution) {
       case SidcoDistribution::kExponential:
         add_up<Reading::kSum, FitExponential>(device, batch, 1);
+        if (options_.location_min)
+          return choose<FitExponentialTail<true>, LeastOf<MagnitudeSums>>(device, batch, 2);
         // The second stage only adds up what exceeds the first threshold, and leaves it where it
         // is.
         if (batch.fits > 1)
-          add_up<Reading::kAsIs, FitExponentialTail, MagnitudeSums, Of::kTail>(device, batch, 2);
-        return choose<FitExponentialTail, MagnitudeSums>(device, batch, 3);
+          add_up<Reading::kAsIs, FitExponentialTail<>, MagnitudeSums, Of::kTail>(device, batch, 2);
+        return choose<FitExponentialTail<>, MagnitudeSums>(device, batch, 3);
       case SidcoDistribution::kPareto:
         add_up<Reading::kSum, FitPareto, Squares>(device, batch, 1);
-        return choose<FitParetoTail, Squares>(device, batch, 2);
+        return choose_tail(device, batch);
       case SidcoDistribution::kGamma:
         add_up<Reading::kSum, FitGamma, LogSums>(device, batch, 1);
-        return choose<FitParetoTail, Squares>(device, batch, 2);
+        return choose_tail(device, batch);
     }
   }
   bool note(std::size_t tensor, const Job& job, const Findings& findings) override {
@@ -73,7 +75,15 @@ class SidcoSelector : public DeviceSelector<Device> {
  private:
   using Squares = SpreadSumsOf<true>;
 
-  bool exponential() const { return options_.distribution == SidcoDistribution::kExponential; }
+  /// Whether the second stage does, and chooses nothing before.
+  bool adds_up_tail() const {
+    return options_.distribution == SidcoDistribution::kExponential && !options_.location_min;
+  }
+  void choose_tail(Device& device, const Batch& batch) const {
+    if (options_.location_min)
+      return choose<FitParetoTail<true>, LeastOf<Squares>>(device, batch, 2);
+    choose<FitParetoTail<>, Squares>(device, batch, 2);
+  }
   template <Reading reading, class Fit, class Sums = MagnitudeSums, Of of = Of::kAll>
   static void add_up(Device& device, const Batch& batch, std::uint32_t fit,
                      std::uint32_t choice = 0) {
