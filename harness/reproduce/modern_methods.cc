@@ -15,7 +15,10 @@ Recipe modern_methods() {
   recipe.plan.here =
       "The character LSTM on a text, 4 workers, SGD with momentum; DiLoCo's outer optimiser where "
       "there are local steps.";
-  recipe.plan.differences = {small_models_differ()};
+  recipe.plan.differences = {
+      "DeMo is an optimiser, with a momentum of its own, and has the others' momentum behind it as "
+      "well here; \"DeMo, plain SGD\" has none. It was added after all others had been seen.",
+      small_models_differ()};
   recipe.plan.columns = trained_columns(columns::perplexity());
   CommonTraining common;
   common.words = small_text();
@@ -30,6 +33,7 @@ Recipe modern_methods() {
                     {"PowerSGD rank 4", "", "powersgd:rank=4"},
                     {"int4 + Hadamard", "", "blockint4:hadamard=true"},
                     {"DeMo", "", "demo"},
+                    {"DeMo, plain SGD", "", "demo", {}, "sgd:lr=1,momentum=0"},
                     {"DiLoCo, 8 local steps", "", "none", outer},
                     {"SparseLoCo, 8 local steps", "", "sparseloco", outer},
                 });
@@ -44,6 +48,7 @@ Recipe modern_methods() {
       as_good("PowerSGD rank 4", "no compression"),
       as_good("int4 + Hadamard", "no compression"),
       as_good("DeMo", "no compression"),
+      as_good("DeMo, plain SGD", "no compression"),
       as_good("SparseLoCo, 8 local steps", "DiLoCo, 8 local steps"),
   };
   recipe.full_minutes = 60;

@@ -111,6 +111,17 @@ double lateness_p95(const PointSamples& samples) {
   return late.empty() ? 0 : late[late.size() * 95 / 100];
 }
 
+/// s of wall-clock time, of the slowest rank.
+double median_step(const PointSamples& samples) {
+  std::vector<double> steps;
+  for (const std::vector<json>& ranks : samples.answers)
+    steps.push_back(slowest(ranks).at("total"));
+  if (steps.empty()) return 0;
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::nth_element(steps.begin(), middle, steps.end());
+  return *middle;
+}
+
 }  // namespace
 
 double bus_bandwidth(const std::vector<json>& ranks, bool overlapped,
@@ -260,7 +271,8 @@ std::vector<std::string> doubts_about(const PointSamples& samples) {
         fmt::format("the processors were idle only {:.1f} % of the time: the emulation itself may "
                     "be what was slow",
                     100 * *samples.idle_cpu));
-  if (const double late = lateness_p95(samples); late > kLateSeconds)
+  if (const double late = lateness_p95(samples);
+      late > std::max(kLateSeconds, kLateShare * median_step(samples)))
     doubts.push_back(fmt::format("5 % of the waits ended {} late or later", format_time(late)));
   if (samples.time_scale != 1)
     for (std::string& doubt : scale_doubts(samples.answers, samples.time_scale))

@@ -237,6 +237,16 @@ TEST(Doubts, EachSignIsNamed) {
             std::string::npos);
 }
 
+// Ranks that share cores end their waits at the same moment; of a long step that is little.
+TEST(Doubts, AWaitMayEndLateByAHundredthOfALongStep) {
+  PointSamples samples = good_point();
+  samples.answers = {{stepped(1, 0.5, 1000), stepped(1, 0.5, 1000)}};  // 1.502 s
+  samples.answers[0][0]["late"] = 0.0149;
+  EXPECT_TRUE(doubts_about(samples).empty());
+  samples.answers[0][0]["late"] = 0.0151;
+  EXPECT_EQ(doubts_about(samples).size(), 1U);
+}
+
 // In a sum over many ranks one whose messages take a short cut is lost: the others'
 // acknowledgements outweigh it.
 TEST(Doubts, OneRankWhoseBytesGoAnotherWayIsNamed) {
