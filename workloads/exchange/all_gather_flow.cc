@@ -15,6 +15,18 @@ namespace {
 constexpr std::size_t kLengthBytes = sizeof(std::uint64_t);
 constexpr std::size_t kGatherWindow = kSegmentsInFlight;
 
+// A message that is here.
+class GatherFromHere : public StagedGather {
+ public:
+  explicit GatherFromHere(std::span<const std::byte> own) : own_(own) {}
+  std::span<const std::byte> own() const override { return own_; }
+  std::size_t ready() override { return own_.size(); }
+  void arrived(int, std::span<const std::byte>) override {}
+
+ private:
+  std::span<const std::byte> own_;
+};
+
 }  // namespace
 
 AllGatherFlow::AllGatherFlow(const AllGatherPlan& plan, int ranks, std::size_t capacity)
@@ -40,15 +52,21 @@ AllGatherFlow::AllGatherFlow(const AllGatherPlan& plan, int ranks, std::size_t c
 
 const std::vector<std::span<const std::byte>>& AllGatherFlow::run(Transport& transport,
                                                                   std::span<const std::byte> own) {
-  if (own.size() > capacity_) throw InputError("all-gather: a message longer than the capacity");
+  GatherFromHere here(own);
+  return run(transport, here);
+}
+
+const std::vector<std::span<const std::byte>>& AllGatherFlow::run(Transport& transport,
+                                                                  StagedGather& staged) {
+  const std::uint64_t own_length = staged.own().size();
+  if (own_length > capacity_) throw InputError("all-gather: a message longer than the capacity");
   const auto rank = static_cast<std::size_t>(transport.rank());
-  const std::uint64_t own_length = own.size();
   std::memcpy(framed(rank).data(), &own_length, kLengthBytes);
-  std::copy(own.begin(), own.end(), framed(rank).begin() + kLengthBytes);
-  messages_[rank] = framed(rank).subspan(kLengthBytes, own.size());
+  messages_[rank] = framed(rank).subspan(kLengthBytes, own_length);
   std::fill(total_.begin(), total_.end(), 0);
   std::fill(here_.begin(), here_.end(), 0);
-  total_[rank] = here_[rank] = own.size() + kLengthBytes;
+  total_[rank] = own_length + kLengthBytes;
+  here_[rank] = kLengthBytes;
 
   windows_.clear();
   for (Outlet& out : outlets_) {
@@ -61,10 +79,10 @@ const std::vector<std::span<const std::byte>>& AllGatherFlow::run(Transport& tra
     in.certain = in.channel.messages.size();
   }
   for (bool busy = true; busy;) {
-    bool moved = false;
-    busy = false;
+    bool moved = stage(staged, rank);
+    busy = here_[rank] < total_[rank];
     for (Inlet& in : inlets_) {
-      moved = receive(transport, in) || moved;
+      moved = receive(transport, in, staged) || moved;
       busy = busy || in.message < in.channel.messages.size();
     }
     for (bool sent = true; sent;) {
@@ -86,8 +104,19 @@ const std::vector<std::span<const std::byte>>& AllGatherFlow::run(Transport& tra
   return messages_;
 }
 
-bool AllGatherFlow::receive(Transport& transport, Inlet& in) {
-  const auto staged = [&](std::size_t segment) {
+/// Takes what has come of the own message since.
+bool AllGatherFlow::stage(StagedGather& staged, std::size_t rank) {
+  if (here_[rank] == total_[rank]) return false;
+  const std::size_t before = here_[rank] - kLengthBytes, ready = staged.ready();
+  const auto more = staged.own().subspan(before, ready - before);
+  std::copy(more.begin(), more.end(),
+            framed(rank).begin() + static_cast<std::ptrdiff_t>(here_[rank]));
+  here_[rank] += more.size();
+  return !more.empty();
+}
+
+bool AllGatherFlow::receive(Transport& transport, Inlet& in, StagedGather& staged) {
+  const auto segment_of = [&](std::size_t segment) {
     return std::span(in.staging).subspan(segment % kGatherWindow * kSegmentBytes, kSegmentBytes);
   };
   const auto slot = [&](std::size_t segment) {
@@ -97,17 +126,17 @@ bool AllGatherFlow::receive(Transport& transport, Inlet& in) {
   std::size_t size = 0;
   for (;;) {
     while (in.posted < in.certain && in.posted - in.arrived < kGatherWindow) {
-      transport.receive(slot(in.posted), in.channel.peer, in.channel.tag, staged(in.posted));
+      transport.receive(slot(in.posted), in.channel.peer, in.channel.tag, segment_of(in.posted));
       ++in.posted;
     }
     if (in.arrived == in.posted || !transport.done(slot(in.arrived), &size)) return moved;
-    take(in, staged(in.arrived).first(size));
+    take(in, segment_of(in.arrived).first(size), staged);
     ++in.arrived;
     moved = true;
   }
 }
 
-void AllGatherFlow::take(Inlet& in, std::span<const std::byte> segment) {
+void AllGatherFlow::take(Inlet& in, std::span<const std::byte> segment, StagedGather& staged) {
   const auto of = static_cast<std::size_t>(in.channel.messages[in.message]);
   if (here_[of] == 0) {
     std::uint64_t length = 0;
@@ -125,6 +154,7 @@ void AllGatherFlow::take(Inlet& in, std::span<const std::byte> segment) {
   here_[of] += segment.size();
   if (here_[of] < total_[of]) return;
   messages_[of] = framed(of).subspan(kLengthBytes, total_[of] - kLengthBytes);
+  staged.arrived(static_cast<int>(of), messages_[of]);
   ++in.message;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "workloads/exchange/send_window.h"
+#include "workloads/exchange/staged_gather.h"
 #include "workloads/exchange/transport.h"
 
 namespace thinpipe {
@@ -34,6 +35,7 @@ class AllGatherFlow {
   /// @throws InputError when a rank announces a message over the capacity.
   const std::vector<std::span<const std::byte>>& run(Transport& transport,
                                                      std::span<const std::byte> own);
+  const std::vector<std::span<const std::byte>>& run(Transport& transport, StagedGather& staged);
 
  private:
   struct Inlet {
@@ -53,8 +55,9 @@ class AllGatherFlow {
   std::span<std::byte> framed(std::size_t rank) {
     return std::span(arena_).subspan(rank * stride_, stride_);
   }
-  bool receive(Transport& transport, Inlet& in);
-  void take(Inlet& in, std::span<const std::byte> segment);
+  bool stage(StagedGather& staged, std::size_t rank);
+  bool receive(Transport& transport, Inlet& in, StagedGather& staged);
+  void take(Inlet& in, std::span<const std::byte> segment, StagedGather& staged);
   bool send_one(Outlet& out, SendWindow& window);
 
   std::size_t capacity_, stride_;

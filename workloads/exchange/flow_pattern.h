@@ -31,6 +31,9 @@ class FlowPattern : public Pattern {
       std::span<const std::byte> own) override {
     return gather_.run(*transport_, own);
   }
+  const std::vector<std::span<const std::byte>>& gather_staged(StagedGather& staged) override {
+    return gather_.run(*transport_, staged);
+  }
   TransportCounters counters() const override { return transport_->counters(); }
 
  private:

@@ -1,5 +1,7 @@
 #include "workloads/exchange/pattern.h"
 
+#include <thread>
+
 #include "workloads/exchange/patterns.h"
 
 namespace thinpipe {
@@ -10,6 +12,14 @@ void Pattern::all_reduce(std::span<const float>, std::span<float>, float) {
 
 const std::vector<std::span<const std::byte>>& Pattern::all_gather(std::span<const std::byte>) {
   refuse_exchange(Exchange::kAllGather);
+}
+
+const std::vector<std::span<const std::byte>>& Pattern::gather_staged(StagedGather& staged) {
+  while (staged.ready() < staged.own().size()) std::this_thread::yield();
+  const auto& messages = all_gather(staged.own());
+  for (std::size_t rank = 0; rank < messages.size(); ++rank)
+    staged.arrived(static_cast<int>(rank), messages[rank]);
+  return messages;
 }
 
 SparseSum Pattern::sparse_all_reduce(SparseView, std::size_t, std::size_t, float) {

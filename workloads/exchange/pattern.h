@@ -7,6 +7,7 @@
 
 #include "workloads/exchange/exchange_units.h"
 #include "workloads/exchange/sparse_vector.h"
+#include "workloads/exchange/staged_gather.h"
 #include "workloads/exchange/transport.h"
 
 namespace thinpipe {
@@ -24,6 +25,10 @@ class Pattern {
 
   /// Every rank's message, by rank; valid until the next call.
   virtual const std::vector<std::span<const std::byte>>& all_gather(std::span<const std::byte> own);
+  /// all_gather() of a message that is still on its way here. Patterns that send in segments do not
+  /// wait for the last of them; by default it waits for all of it, and tells of what arrived at the
+  /// end.
+  virtual const std::vector<std::span<const std::byte>>& gather_staged(StagedGather& staged);
 
   /// The sum of every rank's sparse vector, selected again (sparse_vector.h): about k elements,
   /// the same bits on every rank, times the factor, and what this rank must put back into its

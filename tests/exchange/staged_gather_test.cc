@@ -1,0 +1,116 @@
+// Messages that come to where they are sent from while they are sent.
+#include "workloads/exchange/staged_gather.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+
+#include "tests/exchange/thread_transport.h"
+#include "workloads/exchange/all_gather_flow.h"
+#include "workloads/exchange/patterns.h"
+#include "workloads/exchange/segments.h"
+
+namespace thinpipe {
+namespace {
+
+// Comes in steps; what has not come is something else.
+class SlowMessage : public StagedGather {
+ public:
+  SlowMessage(std::vector<std::byte> whole, std::size_t step)
+      : whole_(std::move(whole)), here_(whole_.size(), std::byte{0xff}), step_(step) {}
+
+  std::span<const std::byte> own() const override { return here_; }
+  std::size_t ready() override {
+    ++asked_;
+    if (asked_ % 3 != 0) return ready_;
+    const std::size_t next = std::min(whole_.size(), ready_ + step_);
+    std::copy(whole_.begin() + static_cast<std::ptrdiff_t>(ready_),
+              whole_.begin() + static_cast<std::ptrdiff_t>(next),
+              here_.begin() + static_cast<std::ptrdiff_t>(ready_));
+    return ready_ = next;
+  }
+  void arrived(int rank, std::span<const std::byte> message) override {
+    EXPECT_TRUE(arrived_.emplace(rank, std::vector(message.begin(), message.end())).second);
+  }
+
+  const std::map<int, std::vector<std::byte>>& all() const { return arrived_; }
+  bool is_here() const { return ready_ == whole_.size(); }
+
+ private:
+  std::vector<std::byte> whole_, here_;
+  std::size_t step_, ready_ = 0, asked_ = 0;
+  std::map<int, std::vector<std::byte>> arrived_;
+};
+
+std::vector<std::byte> staged_message(int rank, std::size_t size) {
+  std::vector<std::byte> message(size);
+  for (std::size_t i = 0; i < size; ++i)
+    message[i] = static_cast<std::byte>((i * 7 + static_cast<std::size_t>(rank) * 31) % 251);
+  return message;
+}
+
+// By pattern: what comes late arrives as what was there at once does, and every rank is told of
+// every other's message once.
+TEST(StagedGather, ArrivesWholeWhereverItComesFrom) {
+  for (const char* pattern : {"ring", "recursive-doubling", "tree", "hierarchical:group=2"})
+    for (const std::size_t size :
+         {std::size_t{0}, std::size_t{1}, kSegmentBytes - 8, kSegmentBytes, 3 * kSegmentBytes + 5})
+      for (const std::size_t step : {std::size_t{1000}, kSegmentBytes, std::size_t{1} << 20}) {
+        SCOPED_TRACE(std::string(pattern) + ", " + std::to_string(size) + " bytes by " +
+                     std::to_string(step));
+        constexpr int kRanks = 4;
+        Mailboxes boxes;
+        std::mutex one_at_a_time;  // of expectations
+        on_all_ranks(boxes, kRanks, [&](std::unique_ptr<Transport> transport) {
+          const int rank = transport->rank();
+          const auto made = make_pattern(parse_spec(pattern), std::move(transport), size);
+          for (int round = 0; round < 2; ++round) {
+            SlowMessage own(staged_message(rank, size), step);
+            const auto& messages = made->gather_staged(own);
+            const std::lock_guard lock(one_at_a_time);
+            EXPECT_TRUE(own.is_here());
+            for (int other = 0; other < kRanks; ++other) {
+              const auto expected = staged_message(other, size);
+              const auto found = messages[static_cast<std::size_t>(other)];
+              EXPECT_TRUE(std::vector(found.begin(), found.end()) == expected);
+              if (other == rank) continue;
+              ASSERT_EQ(own.all().count(other), 1U);
+              EXPECT_TRUE(own.all().at(other) == expected);
+            }
+          }
+        });
+      }
+}
+
+// What it sends from the beginning while its end has not come.
+TEST(StagedGather, TheFrontLeavesBeforeTheEndIsHere) {
+  constexpr std::size_t kSize = 4 * kSegmentBytes;
+  Mailboxes boxes;
+  // Its end comes when its front has arrived at the other rank.
+  class Waiting : public StagedGather {
+   public:
+    explicit Waiting(Mailboxes& all) : boxes_(all) {}
+    std::span<const std::byte> own() const override { return whole_; }
+    std::size_t ready() override {
+      const std::lock_guard lock(boxes_.mutex);
+      left_ = left_ || !boxes_.messages[{0, 1, 0}].empty();
+      return left_ ? kSize : 2 * kSegmentBytes;
+    }
+    void arrived(int, std::span<const std::byte>) override {}
+    bool left() const { return left_; }
+
+   private:
+    Mailboxes& boxes_;
+    std::vector<std::byte> whole_ = staged_message(0, kSize);
+    bool left_ = false;
+  };
+  ThreadTransport first(boxes, 0, 2);
+  AllGatherFlow flow({{.out = true, .peer = 1, .messages = {0}}}, 2, kSize);
+  Waiting own(boxes);
+  flow.run(first, own);
+  EXPECT_TRUE(own.left());
+}
+
+}  // namespace
+}  // namespace thinpipe
