@@ -1,6 +1,7 @@
 // With CUDA.
 #include "compressors/cuda/gpu.h"
 
+#include "compressors/cuda/grid/cuda_copies.cuh"
 #include "compressors/cuda/grid/cuda_device.cuh"
 #include "compressors/cuda/make.h"
 #include "compressors/cuda/roofline.h"
@@ -70,6 +71,22 @@ TimedDevice open_timed_gpu() {
           .memory = device,
           .clock = device,
           .roofline = std::make_shared<cuda::Roofline<cuda::CudaDevice>>(device),
+          .make = [device](const Spec& spec, std::span<const TensorInfo> tensors,
+                           const CompressorSettings& settings) {
+            return cuda::make_device_compressor(device, spec, tensors, settings);
+          }};
+}
+
+RankDevice open_rank_gpu(int local_rank) {
+  using cuda::check;
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "count the GPUs");
+  if (count == 0) throw RunError("CUDA: no GPU");
+  check(cudaSetDevice(local_rank % count), "use the device");
+  const auto device = std::make_shared<cuda::CudaDevice>();
+  return {.description = describe_gpu(),
+          .memory = device,
+          .copies = std::make_shared<cuda::CudaCopies>(device),
           .make = [device](const Spec& spec, std::span<const TensorInfo> tensors,
                            const CompressorSettings& settings) {
             return cuda::make_device_compressor(device, spec, tensors, settings);

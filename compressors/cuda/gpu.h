@@ -9,6 +9,7 @@
 #include "compressors/compressor.h"
 #include "compressors/cuda/device_compressor.h"
 #include "compressors/cuda/device_memory.h"
+#include "compressors/cuda/rank_device.h"
 #include "compressors/cuda/timed_device.h"
 #include "compressors/spec.h"
 
@@ -35,5 +36,13 @@ std::unique_ptr<DeviceCompressor> make_gpu_compressor(const std::shared_ptr<Devi
 
 /// The same with all that timing takes. @throws RunError where there is no GPU.
 TimedDevice open_timed_gpu();
+
+/// The same with copies that go on beside, for a rank that exchanges: the local_rank-th GPU of this
+/// machine, counted round. From then on it is this thread's. @throws RunError where there is none
+RankDevice open_rank_gpu(int local_rank);
+
+/// Whether the spec has a twin on GPUs, be there one here or not, built with CUDA or without.
+/// @throws InputError as make_gpu_compressor()
+void check_on_gpus(const Spec& spec);
 
 }  // namespace thinpipe

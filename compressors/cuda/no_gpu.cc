@@ -17,5 +17,6 @@ std::unique_ptr<DeviceCompressor> make_gpu_compressor(const std::shared_ptr<Devi
   throw RunError(kWithout);
 }
 TimedDevice open_timed_gpu() { throw RunError(kWithout); }
+RankDevice open_rank_gpu(int) { throw RunError(kWithout); }
 
 }  // namespace thinpipe

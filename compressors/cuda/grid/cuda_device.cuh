@@ -56,6 +56,7 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
  public:
   /// The current device. @throws RunError without one.
   CudaDevice() {
+    check(cudaGetDevice(&number_), "ask for the device");
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream");
   }
   ~CudaDevice() override {
@@ -167,6 +168,7 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
   }
 
   cudaStream_t stream() const { return stream_; }
+  int number() const { return number_; }
 
  private:
   static bool graphs_wanted() {
@@ -174,6 +176,7 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
     return wanted == nullptr || std::string(wanted) != "0";
   }
 
+  int number_ = 0;
   cudaStream_t stream_ = nullptr;
   bool records_ = graphs_wanted();
   std::vector<void*> memory_, host_memory_;

@@ -1,0 +1,43 @@
+// A device that does nothing: to see what would be made for one.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <optional>
+#include <vector>
+
+#include "compressors/cuda/device_memory.h"
+
+namespace thinpipe::cuda {
+
+/// As CudaDevice and SerialDevice; there are no kernels in it.
+class NoDevice : public DeviceMemory {
+ public:
+  void* allocate(std::size_t bytes) override {
+    memory_.emplace_back(bytes + 1);
+    return memory_.back().data();
+  }
+  void* allocate_host(std::size_t bytes) override { return NoDevice::allocate(bytes); }
+  std::size_t free_bytes() override { return 0; }
+  void upload(void*, const void*, std::size_t) override {}
+  void download(void*, const void*, std::size_t) override {}
+  void copy(void*, const void*, std::size_t) override {}
+  void zero(void*, std::size_t) override {}
+  void wait() override {}
+
+  template <class Kernel>
+  void launch(const Kernel&, std::size_t) {}
+  struct Recording {};
+  bool can_record() const { return false; }
+  template <class Ask>
+  std::optional<Recording> record(const Ask&) {
+    return std::nullopt;
+  }
+  template <class Ask>
+  void repeat(const Recording&, const Ask&) {}
+
+ private:
+  std::list<std::vector<std::byte>> memory_;
+};
+
+}  // namespace thinpipe::cuda
