@@ -8,8 +8,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "compressors/registry.h"
+#include "workloads/replay/device_bucket.h"
 #include "workloads/replay/pieces.h"
-#include "workloads/replay/states.h"
+#include "workloads/replay/processor_bucket.h"
 
 namespace thinpipe {
 
@@ -25,6 +26,7 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
       decode_pace_(options.feed.overlap == Overlap::kNone ? 1 : options.time_scale,
                    options.threads),
       aggregate_(trace.elements()) {
+  check_device();
   CompressorSettings settings;
   settings.seed = options.seed;
   settings.rank = rank;
@@ -32,17 +34,13 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
   std::size_t offset = 0, units = 0;
   for (const PlannedBucket& bucket :
        plan_buckets(trace.tensors(), options.compressor, options.feed)) {
-    if (options.servers)
-      buckets_.emplace_back(bucket, buckets_.size(), settings, *options.servers, units);
-    else
-      buckets_.emplace_back(bucket, buckets_.size(), settings, ranks, options.time_scale,
-                            options.sparse_sums);
+    buckets_.push_back(make_bucket(bucket, settings, units));
     for (const PlannedUnit& unit : bucket.units)
       if (options.servers)
         units += pieces_of(unit.info.elements, unit.compressor, *options.servers).count;
-    plan_.push_back(buckets_.back().plan());
+    plan_.push_back(buckets_.back()->plan());
     offsets_.push_back(offset);
-    offset += buckets_.back().elements();
+    offset += buckets_.back()->elements();
   }
   if (options.feed.outer) {
     outer_.emplace(aggregate_.size(), *options.feed.outer);
@@ -66,6 +64,41 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
 
 Replay::~Replay() = default;
 
+std::unique_ptr<Bucket> Replay::make_bucket(const PlannedBucket& plan,
+                                            const CompressorSettings& settings,
+                                            std::size_t first_unit) const {
+  const std::size_t number = buckets_.size();
+  if (options_.device)
+    return std::make_unique<DeviceBucket>(*options_.device, plan, number, settings, ranks_);
+  if (options_.servers)
+    return std::make_unique<ProcessorBucket>(plan, number, settings, *options_.servers, first_unit);
+  return std::make_unique<ProcessorBucket>(plan, number, settings, ranks_, options_.time_scale,
+                                           options_.sparse_sums);
+}
+
+void Replay::check_device() const {
+  if (!options_.device) return;
+  const auto refuse = [](const char* what) {
+    throw InputError(
+        fmt::format("{}, which is not done on a device yet; --device cpu does it", what));
+  };
+  if (options_.servers) refuse("payloads go to parameter servers");
+  if (options_.sparse_sums) refuse("elements are selected again on their way");
+  if (options_.feed.local_steps > 1) refuse("gradients of several local steps are added up");
+  if (options_.feed.outer) refuse("an outer optimiser takes the aggregate");
+  if (options_.time_scale != 1) refuse("a time scale other than 1 stretches what the codec takes");
+}
+
+void Replay::load(std::uint64_t index) {
+  gradients_.load(plan_, index);
+  for (const auto& bucket : buckets_) bucket->load(gradients_, index);
+}
+
+void Replay::fetch() {
+  for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket)
+    buckets_[bucket]->fetch(part(bucket));
+}
+
 void Replay::check_time_scale() const {
   if (options_.time_scale < 1 && options_.feed.overlap != Overlap::kNone)
     throw InputError(fmt::format(
@@ -73,8 +106,8 @@ void Replay::check_time_scale() const {
         "shorten but not the codec; expected a time scale of at least 1, or --overlap none",
         options_.time_scale));
   const bool between =
-      options_.servers || std::any_of(buckets_.begin(), buckets_.end(), [](const Bucket& bucket) {
-        return bucket.takes_rounds() || bucket.shares_scales();
+      options_.servers || std::any_of(buckets_.begin(), buckets_.end(), [](const auto& bucket) {
+        return bucket->takes_rounds() || bucket->shares_scales();
       });
   if (options_.time_scale < 1 && between)
     throw InputError(fmt::format(
@@ -85,7 +118,7 @@ void Replay::check_time_scale() const {
 
 void Replay::connect(const MakePattern& make) {
   patterns_.clear();
-  for (const Bucket& bucket : buckets_) patterns_.push_back(make(bucket.message_capacity()));
+  for (const auto& bucket : buckets_) patterns_.push_back(make(bucket->message_capacity()));
   start_thread();
 }
 
@@ -103,7 +136,7 @@ void Replay::start_thread() {
 
 std::uint64_t Replay::period() const {
   std::uint64_t period = 1;
-  for (const Bucket& bucket : buckets_) period = std::lcm(period, bucket.period());
+  for (const auto& bucket : buckets_) period = std::lcm(period, bucket->period());
   return period * options_.feed.local_steps;
 }
 
@@ -126,12 +159,12 @@ double Replay::compute_seconds(std::uint64_t index) const {
 }
 
 std::span<float> Replay::part(std::size_t bucket) {
-  return std::span(aggregate_).subspan(offsets_[bucket], buckets_[bucket].elements());
+  return std::span(aggregate_).subspan(offsets_[bucket], buckets_[bucket]->elements());
 }
 
 bool Replay::sends(std::size_t bucket, std::uint64_t index) const {
   const std::uint64_t local = options_.feed.local_steps;
-  return (index + 1) % local == 0 && buckets_[bucket].sends(index / local);
+  return (index + 1) % local == 0 && buckets_[bucket]->sends(index / local);
 }
 
 void Replay::note(StepReport& report, Phase phase, std::size_t bucket, double begin) const {
@@ -139,24 +172,27 @@ void Replay::note(StepReport& report, Phase phase, std::size_t bucket, double be
 }
 
 void Replay::add_payloads(StepReport& report) const {
-  for (const Bucket& bucket : buckets_) {
-    const BucketPayload& payload = bucket.payload();
+  for (const auto& bucket : buckets_) {
+    const BucketPayload& payload = bucket->payload();
     report.payload_bytes += payload.bytes;
     report.summed_bytes += payload.summed_bytes;
     report.pulled_bytes += payload.pulled_bytes;
     report.target += payload.target;
     report.selected += payload.selected;
+    const BucketCopies copies = bucket->copies();
+    report.copy_down += copies.down;
+    report.copy_up += copies.up;
   }
 }
 
 /// Of the one bucket: a gathering of all ranks' scales.
 void Replay::share_scales(std::uint64_t index, StepReport& report) {
   pace_.begin();
-  buckets_[0].take_scales(gradients_, index);
+  buckets_[0]->take_scales(gradients_, index);
   pace_.end();
   const double begin = now_seconds();
   const double cpu_begin = now_seconds(processor_clock(options_.threads));
-  buckets_[0].share_scales(*patterns_[0]);
+  buckets_[0]->share_scales(*patterns_[0]);
   report.exchange += now_seconds() - begin;
   report.compress_cpu -= now_seconds(processor_clock(options_.threads)) - cpu_begin;
   note(report, Phase::kExchange, 0, begin);
@@ -188,10 +224,10 @@ void Replay::add_local_step(std::size_t bucket, std::uint64_t index, StepReport&
 }
 
 RoundsTime Replay::exchange(std::size_t bucket) {
-  if (!options_.servers) return buckets_[bucket].exchange(pattern_of(bucket), part(bucket));
+  if (!options_.servers) return buckets_[bucket]->exchange(pattern_of(bucket), part(bucket));
   const double begin = now_seconds();
-  buckets_[bucket].push(pattern_of(bucket));
-  while (!buckets_[bucket].pull(pattern_of(bucket))) {
+  buckets_[bucket]->push(pattern_of(bucket));
+  while (!buckets_[bucket]->pull(pattern_of(bucket))) {
   }
   return {.exchange = now_seconds() - begin};
 }
@@ -202,9 +238,9 @@ void Replay::encode(std::size_t bucket, std::uint64_t index, StepReport& report)
   compress(
       [&] {
         if ((index + 1) % options_.feed.local_steps == 0)
-          buckets_[bucket].encode(gradients_, index);
+          buckets_[bucket]->encode(gradients_, index);
         else
-          buckets_[bucket].skip();
+          buckets_[bucket]->skip();
       },
       report);
   note(report, Phase::kCompress, bucket, begin);
@@ -212,9 +248,9 @@ void Replay::encode(std::size_t bucket, std::uint64_t index, StepReport& report)
 
 void Replay::decode(std::size_t bucket, StepReport& report) {
   const double begin = now_seconds();
-  if (buckets_[bucket].decodes()) {
+  if (buckets_[bucket]->decodes()) {
     decode_pace_.begin();
-    buckets_[bucket].decode(part(bucket));
+    buckets_[bucket]->decode(part(bucket));
     decode_pace_.end();
   }
   report.decode += now_seconds() - begin;
@@ -251,7 +287,7 @@ StepReport Replay::step_together(std::uint64_t index) {
   if (!codec_first) note(report, Phase::kCompute, 0, begin);
   report.exchanged = sends(0, index);
   add_local_step(0, index, report);
-  if (report.exchanged && buckets_[0].shares_scales()) {
+  if (report.exchanged && buckets_[0]->shares_scales()) {
     const double shared = now_seconds();
     const double cpu_begin = now_seconds(processor_clock(options_.threads));
     share_scales(index, report);
@@ -279,8 +315,8 @@ StepReport Replay::step_together(std::uint64_t index) {
     report.exchange += time.exchange;
     report.compress += time.compress;
     report.compress_cpu += time.compress_cpu;
-    report.overrun = buckets_[0].rounds_overrun();
-    report.codec = buckets_[0].rounds_own();
+    report.overrun = buckets_[0]->rounds_overrun();
+    report.codec = buckets_[0]->rounds_own();
     note(report, Phase::kExchange, 0, arrived);
   }
   decode(0, report);
@@ -303,106 +339,6 @@ StepReport Replay::step_without_exchange(std::uint64_t index) {
   report.compute = report.total = now_seconds() - report.begun;
   report.late = report.compute - report.wanted * options_.time_scale;
   return report;
-}
-
-std::size_t Replay::contribution_size() const {
-  std::size_t size = trace_.elements();
-  for (const Bucket& bucket : buckets_)
-    if (bucket.rounds() != nullptr) size += bucket.rounds()->capacity();
-  return size;
-}
-
-std::vector<std::span<const float>> Replay::results() const {
-  std::vector<std::span<const float>> results = {aggregate_};
-  for (const Bucket& bucket : buckets_)
-    for (std::size_t round = 0; bucket.rounds() != nullptr && round < bucket.rounds()->count();
-         ++round)
-      results.push_back(bucket.rounds()->mean(round));
-  return results;
-}
-
-void Replay::own_contribution(std::span<float> out) const {
-  std::fill(out.begin(), out.end(), 0.0F);
-  std::size_t at = trace_.elements();
-  for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    buckets_[b].own_contribution(out.subspan(offsets_[b], buckets_[b].elements()));
-    const Rounds* rounds = buckets_[b].rounds();
-    for (std::size_t round = 0; rounds != nullptr && round < rounds->count(); ++round) {
-      const auto sent = rounds->sent(round);
-      std::copy(sent.begin(), sent.end(), out.subspan(at).begin());
-      at += sent.size();
-    }
-  }
-}
-
-bool Replay::takes_mean() const {
-  for (std::size_t b = 0; b < buckets_.size(); ++b)
-    if (!buckets_[b].takes_mean(*patterns_.at(b))) return false;
-  return true;
-}
-
-void Replay::expected(std::span<const std::span<const float>> contributions,
-                      std::span<float> out) const {
-  std::vector<std::span<const float>> parts(contributions.size());
-  std::size_t at = trace_.elements();
-  for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    const std::size_t size = buckets_[b].elements();
-    for (std::size_t rank = 0; rank < parts.size(); ++rank)
-      parts[rank] = contributions[rank].subspan(offsets_[b], size);
-    buckets_[b].expected(*patterns_[b], parts, out.subspan(offsets_[b], size));
-  }
-  const float factor = 1.0F / static_cast<float>(ranks_);
-  std::fill(out.begin() + static_cast<std::ptrdiff_t>(at), out.end(), 0.0F);
-  for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    const Rounds* rounds = buckets_[b].rounds();
-    for (std::size_t round = 0; rounds != nullptr && round < rounds->count(); ++round) {
-      const std::size_t size = rounds->sent(round).size();
-      for (std::size_t rank = 0; rank < parts.size(); ++rank)
-        parts[rank] = contributions[rank].subspan(at, size);
-      patterns_[b]->expected_all_reduce(parts, factor, out.subspan(at, size));
-      at += size;
-    }
-  }
-}
-
-double Replay::relative_error(std::uint64_t index) const {
-  if (std::all_of(buckets_.begin(), buckets_.end(),
-                  [](const Bucket& bucket) { return bucket.sent_as_it_lies(); }))
-    return 0;
-  Distortion all;
-  for (const Bucket& bucket : buckets_) all += bucket.distortion(gradients_, index);
-  return all.relative();
-}
-
-std::vector<std::span<const float>> Replay::by_tensor(std::span<const float> all) const {
-  std::vector<std::span<const float>> parts(trace_.tensors().size());
-  std::size_t at = 0;
-  for (const PlannedBucket& bucket : plan_)
-    for (const PlannedUnit& unit : bucket.units)
-      for (const std::size_t tensor : unit.tensors) {
-        parts[tensor] = all.subspan(at, trace_.tensors()[tensor].elements);
-        at += parts[tensor].size();
-      }
-  return parts;
-}
-
-std::vector<bool> Replay::incremental() const {
-  std::vector<bool> by_tensor(trace_.tensors().size());
-  for (std::size_t b = 0; b < plan_.size(); ++b)
-    for (std::size_t u = 0; u < plan_[b].units.size(); ++u)
-      for (const std::size_t tensor : plan_[b].units[u].tensors)
-        by_tensor[tensor] = buckets_[b].incremental(u);
-  return by_tensor;
-}
-
-void Replay::save_state(std::vector<std::byte>& state) {
-  for (Bucket& bucket : buckets_) bucket.save_state(state);
-  if (outer_) append_floats(outer_->velocity(), state);
-}
-
-void Replay::load_state(ByteReader& state) {
-  for (Bucket& bucket : buckets_) bucket.load_state(state);
-  if (outer_) take_floats(state, outer_->velocity());
 }
 
 }  // namespace thinpipe

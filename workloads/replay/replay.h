@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compressors/compressor.h"
+#include "compressors/cuda/rank_device.h"
 #include "compressors/wire/bytes.h"
 #include "workloads/exchange/pattern.h"
 #include "workloads/replay/bucket.h"
@@ -17,6 +18,7 @@
 #include "workloads/replay/feed.h"
 #include "workloads/replay/gradients.h"
 #include "workloads/replay/pace.h"
+#include "workloads/replay/push_pull_units.h"
 #include "workloads/replay/rules.h"
 #include "workloads/replay/stragglers.h"
 #include "workloads/replay/timeline.h"
@@ -40,6 +42,9 @@ struct ReplayOptions {
   /// The patterns have a sparse all-reduce, which is used where compressors give out elements.
   bool sparse_sums = false;
   std::optional<PushPullOptions> servers;  ///< payloads go to parameter servers; else to all ranks
+  /// Where gradients lie and compressors run; else in the host's memory, on the processor. Then
+  /// every step is loaded before it runs, and its result fetched where it is wanted.
+  std::optional<RankDevice> device;
 };
 
 /// What one rank measured in one step. Times in seconds by the monotonic clock. With overlap the
@@ -63,6 +68,9 @@ struct StepReport {
   bool exchanged = true;          ///< false in a step that a delayed method holds back
   double begun = 0;               ///< when, by the clock that all ranks of a machine share
   Timeline timeline;
+  /// With a device: what its copies took by its own clock, to the host and from it. They go on
+  /// beside the rest.
+  double copy_down = 0, copy_up = 0;
 
   // For a time scale other than 1: what the step's time is made of on the emulated machine.
   double wanted = 0;        ///< the compute time asked for, not stretched by the time scale
@@ -76,7 +84,8 @@ struct StepReport {
 class Replay {
  public:
   /// @throws InputError for specs or a trace that do not fit, a time scale below 1 and a method
-  /// whose codec works between exchanges, or beside them (overlap): they cannot be told apart.
+  /// whose codec works between exchanges, or beside them (overlap): they cannot be told apart; and
+  /// for what is not done on a device.
   Replay(const Trace& trace, const ReplayOptions& options, int rank, int ranks);
   ~Replay();
 
@@ -102,9 +111,9 @@ class Replay {
   /// the clock runs. @throws InputError naming tensor and element for a non-finite value (kError).
   void prepare(std::uint64_t steps) { gradients_.prepare(steps); }
   /// Whether every step must be loaded first.
-  bool loads() const { return gradients_.loads(plan_); }
-  /// Before a step, outside its time: see Gradients.
-  void load(std::uint64_t index) { gradients_.load(plan_, index); }
+  bool loads() const { return options_.device || gradients_.loads(plan_); }
+  /// Before a step, outside its time: see Gradients. Onto the device where there is one.
+  void load(std::uint64_t index);
 
   /// Runs one step with the other ranks. @throws PayloadError when a peer's payload is malformed.
   StepReport step(std::uint64_t index);
@@ -112,6 +121,8 @@ class Replay {
   /// takes beyond compute is the replay's own cost.
   StepReport step_without_exchange(std::uint64_t index);
 
+  /// After a step, outside its time: brings the result to the host where it is on a device.
+  void fetch();
   /// The last step's result: mean over ranks of what each sent, decoded. d elements: bucket after
   /// bucket, in each as Bucket says; without overlap, rules and units of several tensors in the
   /// order of the trace.
@@ -156,6 +167,9 @@ class Replay {
 
  private:
   void check_time_scale() const;
+  void check_device() const;
+  std::unique_ptr<Bucket> make_bucket(const PlannedBucket& plan, const CompressorSettings& settings,
+                                      std::size_t first_unit) const;
   void start_thread();
   Pattern& pattern_of(std::size_t bucket) { return *patterns_[options_.servers ? 0 : bucket]; }
   RoundsTime exchange(std::size_t bucket);
@@ -189,7 +203,7 @@ class Replay {
   const Trace& trace_;
   ReplayOptions options_;
   int rank_, ranks_;
-  std::vector<Bucket> buckets_;
+  std::vector<std::unique_ptr<Bucket>> buckets_;
   std::vector<PlannedBucket> plan_;   ///< of the buckets
   std::vector<std::size_t> offsets_;  ///< of their parts in the aggregate
   Gradients gradients_;

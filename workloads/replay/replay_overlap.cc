@@ -63,10 +63,10 @@ void Replay::submit_push_pull(std::size_t bucket) {
   thread_->submit(
       [this, bucket] {
         pushed_at_[bucket] = now_seconds();
-        buckets_[bucket].push(pattern_of(bucket));
+        buckets_[bucket]->push(pattern_of(bucket));
       },
       [this, bucket] {
-        if (!buckets_[bucket].pull(pattern_of(bucket))) return false;
+        if (!buckets_[bucket]->pull(pattern_of(bucket))) return false;
         exchange_spans_.push_back({Phase::kExchange, bucket, pushed_at_[bucket], now_seconds()});
         return true;
       });
@@ -77,18 +77,18 @@ void Replay::leave(std::size_t bucket, std::uint64_t index, UnderWay& way, StepR
   if (!way.moves) return submit_exchange(bucket, way);
   const bool sent = sends(bucket, index);
   add_local_step(bucket, index, report);
-  if (sent && buckets_[bucket].shares_scales()) {
+  if (sent && buckets_[bucket]->shares_scales()) {
     const double begin = now_seconds();
     const double cpu_begin = now_seconds(processor_clock(options_.threads));
     pace_.begin();
-    buckets_[bucket].take_scales(gradients_, index);
+    buckets_[bucket]->take_scales(gradients_, index);
     pace_.end();
     report.compress += now_seconds() - begin;
     report.compress_cpu += now_seconds(processor_clock(options_.threads)) - cpu_begin;
     note(report, Phase::kCompress, bucket, begin);
     thread_->submit([this, bucket] {
       const double shared = now_seconds();
-      buckets_[bucket].share_scales(*patterns_[bucket]);
+      buckets_[bucket]->share_scales(*patterns_[bucket]);
       exchange_spans_.push_back({Phase::kExchange, bucket, shared, now_seconds()});
     });
     thread_->wait(++way.jobs);
@@ -119,8 +119,8 @@ void Replay::add_paces(const UnderWay& way, StepReport& report) const {
   report.overrun = pace_.overrun() + decode_pace_.overrun();
   if (!way.moves) return;
   for (const std::size_t bucket : way.sent) {
-    report.codec += buckets_[bucket].rounds_own();
-    report.overrun += buckets_[bucket].rounds_overrun();
+    report.codec += buckets_[bucket]->rounds_own();
+    report.overrun += buckets_[bucket]->rounds_overrun();
   }
 }
 

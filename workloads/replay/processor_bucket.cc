@@ -1,4 +1,4 @@
-#include "workloads/replay/bucket.h"
+#include "workloads/replay/processor_bucket.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,11 +12,12 @@
 #include "compressors/registry.h"
 #include "workloads/replay/message.h"
 #include "workloads/replay/pieces.h"
+#include "workloads/replay/shared_scales.h"
 #include "workloads/replay/states.h"
 
 namespace thinpipe {
 
-struct Bucket::Unit {
+struct ProcessorBucket::Unit {
   std::unique_ptr<Compressor> compressor;
   std::unique_ptr<Compressor> pull;    // decodes what servers answer; null where `compressor` does
   std::size_t offset = 0;              // of its first element in the bucket's part of the aggregate
@@ -30,17 +31,20 @@ struct Bucket::Unit {
   bool sends(std::uint64_t exchange) const { return (exchange + 1) % compressor->period() == 0; }
 };
 
-Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
-               int ranks, double time_scale, bool sparse_sums)
-    : Bucket(plan, number, settings, ranks, time_scale, sparse_sums, nullptr, 0) {}
+ProcessorBucket::ProcessorBucket(const PlannedBucket& plan, std::size_t number,
+                                 const CompressorSettings& settings, int ranks, double time_scale,
+                                 bool sparse_sums)
+    : ProcessorBucket(plan, number, settings, ranks, time_scale, sparse_sums, nullptr, 0) {}
 
-Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
-               const PushPullOptions& servers, std::size_t first_unit)
-    : Bucket(plan, number, settings, 1, 1, false, &servers, first_unit) {}
+ProcessorBucket::ProcessorBucket(const PlannedBucket& plan, std::size_t number,
+                                 const CompressorSettings& settings, const PushPullOptions& servers,
+                                 std::size_t first_unit)
+    : ProcessorBucket(plan, number, settings, 1, 1, false, &servers, first_unit) {}
 
-Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
-               int ranks, double time_scale, bool sparse_sums, const PushPullOptions* servers,
-               std::size_t first_unit)
+ProcessorBucket::ProcessorBucket(const PlannedBucket& plan, std::size_t number,
+                                 const CompressorSettings& settings, int ranks, double time_scale,
+                                 bool sparse_sums, const PushPullOptions* servers,
+                                 std::size_t first_unit)
     : plan_(plan),
       number_(number),
       ranks_(ranks),
@@ -106,25 +110,24 @@ Bucket::Bucket(const PlannedBucket& plan, std::size_t number, const CompressorSe
                                  [](const Unit& unit) { return unit.compressor->verbatim(); });
 }
 
-Bucket::~Bucket() = default;
-Bucket::Bucket(Bucket&&) noexcept = default;
+ProcessorBucket::~ProcessorBucket() = default;
 
-std::size_t Bucket::message_capacity() const {
+std::size_t ProcessorBucket::message_capacity() const {
   return std::max({sparse_ ? 0 : message_.size(), encoded_.size(), scales_.size() * sizeof(float)});
 }
 
-bool Bucket::sends(std::uint64_t exchange) const {
+bool ProcessorBucket::sends(std::uint64_t exchange) const {
   return std::any_of(units_.begin(), units_.end(),
                      [&](const Unit& unit) { return unit.sends(exchange); });
 }
 
-std::uint64_t Bucket::period() const {
+std::uint64_t ProcessorBucket::period() const {
   std::uint64_t period = 1;
   for (const Unit& unit : units_) period = std::lcm(period, unit.compressor->period());
   return period;
 }
 
-void Bucket::take_scales(const Gradients& gradients, std::uint64_t index) {
+void ProcessorBucket::take_scales(const Gradients& gradients, std::uint64_t index) {
   for (std::size_t i = summed_; i < units_.size(); ++i) {
     Unit& unit = units_[i];
     const bool takes =
@@ -134,25 +137,11 @@ void Bucket::take_scales(const Gradients& gradients, std::uint64_t index) {
   }
 }
 
-void Bucket::share_scales(Pattern& pattern) {
-  for (const auto message : pattern.all_gather(std::as_bytes(std::span(scales_)))) {
-    if (message.size() != scales_.size() * sizeof(float))
-      throw PayloadError(fmt::format("scales of a rank: {} bytes; expected {} for {} tensors",
-                                     message.size(), scales_.size() * sizeof(float),
-                                     scales_.size()));
-    for (std::size_t i = 0; i < scales_.size(); ++i) {
-      float scale = 0;
-      std::memcpy(&scale, message.data() + i * sizeof scale, sizeof scale);
-      if (!std::isfinite(scale) || scale < 0)
-        throw PayloadError(fmt::format(
-            "scale of tensor '{}' from a rank is {}; expected a finite number of at least 0",
-            plan_.units[summed_ + i].info.name, scale));
-      scales_[i] = std::max(scales_[i], scale);
-    }
-  }
+void ProcessorBucket::share_scales(Pattern& pattern) {
+  share_greatest_scales(pattern, scales_, std::span(plan_.units).subspan(summed_));
 }
 
-void Bucket::encode_unit(std::size_t i, const GradientInput& input) {
+void ProcessorBucket::encode_unit(std::size_t i, const GradientInput& input) {
   Unit& unit = units_[i];
   EncodeReport encoded;
   if (i >= summed_) {
@@ -186,7 +175,7 @@ void Bucket::encode_unit(std::size_t i, const GradientInput& input) {
 
 /// Summed units that would only be copied, one after the other, are sent from where they lie one
 /// after the other, as a framework sends a bucket of which its gradients are views.
-bool Bucket::take_as_they_lie(const Gradients& gradients, std::uint64_t index) {
+bool ProcessorBucket::take_as_they_lie(const Gradients& gradients, std::uint64_t index) {
   if (!verbatim_) return false;
   std::span<const float> all;
   for (std::size_t i = 0; i < summed_; ++i) {
@@ -212,22 +201,22 @@ bool Bucket::take_as_they_lie(const Gradients& gradients, std::uint64_t index) {
 }
 
 // Whoever compresses changes, worker or server: the sum of what is decoded is the mean then.
-bool Bucket::incremental(std::size_t unit) const {
+bool ProcessorBucket::incremental(std::size_t unit) const {
   return units_[unit].compressor->incremental() ||
          (units_[unit].pull && units_[unit].pull->incremental());
 }
 
-void Bucket::save_state(std::vector<std::byte>& state) {
+void ProcessorBucket::save_state(std::vector<std::byte>& state) {
   if (sparse_) sparse_->give_back();
   for (const Unit& unit : units_) append_state(*unit.compressor, state);
 }
 
-void Bucket::load_state(ByteReader& state) {
+void ProcessorBucket::load_state(ByteReader& state) {
   if (sparse_) sparse_->forget();
   for (Unit& unit : units_) take_state(state, *unit.compressor);
 }
 
-void Bucket::encode(const Gradients& gradients, std::uint64_t index) {
+void ProcessorBucket::encode(const Gradients& gradients, std::uint64_t index) {
   payload_ = {};
   sums_ = gathers_ = as_it_lies_ = false;
   floats_ = {};
@@ -250,7 +239,7 @@ void Bucket::encode(const Gradients& gradients, std::uint64_t index) {
   }
 }
 
-void Bucket::skip() {
+void ProcessorBucket::skip() {
   payload_ = {};
   floats_ = {};
   sums_ = gathers_ = as_it_lies_ = false;
@@ -258,7 +247,7 @@ void Bucket::skip() {
   for (Unit& unit : units_) unit.sent = false;
 }
 
-RoundsTime Bucket::exchange(Pattern& pattern, std::span<float> aggregate) {
+RoundsTime ProcessorBucket::exchange(Pattern& pattern, std::span<float> aggregate) {
   RoundsTime time;
   pace_.reset();
   std::size_t summed_in_rounds = 0;
@@ -284,7 +273,7 @@ RoundsTime Bucket::exchange(Pattern& pattern, std::span<float> aggregate) {
   return time;
 }
 
-void Bucket::decode(std::span<float> aggregate) {
+void ProcessorBucket::decode(std::span<float> aggregate) {
   if (!sums_ || rounds_) std::fill_n(aggregate.begin(), summed_elements_, 0.0F);
   if (sums_ && rounds_)
     for (std::size_t i = 0; i < summed_; ++i)
@@ -307,7 +296,7 @@ void Bucket::decode(std::span<float> aggregate) {
   }
 }
 
-void Bucket::push(Pattern& pattern) {
+void ProcessorBucket::push(Pattern& pattern) {
   pushed_.clear();
   if (gathers_) split_message(std::span(message_).first(message_size_), payloads_);
   for (const std::size_t i : push_order_) {
@@ -325,7 +314,7 @@ void Bucket::push(Pattern& pattern) {
   push_ = pattern.push(pushed_);
 }
 
-bool Bucket::pull(Pattern& pattern) {
+bool ProcessorBucket::pull(Pattern& pattern) {
   if (!pattern.pull(push_)) return false;
   answers_.clear();
   for (const UnitPayload& pushed : pushed_) {
@@ -336,7 +325,7 @@ bool Bucket::pull(Pattern& pattern) {
 }
 
 /// Of a unit in pieces what they are together: as they lie where they lie one after the other.
-std::span<const std::byte> Bucket::answer_to(const Unit& unit) {
+std::span<const std::byte> ProcessorBucket::answer_to(const Unit& unit) {
   const auto answers = std::span(answers_).subspan(unit.first_pushed, unit.pieces.count);
   std::span<const std::byte> all = answers.front();
   for (const std::span<const std::byte> answer : answers.subspan(1)) {
@@ -350,7 +339,7 @@ std::span<const std::byte> Bucket::answer_to(const Unit& unit) {
   return all;
 }
 
-void Bucket::decode_answers(std::span<float> aggregate) {
+void ProcessorBucket::decode_answers(std::span<float> aggregate) {
   for (std::size_t i = 0; i < units_.size(); ++i) {
     const Unit& unit = units_[i];
     if (!unit.sent) continue;
@@ -364,18 +353,18 @@ void Bucket::decode_answers(std::span<float> aggregate) {
   }
 }
 
-std::span<float> Bucket::part(std::size_t unit, std::span<float> aggregate) const {
+std::span<float> ProcessorBucket::part(std::size_t unit, std::span<float> aggregate) const {
   return aggregate.subspan(units_[unit].offset, units_[unit].compressor->elements());
 }
 
 /// Of gathered units after split_message() of the own message.
-std::span<const std::byte> Bucket::own_payload(std::size_t i) const {
+std::span<const std::byte> ProcessorBucket::own_payload(std::size_t i) const {
   if (i >= summed_) return payloads_[i - summed_];
   if (rounds_) return rounds_->own_payload(i);
   return units_[i].payload;
 }
 
-Distortion Bucket::distortion(const Gradients& gradients, std::uint64_t index) const {
+Distortion ProcessorBucket::distortion(const Gradients& gradients, std::uint64_t index) const {
   Distortion all;
   if (gathers_) split_message(std::span(message_).first(message_size_), payloads_);
   for (std::size_t i = 0; i < units_.size(); ++i)
@@ -385,19 +374,20 @@ Distortion Bucket::distortion(const Gradients& gradients, std::uint64_t index) c
   return all;
 }
 
-void Bucket::own_contribution(std::span<float> out) const {
+void ProcessorBucket::own_contribution(std::span<float> out) const {
   std::fill(out.begin(), out.end(), 0.0F);
   if (gathers_) split_message(std::span(message_).first(message_size_), payloads_);
   for (std::size_t i = 0; i < units_.size(); ++i)
     if (units_[i].sent) units_[i].compressor->decode_add(own_payload(i), 1.0F, part(i, out));
 }
 
-bool Bucket::takes_mean(const Pattern& pattern) const {
+bool ProcessorBucket::takes_mean(const Pattern& pattern) const {
   return !sparse_ && (summed_ == 0 || !pattern.lossy());
 }
 
-void Bucket::expected(const Pattern& pattern, std::span<const std::span<const float>> contributions,
-                      std::span<float> out) const {
+void ProcessorBucket::expected(const Pattern& pattern,
+                               std::span<const std::span<const float>> contributions,
+                               std::span<float> out) const {
   const float factor = 1.0F / static_cast<float>(ranks_);
   const auto parts = [&](std::size_t first, std::size_t size) {
     std::vector<std::span<const float>> all;

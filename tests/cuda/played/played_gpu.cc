@@ -1,0 +1,26 @@
+// Preloaded into thinpipe and its ranks: a machine with two GPUs, which its processor plays. What
+// libthinpipe_cuda.so has of the same names is not used then.
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "compressors/cuda/gpu.h"
+#include "tests/cuda/played/played_device.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr int kPlayed = 2;
+
+}  // namespace
+
+GpuStatus probe_gpu() { return {.available = true, .detail = "a processor that plays a GPU"}; }
+
+RankDevice open_rank_gpu(int local_rank) {
+  const int number = local_rank % kPlayed;
+  RankDevice device = cuda::play_rank_device(static_cast<std::uint64_t>(local_rank) + 1);
+  device.description.bus = "played:" + std::to_string(number);
+  return device;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,242 @@
+// Replays whose gradients lie on a device, which a processor plays, beside those of the processor:
+// the same payloads, aggregates and states, bit for bit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "base/error.h"
+#include "tests/cuda/played/played_device.h"
+#include "tests/exchange/thread_transport.h"
+#include "tests/trace/sample_trace.h"
+#include "tests/trace/temporary_folder.h"
+#include "workloads/exchange/patterns.h"
+#include "workloads/replay/replay.h"
+
+namespace thinpipe {
+namespace {
+
+// What came of one step on one rank.
+struct Stepped {
+  std::vector<float> aggregate, contribution;
+  std::vector<std::byte> state;
+  StepReport report;
+  double relative_error = 0;
+  TransportCounters sent;
+};
+
+// By rank and step.
+using AllSteps = std::vector<std::vector<Stepped>>;
+
+class DeviceReplayTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    SampleTrace what;
+    // A tensor of several stretches of copies, one of one element, and small ones.
+    what.shapes = {{20, 25}, {20}, {1}, {300, 400}, {300}};
+    what.ranks = 2;
+    what.steps = 3;
+    what.compute_seconds = 0;
+    what.squares = true;
+    write_sample_trace(folder_ / "trace", what);
+  }
+
+  AllSteps run(const ReplayOptions& options, bool on_device, int ranks, std::uint64_t steps,
+               const std::string& pattern) {
+    const Trace trace(folder_ / "trace");
+    Mailboxes boxes;
+    AllSteps all(static_cast<std::size_t>(ranks));
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        ReplayOptions own = options;
+        if (on_device)
+          own.device = cuda::play_rank_device(static_cast<std::uint64_t>(rank) + 7, rank);
+        Replay replay(trace, own, rank, ranks);
+        replay.prepare(steps);
+        replay.connect([&](std::size_t capacity) {
+          return make_pattern(parse_spec(pattern),
+                              std::make_unique<ThreadTransport>(boxes, rank, ranks), capacity);
+        });
+        EXPECT_TRUE(!on_device || replay.loads());
+        for (std::uint64_t step = 0; step < steps; ++step) {
+          replay.load(step);
+          Stepped stepped;
+          stepped.report = replay.step(step);
+          replay.fetch();
+          stepped.aggregate.assign(replay.aggregate().begin(), replay.aggregate().end());
+          stepped.relative_error = replay.relative_error(step);
+          stepped.contribution.resize(replay.contribution_size());
+          replay.own_contribution(stepped.contribution);
+          if (stepped.report.exchanged) replay.save_state(stepped.state);
+          stepped.sent = replay.counters();
+          all[static_cast<std::size_t>(rank)].push_back(std::move(stepped));
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    return all;
+  }
+
+  static bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+    return a.size() == b.size() &&
+           (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+  }
+
+  void expect_same(const ReplayOptions& options, int ranks, const std::string& pattern = "ring",
+                   std::uint64_t steps = 4) {
+    const AllSteps here = run(options, false, ranks, steps, pattern);
+    const AllSteps there = run(options, true, ranks, steps, pattern);
+    for (std::size_t rank = 0; rank < here.size(); ++rank) {
+      ASSERT_EQ(here[rank].size(), steps);
+      ASSERT_EQ(there[rank].size(), steps);
+      for (std::size_t step = 0; step < steps; ++step) {
+        SCOPED_TRACE("rank " + std::to_string(rank) + ", step " + std::to_string(step));
+        const Stepped &a = here[rank][step], &b = there[rank][step];
+        EXPECT_TRUE(same_bits(a.aggregate, b.aggregate)) << "aggregates differ";
+        EXPECT_TRUE(same_bits(a.contribution, b.contribution)) << "payloads differ";
+        EXPECT_TRUE(a.state == b.state) << "states differ";
+        EXPECT_DOUBLE_EQ(a.relative_error, b.relative_error);
+        EXPECT_EQ(a.report.payload_bytes, b.report.payload_bytes);
+        EXPECT_EQ(a.report.summed_bytes, b.report.summed_bytes);
+        EXPECT_EQ(a.report.target, b.report.target);
+        EXPECT_EQ(a.report.selected, b.report.selected);
+        EXPECT_EQ(a.report.exchanged, b.report.exchanged);
+        EXPECT_EQ(a.sent.bytes, b.sent.bytes);
+        EXPECT_EQ(a.sent.messages, b.sent.messages);
+        EXPECT_EQ(a.report.copy_down, 0);
+        EXPECT_EQ(a.report.copy_up, 0);
+        if (!b.report.exchanged) continue;
+        EXPECT_GT(b.report.copy_down, 0);
+        EXPECT_TRUE(b.report.copy_up > 0 || ranks == 1);
+      }
+    }
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(DeviceReplayTest, EndsWithTheSameBits) {
+  for (const char* spec :
+       {"none", "topk:ratio=0.01", "dgc:ratio=0.01", "sidco:ratio=0.01", "3lc", "int8", "onebit",
+        "topk:ratio=0.01,positions=golomb", "variance", "threshold:tau=0.001", "strom:tau=0.001",
+        "fedavg:delay=2", "sbc:p=0.01,delay=2", "ef21:ratio=0.01"}) {
+    SCOPED_TRACE(spec);
+    ReplayOptions options;
+    options.compressor = parse_spec(spec);
+    expect_same(options, 3);
+  }
+}
+
+TEST_F(DeviceReplayTest, EndsWithTheSameBitsOfSharedScales) {
+  for (const char* spec : {"terngrad", "terngrad:memory=residual,delay=2", "thc"}) {
+    SCOPED_TRACE(spec);
+    ReplayOptions options;
+    options.compressor = parse_spec(spec);
+    expect_same(options, 2);
+    options.feed.overlap = Overlap::kBucket;
+    options.feed.limits = BucketLimits::parse("first=1kb,rest=10kb");
+    expect_same(options, 2);
+  }
+}
+
+TEST_F(DeviceReplayTest, OfSeveralCompressorsEachHasItsTensors) {
+  ReplayOptions options;
+  for (const char* rules :
+       {"tensor-0:topk:ratio=0.1;tensor-3:3lc;*:none", "tensor-3:none;*:fedavg:delay=1",
+        "tensor-0:sbc:p=0.1,delay=2;*:topk:ratio=0.01"}) {
+    SCOPED_TRACE(rules);
+    options.compressor = CompressorRules::parse(rules);
+    expect_same(options, 3);
+  }
+}
+
+TEST_F(DeviceReplayTest, BucketsAreEncodedWhileOthersAreOnTheirWay) {
+  Feed inline_codec, beside, joined, model;
+  inline_codec.overlap = beside.overlap = joined.overlap = Overlap::kBucket;
+  inline_codec.limits = beside.limits = BucketLimits::parse("first=1kb,rest=10kb");
+  joined.limits = beside.limits;
+  joined.granularity = Granularity::kBucket;
+  beside.codec_beside = true;
+  model.granularity = Granularity::kModel;
+  for (const Feed& feed : {inline_codec, beside, joined, model})
+    for (const char* spec : {"topk:ratio=0.05", "int8", "none", "sbc:p=0.01,delay=2"}) {
+      SCOPED_TRACE(feed.to_string() + " " + spec);
+      ReplayOptions options;
+      options.feed = feed;
+      options.compressor = parse_spec(spec);
+      expect_same(options, 3);
+    }
+}
+
+TEST_F(DeviceReplayTest, ByAnyPatternThatGathers) {
+  for (const char* pattern :
+       {"recursive-doubling", "halving-doubling", "tree", "hierarchical:group=2"})
+    for (const char* spec : {"none", "int8"}) {
+      SCOPED_TRACE(std::string(pattern) + " " + spec);
+      ReplayOptions options;
+      options.compressor = parse_spec(spec);
+      expect_same(options, 4, pattern, 2);
+    }
+  ReplayOptions alone;
+  alone.compressor = parse_spec("topk:ratio=0.01");
+  expect_same(alone, 1);
+}
+
+TEST_F(DeviceReplayTest, GoesOnFromAStateOfTheProcessors) {
+  const Trace trace(folder_ / "trace");
+  ReplayOptions options;
+  options.compressor = parse_spec("dgc:ratio=0.01");
+  Mailboxes boxes;
+  const auto connect = [&](Replay& replay) {
+    replay.connect([&](std::size_t capacity) {
+      return make_pattern(parse_spec("ring"), std::make_unique<ThreadTransport>(boxes, 0, 1),
+                          capacity);
+    });
+  };
+  Replay here(trace, options, 0, 1);
+  connect(here);
+  here.step(0);
+  std::vector<std::byte> state;
+  here.save_state(state);
+  options.device = cuda::play_rank_device(3);
+  Replay there(trace, options, 0, 1);
+  connect(there);
+  ByteReader reader(state);
+  there.load_state(reader);
+  here.step(1);
+  there.load(1);
+  there.step(1);
+  there.fetch();
+  const auto a = here.aggregate(), b = there.aggregate();
+  EXPECT_TRUE(same_bits({a.begin(), a.end()}, {b.begin(), b.end()}));
+}
+
+TEST_F(DeviceReplayTest, WhatIsNotDoneThereIsRefused) {
+  const Trace trace(folder_ / "trace");
+  const auto refused = [&](const ReplayOptions& options) {
+    ReplayOptions own = options;
+    own.device = cuda::play_rank_device(1);
+    EXPECT_THROW(Replay(trace, own, 0, 2), InputError);
+  };
+  ReplayOptions options;
+  options.compressor = parse_spec("powersgd:rank=2");
+  refused(options);
+  options.compressor = parse_spec("topk:positions=packed");
+  refused(options);
+  options.compressor = parse_spec("topk");
+  options.sparse_sums = true;
+  refused(options);
+  options.sparse_sums = false;
+  options.servers = PushPullOptions{};
+  refused(options);
+  options.servers.reset();
+  options.feed.local_steps = 2;
+  refused(options);
+  options.feed.local_steps = 1;
+  options.time_scale = 2;
+  refused(options);
+}
+
+}  // namespace
+}  // namespace thinpipe

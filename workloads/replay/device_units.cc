@@ -1,0 +1,168 @@
+#include "workloads/replay/device_units.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compressors/registry.h"
+#include "workloads/replay/states.h"
+
+namespace thinpipe {
+
+/// Units of one spec. What is sent as it lies needs no compressor.
+struct DeviceUnits::Group {
+  Spec spec;
+  std::vector<std::size_t> units;
+  std::unique_ptr<DeviceCompressor> compressor;
+  std::vector<const float*> gradients, squares;
+  std::vector<float> scales;
+};
+
+DeviceUnits::DeviceUnits(const RankDevice& device, const PlannedBucket& plan, std::size_t number,
+                         const CompressorSettings& settings)
+    : device_(device), plan_(plan), number_(number) {
+  const auto array = [&](std::size_t elements) {
+    return static_cast<float*>(device_.memory->allocate(elements * sizeof(float)));
+  };
+  for (std::size_t i = 0; i < plan.units.size(); ++i) {
+    const PlannedUnit& planned = plan.units[i];
+    Unit& unit = units_.emplace_back();
+    unit.twin = make_compressor(planned.compressor, planned.info, settings);
+    unit.gradient = array(planned.info.elements);
+    if (find_method(planned.compressor.name).needs_squares)
+      unit.squares = array(planned.info.elements);
+    const auto same = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
+      return group.spec == planned.compressor;
+    });
+    unit.group = static_cast<std::size_t>(same - groups_.begin());
+    Group& group = same == groups_.end() ? groups_.emplace_back() : *same;
+    group.spec = planned.compressor;
+    unit.place = group.units.size();
+    group.units.push_back(i);
+    group.gradients.push_back(unit.gradient);
+    group.squares.push_back(unit.squares);
+  }
+  for (Group& group : groups_) {
+    if (units_[group.units.front()].twin->verbatim()) continue;
+    std::vector<TensorInfo> infos;
+    for (const std::size_t i : group.units) infos.push_back(plan.units[i].info);
+    group.compressor = device_.make(group.spec, infos, settings);
+  }
+  device_.memory->wait();
+}
+
+DeviceUnits::~DeviceUnits() = default;
+
+bool DeviceUnits::sends(std::size_t unit, std::uint64_t exchange) const {
+  return (exchange + 1) % units_[unit].twin->period() == 0;
+}
+
+void DeviceUnits::load(const Gradients& gradients, std::uint64_t index) {
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const GradientInput input = gradients.input(number_, i, plan_.units[i], index);
+    device_.memory->upload(units_[i].gradient, input.values.data(), input.values.size_bytes());
+    if (units_[i].squares == nullptr) continue;
+    if (input.squares.size() != input.values.size())
+      throw InputError(
+          fmt::format("{}: needs second moments of tensor '{}', which the trace has not",
+                      plan_.units[i].compressor.to_string(), plan_.units[i].info.name));
+    device_.memory->upload(units_[i].squares, input.squares.data(), input.squares.size_bytes());
+  }
+  device_.memory->wait();
+}
+
+void DeviceUnits::take_scales(std::uint64_t index, std::span<float> scales) {
+  std::fill(scales.begin(), scales.end(), 0.0F);
+  for (Group& group : groups_) {
+    if (!group.compressor || !group.compressor->shares_scale() || !sends(group.units[0], index))
+      continue;
+    const std::span<const float> own = group.compressor->prepare(group.gradients);
+    for (std::size_t i = 0; i < group.units.size(); ++i) scales[group.units[i]] = own[i];
+  }
+}
+
+void DeviceUnits::encode(const Gradients& gradients, std::uint64_t index,
+                         std::span<const float> scales) {
+  skip();
+  const GradientInput any = gradients.input(number_, 0, plan_.units[0], index);
+  // All are under way before the first is waited for.
+  for (Group& group : groups_) {
+    const bool sent = sends(group.units[0], index);
+    for (const std::size_t i : group.units) units_[i].sent = sent;
+    if (!group.compressor) continue;
+    if (!sent) {
+      group.compressor->hold(group.gradients);
+      continue;
+    }
+    group.scales.clear();
+    if (!scales.empty() && group.compressor->shares_scale())
+      for (const std::size_t i : group.units) group.scales.push_back(scales[i]);
+    group.compressor->encode(group.gradients, {.step = any.step,
+                                               .epoch = any.epoch,
+                                               .shared_scales = group.scales,
+                                               .device_squares = group.squares});
+  }
+  for (Group& group : groups_) {
+    if (!units_[group.units[0]].sent) continue;
+    const auto reports =
+        group.compressor ? group.compressor->finish() : std::span<const EncodeReport>();
+    for (std::size_t i = 0; i < group.units.size(); ++i) {
+      const std::size_t elements = plan_.units[group.units[i]].info.elements;
+      units_[group.units[i]].report = group.compressor
+                                          ? reports[i]
+                                          : EncodeReport{.encoded_bytes = elements * sizeof(float),
+                                                         .selected_elements = elements};
+    }
+  }
+}
+
+void DeviceUnits::skip() {
+  for (Unit& unit : units_) {
+    unit.sent = false;
+    unit.report = {};
+  }
+}
+
+const std::byte* DeviceUnits::payload(std::size_t unit) const {
+  const Unit& one = units_[unit];
+  const DeviceCompressor* compressor = groups_[one.group].compressor.get();
+  return compressor != nullptr ? compressor->device_payload(one.place)
+                               : reinterpret_cast<const std::byte*>(one.gradient);
+}
+
+std::vector<std::byte> DeviceUnits::state_of(const Unit& unit) const {
+  std::vector<std::byte> state;
+  if (DeviceCompressor* compressor = groups_[unit.group].compressor.get())
+    compressor->save_state(unit.place, state);
+  else
+    unit.twin->save_state(state);
+  return state;
+}
+
+Distortion DeviceUnits::distortion(std::size_t unit, const Gradients& gradients,
+                                   std::uint64_t index, std::span<const std::byte> payload) const {
+  units_[unit].twin->load_state(state_of(units_[unit]));
+  return units_[unit].twin->distortion(gradients.input(number_, unit, plan_.units[unit], index),
+                                       payload);
+}
+
+void DeviceUnits::decode_add(std::size_t unit, const std::byte* device_payload, std::size_t bytes,
+                             float factor, float* device_out) const {
+  groups_[units_[unit].group].compressor->decode_add(units_[unit].place, device_payload, bytes,
+                                                     factor, device_out);
+}
+
+void DeviceUnits::save_state(std::vector<std::byte>& state) const {
+  for (const Unit& unit : units_) append_piece(state_of(unit), state);
+}
+
+void DeviceUnits::load_state(ByteReader& state) {
+  for (const Unit& unit : units_) {
+    const std::span<const std::byte> own = take_piece(state);
+    unit.twin->load_state(own);
+    if (DeviceCompressor* compressor = groups_[unit.group].compressor.get())
+      compressor->load_state(unit.place, own);
+  }
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,79 @@
+// A bucket's gradients on a device, and what compresses them there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "compressors/compressor.h"
+#include "compressors/cuda/rank_device.h"
+#include "compressors/wire/bytes.h"
+#include "workloads/replay/gradients.h"
+#include "workloads/replay/plan.h"
+
+namespace thinpipe {
+
+/// Units of one spec are worked on together. Each has a twin on the processor, which says what is
+/// expected of it and checks what it did; no part of a step's time.
+class DeviceUnits {
+ public:
+  /// @param plan  of the bucket, which must outlive this; its units in the order in which they lie
+  /// @param number  among the buckets, as Gradients counts them
+  /// @throws InputError for specs that have no twin on the device; RunError when its memory does
+  /// not suffice
+  DeviceUnits(const RankDevice& device, const PlannedBucket& plan, std::size_t number,
+              const CompressorSettings& settings);
+  ~DeviceUnits();
+
+  const Compressor& twin(std::size_t unit) const { return *units_[unit].twin; }
+  /// Whether the unit is sent the `exchange`-th time that gradients are handed over.
+  bool sends(std::size_t unit, std::uint64_t exchange) const;
+
+  /// Uploads the gradients of a step. @throws InputError where second moments are missing
+  void load(const Gradients& gradients, std::uint64_t index);
+  /// Of each unit its own scale, where that is shared and sent in this step; else 0.
+  void take_scales(std::uint64_t index, std::span<float> scales);
+  /// Encodes units that are sent in this step and holds the others' gradients back.
+  /// @param scales  of all units the greatest of all ranks; empty: none is shared
+  void encode(const Gradients& gradients, std::uint64_t index, std::span<const float> scales);
+  /// Nothing is sent.
+  void skip();
+
+  // Of the last encode().
+  bool sent(std::size_t unit) const { return units_[unit].sent; }
+  const EncodeReport& report(std::size_t unit) const { return units_[unit].report; }
+  /// On the device, until the next encode().
+  const std::byte* payload(std::size_t unit) const;
+  Distortion distortion(std::size_t unit, const Gradients& gradients, std::uint64_t index,
+                        std::span<const std::byte> payload) const;
+
+  /// As DeviceCompressor's.
+  void decode_add(std::size_t unit, const std::byte* device_payload, std::size_t bytes,
+                  float factor, float* device_out) const;
+
+  void save_state(std::vector<std::byte>& state) const;
+  void load_state(ByteReader& state);
+
+ private:
+  struct Unit {
+    std::unique_ptr<Compressor> twin;
+    std::size_t group = 0, place = 0;  // among that group's units
+    float* gradient = nullptr;         // on the device
+    float* squares = nullptr;
+    bool sent = false;
+    EncodeReport report;
+  };
+  struct Group;
+
+  std::vector<std::byte> state_of(const Unit& unit) const;
+
+  RankDevice device_;
+  const PlannedBucket& plan_;
+  std::size_t number_;
+  std::vector<Unit> units_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace thinpipe
