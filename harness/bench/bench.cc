@@ -112,14 +112,7 @@ std::vector<Spec> specs_on_device(const BenchOptions& options, const std::vector
 }  // namespace
 
 TimedDevice open_benched_gpu() {
-  if (const GpuStatus status = probe_gpu(); !status.available) {
-    throw RunError("--device cuda: " + status.detail +
-                   (THINPIPE_HAS_CUDA
-                        ? "; it takes an NVIDIA GPU of compute capability 8.0 or higher and its "
-                          "driver (nvidia-smi shows both)"
-                        : "; build it where CUDA's nvcc is (docs/gpu.md)") +
-                   ". --device cpu measures on this machine");
-  }
+  require_gpu();
   return open_timed_gpu();
 }
 

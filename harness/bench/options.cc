@@ -11,11 +11,6 @@ const char* to_string(Residency residency) {
   return residency == Residency::kMemory ? "memory" : "cache";
 }
 
-void check_device(const std::string& name) {
-  if (name != kDeviceCpu && name != kDeviceCuda)
-    throw InputError("--device: found '" + name + "', expected cpu or cuda");
-}
-
 std::size_t parse_elements(const std::string& text) {
   constexpr double kLargest = 1e9;  // 4 GB a buffer, and positions fit 32 bits
   double value = 0;

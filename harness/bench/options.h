@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compressors/spec.h"
+#include "harness/device.h"
 
 namespace thinpipe {
 
@@ -17,10 +18,6 @@ enum class Residency {
 };
 
 const char* to_string(Residency residency);
-
-/// Where compressors run.
-inline constexpr const char* kDeviceCpu = "cpu";
-inline constexpr const char* kDeviceCuda = "cuda";
 
 struct BenchOptions {
   std::vector<Spec> compressors;     ///< empty: every method with its defaults
@@ -39,9 +36,6 @@ struct BenchOptions {
   bool turns = false;      ///< with a process that standard input leads to (turns.h)
   std::uint64_t seed = 1;  ///< of inputs and of compressors that sample
 };
-
-/// @throws InputError for what is no name of a device
-void check_device(const std::string& name);
 
 /// "26m", "260k", "65537", "1.5m": elements, decimal.
 /// @throws InputError for anything else, for 0 and for over 10^9.

@@ -8,6 +8,7 @@
 #include "harness/commands/output.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
+#include "harness/device.h"
 #include "harness/options/arguments.h"
 #include "harness/options/layout.h"
 #include "harness/sweep/sweep.h"
@@ -40,6 +41,18 @@ OptionInfo shard_option() {
           .help =
               "measure part K of N of the sweep's points, as 1/4; `thinpipe merge` puts parts that "
               "were measured alike together"};
+}
+
+OptionInfo device_option() {
+  return {.name = "device",
+          .value_name = "NAME",
+          .type = Type::kChoice,
+          .default_value = kDeviceCpu,
+          .help =
+              "where gradients lie and compressors run; of a machine's GPUs (docs/gpu.md) its "
+              "ranks take "
+              "one each, in turn",
+          .choices = {kDeviceCpu, kDeviceCuda}};
 }
 
 // "2/4"
@@ -96,6 +109,7 @@ int run_sweep_of(const Arguments& arguments) {
   options.trace = arguments.text("trace");
   options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
   options.out = arguments.text("out");
+  options.device = arguments.text("device");
   if (arguments.given("shard")) set_shard(arguments.text("shard"), options);
   if (options.hosts)
     check_hosts(*options.hosts, options, arguments.given("link"), arguments.given("schedule"));
@@ -131,6 +145,7 @@ Verb run_verb() {
                          sweep_step_options(),
                          {repeats_option()},
                          sweep_replay_options(),
+                         {device_option()},
                          sweep_checking_options("1"),
                          sweep_value_options(),
                          {sweep_resume_option(), shard_option()},

@@ -45,7 +45,7 @@ RecordedSamples samples_of(const Records& records, const std::string& compressor
   };
   for (const Point& point : records.points) {
     if (point.status == Status::kFailed || point.axes.compressor != compressor) continue;
-    if (!point.axes.feed.empty()) continue;
+    if (!point.axes.feed.empty() || point.axes.device != "cpu") continue;
     if (found.ranks > 0 && point.axes.ranks > found.ranks) continue;
     if (point.axes.ranks < found.ranks) found = {};
     found.ranks = point.axes.ranks;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/device.h"
 #include "harness/predict/basis.h"
 #include "harness/predict/codec_calibration.h"
 #include "harness/predict/pattern_model.h"
@@ -124,6 +125,7 @@ const ComputeTimes& Predictor::times(const SweepPoint& point) {
 }
 
 std::string Predictor::refusal(const SweepPoint& point) const {
+  if (options_.device != kDeviceCpu) return "no model of compressors on a GPU";
   if (point.pattern.name == "openmpi") return "no model of openmpi: the library decides";
   if (!has_model(point.pattern)) return "no model of pattern " + point.pattern.name;
   const bool servers_own = point.pattern.name == "ps" && options_.topology.kind == "ps";

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "compressors/cuda/gpu.h"
 #include "compressors/simd.h"
+#include "harness/device.h"
 #include "netem/schedule/links.h"
 #include "netem/time_scale.h"
 #include "netem/topology/flows.h"
@@ -124,6 +126,33 @@ void check_time_scales(const SweepOptions& options) {
       for (const LinkSpec& link : options.links)
         if (factor != kAutoTimeScale) slowed(options.topology.plan(hosts, link), factor);
   }
+}
+
+void check_on_device(const SweepOptions& options) {
+  if (options.device == kDeviceCpu) return;
+  const std::string with = "--device " + options.device;
+  for (const CompressorRules& rules : options.compressors)
+    for (const Spec& spec : rules.specs()) check_on_gpus(spec);
+  for (const Spec& pattern : options.patterns) {
+    const PatternInfo& info = find_pattern(pattern.name);
+    if (!info.can(Exchange::kAllReduce) || !info.can(Exchange::kAllGather))
+      throw InputError(fmt::format(
+          "pattern '{}' with {}: it works on elements on their way, which is not there on GPUs "
+          "yet; expected a pattern that sums and gathers, such as ring or openmpi",
+          pattern.to_string(), with));
+  }
+  for (const Feed& feed : options.feeds) {
+    if (feed.local_steps > 1)
+      throw InputError("--local-steps with " + with +
+                       ": gradients are not added up on GPUs yet; expected 1");
+    if (feed.outer)
+      throw InputError("--outer with " + with +
+                       ": the optimiser is not there on GPUs yet; expected none");
+  }
+  if (options.time_scales != std::vector<double>{1})
+    throw InputError("--time-scale with " + with +
+                     ": GPUs and their copies cannot be slowed down; expected 1");
+  if (!options.hosts) require_gpu();
 }
 
 }  // namespace thinpipe

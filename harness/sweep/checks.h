@@ -30,4 +30,9 @@ void check_epochs(const SweepOptions& options);
 /// @throws InputError when something cannot be run at a time scale that is asked for.
 void check_time_scales(const SweepOptions& options);
 
+/// Whether all of it can be done on a GPU, and there is one unless ranks have machines of their
+/// own.
+/// @throws InputError naming what cannot; RunError without a GPU
+void check_on_device(const SweepOptions& options);
+
 }  // namespace thinpipe

@@ -15,4 +15,7 @@ namespace thinpipe {
 nlohmann::json header_of(const SweepOptions& options, const Trace& trace, const Machines& machines,
                          const Launch* launch, const Calibrator& calibrator);
 
+/// Adds what the ranks' GPUs are. @throws RunError when a rank does not say
+void add_devices(Launch& launch, nlohmann::json& header);
+
 }  // namespace thinpipe

@@ -37,6 +37,7 @@ json Meter::failure(const SweepPoint& point, const std::string& reason) const {
 PointSamples Meter::no_samples(const SweepPoint& point, const Topology& planned,
                                const CalibratedLink* calibrated, const Launch& launch) const {
   PointSamples samples;
+  samples.on_device = options_.device != kDeviceCpu;
   samples.overlapped = point.feed.overlap != Overlap::kNone;
   samples.reference = launch.rank_machines().empty() ? "elements" : "projections";
   const std::uint32_t mtu = machines_.mtu(point.link);

@@ -28,6 +28,7 @@ std::string SweepPoint::id(const SweepOptions& options) const {
          (chooses_scale     ? "|auto"
           : time_scale == 1 ? ""
                             : fmt::format("|x{}", time_scale)) +
+         (options.device == kDeviceCpu ? "" : "|" + options.device) +
          (feed.is_default() ? "" : "|" + feed.to_string()) +
          (stragglers.empty() ? "" : "|straggler:" + stragglers.to_string());
 }

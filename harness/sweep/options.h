@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/device.h"
 #include "harness/hosts/hosts_options.h"
 #include "netem/link_spec.h"
 #include "netem/schedule/schedule.h"
@@ -44,6 +45,7 @@ struct SweepOptions {
   int threads = 1;                      ///< that each rank's encode and decode may use
   std::string simd = "best";  ///< instruction set of the ranks' kernels (simd.h); the best is each
                               ///< machine's own
+  std::string device = kDeviceCpu;    ///< where gradients lie and compressors run: cpu or cuda
   std::optional<HostsOptions> hosts;  ///< real machines; else emulated hosts
   double patience = 30;        ///< s that a step may take beyond ten times what it should at most
   bool share_machine = false;  ///< other runs on this machine at the same time cast no doubt

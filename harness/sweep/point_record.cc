@@ -83,6 +83,7 @@ json describe(const SweepPoint& point, const SweepOptions& options) {
         {"pattern", exchange + "-" + point.pattern.to_string()},
         {"feed", point.feed.to_string()}}},
       {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
+  if (options.device != kDeviceCpu) record["axes"]["device"] = options.device;
   if (!point.stragglers.empty()) record["axes"]["stragglers"] = point.stragglers.to_string();
   return record;
 }

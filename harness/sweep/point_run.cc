@@ -54,6 +54,7 @@ json prepare_message(const SweepPoint& point, const SweepOptions& options) {
           {"pattern", point.pattern.to_string()},
           {"threads", options.threads},
           {"simd", options.simd},
+          {"device", options.device},
           {"steps", options.warmup + options.steps}};
 }
 

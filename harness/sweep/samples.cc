@@ -153,6 +153,10 @@ json metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
   timed("compress_cpu_time", "compress_cpu");
   timed("exchange_time", "exchange");
   timed("decode_time", "decode");
+  if (samples.on_device) {
+    timed("copy_down_time", "copy_down");
+    timed("copy_up_time", "copy_up");
+  }
   // Of the rank that the step waited for.
   const auto of_slowest = [&](const char* name, const char* field) {
     metrics[name] = metric("s", "lower", "timed", per_step(samples, [&](const auto& ranks) {

@@ -32,6 +32,7 @@ struct PointSamples {
   /// Steps from one exchange to the next: a metric's sample is the mean over so many.
   std::size_t period = 1;
   bool overlapped = false;  ///< buckets left while compute went on
+  bool on_device = false;   ///< gradients lay in a GPU's memory
   /// Steps of hooks that do nothing: s of the slowest rank.
   std::vector<double> without_exchange;
   bool servers_heard = true;    ///< what ranks ended with is what servers had answered, to the bit

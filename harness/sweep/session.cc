@@ -87,6 +87,7 @@ void Session::keep(const SweepPoint& point, const json& record) {
   } else {
     if (!header_written_) {
       json header = header_of(options_, trace_, *machines_, launch_.get(), calibrator_);
+      if (options_.device != kDeviceCpu && launch_) describe_devices(header);
       if (work_) work_->complete_header(header);
       writer_.append(header);
     }
@@ -97,6 +98,14 @@ void Session::keep(const SweepPoint& point, const json& record) {
   }
   failed_ += record.at("status") == "failed" ? 1 : 0;
   progress_.note(work_ ? work_->outcome(point, record) : outcome_line(point, record));
+}
+
+void Session::describe_devices(json& header) {
+  try {
+    add_devices(*launch_, header);
+  } catch (const WorkerRefusal&) {
+    // Then no point could be measured, and they say why.
+  }
 }
 
 json Session::failed(const SweepPoint& point, const std::string& reason) const {

@@ -55,6 +55,7 @@ class Session {
   std::optional<nlohmann::json> prediction(const SweepPoint& point);
   const MachineFigures& probed(const SweepPoint& point);
   void keep(const SweepPoint& point, const nlohmann::json& record);
+  void describe_devices(nlohmann::json& header);
   std::string trouble() const;
   int interrupted();
 

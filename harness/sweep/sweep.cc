@@ -106,6 +106,7 @@ int run_sweep(const SweepOptions& options, const Trace& trace, PointWork* work) 
     tell(fmt::format("left out: {}, which the pattern cannot exchange", pair));
   check_epochs(options);
   check_time_scales(options);
+  check_on_device(options);
   find_program(work ? work->program()
                     : "thinpipe-worker");  // say now what is missing, not in the sandbox
   find_program(options.hosts ? "thinpipe-shape" : "thinpipe-enter");

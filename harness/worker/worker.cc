@@ -6,14 +6,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/wait_awake.h"
+#include "compressors/cuda/gpu.h"
 #include "compressors/plugin/loader.h"
 #include "compressors/simd.h"
+#include "harness/bench/records.h"
+#include "harness/device.h"
 #include "harness/doctor/machine.h"
 #include "harness/fingerprint/fingerprint.h"
 #include "harness/launch/control_door.h"
@@ -89,6 +93,7 @@ void Worker::serve() {
 
 json Worker::answer(const json& message) {
   const std::string what = message.at("do");
+  if (what == "device") return describe_device();
   if (what == "prepare") return prepare(message);
   if (what == "load") return load(message);
   if (what == "step") return step(message);
@@ -108,6 +113,17 @@ const Trace& Worker::gradients_of(const json& message) {
   return *own_trace_;
 }
 
+/// Of ranks that share this machine each takes the next GPU, counted round.
+RankDevice Worker::open_device() const {
+  const char* const local = std::getenv("OMPI_COMM_WORLD_LOCAL_RANK");  // on a machine of its own
+  return open_rank_gpu(!alone() ? rank_ : local == nullptr ? 0 : std::atoi(local));
+}
+
+json Worker::describe_device() const {
+  const DeviceDescription found = open_device().description;
+  return {{"type", "device"}, {"bus", found.bus}, {"device", device_json({found, std::nullopt})}};
+}
+
 json Worker::prepare(const json& message) {
   replay_.reset();
   server_.reset();
@@ -123,6 +139,7 @@ json Worker::prepare(const json& message) {
   options.time_scale = message.value("time_scale", 1.0);
   options.non_finite = message.at("non_finite") == "zero" ? NonFinite::kZero : NonFinite::kError;
   options.threads = message.at("threads");
+  if (message.value("device", kDeviceCpu) != kDeviceCpu) options.device = open_device();
   set_simd_target(message.at("simd"));
   const Spec pattern = parse_spec(message.at("pattern").get<std::string>());
   options.sparse_sums = find_pattern(pattern.name).can(Exchange::kSparseAllReduce);
@@ -186,6 +203,8 @@ json Worker::step(const json& message) {
           {"compress_cpu", report.compress_cpu},
           {"exchange", report.exchange},
           {"decode", report.decode},
+          {"copy_down", report.copy_down},
+          {"copy_up", report.copy_up},
           {"total", report.total},
           {"exposed", report.exposed},
           {"link_idle", report.link_idle},
@@ -220,6 +239,7 @@ json Worker::account(const json& message) {
   json said = {{"type", "accounted"},
                {"relative_error", replay_->relative_error(message.at("index"))}};
   if (message.at("check")) {
+    replay_->fetch();
     replay_->own_contribution(alone() ? contribution_ : contributions_->own());
     if (alone() && (replay_->layout().servers > 0 || replay_->takes_mean())) {
       checked_step_ = message.at("index");

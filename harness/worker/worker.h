@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "compressors/cuda/rank_device.h"
 #include "harness/launch/message_socket.h"
 #include "harness/worker/control_watch.h"
 #include "harness/worker/outer_reference.h"
@@ -52,6 +53,8 @@ class Worker {
   bool alone() const { return scratch_.empty(); }
 
   nlohmann::json prepare(const nlohmann::json& message);
+  RankDevice open_device() const;
+  nlohmann::json describe_device() const;
   void prepare_worker(const Spec& pattern, const ReplayOptions& options, int workers,
                       std::uint64_t steps);
   nlohmann::json load(const nlohmann::json& message);

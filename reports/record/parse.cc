@@ -71,6 +71,7 @@ Axes parse_axes(const Fields& fields) {
   axes.stragglers = fields.text_or("stragglers", axes.stragglers);
   axes.pattern = fields.text("pattern");
   axes.feed = fields.text_or("feed", axes.feed);
+  axes.device = fields.text_or("device", axes.device);
   axes.rate = fields.positive_number("rate");
   axes.delay = fields.number_at_least("delay", 0);
   axes.ranks = static_cast<int>(fields.integer("ranks", 1, kMostRanks));

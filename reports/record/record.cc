@@ -112,6 +112,7 @@ nlohmann::json point_json(const Point& point) {
                          {"metrics", metrics},
                          {"fidelity", point.fidelity},
                          {"validation", point.validation}};
+  if (point.axes.device != "cpu") json["axes"]["device"] = point.axes.device;
   if (!point.critical_path.empty()) json["critical_path"] = point.critical_path;
   if (!point.prediction.empty()) json["prediction"] = point.prediction;
   return json;

@@ -49,6 +49,7 @@ struct Axes {
   std::string stragglers = "none";  ///< who computes longer, `host3:compute=2`
   std::string pattern;              ///< the exchange, `allgather-ring`
   std::string feed;                 ///< how gradients went to compressors, `overlap=bucket`; or ""
+  std::string device = "cpu";       ///< where compressors ran
   double rate = 0;                  ///< bit/s, > 0
   double delay = 0;                 ///< s, one way
   int ranks = 1;
@@ -56,8 +57,10 @@ struct Axes {
   std::uint64_t seed = 0;  ///< of a training
   double time_scale = 1;   ///< the machine ran so many times slower; times are of the emulated one
 
-  /// Pattern and feed: what tells apart points of one compressor, link and number of ranks.
-  std::string way() const { return feed.empty() ? pattern : pattern + ", " + feed; }
+  /// Pattern, feed and device: what tells apart points of one compressor, link and number of ranks.
+  std::string way() const {
+    return pattern + (feed.empty() ? "" : ", " + feed) + (device == "cpu" ? "" : ", " + device);
+  }
 };
 
 /// What a point of `bench` was measured on.

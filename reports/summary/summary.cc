@@ -15,7 +15,7 @@
 namespace thinpipe {
 namespace {
 
-using SeriesKey = std::pair<std::string, std::string>;  // compressor, pattern and feed
+using SeriesKey = std::pair<std::string, std::string>;  // compressor, way
 
 std::string link_without_rate(const std::string& link) {
   std::string rest;
@@ -93,6 +93,7 @@ std::map<SeriesKey, Series> make_styles(const Records& records) {
     series.method = point.axes.method;
     series.pattern = point.axes.pattern;
     series.feed = point.axes.feed;
+    series.device = point.axes.device;
   }
   const std::vector<std::string> specs(compressors.begin(), compressors.end());
   const std::vector<std::string> labels = short_labels(specs);
@@ -106,7 +107,11 @@ std::map<SeriesKey, Series> make_styles(const Records& records) {
   }
   for (const auto& [compressor, list] : likes) {
     std::vector<Way> ways;
-    for (const Series* series : list) ways.push_back({series->pattern, series->feed});
+    for (const Series* series : list) {
+      const std::string device = series->device == "cpu" ? "" : "device=" + series->device;
+      const bool both = !series->feed.empty() && !device.empty();
+      ways.push_back({series->pattern, series->feed + (both ? ";" : "") + device});
+    }
     const std::vector<std::string> different = way_labels(ways);
     for (std::size_t i = 0; i < list.size(); ++i) {
       list[i]->label = label_of[compressor];

@@ -39,9 +39,9 @@ struct Cell {
   std::optional<double> prediction(const std::string& name) const;
 };
 
-/// One compressor (with one exchange pattern and feed) over all rates of its group.
+/// One compressor (with one exchange pattern, feed and device) over all rates of its group.
 struct Series {
-  std::string compressor, method, pattern, feed, label;
+  std::string compressor, method, pattern, feed, device, label;
   std::size_t style = 0;    ///< index of colour and marker; the same in every group; 0 is `none`
   std::vector<Cell> cells;  ///< ascending in rate
   BreakEven break_even;     ///< for compressors, from the ok cells

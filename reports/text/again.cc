@@ -99,6 +99,7 @@ void add_sweep_axes(std::vector<std::string>& words, const std::string& verb, co
   if (axes.topology != "star") add(words, "topology", axes.topology);
   if (axes.stragglers != "none") add(words, "straggler", axes.stragglers);
   if (axes.time_scale != 1) add(words, "time-scale", fmt::format("{:g}", axes.time_scale));
+  if (axes.device != "cpu") add(words, "device", axes.device);
   add_feed(words, axes.feed);
 }
 

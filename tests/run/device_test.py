@@ -1,0 +1,109 @@
+"""Runs whose gradients lie on a GPU, which a processor plays: the same bytes, sums and errors.
+
+Environment: PLAYED_GPU is a library which, preloaded, is a machine with two GPUs.
+"""
+import os
+import unittest
+
+from run_case import RunCase
+
+PLAYED = {"LD_PRELOAD": os.environ["PLAYED_GPU"],
+          "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+SPECS = ["topk:ratio=0.05", "int8", "terngrad"]
+EXACT = ["payload_bytes", "relative_error", "quality"]
+
+
+class DeviceTest(RunCase):
+    def setUp(self):
+        super().setUp()
+        self.gradients = self.trace()
+
+    def command(self, *more):
+        return ("run", "--trace", self.gradients, "--out", self.out, "--ranks", "3", "--link",
+                "rate=200mbit", "--steps", "2", "--warmup", "1", "--compute-scale", "0",
+                *[word for spec in SPECS for word in ("-c", spec)], *more)
+
+    def measure(self, *more, environment={}):
+        self.run_thinpipe(*self.command(*more), environment=environment)
+        self.assert_nothing_left()
+        points = {}
+        for point in self.points().values():
+            self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+            self.assertTrue(point["validation"]["identical_ranks"])
+            self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+            self.assertEqual(point["validation"]["checked_steps"], 2)
+            points[point["axes"]["compressor"]] = point
+        self.assertEqual(len(points), 1 + len(SPECS))
+        return points
+
+    def on_both(self, *more):
+        """Points on the processor, and on what plays GPUs."""
+        folder, both = self.out, []
+        for device in ("cpu", "cuda"):
+            self.out = f"{folder}-{device}"
+            both.append(self.measure("--device", device, *more,
+                                     environment=PLAYED if device == "cuda" else {}))
+        return both
+
+    def expect_same(self, *more):
+        here, there = self.on_both(*more)
+        for compressor, point in here.items():
+            other = there[compressor]
+            self.assertNotIn("device", point["axes"])
+            self.assertEqual(other["axes"]["device"], "cuda")
+            self.assertIn("|cuda", other["id"])
+            for name in EXACT:
+                if name in point["metrics"]:
+                    self.assertEqual(point["metrics"][name], other["metrics"][name], compressor)
+            for name in ("copy_down_time", "copy_up_time"):
+                self.assertNotIn(name, point["metrics"])
+                self.assertTrue(all(s > 0 for s in other["metrics"][name]["samples"]))
+            self.assertNotIn("prediction", other)
+        return there
+
+    def test_it_sends_the_same_and_ends_with_the_same(self):
+        self.expect_same()
+        header = self.records()[0]
+        self.assertEqual(header["device"]["architecture"], "played")
+        # Three ranks of one machine that has two.
+        self.assertEqual(header["rank_devices"], ["played:0", "played:1", "played:0"])
+
+    def test_with_overlap_and_by_open_mpis_collectives(self):
+        self.expect_same("--overlap", "bucket", "--buckets", "first=1kb,rest=40kb", "--pattern",
+                         "openmpi")
+
+    def test_a_run_goes_on(self):
+        command = self.command("--device", "cuda", "--resume")
+        self.run_thinpipe(*command, environment=PLAYED)
+        self.assertIn("4 of 4 points are in the records already",
+                      self.run_thinpipe(*command, environment=PLAYED))
+
+    def test_both_stand_in_one_report(self):
+        self.measure("--device", "cpu")
+        command = self.command("--device", "cuda", "--resume")
+        self.assertNotIn("in the records already", self.run_thinpipe(*command, environment=PLAYED))
+        report = self.run_thinpipe("report", self.out, "--format", "text")
+        self.assertIn("device=cuda", report)
+
+    def refuse(self, expected, *more, code=2, environment=PLAYED):
+        error = self.run_thinpipe(*self.command("--device", "cuda", *more), code=code,
+                                  environment=environment)
+        self.assertIn(expected, error)
+        self.assert_nothing_left()
+        self.assertFalse(os.path.exists(self.out), "a refused run made its output folder")
+
+    def test_what_is_not_there_is_refused_by_name(self):
+        self.refuse("powersgd", "-c", "powersgd")
+        self.refuse("inverse=exact", "-c", "sidco:dist=gamma,inverse=exact")
+        self.refuse("pattern 'ps'", "--pattern", "ps")
+        self.refuse("pattern 'gtopk'", "--pattern", "gtopk")
+        self.refuse("--local-steps", "--local-steps", "2")
+        self.refuse("--time-scale", "--time-scale", "2")
+
+    @unittest.skipIf(os.path.exists("/dev/nvidia0"), "there is a GPU")
+    def test_without_a_gpu_nothing_is_begun(self):
+        self.refuse("--device cpu measures on this machine", code=4, environment={})
+
+
+if __name__ == "__main__":
+    unittest.main()
