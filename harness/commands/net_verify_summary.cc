@@ -22,6 +22,11 @@ std::string goodput_of(const JudgedLink& link, GoodputWay GoodputReport::*way) {
   return found ? format_rate(((*found).*way).figures.goodput) : "-";
 }
 
+std::string slower_goodput_of(const JudgedLink& link) {
+  const GoodputReport& found = *link.report.goodput;
+  return format_rate(std::min(found.there.figures.goodput, found.back.figures.goodput));
+}
+
 // Of the four goodputs the farthest off, signed; none without a ceiling to hold them against.
 std::optional<double> farthest_off(const JudgedLink& link) {
   const std::optional<GoodputReport>& found = link.report.goodput;
@@ -70,7 +75,7 @@ std::string how_many_hold(const std::vector<JudgedLink>& links) {
   if (good == 0)
     return links.size() == 1 && !links[0].report.link.throttled() && links[0].report.goodput
                ? fmt::format("There is no rate to hold; the machine carries {} between two hosts.",
-                             goodput_of(links[0], &GoodputReport::there))
+                             slower_goodput_of(links[0]))
                : "Nothing that was measured can be held against what was set.";
   return fmt::format("{} {}.", count_of(good, links.size()), good == 1 ? "holds" : "hold");
 }

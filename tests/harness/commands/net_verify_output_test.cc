@@ -118,6 +118,9 @@ TEST(NetVerifyOutput, SummarySaysHowManyHoldAndHowFarOffTheyAre) {
   good.round_trip.reset(), good.loss.reset(), good.burst.reset(), good.change.reset();
   EXPECT_EQ(links_summary({{good, {}}}),
             "\nThere is no rate to hold; the machine carries 80.1 Mbit/s between two hosts.\n");
+  good.goodput->back.figures.goodput = 70e6;  // of the two ways the slower, as in the headline
+  EXPECT_EQ(links_summary({{good, {}}}),
+            "\nThere is no rate to hold; the machine carries 70 Mbit/s between two hosts.\n");
   EXPECT_EQ(links_summary({{LinkReport{}, {}}}),
             "\nNothing that was measured can be held against what was set.\n");
 }
