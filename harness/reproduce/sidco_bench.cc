@@ -33,8 +33,7 @@ std::vector<std::string> bench_differences() {
       "here all are C++ with vector instructions, and Top-k is one pass over the values: what the "
       "paper found slow need not be slow here.",
       "What the paper timed on a GPU (fig. 1(a), fig. 16(a) to (d)) is left out: the compressors "
-      "for "
-      "GPUs have not run on one yet (docs/gpu.md)."};
+      "for GPUs have not run on one yet (docs/gpu.md)."};
 }
 
 }  // namespace thinpipe
