@@ -17,6 +17,8 @@ DASH = re.compile(r"(?<=\s)-(?=\s|$)")
 # A point that was measured; whether the machine was too busy to believe it is no matter of words.
 MEASURED = re.compile(r"^(?:ok|invalid) +(.*?: .*? a step)(?:[;,].*)?$")
 VERDICT = re.compile(r": (?:holds(?:, within .*)?|does not hold.*)$")
+# The first line of a benchmark: the processor's own name, which no source has.
+PROCESSOR = re.compile(r"^.*(?=; \d+ cores?, )")
 # What a busy machine makes thinpipe say, wherever it stands.
 BUSY = re.compile(r"^(?:another run is being measured on this machine|.* load|busy)\b.*")
 ELISION = re.compile(r"\[\.\.\.\]|\(\.\.\.\)|…|(?<=\s)\.\.\.(?=\s|$)")
@@ -95,5 +97,6 @@ def matches(want, have):
 
 
 def words(lines):
-    """The words of lines, without figures and settings."""
+    """The words of lines, without figures and settings, and without what a machine calls its processor."""
+    lines = [PROCESSOR.sub("", line) for line in lines]
     return set(re.findall(r"(?<![\w=:/.-])[A-Za-z]{4,}(?![\w=:/])", "\n".join(lines)))

@@ -58,6 +58,10 @@ class Compare(unittest.TestCase):
         self.assertEqual({"wins", "idle", "processors"},
                          words(["wins 12.5 at rate=10mbit; idle processors (a b) topk:ratio=0.1"]))
 
+    def test_the_processors_name_is_no_word_of_ours(self):
+        self.assertEqual({"cores", "cache"}, words(["Some Maker's Chip; 2 cores, cache 336 MB"]))
+        self.assertEqual({"Some", "chip", "with", "cores"}, words(["Some chip with 2 cores"]))
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())
