@@ -1,6 +1,7 @@
 // With CUDA.
 #include "compressors/cuda/gpu.h"
 
+#include "compressors/cuda/arithmetic.h"
 #include "compressors/cuda/grid/cuda_copies.cuh"
 #include "compressors/cuda/grid/cuda_device.cuh"
 #include "compressors/cuda/make.h"
@@ -87,6 +88,7 @@ RankDevice open_rank_gpu(int local_rank) {
   return {.description = describe_gpu(),
           .memory = device,
           .copies = std::make_shared<cuda::CudaCopies>(device),
+          .arithmetic = std::make_shared<cuda::Arithmetic<cuda::CudaDevice>>(device),
           .make = [device](const Spec& spec, std::span<const TensorInfo> tensors,
                            const CompressorSettings& settings) {
             return cuda::make_device_compressor(device, spec, tensors, settings);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "compressors/compressor.h"
+#include "compressors/cuda/device_arithmetic.h"
 #include "compressors/cuda/device_compressor.h"
 #include "compressors/cuda/device_copies.h"
 #include "compressors/cuda/device_memory.h"
@@ -20,6 +21,7 @@ struct RankDevice {
   DeviceDescription description;
   std::shared_ptr<DeviceMemory> memory;
   std::shared_ptr<DeviceCopies> copies;
+  std::shared_ptr<DeviceArithmetic> arithmetic;
   /// As make_gpu_compressor(). @throws InputError, RunError
   std::function<std::unique_ptr<DeviceCompressor>(
       const Spec& spec, std::span<const TensorInfo> tensors, const CompressorSettings& settings)>

@@ -141,17 +141,12 @@ void check_on_device(const SweepOptions& options) {
           "yet; expected a pattern that sums and gathers, such as ring or openmpi",
           pattern.to_string(), with));
   }
-  for (const Feed& feed : options.feeds) {
-    if (feed.local_steps > 1)
-      throw InputError("--local-steps with " + with +
-                       ": gradients are not added up on GPUs yet; expected 1");
-    if (feed.outer)
-      throw InputError("--outer with " + with +
-                       ": the optimiser is not there on GPUs yet; expected none");
-  }
-  if (options.time_scales != std::vector<double>{1})
-    throw InputError("--time-scale with " + with +
-                     ": GPUs and their copies cannot be slowed down; expected 1");
+  for (const double factor : options.time_scales)
+    if (factor < 1 && factor != kAutoTimeScale)
+      throw InputError(
+          fmt::format("--time-scale {} with {}: copies to and from a GPU cannot be sped up; "
+                      "expected at least 1",
+                      factor, with));
   if (!options.hosts) require_gpu();
 }
 

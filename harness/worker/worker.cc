@@ -235,11 +235,12 @@ void Worker::follow_outer() {
 
 json Worker::account(const json& message) {
   if (server_) return server_->account(message.at("index"));
+  const bool check = message.at("check");
+  if (check || outer_reference_) replay_->fetch();
   follow_outer();
   json said = {{"type", "accounted"},
                {"relative_error", replay_->relative_error(message.at("index"))}};
-  if (message.at("check")) {
-    replay_->fetch();
+  if (check) {
     replay_->own_contribution(alone() ? contribution_ : contributions_->own());
     if (alone() && (replay_->layout().servers > 0 || replay_->takes_mean())) {
       checked_step_ = message.at("index");

@@ -19,7 +19,7 @@ namespace {
 
 // What came of one step on one rank.
 struct Stepped {
-  std::vector<float> aggregate, contribution;
+  std::vector<float> aggregate, update, contribution;
   std::vector<std::byte> state;
   StepReport report;
   double relative_error = 0;
@@ -66,6 +66,7 @@ class DeviceReplayTest : public testing::Test {
           stepped.report = replay.step(step);
           replay.fetch();
           stepped.aggregate.assign(replay.aggregate().begin(), replay.aggregate().end());
+          stepped.update.assign(replay.update().begin(), replay.update().end());
           stepped.relative_error = replay.relative_error(step);
           stepped.contribution.resize(replay.contribution_size());
           replay.own_contribution(stepped.contribution);
@@ -94,6 +95,7 @@ class DeviceReplayTest : public testing::Test {
         SCOPED_TRACE("rank " + std::to_string(rank) + ", step " + std::to_string(step));
         const Stepped &a = here[rank][step], &b = there[rank][step];
         EXPECT_TRUE(same_bits(a.aggregate, b.aggregate)) << "aggregates differ";
+        EXPECT_TRUE(same_bits(a.update, b.update)) << "updates differ";
         EXPECT_TRUE(same_bits(a.contribution, b.contribution)) << "payloads differ";
         EXPECT_TRUE(a.state == b.state) << "states differ";
         EXPECT_DOUBLE_EQ(a.relative_error, b.relative_error);
@@ -183,10 +185,72 @@ TEST_F(DeviceReplayTest, ByAnyPatternThatGathers) {
   expect_same(alone, 1);
 }
 
+TEST_F(DeviceReplayTest, LocalStepsAreAddedUpThere) {
+  ReplayOptions options;
+  options.feed.local_steps = 2;
+  for (const char* spec : {"none", "topk:ratio=0.05", "terngrad", "sbc:p=0.01,delay=2"}) {
+    SCOPED_TRACE(spec);
+    options.compressor = parse_spec(spec);
+    options.feed.overlap = Overlap::kNone;
+    expect_same(options, 3, "ring", 5);
+    options.feed.overlap = Overlap::kBucket;
+    options.feed.limits = BucketLimits::parse("first=1kb,rest=10kb");
+    expect_same(options, 2, "ring", 5);
+  }
+}
+
+TEST_F(DeviceReplayTest, AnOuterOptimiserTakesWhatLiesThere) {
+  ReplayOptions options;
+  options.feed.outer = OuterOptions{};
+  for (const std::uint64_t local_steps : {1, 2})
+    for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket})
+      for (const char* spec : {"none", "int8"}) {
+        SCOPED_TRACE(spec);
+        options.compressor = parse_spec(spec);
+        options.feed.local_steps = local_steps;
+        options.feed.overlap = overlap;
+        options.feed.limits = BucketLimits::parse("first=1kb,rest=10kb");
+        expect_same(options, 2);
+      }
+}
+
+TEST_F(DeviceReplayTest, SlowMotionChangesTimesAndNothingElse) {
+  ReplayOptions options;
+  options.time_scale = 3;
+  for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket})
+    for (const char* spec : {"none", "topk:ratio=0.05", "terngrad"}) {
+      SCOPED_TRACE(spec);
+      options.compressor = parse_spec(spec);
+      options.feed.overlap = overlap;
+      expect_same(options, 2);
+    }
+}
+
+TEST_F(DeviceReplayTest, CopiesAreSlowedDownAsLinksAre) {
+  ReplayOptions options;
+  options.time_scale = 50;
+  for (const char* spec : {"none", "fp16"}) {
+    SCOPED_TRACE(spec);
+    options.compressor = parse_spec(spec);
+    for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "ring"))
+      for (std::size_t step = 1; step < steps.size(); ++step) {  // room was made in the first
+        const StepReport& report = steps[step].report;
+        // Both ways go on at a time; what is summed goes up when it is decoded.
+        const double copies = std::string(spec) == "none"
+                                  ? report.copy_down
+                                  : std::max(report.copy_down, report.copy_up);
+        EXPECT_GT(copies, 0);
+        EXPECT_GE(report.total, options.time_scale * (report.codec + copies) * 0.999);
+        EXPECT_GE(report.compress, options.time_scale * report.codec * 0.999);
+      }
+  }
+}
+
 TEST_F(DeviceReplayTest, GoesOnFromAStateOfTheProcessors) {
   const Trace trace(folder_ / "trace");
   ReplayOptions options;
   options.compressor = parse_spec("dgc:ratio=0.01");
+  options.feed.outer = OuterOptions{};
   Mailboxes boxes;
   const auto connect = [&](Replay& replay) {
     replay.connect([&](std::size_t capacity) {
@@ -210,6 +274,12 @@ TEST_F(DeviceReplayTest, GoesOnFromAStateOfTheProcessors) {
   there.fetch();
   const auto a = here.aggregate(), b = there.aggregate();
   EXPECT_TRUE(same_bits({a.begin(), a.end()}, {b.begin(), b.end()}));
+  const auto c = here.update(), d = there.update();
+  EXPECT_TRUE(same_bits({c.begin(), c.end()}, {d.begin(), d.end()}));
+  std::vector<std::byte> after, after_there;
+  here.save_state(after);
+  there.save_state(after_there);
+  EXPECT_TRUE(after == after_there);
 }
 
 TEST_F(DeviceReplayTest, WhatIsNotDoneThereIsRefused) {
@@ -231,10 +301,7 @@ TEST_F(DeviceReplayTest, WhatIsNotDoneThereIsRefused) {
   options.servers = PushPullOptions{};
   refused(options);
   options.servers.reset();
-  options.feed.local_steps = 2;
-  refused(options);
-  options.feed.local_steps = 1;
-  options.time_scale = 2;
+  options.time_scale = 0.5;
   refused(options);
 }
 

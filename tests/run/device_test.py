@@ -72,6 +72,13 @@ class DeviceTest(RunCase):
         self.expect_same("--overlap", "bucket", "--buckets", "first=1kb,rest=40kb", "--pattern",
                          "openmpi")
 
+    def test_local_steps_and_an_outer_optimiser(self):
+        self.expect_same("--local-steps", "2", "--outer", "diloco")
+
+    def test_in_slow_motion(self):
+        for point in self.expect_same("--time-scale", "2").values():
+            self.assertEqual(point["axes"]["time_scale"], 2)
+
     def test_a_run_goes_on(self):
         command = self.command("--device", "cuda", "--resume")
         self.run_thinpipe(*command, environment=PLAYED)
@@ -97,8 +104,7 @@ class DeviceTest(RunCase):
         self.refuse("inverse=exact", "-c", "sidco:dist=gamma,inverse=exact")
         self.refuse("pattern 'ps'", "--pattern", "ps")
         self.refuse("pattern 'gtopk'", "--pattern", "gtopk")
-        self.refuse("--local-steps", "--local-steps", "2")
-        self.refuse("--time-scale", "--time-scale", "2")
+        self.refuse("--time-scale 0.5", "--time-scale", "0.5")
 
     @unittest.skipIf(os.path.exists("/dev/nvidia0"), "there is a GPU")
     def test_without_a_gpu_nothing_is_begun(self):

@@ -31,9 +31,9 @@ struct BucketCopies {
 };
 
 /// The methods of one step, in this order: take_scales() and share_scales() where shares_scales(),
-/// encode(), exchange(), decode(). Those that exchange may run in another thread than the rest.
-/// A bucket's part of the aggregate has its units one after the other, those that all-reduces sum
-/// first.
+/// encode(), begin_copies(), exchange(), decode(). Those that exchange may run in another thread
+/// than the rest. A bucket's part of the aggregate has its units one after the other, those that
+/// all-reduces sum first.
 class Bucket {
  public:
   virtual ~Bucket() = default;
@@ -53,7 +53,9 @@ class Bucket {
   virtual bool sends(std::uint64_t exchange) const = 0;
 
   /// Before a step, outside its time: brings its gradients to where they are encoded.
-  virtual void load(const Gradients& /*gradients*/, std::uint64_t /*index*/) {}
+  virtual void load(Gradients& /*gradients*/, std::uint64_t /*index*/) {}
+  /// With local steps, in every one of them: adds its gradients to the units' sums.
+  virtual void add_up(Gradients& gradients, std::uint64_t index) = 0;
 
   virtual void take_scales(const Gradients& gradients, std::uint64_t index) = 0;
   /// Every unit's greatest scale over all ranks (TernGrad section 4.3), by one gathering of all.
@@ -61,7 +63,10 @@ class Bucket {
 
   /// Encodes what is sent in that step and holds the rest back.
   virtual void encode(const Gradients& gradients, std::uint64_t index) = 0;
-  /// Instead of encode(), in a step whose gradient is only added to a sum of local steps.
+  /// After encode(), and after what a time scale adds to it: payloads leave for where they are
+  /// exchanged.
+  virtual void begin_copies() {}
+  /// Instead of both, in a step whose gradient is only added to a sum of local steps.
   virtual void skip() = 0;
   virtual const BucketPayload& payload() const = 0;
 
@@ -75,8 +80,6 @@ class Bucket {
   virtual void decode(std::span<float> aggregate) = 0;
   /// Whether that has anything to do: sums are where they belong as soon as they are exchanged.
   virtual bool decodes() const = 0;
-  /// After a step, outside its time: brings the bucket's part of the aggregate to the host's.
-  virtual void fetch(std::span<float> /*aggregate*/) {}
   /// Of the step just run.
   virtual BucketCopies copies() const { return {}; }
   /// s that codec work between rounds took at this machine's own speed, and by which it lasted

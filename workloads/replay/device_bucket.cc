@@ -14,20 +14,25 @@
 namespace thinpipe {
 
 DeviceBucket::DeviceBucket(const RankDevice& device, const PlannedBucket& plan, std::size_t number,
-                           const CompressorSettings& settings, int ranks)
+                           const CompressorSettings& settings, int ranks, std::uint64_t local_steps,
+                           double time_scale, float* device_aggregate)
     : device_(device),
       plan_(plan),
+      number_(number),
       rank_(settings.rank),
       ranks_(ranks),
+      local_steps_(local_steps),
+      time_scale_(time_scale),
       floats_(device.memory, DeviceRoom::Where::kPinned),
       means_(device.memory, DeviceRoom::Where::kPinned),
-      gather_(device, settings.rank, ranks) {
+      gather_(device, settings.rank, ranks, time_scale),
+      aggregate_(device_aggregate) {
   const auto first_gathered =
       std::stable_partition(plan_.units.begin(), plan_.units.end(), [](const PlannedUnit& unit) {
         return aggregation_of(unit.compressor) == Aggregation::kAllReduce;
       });
   summed_ = static_cast<std::size_t>(first_gathered - plan_.units.begin());
-  units_ = std::make_unique<DeviceUnits>(device, plan_, number, settings);
+  units_ = std::make_unique<DeviceUnits>(device, plan_, number, settings, local_steps > 1);
   bool shares = false;
   for (std::size_t i = 0; i < plan_.units.size(); ++i) {
     const Compressor& twin = units_->twin(i);
@@ -54,8 +59,6 @@ DeviceBucket::DeviceBucket(const RankDevice& device, const PlannedBucket& plan, 
   capacity_ = std::max(capacity_, scales_.size() * sizeof(float));
   payloads_.resize(plan_.units.size() - summed_);
   split_.resize(payloads_.size());
-  aggregate_ = static_cast<float*>(device_.memory->allocate(elements_ * sizeof(float)));
-  device_.memory->wait();
 }
 
 std::uint64_t DeviceBucket::period() const {
@@ -71,12 +74,21 @@ bool DeviceBucket::sends(std::uint64_t exchange) const {
   return false;
 }
 
-void DeviceBucket::load(const Gradients& gradients, std::uint64_t index) {
+/// The host adds up too, for what is expected of the device's sums.
+void DeviceBucket::load(Gradients& gradients, std::uint64_t index) {
   units_->load(gradients, index);
+  for (std::size_t i = 0; local_steps_ > 1 && i < plan_.units.size(); ++i)
+    gradients.add(number_, i, plan_.units[i], index);
+}
+
+void DeviceBucket::add_up(Gradients& /*gradients*/, std::uint64_t index) {
+  units_->add_up(index % local_steps_ == 0);
+  // What follows in a step with an exchange is waited for itself.
+  if ((index + 1) % local_steps_ != 0) device_.memory->wait();
 }
 
 void DeviceBucket::take_scales(const Gradients& /*gradients*/, std::uint64_t index) {
-  units_->take_scales(index, scales_);
+  units_->take_scales(index / local_steps_, scales_);
 }
 
 void DeviceBucket::share_scales(Pattern& pattern) {
@@ -88,6 +100,9 @@ void DeviceBucket::encode(const Gradients& gradients, std::uint64_t index) {
   took_ = {};
   units_->encode(gradients, index, scales_);
   add_to_payload();
+}
+
+void DeviceBucket::begin_copies() {
   if (sums_) download_floats();
   if (!gathers_) return;
   for (std::size_t i = summed_; i < plan_.units.size(); ++i)
@@ -115,6 +130,7 @@ void DeviceBucket::download_floats() {
   for (std::size_t i = 0; i < summed_; ++i)
     copies.push_back({floats_.data() + offsets_[i] * sizeof(float), units_->payload(i),
                       units_->report(i).encoded_bytes});
+  floats_begun_ = now_seconds();
   floats_down_ = device_.copies->begin_downloads(copies);
 }
 
@@ -129,12 +145,16 @@ RoundsTime DeviceBucket::exchange(Pattern& pattern, std::span<float> /*aggregate
   const double begin = now_seconds();
   if (sums_) {
     took_.down += device_.copies->take(floats_down_);
+    if (time_scale_ > 1) wait_until(floats_begun_ + time_scale_ * took_.down);
     const auto floats = [&](const DeviceRoom& room) {
       return std::span(reinterpret_cast<float*>(room.data()), summed_elements_);
     };
     pattern.all_reduce(floats(floats_), floats(means_), 1.0F / static_cast<float>(ranks_));
   }
-  if (gathers_) pattern.gather_staged(gather_);
+  if (gathers_) {
+    pattern.gather_staged(gather_);
+    gather_.pass_uploads();
+  }
   return {.exchange = now_seconds() - begin};
 }
 
@@ -173,11 +193,6 @@ void DeviceBucket::decode_gathered() {
   const BucketCopies took = gather_.finish();
   took_.down += took.down;
   took_.up += took.up;
-}
-
-void DeviceBucket::fetch(std::span<float> aggregate) {
-  device_.memory->download(aggregate.data(), aggregate_, aggregate.size_bytes());
-  device_.memory->wait();
 }
 
 bool DeviceBucket::sent_as_it_lies() const {

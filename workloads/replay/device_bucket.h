@@ -16,14 +16,17 @@
 namespace thinpipe {
 
 /// Only payloads cross the bus: they are copied to pinned memory while those before them are sent,
-/// and those of other ranks are copied up while more arrive. Its part of the aggregate lies on the
-/// device until fetch(). What all-reduces sum is summed by the processor.
+/// and those of other ranks are copied up while more arrive. Its part of the aggregate stays on the
+/// device. What all-reduces sum is summed by the processor.
 class DeviceBucket : public Bucket {
  public:
   /// @param number  among the buckets, as Gradients counts them
+  /// @param time_scale  at least 1: copies last so many times longer, as links do
+  /// @param device_aggregate  the bucket's part of it, on the device
   /// @throws InputError for specs that do not fit, or that have no twin on the device
   DeviceBucket(const RankDevice& device, const PlannedBucket& plan, std::size_t number,
-               const CompressorSettings& settings, int ranks);
+               const CompressorSettings& settings, int ranks, std::uint64_t local_steps,
+               double time_scale, float* device_aggregate);
 
   std::size_t elements() const override { return elements_; }
   std::uint64_t period() const override;
@@ -32,10 +35,12 @@ class DeviceBucket : public Bucket {
   bool shares_scales() const override { return !scales_.empty(); }
   bool sends(std::uint64_t exchange) const override;
 
-  void load(const Gradients& gradients, std::uint64_t index) override;
+  void load(Gradients& gradients, std::uint64_t index) override;
+  void add_up(Gradients& gradients, std::uint64_t index) override;
   void take_scales(const Gradients& gradients, std::uint64_t index) override;
   void share_scales(Pattern& pattern) override;
   void encode(const Gradients& gradients, std::uint64_t index) override;
+  void begin_copies() override;
   void skip() override;
   const BucketPayload& payload() const override { return payload_; }
   RoundsTime exchange(Pattern& pattern, std::span<float> aggregate) override;
@@ -44,7 +49,6 @@ class DeviceBucket : public Bucket {
   bool pull(Pattern& pattern) override;
   void decode(std::span<float> aggregate) override;
   bool decodes() const override { return true; }
-  void fetch(std::span<float> aggregate) override;
   BucketCopies copies() const override { return took_; }
 
   bool sent_as_it_lies() const override;
@@ -68,7 +72,10 @@ class DeviceBucket : public Bucket {
 
   RankDevice device_;
   PlannedBucket plan_;
+  std::size_t number_;
   int rank_, ranks_;
+  std::uint64_t local_steps_;
+  double time_scale_;
   std::unique_ptr<DeviceUnits> units_;
   std::vector<std::size_t> offsets_;  ///< of units in the bucket's part
   std::size_t elements_ = 0, capacity_ = 0;
@@ -78,9 +85,10 @@ class DeviceBucket : public Bucket {
   std::vector<float> scales_;            ///< by unit, where ranks share them; else empty
   DeviceRoom floats_, means_;            ///< what is all-reduced, pinned
   std::size_t floats_down_ = 0;          ///< number of the copies of it
+  double floats_begun_ = 0;              ///< when, by the host's clock
   DeviceGather gather_;
   std::vector<DevicePayload> payloads_;  ///< by gathered unit
-  float* aggregate_ = nullptr;           ///< on the device
+  float* aggregate_;                     ///< on the device
   BucketPayload payload_;
   BucketCopies took_;
   mutable std::vector<std::span<const std::byte>> split_;  ///< the own message, by gathered unit

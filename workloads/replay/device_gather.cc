@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/clock.h"
 #include "workloads/replay/message.h"
 
 namespace thinpipe {
@@ -20,8 +21,11 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
 
 }  // namespace
 
-DeviceGather::DeviceGather(const RankDevice& device, int rank, int ranks)
-    : device_(device), rank_(rank), own_(device.memory, DeviceRoom::Where::kPinned) {
+DeviceGather::DeviceGather(const RankDevice& device, int rank, int ranks, double time_scale)
+    : device_(device),
+      rank_(rank),
+      time_scale_(time_scale),
+      own_(device.memory, DeviceRoom::Where::kPinned) {
   for (int i = 0; i < ranks; ++i)
     arrivals_.push_back({.message = {},
                          .payloads = {},
@@ -43,6 +47,8 @@ void DeviceGather::begin(std::span<const DevicePayload> payloads) {
   }
   ready_ = table;
   next_ = 0;
+  down_free_ = up_free_ = 0;
+  begun_ = now_seconds();
   stretches_.clear();
   std::size_t at = table;
   for (const DevicePayload& payload : payloads) {
@@ -50,10 +56,12 @@ void DeviceGather::begin(std::span<const DevicePayload> payloads) {
     at += payload.bytes;
   }
   end_stretch(at);
+  sent_up_.clear();
   for (Arrival& arrival : arrivals_) {
     arrival.message = {};
     arrival.malformed = nullptr;
     arrival.under_way = false;
+    arrival.slow = {};
   }
 }
 
@@ -76,9 +84,37 @@ void DeviceGather::end_stretch(std::size_t end) {
 }
 
 std::size_t DeviceGather::ready() {
-  while (next_ < stretches_.size() && device_.copies->ended(stretches_[next_].number))
-    ready_ = stretches_[next_++].end;
+  while (next_ < stretches_.size()) {
+    Stretch& stretch = stretches_[next_];
+    if (!stretch.slow.taken) {
+      if (!device_.copies->ended(stretch.number)) break;
+      if (time_scale_ > 1) slow_down(stretch.number, begun_, down_free_, stretch.slow);
+    }
+    if (stretch.slow.taken && now_seconds() < stretch.slow.due) break;
+    ready_ = stretch.end;
+    ++next_;
+  }
   return ready_;
+}
+
+/// Copies one way follow each other. @param free  when those before have ended
+void DeviceGather::slow_down(std::size_t number, double begun, double& free, Slow& slow) {
+  const double seconds = device_.copies->take(number);
+  slow = {true, seconds, std::max(begun, free) + time_scale_ * seconds};
+  free = slow.due;
+}
+
+void DeviceGather::pass_uploads() {
+  if (time_scale_ <= 1) return;
+  for (const std::size_t rank : sent_up_) {
+    Arrival& arrival = arrivals_[rank];
+    slow_down(arrival.number, arrival.begun, up_free_, arrival.slow);
+  }
+  if (!sent_up_.empty()) wait_until(up_free_);
+}
+
+double DeviceGather::took(std::size_t number, const Slow& slow) {
+  return slow.taken ? slow.seconds : device_.copies->take(number);
 }
 
 void DeviceGather::arrived(int rank, std::span<const std::byte> message) {
@@ -114,9 +150,11 @@ void DeviceGather::send_up(Arrival& arrival) {
     from += payload.bytes;
     at += aligned(payload.bytes) + kDecodeSlack;
   }
+  arrival.begun = now_seconds();
   arrival.number =
       device_.copies->begin_upload({arrival.there.data(), arrival.pinned.data(), arrival.bytes});
   arrival.under_way = true;
+  sent_up_.push_back(static_cast<std::size_t>(&arrival - arrivals_.data()));
 }
 
 std::span<const DevicePayload> DeviceGather::payloads_of(int rank) {
@@ -127,16 +165,16 @@ std::span<const DevicePayload> DeviceGather::payloads_of(int rank) {
     arrival.there.grow(arrival.bytes);
     send_up(arrival);
   }
-  device_.copies->join(arrival.number);
+  if (!arrival.slow.taken) device_.copies->join(arrival.number);
   return arrival.payloads;
 }
 
 BucketCopies DeviceGather::finish() {
   BucketCopies took;
-  for (const Stretch& stretch : stretches_) took.down += device_.copies->take(stretch.number);
+  for (const Stretch& stretch : stretches_) took.down += this->took(stretch.number, stretch.slow);
   stretches_.clear();
   for (Arrival& arrival : arrivals_) {
-    if (arrival.under_way) took.up += device_.copies->take(arrival.number);
+    if (arrival.under_way) took.up += this->took(arrival.number, arrival.slow);
     arrival.under_way = false;
   }
   return took;

@@ -9,6 +9,16 @@
 
 namespace thinpipe {
 
+namespace {
+
+// Where a tensor begins, as where memory that CUDA gives does: 256 bytes.
+std::size_t room_of(std::size_t elements) {
+  constexpr std::size_t kFloats = 256 / sizeof(float);
+  return (elements + kFloats - 1) / kFloats * kFloats;
+}
+
+}  // namespace
+
 /// Units of one spec. What is sent as it lies needs no compressor.
 struct DeviceUnits::Group {
   Spec spec;
@@ -19,16 +29,22 @@ struct DeviceUnits::Group {
 };
 
 DeviceUnits::DeviceUnits(const RankDevice& device, const PlannedBucket& plan, std::size_t number,
-                         const CompressorSettings& settings)
+                         const CompressorSettings& settings, bool adds_up)
     : device_(device), plan_(plan), number_(number) {
   const auto array = [&](std::size_t elements) {
     return static_cast<float*>(device_.memory->allocate(elements * sizeof(float)));
   };
+  for (const PlannedUnit& planned : plan.units) floats_ += room_of(planned.info.elements);
+  gradients_ = array(floats_);
+  if (adds_up) sums_ = array(floats_);
+  std::size_t at = 0;
   for (std::size_t i = 0; i < plan.units.size(); ++i) {
     const PlannedUnit& planned = plan.units[i];
     Unit& unit = units_.emplace_back();
     unit.twin = make_compressor(planned.compressor, planned.info, settings);
-    unit.gradient = array(planned.info.elements);
+    unit.gradient = gradients_ + at;
+    unit.input = (adds_up ? sums_ : gradients_) + at;
+    at += room_of(planned.info.elements);
     if (find_method(planned.compressor.name).needs_squares)
       unit.squares = array(planned.info.elements);
     const auto same = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
@@ -39,7 +55,7 @@ DeviceUnits::DeviceUnits(const RankDevice& device, const PlannedBucket& plan, st
     group.spec = planned.compressor;
     unit.place = group.units.size();
     group.units.push_back(i);
-    group.gradients.push_back(unit.gradient);
+    group.gradients.push_back(unit.input);
     group.squares.push_back(unit.squares);
   }
   for (Group& group : groups_) {
@@ -59,7 +75,7 @@ bool DeviceUnits::sends(std::size_t unit, std::uint64_t exchange) const {
 
 void DeviceUnits::load(const Gradients& gradients, std::uint64_t index) {
   for (std::size_t i = 0; i < units_.size(); ++i) {
-    const GradientInput input = gradients.input(number_, i, plan_.units[i], index);
+    const GradientInput input = gradients.of_step(number_, i, plan_.units[i], index);
     device_.memory->upload(units_[i].gradient, input.values.data(), input.values.size_bytes());
     if (units_[i].squares == nullptr) continue;
     if (input.squares.size() != input.values.size())
@@ -71,10 +87,17 @@ void DeviceUnits::load(const Gradients& gradients, std::uint64_t index) {
   device_.memory->wait();
 }
 
-void DeviceUnits::take_scales(std::uint64_t index, std::span<float> scales) {
+void DeviceUnits::add_up(bool first) {
+  if (first)
+    device_.memory->copy(sums_, gradients_, floats_ * sizeof(float));
+  else
+    device_.arithmetic->add(sums_, gradients_, floats_);
+}
+
+void DeviceUnits::take_scales(std::uint64_t exchange, std::span<float> scales) {
   std::fill(scales.begin(), scales.end(), 0.0F);
   for (Group& group : groups_) {
-    if (!group.compressor || !group.compressor->shares_scale() || !sends(group.units[0], index))
+    if (!group.compressor || !group.compressor->shares_scale() || !sends(group.units[0], exchange))
       continue;
     const std::span<const float> own = group.compressor->prepare(group.gradients);
     for (std::size_t i = 0; i < group.units.size(); ++i) scales[group.units[i]] = own[i];
@@ -87,7 +110,7 @@ void DeviceUnits::encode(const Gradients& gradients, std::uint64_t index,
   const GradientInput any = gradients.input(number_, 0, plan_.units[0], index);
   // All are under way before the first is waited for.
   for (Group& group : groups_) {
-    const bool sent = sends(group.units[0], index);
+    const bool sent = sends(group.units[0], index / gradients.local_steps());
     for (const std::size_t i : group.units) units_[i].sent = sent;
     if (!group.compressor) continue;
     if (!sent) {
@@ -127,7 +150,7 @@ const std::byte* DeviceUnits::payload(std::size_t unit) const {
   const Unit& one = units_[unit];
   const DeviceCompressor* compressor = groups_[one.group].compressor.get();
   return compressor != nullptr ? compressor->device_payload(one.place)
-                               : reinterpret_cast<const std::byte*>(one.gradient);
+                               : reinterpret_cast<const std::byte*>(one.input);
 }
 
 std::vector<std::byte> DeviceUnits::state_of(const Unit& unit) const {

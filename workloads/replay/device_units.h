@@ -21,10 +21,11 @@ class DeviceUnits {
  public:
   /// @param plan  of the bucket, which must outlive this; its units in the order in which they lie
   /// @param number  among the buckets, as Gradients counts them
+  /// @param adds_up  gradients of several local steps
   /// @throws InputError for specs that have no twin on the device; RunError when its memory does
   /// not suffice
   DeviceUnits(const RankDevice& device, const PlannedBucket& plan, std::size_t number,
-              const CompressorSettings& settings);
+              const CompressorSettings& settings, bool adds_up);
   ~DeviceUnits();
 
   const Compressor& twin(std::size_t unit) const { return *units_[unit].twin; }
@@ -33,8 +34,10 @@ class DeviceUnits {
 
   /// Uploads the gradients of a step. @throws InputError where second moments are missing
   void load(const Gradients& gradients, std::uint64_t index);
-  /// Of each unit its own scale, where that is shared and sent in this step; else 0.
-  void take_scales(std::uint64_t index, std::span<float> scales);
+  /// Adds them to the units' sums, which begin anew with the first of several local steps.
+  void add_up(bool first);
+  /// Of each unit its own scale, where that is shared and sent in this exchange; else 0.
+  void take_scales(std::uint64_t exchange, std::span<float> scales);
   /// Encodes units that are sent in this step and holds the others' gradients back.
   /// @param scales  of all units the greatest of all ranks; empty: none is shared
   void encode(const Gradients& gradients, std::uint64_t index, std::span<const float> scales);
@@ -60,7 +63,8 @@ class DeviceUnits {
   struct Unit {
     std::unique_ptr<Compressor> twin;
     std::size_t group = 0, place = 0;  // among that group's units
-    float* gradient = nullptr;         // on the device
+    float* gradient = nullptr;         // of the step, on the device
+    float* input = nullptr;            // what is encoded: that, or the sum of several
     float* squares = nullptr;
     bool sent = false;
     EncodeReport report;
@@ -74,6 +78,8 @@ class DeviceUnits {
   std::size_t number_;
   std::vector<Unit> units_;
   std::vector<Group> groups_;
+  std::size_t floats_ = 0;                        ///< of all gradients, which lie together
+  float *gradients_ = nullptr, *sums_ = nullptr;  ///< on the device
 };
 
 }  // namespace thinpipe

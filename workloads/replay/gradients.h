@@ -48,6 +48,9 @@ class Gradients {
   /// Only with more than one of them.
   void add(std::size_t bucket, std::size_t unit, const PlannedUnit& planned, std::uint64_t index);
 
+  /// The unit's gradient in that step alone, whatever is added up. After load().
+  GradientInput of_step(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
+                        std::uint64_t index) const;
   /// The unit's gradient in that step: its sum where several are added up. After load().
   GradientInput input(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
                       std::uint64_t index) const;
@@ -59,8 +62,6 @@ class Gradients {
   };
 
   std::span<const float> values_of(std::size_t tensor, std::uint64_t index) const;
-  GradientInput of_step(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
-                        std::uint64_t index) const;
   Joined& joined(std::size_t bucket, std::size_t unit);
 
   const Trace& trace_;

@@ -10,10 +10,13 @@ namespace thinpipe {
 /// nothing, since work cannot be sped up.
 ///
 /// What a piece took is its processor time where one thread does it: what it would take on a core
-/// of its own, whoever shares this one. Of several threads it is the time that passed.
+/// of its own, whoever shares this one. Of several threads, or of a device that is waited for, it
+/// is the time that passed.
 class Pace {
  public:
+  /// @param threads  that do the work; kDevice where none does
   Pace(double factor, int threads) : factor_(factor), threads_(threads) {}
+  static constexpr int kDevice = 0;
 
   /// Forgets what was added up.
   void reset() { own_ = overrun_ = 0; }

@@ -127,6 +127,10 @@ std::uint64_t ProcessorBucket::period() const {
   return period;
 }
 
+void ProcessorBucket::add_up(Gradients& gradients, std::uint64_t index) {
+  for (std::size_t i = 0; i < units_.size(); ++i) gradients.add(number_, i, plan_.units[i], index);
+}
+
 void ProcessorBucket::take_scales(const Gradients& gradients, std::uint64_t index) {
   for (std::size_t i = summed_; i < units_.size(); ++i) {
     Unit& unit = units_[i];

@@ -37,6 +37,7 @@ class ProcessorBucket : public Bucket {
   bool shares_scales() const override { return !scales_.empty(); }
   bool sends(std::uint64_t exchange) const override;
 
+  void add_up(Gradients& gradients, std::uint64_t index) override;
   void take_scales(const Gradients& gradients, std::uint64_t index) override;
   void share_scales(Pattern& pattern) override;
   void encode(const Gradients& gradients, std::uint64_t index) override;

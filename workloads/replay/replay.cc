@@ -21,10 +21,10 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
       ranks_(ranks),
       gradients_(trace, rank, options.non_finite, options.feed, options.threads,
                  options.epochs_a_step),
-      pace_(options.time_scale, options.threads),
+      pace_(options.time_scale, options.device ? Pace::kDevice : options.threads),
       // Where all leaves together nothing waits for decoding but the step's end: it is counted.
       decode_pace_(options.feed.overlap == Overlap::kNone ? 1 : options.time_scale,
-                   options.threads),
+                   options.device ? Pace::kDevice : options.threads),
       aggregate_(trace.elements()) {
   check_device();
   CompressorSettings settings;
@@ -32,9 +32,12 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
   settings.rank = rank;
   settings.threads = options.threads;
   std::size_t offset = 0, units = 0;
+  if (options.device)
+    on_device_ =
+        std::make_unique<DeviceResult>(*options.device, trace.elements(), options.feed.outer);
   for (const PlannedBucket& bucket :
        plan_buckets(trace.tensors(), options.compressor, options.feed)) {
-    buckets_.push_back(make_bucket(bucket, settings, units));
+    buckets_.push_back(make_bucket(bucket, settings, offset, units));
     for (const PlannedUnit& unit : bucket.units)
       if (options.servers)
         units += pieces_of(unit.info.elements, unit.compressor, *options.servers).count;
@@ -65,11 +68,13 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
 Replay::~Replay() = default;
 
 std::unique_ptr<Bucket> Replay::make_bucket(const PlannedBucket& plan,
-                                            const CompressorSettings& settings,
+                                            const CompressorSettings& settings, std::size_t offset,
                                             std::size_t first_unit) const {
   const std::size_t number = buckets_.size();
   if (options_.device)
-    return std::make_unique<DeviceBucket>(*options_.device, plan, number, settings, ranks_);
+    return std::make_unique<DeviceBucket>(*options_.device, plan, number, settings, ranks_,
+                                          options_.feed.local_steps, options_.time_scale,
+                                          on_device_->aggregate() + offset);
   if (options_.servers)
     return std::make_unique<ProcessorBucket>(plan, number, settings, *options_.servers, first_unit);
   return std::make_unique<ProcessorBucket>(plan, number, settings, ranks_, options_.time_scale,
@@ -84,19 +89,19 @@ void Replay::check_device() const {
   };
   if (options_.servers) refuse("payloads go to parameter servers");
   if (options_.sparse_sums) refuse("elements are selected again on their way");
-  if (options_.feed.local_steps > 1) refuse("gradients of several local steps are added up");
-  if (options_.feed.outer) refuse("an outer optimiser takes the aggregate");
-  if (options_.time_scale != 1) refuse("a time scale other than 1 stretches what the codec takes");
+  if (options_.time_scale < 1) refuse("a time scale below 1 would have to speed copies up");
 }
 
 void Replay::load(std::uint64_t index) {
+  if (loaded_ == index) return;  // local steps would count it twice
   gradients_.load(plan_, index);
   for (const auto& bucket : buckets_) bucket->load(gradients_, index);
+  if (options_.device) loaded_ = index;
 }
 
 void Replay::fetch() {
-  for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket)
-    buckets_[bucket]->fetch(part(bucket));
+  if (!on_device_) return;
+  on_device_->fetch(aggregate_, update_, outer_ ? outer_->velocity() : std::span<float>());
 }
 
 void Replay::check_time_scale() const {
@@ -202,7 +207,7 @@ void Replay::share_scales(std::uint64_t index, StepReport& report) {
 /// long as sending a small message: where the pace reads the same one, it is read once.
 template <typename Work>
 void Replay::compress(const Work& work, StepReport& report) {
-  const bool one_clock = options_.threads == 1;
+  const bool one_clock = options_.threads == 1 && !options_.device;
   const double cpu_begin = one_clock ? 0 : now_seconds(processor_clock(options_.threads));
   const double begin = now_seconds();
   pace_.begin();
@@ -215,12 +220,7 @@ void Replay::compress(const Work& work, StepReport& report) {
 
 void Replay::add_local_step(std::size_t bucket, std::uint64_t index, StepReport& report) {
   if (options_.feed.local_steps == 1) return;
-  compress(
-      [&] {
-        for (std::size_t unit = 0; unit < plan_[bucket].units.size(); ++unit)
-          gradients_.add(bucket, unit, plan_[bucket].units[unit], index);
-      },
-      report);
+  compress([&] { buckets_[bucket]->add_up(gradients_, index); }, report);
 }
 
 RoundsTime Replay::exchange(std::size_t bucket) {
@@ -243,6 +243,9 @@ void Replay::encode(std::size_t bucket, std::uint64_t index, StepReport& report)
           buckets_[bucket]->skip();
       },
       report);
+  const double compressed = now_seconds();
+  buckets_[bucket]->begin_copies();
+  report.compress += now_seconds() - compressed;
   note(report, Phase::kCompress, bucket, begin);
 }
 
@@ -262,7 +265,10 @@ void Replay::apply_outer(StepReport& report) {
   if (!outer_ || !report.exchanged) return;
   const double begin = now_seconds();
   decode_pace_.begin();
-  outer_->apply(aggregate_, update_);
+  if (on_device_)
+    on_device_->apply_outer();
+  else
+    outer_->apply(aggregate_, update_);
   decode_pace_.end();
   report.decode += now_seconds() - begin;
   note(report, Phase::kDecode, buckets_.size() - 1, begin);

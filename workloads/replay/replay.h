@@ -14,6 +14,7 @@
 #include "compressors/wire/bytes.h"
 #include "workloads/exchange/pattern.h"
 #include "workloads/replay/bucket.h"
+#include "workloads/replay/device_result.h"
 #include "workloads/replay/exchange_thread.h"
 #include "workloads/replay/feed.h"
 #include "workloads/replay/gradients.h"
@@ -121,7 +122,8 @@ class Replay {
   /// takes beyond compute is the replay's own cost.
   StepReport step_without_exchange(std::uint64_t index);
 
-  /// After a step, outside its time: brings the result to the host where it is on a device.
+  /// After a step, outside its time: brings the result to the host where it is on a device, the
+  /// outer optimiser's update and velocity included.
   void fetch();
   /// The last step's result: mean over ranks of what each sent, decoded. d elements: bucket after
   /// bucket, in each as Bucket says; without overlap, rules and units of several tensors in the
@@ -169,7 +171,7 @@ class Replay {
   void check_time_scale() const;
   void check_device() const;
   std::unique_ptr<Bucket> make_bucket(const PlannedBucket& plan, const CompressorSettings& settings,
-                                      std::size_t first_unit) const;
+                                      std::size_t offset, std::size_t first_unit) const;
   void start_thread();
   Pattern& pattern_of(std::size_t bucket) { return *patterns_[options_.servers ? 0 : bucket]; }
   RoundsTime exchange(std::size_t bucket);
@@ -215,8 +217,10 @@ class Replay {
   std::vector<PhaseSpan> exchange_spans_;           ///< likewise; two a bucket: scales, payloads
   Pace pace_, decode_pace_;                         ///< of encoding and of decoding
   std::vector<float> aggregate_, update_;
-  std::optional<OuterOptimiser> outer_;
-  std::unique_ptr<ExchangeThread> thread_;  ///< with overlap; ends before what it works on
+  std::optional<OuterOptimiser> outer_;      ///< with a device a copy, after fetch()
+  std::unique_ptr<DeviceResult> on_device_;  ///< where there is a device
+  std::optional<std::uint64_t> loaded_;      ///< step that was last, there
+  std::unique_ptr<ExchangeThread> thread_;   ///< with overlap; ends before what it works on
 };
 
 }  // namespace thinpipe

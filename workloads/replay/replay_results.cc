@@ -98,12 +98,16 @@ std::vector<bool> Replay::incremental() const {
 
 void Replay::save_state(std::vector<std::byte>& state) {
   for (const auto& bucket : buckets_) bucket->save_state(state);
-  if (outer_) append_floats(outer_->velocity(), state);
+  if (!outer_) return;
+  fetch();
+  append_floats(outer_->velocity(), state);
 }
 
 void Replay::load_state(ByteReader& state) {
   for (const auto& bucket : buckets_) bucket->load_state(state);
-  if (outer_) take_floats(state, outer_->velocity());
+  if (!outer_) return;
+  take_floats(state, outer_->velocity());
+  if (on_device_) on_device_->set_velocity(outer_->velocity());
 }
 
 }  // namespace thinpipe

@@ -1,5 +1,6 @@
 #include "tests/cuda/played/played_device.h"
 
+#include "compressors/cuda/arithmetic.h"
 #include "compressors/cuda/grid/serial_copies.h"
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/make.h"
@@ -18,6 +19,7 @@ RankDevice play_rank_device(std::uint64_t seed, int patience) {
                           .multiprocessors = 1},
           .memory = device,
           .copies = std::make_shared<SerialCopies>(device, patience),
+          .arithmetic = std::make_shared<Arithmetic<SerialDevice>>(device),
           .make = [device](const Spec& spec, std::span<const TensorInfo> tensors,
                            const CompressorSettings& settings) {
             return make_device_compressor(device, spec, tensors, settings);

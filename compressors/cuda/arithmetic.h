@@ -1,0 +1,35 @@
+// Arithmetic on a device by kernels of our own.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "compressors/cuda/device_arithmetic.h"
+#include "compressors/cuda/kernels/arrays.h"
+
+namespace thinpipe::cuda {
+
+template <class Device>
+class Arithmetic : public DeviceArithmetic {
+ public:
+  explicit Arithmetic(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+
+  void add(float* device_to, const float* device_from, std::size_t elements) override {
+    launch(AddElement{device_to, device_from}, elements);
+  }
+  void nesterov(const float* device_x, float* device_v, float* device_out, std::size_t elements,
+                float momentum, float rate) override {
+    launch(NesterovElement{device_x, device_v, device_out, momentum, rate}, elements);
+  }
+
+ private:
+  template <class Element>
+  void launch(const Element& element, std::size_t n) {
+    using Kernel = EachElement<Element>;
+    device_->launch(Kernel{element, n}, Kernel::blocks_for(n));
+  }
+
+  std::shared_ptr<Device> device_;
+};
+
+}  // namespace thinpipe::cuda

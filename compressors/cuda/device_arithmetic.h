@@ -1,0 +1,22 @@
+// What is done to arrays on a device besides compressing them.
+#pragma once
+
+#include <cstddef>
+
+namespace thinpipe {
+
+/// In order with all else that the DeviceMemory is asked for; returns at once. All are addresses in
+/// the device's memory, arrays apart from each other. Bits are those of a processor's loop over the
+/// same floats, without fused multiply-add.
+class DeviceArithmetic {
+ public:
+  virtual ~DeviceArithmetic() = default;
+
+  /// to += from
+  virtual void add(float* device_to, const float* device_from, std::size_t elements) = 0;
+  /// Nesterov's momentum: v <- momentum v + x, out = rate (x + momentum v).
+  virtual void nesterov(const float* device_x, float* device_v, float* device_out,
+                        std::size_t elements, float momentum, float rate) = 0;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,56 @@
+// One pass over arrays, element by element: local steps' sums, an outer optimiser.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/both.h"
+
+namespace thinpipe::cuda {
+
+/// to += from
+struct AddElement {
+  float* to;
+  const float* from;
+
+  THINPIPE_KERNEL void operator()(std::size_t i) const { to[i] = to[i] + from[i]; }
+};
+
+/// v <- m v + x, out = rate (x + m v)
+struct NesterovElement {
+  const float* x;
+  float* v;
+  float* out;
+  float momentum, rate;
+
+  THINPIPE_KERNEL void operator()(std::size_t i) const {
+    const float own = x[i];
+    const float velocity = momentum * v[i] + own;
+    v[i] = velocity;
+    out[i] = rate * (own + momentum * velocity);
+  }
+};
+
+/// Grid: blocks_for(n).
+template <class Element>
+struct EachElement {
+  static constexpr int kThreads = 256;
+  static constexpr std::size_t kElements = 4096;  ///< of a block: 16 a thread
+  struct Shared {};
+
+  Element element;
+  std::size_t n;
+
+  static constexpr std::size_t blocks_for(std::size_t n) { return (n + kElements - 1) / kElements; }
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const std::size_t begin = block.index() * kElements;
+    const std::size_t end = n - begin < kElements ? n : begin + kElements;
+    block.each([&](int t) {
+      for (std::size_t i = begin + static_cast<std::size_t>(t); i < end; i += kThreads) element(i);
+    });
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,70 @@
+// Arithmetic on arrays, on a processor that plays a GPU: the bits of plain loops.
+#include "compressors/cuda/arithmetic.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "compressors/cuda/grid/serial_device.h"
+#include "tests/cuda/twins.h"
+
+namespace thinpipe::cuda {
+namespace {
+
+// Around a block of 4096, and none at all.
+constexpr std::size_t kLengths[] = {0, 1, 255, 4095, 4096, 4097, 70001};
+
+class ArithmeticTest : public testing::Test {
+ protected:
+  // One more element, which nothing may touch.
+  float* there(const std::vector<float>& values) {
+    auto* const at = static_cast<float*>(device_->allocate((values.size() + 1) * sizeof(float)));
+    device_->upload(at, values.data(), values.size() * sizeof(float));
+    return at;
+  }
+  void expect(const float* device, const std::vector<float>& expected) {
+    std::vector<float> found(expected.size() + 1);
+    device_->download(found.data(), device, found.size() * sizeof(float));
+    device_->wait();
+    EXPECT_EQ(found.back(), 0);
+    EXPECT_TRUE(expected.empty() ||
+                std::memcmp(found.data(), expected.data(), expected.size() * sizeof(float)) == 0)
+        << expected.size();
+  }
+
+  std::shared_ptr<SerialDevice> device_ = std::make_shared<SerialDevice>();
+  Arithmetic<SerialDevice> arithmetic_{device_};
+};
+
+TEST_F(ArithmeticTest, Adds) {
+  for (const std::size_t n : kLengths) {
+    std::vector<float> to = drawn(n, 1);
+    const std::vector<float> from = drawn(n, 2);
+    float* const device_to = there(to);
+    arithmetic_.add(device_to, there(from), n);
+    for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
+    expect(device_to, to);
+  }
+}
+
+TEST_F(ArithmeticTest, NesterovsMomentumIsThatOfTheOuterOptimiser) {
+  constexpr float kMomentum = 0.9F, kRate = 0.7F;
+  for (const std::size_t n : kLengths) {
+    const std::vector<float> x = drawn(n, 3);
+    std::vector<float> v = drawn(n, 4), out(n);
+    float *const device_v = there(v), *const device_out = there(out);
+    arithmetic_.nesterov(there(x), device_v, device_out, n, kMomentum, kRate);
+    for (std::size_t i = 0; i < n; ++i) {
+      const float kept = kMomentum * v[i];
+      v[i] = kept + x[i];
+      const float ahead = kMomentum * v[i];
+      out[i] = kRate * (x[i] + ahead);
+    }
+    expect(device_v, v);
+    expect(device_out, out);
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe::cuda
