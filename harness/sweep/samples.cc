@@ -111,15 +111,19 @@ double lateness_p95(const PointSamples& samples) {
   return late.empty() ? 0 : late[late.size() * 95 / 100];
 }
 
-/// s of wall-clock time, of the slowest rank.
-double median_step(const PointSamples& samples) {
-  std::vector<double> steps;
-  for (const std::vector<json>& ranks : samples.answers)
-    steps.push_back(slowest(ranks).at("total"));
-  if (steps.empty()) return 0;
-  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
-  std::nth_element(steps.begin(), middle, steps.end());
-  return *middle;
+struct MedianStep {
+  std::size_t step;
+  double seconds;  ///< of wall-clock time, of its slowest rank
+};
+
+/// At least one step was measured.
+MedianStep median_step(const PointSamples& samples) {
+  std::vector<std::pair<double, std::size_t>> totals;
+  for (std::size_t step = 0; step < samples.answers.size(); ++step)
+    totals.emplace_back(slowest(samples.answers[step]).at("total").get<double>(), step);
+  const auto middle = totals.begin() + static_cast<std::ptrdiff_t>(totals.size() / 2);
+  std::nth_element(totals.begin(), middle, totals.end());
+  return {middle->second, middle->first};
 }
 
 }  // namespace
@@ -242,12 +246,8 @@ json per_server(const PointSamples& samples) {
 }
 
 json timeline_of(const PointSamples& samples, bool one_clock) {
-  std::vector<std::pair<double, std::size_t>> totals;
-  for (std::size_t step = 0; step < samples.answers.size(); ++step)
-    totals.emplace_back(slowest(samples.answers[step]).at("total").get<double>(), step);
-  const auto middle = totals.begin() + static_cast<std::ptrdiff_t>(totals.size() / 2);
-  std::nth_element(totals.begin(), middle, totals.end());
-  const std::vector<json>& ranks = samples.answers[middle->second];
+  const std::size_t middle = median_step(samples).step;
+  const std::vector<json>& ranks = samples.answers[middle];
   double first = ranks[0].at("begun");
   for (const json& rank : ranks) first = std::min(first, rank.at("begun").get<double>());
   // Of 0.1 us: finer than any clock, and half the text.
@@ -261,7 +261,7 @@ json timeline_of(const PointSamples& samples, bool one_clock) {
       own.push_back({span[0], span[1], rounded(span[2].get<double>() / samples.time_scale + shift),
                      rounded(span[3].get<double>() / samples.time_scale + shift)});
   }
-  return {{"step", middle->second}, {"ranks", spans}};
+  return {{"step", middle}, {"ranks", spans}};
 }
 
 std::vector<std::string> doubts_about(const PointSamples& samples) {
@@ -276,7 +276,7 @@ std::vector<std::string> doubts_about(const PointSamples& samples) {
                     "be what was slow",
                     100 * *samples.idle_cpu));
   if (const double late = lateness_p95(samples);
-      late > std::max(kLateSeconds, kLateShare * median_step(samples)))
+      late > kLateSeconds && late > kLateShare * median_step(samples).seconds)
     doubts.push_back(fmt::format("5 % of the waits ended {} late or later", format_time(late)));
   if (samples.time_scale != 1)
     for (std::string& doubt : scale_doubts(samples.answers, samples.time_scale))

@@ -75,7 +75,7 @@ std::vector<double> log_ticks(const Range& range, double closest) {
   const int last = static_cast<int>(std::floor(std::log10(range.high)));
   for (int e = static_cast<int>(std::floor(std::log10(range.low))); e <= last; ++e) {
     for (const double factor : {1.0, 2.0, 5.0}) {
-      if (factor == 1 || decades < 2.4) ticks.push_back(factor * std::pow(10.0, e));
+      if (factor == 1 || decades < 3) ticks.push_back(factor * std::pow(10.0, e));
     }
   }
   return thinned(ticks, range, true, closest);

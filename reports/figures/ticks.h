@@ -25,7 +25,7 @@ std::vector<double> linear_ticks(const Range& range, int count);
 /// The same, but fewer where two neighbours would get the same label from `format`.
 std::vector<double> readable_ticks(const Range& range, int count, std::string (*format)(double));
 
-/// Powers of ten; with 2 and 5 between them where the range spans fewer than 2.4 decades.
+/// Powers of ten; with 2 and 5 between them where the range spans fewer than 3 decades.
 /// Thinned so that neighbours are at least `closest` of the axis apart.
 std::vector<double> log_ticks(const Range& range, double closest = kClosestTicks);
 

@@ -21,6 +21,7 @@ std::vector<std::string> verdict(const Summary& summary);
 std::vector<std::string> group_verdict(const Group& group);
 
 /// The single sentences, for reports that give each its own place.
+/// Who wins where, and whether a winner sends far more or less than it is asked for (mean k^/k).
 std::string winners_sentence(const Group& group);
 std::string break_even_sentence(const Group& group);
 std::string price_sentence(const Group& group);  ///< "" when nothing was measured to tell it

@@ -52,6 +52,22 @@ TEST(Verdict, DoesNotNameAWinnerThatTheIntervalsCannotTell) {
   EXPECT_THAT(verdict(tie)[0], HasSubstr("not told apart from topk"));
 }
 
+TEST(Verdict, SaysThatAWinnerSendsAnotherNumberOfElementsThanAsked) {
+  const auto winner = [](std::vector<double> kept) {
+    Point point = sample::point("sidco", 1e7, 0, around(0.5));
+    point.metrics["quality"] = {"1", "target:1", "quality", std::move(kept)};
+    return point;
+  };
+  const auto told = [&](std::vector<double> kept) {
+    return verdict(
+        records_of({sample::point("none", 1e7, 0, around(1)), winner(std::move(kept))}))[0];
+  };
+  EXPECT_THAT(told({0.2, 0.6}), HasSubstr("; sidco sends 0.4 times the elements that it is asked"));
+  EXPECT_THAT(told({1.5, 2.5}), HasSubstr("; sidco sends 2 times the elements that it is asked"));
+  EXPECT_THAT(told({0.7, 1.1}), Not(HasSubstr("asked")));
+  EXPECT_THAT(told({}), Not(HasSubstr("asked")));
+}
+
 TEST(Verdict, SaysWhichLinksDeliveredWhatTheyWereSetTo) {
   Records records = records_of({sample::point("none", 1e8, 0, around(1))});
   EXPECT_THAT(verdict(records).back(), Not(HasSubstr("Before they were used")));
