@@ -166,12 +166,21 @@ std::vector<std::string> figure_names(std::string_view page) {
   return names;
 }
 
-std::string standalone_svg(std::string_view page, const std::string& name) {
+std::string figure_called(std::string_view page, const std::string& name) {
   const std::vector<std::string> names = figure_names(page);
-  if (std::find(names.begin(), names.end(), name) == names.end())
-    throw InputError("no figure '" + name + "' in this report" +
-                     (names.empty() ? "; it has none" : "; it has " + joined(names, ", ")));
-  const std::string_view figure = figure_part(page, name);
+  if (std::ranges::find(names, name) != names.end()) return name;
+  std::vector<std::string> meant;
+  for (const std::string& one : names)
+    if (one.ends_with("-" + name)) meant.push_back(one);
+  if (meant.size() == 1) return meant[0];
+  if (!meant.empty())
+    throw InputError("'" + name + "' could be " + joined(meant, ", ") + " of this report");
+  throw InputError("no figure '" + name + "' in this report" +
+                   (names.empty() ? "; it has none" : "; it has " + joined(names, ", ")));
+}
+
+std::string standalone_svg(std::string_view page, const std::string& name) {
+  const std::string_view figure = figure_part(page, figure_called(page, name));
   const std::vector<Drawing> drawings = drawings_of(figure);
   double panel_width = 0;
   for (const Drawing& drawing : drawings) panel_width = std::max(panel_width, drawing.width);

@@ -10,9 +10,14 @@ namespace thinpipe::html {
 /// The ids of the figures in a page, in its order; empty where it has none.
 std::vector<std::string> figure_names(std::string_view page);
 
+/// The figure that a name means: that of the name, or the only one that ends in it after a dash, as
+/// `step-time` means `g0-step-time` where points make one group.
+/// @throws InputError where there is none or several, with their names
+std::string figure_called(std::string_view page, const std::string& name);
+
 /// The figure of that name as one SVG document: title of each drawing, legend, drawings; in the
 /// colours of light pages, without styles that only browsers know. `page` is what html::document()
-/// made. @throws InputError where there is no such figure, with the names of those there are
+/// made. @throws InputError as figure_called()
 std::string standalone_svg(std::string_view page, const std::string& name);
 
 /// A drawing (markup) of that size as an SVG document in those colours, with a margin.

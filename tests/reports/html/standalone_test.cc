@@ -56,13 +56,26 @@ TEST(Standalone, HasColoursInPlaceOfVariables) {
   EXPECT_THAT(svg, HasSubstr("stroke=\"#"));
 }
 
-TEST(Standalone, AnUnknownNameSaysWhichThereAre) {
+std::string complaint_about(const std::string& page, const std::string& name) {
   try {
-    html::standalone_svg(page_with_figures(), "parts");
-    FAIL();
+    return "found " + html::figure_called(page, name);
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "no figure 'parts' in this report; it has g0-speed-up, g0-parts");
+    return error.what();
   }
+}
+
+TEST(Standalone, AnUnknownNameSaysWhichThereAre) {
+  EXPECT_EQ(complaint_about(page_with_figures(), "part"),
+            "no figure 'part' in this report; it has g0-speed-up, g0-parts");
+}
+
+TEST(Standalone, TheGroupNeedNotBeNamedWhereThereIsOne) {
+  EXPECT_EQ(complaint_about(page_with_figures(), "parts"), "found g0-parts");
+  EXPECT_EQ(html::standalone_svg(page_with_figures(), "parts"),
+            html::standalone_svg(page_with_figures(), "g0-parts"));
+  const std::string two = "<figure id=\"g0-parts\"><figure id=\"g1-parts\">";
+  EXPECT_EQ(complaint_about(two, "parts"), "'parts' could be g0-parts, g1-parts of this report");
+  EXPECT_EQ(complaint_about(two, "g1-parts"), "found g1-parts");
 }
 
 }  // namespace
