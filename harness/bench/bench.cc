@@ -163,7 +163,7 @@ BenchResult run_bench(const BenchOptions& options, const OpenDevice& open) {
     if (on_device) {
       progress.note(
           fmt::format("{} elements on the GPU: {} points", inputs.elements(), device_specs.size()));
-      DeviceTensorBench(options, open, inputs.tensor(), inputs.gradient(0), progress, result)
+      DeviceTensorBench(options, open, inputs.tensor(), inputs.gradient(0), progress, result, rows)
           .run(device_specs);
     }
     if (!on_cpu) continue;
@@ -178,7 +178,8 @@ BenchResult run_bench(const BenchOptions& options, const OpenDevice& open) {
     TensorBench(options, inputs, progress, result, rows).run(std::move(planned));
   }
   set_simd_target("best");
-  if (on_cpu && !options.turns) result.json = google_benchmark_json(rows, options);
+  if (!options.turns)
+    result.json = google_benchmark_json(rows, options, result.device ? &*result.device : nullptr);
   return result;
 }
 

@@ -31,7 +31,7 @@ struct BenchDevice {
 struct BenchResult {
   std::vector<BenchGroup> groups;
   std::vector<BenchFailure> failures;
-  std::string json;  ///< Google Benchmark's format, what failed left out, of the CPU
+  std::string json;  ///< Google Benchmark's format, what failed left out; empty with turns
   std::optional<BenchDevice> device;  ///< where there was one
 };
 

@@ -6,12 +6,13 @@
 #include <sstream>
 
 #include "harness/bench/inputs.h"
+#include "harness/bench/records.h"
 #include "harness/doctor/machine.h"
 
 namespace thinpipe {
 
 std::string google_benchmark_json(const std::vector<benchmark::BenchmarkReporter::Run>& rows,
-                                  const BenchOptions& options) {
+                                  const BenchOptions& options, const BenchDevice* device) {
   std::ostringstream stream;
   benchmark::JSONReporter reporter;
   reporter.SetOutputStream(&stream);
@@ -33,6 +34,7 @@ std::string google_benchmark_json(const std::vector<benchmark::BenchmarkReporter
   context["random_interleaving"] = true;  // each row's `order` says where it stood
   context["repetitions"] = options.repetitions;
   context["min_time_seconds"] = options.min_time;
+  if (device != nullptr) context["device"] = device_json(*device);
   return json.dump(2) + "\n";
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "compressors/simd.h"
@@ -15,6 +16,14 @@ namespace {
 constexpr std::size_t kPlainElements = 1 << 20;
 
 }  // namespace
+
+std::map<std::string, double> quality_counters(const Quality& quality) {
+  std::map<std::string, double> counters{{"bits_per_element", quality.bits_per_element},
+                                         {"relative_error", quality.relative_error},
+                                         {"passes", quality.passes}};
+  if (std::isfinite(quality.selected_share)) counters["selected_share"] = quality.selected_share;
+  return counters;
+}
 
 Subject::Subject(SubjectOptions options, const Inputs& inputs)
     : options_(std::move(options)),

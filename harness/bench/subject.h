@@ -1,6 +1,7 @@
 // One compressor on one tensor, ready to be timed.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ struct Quality {
   double relative_error = 0;    ///< |decoded - c| / |c|
   double passes = 0;            ///< over the d elements
 };
+
+/// The same for Google Benchmark's rows; what is no number is left out.
+std::map<std::string, double> quality_counters(const Quality& quality);
 
 /// What there is to know before a compressor can be made.
 struct SubjectOptions {

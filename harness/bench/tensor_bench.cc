@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <set>
 
@@ -111,19 +110,13 @@ void TensorBench::fail(const BenchPoint& point, const std::string& reason) {
 Timed TensorBench::timed_point(BenchPoint& point, bool encode) const {
   Subject& subject = *point.subject;
   const auto d = static_cast<double>(inputs_.elements());
-  std::map<std::string, double> counters{{"bits_per_element", point.quality.bits_per_element},
-                                         {"relative_error", point.quality.relative_error},
-                                         {"passes", point.quality.passes}};
-  if (std::isfinite(point.quality.selected_share)) {
-    counters["selected_share"] = point.quality.selected_share;
-  }
   return {.name = (encode ? "encode/" : "decode/") + point.name,
           .elements = d,
           .bytes = d * sizeof(float),
           .prepare = [&subject] { subject.begin(); },
           .call = encode ? std::function<void()>([&subject] { subject.encode(); })
                          : std::function<void()>([&subject] { subject.decode(); }),
-          .counters = std::move(counters)};
+          .counters = quality_counters(point.quality)};
 }
 
 void TensorBench::time_batch(std::vector<BenchPoint>& batch) {

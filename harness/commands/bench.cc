@@ -44,7 +44,7 @@ std::vector<std::string> devices_of(const Arguments& arguments) {
       devices.push_back(device);
   }
   const bool on_cpu = std::find(devices.begin(), devices.end(), kDeviceCpu) != devices.end();
-  for (const char* other : {"threads", "simd", "json"}) {
+  for (const char* other : {"threads", "simd"}) {
     if (!on_cpu && arguments.given(other))
       throw InputError(
           fmt::format("--{} is of the CPU; it does not go with --device cuda alone", other));

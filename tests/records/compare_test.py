@@ -13,6 +13,9 @@ import tempfile
 import unittest
 
 THINPIPE = os.environ["THINPIPE"]
+# A library which, preloaded, is a machine with a GPU.
+PLAYED = {"LD_PRELOAD": os.environ["PLAYED_GPU"],
+          "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 COMPARE = pathlib.Path("/usr/share/benchmark/compare.py")
 BENCH = ["bench", "-c", "topk", "-c", "3lc", "--size", "20k", "--residency", "cache",
          "--repetitions", "3", "--min-time", "0.001", "--warmup", "2"]
@@ -31,9 +34,10 @@ class Compare(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="compare_test_"))
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def run_in_folder(self, *words):
+    def run_in_folder(self, *words, environment=None):
         result = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False,
-                                timeout=120, cwd=self.folder)
+                                timeout=120, cwd=self.folder,
+                                env={**os.environ, **(environment or {})})
         self.assertEqual(result.returncode, 0, result.stderr)
         return result
 
@@ -75,6 +79,15 @@ class Compare(unittest.TestCase):
         rows = self.compared("bench.json", "bench.json")
         for name in ("topk", "3lc"):
             self.assertTrue([row for row in rows if name in row], rows.keys())
+        self.assertEqual({change for changes in rows.values() for change in changes}, {0.0})
+
+    def test_json_of_a_bench_on_both_devices(self):
+        self.run_in_folder(THINPIPE, *BENCH, "--device", "cpu|cuda", "--json", "bench.json",
+                           environment=PLAYED)
+        rows = self.compared("bench.json", "bench.json")
+        for end in ("threads:1/simd:", "/cuda/manual_time"):
+            for name in ("topk", "3lc"):
+                self.assertTrue([row for row in rows if name in row and end in row], rows.keys())
         self.assertEqual({change for changes in rows.values() for change in changes}, {0.0})
 
 

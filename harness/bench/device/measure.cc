@@ -52,22 +52,24 @@ DeviceTimings measure_on_device(DeviceClock& clock, const std::vector<DeviceTime
                                 const BenchOptions& options,
                                 const std::function<void(const std::string&)>& progress) {
   DeviceTimings timings;
-  std::vector<int> calls(what.size(), 1);
   const auto turn = [&](std::size_t i) -> DeviceTiming& {
     if (interrupted()) throw RunError("interrupted");
     progress(what[i].name);
     return timings[what[i].name];
   };
-  for (std::size_t i = 0; i < what.size(); ++i)
-    guard_timing(turn(i), [&] { calls[i] = calls_needed(clock, what[i], options.min_time); });
+  for (std::size_t i = 0; i < what.size(); ++i) {
+    DeviceTiming& timing = turn(i);
+    guard_timing(timing, [&] { timing.calls = calls_needed(clock, what[i], options.min_time); });
+  }
   std::size_t place = 0;
   for (const std::size_t i : shuffled(what.size(), options.repetitions, options.seed)) {
     DeviceTiming& timing = turn(i);
     guard_timing(timing, [&] {
       what[i].call();
-      const DeviceSlice slice = take_slice(clock, what[i], calls[i]);
+      const DeviceSlice slice = take_slice(clock, what[i], timing.calls);
       timing.device.push_back(slice.device);
       timing.wall.push_back(slice.wall);
+      timing.cpu.push_back(slice.cpu);
       timing.order.push_back(place);
     });
     ++place;

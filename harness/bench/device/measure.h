@@ -16,7 +16,9 @@ namespace thinpipe {
 struct DeviceTiming {
   std::vector<double> device;      ///< s of a call, as DeviceSlice has it
   std::vector<double> wall;        ///< s of a call
+  std::vector<double> cpu;         ///< s of a call
   std::vector<std::size_t> order;  ///< how many repetitions of this run came before
+  int calls = 1;                   ///< of every repetition
   std::string error;               ///< what stopped it; then the rest does not count
 };
 

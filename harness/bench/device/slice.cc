@@ -1,6 +1,7 @@
 #include "harness/bench/device/slice.h"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <chrono>
 #include <cmath>
@@ -19,6 +20,7 @@ struct Span {
   double sum = 0;    // of all calls' own times
   double whole = 0;  // from the first call's begin to the last one's end, by the device
   double wall = 0;   // by the host
+  double cpu = 0;    // of the calling thread
 
   double allowed() const { return kShare * wall + kSeconds; }
   bool agrees() const {
@@ -26,10 +28,17 @@ struct Span {
   }
 };
 
+double thread_seconds() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 // Calls that wait for the device have two marks each; what is queued has two in all, since marks
 // between kernels would be timed with them.
 Span time_calls(DeviceClock& clock, const DeviceTimed& timed, int calls) {
   clock.wait_for_all();
+  const double cpu = thread_seconds();
   const auto begin = std::chrono::steady_clock::now();
   std::size_t last = 1;
   for (int i = 0; i < calls; ++i) {
@@ -44,7 +53,10 @@ Span time_calls(DeviceClock& clock, const DeviceTimed& timed, int calls) {
   if (!timed.waits) clock.mark(last);
   clock.wait_for_all();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-  Span span{.sum = 0, .whole = clock.seconds(0, last), .wall = wall.count()};
+  Span span{.sum = 0,
+            .whole = clock.seconds(0, last),
+            .wall = wall.count(),
+            .cpu = thread_seconds() - cpu};
   for (std::size_t mark = 0; mark < last; mark += 2) span.sum += clock.seconds(mark, mark + 1);
   return span;
 }
@@ -55,7 +67,8 @@ DeviceSlice take_slice(DeviceClock& clock, const DeviceTimed& timed, int calls) 
   Span span;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     span = time_calls(clock, timed, calls);
-    if (span.agrees()) return {.device = span.sum / calls, .wall = span.wall / calls};
+    if (span.agrees())
+      return {.device = span.sum / calls, .wall = span.wall / calls, .cpu = span.cpu / calls};
   }
   throw ValidationError(fmt::format(
       "{} calls took {:.4g} ms by the host's clock, {:.4g} ms by the device's ({:.4g} ms added "

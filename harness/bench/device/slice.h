@@ -21,6 +21,7 @@ struct DeviceSlice {
   /// asked for; else what all of them took together, over their number.
   double device = 0;
   double wall = 0;  ///< by the host, until the device had nothing left to do
+  double cpu = 0;   ///< what the calling thread had of the processor meanwhile
 };
 
 /// Times so many calls. The host's clock is stopped when the whole device is idle: work that the

@@ -38,13 +38,15 @@ std::uint32_t word_sum(std::span<const float> values) {
 
 DeviceTensorBench::DeviceTensorBench(const BenchOptions& options, OpenDevice open,
                                      TensorInfo tensor, std::span<const float> values,
-                                     Progress& progress, BenchResult& result)
+                                     Progress& progress, BenchResult& result,
+                                     std::vector<benchmark::BenchmarkReporter::Run>& rows)
     : options_(options),
       open_(std::move(open)),
       tensor_(std::move(tensor)),
       values_(values),
       progress_(progress),
       result_(result),
+      rows_(rows),
       group_(result.groups.size()) {
   result.groups.push_back(
       {.tensor = tensor_.name, .elements = tensor_.elements, .threads = 1, .device = kDeviceCuda});
@@ -214,7 +216,11 @@ void DeviceTensorBench::time_batch() {
   const RooflineFigures roofline = figures(timings);
   note_device(roofline.t_r);
   check_reads();
-  if (group().roofline.read.empty()) group().roofline = roofline;
+  if (group().roofline.read.empty()) {
+    group().roofline = roofline;
+    for (const DeviceTimed& timed : what)
+      if (!timed.waits) add_json({.name = timed.name + "/" + place()}, timings.at(timed.name));
+  }
   for (Point& point : batch_) add_row(point, timings, roofline);
   batch_.clear();
 }
@@ -250,6 +256,18 @@ void DeviceTensorBench::add_row(Point& point, const DeviceTimings& timings,
                           .decode_order = decode.order,
                           .t_r = roofline.t_r,
                           .quality = point.quality});
+  for (const auto& [what, timing] : {std::pair("encode/", &encode), std::pair("decode/", &decode)})
+    add_json({.name = what + point.name,
+              .t_r = roofline.t_r,
+              .counters = quality_counters(point.quality)},
+             *timing);
+}
+
+void DeviceTensorBench::add_json(DeviceRowInfo info, const DeviceTiming& timing) {
+  info.elements = tensor_.elements;
+  info.family = families_++;
+  for (benchmark::BenchmarkReporter::Run& row : device_rows(info, timing))
+    rows_.push_back(std::move(row));
 }
 
 }  // namespace thinpipe

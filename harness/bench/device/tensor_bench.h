@@ -1,6 +1,8 @@
 // All compressors on one tensor in a device's memory: warmed up, validated, timed in runs that fit.
 #pragma once
 
+#include <benchmark/benchmark.h>
+
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,6 +15,7 @@
 #include "harness/bench/bench.h"
 #include "harness/bench/device/inputs.h"
 #include "harness/bench/device/measure.h"
+#include "harness/bench/device/rows.h"
 #include "harness/bench/device/subject.h"
 #include "harness/sweep/progress.h"
 
@@ -20,11 +23,13 @@ namespace thinpipe {
 
 class DeviceTensorBench {
  public:
-  /// Adds a group to `result`, and what the device is. @param open  a device of which nothing is
+  /// Adds a group to `result`, and what the device is; to `rows` what goes into the JSON.
+  /// @param open  a device of which nothing is
   /// taken yet: what compressors have taken is given back by opening another
   /// @param values  of the tensor; must outlive this
   DeviceTensorBench(const BenchOptions& options, OpenDevice open, TensorInfo tensor,
-                    std::span<const float> values, Progress& progress, BenchResult& result);
+                    std::span<const float> values, Progress& progress, BenchResult& result,
+                    std::vector<benchmark::BenchmarkReporter::Run>& rows);
 
   /// What a compressor does wrong goes to the result's failures.
   /// @throws RunError if interrupted, or when the device itself does not hold
@@ -46,6 +51,7 @@ class DeviceTensorBench {
   std::vector<DeviceTimed> timed_roofline();
   RooflineFigures figures(const DeviceTimings& timings) const;
   void add_row(Point& point, const DeviceTimings& timings, const RooflineFigures& roofline);
+  void add_json(DeviceRowInfo info, const DeviceTiming& timing);
   void check_reads();
   void note_device(double t_r);
   std::string place() const;
@@ -58,11 +64,13 @@ class DeviceTensorBench {
   std::span<const float> values_;
   Progress& progress_;
   BenchResult& result_;
+  std::vector<benchmark::BenchmarkReporter::Run>& rows_;
   std::size_t group_;
   std::optional<TimedDevice> device_;
   std::unique_ptr<DeviceInputs> inputs_;
   std::vector<Point> batch_;
   std::size_t read_ = 0, copied_ = 0;  ///< calls, of which each takes the next input
+  std::size_t families_ = 0;           ///< things that have rows in the JSON
 };
 
 }  // namespace thinpipe

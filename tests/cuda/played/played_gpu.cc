@@ -1,5 +1,7 @@
 // Preloaded into thinpipe and its ranks: a machine with two GPUs, which its processor plays. What
 // libthinpipe_cuda.so has of the same names is not used then.
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -16,11 +18,22 @@ constexpr int kPlayed = 2;
 
 GpuStatus probe_gpu() { return {.available = true, .detail = "a processor that plays a GPU"}; }
 
+std::shared_ptr<DeviceMemory> open_gpu() { return cuda::play_timed_device(1).memory; }
+
+std::unique_ptr<DeviceCompressor> make_gpu_compressor(const std::shared_ptr<DeviceMemory>& gpu,
+                                                      const Spec& spec,
+                                                      std::span<const TensorInfo> tensors,
+                                                      const CompressorSettings& settings) {
+  return cuda::make_played_compressor(gpu, spec, tensors, settings);
+}
+
 RankDevice open_rank_gpu(int local_rank) {
   const int number = local_rank % kPlayed;
   RankDevice device = cuda::play_rank_device(static_cast<std::uint64_t>(local_rank) + 1);
   device.description.bus = "played:" + std::to_string(number);
   return device;
 }
+
+TimedDevice open_timed_gpu() { return cuda::play_timed_device(1); }
 
 }  // namespace thinpipe

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -47,7 +48,59 @@ TEST(DeviceTensorBench, RowsAreThereForEveryPoint) {
   ASSERT_TRUE(result.device.has_value());
   EXPECT_EQ(result.device->description.architecture, "played");
   EXPECT_FALSE(result.device->state.has_value()) << "there is no such card";
-  EXPECT_TRUE(result.json.empty());
+}
+
+// What there is of one size and one compressor in one run, as the CPU's rows have it.
+TEST(DeviceTensorBench, JsonIsGoogleBenchmarks) {
+  const BenchResult result = run_bench(on_device(), play_gpu());
+  const auto json = nlohmann::json::parse(result.json);
+  EXPECT_EQ(json.at("context").at("device").at("architecture"), "played");
+  const BenchRow& topk = result.groups[0].rows[0];
+  std::map<std::string, int> rows;
+  std::set<double> order;
+  for (const auto& row : json.at("benchmarks")) {
+    const std::string name = row.at("run_name");
+    ++rows[name];
+    if (row.at("run_type") != "iteration") continue;
+    EXPECT_GE(row.at("iterations"), 1);
+    EXPECT_NEAR(row.at("ns_per_element").get<double>(), row.at("real_time").get<double>() / 3000,
+                1e-6 * row.at("real_time").get<double>());
+    EXPECT_GE(row.at("wall_ns_per_element"), row.at("ns_per_element")) << name;
+    order.insert(row.at("order").get<double>());
+    if (name.find("code/") == std::string::npos) continue;
+    for (const char* counter : {"times_t_r", "bits_per_element", "relative_error", "passes"})
+      EXPECT_TRUE(row.contains(counter)) << name << " " << counter;
+    EXPECT_EQ(row.contains("selected_share"), name.find("topk") != std::string::npos) << name;
+    if (name.starts_with("encode/topk")) {
+      const auto repetition = row.at("repetition_index").get<std::size_t>();
+      EXPECT_NEAR(row.at("ns_per_element").get<double>(), topk.encode_samples.at(repetition),
+                  1e-6 * topk.encode_samples.at(repetition));
+      EXPECT_EQ(row.at("order"), topk.encode_order.at(repetition));
+    }
+  }
+  // Four reads, a copy, two encodes and two decodes: three repetitions and four aggregates each.
+  EXPECT_EQ(rows.size(), 9u);
+  for (const auto& [name, count] : rows) EXPECT_EQ(count, 7) << name;
+  EXPECT_EQ(order.size(), 9u * 3);
+  for (const char* name : {"encode/topk:ratio=0.1/laplace:3000/memory/cuda/manual_time",
+                           "read/streams:8/laplace:3000/memory/cuda/manual_time",
+                           "copy/laplace:3000/memory/cuda/manual_time"})
+    EXPECT_EQ(rows.count(name), 1u) << name;
+}
+
+TEST(DeviceTensorBench, JsonHasBothDevices) {
+  BenchOptions options = on_device();
+  options.devices = {kDeviceCpu, kDeviceCuda};
+  options.compressors = {parse_spec("none")};
+  options.residency = Residency::kCache;
+  const auto json = nlohmann::json::parse(run_bench(options, play_gpu()).json);
+  std::map<bool, int> encodes;
+  for (const auto& row : json.at("benchmarks")) {
+    const std::string name = row.at("run_name");
+    if (name.starts_with("encode/")) ++encodes[name.find("/cuda/") != std::string::npos];
+  }
+  EXPECT_EQ(encodes[true], encodes[false]);
+  EXPECT_EQ(encodes[true], 7);
 }
 
 TEST(DeviceTensorBench, QualityIsTheProcessors) {
@@ -95,6 +148,8 @@ TEST(DeviceTensorBench, AWrongPayloadIsNoRow) {
         << failure.reason;
   EXPECT_TRUE(result.groups[0].rows.empty());
   EXPECT_EQ(result.groups[0].roofline.read.size(), 4u);
+  for (const auto& row : nlohmann::json::parse(result.json).at("benchmarks"))
+    EXPECT_EQ(row.at("run_name").get<std::string>().find("code/"), std::string::npos);
 }
 
 TEST(DeviceTensorBench, FailureAfterTheWarmUpIsFoundToo) {
