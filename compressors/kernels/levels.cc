@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "compressors/encode/scale.h"
 #include "compressors/kernels/ahead.h"
 #include "compressors/kernels/keys.h"
-#include "compressors/kernels/moments.h"
 #include "compressors/kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -22,6 +20,7 @@
 
 #include "compressors/kernels/counter_random-inl.h"
 #include "compressors/kernels/join_bytes-inl.h"
+#include "compressors/kernels/l2_norm-inl.h"
 #include "compressors/kernels/max_key-inl.h"
 #include "compressors/kernels/pack_codes-inl.h"
 #include "compressors/kernels/vector_loop-inl.h"
@@ -32,16 +31,6 @@ namespace thinpipe {
 namespace {
 constexpr std::size_t kBlock = 2048;  // a multiple of 8: blocks end with a byte
 using Codes = std::array<std::uint8_t, kBlock>;
-
-/// Where the sum of squares lies between these no square that matters has been lost to underflow,
-/// and no partial sum overflowed.
-constexpr float kLeastSquares = 0x1p-80F;
-constexpr float kMostSquares = 0x1p120F;
-constexpr std::size_t kLanes = 16;  // of a row: one vector of AVX-512, two of AVX2
-constexpr std::size_t kRow = 4 * kLanes;
-/// Elements whose squares are added in float: 64 additions a partial sum, an error under 2^-18
-/// in the worst case and some 2^-23 in practice.
-constexpr std::size_t kFewElements = 64 * kRow;
 }  // namespace
 }  // namespace thinpipe
 #endif
@@ -184,43 +173,6 @@ HWY_INLINE std::size_t PackBlocks(const float* c, std::size_t n, float step, Ran
     PackCodes(codes.data(), some, kBits, packed + packed_size(at, kBits));
   }
   return nonzero;
-}
-
-/// The sum of squares of a few elements; not a number in the range of kLeastSquares where it has
-/// to be summed in double.
-HWY_INLINE float FewSquares(const float* HWY_RESTRICT x, std::size_t n) {
-  const hn::CappedTag<float, kLanes> d;
-  const std::size_t lanes = hn::Lanes(d);
-  HWY_ALIGN float sums[kLanes];
-  const std::size_t rows = n / kRow;
-  for (std::size_t lane = 0; lane < kLanes; lane += lanes) {
-    auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
-    for (const float* p = x + lane; p < x + rows * kRow; p += kRow) {
-      const auto a = hn::LoadU(d, p);
-      const auto b = hn::LoadU(d, p + kLanes);
-      const auto e = hn::LoadU(d, p + 2 * kLanes);
-      const auto f = hn::LoadU(d, p + 3 * kLanes);
-      s0 = hn::Add(s0, hn::Mul(a, a));
-      s1 = hn::Add(s1, hn::Mul(b, b));
-      s2 = hn::Add(s2, hn::Mul(e, e));
-      s3 = hn::Add(s3, hn::Mul(f, f));
-    }
-    hn::Store(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)), d, sums + lane);
-  }
-  float rest = 0;
-  for (std::size_t i = rows * kRow; i < n; ++i) rest += x[i] * x[i];
-  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
-    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
-  }
-  return sums[0] + rest;
-}
-
-float Norm(const float* c, std::size_t n) {
-  if (n <= kFewElements) {
-    const float sum = FewSquares(c, n);
-    if (sum >= kLeastSquares && sum <= kMostSquares) return std::sqrt(sum);
-  }
-  return finite(std::sqrt(sum_of_squares({c, n})));
 }
 
 template <int kBits>
