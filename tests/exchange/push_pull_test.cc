@@ -1,16 +1,13 @@
 // Workers and servers together, over threads.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <random>
 #include <string>
 
-#include "compressors/compressor.h"
+#include "tests/exchange/push_pull_layouts.h"
 #include "tests/exchange/thread_transport.h"
 #include "workloads/exchange/cost/push_pull_traffic.h"
 #include "workloads/exchange/push_pull_server.h"
-#include "workloads/exchange/push_pull_tags.h"
 #include "workloads/exchange/push_pull_worker.h"
 
 namespace thinpipe {
@@ -18,51 +15,12 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// Around the edges of a segment, whose first 8 bytes are the head, and none at all.
-const std::vector<std::size_t> kSizes = {0, 1, 32759, 32760, 32761, 65528, 65529, 300001};
-
 Bytes payload_of(std::size_t unit, int worker, std::size_t step) {
   std::mt19937 generator(static_cast<unsigned>(1000 * step + 10 * unit) +
                          static_cast<unsigned>(worker));
-  Bytes payload(kSizes[(unit + static_cast<std::size_t>(worker) + step) % kSizes.size()]);
+  Bytes payload(kUnitSizes[(unit + static_cast<std::size_t>(worker) + step) % kUnitSizes.size()]);
   for (std::byte& value : payload) value = static_cast<std::byte>(generator());
   return payload;
-}
-
-// Unlike a sum, this tells in which order the workers came: byte by byte, 3 times what was there
-// plus theirs; as long as the longest.
-void mix(Bytes& answer, std::span<const std::byte> payload) {
-  if (answer.size() < payload.size()) answer.resize(payload.size());
-  for (std::size_t i = 0; i < payload.size(); ++i)
-    answer[i] = static_cast<std::byte>(3 * std::to_integer<unsigned>(answer[i]) +
-                                       std::to_integer<unsigned>(payload[i]));
-}
-
-class Mixer : public UnitAggregator {
- public:
-  explicit Mixer(std::size_t units) : answers_(units) {}
-  void add(std::size_t unit, int worker, std::span<const std::byte> payload) override {
-    if (worker == 0) answers_[unit].clear();
-    mix(answers_[unit], payload);
-  }
-  std::span<const std::byte> answer(std::size_t unit) override { return answers_[unit]; }
-
- private:
-  std::vector<Bytes> answers_;
-};
-
-PushPullLayout layout_of(int workers, int servers, std::size_t units, std::size_t least = 1) {
-  std::vector<std::size_t> elements(units);
-  for (std::size_t i = 0; i < units; ++i) elements[i] = least + i;
-  const std::vector<int> server_of = partition_units(elements, servers, Partition::kBalanced);
-  PushPullLayout layout{.workers = workers, .servers = servers, .units = {}};
-  for (std::size_t i = 0; i < units; ++i)
-    layout.units.push_back({.name = "unit" + std::to_string(i),
-                            .elements = elements[i],
-                            .push_capacity = kSizes.back(),
-                            .pull_capacity = kSizes.back(),
-                            .server = server_of[i]});
-  return layout;
 }
 
 // What every rank must have sent in these steps.
@@ -75,7 +33,7 @@ std::vector<Volume> expected_volumes(const PushPullLayout& layout, std::size_t s
       for (int worker = 0; worker < layout.workers; ++worker) {
         const std::size_t size = payload_of(unit, worker, step).size();
         push[static_cast<std::size_t>(worker)].push_back(size);
-        pull[unit] = std::max(pull[unit], size);  // as mix() answers
+        pull[unit] = std::max(pull[unit], size);  // as mix_payload() answers
       }
     const std::vector<Traffic> traffic = push_pull_traffic(layout, push, pull);
     for (std::size_t rank = 0; rank < sent.size(); ++rank)
@@ -95,7 +53,7 @@ class PushPullTest : public ::testing::TestWithParam<PushPullCase> {};
 TEST_P(PushPullTest, EveryWorkerPullsWhatServersMadeOfAllPayloads) {
   const PushPullCase& what = GetParam();
   constexpr std::size_t kSteps = 3;
-  const PushPullLayout layout = layout_of(what.workers, what.servers, what.units, what.elements);
+  const PushPullLayout layout = unit_layout(what.workers, what.servers, what.units, what.elements);
   const std::vector<Volume> volumes = expected_volumes(layout, kSteps);
   const auto check_sent = [&](const ThreadTransport& transport) {
     const Volume& expected = volumes[static_cast<std::size_t>(transport.rank())];
@@ -106,7 +64,7 @@ TEST_P(PushPullTest, EveryWorkerPullsWhatServersMadeOfAllPayloads) {
     const int rank = transport.rank();
     if (rank >= what.workers) {
       PushPullServer server(transport, layout, rank - what.workers);
-      Mixer mixer(what.units);
+      PayloadMixer mixer(what.units);
       for (std::size_t step = 0; step < kSteps; ++step) server.step(mixer, server.units());
       check_sent(transport);
       return;
@@ -126,7 +84,7 @@ TEST_P(PushPullTest, EveryWorkerPullsWhatServersMadeOfAllPayloads) {
         for (std::size_t i = 0; i < count; ++i) {
           Bytes expected;
           for (int other = 0; other < what.workers; ++other)
-            mix(expected, payload_of(first + i, other, step));
+            mix_payload(expected, payload_of(first + i, other, step));
           ASSERT_TRUE(
               std::equal(pulled[i].begin(), pulled[i].end(), expected.begin(), expected.end()))
               << "rank " << rank << " step " << step << " unit " << first + i;
@@ -146,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, PushPullTest,
                                            PushPullCase{3, 2, 8, 3, 1 << 20}));
 
 TEST(PushPullTraffic, OfTwoWorkersAndAServer) {
-  const PushPullLayout layout = layout_of(2, 1, 2);
+  const PushPullLayout layout = unit_layout(2, 1, 2);
   const std::vector<std::vector<std::size_t>> push = {{100, 32768}, {50, 0}};
   const std::vector<std::size_t> pull = {70, 40000};
   const std::vector<Traffic> traffic = push_pull_traffic(layout, push, pull);
@@ -161,11 +119,11 @@ TEST(PushPullTraffic, OfTwoWorkersAndAServer) {
 // The second worker pushes unit 1 only when it has pulled unit 0: a server that waited for all of a
 // step's payloads would wait for ever. So would one that wanted units in their order.
 TEST(PushPull, AUnitIsAnsweredWhileOthersAreStillMissing) {
-  const PushPullLayout layout = layout_of(2, 1, 2);
+  const PushPullLayout layout = unit_layout(2, 1, 2);
   on_all_ranks(3, [&](ThreadTransport& transport) {
     if (transport.rank() == 2) {
       PushPullServer server(transport, layout, 0);
-      Mixer mixer(2);
+      PayloadMixer mixer(2);
       server.step(mixer, server.units());
       return;
     }
@@ -184,11 +142,11 @@ TEST(PushPull, AUnitIsAnsweredWhileOthersAreStillMissing) {
 // The second worker pushes unit 0 when it has pulled unit 1: the first one's push of unit 1 must
 // not wait for the answer to unit 0.
 TEST(PushPull, UnitsArePushedWhileOthersArePulled) {
-  const PushPullLayout layout = layout_of(2, 1, 2);
+  const PushPullLayout layout = unit_layout(2, 1, 2);
   on_all_ranks(3, [&](ThreadTransport& transport) {
     if (transport.rank() == 2) {
       PushPullServer server(transport, layout, 0);
-      Mixer mixer(2);
+      PayloadMixer mixer(2);
       server.step(mixer, server.units());
       EXPECT_LE(server.served(1).answered, server.served(0).arrived);
       EXPECT_EQ(server.served(0).last, 1);
@@ -214,150 +172,6 @@ TEST(PushPull, UnitsArePushedWhileOthersArePulled) {
     EXPECT_EQ(worker.pulled(0).size(), payload.size());
     EXPECT_EQ(worker.pulled(1).size(), payload.size());
   });
-}
-
-// What a sender puts on its way before any answer, and with the answers to some units.
-TEST(UnitSender, StaysSoFarAheadOfWhatWasAnswered) {
-  constexpr std::size_t kUnits = 8;
-  Mailboxes boxes;
-  ThreadTransport transport(boxes, 0, 2);
-  UnitSender paced(transport, 1, 0, 100, 0, kUnits, 10000);
-  UnitSender free(transport, 1, 100, 100, 1, kUnits);
-  const Bytes payload(4000);
-  for (std::uint32_t unit = 0; unit < kUnits; ++unit) {
-    paced.add(unit, payload);
-    free.add(unit, payload);
-  }
-  free.advance();
-  EXPECT_EQ(transport.counters().messages, kUnits);
-  const auto sent = [&] {
-    const std::uint64_t before = transport.counters().messages;
-    paced.advance();
-    return transport.counters().messages - before;
-  };
-  // The first, and those that begin less than 10000 bytes after its end: at 0, 4000 and 8000.
-  EXPECT_EQ(sent(), 4U);
-  EXPECT_EQ(sent(), 0U);
-  paced.answered(1);  // not the first
-  EXPECT_EQ(sent(), 0U);
-  paced.answered(0);
-  EXPECT_EQ(sent(), 2U);
-  EXPECT_FALSE(paced.idle());
-  for (const std::uint32_t unit : {2U, 3U, 4U, 5U}) paced.answered(unit);
-  EXPECT_EQ(sent(), 2U);
-  EXPECT_TRUE(paced.advance() || paced.idle());
-}
-
-TEST(UnitSender, IsAheadByOneUnitHoweverLong) {
-  Mailboxes boxes;
-  ThreadTransport transport(boxes, 0, 2);
-  UnitSender paced(transport, 1, 0, 100, 0, 3, 1);
-  const Bytes payload(100000);  // 4 segments
-  for (std::uint32_t unit = 0; unit < 3; ++unit) paced.add(unit, payload);
-  paced.advance();
-  EXPECT_EQ(transport.counters().messages, 8U);
-}
-
-// What a test makes of the ranks that it does not run itself.
-class Peer {
- public:
-  Peer(Mailboxes& boxes, int rank, int size) : transport_(boxes, rank, size) {}
-  void send(int to, int tag, std::uint32_t unit, std::uint32_t length, std::size_t bytes) {
-    Bytes message(kUnitHeadBytes + bytes);
-    const std::uint32_t head[] = {unit, length};
-    std::memcpy(message.data(), head, kUnitHeadBytes);
-    transport_.send(0, to, tag, message);
-  }
-  void send_bytes(int to, int tag, std::size_t bytes) {
-    const Bytes message(bytes);
-    transport_.send(0, to, tag, message);
-  }
-
- private:
-  ThreadTransport transport_;
-};
-
-template <typename Aggregator = Mixer>
-std::string error_of_server(const std::function<void(Peer&)>& lie) {
-  const PushPullLayout layout = layout_of(2, 2, 3);  // units 0 and 1 are with server 1
-  Mailboxes boxes;
-  Peer honest(boxes, 0, 4), liar(boxes, 1, 4);
-  honest.send(3, kPushTag, 1, 3, 3);
-  lie(liar);
-  ThreadTransport transport(boxes, 3, 4);
-  PushPullServer server(transport, layout, 1);
-  Aggregator aggregator(3);
-  try {
-    server.step(aggregator, server.units());
-  } catch (const PayloadError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-using ::testing::HasSubstr;
-
-TEST(PushPullServer, RefusesWhatAWorkerMayNotPush) {
-  EXPECT_EQ(error_of_server([](Peer& liar) { liar.send_bytes(3, kPushTag, 7); }),
-            "rank 1 sent 7 bytes; expected the 8 bytes of a unit's head at least");
-  for (const std::uint32_t unit : {2U, 3U, 0xffffffffU})
-    EXPECT_EQ(
-        error_of_server([&](Peer& liar) { liar.send(3, kPushTag, unit, 4, 4); }),
-        "rank 1 pushed unit " + std::to_string(unit) +
-            "; expected those of this server's 2 units that take part in the step, each once");
-  EXPECT_THAT(error_of_server([](Peer& liar) {
-                liar.send(3, kPushTag, 1, 4, 4);
-                liar.send(3, kPushTag, 1, 4, 4);
-              }),
-              HasSubstr("rank 1 pushed unit 1; expected"));
-  EXPECT_EQ(error_of_server([](Peer& liar) { liar.send(3, kPushTag, 1, 300002, 4); }),
-            "rank 1, unit 'unit1': 300002 bytes; expected at most 300001");
-  EXPECT_EQ(error_of_server([](Peer& liar) { liar.send(3, kPushTag, 0, 4, 5); }),
-            "rank 1, unit 0: a segment of 5 bytes; expected 4, 4 being left");
-}
-
-TEST(PushPullServer, NamesWhosePayloadIsMalformed) {
-  class Refuses : public Mixer {
-   public:
-    using Mixer::Mixer;
-    void add(std::size_t unit, int worker, std::span<const std::byte> payload) override {
-      if (worker == 1) throw PayloadError("of 3 bytes");
-      Mixer::add(unit, worker, payload);
-    }
-  };
-  EXPECT_EQ(error_of_server<Refuses>([](Peer& liar) { liar.send(3, kPushTag, 1, 3, 3); }),
-            "payload of rank 1, unit 'unit1': of 3 bytes");
-}
-
-TEST(PushPullWorker, RefusesWhatAServerMayNotAnswer) {
-  const auto error_of = [](const std::function<void(Peer&)>& lie) -> std::string {
-    const PushPullLayout layout = layout_of(1, 2, 3);  // units 0 and 1 are with server 1, rank 2
-    Mailboxes boxes;
-    Peer liar(boxes, 2, 3);
-    lie(liar);
-    ThreadTransport transport(boxes, 0, 3);
-    PushPullWorker worker(transport, layout);
-    const std::vector<UnitPayload> payloads = {{0, {}}, {1, {}}};
-    try {
-      worker.run(payloads);
-    } catch (const PayloadError& error) {
-      return error.what();
-    }
-    return "no error";
-  };
-  EXPECT_THAT(error_of([](Peer& liar) { liar.send_bytes(0, kPullTag, 0); }),
-              HasSubstr("rank 2 sent 0 bytes"));
-  for (const std::uint32_t unit : {2U, 3U})
-    EXPECT_EQ(error_of([&](Peer& liar) { liar.send(0, kPullTag, unit, 1, 1); }),
-              "server rank 2 answered unit " + std::to_string(unit) +
-                  "; expected one that was pushed to it and not pulled yet");
-  EXPECT_THAT(error_of([](Peer& liar) {
-                liar.send(0, kPullTag, 1, 1, 1);
-                liar.send(0, kPullTag, 1, 1, 1);
-              }),
-              HasSubstr("answered unit 1"));
-  EXPECT_EQ(error_of([](Peer& liar) { liar.send(0, kPullTag, 0, 300002, 1); }),
-            "server rank 2, unit 'unit0': 300002 bytes; expected at most 300001");
 }
 
 }  // namespace
