@@ -23,6 +23,9 @@ std::string last_day(const Reproduction& reproduction) {
   for (const ArmRecords& arm : reproduction.arms) {
     look_at(arm.records.headers);
     if (arm.stats) look_at(arm.stats->origin.headers);
+    if (const auto created = arm.printed.find("created");
+        created != arm.printed.end() && created->is_string())
+      last = std::max(last, created->get<std::string>().substr(0, 10));
   }
   return last;
 }

@@ -34,7 +34,7 @@ std::vector<std::string> origins_of(const Reproduction& reproduction) {
         add_once(lines, origin_of(header.created, header.fingerprint));
     // Of what printed JSON, records made before it said where are silent.
     if (arm.printed.is_object() && arm.printed.contains("created") &&
-        arm.printed.contains("fingerprint"))
+        arm.printed.at("created").is_string() && arm.printed.contains("fingerprint"))
       add_once(lines, origin_of(arm.printed.at("created").get<std::string>(),
                                 arm.printed.at("fingerprint")));
   }

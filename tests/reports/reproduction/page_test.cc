@@ -50,8 +50,9 @@ TEST(ReproductionPage, SaysWherePredictionsWereMade) {
   with.printed = nlohmann::json::parse(R"({"created": "2026-11-23T06:00:00Z", "points": [],
       "fingerprint": {"cpu": "a processor", "cores": 2, "kernel": "Linux", "compiler": "g++",
                       "thinpipe": "0.1.0", "git": "1234567"}})");
-  const std::string page =
-      reproduction_page(reproduced(made_up::plan(), {with, {.label = "without"}}, false), "");
+  const Reproduction result = reproduced(made_up::plan(), {with, {.label = "without"}}, false);
+  EXPECT_EQ(outcome_of(result).date, "2026-11-23");
+  const std::string page = reproduction_page(result, "");
   EXPECT_NE(page.find("- 2026-11-23: a processor, 2 cores, Linux, thinpipe 0.1.0 (1234567), g++"),
             std::string::npos)
       << page;
