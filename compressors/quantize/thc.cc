@@ -1,20 +1,23 @@
 #include "compressors/quantize/thc.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "compressors/kernels/block_squares.h"
 #include "compressors/kernels/blocks.h"
 #include "compressors/kernels/hadamard.h"
-#include "compressors/kernels/moments.h"
 
 namespace thinpipe {
 namespace {
 
-/// Sum of squares as the kernel sees the elements: NaN as 0, at most 2^100.
-double squares_of(std::span<const float> x) {
-  const double sum = sum_of_squares(x);
+/// Blocks whose squares are added up in one call.
+constexpr std::size_t kManyBlocks = 64;
+
+/// A sum of squares as the kernel sees the elements: NaN as 0, at most 2^100.
+double tamed_squares(std::span<const float> x, double sum) {
   if (std::isfinite(sum) && sum < 0x1p200) return sum;
   double tame = 0;
   for (float value : x) {
@@ -41,11 +44,18 @@ class ThcQuantizer : public Quantizer {
   bool shares_scale() const override { return true; }
   float scale_of(std::span<const float> c) const override {
     double most = 0;
-    for (std::size_t at = 0; at < c.size(); at += format_.block) {
-      const auto block = c.subspan(at, std::min(format_.block, c.size() - at));
-      // The rotation keeps the norm.
-      most = std::max(
-          most, squares_of(block) / static_cast<double>(coded_elements(format_, block.size())));
+    std::array<double, kManyBlocks> squares;
+    for (std::size_t at = 0; at < c.size(); at += kManyBlocks * format_.block) {
+      const auto some = c.subspan(at, std::min(kManyBlocks * format_.block, c.size() - at));
+      const std::size_t blocks = (some.size() + format_.block - 1) / format_.block;
+      sums_of_squares(some, format_.block, std::span(squares).first(blocks));
+      for (std::size_t i = 0; i < blocks; ++i) {
+        const std::size_t from = i * format_.block;
+        const auto block = some.subspan(from, std::min(format_.block, some.size() - from));
+        // The rotation keeps the norm.
+        most = std::max(most, tamed_squares(block, squares[i]) /
+                                  static_cast<double>(coded_elements(format_, block.size())));
+      }
     }
     if (most == 0) return 0;
     return std::max(static_cast<float>(std::sqrt(most)), std::numeric_limits<float>::min());
