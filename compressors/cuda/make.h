@@ -21,10 +21,11 @@ namespace thinpipe::cuda {
 /// Counts of kernels have 31 bits (grid/prefix.h).
 constexpr std::size_t kMostElements = 0x7fffffff;
 constexpr const char* kThere =
-    "3lc, bf16, blockint4, blockint8, dgc, ef21, efsignsgd, fedavg, fp16, fp8, gaussiank, "
+    "3lc, bf16, blockint4, blockint8, demo, dgc, ef21, efsignsgd, fedavg, fp16, fp8, gaussiank, "
     "gradientdropping, hybrid, int8, mqe1bit, mstopk, mxfp4, natural, none, onebit, qgz, qsgd, "
     "randomk, "
-    "redsync, sbc, sdp4bit, sidco, signsgd, stoch3, strom, terngrad, thc, threshold, topk and "
+    "redsync, sbc, sdp4bit, sidco, signsgd, sparseloco, stoch3, strom, terngrad, thc, threshold, "
+    "topk and "
     "variance";
 
 /// @throws InputError as make_compressor, and for what is not there yet.

@@ -20,14 +20,13 @@
 #define THINPIPE_COMPRESSORS_KERNELS_DCT_ONCE
 namespace thinpipe {
 namespace {
-/// For n = 2, 4 ... 64 the matrix cos(pi (2i + 1)(2k + 1) / (2n)), k and i under n/2; that of n
-/// begins at (n/2)^2 / 3, rounded down: the sizes before it are 1, 4, 16 ...
+/// The matrix of n begins at (n/2)^2 / 3, rounded down: the sizes before it are 1, 4, 16 ...
 struct Cosines {
   std::array<float, 1365> values;
 
   Cosines() : values() {
     for (std::size_t n = 2; n <= kMaxDct; n *= 2) {
-      float* at = values.data() + first(n);
+      float* at = values.data() + first_cosine(n);
       for (std::size_t k = 0; k < n / 2; ++k) {
         for (std::size_t i = 0; i < n / 2; ++i) {
           const auto angle = static_cast<double>((2 * i + 1) * (2 * k + 1)) /
@@ -37,7 +36,6 @@ struct Cosines {
       }
     }
   }
-  static constexpr std::size_t first(std::size_t n) { return (n / 2) * (n / 2) / 3; }
 };
 }  // namespace
 }  // namespace thinpipe
@@ -169,7 +167,7 @@ void Forward(const float* cosines, std::size_t n, Workspace& work) {
       float* const low = work.sums + i * kSide;
       Butterfly(low, work.sums + (m - 1 - i) * kSide, low, work.differences + i * kSide);
     }
-    Multiply(cosines + Cosines::first(m), m / 2, AllColumns(m / 2), work.differences, work.odd);
+    Multiply(cosines + first_cosine(m), m / 2, AllColumns(m / 2), work.differences, work.odd);
     for (std::size_t k = 0; k < m / 2; ++k) {
       std::memcpy(work.x + (2 * k + 1) * stride * kSide, work.odd + k * kSide,
                   kSide * sizeof(float));
@@ -187,7 +185,7 @@ void Inverse(const float* cosines, std::size_t n, Workspace& work) {
                   kSide * sizeof(float));
     }
     // What is turned back is what was sent: most of it is zeros.
-    Multiply(cosines + Cosines::first(m), m / 2, NonzeroColumns(work.differences, m / 2),
+    Multiply(cosines + first_cosine(m), m / 2, NonzeroColumns(work.differences, m / 2),
              work.differences, work.odd);
     for (std::size_t i = 0; i < m / 2; ++i) {
       float* const low = work.sums + i * kSide;
@@ -228,11 +226,15 @@ namespace {
 HWY_EXPORT(Transform);
 
 void transform(const Lines& lines, bool inverse) {
-  static const Cosines cosines;
   if (lines.length < 2) return;
-  HWY_DYNAMIC_DISPATCH(Transform)(lines, cosines.values.data(), inverse);
+  HWY_DYNAMIC_DISPATCH(Transform)(lines, dct_cosines().data(), inverse);
 }
 }  // namespace
+
+std::span<const float> dct_cosines() {
+  static const Cosines cosines;
+  return cosines.values;
+}
 
 void dct(const Lines& lines) { transform(lines, false); }
 void inverse_dct(const Lines& lines) { transform(lines, true); }

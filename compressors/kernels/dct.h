@@ -1,12 +1,31 @@
 // The discrete cosine transform of many short lines at once, the same bits for every vector width.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
+#include <span>
+
+#include "base/both.h"
 
 namespace thinpipe {
 
 /// The longest line.
 constexpr std::size_t kMaxDct = 64;
+
+/// Where the cosines of lines of n = 2, 4 ... kMaxDct elements begin: cos(pi (2i + 1)(2k + 1) /
+/// (2n)), k and i under n/2, n/2 to a row.
+THINPIPE_BOTH constexpr std::size_t first_cosine(std::size_t n) { return (n / 2) * (n / 2) / 3; }
+/// All of them.
+std::span<const float> dct_cosines();
+
+/// No gradient reaches it and no transform of it overflows.
+constexpr float kMostDctInput = 0x1p100F;
+THINPIPE_BOTH inline float dct_input(float x) {
+  return std::isnan(x)        ? 0.0F
+         : x < -kMostDctInput ? -kMostDctInput
+         : x > kMostDctInput  ? kMostDctInput
+                              : x;
+}
 
 /// Lines in an array: line l has its elements at base[l * line_step + i * step].
 struct Lines {

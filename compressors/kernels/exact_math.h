@@ -58,6 +58,20 @@ THINPIPE_BOTH inline double exact_expm1(double x) {
   return scale * less_one + (scale - 1);
 }
 
+/// e^x; 0 below -708.
+THINPIPE_BOTH inline double exact_exp(double x) {
+  if (x != x) return x;
+  if (x > 709) return std::numeric_limits<double>::infinity();
+  if (x < -708) return 0;
+  const double powers = std::floor(x * 1.4426950408889634 + 0.5);
+  const double rest = x - powers * kLn2High - powers * kLn2Low;
+  double series = 0;
+  for (int n = 17; n > 1; --n) series = (series + 1) * rest / n;
+  const auto power = static_cast<std::int64_t>(powers);
+  const double scale = std::bit_cast<double>(static_cast<std::uint64_t>(power + 1023) << 52);
+  return scale * (1 + rest * (1 + series));
+}
+
 /// ln of the gamma function of x > 0, by Stirling's series from 10 on.
 THINPIPE_BOTH inline double exact_log_gamma(double x) {
   constexpr double kHalfLog2Pi = 0.91893853320467274178;

@@ -1,14 +1,9 @@
 // SparseLoCo: the largest of every chunk of a decayed error feedback, two bits each.
+#include "compressors/methods/chunks.h"
 #include "compressors/methods/sparse.h"
-#include "compressors/select/chunked_top_k.h"
 
 namespace thinpipe {
 namespace {
-
-Chunks chunks_of(const Parameters& parameters) {
-  return {.size = std::stoul(parameters.choice("chunk")),
-          .k = static_cast<std::size_t>(parameters.integer("k"))};
-}
 
 // The paper's 30 local steps are delay=30; a trace of plain gradients then sums 30 of them.
 const Registration kSparseLoCo{sparse_method({

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -12,42 +11,15 @@
 #include "compressors/kernels/buffer.h"
 #include "compressors/kernels/compact.h"
 #include "compressors/kernels/dct.h"
+#include "compressors/quantize/demo_grid.h"
 #include "compressors/select/chunked_top_k.h"
 
 namespace thinpipe {
 namespace {
 
-/// A matrix cut into chunks of height x width; those at its edges reach beyond it.
-struct Grid {
-  std::size_t rows = 0;
-  std::size_t columns = 0;
-  std::size_t height = 1;
-  std::size_t width = 1;
-
-  std::size_t across() const { return (columns + width - 1) / width; }
-  std::size_t chunks() const { return rows == 0 ? 0 : (rows + height - 1) / height * across(); }
-  std::size_t size() const { return height * width; }
-};
-
-Grid grid_of(const DemoOptions& options) {
-  Grid grid;
-  if (options.elements == 0) return grid;
-  const bool matrix = options.shape.size() >= 2;
-  grid.rows = matrix ? static_cast<std::size_t>(options.shape[0]) : 1;
-  grid.columns = options.elements / grid.rows;
-  grid.height = std::min(options.chunk, std::bit_ceil(grid.rows));
-  grid.width = std::min(options.chunk, std::bit_ceil(grid.columns));
-  return grid;
-}
-
-/// No gradient reaches it and no transform of it overflows.
-constexpr float kLargest = 0x1p100F;
-
-float tame(float x) { return std::isnan(x) ? 0.0F : std::clamp(x, -kLargest, kLargest); }
-
 class DemoQuantizer : public Quantizer {
  public:
-  DemoQuantizer(const Grid& grid, const DemoOptions& options)
+  DemoQuantizer(const DemoGrid& grid, const DemoOptions& options)
       : grid_(grid),
         chunks_{.size = grid.size(), .k = options.k},
         selector_(make_chunked_top_k_selector(coefficients(), chunks_)),
@@ -115,7 +87,7 @@ class DemoQuantizer : public Quantizer {
   /// Lines that are transformed together.
   static constexpr std::size_t kLines = 16;
 
-  std::size_t coefficients() const { return grid_.chunks() * grid_.size(); }
+  std::size_t coefficients() const { return grid_.coefficients(); }
   /// Chunks at a time: enough to fill the transform where they are flat.
   std::size_t batch() const { return std::max<std::size_t>(1, kLines / grid_.height); }
   std::size_t end_of(std::size_t first) const { return std::min(grid_.chunks(), first + batch()); }
@@ -144,7 +116,7 @@ class DemoQuantizer : public Quantizer {
                 (end - first) * grid_.size() * sizeof(float));
     for (std::size_t chunk = first; chunk < end; ++chunk) {
       for_each_row(chunk, [&](std::size_t from, std::size_t to, std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i) coefficients_[to + i] = tame(c[from + i]);
+        for (std::size_t i = 0; i < n; ++i) coefficients_[to + i] = dct_input(c[from + i]);
       });
     }
   }
@@ -181,7 +153,7 @@ class DemoQuantizer : public Quantizer {
     }
   }
 
-  Grid grid_;
+  DemoGrid grid_;
   Chunks chunks_;
   std::unique_ptr<Selector> selector_;
   std::unique_ptr<ValueCodec> values_;
@@ -193,7 +165,8 @@ class DemoQuantizer : public Quantizer {
 }  // namespace
 
 std::unique_ptr<Quantizer> make_demo_quantizer(const DemoOptions& options) {
-  return std::make_unique<DemoQuantizer>(grid_of(options), options);
+  return std::make_unique<DemoQuantizer>(demo_grid(options.shape, options.elements, options.chunk),
+                                         options);
 }
 
 }  // namespace thinpipe

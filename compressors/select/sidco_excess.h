@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compressors/kernels/exact_gamma.h"
 #include "compressors/kernels/exact_math.h"
 #include "compressors/select/sidco_fit.h"
 
@@ -40,6 +41,14 @@ THINPIPE_BOTH inline double gamma_excess_of(double mean, double mean_log, double
   const FittedShape fit = gamma_shape(mean, mean_log);
   if (fit.shape != fit.shape) return mean * rarity;
   return fit.scale * (rarity - exact_log_gamma(fit.shape));
+}
+
+/// By the quantile itself, of a share delta.
+THINPIPE_BOTH inline double gamma_exact_excess_of(double mean, double mean_log, double delta,
+                                                  double rarity) {
+  const FittedShape fit = gamma_shape(mean, mean_log);
+  if (fit.shape != fit.shape) return mean * rarity;
+  return fit.scale * exact_gamma_exceeded(fit.shape, delta);
 }
 
 }  // namespace thinpipe

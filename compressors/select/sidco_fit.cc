@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "compressors/select/distributions.h"
 #include "compressors/select/sidco_excess.h"
 
 namespace thinpipe {
@@ -19,10 +18,9 @@ double pareto_excess(double mean, double variance, double delta) {
 }
 
 double gamma_excess(double mean, double mean_log, double delta, bool exact) {
-  if (!exact) return gamma_excess_of(mean, mean_log, -std::log(delta));
-  const auto [shape, scale] = fit_gamma(mean, mean_log);
-  if (std::isnan(shape)) return exponential_excess(mean, delta);
-  return scale * gamma_exceeded(shape, delta);
+  const double rarity = -std::log(delta);
+  return exact ? gamma_exact_excess_of(mean, mean_log, delta, rarity)
+               : gamma_excess_of(mean, mean_log, rarity);
 }
 
 }  // namespace thinpipe

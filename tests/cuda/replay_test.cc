@@ -292,8 +292,6 @@ TEST_F(DeviceReplayTest, WhatIsNotDoneThereIsRefused) {
   ReplayOptions options;
   options.compressor = parse_spec("powersgd:rank=2");
   refused(options);
-  options.compressor = parse_spec("sidco:dist=gamma,inverse=exact");
-  refused(options);
   options.compressor = parse_spec("topk");
   options.sparse_sums = true;
   refused(options);

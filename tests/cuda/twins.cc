@@ -189,4 +189,10 @@ bool Twins::refuses(const std::vector<std::byte>& payload) {
   return there;
 }
 
+Twins opened(const OpenDevice& open, const std::string& spec, const std::vector<std::size_t>& sizes,
+             std::uint64_t seed) {
+  const TwinDevice device = open(seed);
+  return Twins(device.device, device.make, spec, sizes);
+}
+
 }  // namespace thinpipe::cuda

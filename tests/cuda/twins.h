@@ -70,6 +70,9 @@ struct TwinDevice {
   Twins::Make make;
 };
 using OpenDevice = std::function<TwinDevice(std::uint64_t seed)>;
+/// Twins on a device of their own.
+Twins opened(const OpenDevice& open, const std::string& spec, const std::vector<std::size_t>& sizes,
+             std::uint64_t seed = 1);
 
 void expect_same_bytes(const OpenDevice& open, const std::string& spec);
 void expect_same_bytes_of_special_values(const OpenDevice& open, const std::string& spec);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compressors/cuda/encode/chunked_positions.h"
 #include "compressors/cuda/encode/elias_positions.h"
 #include "compressors/cuda/encode/fixed_positions.h"
 #include "compressors/cuda/encode/golomb_positions.h"
@@ -15,6 +16,7 @@
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/draw.h"
 #include "compressors/encode/golomb.h"
+#include "compressors/select/chunked_top_k.h"
 
 namespace thinpipe::cuda {
 
@@ -209,9 +211,57 @@ class CodedGolomb : public CodedStream<Device, GolombPositions, GolombStream> {
   }
 };
 
-/// Null for a codec that is not there yet.
+/// Of a tensor of n elements.
+inline ChunkLayout layout_of(const Chunks& chunks, std::size_t n) {
+  return {.n = static_cast<std::uint32_t>(n),
+          .bits = static_cast<std::uint32_t>(chunks.position_bits()),
+          .k = static_cast<std::uint32_t>(chunks.k)};
+}
+
+/// @param begins  room for a number a chunk
 template <class Device>
-std::unique_ptr<DevicePositions<Device>> make_positions(const std::string& name) {
+void read_chunked(Device& device, const PayloadView& payload, const ChunkLayout& layout,
+                  std::uint32_t* begins, const ScanRoom& room) {
+  device.launch(FindChunks{payload, layout, begins, room.problem}, 1);
+  device.launch(ReadChunked{payload, layout, begins, room.positions, room.problem},
+                tiles_of(layout.selected(), kTile));
+}
+
+/// Of a selection chunk by chunk.
+template <class Device>
+class CodedChunked : public DevicePositions<Device> {
+ public:
+  explicit CodedChunked(const Chunks& chunks) : chunks_(chunks) {}
+
+  std::size_t most(std::size_t bytes) const override {
+    const auto bits = static_cast<std::size_t>(chunks_.position_bits());
+    return bits == 0 ? 0xffffffff : 8 * bytes / bits;
+  }
+  void prepare(Device& /*device*/, Job& job) const override {
+    job.chunks = layout_of(chunks_, job.n);
+  }
+  void write(Device& device, const Batch& batch) const override {
+    device.launch(ClearPositions<ChunkedPositions>{batch.jobs, batch.tiles}, batch.tile_count);
+    device.launch(LayChunked{batch.jobs, batch.tiles}, batch.tile_count);
+  }
+  std::size_t passed(const PayloadView& payload) const override {
+    constexpr std::size_t kEach = sizeof(Passed) / sizeof(std::uint32_t);
+    return layout_of(chunks_, payload.n).chunks() / kEach + 1;
+  }
+  void read(Device& device, const PayloadView& payload, const Job& /*job*/,
+            const ScanRoom& room) const override {
+    read_chunked(device, payload, layout_of(chunks_, payload.n),
+                 reinterpret_cast<std::uint32_t*>(room.passed), room);
+  }
+
+ private:
+  Chunks chunks_;
+};
+
+/// Null for a codec that is not there yet. @param chunks  of positions=chunked
+template <class Device>
+std::unique_ptr<DevicePositions<Device>> make_positions(const std::string& name,
+                                                        const Chunks& chunks) {
   if (name == "raw32") return std::make_unique<CodedFixed<Device, 32>>();
   if (name == "index28") return std::make_unique<CodedFixed<Device, 28>>();
   if (name == "bitmap") return std::make_unique<CodedBitmap<Device>>();
@@ -220,6 +270,7 @@ std::unique_ptr<DevicePositions<Device>> make_positions(const std::string& name)
   if (name == "packed") return std::make_unique<CodedPacked<Device>>();
   if (name == "elias_gamma") return std::make_unique<CodedElias<Device, GammaCode>>();
   if (name == "elias_delta") return std::make_unique<CodedElias<Device, DeltaCode>>();
+  if (name == "chunked") return std::make_unique<CodedChunked<Device>>(chunks);
   if (name == "seeded") return std::make_unique<CodedSeeded<Device>>();
   return nullptr;
 }

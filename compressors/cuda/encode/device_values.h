@@ -40,6 +40,8 @@ class DeviceValues {
   virtual void write(Device& device, const Batch& batch) const = 0;
   /// Adds the values at positions that have been read.
   virtual void add(Device& device, const DecodeInput& input) const = 0;
+  /// Only reads them.
+  virtual void read(Device& device, const DecodeInput& input, float* values) const = 0;
 };
 
 template <class Device, class Code>
@@ -74,6 +76,10 @@ class CodedValues : public DeviceValues<Device> {
   void add(Device& device, const DecodeInput& input) const override {
     device.launch(AddValues<Code>{input.payload, input.positions, input.factor, input.out,
                                   input.problem, code_},
+                  tiles_of(input.most, kTile));
+  }
+  void read(Device& device, const DecodeInput& input, float* values) const override {
+    device.launch(ReadValues<Code>{input.payload, values, input.problem, code_},
                   tiles_of(input.most, kTile));
   }
 

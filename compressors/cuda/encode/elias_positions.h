@@ -102,6 +102,7 @@ struct EliasPositions {
 /// of 62 bits at most: a state is the bit at which its first own code begins.
 template <class Code>
 struct EliasStream {
+  using View = PayloadView;
   static constexpr std::uint32_t kStuck = 63;  ///< no code begins where one should
   static constexpr std::uint32_t kStates = 64;
   static constexpr std::uint32_t kStretches = 8;

@@ -10,6 +10,7 @@ namespace thinpipe::cuda {
 
 /// The codes of a payload.
 struct GolombStream {
+  using View = PayloadView;
   static constexpr std::uint32_t kMostRemainder = 31;
   static constexpr std::uint32_t kStates = kMostRemainder + 1;
   static constexpr std::uint32_t kStretches = 16;

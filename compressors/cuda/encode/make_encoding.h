@@ -8,6 +8,7 @@
 #include "compressors/cuda/encode/device_encoding.h"
 #include "compressors/cuda/refuse.h"
 #include "compressors/encode/value_tau.h"
+#include "compressors/methods/chunks.h"
 #include "compressors/random.h"
 #include "compressors/select/seeded_positions.h"
 
@@ -21,8 +22,10 @@ DeviceEncoding<Device> make_encoding(const Parameters& parameters,
   const std::string& positions = parameters.choice("positions");
   const bool steps = values == "tau";
   const float tau = steps ? static_cast<float>(parameters.real("tau")) : 0;
+  const bool chunked = positions == "chunked";
+  const Chunks chunks = chunked ? chunks_of(parameters) : Chunks{};
   DeviceEncoding<Device> encoding{.values = make_values<Device>(values, tau),
-                                  .positions = make_positions<Device>(positions),
+                                  .positions = make_positions<Device>(positions, chunks),
                                   .value_codec = {},
                                   .position_codec = {}};
   if (!encoding.values) refuse(parameters, "values=" + values + " is not there yet");
@@ -31,7 +34,8 @@ DeviceEncoding<Device> make_encoding(const Parameters& parameters,
   // Of seeded positions only the size is asked for, which no tensor changes.
   encoding.position_codec = positions == "seeded"
                                 ? make_seeded_codec(std::make_shared<SeededPositions>(0, 0))
-                                : make_position_codec(positions);
+                            : chunked ? make_chunked_codec(chunks)
+                                      : make_position_codec(positions);
   for (const TensorInfo& tensor : tensors) {
     // Bits of all positions are counted as elements are (grid/prefix.h).
     const bool chained = positions == "run16" || positions == "golomb" || positions == "packed" ||

@@ -91,6 +91,7 @@ struct LayPacked {
 /// Where a payload's blocks begin. What the bytes before a stretch leave over to it is the rest of
 /// a block: a state is the byte at which its first own block begins.
 struct PackedStream {
+  using View = PayloadView;
   static constexpr std::uint32_t kStuck = kPackedBlock / 8 * kMostWidth + 1;  ///< no such width
   static constexpr std::uint32_t kStates = 544;
   static_assert(kStuck < kStates);

@@ -10,6 +10,7 @@
 namespace thinpipe::cuda {
 
 // A stream of codes has
+//   View             what it is read from
 //   kStates          in which a stretch may begin; the first stretch does in 0
 //   kStretches       of a block of threads
 //   its constructor  sets the problem of a payload that has none such
@@ -62,12 +63,12 @@ struct PassStates {
     Passed passed[kThreads];
   };
 
-  PayloadView payload;
+  typename Stream::View payload;
   ScanRoom room;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    PayloadParts parts = payload.open();
+    auto parts = payload.open();
     const Stream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone) {
       block.each([&](int t) {
@@ -115,12 +116,12 @@ struct JoinStates {
     Passed before[kParts];
   };
 
-  PayloadView payload;
+  typename Stream::View payload;
   ScanRoom room;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    PayloadParts parts = payload.open();
+    auto parts = payload.open();
     const Stream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone) return;
     const std::uint32_t stretches = stream.stretches();
@@ -180,12 +181,12 @@ struct ReadStates {
   static_assert(Stream::kStretches <= kThreads);
   struct Shared {};
 
-  PayloadView payload;
+  typename Stream::View payload;
   ScanRoom room;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    PayloadParts parts = payload.open();
+    auto parts = payload.open();
     const Stream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone || parts.count == 0) return;
     const std::uint32_t stretches = stream.stretches();

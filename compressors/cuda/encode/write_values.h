@@ -47,7 +47,9 @@ struct WriteValues {
       }
       for (std::uint32_t i = first; i < head.count; i += stride) {
         const std::uint32_t position = chosen.positions[i];
-        take_off(job, position, code.decoded(job, i, chosen.values[i]));
+        const float decoded = code.decoded(job, i, chosen.values[i]);
+        if (job.decoded != nullptr) job.decoded[i] = decoded;
+        take_off(job, position, decoded);
         if (job.v != nullptr)
           job.v[position] = job.corrected == nullptr ? 0 : job.corrected[position];
       }

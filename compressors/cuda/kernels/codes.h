@@ -78,6 +78,7 @@ struct EncodeCodes {
   const Tile* tiles;
   Code code;
   CodeLayout layout;
+  bool packs = false;  ///< Job::packed takes them, of which another kernel makes a payload
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
@@ -112,7 +113,7 @@ struct EncodeCodes {
     typename Block::template Local<std::uint32_t> nonzero;
     block.each([&](int t) {
       nonzero[t] = 0;
-      auto* const out = reinterpret_cast<std::uint8_t*>(job.payload);
+      auto* const out = packs ? job.packed : reinterpret_cast<std::uint8_t*>(job.payload);
       const std::uint32_t groups = (length + kGroup - 1) / kGroup;  // of a bucket
       const std::uint32_t all = (some + length - 1) / length * groups;
       for (auto i = static_cast<std::uint32_t>(t); i < all; i += kThreads) {

@@ -72,4 +72,13 @@ struct FitGamma {
   }
 };
 
+/// The same by the distribution's quantile (inverse=exact).
+struct FitGammaExactly {
+  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
+    if (totals.count == 0) return set_threshold(job, 0);
+    const double mean = totals.sum / static_cast<double>(totals.count);
+    set_threshold(job, gamma_exact_excess_of(mean, totals.mean_log, job.share, job.factor));
+  }
+};
+
 }  // namespace thinpipe::cuda

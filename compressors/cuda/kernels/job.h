@@ -7,6 +7,7 @@
 #include "base/both.h"
 #include "compressors/cuda/encode/payload_words.h"
 #include "compressors/cuda/grid/prefix.h"
+#include "compressors/cuda/kernels/chunk_layout.h"
 #include "compressors/encode/int2.h"
 #include "compressors/kernels/counter_random.h"
 
@@ -60,6 +61,7 @@ struct Job {
   std::uint32_t* sample = nullptr;  ///< keys, as many; null where they do not leave a kernel
   std::uint32_t sample_rank = 0;    ///< of the sampled key that is the least to keep; 0: keep all
   double factor = 0;                ///< what the selector knows beforehand: SIDCo's ln(1 / delta)
+  double share = 1;                 ///< delta itself, where it is needed (SIDCo)
   double later_factor = 0;          ///< of stages after the first
   std::uint32_t fits = 1;           ///< statistics that are made of it; later ones leave it alone
   std::uint32_t choices = 1;        ///< likewise
@@ -74,9 +76,11 @@ struct Job {
   ValueSize values = {};            ///< of the payload's
   std::uint32_t tag = 0;            ///< of the step that positions are drawn for (random-k)
   std::uint32_t* drawn = nullptr;   ///< a bit an element: these positions
+  ChunkLayout chunks = {};          ///< of a selection chunk by chunk
   const std::uint32_t* densities = nullptr;  ///< [b]: the most positions with Golomb parameter b
   Int2Levels* levels = nullptr;              ///< of each group of the values (int2)
-  std::uint32_t room = 0;                    ///< bytes that the payload may have
+  float* decoded = nullptr;  ///< takes what the chosen values decode to; null: nobody asks
+  std::uint32_t room = 0;    ///< bytes that the payload may have
   const float* g = nullptr;
   float* r = nullptr;   ///< memory; becomes decay r + scale g; null: c is g itself
   float* u = nullptr;   ///< velocity (momentum correction); null: none
@@ -100,7 +104,7 @@ struct Job {
   std::uint32_t columns = 0;             ///< of a matrix whose columns are quantised by themselves
   SignLane* lanes = nullptr;             ///< sums of these
   const std::uint32_t* signs = nullptr;  ///< 0 or 2^31, of a rotation of blocks
-  std::uint8_t* packed = nullptr;        ///< quartic bytes, before zero runs are folded
+  std::uint8_t* packed = nullptr;        ///< codes of equal length, before they are written anew
   std::uint32_t* payload = nullptr;      ///< aligned, with room for a word more than the payload
   Findings* findings = nullptr;
 

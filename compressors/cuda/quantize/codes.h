@@ -24,8 +24,8 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
   /// @param shares   workers may share the scale, of one level: of codes of levels, without buckets
   CodeQuantizer(Code code, std::uint32_t bucket, std::string problem,
                 std::vector<std::uint64_t> streams = {}, bool shares = false)
-      : code_(code),
-        layout_(code.layout()),
+      : layout_(code.layout()),
+        code_(code),
         problem_(std::move(problem)),
         streams_(std::move(streams)),
         shares_(shares) {
@@ -49,7 +49,8 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
   void launch_scales(Device& device, const Batch& batch) override { look(device, batch); }
   void launch(Device& device, const Batch& batch) override {
     if (layout_.bucket == 0) look(device, batch);
-    device.launch(EncodeCodes<Code>{batch.jobs, batch.tiles, code_, layout_}, batch.tile_count);
+    device.launch(EncodeCodes<Code>{batch.jobs, batch.tiles, code_, layout_, packs_codes_},
+                  batch.tile_count);
   }
   void decode(Device& device, const DeviceDecoding& decoding) override {
     if (decoding.n == 0) return;
@@ -65,6 +66,10 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
   std::string problem(std::uint32_t number) const override {
     return number == 1 ? problem_ : "bits after the last element's are not zero";
   }
+
+ protected:
+  CodeLayout layout_;
+  bool packs_codes_ = false;  ///< EncodeCodes::packs
 
  private:
   static constexpr bool kAddsSigns = std::is_same_v<typename Code::Partial, SignLane>;
@@ -85,7 +90,6 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
   }
 
   Code code_;
-  CodeLayout layout_;
   std::string problem_;
   std::vector<std::uint64_t> streams_;
   bool shares_;

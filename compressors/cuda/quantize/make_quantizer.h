@@ -10,6 +10,8 @@
 #include "compressors/cuda/quantize/blocks.h"
 #include "compressors/cuda/quantize/codes.h"
 #include "compressors/cuda/quantize/columns.h"
+#include "compressors/cuda/quantize/demo.h"
+#include "compressors/cuda/quantize/elias.h"
 #include "compressors/cuda/quantize/ternary.h"
 #include "compressors/cuda/quantize/words.h"
 #include "compressors/cuda/refuse.h"
@@ -74,9 +76,22 @@ std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& 
                 "a mean in the payload is not finite");
   }
   if (name == "qsgd") {
-    require_choice(parameters, "coding", {"fixed"});
     LevelCode<NormRange> code;
     code.bits = static_cast<int>(parameters.integer("bits"));
+    if (parameters.choice("coding") == "elias") {
+      auto elias = std::make_unique<EliasQuantizer<Device>>(code, bucket_of(parameters),
+                                                            streams_of(tensors, settings));
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        // Bytes are counted as elements are (grid/prefix.h).
+        constexpr std::size_t kMost = 0x7fffffff;
+        const std::size_t most = elias->max_encoded_size(i, tensors[i].elements);
+        if (most <= kMost) continue;
+        refuse(parameters, "tensor '" + tensors[i].name + "': payloads of up to " +
+                               std::to_string(most) + " bytes; at most " + std::to_string(kMost) +
+                               " fit");
+      }
+      return elias;
+    }
     return make(code, bucket_of(parameters), scale);
   }
   if (name == "terngrad") {
@@ -123,6 +138,21 @@ std::unique_ptr<DeviceQuantizer<Device>> make_quantizer(const std::string& name,
         DeviceTernaryOptions{.sparsity = static_cast<float>(parameters.real("s")),
                              .zero_run = parameters.flag("zre"),
                              .bucket = bucket_of(parameters)});
+  }
+  if (name == "demo") {
+    DeviceDemoOptions options{.k = static_cast<std::size_t>(parameters.integer("topk")),
+                              .values = parameters.choice("values")};
+    const std::size_t chunk = std::stoul(parameters.choice("chunk"));
+    for (const TensorInfo& tensor : tensors) {
+      options.grids.push_back(demo_grid(tensor.shape, tensor.elements, chunk));
+      // As elements are counted (grid/prefix.h).
+      if (constexpr std::size_t kMost = 0x7fffffff; options.grids.back().coefficients() > kMost) {
+        refuse(parameters, "tensor '" + tensor.name + "' has " +
+                               std::to_string(options.grids.back().coefficients()) +
+                               " coefficients; at most " + std::to_string(kMost) + " fit");
+      }
+    }
+    return std::make_unique<DemoQuantizer<Device>>(std::move(options));
   }
   if (name == "stoch3") {
     DeviceTernaryOptions options{.sparsity = 1, .zero_run = false, .stochastic = true};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compressors/cuda/refuse.h"
+#include "compressors/cuda/select/chunked_top_k.h"
 #include "compressors/cuda/select/dgc.h"
 #include "compressors/cuda/select/gaussiank.h"
 #include "compressors/cuda/select/mstopk.h"
@@ -19,6 +20,7 @@
 #include "compressors/cuda/select/threshold.h"
 #include "compressors/cuda/select/top_k.h"
 #include "compressors/cuda/select/variance.h"
+#include "compressors/methods/chunks.h"
 #include "compressors/methods/common.h"
 #include "compressors/methods/variance.h"
 
@@ -37,6 +39,7 @@ std::unique_ptr<DeviceSelector<Device>> make_selector(const std::string& name,
                                                       const CompressorSettings& settings) {
   if (name == "threshold")
     return std::make_unique<ThresholdSelector<Device>>(parameters.real("tau"));
+  if (name == "sparseloco") return std::make_unique<ChunkedSelector<Device>>(chunks_of(parameters));
   if (name == "strom") {
     const auto tau = static_cast<float>(parameters.real("tau"));
     return std::make_unique<ThresholdSelector<Device, Stepping>>(tau);
@@ -83,13 +86,13 @@ std::unique_ptr<DeviceSelector<Device>> make_selector(const std::string& name,
   }
   if (name == "sidco") {
     const std::string& dist = parameters.choice("dist");
-    if (dist == "gamma") require_choice(parameters, "inverse", {"approx"});
     return std::make_unique<SidcoSelector<Device>>(
         tensors.size(),
         SidcoOptions{.ratio = ratio_of(parameters),
                      .distribution = dist == "gamma"     ? SidcoDistribution::kGamma
                                      : dist == "gpareto" ? SidcoDistribution::kPareto
                                                          : SidcoDistribution::kExponential,
+                     .exact_gamma = parameters.choice("inverse") == "exact",
                      .location_min = parameters.choice("location") == "min",
                      .first_ratio = parameters.real("first"),
                      .fixed_stages = static_cast<int>(parameters.integer("stages")),

@@ -36,7 +36,8 @@ class SidcoSelector : public DeviceSelector<Device> {
     if (ratio >= options_.first_ratio) stages = 1;
     job.fits = static_cast<std::uint32_t>(stages);
     job.choices = static_cast<std::uint32_t>(adds_up_tail() ? std::max(1, stages - 1) : stages);
-    job.factor = -std::log(stages == 1 ? ratio : options_.first_ratio);
+    job.share = stages == 1 ? ratio : options_.first_ratio;
+    job.factor = -std::log(job.share);
     job.later_factor = -std::log(std::pow(ratio / options_.first_ratio, 1.0 / (stages - 1)));
   }
 
@@ -55,7 +56,11 @@ class SidcoSelector : public DeviceSelector<Device> {
         add_up<Reading::kSum, FitPareto, Squares>(device, batch, 1);
         return choose_tail(device, batch);
       case SidcoDistribution::kGamma:
-        add_up<Reading::kSum, FitGamma, LogSums>(device, batch, 1);
+        if (options_.exact_gamma) {
+          add_up<Reading::kSum, FitGammaExactly, LogSums>(device, batch, 1);
+        } else {
+          add_up<Reading::kSum, FitGamma, LogSums>(device, batch, 1);
+        }
         return choose_tail(device, batch);
     }
   }

@@ -1,0 +1,216 @@
+// Positions within their chunks, of as many bits each; where not every chunk has all of its own,
+// behind their number (select/chunked_top_k.cc).
+#pragma once
+
+#include <cstdint>
+
+#include "compressors/cuda/encode/laid_positions.h"
+#include "compressors/cuda/encode/payload_view.h"
+#include "compressors/cuda/encode/scanned_positions.h"
+#include "compressors/cuda/kernels/chunk_layout.h"
+#include "compressors/cuda/kernels/job.h"
+
+namespace thinpipe::cuda {
+
+/// Of a payload of `count` positions.
+struct ChunkedPositions {
+  ChunkLayout layout;
+  bool complete;  ///< no numbers are written
+
+  THINPIPE_KERNEL static ChunkedPositions of(const ChunkLayout& layout, std::uint32_t count) {
+    return {layout, count == layout.selected()};
+  }
+  THINPIPE_KERNEL static ChunkedPositions of(const Job& job, std::uint32_t count) {
+    return of(job.chunks, count);
+  }
+  /// Bits of a chunk's number of positions.
+  THINPIPE_KERNEL std::uint32_t number_bits() const { return complete ? 0 : layout.bits + 1; }
+  /// Where the i-th begins, which is in `chunk`.
+  THINPIPE_KERNEL std::uint64_t bit_of(std::uint32_t i, std::uint32_t chunk) const {
+    return std::uint64_t{layout.bits} * i + std::uint64_t{number_bits()} * (chunk + 1);
+  }
+  THINPIPE_KERNEL std::uint64_t bits(std::uint32_t count) const {
+    return std::uint64_t{layout.bits} * count + std::uint64_t{number_bits()} * layout.chunks();
+  }
+  THINPIPE_KERNEL std::uint64_t most(std::uint32_t count, std::uint32_t /*n*/) const {
+    return (bits(count) + 7) / 8;
+  }
+};
+
+/// Lays down the positions of what chosen[Job::sent] holds. Grid: the tiles of kTile elements.
+struct LayChunked {
+  static constexpr int kThreads = 512;
+  struct Shared {};
+
+  const Job* jobs;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const std::uint32_t count = job.findings->counts[job.sent];
+    const std::uint32_t* const positions = job.chosen_at(job.sent).positions;
+    const ChunkedPositions code = ChunkedPositions::of(job, count);
+    const std::uint32_t begin = positions_at(job.values, count);
+    const std::uint32_t bits = job.chunks.bits;
+    block.each([&](int t) {
+      if (tile.index == 0 && t == 0)
+        job.findings->encoded = begin + static_cast<std::uint32_t>(code.most(count, job.n));
+      for (std::uint32_t j = 0; j < kTile; j += kThreads) {
+        const std::uint32_t i = tile.index * kTile + j + static_cast<std::uint32_t>(t);
+        if (i >= count) break;
+        const std::uint32_t chunk = positions[i] >> bits;
+        const std::uint64_t bit = std::uint64_t{8} * begin + code.bit_of(i, chunk);
+        lay(block, job.payload, bit, positions[i] & (job.chunks.size() - 1));
+        if (code.complete || (i > 0 && positions[i - 1] >> bits == chunk)) continue;
+        // The first of its chunk; the last is at most k later.
+        std::uint32_t low = i + 1;
+        std::uint32_t high = count - i < job.chunks.k ? count : i + job.chunks.k;
+        while (low < high) {
+          const std::uint32_t middle = low + (high - low) / 2;
+          if (positions[middle] >> bits == chunk) {
+            low = middle + 1;
+          } else {
+            high = middle;
+          }
+        }
+        lay(block, job.payload, bit - code.number_bits(), low - i);
+      }
+    });
+  }
+};
+
+/// Checks a payload's length, and where chunks have numbers walks from one to the next: begins[c]
+/// becomes the positions before chunk c. Numbers tell where the next one lies, so one thread reads
+/// them, of words that all have fetched. Grid: one block.
+struct FindChunks {
+  static constexpr int kThreads = 512;
+  static constexpr std::uint32_t kWords = 2048;  ///< fetched at once
+  struct Shared {
+    std::uint32_t words[kWords + 1];
+    std::uint64_t bit;  ///< from the first position on, where the next number lies
+    std::uint32_t chunk;
+    std::uint32_t count;  ///< positions before it
+    bool bad;
+  };
+
+  PayloadView payload;
+  ChunkLayout layout;
+  std::uint32_t* begins;
+  std::uint32_t* problem;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    PayloadParts parts = payload.open();
+    const ChunkedPositions code = ChunkedPositions::of(layout, parts.count);
+    if (parts.problem == PayloadProblem::kNone && parts.count > layout.selected())
+      parts.problem = PayloadProblem::kPosition;
+    const std::uint64_t first = std::uint64_t{8} * parts.positions;
+    if (parts.problem == PayloadProblem::kNone) {
+      const bool exact = payload.bytes - parts.positions == (code.bits(parts.count) + 7) / 8 &&
+                         payload.bits_at(first + code.bits(parts.count)) == 0;
+      if (!exact) parts.problem = PayloadProblem::kLength;
+    }
+    block.each([&](int t) {
+      if (t != 0) return;
+      if (parts.problem != PayloadProblem::kNone)
+        block.set_greatest(problem, static_cast<std::uint32_t>(parts.problem));
+      shared.bit = 0;
+      shared.chunk = shared.count = 0;
+      shared.bad = parts.problem != PayloadProblem::kNone;
+    });
+    if (shared.bad || code.complete) return;
+    const std::uint32_t chunks = layout.chunks();
+    while (shared.chunk < chunks && !shared.bad) {
+      block.each([&](int t) {
+        for (auto i = static_cast<std::uint32_t>(t); i <= kWords; i += kThreads)
+          shared.words[i] = payload.bits_at(first + shared.bit + std::uint64_t{32} * i);
+      });
+      block.each([&](int t) {
+        if (t == 0) walk(parts, code, chunks, shared);
+      });
+    }
+    block.each([&](int t) {
+      if (t == 0 && (shared.bad || shared.count != parts.count))
+        block.set_greatest(problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+    });
+  }
+
+ private:
+  /// As far as the words go.
+  THINPIPE_KERNEL void walk(const PayloadParts& parts, const ChunkedPositions& code,
+                            std::uint32_t chunks, Shared& shared) const {
+    std::uint64_t at = 0;
+    for (; shared.chunk < chunks && at < std::uint64_t{32} * kWords; ++shared.chunk) {
+      const std::uint64_t window = shared.words[at / 32] | std::uint64_t{shared.words[at / 32 + 1]}
+                                                               << 32;
+      const auto number = static_cast<std::uint32_t>(window >> at % 32) &
+                          ((std::uint32_t{1} << code.number_bits()) - 1);
+      shared.bad = number > layout.most_at(shared.chunk) || number > parts.count - shared.count;
+      if (shared.bad) return;
+      begins[shared.chunk] = shared.count;
+      shared.count += number;
+      at += code.number_bits() + std::uint64_t{layout.bits} * number;
+    }
+    shared.bit += at;
+  }
+};
+
+/// Reads all positions, where there was no problem. Grid: as many blocks as tiles of kTile elements
+/// may be in the payload.
+struct ReadChunked {
+  static constexpr int kThreads = 512;
+  struct Shared {};
+
+  PayloadView payload;
+  ChunkLayout layout;
+  const std::uint32_t* begins;
+  std::uint32_t* positions;
+  std::uint32_t* problem;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const PayloadParts parts = payload.open();
+    if (parts.problem != PayloadProblem::kNone || parts.count > layout.selected()) return;
+    const ChunkedPositions code = ChunkedPositions::of(layout, parts.count);
+    const bool usable = *problem == 0;
+    block.each([&](int t) {
+      if (!usable) return;
+      for (std::uint32_t j = 0; j < kTile; j += kThreads) {
+        const std::uint32_t i = block.index() * kTile + j + static_cast<std::uint32_t>(t);
+        if (i >= parts.count) break;
+        const std::uint32_t chunk = chunk_of(code, i);
+        const std::uint64_t bit = std::uint64_t{8} * parts.positions + code.bit_of(i, chunk);
+        const std::uint32_t position = local(bit);
+        const std::uint32_t before =
+            code.complete ? chunk * layout.most_of(layout.size()) : begins[chunk];
+        positions[i] = (chunk << layout.bits) + position;
+        const bool ascends = i == before || local(bit - layout.bits) < position;
+        if (!ascends || positions[i] >= layout.n)
+          block.set_greatest(problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+      }
+    });
+  }
+
+ private:
+  THINPIPE_KERNEL std::uint32_t local(std::uint64_t bit) const {
+    return payload.bits_at(bit) & (layout.size() - 1);
+  }
+  /// The last that begins at or before the i-th position.
+  THINPIPE_KERNEL std::uint32_t chunk_of(const ChunkedPositions& code, std::uint32_t i) const {
+    if (code.complete) return i / layout.most_of(layout.size());
+    std::uint32_t low = 0;
+    for (std::uint32_t high = layout.chunks() - 1; low < high;) {
+      const std::uint32_t middle = low + (high - low + 1) / 2;
+      if (begins[middle] <= i) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return low;
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,183 @@
+// DeMo's passes over a tensor: to the coefficients of its chunks, and back from those that are
+// sent. A block has whole chunks.
+#pragma once
+
+#include <cstdint>
+
+#include "compressors/cuda/encode/payload_view.h"
+#include "compressors/cuda/kernels/dct.h"
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/source.h"
+
+namespace thinpipe::cuda {
+
+/// compressors/quantize/demo_grid.h, as kernels know it.
+struct DemoCut {
+  static constexpr std::uint32_t kOutside = 0xffffffff;
+
+  std::uint32_t rows = 0;
+  std::uint32_t columns = 0;
+  std::uint32_t across = 1;  ///< chunks side by side
+  std::uint32_t coefficients = 0;
+  DctLines row = {};  ///< of a chunk
+  DctLines column = {};
+  const float* cosines = nullptr;
+
+  /// The element that the coefficient at a place came from, were it not transformed.
+  THINPIPE_BOTH std::uint32_t element_of(std::uint32_t at) const {
+    if (at >= coefficients) return kOutside;
+    const std::uint32_t chunk = at >> (row.bits + column.bits);
+    const std::uint32_t y = (chunk / across << column.bits) +
+                            (at >> row.bits & ((std::uint32_t{1} << column.bits) - 1));
+    const std::uint32_t x =
+        (chunk % across << row.bits) + (at & ((std::uint32_t{1} << row.bits) - 1));
+    return y < rows && x < columns ? y * columns + x : kOutside;
+  }
+};
+
+/// Coefficients that are sent, by ascending place.
+struct SentCoefficients {
+  const std::uint32_t* positions = nullptr;
+  const float* values = nullptr;
+  std::uint32_t count = 0;
+};
+
+/// Memory of a block.
+struct DemoShared {
+  float x[kTile];
+  float other[kTile];
+  std::uint32_t begin;  ///< of the tile among those sent
+  std::uint32_t end;
+};
+
+/// What the sent coefficients of a tile decode to. @returns kTile values in shared memory
+template <class Block>
+THINPIPE_KERNEL const float* turn_back(Block& block, DemoShared& shared, const DemoCut& cut,
+                                       std::uint32_t tile, const SentCoefficients& sent) {
+  block.each([&](int t) {
+    for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += Block::kSize) shared.x[i] = 0;
+    if (t > 1) return;
+    // The first that is not before the tile, or its end.
+    const std::uint32_t place = (tile + static_cast<std::uint32_t>(t)) * kTile;
+    std::uint32_t low = 0;
+    for (std::uint32_t high = sent.count; low < high;) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      if (sent.positions[middle] < place) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    (t == 0 ? shared.begin : shared.end) = low;
+  });
+  block.each([&](int t) {
+    for (std::uint32_t i = shared.begin + static_cast<std::uint32_t>(t); i < shared.end;
+         i += Block::kSize)
+      shared.x[sent.positions[i] - tile * kTile] = sent.values[i];
+  });
+  float* const rows = inverse_dct(block, cut.row, cut.cosines, shared.x, shared.other);
+  float* const other = rows == shared.x ? shared.other : shared.x;
+  return inverse_dct(block, cut.column, cut.cosines, rows, other);
+}
+
+/// Coefficients of all chunks of c, whose sum is done. Grid: the tiles of kTile coefficients.
+struct TransformDemo {
+  static constexpr int kThreads = 512;
+  using Shared = DemoShared;
+
+  const Job* jobs;
+  const Job* coefficients;  ///< jobs for which these are the tensors
+  const DemoCut* cuts;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const DemoCut cut = cuts[tile.job];
+    float* const to = coefficients[tile.job].r;
+    block.each([&](int t) {
+      for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += kThreads) {
+        const std::uint32_t at = cut.element_of(tile.index * kTile + i);
+        shared.x[i] = at == DemoCut::kOutside ? 0 : dct_input(element<Reading::kSum>(job, 0, at));
+      }
+    });
+    float* const rows = dct(block, cut.row, cut.cosines, shared.x, shared.other);
+    float* const other = rows == shared.x ? shared.other : shared.x;
+    const float* const all = dct(block, cut.column, cut.cosines, rows, other);
+    block.each([&](int t) {
+      for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += kThreads) {
+        const std::uint32_t at = tile.index * kTile + i;
+        if (at < cut.coefficients) to[at] = all[i];
+      }
+    });
+  }
+};
+
+/// Receivers have what the payload decodes to, and the memory keeps the rest. Grid: as above.
+struct LeaveDemo {
+  static constexpr int kThreads = 512;
+  using Shared = DemoShared;
+
+  const Job* jobs;
+  const Job* coefficients;
+  const DemoCut* cuts;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const Job of = coefficients[tile.job];
+    const DemoCut cut = cuts[tile.job];
+    const std::uint32_t count = of.findings->counts[of.sent];
+    block.each([&](int t) {
+      if (tile.index != 0 || t != 0) return;
+      job.findings->encoded = of.findings->encoded;
+      // A coefficient reaches all elements of its chunk.
+      job.findings->counts[1] = count == 0 ? 0 : job.n;
+    });
+    if (!job.minds_sent()) return;
+    const float* const decoded = turn_back(block, shared, cut, tile.index,
+                                           {of.chosen_at(of.sent).positions, of.decoded, count});
+    block.each([&](int t) {
+      for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += kThreads) {
+        const std::uint32_t at = cut.element_of(tile.index * kTile + i);
+        if (at != DemoCut::kOutside) leave(job, at, job.c()[at], decoded[i]);
+      }
+    });
+  }
+};
+
+/// out += factor * decoded, of coefficients that have been read; nothing where `problem` says that
+/// they are wrong. Grid: the tiles of kTile coefficients.
+struct AddDemo {
+  static constexpr int kThreads = 512;
+  using Shared = DemoShared;
+
+  PayloadView payload;
+  DemoCut cut;
+  const std::uint32_t* positions;
+  const float* values;
+  float factor;
+  float* out;
+  const std::uint32_t* problem;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    if (*problem != 0) return;
+    const std::uint32_t tile = block.index();
+    const float* const decoded =
+        turn_back(block, shared, cut, tile, {positions, values, payload.open().count});
+    block.each([&](int t) {
+      for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += kThreads) {
+        const std::uint32_t at = cut.element_of(tile * kTile + i);
+        if (at == DemoCut::kOutside) continue;
+        const float value = factor * decoded[i];
+        out[at] = out[at] + value;
+      }
+    });
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,176 @@
+// DeMo: the greatest cosine coefficients of every chunk, as a sparse payload (quantize/demo.cc).
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compressors/cuda/encode/device_encoding.h"
+#include "compressors/cuda/kernels/choose_of_chunks.h"
+#include "compressors/cuda/kernels/demo.h"
+#include "compressors/cuda/quantize/device_quantizer.h"
+#include "compressors/kernels/moments_order.h"
+#include "compressors/quantize/demo_grid.h"
+
+namespace thinpipe::cuda {
+
+struct DeviceDemoOptions {
+  std::vector<DemoGrid> grids = {};  ///< of each tensor
+  std::size_t k = 32;                ///< coefficients sent of each chunk
+  std::string values = "fp32";       ///< a value codec by its name
+};
+
+/// The coefficients of a tensor are one themselves, with a job and findings of its own, of which a
+/// payload is made as a sparse method makes it.
+template <class Device>
+class DemoQuantizer : public DeviceQuantizer<Device> {
+ public:
+  explicit DemoQuantizer(DeviceDemoOptions options)
+      : options_(std::move(options)),
+        values_(make_values<Device>(options_.values, 0)),
+        value_codec_(make_value_codec(options_.values)) {}
+
+  std::size_t max_encoded_size(std::size_t tensor, std::size_t /*elements*/) const override {
+    const std::size_t coefficients = options_.grids[tensor].coefficients();
+    const Chunks chunks = chunks_of(tensor);
+    const std::size_t most = chunks.selected(coefficients);
+    return varint_size(most) + value_codec_->size(most) +
+           make_chunked_codec(chunks)->max_size(most, coefficients);
+  }
+  bool fits(std::size_t tensor, std::size_t bytes, std::size_t elements) const override {
+    return bytes <= max_encoded_size(tensor, elements);
+  }
+
+  void open(Device& device, std::size_t tensor, Job& job) override {
+    const DemoGrid& grid = options_.grids[tensor];
+    const auto array = [&]<class T>(T* /*of*/, std::size_t count) {
+      auto* const there = static_cast<T*>(device.allocate(count * sizeof(T)));
+      device.zero(there, count * sizeof(T));
+      return there;
+    };
+    constexpr std::uint32_t* kWords = nullptr;
+    constexpr float* kFloats = nullptr;
+    const std::size_t n = grid.coefficients();
+    const std::size_t selected = chunks_of(tensor).selected(n);
+    Job own;
+    own.n = static_cast<std::uint32_t>(n);
+    own.chunks = layout_of(chunks_of(tensor), n);
+    own.target = static_cast<std::uint32_t>(selected);
+    own.place = place_of(1);
+    own.sent = values_->drops() ? 1 - own.place : own.place;
+    own.r = array(kFloats, n);
+    for (Chosen& chosen : own.chosen) chosen = {array(kWords, selected), array(kFloats, selected)};
+    own.decoded = array(kFloats, selected);
+    own.block_sums = array(static_cast<double*>(nullptr),
+                           kSumDoubles * (tiles_of(own.n, kSumTile) + kMomentPartials));
+    for (PrefixState*& states : own.states)
+      states = array(static_cast<PrefixState*>(nullptr), tiles_of(own.n, kTile));
+    own.payload = job.payload;
+    own.room = static_cast<std::uint32_t>(max_encoded_size(tensor, job.n));
+    own.values = values_->size();
+    own.findings = array(static_cast<Findings*>(nullptr), 1);
+    values_->prepare(device, selected, own);
+    begins_.push_back(array(kWords, own.chunks.chunks() + std::size_t{1}));
+    jobs_.push_back(own);
+    cuts_.push_back(cut_of(grid, device));
+    const auto number = static_cast<std::uint32_t>(tensor);
+    for (std::uint32_t i = 0; i < tiles_of(own.n, kTile); ++i) tiles_.push_back({number, i});
+    for (std::uint32_t i = 0; i < tiles_of(own.n, kSumTile); ++i) sum_tiles_.push_back({number, i});
+  }
+
+  void launch(Device& device, const Batch& batch) override {
+    if (coefficients_.jobs == nullptr) upload(device);
+    const Tile* const tiles = coefficients_.tiles;
+    const std::size_t count = coefficients_.tile_count;
+    device.launch(TransformDemo{batch.jobs, coefficients_.jobs, device_cuts_, tiles}, count);
+    device.launch(ChooseOfChunks<Reading::kAsIs>{coefficients_.jobs, tiles}, count);
+    values_->measure(device, coefficients_);
+    CodedChunked<Device>({}).write(device, coefficients_);
+    values_->write(device, coefficients_);
+    device.launch(LeaveDemo{batch.jobs, coefficients_.jobs, device_cuts_, tiles}, count);
+  }
+
+  void decode(Device& device, const DeviceDecoding& decoding) override {
+    const Job& job = jobs_[decoding.tensor];
+    const PayloadView payload{
+        .words = decoding.payload, .bytes = decoding.bytes, .n = job.n, .value_size = job.values};
+    // Between two steps nothing is chosen.
+    const ScanRoom room{.passed = nullptr,
+                        .arrived = nullptr,
+                        .positions = job.chosen[0].positions,
+                        .problem = decoding.problem};
+    read_chunked(device, payload, job.chunks, begins_[decoding.tensor], room);
+    values_->read(device,
+                  {.payload = payload, .most = job.chunks.selected(), .problem = decoding.problem},
+                  job.decoded);
+    device.launch(AddDemo{payload, cuts_[decoding.tensor], room.positions, job.decoded,
+                          decoding.factor, decoding.out, decoding.problem},
+                  tiles_of(job.n, kTile));
+  }
+  std::string problem(std::uint32_t number) const override {
+    if (static_cast<PayloadProblem>(number) == PayloadProblem::kValue)
+      return "values in the payload are not what a compressor writes";
+    return "count, length or positions of the coefficients in the payload are not what a "
+           "compressor writes";
+  }
+
+ private:
+  Chunks chunks_of(std::size_t tensor) const {
+    return {.size = options_.grids[tensor].size(), .k = options_.k};
+  }
+
+  DemoCut cut_of(const DemoGrid& grid, Device& device) {
+    if (cosines_ == nullptr) {
+      const auto cosines = dct_cosines();
+      cosines_ = static_cast<float*>(device.allocate(cosines.size_bytes()));
+      device.upload(cosines_, cosines.data(), cosines.size_bytes());
+      device.wait();
+    }
+    const auto lines = [](std::size_t n, std::size_t beside) {
+      return DctLines{.bits = static_cast<std::uint32_t>(std::bit_width(n) - 1),
+                      .apart = static_cast<std::uint32_t>(std::bit_width(beside) - 1),
+                      .first = std::sqrt(1.0F / static_cast<float>(n)),
+                      .others = std::sqrt(2.0F / static_cast<float>(n))};
+    };
+    return {.rows = static_cast<std::uint32_t>(grid.rows),
+            .columns = static_cast<std::uint32_t>(grid.columns),
+            .across = static_cast<std::uint32_t>(std::max<std::size_t>(1, grid.across())),
+            .coefficients = static_cast<std::uint32_t>(grid.coefficients()),
+            .row = lines(grid.width, 1),
+            .column = lines(grid.height, grid.width),
+            .cosines = cosines_};
+  }
+
+  /// Once, when all tensors are known: nothing of it changes.
+  void upload(Device& device) {
+    const auto uploaded = [&]<class T>(const std::vector<T>& values) {
+      auto* const there = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
+      device.upload(there, values.data(), values.size() * sizeof(T));
+      return there;
+    };
+    coefficients_ = {.jobs = uploaded(jobs_),
+                     .tensors = jobs_.size(),
+                     .sum_tiles = uploaded(sum_tiles_),
+                     .sum_tile_count = sum_tiles_.size(),
+                     .tiles = uploaded(tiles_),
+                     .tile_count = tiles_.size()};
+    device_cuts_ = uploaded(cuts_);
+    device.wait();
+  }
+
+  DeviceDemoOptions options_;
+  std::unique_ptr<DeviceValues<Device>> values_;
+  std::unique_ptr<ValueCodec> value_codec_;
+  std::vector<Job> jobs_;  ///< of the coefficients
+  std::vector<DemoCut> cuts_;
+  std::vector<std::uint32_t*> begins_;  ///< room for reading them
+  std::vector<Tile> tiles_;
+  std::vector<Tile> sum_tiles_;
+  Batch coefficients_;
+  DemoCut* device_cuts_ = nullptr;
+  float* cosines_ = nullptr;
+};
+
+}  // namespace thinpipe::cuda
