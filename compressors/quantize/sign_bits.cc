@@ -42,8 +42,10 @@ class ScaledSignBucket : public BucketCodec {
            (values.negative == 0 ? 0 : sums.negatives);
   }
   std::size_t encode_buckets(std::span<const float> c, std::size_t bucket,
-                             const BucketContext& /*context*/, std::span<float> remainder,
+                             const BucketContext& context, std::span<float> remainder,
                              std::span<std::byte> out) override {
+    // Greater ones are added up as whole tensors are, on GPUs as well.
+    if (bucket > kMostFused) return BucketCodec::encode_buckets(c, bucket, context, remainder, out);
     return sign_buckets(c, bucket, scale_, remainder, reinterpret_cast<std::uint8_t*>(out.data()));
   }
   void decode_add(ByteReader& in, float factor, std::span<float> out) const override {
@@ -63,6 +65,8 @@ class ScaledSignBucket : public BucketCodec {
   int passes(bool keeps) const override { return keeps ? 2 : 1; }
 
  private:
+  static constexpr std::size_t kMostFused = 2 * kSignBlock;
+
   SignScale scale_;
   std::size_t header_;  ///< bytes of the values
 };

@@ -127,6 +127,9 @@ void expect_malformed_payloads_refused(const OpenDevice& open) {
   expect_damage_refused(open, "sparseloco:chunk=64,k=20,values=exp4", 70001);
   expect_damage_refused(open, "qsgd:coding=elias,bits=5,bucket=0", 20001);
   expect_damage_refused(open, "qsgd:coding=elias,bits=3,bucket=1000", 5001);
+  expect_damage_refused(open, "qsgd:coding=elias,bits=4,bucket=5000", 12001);
+  expect_damage_refused(open, "qsgd:bits=3,bucket=5000", 12001);
+  expect_damage_refused(open, "3lc:bucket=5000,s=1.9", 12001);
   expect_damaged_matrix_refused(open);
 }
 

@@ -10,14 +10,16 @@ namespace thinpipe::cuda {
 
 /// Threads that add up a bucket.
 constexpr std::uint32_t kChains = 64;
-/// Elements of a bucket: so few that a block of threads has all of it.
+/// Elements of a bucket that a block of threads has all of.
 constexpr std::uint32_t kGreatestBucket = kTile;
 /// Buckets that a block of threads has at most; of small ones its tile is smaller.
 constexpr std::uint32_t kMostBuckets = kTile / 32;
 
-/// Elements of a tile of whole buckets. @param bucket  elements; 0: there are none
+/// Elements of a tile of whole buckets. @param bucket  elements; 0: there are none; of greater ones
+/// than that many tiles have a part
 THINPIPE_BOTH constexpr std::uint32_t tile_of_buckets(std::uint32_t bucket) {
   if (bucket == 0) return kTile;
+  if (bucket > kGreatestBucket) return kTile;
   const std::uint32_t some = kTile / bucket;
   return (some < kMostBuckets ? some : kMostBuckets) * bucket;
 }

@@ -113,7 +113,8 @@ struct EncodeCodes {
     typename Block::template Local<std::uint32_t> nonzero;
     block.each([&](int t) {
       nonzero[t] = 0;
-      auto* const out = packs ? job.packed : reinterpret_cast<std::uint8_t*>(job.payload);
+      auto* const out =
+          (packs ? job.packed : reinterpret_cast<std::uint8_t*>(job.payload)) + job.at;
       const std::uint32_t groups = (length + kGroup - 1) / kGroup;  // of a bucket
       const std::uint32_t all = (some + length - 1) / length * groups;
       for (auto i = static_cast<std::uint32_t>(t); i < all; i += kThreads) {
@@ -149,7 +150,7 @@ struct EncodeCodes {
       const std::uint32_t i = at * length + first + j;
       float decoded = 0;
       const std::uint64_t own =
-          code.encode(shared.values[i], scales, job.key, begin + i, decoded, nonzero);
+          code.encode(shared.values[i], scales, job.key, job.first + begin + i, decoded, nonzero);
       shared.values[i] = decoded;
       codes |= own << (j * static_cast<std::uint32_t>(layout.bits));
     }

@@ -80,6 +80,8 @@ struct Job {
   const std::uint32_t* densities = nullptr;  ///< [b]: the most positions with Golomb parameter b
   Int2Levels* levels = nullptr;              ///< of each group of the values (int2)
   float* decoded = nullptr;  ///< takes what the chosen values decode to; null: nobody asks
+  std::uint32_t first = 0;   ///< of a bucket: its first element in the tensor
+  std::uint32_t at = 0;      ///< of a bucket: the byte where its codes begin
   std::uint32_t room = 0;    ///< bytes that the payload may have
   const float* g = nullptr;
   float* r = nullptr;   ///< memory; becomes decay r + scale g; null: c is g itself

@@ -12,6 +12,7 @@
 #include "compressors/cuda/kernels/level_codes.h"
 #include "compressors/cuda/kernels/signs.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
+#include "compressors/cuda/quantize/great_buckets.h"
 
 namespace thinpipe::cuda {
 
@@ -37,6 +38,14 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
   }
   std::uint32_t tile() const override { return layout_.tile(); }
   void open(Device& device, std::size_t /*tensor*/, Job& job) override {
+    if (is_great()) {
+      const auto at = [&](std::uint32_t first) { return layout_.bytes(first); };
+      constexpr auto kSums = [](std::size_t n) {
+        return sign_sums_of(n) * (sizeof(SignedSums) / sizeof(double));
+      };
+      return great_.add(device, job, layout_.bucket, layout_.bytes(job.n), at,
+                        kAddsSigns ? +kSums : nullptr);
+    }
     if constexpr (kAddsSigns) {
       job.block_sums =
           static_cast<double*>(device.allocate(sign_sums_of(job.n) * sizeof(SignedSums)));
@@ -48,6 +57,15 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
   bool shares_scale() const override { return shares_; }
   void launch_scales(Device& device, const Batch& batch) override { look(device, batch); }
   void launch(Device& device, const Batch& batch) override {
+    if (is_great()) {
+      const Batch buckets = great_.split(device, batch);
+      look(device, buckets);
+      CodeLayout whole = layout_;
+      whole.bucket = 0;
+      device.launch(EncodeCodes<Code>{buckets.jobs, buckets.tiles, code_, whole, packs_codes_},
+                    buckets.tile_count);
+      return great_.join(device, batch);
+    }
     if (layout_.bucket == 0) look(device, batch);
     device.launch(EncodeCodes<Code>{batch.jobs, batch.tiles, code_, layout_, packs_codes_},
                   batch.tile_count);
@@ -74,6 +92,8 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
  private:
   static constexpr bool kAddsSigns = std::is_same_v<typename Code::Partial, SignLane>;
 
+  bool is_great() const { return layout_.bucket > kGreatestBucket; }
+
   /// Finds the values of whole tensors.
   void look(Device& device, const Batch& batch) {
     if constexpr (std::is_same_v<Code, SignCode<SignScale::kMeans>>) {
@@ -90,6 +110,7 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
   }
 
   Code code_;
+  GreatBuckets<Device> great_;
   std::string problem_;
   std::vector<std::uint64_t> streams_;
   bool shares_;

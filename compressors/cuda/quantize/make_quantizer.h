@@ -39,12 +39,8 @@ inline BlockElement block_element_of(const std::string& name, const Parameters& 
   return parameters.choice("format") == "e4m3" ? BlockElement::kE4M3 : BlockElement::kE5M2;
 }
 
-/// `bucket`: whole ones are worked on by a block of threads.
 inline std::uint32_t bucket_of(const Parameters& parameters) {
-  const auto bucket = static_cast<std::uint32_t>(parameters.integer("bucket"));
-  if (bucket > kGreatestBucket)
-    refuse(parameters, "bucket may be from 0 to " + std::to_string(kGreatestBucket));
-  return bucket;
+  return static_cast<std::uint32_t>(parameters.integer("bucket"));
 }
 
 /// Null for a method that is none of codes (kernels/codes.h).

@@ -5,7 +5,9 @@
 
 #include "compressors/cuda/kernels/add_up.h"
 #include "compressors/cuda/kernels/ternary.h"
+#include "compressors/cuda/kernels/ternary_parts.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
+#include "compressors/cuda/quantize/great_buckets.h"
 
 namespace thinpipe::cuda {
 
@@ -41,8 +43,20 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
   void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
     if (options_.stochastic) job.key = random_key(options_.streams[tensor], step.step);
   }
+  void open(Device& device, std::size_t /*tensor*/, Job& job) override {
+    if (!is_great()) return;
+    // Scales lie before the bytes of all buckets, where these go into the payload at once.
+    const std::size_t scales = packs() ? 0 : scale_bytes(job.n);
+    great_.add(device, job, options_.bucket, max_encoded_size(0, job.n),
+               [&](std::uint32_t first) { return scales + layout_.bytes(first); });
+  }
   void launch(Device& device, const Batch& batch) override {
-    if (options_.bucket != 0) {
+    if (is_great()) {
+      const Batch buckets = great_.split(device, batch);
+      find_scales(device, buckets);
+      device.launch(PackTernaryParts{buckets.jobs, buckets.tiles, layout_}, buckets.tile_count);
+      great_.join(device, batch);
+    } else if (options_.bucket != 0) {
       device.launch(PackTernaryBuckets{batch.jobs, batch.tiles, layout_, options_.sparsity},
                     batch.tile_count);
     } else {
@@ -87,15 +101,20 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
   std::size_t scale_bytes(std::size_t elements) const {
     return layout_.scales(elements) * sizeof(float);
   }
-  void pack_whole(Device& device, const Batch& batch) {
+  bool is_great() const { return options_.bucket > kGreatestBucket; }
+  void find_scales(Device& device, const Batch& batch) {
     using Greatest = AddUp<Reading::kSum, Of::kAll, FitTernary>;
     device.launch(Greatest{batch.jobs, batch.sum_tiles, 1, 0, {options_.sparsity}},
                   batch.sum_tile_count);
+  }
+  void pack_whole(Device& device, const Batch& batch) {
+    find_scales(device, batch);
     device.launch(PackTernary{batch.jobs, batch.tiles, {options_.stochastic}}, batch.tile_count);
   }
 
   DeviceTernaryOptions options_;
   TernaryLayout layout_;
+  GreatBuckets<Device> great_;
 };
 
 }  // namespace thinpipe::cuda

@@ -1,0 +1,97 @@
+// The jobs of buckets that are greater than a tile.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "compressors/cuda/kernels/batch.h"
+#include "compressors/cuda/kernels/split_jobs.h"
+#include "compressors/kernels/moments_order.h"
+
+namespace thinpipe::cuda {
+
+template <class Device>
+class GreatBuckets {
+ public:
+  /// A tensor, the next one. @param at  at(first): the byte where the codes of the bucket begin
+  /// that has this element first. @param sums  doubles for the sums of n elements, where more are
+  /// needed than for moments
+  template <class At>
+  void add(Device& device, const Job& job, std::uint32_t bucket, std::size_t encoded, At at,
+           std::size_t (*sums)(std::size_t n) = nullptr) {
+    const auto number = static_cast<std::uint32_t>(ranges_.size());
+    PartRange range{.begin = static_cast<std::uint32_t>(parts_.size()),
+                    .end = 0,
+                    .encoded = static_cast<std::uint32_t>(encoded)};
+    for (std::uint32_t first = 0; first < job.n; first += bucket) {
+      const std::uint32_t n = std::min(bucket, job.n - first);
+      const std::size_t of_moments =
+          kSumDoubles * (tiles_of(n, kSumTile) + std::size_t{kMomentPartials});
+      const std::size_t doubles = std::max(of_moments, sums == nullptr ? 0 : sums(n));
+      const auto part = static_cast<std::uint32_t>(parts_.size());
+      parts_.push_back(
+          {.job = number,
+           .first = first,
+           .n = n,
+           .at = static_cast<std::uint32_t>(at(first)),
+           .block_sums = static_cast<double*>(device.allocate(doubles * sizeof(double)))});
+      for (std::uint32_t i = 0; i < tiles_of(n, kTile); ++i) tiles_.push_back({part, i});
+      for (std::uint32_t i = 0; i < tiles_of(n, kSumTile); ++i) sum_tiles_.push_back({part, i});
+    }
+    range.end = static_cast<std::uint32_t>(parts_.size());
+    ranges_.push_back(range);
+  }
+
+  /// Launches what makes the step's jobs. @returns all buckets
+  Batch split(Device& device, const Batch& batch) {
+    if (split_ == nullptr) upload(device);
+    const auto count = static_cast<std::uint32_t>(parts_.size());
+    device.launch(SplitJobs{batch.jobs, device_parts_, count, split_},
+                  tiles_of(count, SplitJobs::kThreads));
+    Batch all = batch;
+    all.jobs = split_;
+    all.tensors = parts_.size();
+    all.sum_tiles = device_sum_tiles_;
+    all.sum_tile_count = sum_tiles_.size();
+    all.tiles = device_tiles_;
+    all.tile_count = tiles_.size();
+    return all;
+  }
+  /// Launches what adds up their findings.
+  void join(Device& device, const Batch& batch) const {
+    device.launch(JoinParts{batch.jobs, split_, device_ranges_}, batch.tensors);
+  }
+
+ private:
+  /// Once, when all tensors are known.
+  void upload(Device& device) {
+    auto* const findings =
+        static_cast<Findings*>(device.allocate(parts_.size() * sizeof(Findings)));
+    device.zero(findings, parts_.size() * sizeof(Findings));
+    for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].findings = findings + i;
+    const auto uploaded = [&]<class T>(const std::vector<T>& values) {
+      auto* const there = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
+      device.upload(there, values.data(), values.size() * sizeof(T));
+      return there;
+    };
+    device_parts_ = uploaded(parts_);
+    device_ranges_ = uploaded(ranges_);
+    device_tiles_ = uploaded(tiles_);
+    device_sum_tiles_ = uploaded(sum_tiles_);
+    split_ = static_cast<Job*>(device.allocate(parts_.size() * sizeof(Job)));
+    device.wait();
+  }
+
+  std::vector<BucketPart> parts_;
+  std::vector<PartRange> ranges_;  ///< of each tensor
+  std::vector<Tile> tiles_;
+  std::vector<Tile> sum_tiles_;
+  BucketPart* device_parts_ = nullptr;
+  PartRange* device_ranges_ = nullptr;
+  Tile* device_tiles_ = nullptr;
+  Tile* device_sum_tiles_ = nullptr;
+  Job* split_ = nullptr;
+};
+
+}  // namespace thinpipe::cuda
