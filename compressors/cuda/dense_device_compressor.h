@@ -112,6 +112,18 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     DeviceBase<Device>::reset();
     std::fill(findings_.begin(), findings_.end(), Findings{});
     this->upload_findings();
+    quantizer_->reset(*device_);
+  }
+
+ protected:
+  std::size_t learned_size(std::size_t tensor) const override {
+    return quantizer_->state_size(tensor);
+  }
+  void save_learned(std::size_t tensor, ByteWriter& out) const override {
+    quantizer_->save(*device_, tensor, out);
+  }
+  void load_learned(std::size_t tensor, ByteReader& in) override {
+    quantizer_->load(*device_, tensor, in);
   }
 
  private:

@@ -22,7 +22,8 @@ namespace thinpipe::cuda {
 constexpr std::size_t kMostElements = 0x7fffffff;
 constexpr const char* kThere =
     "3lc, bf16, blockint4, blockint8, demo, dgc, ef21, efsignsgd, fedavg, fp16, fp8, gaussiank, "
-    "gradientdropping, hybrid, int8, mqe1bit, mstopk, mxfp4, natural, none, onebit, qgz, qsgd, "
+    "gradientdropping, hybrid, int8, mqe1bit, mstopk, mxfp4, natural, none, onebit, powersgd, qgz, "
+    "qsgd, "
     "randomk, "
     "redsync, sbc, sdp4bit, sidco, signsgd, sparseloco, stoch3, strom, terngrad, thc, threshold, "
     "topk and "

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "compressors/kernels/low_rank_order.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/low_rank.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -13,9 +15,9 @@
 #define THINPIPE_COMPRESSORS_KERNELS_LOW_RANK_ONCE
 namespace thinpipe {
 namespace {
-constexpr std::size_t kPartials = 16;  ///< of a dot product: one vector of AVX-512, two of AVX2
-constexpr std::size_t kColumns = 4;    ///< at a time
-constexpr std::size_t kRows = 4;       ///< of the matrix for one load and store of q
+constexpr std::size_t kPartials = kLowRankPartials;
+constexpr std::size_t kColumns = 4;  ///< at a time
+constexpr std::size_t kRows = 4;     ///< of the matrix for one load and store of q
 }  // namespace
 }  // namespace thinpipe
 #endif

@@ -2,10 +2,12 @@
 #include "compressors/quantize/powersgd.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "compressors/kernels/low_rank.h"
+#include "compressors/kernels/low_rank_order.h"
 #include "compressors/kernels/nonfinite.h"
 #include "compressors/quantize/fp32.h"
 #include "compressors/random.h"
@@ -14,11 +16,17 @@ namespace thinpipe {
 namespace {
 
 double dot(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  std::array<double, kDotLanes> lanes{};
+  for (std::size_t begin = 0; begin < a.size(); begin += kDotLanes) {
+    const std::size_t n = std::min(kDotLanes, a.size() - begin);
+    for (std::size_t i = 0; i < n; ++i) {
+      lanes[i] += static_cast<double>(a[begin + i]) * static_cast<double>(b[begin + i]);
+    }
   }
-  return sum;
+  for (std::size_t half = kDotLanes / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
 }
 
 bool all_finite(std::span<const float> x) { return first_non_finite(x) == kAllFinite; }
@@ -130,19 +138,13 @@ class PowerSgdQuantizer : public Quantizer {
     throw PayloadError(std::string("a number of ") + what + " in the payload is not finite");
   }
 
-  /// A column of zeros would stay one for ever; it begins anew with random numbers, sums of four
-  /// uniform ones (the paper draws from a normal distribution).
+  /// A column of zeros would stay one for ever; it begins anew with random numbers.
   void renew_empty_columns() {
     for (std::size_t k = 0; k < shape_.rank; ++k) {
       const auto column = std::span(q_).subspan(k * shape_.columns, shape_.columns);
       if (std::any_of(column.begin(), column.end(), [](float x) { return x != 0; })) continue;
       SplitMix64 random(seed_ + k);
-      for (float& value : column) {
-        const std::uint64_t word = random.next();
-        std::int64_t sum = -2L * 65535;
-        for (int part = 0; part < 4; ++part) sum += (word >> (16 * part)) & 0xffff;
-        value = static_cast<float>(sum) * 0x1p-16F;
-      }
+      for (float& value : column) value = low_rank_random(random.next());
     }
   }
 
@@ -159,8 +161,6 @@ class PowerSgdQuantizer : public Quantizer {
 }  // namespace
 
 void orthogonalize(std::span<float> columns, std::size_t rows) {
-  // What is left of a column after the others' share is taken out is rounding noise below this.
-  constexpr double kDependent = 1e-12;
   const std::size_t count = rows == 0 ? 0 : columns.size() / rows;
   for (std::size_t k = 0; k < count; ++k) {
     const auto column = columns.subspan(k * rows, rows);
@@ -171,26 +171,29 @@ void orthogonalize(std::span<float> columns, std::size_t rows) {
         const auto direction = columns.subspan(other * rows, rows);
         const double share = dot(direction, column);
         for (std::size_t i = 0; i < rows; ++i) {
-          column[i] = static_cast<float>(static_cast<double>(column[i]) -
-                                         share * static_cast<double>(direction[i]));
+          column[i] = without_share(column[i], share, direction[i]);
         }
       }
     }
     const double left = dot(column, column);
-    const double scale = left > kDependent * before ? 1 / std::sqrt(left) : 0;
+    const double scale = unit_scale(before, left);
     for (float& value : column) value = static_cast<float>(static_cast<double>(value) * scale);
   }
 }
 
-std::unique_ptr<Quantizer> make_powersgd_quantizer(const PowerSgdOptions& options) {
+LowRankShape low_rank_shape(std::span<const std::int64_t> sides, std::size_t elements,
+                            std::size_t rank) {
+  if (sides.size() < 2 || elements == 0) return {};
   LowRankShape shape;
-  if (options.shape.size() >= 2 && options.elements > 0) {
-    shape.rows = static_cast<std::size_t>(options.shape[0]);
-    shape.columns = options.elements / shape.rows;
-    shape.rank = std::min({options.rank, shape.rows, shape.columns});
-  }
-  const std::size_t factors = (shape.rows + shape.columns) * shape.rank;
-  if (shape.rank == 0 || factors >= options.elements) return make_fp32_quantizer();
+  shape.rows = static_cast<std::size_t>(sides[0]);
+  shape.columns = elements / shape.rows;
+  shape.rank = std::min({rank, shape.rows, shape.columns});
+  return (shape.rows + shape.columns) * shape.rank < elements ? shape : LowRankShape{};
+}
+
+std::unique_ptr<Quantizer> make_powersgd_quantizer(const PowerSgdOptions& options) {
+  const LowRankShape shape = low_rank_shape(options.shape, options.elements, options.rank);
+  if (shape.rank == 0) return make_fp32_quantizer();
   return std::make_unique<PowerSgdQuantizer>(shape, options);
 }
 

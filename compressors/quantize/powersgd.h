@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "compressors/kernels/low_rank.h"
 #include "compressors/quantize/quantizer.h"
 
 namespace thinpipe {
@@ -27,7 +28,12 @@ struct PowerSgdOptions {
 /// (Vogels et al., section 3 and appendix E: biases are aggregated uncompressed).
 std::unique_ptr<Quantizer> make_powersgd_quantizer(const PowerSgdOptions& options);
 
-/// Orthonormalises the columns (arrays of `rows` floats) by Gram-Schmidt, dot products in double.
+/// A tensor's matrix and the rank of its factors; of rank 0 where it is sent as it is.
+LowRankShape low_rank_shape(std::span<const std::int64_t> sides, std::size_t elements,
+                            std::size_t rank);
+
+/// Orthonormalises the columns (arrays of `rows` floats) by Gram-Schmidt, dot products in double
+/// (low_rank_order.h).
 /// One that depends on those before it, to a float's precision, becomes 0.
 void orthogonalize(std::span<float> columns, std::size_t rows);
 

@@ -80,8 +80,8 @@ TEST(SerialTwins, AThresholdThatTooFewExceedIsLowered) {
 TEST(SerialTwins, WhatIsNotThereYetIsSaid) {
   const std::vector<TensorInfo> tensors = {{.name = "t", .shape = {8}, .elements = 8}};
   const TwinDevice device = serial(1);
-  for (const char* spec :
-       {"powersgd", "randomk:values=exp4", "randomk:scale=true", "variance:delay=2"})
+  for (const char* spec : {"powersgd", "powersgd:exchange=allreduce", "randomk:values=exp4",
+                           "randomk:scale=true", "variance:delay=2"})
     EXPECT_THROW(device.make(parse_spec(spec), tensors), InputError) << spec;
   EXPECT_THROW(device.make(parse_spec("topk:rato=1"), tensors), InputError);
 }

@@ -8,6 +8,7 @@
 #include "compressors/compressor.h"
 #include "compressors/cuda/device_compressor.h"
 #include "compressors/cuda/kernels/batch.h"
+#include "compressors/wire/bytes.h"
 
 namespace thinpipe::cuda {
 
@@ -52,6 +53,12 @@ class DeviceQuantizer {
     return bytes == max_encoded_size(tensor, elements);
   }
   virtual void decode(Device& device, const DeviceDecoding& decoding) = 0;
+  // What is carried from step to step, besides the memory; most have nothing.
+  virtual void reset(Device& /*device*/) {}
+  virtual std::size_t state_size(std::size_t /*tensor*/) const { return 0; }
+  virtual void save(Device& /*device*/, std::size_t /*tensor*/, ByteWriter& /*out*/) const {}
+  virtual void load(Device& /*device*/, std::size_t /*tensor*/, ByteReader& /*in*/) {}
+
   /// Words for the number that a decoding left in `problem`.
   virtual std::string problem(std::uint32_t number) const = 0;
 };

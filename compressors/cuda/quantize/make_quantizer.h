@@ -12,12 +12,14 @@
 #include "compressors/cuda/quantize/columns.h"
 #include "compressors/cuda/quantize/demo.h"
 #include "compressors/cuda/quantize/elias.h"
+#include "compressors/cuda/quantize/power_sgd.h"
 #include "compressors/cuda/quantize/ternary.h"
 #include "compressors/cuda/quantize/words.h"
 #include "compressors/cuda/refuse.h"
 #include "compressors/methods/block.h"
 #include "compressors/methods/common.h"
 #include "compressors/quantize/column_means.h"
+#include "compressors/quantize/powersgd.h"
 #include "compressors/quantize/thc.h"
 
 namespace thinpipe::cuda {
@@ -134,6 +136,17 @@ std::unique_ptr<DeviceQuantizer<Device>> make_quantizer(const std::string& name,
         DeviceTernaryOptions{.sparsity = static_cast<float>(parameters.real("s")),
                              .zero_run = parameters.flag("zre"),
                              .bucket = bucket_of(parameters)});
+  }
+  if (name == "powersgd") {
+    // Rounds of all-reduces are not there yet.
+    require_choice(parameters, "exchange", {"allgather"});
+    DevicePowerSgdOptions options{.warm_start = parameters.flag("warm")};
+    const auto rank = static_cast<std::size_t>(parameters.integer("rank"));
+    for (const TensorInfo& tensor : tensors) {
+      options.shapes.push_back(low_rank_shape(tensor.shape, tensor.elements, rank));
+      options.seeds.push_back(settings.seed ^ hash_name(tensor.name));
+    }
+    return std::make_unique<PowerSgdQuantizer<Device>>(std::move(options));
   }
   if (name == "demo") {
     DeviceDemoOptions options{.k = static_cast<std::size_t>(parameters.integer("topk")),

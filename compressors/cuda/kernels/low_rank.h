@@ -1,0 +1,336 @@
+// Products of matrices with a few columns, and their orthogonalisation, the bits of
+// compressors/kernels/low_rank.cc and quantize/powersgd.cc.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "base/splitmix64.h"
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/source.h"
+#include "compressors/encode/half.h"
+#include "compressors/kernels/low_rank_order.h"
+
+namespace thinpipe::cuda {
+
+/// One matrix, whose elements are a tensor's, and its factors, columns one after the other.
+struct LowRankMatrix {
+  std::uint32_t job = 0;
+  std::uint32_t rows = 0;
+  std::uint32_t columns = 0;
+  std::uint32_t rank = 0;
+  std::uint64_t seed = 0;  ///< of the first q
+  float* p = nullptr;
+  float* q = nullptr;
+  std::uint32_t* bad = nullptr;  ///< 1: something is not finite
+
+  THINPIPE_BOTH std::uint32_t factors() const { return (rows + columns) * rank; }
+};
+
+/// The element at i of p q^T, the sum over the rank in order.
+THINPIPE_KERNEL inline float low_rank_element(const LowRankMatrix& matrix, const float* p,
+                                              const float* q, std::uint32_t i) {
+  const std::uint32_t row = i / matrix.columns;
+  const std::uint32_t column = i % matrix.columns;
+  float sum = p[row] * q[column];
+  for (std::uint32_t k = 1; k < matrix.rank; ++k) {
+    const float product = p[k * matrix.rows + row] * q[k * matrix.columns + column];
+    sum = sum + product;
+  }
+  return sum;
+}
+THINPIPE_KERNEL inline bool is_finite(float x) { return x - x == 0; }
+
+/// Draws columns of q that are empty, or all (`anew`). Grid: a block a column of every matrix.
+struct RenewColumns {
+  static constexpr int kThreads = 256;
+  struct Shared {};
+
+  const LowRankMatrix* matrices;
+  const Tile* columns;  ///< Tile::job is the matrix, Tile::index the column
+  bool anew;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = columns[block.index()];
+    const LowRankMatrix matrix = matrices[tile.job];
+    float* const q = matrix.q + std::size_t{tile.index} * matrix.columns;
+    typename Block::template Local<std::uint32_t> filled;
+    block.each([&](int t) {
+      filled[t] = 0;
+      for (auto i = static_cast<std::uint32_t>(t); i < matrix.columns; i += kThreads)
+        filled[t] += q[i] != 0 ? 1 : 0;
+    });
+    const bool is_empty = block.sum(filled) == 0;
+    block.each([&](int t) {
+      if (!is_empty && !anew) return;
+      for (auto i = static_cast<std::uint32_t>(t); i < matrix.columns; i += kThreads) {
+        SplitMix64 random(matrix.seed + tile.index);
+        random.skip(i);
+        q[i] = low_rank_random(random.next());
+      }
+    });
+  }
+};
+
+/// p = c q. Grid: kRows rows of every matrix.
+struct MultiplyLeft {
+  static constexpr std::uint32_t kRows = 32;
+  static constexpr std::uint32_t kAtOnce = 4;  ///< columns of q
+  static constexpr int kThreads = static_cast<int>(kRows * kLowRankPartials);
+  struct Shared {
+    float partial[kAtOnce][kThreads];
+  };
+
+  const Job* jobs;
+  const LowRankMatrix* matrices;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const LowRankMatrix matrix = matrices[tile.job];
+    const float* const c = jobs[matrix.job].c();
+    const std::uint32_t columns = matrix.columns;
+    const std::uint32_t whole = columns / kLowRankPartials * kLowRankPartials;
+    for (std::uint32_t first = 0; first < matrix.rank; first += kAtOnce) {
+      const std::uint32_t count = matrix.rank - first < kAtOnce ? matrix.rank - first : kAtOnce;
+      const float* const q = matrix.q + std::size_t{first} * columns;
+      block.each([&](int t) {
+        const auto thread = static_cast<std::uint32_t>(t);
+        const std::uint32_t row = tile.index * kRows + thread / kLowRankPartials;
+        if (row >= matrix.rows) return;
+        float sums[kAtOnce] = {};
+        for (std::uint32_t j = thread % kLowRankPartials; j < whole; j += kLowRankPartials) {
+          const float x = c[std::size_t{row} * columns + j];
+          for (std::uint32_t k = 0; k < count; ++k) {
+            const float product = x * q[k * columns + j];
+            sums[k] = sums[k] + product;
+          }
+        }
+        for (std::uint32_t k = 0; k < count; ++k) shared.partial[k][t] = sums[k];
+      });
+      block.each([&](int t) {
+        const auto thread = static_cast<std::uint32_t>(t);
+        const std::uint32_t k = thread / kRows;
+        const std::uint32_t row = tile.index * kRows + thread % kRows;
+        if (k >= count || row >= matrix.rows) return;
+        float sum = 0;
+        for (std::uint32_t i = 0; i < kLowRankPartials; ++i)
+          sum = sum + shared.partial[k][thread % kRows * kLowRankPartials + i];
+        for (std::uint32_t j = whole; j < columns; ++j) {
+          const float product = c[std::size_t{row} * columns + j] * q[k * columns + j];
+          sum = sum + product;
+        }
+        matrix.p[(first + k) * matrix.rows + row] = sum;
+        if (!is_finite(sum)) block.set_greatest(matrix.bad, 1);
+      });
+    }
+  }
+};
+
+/// Orthonormalises the columns of p, where all are finite. Grid: a block a matrix.
+struct Orthogonalize {
+  static constexpr int kThreads = static_cast<int>(kDotLanes);
+  struct Shared {
+    double lanes[kDotLanes];
+  };
+
+  const LowRankMatrix* matrices;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const LowRankMatrix matrix = matrices[block.index()];
+    if (*matrix.bad != 0) return;
+    typename Block::template Local<double> before;
+    typename Block::template Local<double> share;
+    for (std::uint32_t k = 0; k < matrix.rank; ++k) {
+      float* const column = matrix.p + k * matrix.rows;
+      dot(block, shared, column, column, matrix.rows, before);
+      for (int pass = 0; pass < 2; ++pass) {
+        for (std::uint32_t other = 0; other < k; ++other) {
+          const float* const direction = matrix.p + other * matrix.rows;
+          dot(block, shared, direction, column, matrix.rows, share);
+          block.each([&](int t) {
+            for (auto i = static_cast<std::uint32_t>(t); i < matrix.rows; i += kThreads)
+              column[i] = without_share(column[i], share[t], direction[i]);
+          });
+        }
+      }
+      dot(block, shared, column, column, matrix.rows, share);
+      block.each([&](int t) {
+        const double scale = unit_scale(before[t], share[t]);
+        for (auto i = static_cast<std::uint32_t>(t); i < matrix.rows; i += kThreads)
+          column[i] = static_cast<float>(static_cast<double>(column[i]) * scale);
+      });
+    }
+  }
+
+ private:
+  /// Every thread gets the product.
+  template <class Block, class Locals>
+  THINPIPE_KERNEL static void dot(Block& block, Shared& shared, const float* a, const float* b,
+                                  std::uint32_t n, Locals& product) {
+    block.each([&](int t) {
+      double sum = 0;
+      for (auto i = static_cast<std::uint32_t>(t); i < n; i += kThreads)
+        sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+      shared.lanes[t] = sum;
+    });
+    for (int half = kThreads / 2; half > 0; half /= 2) {
+      block.each([&](int t) {
+        if (t < half) shared.lanes[t] += shared.lanes[t + half];
+      });
+    }
+    block.each([&](int t) { product[t] = shared.lanes[0]; });
+  }
+};
+
+/// q = c^T p, a thread a column, row after row. Grid: kThreads columns of every matrix.
+struct MultiplyRight {
+  static constexpr int kThreads = 128;
+  static constexpr std::uint32_t kAtOnce = 4;
+  struct Shared {};
+
+  const Job* jobs;
+  const LowRankMatrix* matrices;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const LowRankMatrix matrix = matrices[tile.job];
+    const float* const c = jobs[matrix.job].c();
+    block.each([&](int t) {
+      const std::uint32_t j =
+          tile.index * static_cast<std::uint32_t>(kThreads) + static_cast<std::uint32_t>(t);
+      if (j >= matrix.columns) return;
+      for (std::uint32_t first = 0; first < matrix.rank; first += kAtOnce) {
+        const std::uint32_t count = matrix.rank - first < kAtOnce ? matrix.rank - first : kAtOnce;
+        const float* const p = matrix.p + first * matrix.rows;
+        float sums[kAtOnce] = {};
+        for (std::uint32_t i = 0; i < matrix.rows; ++i) {
+          const float x = c[std::size_t{i} * matrix.columns + j];
+          for (std::uint32_t k = 0; k < count; ++k) {
+            const float product = x * p[k * matrix.rows + i];
+            sums[k] = sums[k] + product;
+          }
+        }
+        for (std::uint32_t k = 0; k < count; ++k) {
+          matrix.q[(first + k) * matrix.columns + j] = sums[k];
+          if (!is_finite(sums[k])) block.set_greatest(matrix.bad, 1);
+        }
+      }
+    });
+  }
+};
+
+/// The payload: p, then q; zeros where something is not finite. Grid: kTile numbers of every
+/// matrix's factors.
+struct WriteFactors {
+  static constexpr int kThreads = 512;
+  struct Shared {};
+
+  const Job* jobs;
+  const LowRankMatrix* matrices;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const LowRankMatrix matrix = matrices[tile.job];
+    const Job job = jobs[matrix.job];
+    const bool bad = *matrix.bad != 0;
+    block.each([&](int t) {
+      if (tile.index == 0 && t == 0) {
+        job.findings->encoded = static_cast<std::uint32_t>(sizeof(float)) * matrix.factors();
+        job.findings->counts[1] = job.n;
+      }
+      const std::uint32_t of_p = matrix.rows * matrix.rank;
+      for (std::uint32_t j = static_cast<std::uint32_t>(t); j < kTile; j += kThreads) {
+        const std::uint32_t i = tile.index * kTile + j;
+        if (i >= matrix.factors()) break;
+        float& value = i < of_p ? matrix.p[i] : matrix.q[i - of_p];
+        if (bad) value = 0;
+        job.payload[i] = std::bit_cast<std::uint32_t>(value);
+      }
+    });
+  }
+};
+
+/// Receivers have p q^T, and the memory keeps the rest. Grid: kTile elements of every matrix.
+struct LeaveLowRank {
+  static constexpr int kThreads = 512;
+  struct Shared {};
+
+  const Job* jobs;
+  const LowRankMatrix* matrices;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const LowRankMatrix matrix = matrices[tile.job];
+    const Job job = jobs[matrix.job];
+    if (!job.minds_sent()) return;
+    block.each([&](int t) {
+      for (std::uint32_t j = static_cast<std::uint32_t>(t); j < kTile; j += kThreads) {
+        const std::uint32_t i = tile.index * kTile + j;
+        if (i >= job.n) break;
+        leave(job, i, job.c()[i], low_rank_element(matrix, matrix.p, matrix.q, i));
+      }
+    });
+  }
+};
+
+/// `problem` becomes 1 where a factor is not finite. Grid: the tiles of kTile of them.
+struct CheckFactors {
+  static constexpr int kThreads = 512;
+  struct Shared {};
+
+  const std::uint32_t* payload;
+  std::uint32_t count;
+  std::uint32_t* problem;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    block.each([&](int t) {
+      for (std::uint32_t j = static_cast<std::uint32_t>(t); j < kTile; j += kThreads) {
+        const std::uint32_t i = block.index() * kTile + j;
+        if (i >= count) break;
+        if (!is_finite(std::bit_cast<float>(payload[i]))) block.set_greatest(problem, 1);
+      }
+    });
+  }
+};
+
+/// out += factor * p q^T, where there is no problem. Grid: the tiles of kTile elements.
+struct AddLowRank {
+  static constexpr int kThreads = 512;
+  struct Shared {};
+
+  const float* payload;
+  LowRankMatrix matrix;
+  std::uint32_t n;
+  float factor;
+  float* out;
+  const std::uint32_t* problem;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    if (*problem != 0) return;
+    block.each([&](int t) {
+      for (std::uint32_t j = static_cast<std::uint32_t>(t); j < kTile; j += kThreads) {
+        const std::uint32_t i = block.index() * kTile + j;
+        if (i >= n) break;
+        const float value =
+            low_rank_element(matrix, payload, payload + matrix.rows * matrix.rank, i);
+        const float term = factor * value;
+        out[i] = out[i] + term;
+      }
+    });
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,160 @@
+// PowerSGD whose workers gather factors (exchange=allgather); tensors that these would not make
+// smaller are sent as they are (quantize/powersgd.h).
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compressors/cuda/kernels/low_rank.h"
+#include "compressors/cuda/kernels/memory.h"
+#include "compressors/cuda/quantize/device_quantizer.h"
+#include "compressors/cuda/quantize/words.h"
+#include "compressors/kernels/low_rank.h"
+#include "compressors/kernels/nonfinite.h"
+
+namespace thinpipe::cuda {
+
+struct DevicePowerSgdOptions {
+  std::vector<LowRankShape> shapes = {};  ///< of each tensor; of rank 0 where it is sent as it is
+  std::vector<std::uint64_t> seeds = {};  ///< likewise, of the first q
+  bool warm_start = true;
+};
+
+template <class Device>
+class PowerSgdQuantizer : public DeviceQuantizer<Device> {
+ public:
+  explicit PowerSgdQuantizer(DevicePowerSgdOptions options) : options_(std::move(options)) {}
+
+  std::size_t max_encoded_size(std::size_t tensor, std::size_t elements) const override {
+    const LowRankShape& shape = options_.shapes[tensor];
+    if (shape.rank == 0) return as_is_.max_encoded_size(tensor, elements);
+    return (shape.rows + shape.columns) * shape.rank * sizeof(float);
+  }
+
+  void open(Device& device, std::size_t tensor, Job& job) override {
+    const auto number = static_cast<std::uint32_t>(tensor);
+    const LowRankShape& shape = options_.shapes[tensor];
+    which_.push_back(matrices_.size());
+    if (shape.rank == 0) return add_tiles(as_is_tiles_, number, tiles_of(job.n, kTile));
+    const auto array = [&](std::size_t count) {
+      return static_cast<float*>(device.allocate(count * sizeof(float)));
+    };
+    const LowRankMatrix matrix{.job = number,
+                               .rows = static_cast<std::uint32_t>(shape.rows),
+                               .columns = static_cast<std::uint32_t>(shape.columns),
+                               .rank = static_cast<std::uint32_t>(shape.rank),
+                               .seed = options_.seeds[tensor],
+                               .p = array(shape.rows * shape.rank),
+                               .q = array(shape.columns * shape.rank)};
+    const auto at = static_cast<std::uint32_t>(matrices_.size());
+    matrices_.push_back(matrix);
+    add_tiles(sum_tiles_, number, tiles_of(job.n, kSumTile));
+    add_tiles(columns_, at, matrix.rank);
+    add_tiles(left_, at, tiles_of(matrix.rows, MultiplyLeft::kRows));
+    add_tiles(right_, at, tiles_of(matrix.columns, MultiplyRight::kThreads));
+    add_tiles(factors_, at, tiles_of(matrix.factors(), kTile));
+    add_tiles(elements_, at, tiles_of(job.n, kTile));
+  }
+
+  void launch(Device& device, const Batch& batch) override {
+    upload(device);
+    using AsIs = EncodeWords<Fp32Code>;
+    device.launch(AsIs{batch.jobs, as_is_tiles_.there, {}}, as_is_tiles_.count());
+    device.launch(HoldGradients{batch.jobs, sum_tiles_.there}, sum_tiles_.count());
+    device.zero(bad_, matrices_.size() * sizeof(std::uint32_t));
+    renew(device, !options_.warm_start);
+    device.launch(MultiplyLeft{batch.jobs, device_matrices_, left_.there}, left_.count());
+    device.launch(Orthogonalize{device_matrices_}, matrices_.size());
+    device.launch(MultiplyRight{batch.jobs, device_matrices_, right_.there}, right_.count());
+    device.launch(WriteFactors{batch.jobs, device_matrices_, factors_.there}, factors_.count());
+    device.launch(LeaveLowRank{batch.jobs, device_matrices_, elements_.there}, elements_.count());
+  }
+
+  void decode(Device& device, const DeviceDecoding& decoding) override {
+    if (options_.shapes[decoding.tensor].rank == 0) return as_is_.decode(device, decoding);
+    const LowRankMatrix& matrix = matrices_[which_[decoding.tensor]];
+    device.launch(CheckFactors{decoding.payload, matrix.factors(), decoding.problem},
+                  tiles_of(matrix.factors(), kTile));
+    device.launch(AddLowRank{reinterpret_cast<const float*>(decoding.payload), matrix, decoding.n,
+                             decoding.factor, decoding.out, decoding.problem},
+                  tiles_of(decoding.n, kTile));
+  }
+  std::string problem(std::uint32_t /*number*/) const override {
+    return "a number of p or q in the payload is not finite";
+  }
+
+  void reset(Device& device) override {
+    upload(device);
+    renew(device, true);
+    device.wait();
+  }
+  std::size_t state_size(std::size_t tensor) const override { return q_of(tensor) * sizeof(float); }
+  void save(Device& device, std::size_t tensor, ByteWriter& out) const override {
+    std::vector<float> q(q_of(tensor));
+    if (q.empty()) return;
+    device.download(q.data(), matrices_[which_[tensor]].q, q.size() * sizeof(float));
+    device.wait();
+    out.put_bytes(std::as_bytes(std::span<const float>(q)));
+  }
+  void load(Device& device, std::size_t tensor, ByteReader& in) override {
+    std::vector<float> q(q_of(tensor));
+    if (q.empty()) return;
+    const auto bytes = in.get_bytes(q.size() * sizeof(float), "q");
+    std::memcpy(q.data(), bytes.data(), bytes.size());
+    if (first_non_finite(q) != kAllFinite)
+      throw PayloadError("a number of q in the payload is not finite");
+    device.upload(matrices_[which_[tensor]].q, q.data(), q.size() * sizeof(float));
+    device.wait();
+  }
+
+ private:
+  /// What kernels are launched on.
+  struct Tiles {
+    std::vector<Tile> tiles;
+    Tile* there = nullptr;
+
+    std::size_t count() const { return tiles.size(); }
+  };
+  static void add_tiles(Tiles& tiles, std::uint32_t job, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) tiles.tiles.push_back({job, i});
+  }
+
+  /// Numbers of a tensor's q.
+  std::size_t q_of(std::size_t tensor) const {
+    const LowRankShape& shape = options_.shapes[tensor];
+    return shape.columns * shape.rank;
+  }
+  void renew(Device& device, bool anew) const {
+    device.launch(RenewColumns{device_matrices_, columns_.there, anew}, columns_.count());
+  }
+  /// Once, when all tensors are known.
+  void upload(Device& device) {
+    if (device_matrices_ != nullptr) return;
+    const auto uploaded = [&]<class T>(const std::vector<T>& values) {
+      auto* const there = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
+      device.upload(there, values.data(), values.size() * sizeof(T));
+      device.wait();
+      return there;
+    };
+    for (Tiles* tiles :
+         {&as_is_tiles_, &sum_tiles_, &columns_, &left_, &right_, &factors_, &elements_})
+      tiles->there = uploaded(tiles->tiles);
+    bad_ = static_cast<std::uint32_t*>(device.allocate(matrices_.size() * sizeof(std::uint32_t)));
+    for (std::size_t i = 0; i < matrices_.size(); ++i) matrices_[i].bad = bad_ + i;
+    device_matrices_ = uploaded(matrices_);
+  }
+
+  DevicePowerSgdOptions options_;
+  WordQuantizer<Device, Fp32Code> as_is_{Fp32Code{}, ""};
+  std::vector<LowRankMatrix> matrices_;
+  std::vector<std::size_t> which_;  ///< of each tensor, where it is one
+  Tiles as_is_tiles_, sum_tiles_;
+  Tiles columns_, left_, right_, factors_, elements_;
+  LowRankMatrix* device_matrices_ = nullptr;
+  std::uint32_t* bad_ = nullptr;
+};
+
+}  // namespace thinpipe::cuda
