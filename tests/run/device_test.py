@@ -10,7 +10,7 @@ from run_case import RunCase
 PLAYED = {"LD_PRELOAD": os.environ["PLAYED_GPU"],
           "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 SPECS = ["topk:ratio=0.05", "int8", "terngrad", "sparseloco:chunk=256,k=16", "demo",
-         "qsgd:coding=elias"]
+         "qsgd:coding=elias", "powersgd:exchange=allgather,rank=2"]
 EXACT = ["payload_bytes", "relative_error", "quality"]
 
 
