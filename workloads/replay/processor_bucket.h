@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "compressors/compressor.h"
-#include "workloads/replay/bucket.h"
 #include "workloads/replay/pace.h"
-#include "workloads/replay/push_pull_units.h"
+#include "workloads/replay/pushed_units.h"
 #include "workloads/replay/sparse_sums.h"
+#include "workloads/replay/unit_bucket.h"
 
 namespace thinpipe {
 
 /// With parameter servers nothing is summed and no scale shared: a server decodes every worker's
 /// payload by itself, and what it answers is decoded in place of a mean.
-class ProcessorBucket : public Bucket {
+class ProcessorBucket : public UnitBucket {
  public:
   /// @param number  among the buckets, as Gradients counts them
   /// @param sparse_sums  payloads of elements with positions are not gathered, but their elements
@@ -30,32 +30,22 @@ class ProcessorBucket : public Bucket {
                   const PushPullOptions& servers, std::size_t first_unit);
   ~ProcessorBucket() override;
 
-  std::size_t elements() const override { return elements_; }
-  std::uint64_t period() const override;
   std::size_t message_capacity() const override;
-  const PlannedBucket& plan() const override { return plan_; }
-  bool shares_scales() const override { return !scales_.empty(); }
-  bool sends(std::uint64_t exchange) const override;
 
   void add_up(Gradients& gradients, std::uint64_t index) override;
   void take_scales(const Gradients& gradients, std::uint64_t index) override;
-  void share_scales(Pattern& pattern) override;
   void encode(const Gradients& gradients, std::uint64_t index) override;
   void skip() override;
-  const BucketPayload& payload() const override { return payload_; }
   RoundsTime exchange(Pattern& pattern, std::span<float> aggregate) override;
   void push(Pattern& pattern) override;
   bool pull(Pattern& pattern) override;
   void decode(std::span<float> aggregate) override;
-  bool decodes() const override { return !sums_ || rounds_ || summed_ < plan_.units.size(); }
+  bool decodes() const override { return !sums_ || rounds_ || summed_ < units(); }
   double rounds_own() const override { return pace_.own(); }
   double rounds_overrun() const override { return pace_.overrun(); }
 
-  bool sent_as_it_lies() const override { return as_it_lies_ && summed_ == plan_.units.size(); }
+  bool sent_as_it_lies() const override { return as_it_lies_ && summed_ == units(); }
   Distortion distortion(const Gradients& gradients, std::uint64_t index) const override;
-  void own_contribution(std::span<float> out) const override;
-  void expected(const Pattern& pattern, std::span<const std::span<const float>> contributions,
-                std::span<float> out) const override;
   bool takes_mean(const Pattern& pattern) const override;
   bool incremental(std::size_t unit) const override;
   void save_state(std::vector<std::byte>& state) override;
@@ -65,32 +55,30 @@ class ProcessorBucket : public Bucket {
  private:
   struct Unit;
 
+  const Compressor& compressor(std::size_t unit) const override;
+  bool sent(std::size_t unit) const override;
+  std::span<const std::byte> own_message() const override {
+    return std::span(message_).first(message_size_);
+  }
+  std::span<const std::byte> own_summed(std::size_t unit) const override;
+  void expected_sums(const Pattern& pattern, std::span<const std::span<const float>> contributions,
+                     std::span<float> out) const override;
+  void expected_gathered(const Pattern& pattern,
+                         std::span<const std::span<const float>> contributions,
+                         std::span<float> out) const override;
+
   bool take_as_they_lie(const Gradients& gradients, std::uint64_t index);
   void encode_unit(std::size_t unit, const GradientInput& input);
-  std::span<const std::byte> own_payload(std::size_t unit) const;
-  std::span<float> part(std::size_t unit, std::span<float> aggregate) const;
 
   ProcessorBucket(const PlannedBucket& plan, std::size_t number, const CompressorSettings& settings,
                   int ranks, double time_scale, bool sparse_sums, const PushPullOptions* servers,
                   std::size_t first_unit);
-  std::span<const std::byte> answer_to(const Unit& unit);
+  void decode_gathered(std::span<float> aggregate);
   void decode_answers(std::span<float> aggregate);
 
-  PlannedBucket plan_;
-  std::size_t number_;
-  int ranks_;
-  bool has_servers_;
-  std::vector<std::size_t> push_order_;              ///< of units_, where it has
-  std::vector<UnitPayload> pushed_;                  ///< in this step
-  std::size_t push_ = 0;                             ///< the pattern's number for these
-  std::vector<std::span<const std::byte>> answers_;  ///< to these
-  std::vector<std::byte> joined_;                    ///< answers to a unit's pieces
-  std::size_t elements_ = 0;
   std::vector<Unit> units_;
-  std::size_t summed_ = 0;  ///< the first so many units are all-reduced
-  std::size_t summed_elements_ = 0;
-  std::uint64_t summed_period_ = 1;
-  bool sums_ = false, gathers_ = false;  ///< in this step
+  std::unique_ptr<PushedUnits> pushed_;  ///< where there are servers
+  std::vector<std::byte> joined_;        ///< answers to a unit's pieces
   std::span<const std::byte> floats_;    ///< what is all-reduced: gradients, or in encoded_
   std::vector<std::byte> encoded_;
   bool verbatim_ = false;           ///< summed units would only be copied
@@ -99,11 +87,8 @@ class ProcessorBucket : public Bucket {
   std::size_t message_size_ = 0;
   std::unique_ptr<Rounds> rounds_;      ///< where summed units take several, instead of encoded_
   std::unique_ptr<SparseSums> sparse_;  ///< of the other units, where they are not gathered
-  std::vector<float> scales_;           ///< by gathered unit, where workers share them; else empty
-  BucketPayload payload_;
-  Pace pace_;  ///< of codec work between rounds
+  Pace pace_;                           ///< of codec work between rounds
   const std::vector<std::span<const std::byte>>* arrived_ = nullptr;
-  mutable std::vector<std::span<const std::byte>> payloads_;  ///< by gathered unit
 };
 
 }  // namespace thinpipe
