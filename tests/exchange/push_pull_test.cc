@@ -174,5 +174,36 @@ TEST(PushPull, UnitsArePushedWhileOthersArePulled) {
   });
 }
 
+// Two have been answered when a third begins, and only the first was asked for.
+TEST(PushPull, APushThatWasAnsweredStaysSoWhenTheNextBegins) {
+  const PushPullLayout layout = unit_layout(1, 1, 3);
+  on_all_ranks(2, [&](ThreadTransport& transport) {
+    if (transport.rank() == 1) {
+      PushPullServer server(transport, layout, 0);
+      PayloadMixer mixer(3);
+      server.step(mixer, server.units());
+      return;
+    }
+    PushPullWorker worker(transport, layout);
+    const Bytes payload(1000);
+    std::vector<std::size_t> pushes;
+    for (const std::size_t unit : {0U, 1U}) {
+      const UnitPayload one{unit, payload};
+      pushes.push_back(worker.push({&one, 1}));
+    }
+    while (!worker.pull(pushes[1])) {
+    }
+    while (!worker.pull(pushes[0])) {
+    }
+    const UnitPayload last{2, payload};
+    const std::size_t third = worker.push({&last, 1});
+    EXPECT_NE(third, pushes[0]);
+    EXPECT_TRUE(worker.pull(pushes[1]));
+    while (!worker.pull(third)) {
+    }
+    EXPECT_TRUE(worker.pull(pushes[1]));
+  });
+}
+
 }  // namespace
 }  // namespace thinpipe

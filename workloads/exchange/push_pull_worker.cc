@@ -47,8 +47,11 @@ PushPullWorker::PushPullWorker(Transport& transport, PushPullLayout layout)
 }
 
 std::size_t PushPullWorker::push(std::span<const UnitPayload> payloads) {
-  if (idle()) left_of_.clear();
-  const std::size_t push = left_of_.size();
+  if (idle()) {  // whoever has not asked for its push yet still may
+    first_push_ += left_of_.size();
+    left_of_.clear();
+  }
+  const std::size_t push = first_push_ + left_of_.size();
   for (const auto& [unit, payload] : payloads) {
     const auto server = static_cast<std::size_t>(layout_.units.at(unit).server);
     awaited_[unit] = true;
@@ -66,7 +69,8 @@ bool PushPullWorker::pull(std::size_t push) {
   for (UnitSender& sender : senders_) moved = sender.advance() || moved;
   for (UnitReceiver& receiver : receivers_) moved = receiver.advance(*this) || moved;
   // What was sent last may have arrived and still be the transport's.
-  if (left_of_[push] == 0 && (left_ > 0 || idle())) return true;
+  const std::size_t left = push < first_push_ ? 0 : left_of_[push - first_push_];
+  if (left == 0 && (left_ > 0 || idle())) return true;
   if (moved)
     transport_.progressed();
   else
@@ -107,7 +111,7 @@ std::span<std::byte> PushPullWorker::begin_unit(int peer, std::uint32_t unit,
 void PushPullWorker::end_unit(int, std::uint32_t unit, std::span<const std::byte> payload) {
   pulled_[unit] = payload;
   senders_[static_cast<std::size_t>(layout_.units[unit].server)].answered(unit);
-  --left_of_[push_of_[unit]];
+  --left_of_[push_of_[unit] - first_push_];
   --left_;
 }
 

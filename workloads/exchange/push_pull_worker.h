@@ -52,7 +52,8 @@ class PushPullWorker final : private UnitSink {
   std::vector<std::span<const std::byte>> answers_;  ///< in the order of what was pushed
   std::vector<char> awaited_;                        ///< by unit
   std::vector<std::size_t> push_of_;                 ///< by unit
-  std::vector<std::size_t> left_of_;                 ///< by push: units that are not pulled yet
+  std::size_t first_push_ = 0;                       ///< those before have long been pulled
+  std::vector<std::size_t> left_of_;                 ///< by push from it: units not pulled yet
   std::size_t left_ = 0;                             ///< of all pushes
   std::vector<UnitSender> senders_;
   std::vector<UnitReceiver> receivers_;
