@@ -1,11 +1,7 @@
 #include "netem/schedule/player.h"
 
 #include <poll.h>
-#include <sched.h>
-#include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/timerfd.h>
 
 #include <algorithm>
@@ -17,6 +13,7 @@
 #include "base/error.h"
 #include "netem/distribution.h"
 #include "netem/qdisc_netem.h"
+#include "netem/schedule/precedence.h"
 #include "netem/shaping.h"
 #include "netem/topology/flows.h"
 
@@ -48,31 +45,6 @@ LinkSpec highest(const ScheduledLink& one, bool is_trunk) {
   if (is_trunk) link.up.way.delay = to_nanoseconds(std::max(one.up.most_delay(), kLeastDelay));
   return link;
 }
-
-// Ahead of all that only computes, as far as we may: a change that comes late is a wrong rate.
-void take_precedence() {
-  prctl(PR_SET_TIMERSLACK, 1UL);  // else every wait may end 50 us late
-  const sched_param parameters = {.sched_priority = 1};
-  constexpr int kNicest = -20;
-  if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters) != 0)
-    setpriority(PRIO_PROCESS, 0, kNicest);  // of this thread alone, on Linux; may be refused too
-}
-
-// Signals are the main thread's: it waits in calls that they interrupt.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 
