@@ -12,6 +12,7 @@
 #include "netem/time_scale.h"
 #include "netem/topology/flows.h"
 #include "workloads/exchange/patterns.h"
+#include "workloads/exchange/push_pull_options.h"
 
 namespace thinpipe {
 
@@ -135,10 +136,14 @@ void check_on_device(const SweepOptions& options) {
     for (const Spec& spec : rules.specs()) check_on_gpus(spec);
   for (const Spec& pattern : options.patterns) {
     const PatternInfo& info = find_pattern(pattern.name);
+    if (info.can(Exchange::kPushPull)) {
+      if (const auto pull = push_pull_options(pattern).pull) check_on_gpus(*pull);
+      continue;
+    }
     if (!info.can(Exchange::kAllReduce) || !info.can(Exchange::kAllGather))
       throw InputError(fmt::format(
           "pattern '{}' with {}: it works on elements on their way, which is not there on GPUs "
-          "yet; expected a pattern that sums and gathers, such as ring or openmpi",
+          "yet; expected a pattern that sums and gathers, such as ring or openmpi, or ps",
           pattern.to_string(), with));
   }
   for (const double factor : options.time_scales)

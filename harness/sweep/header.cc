@@ -55,6 +55,7 @@ json header_of(const SweepOptions& options, const Trace& trace, const Machines& 
 void add_devices(Launch& launch, json& header) {
   constexpr double kOpenPatience = 60;  // s; a driver that nothing uses takes some to start
   for (const json& rank : launch.ask({{"do", "device"}}, kOpenPatience)) {
+    if (!rank.contains("bus")) continue;
     if (!header.contains("device")) header["device"] = rank.at("device");
     header["rank_devices"].push_back(rank.at("bus"));
   }

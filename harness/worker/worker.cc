@@ -120,6 +120,7 @@ RankDevice Worker::open_device() const {
 }
 
 json Worker::describe_device() const {
+  if (server_) return {{"type", "device"}};  // which needs none
   const DeviceDescription found = open_device().description;
   return {{"type", "device"}, {"bus", found.bus}, {"device", device_json({found, std::nullopt})}};
 }
@@ -139,12 +140,14 @@ json Worker::prepare(const json& message) {
   options.time_scale = message.value("time_scale", 1.0);
   options.non_finite = message.at("non_finite") == "zero" ? NonFinite::kZero : NonFinite::kError;
   options.threads = message.at("threads");
-  if (message.value("device", kDeviceCpu) != kDeviceCpu) options.device = open_device();
   set_simd_target(message.at("simd"));
   const Spec pattern = parse_spec(message.at("pattern").get<std::string>());
   options.sparse_sums = find_pattern(pattern.name).can(Exchange::kSparseAllReduce);
   const int workers = ranks_ - servers_of(pattern);
   if (workers < ranks_) options.servers = push_pull_options(pattern);
+  // Servers are no workers of a training and have no gradients.
+  if (rank_ < workers && message.value("device", kDeviceCpu) != kDeviceCpu)
+    options.device = open_device();
   if (rank_ < workers)
     prepare_worker(pattern, options, workers, message.at("steps"));
   else

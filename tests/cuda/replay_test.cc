@@ -12,6 +12,8 @@
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/patterns.h"
+#include "workloads/exchange/push_pull_pattern.h"
+#include "workloads/replay/parameter_server.h"
 #include "workloads/replay/replay.h"
 
 namespace thinpipe {
@@ -42,12 +44,23 @@ class DeviceReplayTest : public testing::Test {
     write_sample_trace(folder_ / "trace", what);
   }
 
+  // Runs what a rank does in a thread for each, servers after workers where there are some.
   AllSteps run(const ReplayOptions& options, bool on_device, int ranks, std::uint64_t steps,
                const std::string& pattern) {
     const Trace trace(folder_ / "trace");
     Mailboxes boxes;
     AllSteps all(static_cast<std::size_t>(ranks));
+    const int servers = options.servers ? options.servers->servers : 0;
     std::vector<std::thread> threads;
+    for (int server = 0; server < servers; ++server)
+      threads.emplace_back([&, server] {
+        ThreadTransport transport(boxes, ranks + server, ranks + servers);
+        const auto plan = plan_buckets(trace.tensors(), options.compressor, options.feed);
+        ParameterServer own(transport, replay_units(plan, *options.servers),
+                            {.exchange = *options.servers, .local_steps = options.feed.local_steps},
+                            ranks, server);
+        for (std::uint64_t step = 0; step < steps; ++step) own.step(step);
+      });
     for (int rank = 0; rank < ranks; ++rank)
       threads.emplace_back([&, rank] {
         ReplayOptions own = options;
@@ -55,28 +68,35 @@ class DeviceReplayTest : public testing::Test {
           own.device = cuda::play_rank_device(static_cast<std::uint64_t>(rank) + 7, rank);
         Replay replay(trace, own, rank, ranks);
         replay.prepare(steps);
-        replay.connect([&](std::size_t capacity) {
-          return make_pattern(parse_spec(pattern),
-                              std::make_unique<ThreadTransport>(boxes, rank, ranks), capacity);
-        });
+        auto transport = std::make_unique<ThreadTransport>(boxes, rank, ranks + servers);
+        if (servers > 0)
+          replay.connect(std::make_unique<PushPullPattern>(std::move(transport), replay.layout()));
+        else
+          replay.connect([&](std::size_t capacity) {
+            return make_pattern(parse_spec(pattern),
+                                std::make_unique<ThreadTransport>(boxes, rank, ranks), capacity);
+          });
         EXPECT_TRUE(!on_device || replay.loads());
-        for (std::uint64_t step = 0; step < steps; ++step) {
-          replay.load(step);
-          Stepped stepped;
-          stepped.report = replay.step(step);
-          replay.fetch();
-          stepped.aggregate.assign(replay.aggregate().begin(), replay.aggregate().end());
-          stepped.update.assign(replay.update().begin(), replay.update().end());
-          stepped.relative_error = replay.relative_error(step);
-          stepped.contribution.resize(replay.contribution_size());
-          replay.own_contribution(stepped.contribution);
-          if (stepped.report.exchanged) replay.save_state(stepped.state);
-          stepped.sent = replay.counters();
-          all[static_cast<std::size_t>(rank)].push_back(std::move(stepped));
-        }
+        for (std::uint64_t step = 0; step < steps; ++step)
+          all[static_cast<std::size_t>(rank)].push_back(stepped(replay, step));
       });
     for (std::thread& thread : threads) thread.join();
     return all;
+  }
+
+  static Stepped stepped(Replay& replay, std::uint64_t step) {
+    Stepped stepped;
+    replay.load(step);
+    stepped.report = replay.step(step);
+    replay.fetch();
+    stepped.aggregate.assign(replay.aggregate().begin(), replay.aggregate().end());
+    stepped.update.assign(replay.update().begin(), replay.update().end());
+    stepped.relative_error = replay.relative_error(step);
+    stepped.contribution.resize(replay.contribution_size());
+    replay.own_contribution(stepped.contribution);
+    if (stepped.report.exchanged) replay.save_state(stepped.state);
+    stepped.sent = replay.counters();
+    return stepped;
   }
 
   static bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
@@ -101,6 +121,7 @@ class DeviceReplayTest : public testing::Test {
         EXPECT_DOUBLE_EQ(a.relative_error, b.relative_error);
         EXPECT_EQ(a.report.payload_bytes, b.report.payload_bytes);
         EXPECT_EQ(a.report.summed_bytes, b.report.summed_bytes);
+        EXPECT_EQ(a.report.pulled_bytes, b.report.pulled_bytes);
         EXPECT_EQ(a.report.target, b.report.target);
         EXPECT_EQ(a.report.selected, b.report.selected);
         EXPECT_EQ(a.report.exchanged, b.report.exchanged);
@@ -110,7 +131,7 @@ class DeviceReplayTest : public testing::Test {
         EXPECT_EQ(a.report.copy_up, 0);
         if (!b.report.exchanged) continue;
         EXPECT_GT(b.report.copy_down, 0);
-        EXPECT_TRUE(b.report.copy_up > 0 || ranks == 1);
+        EXPECT_TRUE(b.report.copy_up > 0 || (ranks == 1 && !options.servers));
       }
     }
   }
@@ -246,6 +267,49 @@ TEST_F(DeviceReplayTest, CopiesAreSlowedDownAsLinksAre) {
   }
 }
 
+TEST_F(DeviceReplayTest, ServersAnswersAreDecodedThere) {
+  Feed bucketed, local;
+  bucketed.overlap = local.overlap = Overlap::kBucket;
+  bucketed.limits = local.limits = BucketLimits::parse("first=1kb,rest=10kb");
+  local.local_steps = 2;
+  for (const char* servers : {"ps:servers=2", "ps:pull=none", "ps:pull=int8", "ps:pull=fp16"})
+    for (const char* spec : {"none", "fp16", "3lc", "topk:ratio=0.05", "terngrad",
+                             "tensor-0:topk:ratio=0.1;*:fedavg:delay=2"}) {
+      SCOPED_TRACE(std::string(servers) + " " + spec);
+      for (const Feed& feed : {Feed{}, bucketed, local}) {
+        ReplayOptions options;
+        options.servers = push_pull_options(parse_spec(servers));
+        options.compressor = CompressorRules::parse(spec);
+        options.feed = feed;
+        expect_same(options, 2);
+      }
+    }
+}
+
+TEST_F(DeviceReplayTest, ServersAnswersGoUpInSlowMotion) {
+  ReplayOptions options;
+  options.servers = PushPullOptions{};
+  options.compressor = parse_spec("fp16");
+  options.time_scale = 50;
+  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, ""))
+    for (std::size_t step = 1; step < steps.size(); ++step) {  // room was made in the first
+      const StepReport& report = steps[step].report;
+      EXPECT_GT(report.copy_up, 0);
+      // An answer waits for what was pushed.
+      EXPECT_GE(report.total,
+                options.time_scale * (report.codec + report.copy_down + report.copy_up) * 0.999);
+    }
+}
+
+TEST_F(DeviceReplayTest, AnswersThatHaveNoTwinAreRefused) {
+  const Trace trace(folder_ / "trace");
+  ReplayOptions options;
+  options.compressor = parse_spec("topk:ratio=0.1");
+  options.servers = push_pull_options(parse_spec("ps:pull=powersgd"));
+  options.device = cuda::play_rank_device(1);
+  EXPECT_THROW(Replay(trace, options, 0, 2), InputError);
+}
+
 TEST_F(DeviceReplayTest, GoesOnFromAStateOfTheProcessors) {
   const Trace trace(folder_ / "trace");
   ReplayOptions options;
@@ -296,9 +360,6 @@ TEST_F(DeviceReplayTest, WhatIsNotDoneThereIsRefused) {
   options.sparse_sums = true;
   refused(options);
   options.sparse_sums = false;
-  options.servers = PushPullOptions{};
-  refused(options);
-  options.servers.reset();
   options.time_scale = 0.5;
   refused(options);
 }

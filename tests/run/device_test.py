@@ -76,6 +76,12 @@ class DeviceTest(RunCase):
     def test_local_steps_and_an_outer_optimiser(self):
         self.expect_same("--local-steps", "2", "--outer", "diloco")
 
+    def test_with_parameter_servers(self):
+        self.expect_same("--pattern", "ps:servers=2")
+        self.out += "-pulled"
+        self.expect_same("--pattern", "ps:pull=fp16", "--overlap", "bucket", "--buckets",
+                         "first=1kb,rest=40kb")
+
     def test_in_slow_motion(self):
         for point in self.expect_same("--time-scale", "2").values():
             self.assertEqual(point["axes"]["time_scale"], 2)
@@ -102,7 +108,7 @@ class DeviceTest(RunCase):
 
     def test_what_is_not_there_is_refused_by_name(self):
         self.refuse("powersgd", "-c", "powersgd")
-        self.refuse("pattern 'ps'", "--pattern", "ps")
+        self.refuse("powersgd", "--pattern", "ps:pull=powersgd")
         self.refuse("pattern 'gtopk'", "--pattern", "gtopk")
         self.refuse("--time-scale 0.5", "--time-scale", "0.5")
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/clock.h"
 #include "workloads/replay/message.h"
 
 namespace thinpipe {
@@ -15,40 +14,33 @@ namespace {
 // costs to ask for and to wait for.
 constexpr std::size_t kStretchBytes = std::size_t{1} << 18;
 
-// What DeviceCompressor::decode_add wants of where a payload lies.
-constexpr std::size_t kDecodeSlack = 4;
-std::size_t aligned(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
-
 }  // namespace
 
 DeviceGather::DeviceGather(const RankDevice& device, int rank, int ranks, double time_scale)
     : device_(device),
       rank_(rank),
-      time_scale_(time_scale),
+      down_(device.copies, time_scale),
+      up_(device.copies, time_scale),
       own_(device.memory, DeviceRoom::Where::kPinned) {
   for (int i = 0; i < ranks; ++i)
-    arrivals_.push_back({.message = {},
-                         .payloads = {},
-                         .malformed = {},
-                         .pinned = {device.memory, DeviceRoom::Where::kPinned},
-                         .there = {device.memory, DeviceRoom::Where::kDevice}});
+    arrivals_.push_back({.upload = DeviceUpload(device), .malformed = {}});
+  sent_up_.reserve(arrivals_.size());
 }
 
 void DeviceGather::begin(std::span<const DevicePayload> payloads) {
-  units_ = payloads.size();
-  split_.resize(units_);
-  const std::size_t table = units_ * kMessageLengthBytes;
+  split_.resize(payloads.size());
+  const std::size_t table = payloads.size() * kMessageLengthBytes;
   size_ = table;
   for (const DevicePayload& payload : payloads) size_ += payload.bytes;
   own_.grow(size_);
-  for (std::size_t i = 0; i < units_; ++i) {
+  for (std::size_t i = 0; i < payloads.size(); ++i) {
     const auto length = static_cast<std::uint32_t>(payloads[i].bytes);
     std::memcpy(own_.data() + i * kMessageLengthBytes, &length, kMessageLengthBytes);
   }
   ready_ = table;
   next_ = 0;
-  down_free_ = up_free_ = 0;
-  begun_ = now_seconds();
+  down_.begin();
+  up_.begin();
   stretches_.clear();
   std::size_t at = table;
   for (const DevicePayload& payload : payloads) {
@@ -58,10 +50,8 @@ void DeviceGather::begin(std::span<const DevicePayload> payloads) {
   end_stretch(at);
   sent_up_.clear();
   for (Arrival& arrival : arrivals_) {
-    arrival.message = {};
+    arrival.upload.clear();
     arrival.malformed = nullptr;
-    arrival.under_way = false;
-    arrival.slow = {};
   }
 }
 
@@ -78,105 +68,54 @@ void DeviceGather::add_copies(std::size_t at, const DevicePayload& payload) {
 
 void DeviceGather::end_stretch(std::size_t end) {
   if (copies_.empty()) return;
-  stretches_.push_back({device_.copies->begin_downloads(copies_), end});
+  stretches_.push_back({DeviceBus::begun(device_.copies->begin_downloads(copies_)), end});
   copies_.clear();
   copied_ = 0;
 }
 
 std::size_t DeviceGather::ready() {
-  while (next_ < stretches_.size()) {
-    Stretch& stretch = stretches_[next_];
-    if (!stretch.slow.taken) {
-      if (!device_.copies->ended(stretch.number)) break;
-      if (time_scale_ > 1) slow_down(stretch.number, begun_, down_free_, stretch.slow);
-    }
-    if (stretch.slow.taken && now_seconds() < stretch.slow.due) break;
-    ready_ = stretch.end;
-    ++next_;
-  }
+  while (next_ < stretches_.size() && down_.ended(stretches_[next_].copy))
+    ready_ = stretches_[next_++].end;
   return ready_;
 }
 
-/// Copies one way follow each other. @param free  when those before have ended
-void DeviceGather::slow_down(std::size_t number, double begun, double& free, Slow& slow) {
-  const double seconds = device_.copies->take(number);
-  slow = {true, seconds, std::max(begun, free) + time_scale_ * seconds};
-  free = slow.due;
-}
-
-void DeviceGather::pass_uploads() {
-  if (time_scale_ <= 1) return;
-  for (const std::size_t rank : sent_up_) {
-    Arrival& arrival = arrivals_[rank];
-    slow_down(arrival.number, arrival.begun, up_free_, arrival.slow);
-  }
-  if (!sent_up_.empty()) wait_until(up_free_);
-}
-
-double DeviceGather::took(std::size_t number, const Slow& slow) {
-  return slow.taken ? slow.seconds : device_.copies->take(number);
+void DeviceGather::wait_for_own() {
+  for (; next_ < stretches_.size(); ++next_) down_.pass(stretches_[next_].copy);
+  ready_ = size_;
 }
 
 void DeviceGather::arrived(int rank, std::span<const std::byte> message) {
   if (rank == rank_) return;
-  Arrival& arrival = arrivals_[static_cast<std::size_t>(rank)];
-  arrival.message = message;
+  const auto number = static_cast<std::size_t>(rank);
+  Arrival& arrival = arrivals_[number];
   try {
-    lay_out(arrival);
+    split_message(message, split_);
   } catch (...) {
     arrival.malformed = std::current_exception();  // the other ranks' messages are on their way
     return;
   }
-  if (arrival.bytes <= std::min(arrival.pinned.size(), arrival.there.size())) send_up(arrival);
+  for (const std::span<const std::byte> payload : split_) arrival.upload.add(payload);
+  if (!arrival.upload.has_room()) return;
+  arrival.upload.begin();
+  sent_up_.push_back(number);
 }
 
-/// Sizes, and where each payload will lie in its room.
-void DeviceGather::lay_out(Arrival& arrival) {
-  split_message(arrival.message, split_);
-  arrival.payloads.clear();
-  arrival.bytes = 0;
-  for (const std::span<const std::byte> payload : split_) {
-    arrival.payloads.push_back({nullptr, payload.size()});
-    arrival.bytes += aligned(payload.size()) + kDecodeSlack;
-  }
-}
-
-void DeviceGather::send_up(Arrival& arrival) {
-  std::size_t at = 0;
-  const std::byte* from = arrival.message.data() + units_ * kMessageLengthBytes;
-  for (DevicePayload& payload : arrival.payloads) {
-    if (payload.bytes > 0) std::memcpy(arrival.pinned.data() + at, from, payload.bytes);
-    payload.data = arrival.there.data() + at;
-    from += payload.bytes;
-    at += aligned(payload.bytes) + kDecodeSlack;
-  }
-  arrival.begun = now_seconds();
-  arrival.number =
-      device_.copies->begin_upload({arrival.there.data(), arrival.pinned.data(), arrival.bytes});
-  arrival.under_way = true;
-  sent_up_.push_back(static_cast<std::size_t>(&arrival - arrivals_.data()));
+void DeviceGather::pass_uploads() {
+  if (!up_.slow()) return;
+  for (const std::size_t rank : sent_up_) up_.pass(arrivals_[rank].upload.copy());
 }
 
 std::span<const DevicePayload> DeviceGather::payloads_of(int rank) {
   Arrival& arrival = arrivals_[static_cast<std::size_t>(rank)];
   if (arrival.malformed) std::rethrow_exception(arrival.malformed);
-  if (!arrival.under_way) {
-    arrival.pinned.grow(arrival.bytes);
-    arrival.there.grow(arrival.bytes);
-    send_up(arrival);
-  }
-  if (!arrival.slow.taken) device_.copies->join(arrival.number);
-  return arrival.payloads;
+  return arrival.upload.payloads(up_);
 }
 
 BucketCopies DeviceGather::finish() {
   BucketCopies took;
-  for (const Stretch& stretch : stretches_) took.down += this->took(stretch.number, stretch.slow);
+  for (Stretch& stretch : stretches_) took.down += down_.take(stretch.copy);
   stretches_.clear();
-  for (Arrival& arrival : arrivals_) {
-    if (arrival.under_way) took.up += this->took(arrival.number, arrival.slow);
-    arrival.under_way = false;
-  }
+  for (Arrival& arrival : arrivals_) took.up += arrival.upload.finish(up_);
   return took;
 }
 

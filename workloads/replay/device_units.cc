@@ -94,17 +94,17 @@ void DeviceUnits::add_up(bool first) {
     device_.arithmetic->add(sums_, gradients_, floats_);
 }
 
-void DeviceUnits::take_scales(std::uint64_t exchange, std::span<float> scales) {
+void DeviceUnits::take_scales(std::uint64_t exchange, std::size_t first, std::span<float> scales) {
   std::fill(scales.begin(), scales.end(), 0.0F);
   for (Group& group : groups_) {
     if (!group.compressor || !group.compressor->shares_scale() || !sends(group.units[0], exchange))
       continue;
     const std::span<const float> own = group.compressor->prepare(group.gradients);
-    for (std::size_t i = 0; i < group.units.size(); ++i) scales[group.units[i]] = own[i];
+    for (std::size_t i = 0; i < group.units.size(); ++i) scales[group.units[i] - first] = own[i];
   }
 }
 
-void DeviceUnits::encode(const Gradients& gradients, std::uint64_t index,
+void DeviceUnits::encode(const Gradients& gradients, std::uint64_t index, std::size_t first,
                          std::span<const float> scales) {
   skip();
   const GradientInput any = gradients.input(number_, 0, plan_.units[0], index);
@@ -119,7 +119,7 @@ void DeviceUnits::encode(const Gradients& gradients, std::uint64_t index,
     }
     group.scales.clear();
     if (!scales.empty() && group.compressor->shares_scale())
-      for (const std::size_t i : group.units) group.scales.push_back(scales[i]);
+      for (const std::size_t i : group.units) group.scales.push_back(scales[i - first]);
     group.compressor->encode(group.gradients, {.step = any.step,
                                                .epoch = any.epoch,
                                                .shared_scales = group.scales,

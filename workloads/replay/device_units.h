@@ -36,11 +36,13 @@ class DeviceUnits {
   void load(const Gradients& gradients, std::uint64_t index);
   /// Adds them to the units' sums, which begin anew with the first of several local steps.
   void add_up(bool first);
-  /// Of each unit its own scale, where that is shared and sent in this exchange; else 0.
-  void take_scales(std::uint64_t exchange, std::span<float> scales);
+  /// Of each unit from `first` on its own scale, where that is shared and sent in this exchange;
+  /// else 0.
+  void take_scales(std::uint64_t exchange, std::size_t first, std::span<float> scales);
   /// Encodes units that are sent in this step and holds the others' gradients back.
-  /// @param scales  of all units the greatest of all ranks; empty: none is shared
-  void encode(const Gradients& gradients, std::uint64_t index, std::span<const float> scales);
+  /// @param scales  of units from `first` on the greatest of all ranks; empty: none is shared
+  void encode(const Gradients& gradients, std::uint64_t index, std::size_t first,
+              std::span<const float> scales);
   /// Nothing is sent.
   void skip();
 

@@ -1,13 +1,8 @@
 #include "workloads/replay/replay.h"
 
-#include <algorithm>
 #include <numeric>
 
-#include <fmt/format.h>
-
 #include "base/clock.h"
-#include "base/error.h"
-#include "compressors/registry.h"
 #include "workloads/replay/device_bucket.h"
 #include "workloads/replay/pieces.h"
 #include "workloads/replay/processor_bucket.h"
@@ -57,12 +52,7 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
   exchange_spans_.reserve(2 * buckets_.size());
   pushed_at_.resize(buckets_.size());
   check_time_scale();
-  if (options.feed.local_steps > 1)
-    for (const Spec& spec : options.compressor.specs())
-      if (find_method(spec.name).needs_squares)
-        throw InputError(fmt::format(
-            "{}: its second moments are those of one step's gradient; expected one local step",
-            spec.to_string()));
+  check_local_steps();
 }
 
 Replay::~Replay() = default;
@@ -71,25 +61,19 @@ std::unique_ptr<Bucket> Replay::make_bucket(const PlannedBucket& plan,
                                             const CompressorSettings& settings, std::size_t offset,
                                             std::size_t first_unit) const {
   const std::size_t number = buckets_.size();
-  if (options_.device)
-    return std::make_unique<DeviceBucket>(*options_.device, plan, number, settings, ranks_,
-                                          options_.feed.local_steps, options_.time_scale,
-                                          on_device_->aggregate() + offset);
+  if (options_.device) {
+    const DevicePlace place{*options_.device, on_device_->aggregate() + offset,
+                            options_.time_scale};
+    const std::uint64_t local_steps = options_.feed.local_steps;
+    if (options_.servers)
+      return std::make_unique<DeviceBucket>(place, plan, number, settings, local_steps,
+                                            *options_.servers, first_unit);
+    return std::make_unique<DeviceBucket>(place, plan, number, settings, ranks_, local_steps);
+  }
   if (options_.servers)
     return std::make_unique<ProcessorBucket>(plan, number, settings, *options_.servers, first_unit);
   return std::make_unique<ProcessorBucket>(plan, number, settings, ranks_, options_.time_scale,
                                            options_.sparse_sums);
-}
-
-void Replay::check_device() const {
-  if (!options_.device) return;
-  const auto refuse = [](const char* what) {
-    throw InputError(
-        fmt::format("{}, which is not done on a device yet; --device cpu does it", what));
-  };
-  if (options_.servers) refuse("payloads go to parameter servers");
-  if (options_.sparse_sums) refuse("elements are selected again on their way");
-  if (options_.time_scale < 1) refuse("a time scale below 1 would have to speed copies up");
 }
 
 void Replay::load(std::uint64_t index) {
@@ -102,23 +86,6 @@ void Replay::load(std::uint64_t index) {
 void Replay::fetch() {
   if (!on_device_) return;
   on_device_->fetch(aggregate_, update_, outer_ ? outer_->velocity() : std::span<float>());
-}
-
-void Replay::check_time_scale() const {
-  if (options_.time_scale < 1 && options_.feed.overlap != Overlap::kNone)
-    throw InputError(fmt::format(
-        "--overlap bucket: its codec works beside exchanges, which a time scale of {} would "
-        "shorten but not the codec; expected a time scale of at least 1, or --overlap none",
-        options_.time_scale));
-  const bool between =
-      options_.servers || std::any_of(buckets_.begin(), buckets_.end(), [](const auto& bucket) {
-        return bucket->takes_rounds() || bucket->shares_scales();
-      });
-  if (options_.time_scale < 1 && between)
-    throw InputError(fmt::format(
-        "{}: its codec works between several exchanges of a step, which a time scale of {} would "
-        "shorten but not the codec; expected a time scale of at least 1 for this method",
-        options_.compressor.to_string(), options_.time_scale));
 }
 
 void Replay::connect(const MakePattern& make) {

@@ -9,6 +9,7 @@ try() {
 try --device cuda
 try --device cuda -c powersgd
 try --device cuda --pattern ps
+try --device cuda --pattern ps:pull=powersgd
 try --device cuda --pattern gtopk
 try --device cuda --local-steps 2
 try --device cuda --outer diloco
