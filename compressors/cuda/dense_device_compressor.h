@@ -85,15 +85,16 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     return this->reports_;
   }
 
-  void decode_add(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
-                  float factor, float* device_out) override {
+  void begin_decode(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
+                    float factor, float* device_out) override {
     const std::size_t elements = identities_[tensor].elements;
     if (!quantizer_->fits(tensor, bytes, elements)) {
-      throw PayloadError("payload is " + std::to_string(bytes) + " bytes long; a tensor of " +
-                         std::to_string(elements) + " elements takes up to " +
-                         std::to_string(max_encoded_size(tensor)));
+      this->refuse_payload(tensor, "payload is " + std::to_string(bytes) +
+                                       " bytes long; a tensor of " + std::to_string(elements) +
+                                       " elements takes up to " +
+                                       std::to_string(max_encoded_size(tensor)));
     }
-    this->clear_problem();
+    std::uint32_t* const problem = this->next_problem(tensor, bytes);
     device_->zero(decode_states_, states_ * sizeof(PrefixState));
     quantizer_->decode(*device_, {.tensor = tensor,
                                   .payload = reinterpret_cast<const std::uint32_t*>(device_payload),
@@ -103,9 +104,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
                                   .out = device_out,
                                   .signs = jobs_[tensor].signs,
                                   .states = decode_states_,
-                                  .problem = this->problem_});
-    if (const std::uint32_t problem = this->found_problem(); problem != 0)
-      throw PayloadError(quantizer_->problem(problem));
+                                  .problem = problem});
   }
 
   void reset() override {
@@ -124,6 +123,10 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   }
   void load_learned(std::size_t tensor, ByteReader& in) override {
     quantizer_->load(*device_, tensor, in);
+  }
+  std::string problem_of(std::uint32_t number, std::size_t /*tensor*/,
+                         std::size_t /*bytes*/) const override {
+    return quantizer_->problem(number);
   }
 
  private:

@@ -61,6 +61,18 @@ class DeviceBase : public DeviceCompressor {
     device_->wait();
   }
 
+  void finish_decodes() override {
+    if (decodes_.empty()) return;
+    device_->download(problems_found_.data(), problems_, decodes_.size() * sizeof *problems_);
+    device_->wait();
+    done_.swap(decodes_);
+    decodes_.clear();
+    for (std::size_t i = 0; i < done_.size(); ++i)
+      if (problems_found_[i] != 0)
+        throw PayloadError("tensor '" + identities_[done_[i].tensor].tensor +
+                           "': " + problem_of(problems_found_[i], done_[i].tensor, done_[i].bytes));
+  }
+
   void reset() override {
     for (const Job& job : jobs_) {
       // A sum that is nothing but that is left where it is, as memory/none.cc does.
@@ -119,7 +131,10 @@ class DeviceBase : public DeviceCompressor {
         jobs_(host_array<Job>(tensors())),
         findings_(host_array<Findings>(tensors())),
         reports_(tensors()),
-        problem_found_(host_array<std::uint32_t>(1).data()) {}
+        problems_found_(host_array<std::uint32_t>(tensors())) {
+    decodes_.reserve(tensors());
+    done_.reserve(tensors());
+  }
 
   // What a method learns from step to step, besides its memory.
   virtual std::size_t learned_size(std::size_t /*tensor*/) const { return 0; }
@@ -132,7 +147,7 @@ class DeviceBase : public DeviceCompressor {
   void allocate(Add add, std::uint32_t tile = kTile) {
     device_jobs_ = array<Job>(tensors());
     device_findings_ = array<Findings>(tensors());
-    problem_ = array<std::uint32_t>(1);
+    problems_ = array<std::uint32_t>(tensors());
     std::vector<Tile> sum_tiles, tiles;
     for (std::size_t i = 0; i < tensors(); ++i) {
       jobs_[i] = job_of(i);
@@ -222,12 +237,20 @@ class DeviceBase : public DeviceCompressor {
     device_->download(findings_.data(), device_findings_, tensors() * sizeof(Findings));
   }
 
-  /// Of one decode: what its kernels found wrong. @throws PayloadError
-  void clear_problem() { device_->zero(problem_, sizeof *problem_); }
-  std::uint32_t found_problem() {
-    device_->download(problem_found_, problem_, sizeof *problem_);
-    device_->wait();
-    return *problem_found_;
+  /// Of a decode that is begun: a word, 0 at first, for what its kernels find wrong.
+  std::uint32_t* next_problem(std::size_t tensor, std::size_t bytes) {
+    if (decodes_.size() == tensors()) finish_decodes();
+    if (decodes_.empty()) device_->zero(problems_, tensors() * sizeof *problems_);
+    decodes_.push_back({tensor, bytes});
+    return problems_ + (decodes_.size() - 1);
+  }
+  /// In words. `number` is not 0.
+  virtual std::string problem_of(std::uint32_t number, std::size_t tensor,
+                                 std::size_t bytes) const = 0;
+  /// Of a payload that is not even begun: those before it are waited for.
+  [[noreturn]] void refuse_payload(std::size_t tensor, const std::string& what) {
+    finish_decodes();
+    throw PayloadError("tensor '" + identities_[tensor].tensor + "': " + what);
   }
 
   std::shared_ptr<Device> device_;
@@ -237,14 +260,19 @@ class DeviceBase : public DeviceCompressor {
   std::span<Job> jobs_;
   std::span<Findings> findings_;
   std::vector<EncodeReport> reports_;
-  std::uint32_t* problem_found_;
+  std::span<std::uint32_t> problems_found_;
   Batch batch_;
   Job* device_jobs_ = nullptr;
   Findings* device_findings_ = nullptr;
-  std::uint32_t* problem_ = nullptr;
+  std::uint32_t* problems_ = nullptr;  ///< of decodes under way
 
  private:
+  struct Decode {
+    std::size_t tensor, bytes;
+  };
+
   Repeated<Device> repeated_;
+  std::vector<Decode> decodes_, done_;  ///< under way, and the last that were
 
   bool has_flag() const { return memory_.kind != DeviceMemoryOptions::Kind::kMomentum; }
 

@@ -56,11 +56,23 @@ class DeviceCompressor {
   /// encode().
   virtual const std::byte* device_payload(std::size_t tensor) const = 0;
 
-  /// out += factor * decoded. Returns when that is done.
-  /// @param device_payload  aligned to 4 bytes, with 4 readable bytes more than `bytes`
-  /// @throws PayloadError when the payload is malformed; `out` is then unspecified.
-  virtual void decode_add(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
-                          float factor, float* device_out) = 0;
+  /// out += factor * decoded, under way when it returns, after what was begun before: a rank's
+  /// payloads are waited for together. Where as many are under way as there are tensors, it waits
+  /// for these first.
+  /// @param device_payload  aligned to 4 bytes, with 4 readable bytes more than `bytes`; it stays
+  ///                        as it is until finish_decodes()
+  /// @throws PayloadError for one that is malformed, be it begun before or not even begun; what was
+  /// to be added to is then unspecified, and nothing is under way
+  virtual void begin_decode(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
+                            float factor, float* device_out) = 0;
+  /// Waits for all that was begun. @throws PayloadError naming the tensor, likewise
+  virtual void finish_decodes() = 0;
+  /// Both, of one payload.
+  void decode_add(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
+                  float factor, float* device_out) {
+    begin_decode(tensor, device_payload, bytes, factor, device_out);
+    finish_decodes();
+  }
 
   /// What a tensor carries over as not sent yet, on the device; null without such a memory.
   virtual const float* device_residual(std::size_t tensor) const = 0;

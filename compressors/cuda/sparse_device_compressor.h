@@ -87,46 +87,32 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
     return this->reports_;
   }
 
-  void decode_add(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
-                  float factor, float* device_out) override {
+  void begin_decode(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
+                    float factor, float* device_out) override {
     const std::size_t elements = identities_[tensor].elements;
     if (bytes > std::min(max_payload(elements), kMostBytes)) {
-      throw PayloadError("payload is " + std::to_string(bytes) + " bytes long; expected at most " +
-                         std::to_string(std::min(max_payload(elements), kMostBytes)));
+      this->refuse_payload(tensor, "payload is " + std::to_string(bytes) +
+                                       " bytes long; expected at most " +
+                                       std::to_string(std::min(max_payload(elements), kMostBytes)));
     }
     const Job& job = jobs_[tensor];
     const PayloadView payload{.words = reinterpret_cast<const std::uint32_t*>(device_payload),
                               .bytes = static_cast<std::uint32_t>(bytes),
                               .n = job.n,
                               .value_size = job.values};
-    this->clear_problem();
+    std::uint32_t* const problem = this->next_problem(tensor, bytes);
     // Between two steps nothing is chosen.
     const ScanRoom room{.passed = room_for(encoding_.positions->passed(payload)),
                         .arrived = read_arrived_,
                         .positions = job.chosen[0].positions,
-                        .problem = this->problem_};
+                        .problem = problem};
     encoding_.positions->read(*device_, payload, job, room);
     encoding_.values->add(*device_, {.payload = payload,
                                      .most = encoding_.most(bytes, job.n),
                                      .positions = room.positions,
                                      .factor = factor,
                                      .out = device_out,
-                                     .problem = this->problem_});
-    switch (static_cast<PayloadProblem>(this->found_problem())) {
-      case PayloadProblem::kNone:
-        return;
-      case PayloadProblem::kCount:
-        throw PayloadError("the count of elements in the payload is not a number of at most " +
-                           std::to_string(elements) + " in its shortest form");
-      case PayloadProblem::kLength:
-        throw PayloadError("payload is " + std::to_string(bytes) +
-                           " bytes long; expected values and positions of the elements counted");
-      case PayloadProblem::kPosition:
-        throw PayloadError("positions in the payload do not ascend from 0 to " +
-                           std::to_string(elements) + " (exclusive), as many as it counts");
-      case PayloadProblem::kValue:
-        throw PayloadError("values in the payload are not what a compressor writes");
-    }
+                                     .problem = problem});
   }
 
   void reset() override {
@@ -137,6 +123,25 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   }
 
  protected:
+  std::string problem_of(std::uint32_t number, std::size_t tensor,
+                         std::size_t bytes) const override {
+    const std::string elements = std::to_string(identities_[tensor].elements);
+    switch (static_cast<PayloadProblem>(number)) {
+      case PayloadProblem::kCount:
+        return "the count of elements in the payload is not a number of at most " + elements +
+               " in its shortest form";
+      case PayloadProblem::kLength:
+        return "payload is " + std::to_string(bytes) +
+               " bytes long; expected values and positions of the elements counted";
+      case PayloadProblem::kPosition:
+        return "positions in the payload do not ascend from 0 to " + elements +
+               " (exclusive), as many as it counts";
+      case PayloadProblem::kNone:
+      case PayloadProblem::kValue:
+        break;
+    }
+    return "values in the payload are not what a compressor writes";
+  }
   std::size_t learned_size(std::size_t tensor) const override {
     return selector_->state_size(tensor);
   }

@@ -61,28 +61,27 @@ void DeviceAnswers::send_up(const std::function<bool(std::size_t unit)>& sent) {
   if (upload_.has_room()) upload_.begin();
 }
 
-void DeviceAnswers::decode_add(std::size_t unit, const DevicePayload& payload, float* device_out) {
+void DeviceAnswers::begin_decode(std::size_t unit, const DevicePayload& payload,
+                                 float* device_out) {
   const Decoder& decoder = decoders_[unit];
   if (decoder.group == kOwn)
-    units_.decode_add(unit, payload.data, payload.bytes, 1.0F, device_out);
+    units_.begin_decode(unit, payload.data, payload.bytes, 1.0F, device_out);
   else
-    groups_[decoder.group]->decode_add(decoder.place, payload.data, payload.bytes, 1.0F,
-                                       device_out);
+    groups_[decoder.group]->begin_decode(decoder.place, payload.data, payload.bytes, 1.0F,
+                                         device_out);
 }
 
 double DeviceAnswers::add(const std::function<bool(std::size_t unit)>& sent,
                           std::span<const std::size_t> offsets, float* device_part) {
   const std::span<const DevicePayload> payloads = upload_.payloads(bus_);
   std::size_t next = 0;
-  for (std::size_t i = 0; i < decoders_.size(); ++i) {
-    if (!sent(i)) continue;
-    const DevicePayload& payload = payloads[next++];
-    try {
-      decode_add(i, payload, device_part + offsets[i]);
-    } catch (const PayloadError& error) {
-      throw PayloadError(
-          fmt::format("a server's answer, unit '{}': {}", plan_.units[i].info.name, error.what()));
-    }
+  try {
+    for (std::size_t i = 0; i < decoders_.size(); ++i)
+      if (sent(i)) begin_decode(i, payloads[next++], device_part + offsets[i]);
+    units_.finish_decodes();
+    for (const auto& group : groups_) group->finish_decodes();
+  } catch (const PayloadError& error) {
+    throw PayloadError(fmt::format("a server's answer: {}", error.what()));
   }
   return upload_.finish(bus_);
 }

@@ -46,7 +46,7 @@ class DeviceAnswers {
     std::size_t group = kOwn, place = 0;  // among that group's tensors
   };
 
-  void decode_add(std::size_t unit, const DevicePayload& payload, float* device_out);
+  void begin_decode(std::size_t unit, const DevicePayload& payload, float* device_out);
   void send_up(const std::function<bool(std::size_t unit)>& sent);
 
   const DeviceUnits& units_;

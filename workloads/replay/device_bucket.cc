@@ -153,8 +153,9 @@ void DeviceBucket::decode_gathered() {
                                                  : gather_.payloads_of(rank);
     for (std::size_t i = summed_; i < units(); ++i)
       if (sent(i))
-        units_->decode_add(i, payloads[i - summed_].data, payloads[i - summed_].bytes, factor(),
-                           aggregate_ + offsets_[i]);
+        units_->begin_decode(i, payloads[i - summed_].data, payloads[i - summed_].bytes, factor(),
+                             aggregate_ + offsets_[i]);
+    units_->finish_decodes();
   }
   const BucketCopies took = gather_.finish();
   took_.down += took.down;

@@ -169,10 +169,15 @@ Distortion DeviceUnits::distortion(std::size_t unit, const Gradients& gradients,
                                        payload);
 }
 
-void DeviceUnits::decode_add(std::size_t unit, const std::byte* device_payload, std::size_t bytes,
-                             float factor, float* device_out) const {
-  groups_[units_[unit].group].compressor->decode_add(units_[unit].place, device_payload, bytes,
-                                                     factor, device_out);
+void DeviceUnits::begin_decode(std::size_t unit, const std::byte* device_payload, std::size_t bytes,
+                               float factor, float* device_out) const {
+  groups_[units_[unit].group].compressor->begin_decode(units_[unit].place, device_payload, bytes,
+                                                       factor, device_out);
+}
+
+void DeviceUnits::finish_decodes() const {
+  for (const Group& group : groups_)
+    if (group.compressor) group.compressor->finish_decodes();
 }
 
 void DeviceUnits::save_state(std::vector<std::byte>& state) const {

@@ -54,9 +54,10 @@ class DeviceUnits {
   Distortion distortion(std::size_t unit, const Gradients& gradients, std::uint64_t index,
                         std::span<const std::byte> payload) const;
 
-  /// As DeviceCompressor's.
-  void decode_add(std::size_t unit, const std::byte* device_payload, std::size_t bytes,
-                  float factor, float* device_out) const;
+  /// As DeviceCompressor's, of all units.
+  void begin_decode(std::size_t unit, const std::byte* device_payload, std::size_t bytes,
+                    float factor, float* device_out) const;
+  void finish_decodes() const;
 
   void save_state(std::vector<std::byte>& state) const;
   void load_state(ByteReader& state);
