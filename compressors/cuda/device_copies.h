@@ -20,6 +20,8 @@ class DeviceCopies {
  public:
   virtual ~DeviceCopies() = default;
 
+  /// Makes the device the calling thread's, for libraries that are handed addresses on it.
+  virtual void use_in_this_thread() = 0;
   /// Begins copies to the host. They begin when all is done that the memory was asked for before,
   /// in the order in which they were asked for; what it is asked for later does not wait for them.
   /// The memory must not be used in another thread meanwhile.

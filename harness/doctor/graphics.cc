@@ -20,12 +20,15 @@ Finding gpu_mpi_finding(const std::optional<std::string>& info, bool has_gpu) {
   const bool knows = info && info->find("built_with_cuda_support:value:true") != std::string::npos;
   Finding finding{.group = "programs",
                   .name = "MPI with CUDA",
-                  .found = knows  ? "yes: Open MPI was built with CUDA"
+                  .found = knows  ? "yes: Open MPI was built with CUDA; the pattern openmpi hands "
+                                    "it payloads on a GPU where they lie"
                            : info ? "no: Open MPI was built without CUDA"
                                   : "no ompi_info in PATH that starts"};
   if (knows) return finding;
   finding.state = Finding::State::kAbsent;
-  finding.cost = "none: ranks of this version exchange from the processor's memory";
+  finding.cost =
+      "`run --device cuda` with the pattern openmpi copies payloads through the "
+      "processor's memory, as the other patterns do; nothing else";
   if (has_gpu) finding.remedy = "Open MPI configured with --with-cuda, or over UCX with CUDA";
   return finding;
 }

@@ -56,7 +56,10 @@ void add_devices(Launch& launch, json& header) {
   constexpr double kOpenPatience = 60;  // s; a driver that nothing uses takes some to start
   for (const json& rank : launch.ask({{"do", "device"}}, kOpenPatience)) {
     if (!rank.contains("bus")) continue;
-    if (!header.contains("device")) header["device"] = rank.at("device");
+    if (!header.contains("device")) {
+      header["device"] = rank.at("device");
+      header["mpi_takes_device_addresses"] = rank.at("mpi_takes_addresses");
+    }
     header["rank_devices"].push_back(rank.at("bus"));
   }
 }

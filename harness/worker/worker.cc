@@ -25,6 +25,7 @@
 #include "harness/worker/feed_json.h"
 #include "harness/worker/projections.h"
 #include "harness/worker/sockets.h"
+#include "workloads/exchange/mpi_device.h"
 #include "workloads/exchange/mpi_patterns.h"
 #include "workloads/exchange/mpi_transport.h"
 #include "workloads/exchange/patterns.h"
@@ -122,7 +123,10 @@ RankDevice Worker::open_device() const {
 json Worker::describe_device() const {
   if (server_) return {{"type", "device"}};  // which needs none
   const DeviceDescription found = open_device().description;
-  return {{"type", "device"}, {"bus", found.bus}, {"device", device_json({found, std::nullopt})}};
+  return {{"type", "device"},
+          {"bus", found.bus},
+          {"device", device_json({found, std::nullopt})},
+          {"mpi_takes_addresses", mpi_takes_device_addresses()}};
 }
 
 json Worker::prepare(const json& message) {
@@ -170,8 +174,10 @@ void Worker::prepare_worker(const Spec& pattern, const ReplayOptions& options, i
     replay_->connect(std::make_unique<PushPullPattern>(
         std::make_unique<MpiTransport>(MPI_COMM_WORLD), replay_->layout()));
   else
-    replay_->connect(
-        [&](std::size_t capacity) { return make_mpi_pattern(pattern, MPI_COMM_WORLD, capacity); });
+    replay_->connect([&](std::size_t capacity) {
+      return make_mpi_pattern(pattern, MPI_COMM_WORLD, capacity,
+                              options.device && mpi_takes_device_addresses());
+    });
   if (alone())
     contribution_.assign(replay_->contribution_size(), 0);
   else

@@ -13,6 +13,7 @@
 #include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/patterns.h"
 #include "workloads/exchange/push_pull_pattern.h"
+#include "workloads/exchange/ring_pattern.h"
 #include "workloads/replay/parameter_server.h"
 #include "workloads/replay/replay.h"
 
@@ -28,8 +29,36 @@ struct Stepped {
   TransportCounters sent;
 };
 
+// A ring that plays a library which takes addresses on devices: these lie in the host's memory.
+class RingBetweenDevices : public RingPattern, private DeviceAllGather {
+ public:
+  RingBetweenDevices(std::unique_ptr<Transport> transport, std::size_t capacity, std::size_t rank)
+      : RingPattern(std::move(transport), capacity), rank_(rank) {}
+  DeviceAllGather* on_devices() override { return this; }
+
+ private:
+  void gather_words(std::span<const std::uint32_t> own, std::span<std::uint32_t> all) override {
+    std::size_t at = 0;
+    for (const auto message : all_gather(std::as_bytes(own))) {
+      std::memcpy(all.data() + at, message.data(), message.size());
+      at += own.size();
+    }
+  }
+  void gather_on_device(const std::byte* device_own, std::span<const std::size_t> sizes,
+                        std::byte* device_all) override {
+    for (const auto message : all_gather({device_own, sizes[rank_]})) {
+      std::memcpy(device_all, message.data(), message.size());
+      device_all += message.size();
+    }
+  }
+
+  std::size_t rank_;
+};
+
 // By rank and step.
 using AllSteps = std::vector<std::vector<Stepped>>;
+
+constexpr const char* kBetweenDevices = "between devices";
 
 class DeviceReplayTest : public testing::Test {
  protected:
@@ -72,9 +101,12 @@ class DeviceReplayTest : public testing::Test {
         if (servers > 0)
           replay.connect(std::make_unique<PushPullPattern>(std::move(transport), replay.layout()));
         else
-          replay.connect([&](std::size_t capacity) {
-            return make_pattern(parse_spec(pattern),
-                                std::make_unique<ThreadTransport>(boxes, rank, ranks), capacity);
+          replay.connect([&](std::size_t capacity) -> std::unique_ptr<Pattern> {
+            auto own_transport = std::make_unique<ThreadTransport>(boxes, rank, ranks);
+            if (pattern == kBetweenDevices)
+              return std::make_unique<RingBetweenDevices>(std::move(own_transport), capacity,
+                                                          static_cast<std::size_t>(rank));
+            return make_pattern(parse_spec(pattern), std::move(own_transport), capacity);
           });
         EXPECT_TRUE(!on_device || replay.loads());
         for (std::uint64_t step = 0; step < steps; ++step)
@@ -106,7 +138,8 @@ class DeviceReplayTest : public testing::Test {
 
   void expect_same(const ReplayOptions& options, int ranks, const std::string& pattern = "ring",
                    std::uint64_t steps = 4) {
-    const AllSteps here = run(options, false, ranks, steps, pattern);
+    const bool direct = pattern == kBetweenDevices;
+    const AllSteps here = run(options, false, ranks, steps, direct ? "ring" : pattern);
     const AllSteps there = run(options, true, ranks, steps, pattern);
     for (std::size_t rank = 0; rank < here.size(); ++rank) {
       ASSERT_EQ(here[rank].size(), steps);
@@ -125,11 +158,14 @@ class DeviceReplayTest : public testing::Test {
         EXPECT_EQ(a.report.target, b.report.target);
         EXPECT_EQ(a.report.selected, b.report.selected);
         EXPECT_EQ(a.report.exchanged, b.report.exchanged);
-        EXPECT_EQ(a.sent.bytes, b.sent.bytes);
-        EXPECT_EQ(a.sent.messages, b.sent.messages);
+        if (!direct) {  // which tells lengths in a message of their own
+          EXPECT_EQ(a.sent.bytes, b.sent.bytes);
+          EXPECT_EQ(a.sent.messages, b.sent.messages);
+        }
         EXPECT_EQ(a.report.copy_down, 0);
         EXPECT_EQ(a.report.copy_up, 0);
-        if (!b.report.exchanged) continue;
+        EXPECT_TRUE(!direct || b.report.summed_bytes > 0 || b.report.copy_up == 0);
+        if (!b.report.exchanged || direct) continue;
         EXPECT_GT(b.report.copy_down, 0);
         EXPECT_TRUE(b.report.copy_up > 0 || (ranks == 1 && !options.servers));
       }
@@ -272,9 +308,9 @@ TEST_F(DeviceReplayTest, ServersAnswersAreDecodedThere) {
   bucketed.overlap = local.overlap = Overlap::kBucket;
   bucketed.limits = local.limits = BucketLimits::parse("first=1kb,rest=10kb");
   local.local_steps = 2;
-  for (const char* servers : {"ps:servers=2", "ps:pull=none", "ps:pull=int8", "ps:pull=fp16"})
-    for (const char* spec : {"none", "fp16", "3lc", "topk:ratio=0.05", "terngrad",
-                             "tensor-0:topk:ratio=0.1;*:fedavg:delay=2"}) {
+  for (const char* servers : {"ps:servers=2", "ps:pull=int8", "ps:pull=fp16"})
+    for (const char* spec :
+         {"none", "3lc", "terngrad", "tensor-0:topk:ratio=0.1;*:fedavg:delay=2"}) {
       SCOPED_TRACE(std::string(servers) + " " + spec);
       for (const Feed& feed : {Feed{}, bucketed, local}) {
         ReplayOptions options;
@@ -308,6 +344,23 @@ TEST_F(DeviceReplayTest, AnswersThatHaveNoTwinAreRefused) {
   options.servers = push_pull_options(parse_spec("ps:pull=powersgd"));
   options.device = cuda::play_rank_device(1);
   EXPECT_THROW(Replay(trace, options, 0, 2), InputError);
+}
+
+TEST_F(DeviceReplayTest, PayloadsGoFromDeviceToDeviceWhereThePatternCan) {
+  ReplayOptions options;
+  for (const char* rules : {"topk:ratio=0.05", "fp16", "terngrad", "none",
+                            "tensor-3:none;*:topk:ratio=0.1", "sbc:p=0.01,delay=2"})
+    for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket}) {
+      SCOPED_TRACE(rules);
+      options.compressor = CompressorRules::parse(rules);
+      options.feed.overlap = overlap;
+      options.feed.limits = BucketLimits::parse("first=1kb,rest=10kb");
+      options.time_scale = 1;
+      expect_same(options, 3, kBetweenDevices);
+      options.time_scale = 2;  // by copies that can be slowed down
+      for (const std::vector<Stepped>& steps : run(options, true, 2, 2, kBetweenDevices))
+        EXPECT_GT(steps[1].report.copy_down, 0);
+    }
 }
 
 TEST_F(DeviceReplayTest, GoesOnFromAStateOfTheProcessors) {

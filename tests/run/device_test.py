@@ -37,17 +37,17 @@ class DeviceTest(RunCase):
         self.assertEqual(len(points), 1 + len(SPECS))
         return points
 
-    def on_both(self, *more):
+    def on_both(self, *more, played=PLAYED):
         """Points on the processor, and on what plays GPUs."""
         folder, both = self.out, []
         for device in ("cpu", "cuda"):
             self.out = f"{folder}-{device}"
             both.append(self.measure("--device", device, *more,
-                                     environment=PLAYED if device == "cuda" else {}))
+                                     environment=played if device == "cuda" else {}))
         return both
 
-    def expect_same(self, *more):
-        here, there = self.on_both(*more)
+    def expect_same(self, *more, played=PLAYED, copies=True):
+        here, there = self.on_both(*more, played=played)
         for compressor, point in here.items():
             other = there[compressor]
             self.assertNotIn("device", point["axes"])
@@ -58,7 +58,10 @@ class DeviceTest(RunCase):
                     self.assertEqual(point["metrics"][name], other["metrics"][name], compressor)
             for name in ("copy_down_time", "copy_up_time"):
                 self.assertNotIn(name, point["metrics"])
-                self.assertTrue(all(s > 0 for s in other["metrics"][name]["samples"]))
+                if copies or compressor == "none":
+                    self.assertTrue(all(s > 0 for s in other["metrics"][name]["samples"]))
+                else:
+                    self.assertEqual(set(other["metrics"][name]["samples"]), {0})
             self.assertNotIn("prediction", other)
         return there
 
@@ -66,12 +69,24 @@ class DeviceTest(RunCase):
         self.expect_same()
         header = self.records()[0]
         self.assertEqual(header["device"]["architecture"], "played")
+        self.assertFalse(header["mpi_takes_device_addresses"])
         # Three ranks of one machine that has two.
         self.assertEqual(header["rank_devices"], ["played:0", "played:1", "played:0"])
 
     def test_with_overlap_and_by_open_mpis_collectives(self):
         self.expect_same("--overlap", "bucket", "--buckets", "first=1kb,rest=40kb", "--pattern",
                          "openmpi")
+
+    def test_open_mpi_takes_addresses_on_the_device(self):
+        played = PLAYED | {"PLAYED_CUDA_MPI": "1"}
+        self.expect_same("--pattern", "openmpi", played=played, copies=False)
+        self.assertTrue(self.records()[0]["mpi_takes_device_addresses"])
+        self.out += "-bucket"
+        self.expect_same("--pattern", "openmpi", "--overlap", "bucket", "--buckets",
+                         "first=1kb,rest=40kb", played=played, copies=False)
+        # Other patterns send in segments, from the host's memory.
+        self.out += "-ring"
+        self.expect_same("--pattern", "ring", played=played)
 
     def test_local_steps_and_an_outer_optimiser(self):
         self.expect_same("--local-steps", "2", "--outer", "diloco")

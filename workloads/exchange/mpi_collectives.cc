@@ -1,11 +1,17 @@
 #include "workloads/exchange/mpi_collectives.h"
 
+#include <algorithm>
+#include <limits>
 #include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
 
 namespace thinpipe {
 
-MpiCollectives::MpiCollectives(MPI_Comm communicator, std::size_t capacity)
-    : communicator_(communicator) {
+MpiCollectives::MpiCollectives(MPI_Comm communicator, std::size_t capacity, bool device_addresses)
+    : communicator_(communicator), device_addresses_(device_addresses) {
   int size = 0;
   MPI_Comm_size(communicator_, &size);
   const auto ranks = static_cast<std::size_t>(size);
@@ -32,6 +38,29 @@ const std::vector<std::span<const std::byte>>& MpiCollectives::all_gather(
     messages_[rank] = std::span(arena_).subspan(static_cast<std::size_t>(offsets_[rank]),
                                                 static_cast<std::size_t>(sizes_[rank]));
   return messages_;
+}
+
+void MpiCollectives::gather_words(std::span<const std::uint32_t> own,
+                                  std::span<std::uint32_t> all) {
+  const int count = static_cast<int>(own.size());
+  MPI_Allgather(own.data(), count, MPI_UINT32_T, all.data(), count, MPI_UINT32_T, communicator_);
+}
+
+void MpiCollectives::gather_on_device(const std::byte* device_own,
+                                      std::span<const std::size_t> sizes, std::byte* device_all) {
+  const std::size_t all = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  if (all > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    throw InputError(fmt::format(
+        "payloads of {} bytes of all ranks together; MPI's collectives count to {}: expected "
+        "smaller buckets, with --overlap bucket, or the pattern ring",
+        all, std::numeric_limits<int>::max()));
+  int rank = 0;
+  MPI_Comm_rank(communicator_, &rank);
+  std::transform(sizes.begin(), sizes.end(), sizes_.begin(),
+                 [](std::size_t size) { return static_cast<int>(size); });
+  std::exclusive_scan(sizes_.begin(), sizes_.end(), offsets_.begin(), 0);
+  MPI_Allgatherv(device_own, sizes_[static_cast<std::size_t>(rank)], MPI_BYTE, device_all,
+                 sizes_.data(), offsets_.data(), MPI_BYTE, communicator_);
 }
 
 }  // namespace thinpipe

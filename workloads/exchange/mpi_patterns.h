@@ -11,8 +11,9 @@
 namespace thinpipe {
 
 /// @param capacity  the longest message all_gather may carry, in bytes
+/// @param device_addresses  may be handed to MPI (mpi_device.h), where the pattern is of its own
 /// @throws InputError as check_pattern.
 std::unique_ptr<Pattern> make_mpi_pattern(const Spec& spec, MPI_Comm communicator,
-                                          std::size_t capacity);
+                                          std::size_t capacity, bool device_addresses = false);
 
 }  // namespace thinpipe

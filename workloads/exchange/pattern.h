@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "workloads/exchange/device_all_gather.h"
 #include "workloads/exchange/exchange_units.h"
 #include "workloads/exchange/sparse_vector.h"
 #include "workloads/exchange/staged_gather.h"
@@ -29,6 +30,10 @@ class Pattern {
   /// wait for the last of them; by default it waits for all of it, and tells of what arrived at the
   /// end.
   virtual const std::vector<std::span<const std::byte>>& gather_staged(StagedGather& staged);
+
+  /// An all-gather of what lies on devices, with nothing in the host's memory; null where the
+  /// pattern has none.
+  virtual DeviceAllGather* on_devices() { return nullptr; }
 
   /// The sum of every rank's sparse vector, selected again (sparse_vector.h): about k elements,
   /// the same bits on every rank, times the factor, and what this rank must put back into its

@@ -39,6 +39,9 @@ class Bucket {
   virtual ~Bucket() = default;
 
   virtual std::size_t elements() const = 0;
+  /// Before the first step: by what it will be exchanged.
+  virtual void connect(Pattern& /*pattern*/) {}
+
   /// After so many exchanges what is sent and what is held back repeats itself.
   virtual std::uint64_t period() const = 0;
   /// The longest message this rank may send: what a pattern must be able to carry.

@@ -29,6 +29,8 @@ DeviceBucket::DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, 
       bus_(device_.copies, place.time_scale),
       floats_(device_.memory, DeviceRoom::Where::kPinned),
       means_(device_.memory, DeviceRoom::Where::kPinned),
+      rank_(settings.rank),
+      time_scale_(place.time_scale),
       gather_(device_, settings.rank, ranks, place.time_scale),
       payloads_(split_.size()),
       aggregate_(place.device_aggregate) {
@@ -48,6 +50,15 @@ DeviceBucket::DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, 
   else
     make_room_for_scales();
   capacity_ = std::max(capacity_, scales_.size() * sizeof(float));
+}
+
+/// The library's own copies would not be slowed down.
+void DeviceBucket::connect(Pattern& pattern) {
+  direct_.reset();
+  if (pattern.on_devices() == nullptr || time_scale_ > 1 || summed_ == units()) return;
+  std::vector<std::size_t> most;
+  for (std::size_t i = summed_; i < units(); ++i) most.push_back(compressor(i).max_encoded_size());
+  direct_ = std::make_unique<DirectGather>(device_, ranks_, most);
 }
 
 /// The host adds up too, for what is expected of the device's sums.
@@ -80,7 +91,7 @@ void DeviceBucket::begin_copies() {
   if (!gathers_) return;
   for (std::size_t i = summed_; i < units(); ++i)
     payloads_[i - summed_] = {units_->payload(i), units_->report(i).encoded_bytes};
-  gather_.begin(payloads_);
+  messages().begin(payloads_);
 }
 
 void DeviceBucket::download_floats() {
@@ -110,10 +121,7 @@ RoundsTime DeviceBucket::exchange(Pattern& pattern, std::span<float> /*aggregate
     };
     pattern.all_reduce(floats(floats_), floats(means_), factor());
   }
-  if (gathers_) {
-    pattern.gather_staged(gather_);
-    gather_.pass_uploads();
-  }
+  if (gathers_) messages().exchange(pattern);
   return {.exchange = now_seconds() - begin};
 }
 
@@ -149,15 +157,15 @@ void DeviceBucket::decode_gathered() {
   if (answers_)
     took_.up += answers_->add([&](std::size_t i) { return sent(i); }, offsets_, aggregate_);
   for (int rank = 0; !answers_ && rank < ranks_; ++rank) {
-    const auto payloads = rank == gather_.rank() ? std::span<const DevicePayload>(payloads_)
-                                                 : gather_.payloads_of(rank);
+    const auto payloads =
+        rank == rank_ ? std::span<const DevicePayload>(payloads_) : messages().payloads_of(rank);
     for (std::size_t i = summed_; i < units(); ++i)
       if (sent(i))
         units_->begin_decode(i, payloads[i - summed_].data, payloads[i - summed_].bytes, factor(),
                              aggregate_ + offsets_[i]);
     units_->finish_decodes();
   }
-  const BucketCopies took = gather_.finish();
+  const BucketCopies took = messages().finish();
   took_.down += took.down;
   took_.up += took.up;
 }

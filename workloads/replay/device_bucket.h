@@ -13,6 +13,7 @@
 #include "workloads/replay/device_gather.h"
 #include "workloads/replay/device_room.h"
 #include "workloads/replay/device_units.h"
+#include "workloads/replay/direct_gather.h"
 #include "workloads/replay/unit_bucket.h"
 
 namespace thinpipe {
@@ -42,6 +43,7 @@ class DeviceBucket : public UnitBucket {
 
   std::size_t message_capacity() const override { return capacity_; }
 
+  void connect(Pattern& pattern) override;
   void load(Gradients& gradients, std::uint64_t index) override;
   void add_up(Gradients& gradients, std::uint64_t index) override;
   void take_scales(const Gradients& gradients, std::uint64_t index) override;
@@ -68,9 +70,17 @@ class DeviceBucket : public UnitBucket {
 
   const Compressor& compressor(std::size_t unit) const override { return units_->twin(unit); }
   bool sent(std::size_t unit) const override { return units_->sent(unit); }
-  std::span<const std::byte> own_message() const override { return gather_.own(); }
+  std::span<const std::byte> own_message() const override { return messages().own(); }
   std::span<const std::byte> own_summed(std::size_t unit) const override;
 
+  DeviceMessages& messages() {
+    if (direct_) return *direct_;
+    return gather_;
+  }
+  const DeviceMessages& messages() const {
+    if (direct_) return *direct_;
+    return gather_;
+  }
   void download_floats();
   void decode_gathered();
 
@@ -81,7 +91,10 @@ class DeviceBucket : public UnitBucket {
   DeviceBus bus_;              ///< of floats that are summed, to the host
   DeviceRoom floats_, means_;  ///< these, pinned
   BusCopy floats_down_;
+  int rank_;
+  double time_scale_;
   DeviceGather gather_;
+  std::unique_ptr<DirectGather> direct_;    ///< instead, where the pattern has it
   std::unique_ptr<DeviceAnswers> answers_;  ///< where there are servers
   std::vector<DevicePayload> payloads_;     ///< by gathered unit
   float* aggregate_;                        ///< on the device

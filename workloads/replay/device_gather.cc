@@ -100,7 +100,8 @@ void DeviceGather::arrived(int rank, std::span<const std::byte> message) {
   sent_up_.push_back(number);
 }
 
-void DeviceGather::pass_uploads() {
+void DeviceGather::exchange(Pattern& pattern) {
+  pattern.gather_staged(*this);
   if (!up_.slow()) return;
   for (const std::size_t rank : sent_up_) up_.pass(arrivals_[rank].upload.copy());
 }

@@ -8,8 +8,8 @@
 
 #include "compressors/cuda/rank_device.h"
 #include "workloads/exchange/staged_gather.h"
-#include "workloads/replay/bucket.h"
 #include "workloads/replay/device_bus.h"
+#include "workloads/replay/device_messages.h"
 #include "workloads/replay/device_room.h"
 #include "workloads/replay/device_upload.h"
 
@@ -17,32 +17,22 @@ namespace thinpipe {
 
 /// The message of one bucket in one step. begin() starts copies of its payloads to pinned memory,
 /// one after the other; an all-gather takes what has come of them; what arrives goes up to the
-/// device at once. Everything but the StagedGather belongs to the thread that has the device.
-class DeviceGather : public StagedGather {
+/// device at once. Everything but exchange() belongs to the thread that has the device.
+class DeviceGather : public DeviceMessages, private StagedGather {
  public:
   /// @param time_scale  at least 1 (DeviceBus)
   DeviceGather(const RankDevice& device, int rank, int ranks, double time_scale);
 
-  int rank() const { return rank_; }
-  /// @param payloads  of this rank's units, in order; they stay as they are until finish()
-  void begin(std::span<const DevicePayload> payloads);
-
+  void begin(std::span<const DevicePayload> payloads) override;
+  /// With a time scale above 1 it returns when what is on its way up would have arrived; else that
+  /// goes on while others are decoded.
+  void exchange(Pattern& pattern) override;
+  std::span<const DevicePayload> payloads_of(int rank) override;
+  BucketCopies finish() override;
   std::span<const std::byte> own() const override { return {own_.data(), size_}; }
-  std::size_t ready() override;
-  /// What is there no room for yet is left to payloads_of().
-  void arrived(int rank, std::span<const std::byte> message) override;
 
   /// Where nothing is gathered: waits until all of own() is there.
   void wait_for_own();
-  /// With a time scale above 1, after the all-gather and by the same thread: returns when what is
-  /// on its way up would have arrived. Else it goes on while others are decoded.
-  void pass_uploads();
-
-  /// After the all-gather: another rank's payloads on the device, unit by unit, for what the device
-  /// is asked for from now on. @throws PayloadError for a malformed message
-  std::span<const DevicePayload> payloads_of(int rank);
-  /// The device is done with them. @returns s that copies took
-  BucketCopies finish();
 
  private:
   /// Copies of the own message that are waited for together.
@@ -55,6 +45,9 @@ class DeviceGather : public StagedGather {
     std::exception_ptr malformed;
   };
 
+  std::size_t ready() override;
+  /// What is there no room for yet is left to payloads_of().
+  void arrived(int rank, std::span<const std::byte> message) override;
   void add_copies(std::size_t at, const DevicePayload& payload);
   void end_stretch(std::size_t end);
 

@@ -5,14 +5,6 @@
 
 namespace thinpipe {
 
-namespace {
-
-// What DeviceCompressor::decode_add wants of where a payload lies.
-constexpr std::size_t kDecodeSlack = 4;
-std::size_t aligned(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
-
-}  // namespace
-
 DeviceUpload::DeviceUpload(const RankDevice& device)
     : device_(device),
       pinned_(device.memory, DeviceRoom::Where::kPinned),
@@ -27,18 +19,15 @@ void DeviceUpload::clear() {
 }
 
 void DeviceUpload::add(std::span<const std::byte> payload) {
-  bytes_ = aligned(bytes_);
   places_.push_back(bytes_);
   payloads_.emplace_back();
-  bytes_ += kDecodeSlack;
   append(payload);
 }
 
-/// The slack moves on behind it.
 void DeviceUpload::append(std::span<const std::byte> more) {
-  parts_.push_back({more, bytes_ - kDecodeSlack});
+  parts_.push_back({more, places_.back() + payloads_.back().bytes});
   payloads_.back().bytes += more.size();
-  bytes_ += more.size();
+  bytes_ = places_.back() + decode_room(payloads_.back().bytes);
 }
 
 bool DeviceUpload::has_room() const { return bytes_ <= std::min(pinned_.size(), there_.size()); }

@@ -17,6 +17,10 @@ struct DevicePayload {
   std::size_t bytes = 0;
 };
 
+/// Bytes that a payload takes where it is decoded: the next one begins at a multiple of 4, behind 4
+/// readable bytes more (DeviceCompressor::begin_decode).
+inline std::size_t decode_room(std::size_t payload) { return (payload + 3) / 4 * 4 + 4; }
+
 /// A step: clear(), add() of each, begin(), payloads(), finish().
 class DeviceUpload {
  public:

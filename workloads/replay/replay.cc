@@ -90,7 +90,10 @@ void Replay::fetch() {
 
 void Replay::connect(const MakePattern& make) {
   patterns_.clear();
-  for (const auto& bucket : buckets_) patterns_.push_back(make(bucket->message_capacity()));
+  for (const auto& bucket : buckets_) {
+    patterns_.push_back(make(bucket->message_capacity()));
+    bucket->connect(*patterns_.back());
+  }
   start_thread();
 }
 

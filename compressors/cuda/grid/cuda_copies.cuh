@@ -33,6 +33,7 @@ class CudaCopies : public DeviceCopies {
   CudaCopies(const CudaCopies&) = delete;
   CudaCopies& operator=(const CudaCopies&) = delete;
 
+  void use_in_this_thread() override { check(cudaSetDevice(device_->number()), "use the device"); }
   std::size_t begin_downloads(std::span<const DeviceCopy> copies) override {
     const std::lock_guard lock(mutex_);
     check(cudaEventRecord(asked_, device_->stream()), "record an event");
@@ -83,7 +84,7 @@ class CudaCopies : public DeviceCopies {
   };
 
   std::size_t begin(cudaStream_t stream) {
-    check(cudaSetDevice(device_->number()), "use the device");  // in whatever thread
+    use_in_this_thread();
     std::size_t number = 0;
     while (number < all_.size() && all_[number].used) ++number;
     if (number == all_.size()) {

@@ -21,6 +21,7 @@ class SerialCopies : public DeviceCopies {
   explicit SerialCopies(std::shared_ptr<SerialDevice> device, int patience = 2)
       : device_(std::move(device)), patience_(patience) {}
 
+  void use_in_this_thread() override {}
   std::size_t begin_downloads(std::span<const DeviceCopy> copies) override {
     return begin({copies.begin(), copies.end()});
   }

@@ -1,5 +1,6 @@
 // Preloaded into thinpipe and its ranks: a machine with two GPUs, which its processor plays. What
 // libthinpipe_cuda.so has of the same names is not used then.
+#include <cstdlib>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "compressors/cuda/gpu.h"
 #include "tests/cuda/played/played_device.h"
+#include "workloads/exchange/mpi_device.h"
 
 namespace thinpipe {
 namespace {
@@ -35,5 +37,8 @@ RankDevice open_rank_gpu(int local_rank) {
 }
 
 TimedDevice open_timed_gpu() { return cuda::play_timed_device(1); }
+
+/// What is played lies in the host's memory, which any MPI takes.
+bool mpi_takes_device_addresses() { return std::getenv("PLAYED_CUDA_MPI") != nullptr; }
 
 }  // namespace thinpipe
