@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "compressors/cuda/kernels/add_up.h"
+#include "compressors/cuda/kernels/fold_zeros.h"
 #include "compressors/cuda/kernels/ternary.h"
 #include "compressors/cuda/kernels/ternary_parts.h"
+#include "compressors/cuda/kernels/unpack_ternary.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
 #include "compressors/cuda/quantize/great_buckets.h"
 
