@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/moments.h"
 #include "compressors/kernels/moments_order.h"
 #include "compressors/kernels/streams.h"
@@ -18,8 +19,6 @@ namespace thinpipe {
 namespace {
 /// Blocks side by side: as many additions as are under way at a time, and 4 KiB of partial sums.
 constexpr std::size_t kBlocksBeside = 8;
-/// Elements ahead of which lines are asked for: a page of two, or a block of 2048.
-constexpr std::size_t kBlockAhead = 2048;
 }  // namespace
 }  // namespace thinpipe
 #endif
@@ -49,7 +48,7 @@ HWY_INLINE void PartialSquares(const float* HWY_RESTRICT x, std::size_t rows,
     };
     for (std::size_t i = 0; i < rows; ++i, p += kRowLanes) {
       if (lane == 0) {
-        for (std::size_t s = 0; s < kStreams; ++s) __builtin_prefetch(p + s * stride + kBlockAhead);
+        for (std::size_t s = 0; s < kStreams; ++s) ask_far_ahead(p + s * stride);
       }
       add(s0, p);
       add(t0, p + lanes);
