@@ -57,7 +57,7 @@ HWY_INLINE void AddRowsOf(const float* HWY_RESTRICT x, std::size_t stride, std::
          q3 = hn::Load(d, squares + 3 * kRowLanes + lane);
     const float* p = x + lane;
     for (std::size_t row = 0; row < rows; ++row, p += kRowLanes) {
-      if (lane == 0) ask_rows(p, stride);
+      if (lane == 0) ask_next_block(p, stride);
       const auto v0 = value_at(p);
       const auto v1 = value_at(p + stride);
       const auto v2 = value_at(p + 2 * stride);

@@ -77,7 +77,7 @@ void ReadRows(const float* HWY_RESTRICT x, std::size_t stride, std::size_t rows,
     };
     const float* p = x + lane;
     for (std::size_t row = 0; row < rows; ++row, p += kRowLanes) {
-      if (lane == 0) ask_rows(p, stride);
+      if (lane == 0) ask_next_block(p, stride);
       look(p, s0, p0);
       look(p + stride, s1, p1);
       look(p + 2 * stride, s2, p2);

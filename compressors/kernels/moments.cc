@@ -138,7 +138,7 @@ HWY_INLINE void AddTailBlock(const float* HWY_RESTRICT x, std::size_t rows, std:
         n = hn::Sub(n, hn::VecFromMask(di, mask));
       };
       for (std::size_t i = 0; i < some; ++i, p += kRowLanes) {
-        if (lane == 0) ask_rows(p, stride);
+        if (lane == 0) ask_next_block(p, stride);
         add(s0, p);
         add(s1, p + stride);
         add(s2, p + 2 * stride);
@@ -180,7 +180,7 @@ void AddSquareBlocks(const float* HWY_RESTRICT x, std::size_t begin, std::size_t
           sum = hn::Add(sum, hn::Mul(value, value));
         };
         for (std::size_t i = 0; i < some; ++i, p += kRowLanes) {
-          if (lane == 0) ask_rows(p, stride);
+          if (lane == 0) ask_next_block(p, stride);
           add(s0, p);
           add(s1, p + stride);
           add(s2, p + 2 * stride);

@@ -22,4 +22,14 @@ template <class T>
   }
 }
 
+/// The same where the streams are of a block (add_blocks.h): asks for the lines of the next one,
+/// into the second-level cache: there the first level's few buffers for misses do not wait with
+/// them.
+template <class T>
+[[gnu::always_inline]] inline void ask_next_block(const T* row, std::size_t stride) {
+  constexpr int kSecondLevel = 2;
+  for (std::size_t stream = 0; stream < kStreams; ++stream)
+    __builtin_prefetch(row + (kStreams + stream) * stride, 0, kSecondLevel);
+}
+
 }  // namespace thinpipe
