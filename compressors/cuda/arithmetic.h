@@ -21,6 +21,10 @@ class Arithmetic : public DeviceArithmetic {
                 float momentum, float rate) override {
     launch(NesterovElement{device_x, device_v, device_out, momentum, rate}, elements);
   }
+  void put(float* device_to, const std::uint32_t* device_positions, const float* device_values,
+           std::size_t count) override {
+    launch(PutElement{device_to, device_positions, device_values}, count);
+  }
 
  private:
   template <class Element>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace thinpipe {
 
@@ -17,6 +18,9 @@ class DeviceArithmetic {
   /// Nesterov's momentum: v <- momentum v + x, out = rate (x + momentum v).
   virtual void nesterov(const float* device_x, float* device_v, float* device_out,
                         std::size_t elements, float momentum, float rate) = 0;
+  /// to[p] = value, for `count` distinct positions.
+  virtual void put(float* device_to, const std::uint32_t* device_positions,
+                   const float* device_values, std::size_t count) = 0;
 };
 
 }  // namespace thinpipe

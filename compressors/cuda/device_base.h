@@ -11,6 +11,7 @@
 
 #include "compressors/cuda/device_compressor.h"
 #include "compressors/cuda/grid/repeated.h"
+#include "compressors/cuda/kernels/arrays.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/memory.h"
@@ -45,6 +46,17 @@ class DeviceBase : public DeviceCompressor {
   }
   const float* device_residual(std::size_t tensor) const override {
     return jobs_[tensor].keeps ? jobs_[tensor].r : nullptr;
+  }
+
+  void give_back(std::size_t tensor, const std::uint32_t* device_positions,
+                 const float* device_values, std::size_t count) override {
+    using Kernel = EachElement<GiveBackElement>;
+    const Job& job = jobs_[tensor];
+    const bool is_estimate = job.h != nullptr;
+    if (!is_estimate && !job.keeps) return;
+    device_->launch(
+        Kernel{{is_estimate ? job.h : job.r, device_positions, device_values, is_estimate}, count},
+        Kernel::blocks_for(count));
   }
 
   std::span<const float> prepare(std::span<const float* const> /*device_gradients*/) override {

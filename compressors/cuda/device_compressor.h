@@ -74,6 +74,12 @@ class DeviceCompressor {
     finish_decodes();
   }
 
+  /// As Compressor::give_back(), under way when it returns; memories that take nothing back are
+  /// left as they are. @param device_positions, device_values  `count` of each, as they are until
+  /// that is done; positions are distinct and less than the tensor's elements
+  virtual void give_back(std::size_t tensor, const std::uint32_t* device_positions,
+                         const float* device_values, std::size_t count) = 0;
+
   /// What a tensor carries over as not sent yet, on the device; null without such a memory.
   virtual const float* device_residual(std::size_t tensor) const = 0;
 

@@ -140,10 +140,10 @@ void check_on_device(const SweepOptions& options) {
       if (const auto pull = push_pull_options(pattern).pull) check_on_gpus(*pull);
       continue;
     }
-    if (!info.can(Exchange::kAllReduce) || !info.can(Exchange::kAllGather))
+    if (!info.can(Exchange::kAllGather) && !info.can(Exchange::kSparseAllReduce))
       throw InputError(fmt::format(
-          "pattern '{}' with {}: it works on elements on their way, which is not there on GPUs "
-          "yet; expected a pattern that sums and gathers, such as ring or openmpi, or ps",
+          "pattern '{}' with {}: it quantises what it sums on its way, which is not there on GPUs "
+          "yet; expected a pattern that sums as floats, such as ring or openmpi",
           pattern.to_string(), with));
   }
   for (const double factor : options.time_scales)

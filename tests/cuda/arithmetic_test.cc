@@ -66,5 +66,22 @@ TEST_F(ArithmeticTest, NesterovsMomentumIsThatOfTheOuterOptimiser) {
   }
 }
 
+TEST_F(ArithmeticTest, PutsAtPositions) {
+  for (const std::size_t n : kLengths) {
+    std::vector<float> to = drawn(2 * n, 5);
+    const std::vector<float> values = drawn(n, 6);
+    std::vector<std::uint32_t> positions;  // every other one, in an order of their own
+    for (std::size_t i = 0; i < n; ++i)
+      positions.push_back(static_cast<std::uint32_t>(2 * (n - 1 - i)));
+    auto* const device_positions =
+        static_cast<std::uint32_t*>(device_->allocate((n + 1) * sizeof(std::uint32_t)));
+    device_->upload(device_positions, positions.data(), n * sizeof(std::uint32_t));
+    float* const device_to = there(to);
+    arithmetic_.put(device_to, device_positions, there(values), n);
+    for (std::size_t i = 0; i < n; ++i) to[positions[i]] = values[i];
+    expect(device_to, to);
+  }
+}
+
 }  // namespace
 }  // namespace thinpipe::cuda

@@ -60,6 +60,10 @@ using AllSteps = std::vector<std::vector<Stepped>>;
 
 constexpr const char* kBetweenDevices = "between devices";
 
+bool is_pattern_sparse(const std::string& pattern) {
+  return pattern.rfind("gtopk", 0) == 0 || pattern.rfind("oktopk", 0) == 0;
+}
+
 class DeviceReplayTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -93,6 +97,7 @@ class DeviceReplayTest : public testing::Test {
     for (int rank = 0; rank < ranks; ++rank)
       threads.emplace_back([&, rank] {
         ReplayOptions own = options;
+        if (is_pattern_sparse(pattern)) own.sparse_sums = true;
         if (on_device)
           own.device = cuda::play_rank_device(static_cast<std::uint64_t>(rank) + 7, rank);
         Replay replay(trace, own, rank, ranks);
@@ -303,6 +308,41 @@ TEST_F(DeviceReplayTest, CopiesAreSlowedDownAsLinksAre) {
   }
 }
 
+TEST_F(DeviceReplayTest, ElementsThatAreSelectedAgainOnTheirWay) {
+  Feed bucketed, local;
+  bucketed.overlap = local.overlap = Overlap::kBucket;
+  bucketed.limits = local.limits = BucketLimits::parse("first=1kb,rest=10kb");
+  local.local_steps = 2;
+  for (const char* pattern : {"gtopk", "gtopk:putback=sender", "oktopk:thresholds=2,regions=2"})
+    for (const char* spec :
+         {"topk:ratio=0.01", "dgc:ratio=0.01", "sidco:ratio=0.01", "ef21:ratio=0.01",
+          "topk:ratio=0.01,memory=none", "topk:ratio=0.01,memory=clear,delay=2",
+          "topk:ratio=0.02,memory=momentum,clip=0.5", "topk:ratio=0.01,values=exp4",
+          "threshold:tau=0.001,positions=golomb", "variance",
+          "tensor-3:none;tensor-0:threshold:tau=0.001;*:topk:ratio=0.1"}) {
+      SCOPED_TRACE(std::string(pattern) + " " + spec);
+      for (const Feed& feed : {Feed{}, bucketed, local}) {
+        ReplayOptions options;
+        options.compressor = CompressorRules::parse(spec);
+        options.feed = feed;
+        expect_same(options, 3, pattern, feed.local_steps == 1 ? 3 : 4);
+      }
+    }
+}
+
+TEST_F(DeviceReplayTest, WhatWasSelectedGoesUpInSlowMotion) {
+  ReplayOptions options;
+  options.compressor = parse_spec("topk:ratio=0.3,memory=none");  // nothing to be put back
+  options.time_scale = 50;
+  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "gtopk"))
+    for (std::size_t step = 1; step < steps.size(); ++step) {  // room was made in the first
+      const StepReport& report = steps[step].report;
+      EXPECT_GT(report.copy_up, 0);
+      EXPECT_GE(report.total,
+                options.time_scale * (report.codec + report.copy_down + report.copy_up) * 0.999);
+    }
+}
+
 TEST_F(DeviceReplayTest, ServersAnswersAreDecodedThere) {
   Feed bucketed, local;
   bucketed.overlap = local.overlap = Overlap::kBucket;
@@ -409,9 +449,10 @@ TEST_F(DeviceReplayTest, WhatIsNotDoneThereIsRefused) {
   ReplayOptions options;
   options.compressor = parse_spec("powersgd:rank=2");
   refused(options);
-  options.compressor = parse_spec("topk");
+  options.compressor = parse_spec("int8");  // no elements with positions
   options.sparse_sums = true;
   refused(options);
+  options.compressor = parse_spec("topk");
   options.sparse_sums = false;
   options.time_scale = 0.5;
   refused(options);

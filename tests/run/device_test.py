@@ -18,11 +18,12 @@ class DeviceTest(RunCase):
     def setUp(self):
         super().setUp()
         self.gradients = self.trace()
+        self.specs = SPECS
 
     def command(self, *more):
         return ("run", "--trace", self.gradients, "--out", self.out, "--ranks", "3", "--link",
                 "rate=200mbit", "--steps", "2", "--warmup", "1", "--compute-scale", "0",
-                *[word for spec in SPECS for word in ("-c", spec)], *more)
+                *[word for spec in self.specs for word in ("-c", spec)], *more)
 
     def measure(self, *more, environment={}):
         self.run_thinpipe(*self.command(*more), environment=environment)
@@ -34,7 +35,7 @@ class DeviceTest(RunCase):
             self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
             self.assertEqual(point["validation"]["checked_steps"], 2)
             points[point["axes"]["compressor"]] = point
-        self.assertEqual(len(points), 1 + len(SPECS))
+        self.assertEqual(len(points), 1 + len(self.specs))
         return points
 
     def on_both(self, *more, played=PLAYED):
@@ -97,6 +98,13 @@ class DeviceTest(RunCase):
         self.expect_same("--pattern", "ps:pull=fp16", "--overlap", "bucket", "--buckets",
                          "first=1kb,rest=40kb")
 
+    def test_elements_that_are_selected_again_on_their_way(self):
+        self.specs = ["topk:ratio=0.05", "dgc:ratio=0.05", "ef21:ratio=0.05", "threshold:tau=0.001"]
+        self.expect_same("--pattern", "gtopk")
+        self.out += "-oktopk"
+        self.expect_same("--pattern", "oktopk:thresholds=2", "--overlap", "bucket", "--buckets",
+                         "first=1kb,rest=40kb")
+
     def test_in_slow_motion(self):
         for point in self.expect_same("--time-scale", "2").values():
             self.assertEqual(point["axes"]["time_scale"], 2)
@@ -104,7 +112,7 @@ class DeviceTest(RunCase):
     def test_a_run_goes_on(self):
         command = self.command("--device", "cuda", "--resume")
         self.run_thinpipe(*command, environment=PLAYED)
-        self.assertIn(f"{1 + len(SPECS)} of {1 + len(SPECS)} points are in the records already",
+        self.assertIn(f"{1 + len(self.specs)} of {1 + len(self.specs)} points are in the records already",
                       self.run_thinpipe(*command, environment=PLAYED))
 
     def test_both_stand_in_one_report(self):
@@ -124,7 +132,7 @@ class DeviceTest(RunCase):
     def test_what_is_not_there_is_refused_by_name(self):
         self.refuse("powersgd", "-c", "powersgd")
         self.refuse("powersgd", "--pattern", "ps:pull=powersgd")
-        self.refuse("pattern 'gtopk'", "--pattern", "gtopk")
+        self.refuse("pattern 'qgz'", "--pattern", "qgz", "--ranks", "2")
         self.refuse("--time-scale 0.5", "--time-scale", "0.5")
 
     @unittest.skipIf(os.path.exists("/dev/nvidia0"), "there is a GPU")

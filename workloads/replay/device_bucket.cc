@@ -11,17 +11,18 @@
 namespace thinpipe {
 
 DeviceBucket::DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, std::size_t number,
-                           const CompressorSettings& settings, int ranks, std::uint64_t local_steps)
-    : DeviceBucket(place, plan, number, settings, ranks, local_steps, nullptr, 0) {}
+                           const CompressorSettings& settings, int ranks, std::uint64_t local_steps,
+                           bool sparse_sums)
+    : DeviceBucket(place, plan, number, settings, ranks, local_steps, sparse_sums, nullptr, 0) {}
 
 DeviceBucket::DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, std::size_t number,
                            const CompressorSettings& settings, std::uint64_t local_steps,
                            const PushPullOptions& servers, std::size_t first_unit)
-    : DeviceBucket(place, plan, number, settings, 1, local_steps, &servers, first_unit) {}
+    : DeviceBucket(place, plan, number, settings, 1, local_steps, false, &servers, first_unit) {}
 
 DeviceBucket::DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, std::size_t number,
                            const CompressorSettings& settings, int ranks, std::uint64_t local_steps,
-                           const PushPullOptions* servers, std::size_t first_unit)
+                           bool sparse_sums, const PushPullOptions* servers, std::size_t first_unit)
     : UnitBucket(plan, number, ranks, servers == nullptr),
       device_(place.device),
       local_steps_(local_steps),
@@ -35,15 +36,19 @@ DeviceBucket::DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, 
       payloads_(split_.size()),
       aggregate_(place.device_aggregate) {
   for (std::size_t i = 0; i < units(); ++i) {
-    if (i >= summed_)
+    if (i >= summed_ && !sparse_sums)
       capacity_ += kMessageLengthBytes + compressor(i).max_encoded_size();
-    else if (compressor(i).rounds() > 1)
+    else if (i < summed_ && compressor(i).rounds() > 1)
       throw InputError(fmt::format(
           "{}: takes several all-reduces a step, which has no twin on devices; expected another "
           "method, or --device cpu",
           plan_.units[i].compressor.to_string()));
   }
   check_delays();
+  if (sparse_sums) check_pairs();
+  if (sparse_sums && summed_ < units())
+    sparse_ = std::make_unique<DeviceSparse>(device_, *units_, plan_, summed_, place.time_scale,
+                                             settings.threads);
   if (servers != nullptr)
     answers_ = std::make_unique<DeviceAnswers>(device_, *units_, plan_, *servers, first_unit,
                                                settings, place.time_scale);
@@ -81,9 +86,13 @@ void DeviceBucket::take_scales(const Gradients& /*gradients*/, std::uint64_t ind
 void DeviceBucket::encode(const Gradients& gradients, std::uint64_t index) {
   begin_payload();
   took_ = {};
+  if (sparse_) took_.up += sparse_->begin();
   units_->encode(gradients, index, summed_, scales_);
   for (std::size_t i = 0; i < units(); ++i)
-    if (sent(i)) add_to_payload(i, units_->report(i), units_->report(i).encoded_bytes, i < summed_);
+    if (sent(i)) {
+      const EncodeReport& report = units_->report(i);  // pairs are counted when they are exchanged
+      add_to_payload(i, report, sparse_ && i >= summed_ ? 0 : report.encoded_bytes, i < summed_);
+    }
 }
 
 void DeviceBucket::begin_copies() {
@@ -121,8 +130,18 @@ RoundsTime DeviceBucket::exchange(Pattern& pattern, std::span<float> /*aggregate
     };
     pattern.all_reduce(floats(floats_), floats(means_), factor());
   }
-  if (gathers_) messages().exchange(pattern);
-  return {.exchange = now_seconds() - begin};
+  if (!gathers_ || !sparse_) {
+    if (gathers_) messages().exchange(pattern);
+    return {.exchange = now_seconds() - begin};
+  }
+  gather_.wait_for_own();
+  split_own();
+  const double came = now_seconds() - begin;
+  RoundsTime time = sparse_->exchange(pattern, factor(), split_);
+  time.exchange += came;
+  payload_.bytes += sparse_->pair_bytes();
+  payload_.summed_bytes += sparse_->pair_bytes();
+  return time;
 }
 
 /// All of it at once: workers push units in one order, and what is ready first is not that.
@@ -154,9 +173,10 @@ void DeviceBucket::decode(std::span<float> /*aggregate*/) {
 
 /// In the order of ranks, on which the bits of a sum depend. The own payloads never left.
 void DeviceBucket::decode_gathered() {
+  if (sparse_) took_.up += sparse_->put(aggregate_ + summed_elements_);
   if (answers_)
     took_.up += answers_->add([&](std::size_t i) { return sent(i); }, offsets_, aggregate_);
-  for (int rank = 0; !answers_ && rank < ranks_; ++rank) {
+  for (int rank = 0; !answers_ && !sparse_ && rank < ranks_; ++rank) {
     const auto payloads =
         rank == rank_ ? std::span<const DevicePayload>(payloads_) : messages().payloads_of(rank);
     for (std::size_t i = summed_; i < units(); ++i)
@@ -174,6 +194,27 @@ bool DeviceBucket::sent_as_it_lies() const {
   for (std::size_t i = 0; i < units(); ++i)
     if (!sent(i) || !compressor(i).verbatim()) return false;
   return true;
+}
+
+bool DeviceBucket::takes_mean(const Pattern& pattern) const {
+  return !sparse_ && UnitBucket::takes_mean(pattern);
+}
+
+void DeviceBucket::expected_gathered(const Pattern& pattern,
+                                     std::span<const std::span<const float>> contributions,
+                                     std::span<float> out) const {
+  if (!sparse_) return UnitBucket::expected_gathered(pattern, contributions, out);
+  sparse_->expected(pattern, contributions, factor(), out);
+}
+
+void DeviceBucket::save_state(std::vector<std::byte>& state) {
+  if (sparse_) sparse_->give_back();
+  units_->save_state(state);
+}
+
+void DeviceBucket::load_state(ByteReader& state) {
+  if (sparse_) sparse_->forget();
+  units_->load_state(state);
 }
 
 // Whoever compresses changes, worker or server: the sum of what is decoded is the mean then.

@@ -12,6 +12,7 @@
 #include "workloads/replay/device_bus.h"
 #include "workloads/replay/device_gather.h"
 #include "workloads/replay/device_room.h"
+#include "workloads/replay/device_sparse.h"
 #include "workloads/replay/device_units.h"
 #include "workloads/replay/direct_gather.h"
 #include "workloads/replay/unit_bucket.h"
@@ -27,15 +28,17 @@ struct DevicePlace {
 
 /// Only payloads cross the bus: they are copied to pinned memory while those before them are sent,
 /// and those of other ranks are copied up while more arrive. Its part of the aggregate stays on the
-/// device. What all-reduces sum is summed by the processor. With parameter servers nothing is
-/// summed and no scale shared, and what they answer is decoded on the device.
+/// device. What all-reduces sum, dense or sparse, is summed by the processor. With parameter
+/// servers nothing is summed and no scale shared, and what they answer is decoded on the device.
 class DeviceBucket : public UnitBucket {
  public:
   /// @param number  among the buckets, as Gradients counts them
+  /// @param sparse_sums  as of ProcessorBucket
   /// @throws InputError for specs that do not fit, or that have no twin on the device; RunError
   /// when its memory does not suffice
   DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, std::size_t number,
-               const CompressorSettings& settings, int ranks, std::uint64_t local_steps);
+               const CompressorSettings& settings, int ranks, std::uint64_t local_steps,
+               bool sparse_sums);
   /// With parameter servers. @param first_unit  of this bucket, among those of replay_units()
   DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, std::size_t number,
                const CompressorSettings& settings, std::uint64_t local_steps,
@@ -59,19 +62,25 @@ class DeviceBucket : public UnitBucket {
 
   bool sent_as_it_lies() const override;
   Distortion distortion(const Gradients& gradients, std::uint64_t index) const override;
+  double rounds_own() const override { return sparse_ ? sparse_->pace().own() : 0; }
+  double rounds_overrun() const override { return sparse_ ? sparse_->pace().overrun() : 0; }
+  bool takes_mean(const Pattern& pattern) const override;
   bool incremental(std::size_t unit) const override;
-  void save_state(std::vector<std::byte>& state) override { units_->save_state(state); }
-  void load_state(ByteReader& state) override { units_->load_state(state); }
+  void save_state(std::vector<std::byte>& state) override;
+  void load_state(ByteReader& state) override;
 
  private:
   DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, std::size_t number,
                const CompressorSettings& settings, int ranks, std::uint64_t local_steps,
-               const PushPullOptions* servers, std::size_t first_unit);
+               bool sparse_sums, const PushPullOptions* servers, std::size_t first_unit);
 
   const Compressor& compressor(std::size_t unit) const override { return units_->twin(unit); }
   bool sent(std::size_t unit) const override { return units_->sent(unit); }
   std::span<const std::byte> own_message() const override { return messages().own(); }
   std::span<const std::byte> own_summed(std::size_t unit) const override;
+  void expected_gathered(const Pattern& pattern,
+                         std::span<const std::span<const float>> contributions,
+                         std::span<float> out) const override;
 
   DeviceMessages& messages() {
     if (direct_) return *direct_;
@@ -96,6 +105,7 @@ class DeviceBucket : public UnitBucket {
   DeviceGather gather_;
   std::unique_ptr<DirectGather> direct_;    ///< instead, where the pattern has it
   std::unique_ptr<DeviceAnswers> answers_;  ///< where there are servers
+  std::unique_ptr<DeviceSparse> sparse_;    ///< of the units that are not gathered then
   std::vector<DevicePayload> payloads_;     ///< by gathered unit
   float* aggregate_;                        ///< on the device
   BucketCopies took_;

@@ -180,6 +180,12 @@ void DeviceUnits::finish_decodes() const {
     if (group.compressor) group.compressor->finish_decodes();
 }
 
+void DeviceUnits::give_back(std::size_t unit, const std::uint32_t* device_positions,
+                            const float* device_values, std::size_t count) const {
+  groups_[units_[unit].group].compressor->give_back(units_[unit].place, device_positions,
+                                                    device_values, count);
+}
+
 void DeviceUnits::save_state(std::vector<std::byte>& state) const {
   for (const Unit& unit : units_) append_piece(state_of(unit), state);
 }

@@ -59,6 +59,10 @@ class DeviceUnits {
                     float factor, float* device_out) const;
   void finish_decodes() const;
 
+  /// As DeviceCompressor's: a unit that has one.
+  void give_back(std::size_t unit, const std::uint32_t* device_positions,
+                 const float* device_values, std::size_t count) const;
+
   void save_state(std::vector<std::byte>& state) const;
   void load_state(ByteReader& state);
 

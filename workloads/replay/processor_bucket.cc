@@ -50,12 +50,8 @@ ProcessorBucket::ProcessorBucket(const PlannedBucket& plan, std::size_t number,
     }
     message += kMessageLengthBytes + unit.compressor->max_encoded_size();
     selected.push_back(unit.compressor.get());
-    if (sparse_sums && !unit.compressor->has_pairs())
-      throw InputError(
-          fmt::format("{}: its payloads are no elements with positions; expected a method that "
-                      "chooses elements, for a sparse all-reduce",
-                      planned.compressor.to_string()));
   }
+  if (sparse_sums) check_pairs();
   check_delays();
   message_.resize(message);
   if (servers != nullptr)
@@ -66,7 +62,7 @@ ProcessorBucket::ProcessorBucket(const PlannedBucket& plan, std::size_t number,
     rounds_ = std::make_unique<Rounds>(std::move(summed), settings.threads);
   else
     encoded_.resize(floats);
-  if (sparse_sums && !selected.empty()) sparse_ = std::make_unique<SparseSums>(std::move(selected));
+  if (sparse_sums && !selected.empty()) sparse_ = std::make_unique<SparseSums>(selected);
   verbatim_ =
       summed_ > 0 && std::all_of(units_.begin(), units_.begin() + std::ptrdiff_t(summed_),
                                  [](const Unit& unit) { return unit.compressor->verbatim(); });

@@ -68,7 +68,8 @@ std::unique_ptr<Bucket> Replay::make_bucket(const PlannedBucket& plan,
     if (options_.servers)
       return std::make_unique<DeviceBucket>(place, plan, number, settings, local_steps,
                                             *options_.servers, first_unit);
-    return std::make_unique<DeviceBucket>(place, plan, number, settings, ranks_, local_steps);
+    return std::make_unique<DeviceBucket>(place, plan, number, settings, ranks_, local_steps,
+                                          options_.sparse_sums);
   }
   if (options_.servers)
     return std::make_unique<ProcessorBucket>(plan, number, settings, *options_.servers, first_unit);

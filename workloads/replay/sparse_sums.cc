@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,9 +11,17 @@
 
 namespace thinpipe {
 
-SparseSums::SparseSums(std::vector<Compressor*> compressors) {
+SparseSums::SparseSums(const std::vector<Compressor*>& compressors)
+    : SparseSums({compressors.begin(), compressors.end()},
+                 [compressors](std::size_t unit, std::span<const std::uint32_t> positions,
+                               std::span<const float> values) {
+                   compressors[unit]->give_back(positions, values);
+                 }) {}
+
+SparseSums::SparseSums(const std::vector<const Compressor*>& compressors, GiveBack give_back)
+    : give_back_(std::move(give_back)) {
   std::size_t most = 0;
-  for (Compressor* compressor : compressors) {
+  for (const Compressor* compressor : compressors) {
     units_.push_back({compressor, elements_});
     elements_ += compressor->elements();
     most += compressor->max_pairs();
@@ -37,14 +46,15 @@ void SparseSums::give_back() {
   returned_ = true;
   const auto indices = sum_.returned.indices;
   std::size_t at = 0;
-  for (const Unit& unit : units_) {
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const Unit& unit = units_[i];
     const std::size_t end = unit.offset + unit.compressor->elements();
     positions_.clear();
     const std::size_t first = at;
     for (; at < indices.size() && indices[at] < end; ++at)
       positions_.push_back(indices[at] - static_cast<std::uint32_t>(unit.offset));
     if (unit.compressor->takes_back() && !positions_.empty())
-      unit.compressor->give_back(positions_, sum_.returned.values.subspan(first, at - first));
+      give_back_(i, positions_, sum_.returned.values.subspan(first, at - first));
   }
 }
 

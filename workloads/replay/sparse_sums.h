@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -17,8 +18,15 @@ namespace thinpipe {
 /// every unit that is sent, in order; exchange(); decode().
 class SparseSums {
  public:
+  /// Puts values back into a unit's memory (Compressor::give_back). The positions are in use until
+  /// it returns, the values until the next exchange.
+  using GiveBack = std::function<void(std::size_t unit, std::span<const std::uint32_t> positions,
+                                      std::span<const float> values)>;
+
   /// The compressors must stay where they are. @throws InputError for too many elements.
-  explicit SparseSums(std::vector<Compressor*> compressors);
+  explicit SparseSums(const std::vector<Compressor*>& compressors);
+  /// Of memories that lie elsewhere. Where a compressor takes nothing back, nothing is given.
+  SparseSums(const std::vector<const Compressor*>& compressors, GiveBack give_back);
 
   std::size_t elements() const { return elements_; }
 
@@ -36,6 +44,8 @@ class SparseSums {
                   std::optional<std::size_t> k);
   /// Sums and selects with the other ranks.
   void exchange(Pattern& pattern, float factor);
+  /// What came of it, until the next one.
+  const SparseView& sum() const { return sum_.sum; }
   /// sum = what came of it, 0 elsewhere; elements() of them.
   void decode(std::span<float> sum) const;
 
@@ -45,11 +55,12 @@ class SparseSums {
 
  private:
   struct Unit {
-    Compressor* compressor;
+    const Compressor* compressor;
     std::size_t offset;  // of its first element
   };
 
   std::vector<Unit> units_;
+  GiveBack give_back_;
   std::size_t elements_ = 0;
   std::vector<std::uint32_t> indices_;  ///< of own pairs, then room
   std::vector<float> values_;

@@ -36,6 +36,15 @@ void UnitBucket::check_delays() const {
           plan_.units[0].compressor.to_string(), plan_.units[i].compressor.to_string()));
 }
 
+void UnitBucket::check_pairs() const {
+  for (std::size_t i = summed_; i < units(); ++i)
+    if (!compressor(i).has_pairs())
+      throw InputError(
+          fmt::format("{}: its payloads are no elements with positions; expected a method that "
+                      "chooses elements, for a sparse all-reduce",
+                      plan_.units[i].compressor.to_string()));
+}
+
 void UnitBucket::make_room_for_scales() {
   for (std::size_t i = summed_; i < units(); ++i)
     if (compressor(i).shares_scale()) scales_.resize(units() - summed_);

@@ -49,6 +49,8 @@ class UnitBucket : public Bucket {
   }
   /// @throws InputError when not all that is summed is so in the same steps
   void check_delays() const;
+  /// @throws InputError when payloads of a gathered unit are no pairs, for a sparse all-reduce
+  void check_pairs() const;
   /// Room for scales where any of the gathered units shares its own.
   void make_room_for_scales();
   /// Forgets what the step before sent.

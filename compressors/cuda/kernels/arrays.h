@@ -1,4 +1,5 @@
-// One pass over arrays, element by element: local steps' sums, an outer optimiser.
+// One pass over arrays, element by element: local steps' sums, an outer optimiser, elements at
+// positions.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +29,30 @@ struct NesterovElement {
     const float velocity = momentum * v[i] + own;
     v[i] = velocity;
     out[i] = rate * (own + momentum * velocity);
+  }
+};
+
+/// to[p] = value; positions are distinct.
+struct PutElement {
+  float* to;
+  const std::uint32_t* positions;
+  const float* values;
+
+  THINPIPE_KERNEL void operator()(std::size_t i) const { to[positions[i]] = values[i]; }
+};
+
+/// memory[p] takes back what was sent, or an estimate gives it up; what is not finite is forgotten
+/// (scatter() of memory/state.h). Positions are distinct.
+struct GiveBackElement {
+  float* memory;
+  const std::uint32_t* positions;
+  const float* values;
+  bool is_estimate;
+
+  THINPIPE_KERNEL void operator()(std::size_t i) const {
+    float& kept = memory[positions[i]];
+    const float value = is_estimate ? kept - values[i] : kept + values[i];
+    kept = value - value == 0 ? value : 0.0F;
   }
 };
 
