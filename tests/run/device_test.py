@@ -132,8 +132,9 @@ class DeviceTest(RunCase):
     def test_what_is_not_there_is_refused_by_name(self):
         self.refuse("powersgd", "-c", "powersgd")
         self.refuse("powersgd", "--pattern", "ps:pull=powersgd")
-        self.refuse("pattern 'qgz'", "--pattern", "qgz", "--ranks", "2")
         self.refuse("--time-scale 0.5", "--time-scale", "0.5")
+        self.specs = ["fedavg"]
+        self.refuse("pattern 'qgz:group=3'", "--pattern", "qgz:group=3")
 
     @unittest.skipIf(os.path.exists("/dev/nvidia0"), "there is a GPU")
     def test_without_a_gpu_nothing_is_begun(self):

@@ -11,7 +11,7 @@ try --device cuda -c powersgd
 try --device cuda --pattern ps
 try --device cuda --pattern ps:pull=powersgd
 try --device cuda --pattern gtopk
-try --device cuda --pattern qgz
+try --device cuda -c none --pattern qgz
 try --device cuda --local-steps 2
 try --device cuda --outer diloco
 try --device cuda --time-scale 2
