@@ -135,16 +135,8 @@ void check_on_device(const SweepOptions& options) {
   for (const CompressorRules& rules : options.compressors)
     for (const Spec& spec : rules.specs()) check_on_gpus(spec);
   for (const Spec& pattern : options.patterns) {
-    const PatternInfo& info = find_pattern(pattern.name);
-    if (info.can(Exchange::kPushPull)) {
-      if (const auto pull = push_pull_options(pattern).pull) check_on_gpus(*pull);
-      continue;
-    }
-    if (!info.can(Exchange::kAllGather) && !info.can(Exchange::kSparseAllReduce))
-      throw InputError(fmt::format(
-          "pattern '{}' with {}: it quantises what it sums on its way, which is not there on GPUs "
-          "yet; expected a pattern that sums as floats, such as ring or openmpi",
-          pattern.to_string(), with));
+    if (!find_pattern(pattern.name).can(Exchange::kPushPull)) continue;
+    if (const auto pull = push_pull_options(pattern).pull) check_on_gpus(*pull);
   }
   for (const double factor : options.time_scales)
     if (factor < 1 && factor != kAutoTimeScale)

@@ -335,9 +335,25 @@ TEST_F(DeviceReplayTest, ElementsThatAreSelectedAgainOnTheirWay) {
     }
 }
 
+TEST_F(DeviceReplayTest, WhatAPatternQuantisesFirstIsQuantisedThere) {
+  Feed bucketed, local;
+  bucketed.overlap = local.overlap = Overlap::kBucket;
+  bucketed.limits = local.limits = BucketLimits::parse("first=1kb,rest=10kb");
+  local.local_steps = 2;
+  for (const char* pattern : {"qgz", "qgz:group=4,gather=int4", "qgz:group=1,block=32,gather=fp32"})
+    for (const char* spec : {"none", "fedavg:delay=2"})
+      for (const Feed& feed : {Feed{}, bucketed, local}) {
+        SCOPED_TRACE(std::string(pattern) + " " + spec);
+        ReplayOptions options;
+        options.compressor = parse_spec(spec);
+        options.feed = feed;
+        expect_same(options, 4, pattern);
+      }
+}
+
 TEST_F(DeviceReplayTest, WhatWasSelectedGoesUpInSlowMotion) {
   ReplayOptions options;
-  options.compressor = parse_spec("topk:ratio=0.3,memory=none");  // nothing to be put back
+  options.compressor = parse_spec("topk:ratio=0.1,memory=none");  // nothing to be put back
   options.time_scale = 50;
   for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "gtopk"))
     for (std::size_t step = 1; step < steps.size(); ++step) {  // room was made in the first

@@ -105,6 +105,13 @@ class DeviceTest(RunCase):
         self.expect_same("--pattern", "oktopk:thresholds=2", "--overlap", "bucket", "--buckets",
                          "first=1kb,rest=40kb")
 
+    def test_what_a_pattern_quantises_first(self):
+        self.specs = ["fedavg:delay=2"]
+        self.expect_same("--pattern", "qgz:group=3")
+        self.out += "-groups"
+        self.expect_same("--pattern", "qgz:group=1,gather=int4", "--overlap", "bucket", "--buckets",
+                         "first=1kb,rest=40kb")
+
     def test_in_slow_motion(self):
         for point in self.expect_same("--time-scale", "2").values():
             self.assertEqual(point["axes"]["time_scale"], 2)
@@ -133,8 +140,6 @@ class DeviceTest(RunCase):
         self.refuse("powersgd", "-c", "powersgd")
         self.refuse("powersgd", "--pattern", "ps:pull=powersgd")
         self.refuse("--time-scale 0.5", "--time-scale", "0.5")
-        self.specs = ["fedavg"]
-        self.refuse("pattern 'qgz:group=3'", "--pattern", "qgz:group=3")
 
     @unittest.skipIf(os.path.exists("/dev/nvidia0"), "there is a GPU")
     def test_without_a_gpu_nothing_is_begun(self):

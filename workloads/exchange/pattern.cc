@@ -1,5 +1,6 @@
 #include "workloads/exchange/pattern.h"
 
+#include <stdexcept>
 #include <thread>
 
 #include "workloads/exchange/patterns.h"
@@ -8,6 +9,11 @@ namespace thinpipe {
 
 void Pattern::all_reduce(std::span<const float>, std::span<float>, float) {
   refuse_exchange(Exchange::kAllReduce);
+}
+
+void Pattern::all_reduce_coded(std::span<const std::span<const std::byte>>, std::span<float>,
+                               float) {
+  throw std::logic_error("all_reduce_coded() of a pattern that quantises nothing first");
 }
 
 const std::vector<std::span<const std::byte>>& Pattern::all_gather(std::span<const std::byte>) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "compressors/spec.h"
 #include "workloads/exchange/device_all_gather.h"
 #include "workloads/exchange/exchange_units.h"
 #include "workloads/exchange/sparse_vector.h"
@@ -12,6 +14,12 @@
 #include "workloads/exchange/transport.h"
 
 namespace thinpipe {
+
+/// How a pattern quantises an array before anything of it is sent.
+struct CodedSlices {
+  Spec codes;                         ///< payloads of this compressor, of each slice by itself
+  std::vector<std::size_t> elements;  ///< of slices, one after the other
+};
 
 /// The exchanges that compressors need (Aggregation), over one choice of algorithms. A pattern
 /// overrides those it can do (PatternInfo::exchanges); the others throw an InputError that names
@@ -23,6 +31,13 @@ class Pattern {
   /// result becomes factor * sum of own over ranks, the same bits on every rank. Both are of the
   /// same size on every rank, and apart in memory.
   virtual void all_reduce(std::span<const float> own, std::span<float> result, float factor);
+
+  /// Where all_reduce() of so many elements begins by quantising its own: how. Then
+  /// all_reduce_coded() does the rest of it, with what was quantised elsewhere: the same bits.
+  /// @throws InputError for slices that are not as long as they must be
+  virtual std::optional<CodedSlices> coded_slices(std::size_t /*elements*/) const { return {}; }
+  virtual void all_reduce_coded(std::span<const std::span<const std::byte>> slices,
+                                std::span<float> result, float factor);
 
   /// Every rank's message, by rank; valid until the next call.
   virtual const std::vector<std::span<const std::byte>>& all_gather(std::span<const std::byte> own);

@@ -59,6 +59,15 @@ BlockFormat Qgz::gather_format() const {
                                                              : BlockElement::kInt8);
 }
 
+CodedSlices Qgz::coded_slices(std::size_t elements) const {
+  CodedSlices coded{
+      .codes = parse_spec(fmt::format("blockint4:memory=none,block={}", options_.block)),
+      .elements = {}};
+  for (std::size_t j = 0; j < static_cast<std::size_t>(options_.group); ++j)
+    coded.elements.push_back(slice(elements, j).size());
+  return coded;
+}
+
 Qgz::Range Qgz::slice(std::size_t elements, std::size_t j) const {
   const auto group = static_cast<std::size_t>(options_.group);
   return {elements * j / group, elements * (j + 1) / group};
@@ -77,9 +86,9 @@ std::size_t Qgz::gathered_bytes(std::size_t elements) const {
   return gathers_floats() ? elements * sizeof(float) : block_bytes(gather_format(), elements);
 }
 
-template <class Ranges, class Peers>
-void Qgz::exchange(Transport& transport, std::span<const float> values, std::size_t parts,
-                   std::size_t own_part, Ranges ranges, Peers peers, std::vector<float>& sum) {
+template <class Ranges, class Peers, class Codes>
+void Qgz::exchange(Transport& transport, std::size_t parts, std::size_t own_part, Ranges ranges,
+                   Peers peers, Codes codes, std::vector<float>& sum) {
   const BlockFormat int4 = format(BlockElement::kInt4);
   const std::size_t size = ranges(own_part).size(), bytes = reduced_bytes(size);
   std::size_t out = 0;
@@ -93,12 +102,14 @@ void Qgz::exchange(Transport& transport, std::span<const float> values, std::siz
   out = 0;
   for (std::size_t i = 0; i < parts; ++i) {
     const std::size_t to = (own_part + i) % parts, from = (own_part + parts - i) % parts;
-    const Range range = ranges(to);
-    const auto coded = i == 0 ? incoming(own_part)
-                              : std::span(outgoing_).subspan(out, reduced_bytes(range.size()));
-    encode_part(int4, values.subspan(range.begin, range.size()), coded);
-    if (i == 0) continue;
-    out += coded.size();
+    const auto room = i == 0 ? incoming(own_part)
+                             : std::span(outgoing_).subspan(out, reduced_bytes(ranges(to).size()));
+    const std::span<const std::byte> coded = codes(to, room);
+    if (i == 0) {
+      if (coded.data() != room.data()) std::copy(coded.begin(), coded.end(), room.begin());
+      continue;
+    }
+    out += room.size();
     streams_.send(peers(to), coded);
     streams_.receive(peers(from), incoming(from));
   }
@@ -109,21 +120,49 @@ void Qgz::exchange(Transport& transport, std::span<const float> values, std::siz
 
 void Qgz::run(Transport& transport, std::span<const float> own, std::span<float> result,
               float factor) {
+  run_levels(
+      transport,
+      [&](std::size_t j, std::span<std::byte> room) {
+        const Range range = slice(own.size(), j);
+        encode_part(format(BlockElement::kInt4), own.subspan(range.begin, range.size()), room);
+        return std::span<const std::byte>(room);
+      },
+      result, factor);
+}
+
+void Qgz::run_coded(Transport& transport, std::span<const std::span<const std::byte>> slices,
+                    std::span<float> result, float factor) {
+  run_levels(
+      transport,
+      [&](std::size_t j, std::span<std::byte> room) {
+        if (slices[j].size() != room.size())
+          throw InputError(fmt::format("qgz: slice {} comes as {} bytes; expected {}", j,
+                                       slices[j].size(), room.size()));
+        return slices[j];
+      },
+      result, factor);
+}
+
+template <class Codes>
+void Qgz::run_levels(Transport& transport, Codes codes, std::span<float> result, float factor) {
   const auto n = static_cast<std::size_t>(transport.size());
   const auto rank = static_cast<std::size_t>(transport.rank());
   const auto g = static_cast<std::size_t>(options_.group);
-  const std::size_t j = rank % g, b = rank / g, d = own.size();
+  const std::size_t j = rank % g, b = rank / g, d = result.size();
   exchange(
-      transport, own, g, j, [&](std::size_t i) { return slice(d, i); },
-      [&](std::size_t i) { return static_cast<int>(b * g + i); }, slice_);
+      transport, g, j, [&](std::size_t i) { return slice(d, i); },
+      [&](std::size_t i) { return static_cast<int>(b * g + i); }, codes, slice_);
   const std::size_t offset = slice(d, j).begin;
   exchange(
-      transport, slice_, groups_, b,
-      [&](std::size_t i) {
+      transport, groups_, b, [&](std::size_t i) { return chunk(d, j, i); },
+      [&](std::size_t i) { return static_cast<int>(i * g + j); },
+      [&](std::size_t i, std::span<std::byte> room) {
         const Range range = chunk(d, j, i);
-        return Range{range.begin - offset, range.end - offset};
+        encode_part(format(BlockElement::kInt4),
+                    std::span(slice_).subspan(range.begin - offset, range.size()), room);
+        return std::span<const std::byte>(room);
       },
-      [&](std::size_t i) { return static_cast<int>(i * g + j); }, chunk_);
+      chunk_);
   for (float& value : chunk_) value *= factor;
   sizes_.resize(n);
   std::size_t total = 0, before = 0;

@@ -7,6 +7,7 @@
 
 #include "compressors/kernels/block_format.h"
 #include "workloads/exchange/block_gather.h"
+#include "workloads/exchange/pattern.h"
 #include "workloads/exchange/streams.h"
 #include "workloads/exchange/transport.h"
 
@@ -45,6 +46,13 @@ class Qgz {
   /// @throws PayloadError for what others sent that does not fit.
   void run(Transport& transport, std::span<const float> own, std::span<float> result, float factor);
 
+  /// The same of an array that is quantised already, elsewhere, as coded_slices() says. @throws
+  /// InputError for one that is not as long as it must be
+  void run_coded(Transport& transport, std::span<const std::span<const std::byte>> slices,
+                 std::span<float> result, float factor);
+  /// What run() sends first.
+  CodedSlices coded_slices(std::size_t elements) const;
+
   /// What run() ends with, from every rank's array: plainly, through compressors of the registry.
   void expected(std::span<const std::span<const float>> arrays, float factor,
                 std::span<float> out) const;
@@ -62,11 +70,14 @@ class Qgz {
   std::size_t gathered_bytes(std::size_t elements) const;
 
  private:
-  /// One level of the reduce-scatter: part i of `values`, ranges(i), goes to rank peers(i), and
-  /// `sum` becomes that of what all peers sent of own_part.
-  template <class Ranges, class Peers>
-  void exchange(Transport& transport, std::span<const float> values, std::size_t parts,
-                std::size_t own_part, Ranges ranges, Peers peers, std::vector<float>& sum);
+  /// One level of the reduce-scatter: part i, ranges(i), goes to rank peers(i) as codes(i, room)
+  /// says, which may write to the room; `sum` becomes that of what all peers sent of own_part.
+  template <class Ranges, class Peers, class Codes>
+  void exchange(Transport& transport, std::size_t parts, std::size_t own_part, Ranges ranges,
+                Peers peers, Codes codes, std::vector<float>& sum);
+  /// @param codes  of slices
+  template <class Codes>
+  void run_levels(Transport& transport, Codes codes, std::span<float> result, float factor);
   BlockFormat format(BlockElement element) const;
   bool gathers_floats() const { return options_.gather == QgzOptions::Gather::kFloat; }
   BlockFormat gather_format() const;

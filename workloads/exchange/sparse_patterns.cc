@@ -84,6 +84,13 @@ class QgzPattern : public Pattern {
   void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
     qgz_.run(*transport_, own, result, factor);
   }
+  std::optional<CodedSlices> coded_slices(std::size_t elements) const override {
+    return qgz_.coded_slices(elements);
+  }
+  void all_reduce_coded(std::span<const std::span<const std::byte>> slices, std::span<float> result,
+                        float factor) override {
+    qgz_.run_coded(*transport_, slices, result, factor);
+  }
   void expected_all_reduce(std::span<const std::span<const float>> arrays, float factor,
                            std::span<float> out) const override {
     qgz_.expected(arrays, factor, out);

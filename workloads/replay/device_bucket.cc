@@ -59,11 +59,19 @@ DeviceBucket::DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, 
 
 /// The library's own copies would not be slowed down.
 void DeviceBucket::connect(Pattern& pattern) {
+  connect_codes(pattern);
   direct_.reset();
   if (pattern.on_devices() == nullptr || time_scale_ > 1 || summed_ == units()) return;
   std::vector<std::size_t> most;
   for (std::size_t i = summed_; i < units(); ++i) most.push_back(compressor(i).max_encoded_size());
   direct_ = std::make_unique<DirectGather>(device_, ranks_, most);
+}
+
+void DeviceBucket::connect_codes(const Pattern& pattern) {
+  codes_.reset();
+  if (summed_ == 0) return;
+  if (const auto slices = pattern.coded_slices(summed_elements_))
+    codes_ = std::make_unique<DeviceCodes>(device_, *slices, time_scale_);
 }
 
 /// The host adds up too, for what is expected of the device's sums.
@@ -86,6 +94,7 @@ void DeviceBucket::take_scales(const Gradients& /*gradients*/, std::uint64_t ind
 void DeviceBucket::encode(const Gradients& gradients, std::uint64_t index) {
   begin_payload();
   took_ = {};
+  has_floats_ = false;
   if (sparse_) took_.up += sparse_->begin();
   units_->encode(gradients, index, summed_, scales_);
   for (std::size_t i = 0; i < units(); ++i)
@@ -93,10 +102,14 @@ void DeviceBucket::encode(const Gradients& gradients, std::uint64_t index) {
       const EncodeReport& report = units_->report(i);  // pairs are counted when they are exchanged
       add_to_payload(i, report, sparse_ && i >= summed_ ? 0 : report.encoded_bytes, i < summed_);
     }
+  if (sums_ && codes_) codes_->encode(device_floats());
 }
 
 void DeviceBucket::begin_copies() {
-  if (sums_) download_floats();
+  if (sums_) {
+    means_.grow(summed_elements_ * sizeof(float));
+    codes_ ? codes_->begin_copies() : download_floats();
+  }
   if (!gathers_) return;
   for (std::size_t i = summed_; i < units(); ++i)
     payloads_[i - summed_] = {units_->payload(i), units_->report(i).encoded_bytes};
@@ -105,13 +118,32 @@ void DeviceBucket::begin_copies() {
 
 void DeviceBucket::download_floats() {
   floats_.grow(summed_elements_ * sizeof(float));
-  means_.grow(summed_elements_ * sizeof(float));
   std::vector<DeviceCopy> copies;
   for (std::size_t i = 0; i < summed_; ++i)
     copies.push_back({floats_.data() + offsets_[i] * sizeof(float), units_->payload(i),
                       units_->report(i).encoded_bytes});
   bus_.begin();
   floats_down_ = DeviceBus::begun(device_.copies->begin_downloads(copies));
+  has_floats_ = true;
+}
+
+std::vector<DevicePayload> DeviceBucket::device_floats() const {
+  std::vector<DevicePayload> floats;
+  for (std::size_t i = 0; i < summed_; ++i)
+    floats.push_back({units_->payload(i), units_->report(i).encoded_bytes});
+  return floats;
+}
+
+/// For checks of a step in which nothing but codes came down.
+void DeviceBucket::fetch_floats() const {
+  if (has_floats_) return;
+  std::byte* to = floats_.grow(summed_elements_ * sizeof(float));
+  for (const DevicePayload& floats : device_floats()) {
+    device_.memory->download(to, floats.data, floats.bytes);
+    to += floats.bytes;
+  }
+  device_.memory->wait();
+  has_floats_ = true;
 }
 
 void DeviceBucket::skip() {
@@ -122,12 +154,14 @@ void DeviceBucket::skip() {
 
 RoundsTime DeviceBucket::exchange(Pattern& pattern, std::span<float> /*aggregate*/) {
   const double begin = now_seconds();
-  if (sums_) {
+  const auto floats = [&](const DeviceRoom& room) {
+    return std::span(reinterpret_cast<float*>(room.data()), summed_elements_);
+  };
+  if (sums_ && codes_) {
+    took_.down += codes_->exchange(pattern, floats(means_), factor());
+  } else if (sums_) {
     bus_.pass(floats_down_);
     took_.down += bus_.take(floats_down_);
-    const auto floats = [&](const DeviceRoom& room) {
-      return std::span(reinterpret_cast<float*>(room.data()), summed_elements_);
-    };
     pattern.all_reduce(floats(floats_), floats(means_), factor());
   }
   if (!gathers_ || !sparse_) {
@@ -224,6 +258,7 @@ bool DeviceBucket::incremental(std::size_t unit) const {
 }
 
 std::span<const std::byte> DeviceBucket::own_summed(std::size_t unit) const {
+  fetch_floats();
   return {floats_.data() + offsets_[unit] * sizeof(float), units_->report(unit).encoded_bytes};
 }
 

@@ -10,6 +10,7 @@
 #include "compressors/cuda/rank_device.h"
 #include "workloads/replay/device_answers.h"
 #include "workloads/replay/device_bus.h"
+#include "workloads/replay/device_codes.h"
 #include "workloads/replay/device_gather.h"
 #include "workloads/replay/device_room.h"
 #include "workloads/replay/device_sparse.h"
@@ -90,7 +91,10 @@ class DeviceBucket : public UnitBucket {
     if (direct_) return *direct_;
     return gather_;
   }
+  void connect_codes(const Pattern& pattern);
+  std::vector<DevicePayload> device_floats() const;
   void download_floats();
+  void fetch_floats() const;
   void decode_gathered();
 
   RankDevice device_;
@@ -98,7 +102,10 @@ class DeviceBucket : public UnitBucket {
   std::unique_ptr<DeviceUnits> units_;
   std::size_t capacity_ = 0;
   DeviceBus bus_;              ///< of floats that are summed, to the host
-  DeviceRoom floats_, means_;  ///< these, pinned
+  mutable DeviceRoom floats_;  ///< these, pinned; of codes, only when they are asked for
+  mutable bool has_floats_ = false;
+  DeviceRoom means_;
+  std::unique_ptr<DeviceCodes> codes_;  ///< where the pattern sends these quantised
   BusCopy floats_down_;
   int rank_;
   double time_scale_;
