@@ -111,7 +111,7 @@ class Bucket {
   /// Takes it from the front. @throws InputError for bytes that are not of these units.
   virtual void load_state(ByteReader& state) = 0;
   /// Of the rounds of the last step; null where the bucket takes none.
-  virtual const Rounds* rounds() const { return nullptr; }
+  virtual const RoundFloats* rounds() const { return nullptr; }
 };
 
 }  // namespace thinpipe

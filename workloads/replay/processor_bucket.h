@@ -50,7 +50,7 @@ class ProcessorBucket : public UnitBucket {
   bool incremental(std::size_t unit) const override;
   void save_state(std::vector<std::byte>& state) override;
   void load_state(ByteReader& state) override;
-  const Rounds* rounds() const override { return rounds_.get(); }
+  const RoundFloats* rounds() const override { return rounds_.get(); }
 
  private:
   struct Unit;

@@ -27,7 +27,7 @@ void Replay::own_contribution(std::span<float> out) const {
   std::size_t at = trace_.elements();
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     buckets_[b]->own_contribution(out.subspan(offsets_[b], buckets_[b]->elements()));
-    const Rounds* rounds = buckets_[b]->rounds();
+    const RoundFloats* rounds = buckets_[b]->rounds();
     for (std::size_t round = 0; rounds != nullptr && round < rounds->count(); ++round) {
       const auto sent = rounds->sent(round);
       std::copy(sent.begin(), sent.end(), out.subspan(at).begin());
@@ -55,7 +55,7 @@ void Replay::expected(std::span<const std::span<const float>> contributions,
   const float factor = 1.0F / static_cast<float>(ranks_);
   std::fill(out.begin() + static_cast<std::ptrdiff_t>(at), out.end(), 0.0F);
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    const Rounds* rounds = buckets_[b]->rounds();
+    const RoundFloats* rounds = buckets_[b]->rounds();
     for (std::size_t round = 0; rounds != nullptr && round < rounds->count(); ++round) {
       const std::size_t size = rounds->sent(round).size();
       for (std::size_t rank = 0; rank < parts.size(); ++rank)

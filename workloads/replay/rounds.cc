@@ -20,8 +20,10 @@ Rounds::Rounds(std::vector<Compressor*> compressors, int threads) : threads_(thr
     most_rounds_ = std::max(most_rounds_, compressor->rounds());
   }
   // next_round() wants room for max_encoded_size() bytes wherever it writes.
-  own_.resize(bytes / sizeof(float) + longest / sizeof(float));
-  means_.resize(bytes / sizeof(float));
+  own_room_.resize(bytes / sizeof(float) + longest / sizeof(float));
+  means_room_.resize(bytes / sizeof(float));
+  own_ = own_room_;
+  means_ = means_room_;
   payloads_.resize(bytes);
   own_payload_.resize(longest);
   ends_.reserve(static_cast<std::size_t>(most_rounds_));
@@ -32,9 +34,7 @@ void Rounds::begin() {
   ends_.clear();
 }
 
-std::span<std::byte> Rounds::free() {
-  return std::as_writable_bytes(std::span(own_).subspan(used_));
-}
+std::span<std::byte> Rounds::free() { return std::as_writable_bytes(own_.subspan(used_)); }
 
 void Rounds::add(Tensor& tensor, std::size_t bytes) {
   if (bytes % sizeof(float) != 0 || used_ + bytes / sizeof(float) > means_.size())
@@ -62,7 +62,7 @@ RoundsTime Rounds::run(Pattern& pattern, int ranks, Pace& pace) {
   for (int round = 1; round <= most_rounds_; ++round) {
     const double begin = now_seconds();
     const std::size_t end = used_, size = end - from;
-    pattern.all_reduce(std::span(own_).subspan(from, size), std::span(means_).subspan(from, size),
+    pattern.all_reduce(own_.subspan(from, size), means_.subspan(from, size),
                        1.0F / static_cast<float>(ranks));
     ends_.push_back(end);
     from = end;
@@ -72,7 +72,7 @@ RoundsTime Rounds::run(Pattern& pattern, int ranks, Pace& pace) {
     for (Tensor& tensor : tensors_) {
       const int rounds = tensor.compressor->rounds();
       if (rounds == 1 || rounds < round) continue;
-      const auto mean = std::span(means_).subspan(tensor.at, tensor.size);
+      const auto mean = means_.subspan(tensor.at, tensor.size);
       if (round < rounds)
         add(tensor, tensor.compressor->next_round(mean, free()));
       else
@@ -92,20 +92,14 @@ std::span<const std::byte> Rounds::result(std::size_t index) const {
   const Tensor& tensor = tensors_[index];
   // What is summed as it is needs no more than its mean.
   if (tensor.compressor->rounds() == 1)
-    return std::as_bytes(std::span(means_).subspan(tensor.at, tensor.size));
+    return std::as_bytes(means_.subspan(tensor.at, tensor.size));
   return std::span(payloads_).subspan(tensor.payload_at, tensor.payload_size);
 }
 
 std::span<const std::byte> Rounds::own_payload(std::size_t index) const {
   const Tensor& tensor = tensors_[index];
-  if (tensor.compressor->rounds() == 1)
-    return std::as_bytes(std::span(own_).subspan(tensor.at, tensor.size));
+  if (tensor.compressor->rounds() == 1) return std::as_bytes(own_.subspan(tensor.at, tensor.size));
   return std::span(own_payload_).first(tensor.compressor->own_payload(own_payload_));
-}
-
-std::span<const float> Rounds::piece(const std::vector<float>& values, std::size_t round) const {
-  const std::size_t begin = round == 0 ? 0 : ends_[round - 1];
-  return std::span(values).subspan(begin, ends_[round] - begin);
 }
 
 }  // namespace thinpipe

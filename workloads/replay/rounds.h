@@ -8,6 +8,7 @@
 #include "compressors/compressor.h"
 #include "workloads/exchange/pattern.h"
 #include "workloads/replay/pace.h"
+#include "workloads/replay/round_floats.h"
 
 namespace thinpipe {
 
@@ -21,7 +22,7 @@ struct RoundsTime {
 /// The floats of all tensors that take part in a round are one array, which is all-reduced at once;
 /// tensors that take fewer rounds (vectors, which PowerSGD sends as they are) leave earlier.
 /// A step: begin(); encode() of every tensor, in order; run(); then payloads can be decoded.
-class Rounds {
+class Rounds : public RoundFloats {
  public:
   /// The compressors must stay where they are. Buffers are made once.
   /// @param threads  what the compressors were made with; says whose processor time counts
@@ -41,14 +42,6 @@ class Rounds {
   std::span<const std::byte> result(std::size_t tensor) const;
   std::span<const std::byte> own_payload(std::size_t tensor) const;
 
-  /// Of a round that was run: what this rank sent and what came back. count() is 0 after begin().
-  std::size_t count() const { return ends_.size(); }
-  std::span<const float> sent(std::size_t round) const { return piece(own_, round); }
-  std::span<const float> mean(std::size_t round) const { return piece(means_, round); }
-
-  /// Floats that all rounds of a step send at most.
-  std::size_t capacity() const { return means_.size(); }
-
  private:
   struct Tensor {
     Compressor* compressor;
@@ -59,13 +52,11 @@ class Rounds {
 
   std::span<std::byte> free();
   void add(Tensor& tensor, std::size_t bytes);
-  std::span<const float> piece(const std::vector<float>& values, std::size_t round) const;
 
   std::vector<Tensor> tensors_;
-  std::vector<float> own_, means_;  ///< round after round, tensor after tensor
-  std::vector<std::size_t> ends_;   ///< of the rounds in these
-  std::size_t used_ = 0;            ///< of own_
-  std::size_t next_ = 0;            ///< tensor that encode() takes
+  std::vector<float> own_room_, means_room_;
+  std::size_t used_ = 0;  ///< of own_
+  std::size_t next_ = 0;  ///< tensor that encode() takes
   int most_rounds_ = 1;
   int threads_;
   std::vector<std::byte> payloads_;  ///< of the aggregate, for tensors of several rounds
