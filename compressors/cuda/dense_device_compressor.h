@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,18 +58,36 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   }
 
   void encode(std::span<const float* const> device_gradients, const DeviceStep& step) override {
-    this->check_gradients(device_gradients.size());
-    for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      jobs_[i].g = device_gradients[i];
-      jobs_[i].shared_scale = step.shared_scales.empty() ? 0 : step.shared_scales[i];
-      quantizer_->prepare(i, step, jobs_[i]);
-    }
-    this->ready_sums(false);
+    ready(device_gradients, step);
     this->repeat([this] {
       this->send_jobs();
       quantizer_->launch(*device_, this->batch_);
       this->download_findings();
     });
+  }
+
+  int rounds() const override { return quantizer_->rounds(); }
+  void first_round(std::span<const float* const> device_gradients,
+                   const DeviceStep& step) override {
+    if (rounds() == 1) return DeviceBase<Device>::first_round(device_gradients, step);  // refuses
+    ready(device_gradients, step);
+    round_ = 1;
+    ask_for_round();
+  }
+  void next_round(std::span<const float* const> device_means) override {
+    if (rounds() == 1) return DeviceBase<Device>::next_round(device_means);  // refuses
+    if (round_ == 0) throw std::logic_error("next_round() without a round before it");
+    this->check_gradients(device_means.size());
+    for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].mean = device_means[i];
+    this->set_summed(true);
+    ++round_;
+    ask_for_round();
+    if (round_ > rounds()) round_ = 0;
+  }
+  void own_payload(std::size_t tensor, std::span<std::byte> payload) override {
+    if (rounds() == 1) return DeviceBase<Device>::own_payload(tensor, payload);  // refuses
+    ByteWriter out(payload);
+    quantizer_->own_payload(*device_, tensor, out);
   }
 
   std::span<const EncodeReport> finish() override {
@@ -112,6 +131,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     std::fill(findings_.begin(), findings_.end(), Findings{});
     this->upload_findings();
     quantizer_->reset(*device_);
+    round_ = 0;
   }
 
  protected:
@@ -123,6 +143,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   }
   void load_learned(std::size_t tensor, ByteReader& in) override {
     quantizer_->load(*device_, tensor, in);
+    round_ = 0;
   }
   std::string problem_of(std::uint32_t number, std::size_t /*tensor*/,
                          std::size_t /*bytes*/) const override {
@@ -135,8 +156,28 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   using DeviceBase<Device>::identities_;
   using DeviceBase<Device>::jobs_;
 
+  void ready(std::span<const float* const> device_gradients, const DeviceStep& step) {
+    this->check_gradients(device_gradients.size());
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      jobs_[i].g = device_gradients[i];
+      jobs_[i].shared_scale = step.shared_scales.empty() ? 0 : step.shared_scales[i];
+      quantizer_->prepare(i, step, jobs_[i]);
+    }
+    this->ready_sums(false);
+  }
+  void ask_for_round() {
+    this->repeat(
+        [this] {
+          this->send_jobs();
+          quantizer_->launch_round(*device_, this->batch_, round_);
+          this->download_findings();
+        },
+        round_);
+  }
+
   std::unique_ptr<DeviceQuantizer<Device>> quantizer_;
   std::vector<float> scales_;  ///< that prepare() has returned
+  int round_ = 0;              ///< launched last; 0: none is under way
   std::size_t states_ = 0;
   PrefixState* decode_states_ = nullptr;
 };

@@ -62,6 +62,16 @@ class DeviceBase : public DeviceCompressor {
   std::span<const float> prepare(std::span<const float* const> /*device_gradients*/) override {
     throw std::logic_error("prepare() of compressors that share no scale");
   }
+  void first_round(std::span<const float* const> /*device_gradients*/,
+                   const DeviceStep& /*step*/) override {
+    throw std::logic_error("first_round() of compressors that take one round");
+  }
+  void next_round(std::span<const float* const> /*device_means*/) override {
+    throw std::logic_error("next_round() of compressors that take one round");
+  }
+  void own_payload(std::size_t /*tensor*/, std::span<std::byte> /*payload*/) override {
+    throw std::logic_error("own_payload() of compressors that take one round");
+  }
   void hold(std::span<const float* const> device_gradients) override {
     if (memory_.period == 1)
       throw std::logic_error("hold() of compressors that exchange in every step");
@@ -205,10 +215,12 @@ class DeviceBase : public DeviceCompressor {
   /// A step's work on the device. What `ask` asks for must depend on the batch's `fits` and
   /// `choices` alone, and on whether sums have been done: it is recorded, and repeated with the
   /// arguments that it had. What changes on the host from step to step is not its business.
+  /// @param round  of all-reduces; 0: what encode() asks for
   template <class Ask>
-  void repeat(const Ask& ask) {
+  void repeat(const Ask& ask, int round = 0) {
     const std::uint64_t counts = std::uint64_t{batch_.fits} << 32 | batch_.choices;
-    repeated_.run(*device_, counts << 1 | (is_summed() ? 1 : 0), ask);
+    const auto kind = static_cast<std::uint64_t>(2 * round + (is_summed() ? 1 : 0));
+    repeated_.run(*device_, counts << 3 | kind, ask);
   }
   /// Jobs of a step with an exchange: the memories' sums are ready to be done.
   void upload_jobs() {

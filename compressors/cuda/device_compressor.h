@@ -48,6 +48,22 @@ class DeviceCompressor {
   virtual std::span<const float> prepare(std::span<const float* const> device_gradients) = 0;
   virtual bool shares_scale() const { return false; }
 
+  /// Whether a step of several workers takes several all-reduces (Compressor::rounds): the most of
+  /// any tensor. 1: encode() is all there is.
+  virtual int rounds() const { return 1; }
+  /// Instead of encode(): device_payload() then holds what the first all-reduce takes; of tensors
+  /// that take one it is encode(). As there, finish() waits for it and the gradients stay.
+  virtual void first_round(std::span<const float* const> device_gradients,
+                           const DeviceStep& step) = 0;
+  /// Takes the means over workers of the last payloads, and leaves what the next all-reduce takes;
+  /// in the last of rounds() calls the aggregate's payload, for decode_add. Tensors that take one
+  /// round are left alone. Returns at once; finish() waits for it and tells sizes.
+  /// @param device_means  of each tensor that takes several rounds; they stay until finish()
+  virtual void next_round(std::span<const float* const> device_means) = 0;
+  /// After the last round: the payload of this worker's part of the aggregate, as
+  /// Compressor::own_payload(), in the host's memory. Returns when that is done.
+  virtual void own_payload(std::size_t tensor, std::span<std::byte> payload) = 0;
+
   /// Takes in the gradients of a step without exchange, of methods that exchange every so many
   /// steps (delay), in place of encode() and finish(). Returns when that is done.
   virtual void hold(std::span<const float* const> device_gradients) = 0;

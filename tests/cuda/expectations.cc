@@ -101,7 +101,7 @@ void expect_same_bytes_of_matrices(const OpenDevice& open) {
         "demo:chunk=16,topk=3,values=int8,memory=none", "demo:chunk=32,topk=200,values=exp4",
         "powersgd:exchange=allgather", "powersgd:exchange=allgather,rank=1",
         "powersgd:exchange=allgather,rank=5,memory=none,warm=false",
-        "powersgd:exchange=allgather,rank=9,memory=ef21"}) {
+        "powersgd:exchange=allgather,rank=9,memory=ef21", "powersgd:rank=3"}) {
     SCOPED_TRACE(spec);
     const TwinDevice device = open(1);
     Twins twins(device.device, device.make, spec, shapes);

@@ -217,6 +217,43 @@ TEST_F(DeviceReplayTest, OfSeveralCompressorsEachHasItsTensors) {
   }
 }
 
+TEST_F(DeviceReplayTest, RoundsOfAllReducesEndWithTheSameBits) {
+  ReplayOptions options;
+  for (const char* rules :
+       {"powersgd", "powersgd:rank=2,memory=ef21,delay=2", "powersgd:rank=1,warm=false,memory=none",
+        "tensor-3:powersgd;tensor-0:powersgd:rank=2;*:none",
+        "tensor-3:powersgd;*:topk:ratio=0.1"}) {
+    SCOPED_TRACE(rules);
+    options.compressor = CompressorRules::parse(rules);
+    expect_same(options, 3);
+  }
+  options.compressor = parse_spec("powersgd:rank=2");
+  for (const char* pattern : {"recursive-doubling", "tree"}) expect_same(options, 4, pattern, 2);
+  expect_same(options, 1);
+  options.feed.local_steps = 2;
+  options.feed.outer = OuterOptions{};
+  expect_same(options, 2, "ring", 5);
+  options.feed = {};
+  options.feed.granularity = Granularity::kModel;
+  expect_same(options, 2);  // a vector, of one round
+}
+
+TEST_F(DeviceReplayTest, CopiesBetweenRoundsAreSlowedDown) {
+  ReplayOptions options;
+  options.time_scale = 20;
+  options.compressor = parse_spec("powersgd");
+  expect_same(options, 2, "ring", 2);
+  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "ring"))
+    for (std::size_t step = 1; step < steps.size(); ++step) {
+      const StepReport& report = steps[step].report;
+      EXPECT_GT(report.codec, 0);
+      // One after the other, unlike those of payloads.
+      EXPECT_GE(report.total,
+                options.time_scale * (report.codec + report.copy_down + report.copy_up) * 0.999);
+      EXPECT_GE(report.compress, options.time_scale * report.codec * 0.999);
+    }
+}
+
 TEST_F(DeviceReplayTest, BucketsAreEncodedWhileOthersAreOnTheirWay) {
   Feed inline_codec, beside, joined, model;
   inline_codec.overlap = beside.overlap = joined.overlap = Overlap::kBucket;
@@ -369,7 +406,7 @@ TEST_F(DeviceReplayTest, ServersAnswersAreDecodedThere) {
   bucketed.overlap = local.overlap = Overlap::kBucket;
   bucketed.limits = local.limits = BucketLimits::parse("first=1kb,rest=10kb");
   local.local_steps = 2;
-  for (const char* servers : {"ps:servers=2", "ps:pull=int8", "ps:pull=fp16"})
+  for (const char* servers : {"ps:servers=2", "ps:pull=int8", "ps:pull=fp16", "ps:pull=powersgd"})
     for (const char* spec :
          {"none", "3lc", "terngrad", "tensor-0:topk:ratio=0.1;*:fedavg:delay=2"}) {
       SCOPED_TRACE(std::string(servers) + " " + spec);
@@ -396,15 +433,6 @@ TEST_F(DeviceReplayTest, ServersAnswersGoUpInSlowMotion) {
       EXPECT_GE(report.total,
                 options.time_scale * (report.codec + report.copy_down + report.copy_up) * 0.999);
     }
-}
-
-TEST_F(DeviceReplayTest, AnswersThatHaveNoTwinAreRefused) {
-  const Trace trace(folder_ / "trace");
-  ReplayOptions options;
-  options.compressor = parse_spec("topk:ratio=0.1");
-  options.servers = push_pull_options(parse_spec("ps:pull=powersgd"));
-  options.device = cuda::play_rank_device(1);
-  EXPECT_THROW(Replay(trace, options, 0, 2), InputError);
 }
 
 TEST_F(DeviceReplayTest, PayloadsGoFromDeviceToDeviceWhereThePatternCan) {
@@ -469,7 +497,9 @@ TEST_F(DeviceReplayTest, WhatIsNotDoneThereIsRefused) {
   };
   ReplayOptions options;
   options.compressor = parse_spec("powersgd:rank=2");
+  options.feed.overlap = Overlap::kBucket;
   refused(options);
+  options.feed.overlap = Overlap::kNone;
   options.compressor = parse_spec("int8");  // no elements with positions
   options.sparse_sums = true;
   refused(options);

@@ -29,6 +29,7 @@ TEST_P(Serial, GoesOnFromAStateOfTheOther) { expect_same_states(serial, GetParam
 INSTANTIATE_TEST_SUITE_P(Twins, Serial, testing::ValuesIn(twin_specs()));
 
 TEST(SerialTwins, SendTheSameOfMatrices) { expect_same_bytes_of_matrices(serial); }
+TEST(SerialTwins, SendTheSameInRounds) { expect_same_bytes_in_rounds(serial); }
 TEST(SerialTwins, RefuseMalformedPayloads) { expect_malformed_payloads_refused(serial); }
 
 TEST(SerialTwins, AddUpMoreBlocksThanThereArePartsOfASum) {
@@ -80,8 +81,7 @@ TEST(SerialTwins, AThresholdThatTooFewExceedIsLowered) {
 TEST(SerialTwins, WhatIsNotThereYetIsSaid) {
   const std::vector<TensorInfo> tensors = {{.name = "t", .shape = {8}, .elements = 8}};
   const TwinDevice device = serial(1);
-  for (const char* spec : {"powersgd", "powersgd:exchange=allreduce", "randomk:values=exp4",
-                           "randomk:scale=true", "variance:delay=2"})
+  for (const char* spec : {"randomk:values=exp4", "randomk:scale=true", "variance:delay=2"})
     EXPECT_THROW(device.make(parse_spec(spec), tensors), InputError) << spec;
   EXPECT_THROW(device.make(parse_spec("topk:rato=1"), tensors), InputError);
 }

@@ -155,6 +155,7 @@ std::vector<std::string> twin_specs() {
           "powersgd:exchange=allgather,memory=none,rank=1,warm=false",
           "powersgd:exchange=allgather,memory=ef21,rank=6,clip=0.5",
           "powersgd:exchange=allgather,rank=2,delay=2",
+          "powersgd:rank=3",
           "demo",
           "demo:chunk=16,topk=5,values=int2,memory=ef21",
           "demo:chunk=32,topk=40,values=exp4,decay=0.5",

@@ -79,6 +79,8 @@ void expect_same_bytes_of_special_values(const OpenDevice& open, const std::stri
 void expect_same_states(const OpenDevice& open, const std::string& spec);
 /// Of methods that look at shapes.
 void expect_same_bytes_of_matrices(const OpenDevice& open);
+/// Of methods whose step is several all-reduces.
+void expect_same_bytes_in_rounds(const OpenDevice& open);
 void expect_malformed_payloads_refused(const OpenDevice& open);
 
 /// Every method with its memories and parameters that there is on devices.

@@ -37,6 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Twins, Gpu, testing::ValuesIn(twin_specs()));
 
 class GpuPayloads : public Gpu {};
 TEST_P(GpuPayloads, AreTheSameOfMatrices) { expect_same_bytes_of_matrices(gpu); }
+TEST_P(GpuPayloads, AreTheSameInRounds) { expect_same_bytes_in_rounds(gpu); }
 TEST_P(GpuPayloads, MalformedOnesAreRefused) { expect_malformed_payloads_refused(gpu); }
 INSTANTIATE_TEST_SUITE_P(Twins, GpuPayloads, testing::Values("topk"));
 

@@ -112,6 +112,11 @@ class DeviceTest(RunCase):
         self.expect_same("--pattern", "qgz:group=1,gather=int4", "--overlap", "bucket", "--buckets",
                          "first=1kb,rest=40kb")
 
+    def test_rounds_of_all_reduces(self):
+        self.specs = ["powersgd:rank=2", "powersgd:rank=1,memory=ef21"]
+        for point in self.expect_same("--pattern", "ring").values():
+            self.assertTrue(all(s > 0 for s in point["metrics"]["compress_time"]["samples"]))
+
     def test_in_slow_motion(self):
         for point in self.expect_same("--time-scale", "2").values():
             self.assertEqual(point["axes"]["time_scale"], 2)
@@ -137,8 +142,7 @@ class DeviceTest(RunCase):
         self.assertFalse(os.path.exists(self.out), "a refused run made its output folder")
 
     def test_what_is_not_there_is_refused_by_name(self):
-        self.refuse("powersgd", "-c", "powersgd")
-        self.refuse("powersgd", "--pattern", "ps:pull=powersgd")
+        self.refuse("powersgd", "-c", "powersgd", "--overlap", "bucket")
         self.refuse("--time-scale 0.5", "--time-scale", "0.5")
 
     @unittest.skipIf(os.path.exists("/dev/nvidia0"), "there is a GPU")

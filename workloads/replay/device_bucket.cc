@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/clock.h"
 #include "compressors/registry.h"
 #include "workloads/replay/message.h"
@@ -30,20 +28,22 @@ DeviceBucket::DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, 
       bus_(device_.copies, place.time_scale),
       floats_(device_.memory, DeviceRoom::Where::kPinned),
       means_(device_.memory, DeviceRoom::Where::kPinned),
+      pace_(place.time_scale, Pace::kDevice),
       rank_(settings.rank),
       time_scale_(place.time_scale),
       gather_(device_, settings.rank, ranks, place.time_scale),
       payloads_(split_.size()),
       aggregate_(place.device_aggregate) {
+  bool takes_rounds = false;
   for (std::size_t i = 0; i < units(); ++i) {
     if (i >= summed_ && !sparse_sums)
       capacity_ += kMessageLengthBytes + compressor(i).max_encoded_size();
-    else if (i < summed_ && compressor(i).rounds() > 1)
-      throw InputError(fmt::format(
-          "{}: takes several all-reduces a step, which has no twin on devices; expected another "
-          "method, or --device cpu",
-          plan_.units[i].compressor.to_string()));
+    else if (i < summed_)
+      takes_rounds = takes_rounds || compressor(i).rounds() > 1;
   }
+  if (takes_rounds)
+    rounds_ = std::make_unique<DeviceRounds>(device_, *units_, summed_, place.time_scale,
+                                             settings.threads);
   check_delays();
   if (sparse_sums) check_pairs();
   if (sparse_sums && summed_ < units())
@@ -69,7 +69,7 @@ void DeviceBucket::connect(Pattern& pattern) {
 
 void DeviceBucket::connect_codes(const Pattern& pattern) {
   codes_.reset();
-  if (summed_ == 0) return;
+  if (summed_ == 0 || rounds_) return;  // rounds' floats are small, and lie on the host
   if (const auto slices = pattern.coded_slices(summed_elements_))
     codes_ = std::make_unique<DeviceCodes>(device_, *slices, time_scale_);
 }
@@ -96,17 +96,22 @@ void DeviceBucket::encode(const Gradients& gradients, std::uint64_t index) {
   took_ = {};
   has_floats_ = false;
   if (sparse_) took_.up += sparse_->begin();
+  if (rounds_) rounds_->begin();
   units_->encode(gradients, index, summed_, scales_);
   for (std::size_t i = 0; i < units(); ++i)
     if (sent(i)) {
-      const EncodeReport& report = units_->report(i);  // pairs are counted when they are exchanged
-      add_to_payload(i, report, sparse_ && i >= summed_ ? 0 : report.encoded_bytes, i < summed_);
+      // What pairs and rounds send is counted when they are exchanged.
+      const bool later = i < summed_ ? rounds_ != nullptr : sparse_ != nullptr;
+      const EncodeReport& report = units_->report(i);
+      add_to_payload(i, report, later ? 0 : report.encoded_bytes, i < summed_);
     }
   if (sums_ && codes_) codes_->encode(device_floats());
 }
 
 void DeviceBucket::begin_copies() {
-  if (sums_) {
+  if (sums_ && rounds_) {
+    rounds_->begin_copies();
+  } else if (sums_) {
     means_.grow(summed_elements_ * sizeof(float));
     codes_ ? codes_->begin_copies() : download_floats();
   }
@@ -149,30 +154,43 @@ void DeviceBucket::fetch_floats() const {
 void DeviceBucket::skip() {
   begin_payload();
   took_ = {};
+  if (rounds_) rounds_->begin();
   units_->skip();
 }
 
 RoundsTime DeviceBucket::exchange(Pattern& pattern, std::span<float> /*aggregate*/) {
+  RoundsTime time;
+  pace_.reset();
   const double begin = now_seconds();
   const auto floats = [&](const DeviceRoom& room) {
     return std::span(reinterpret_cast<float*>(room.data()), summed_elements_);
   };
-  if (sums_ && codes_) {
+  if (sums_ && rounds_) {
+    time = rounds_->run(pattern, factor(), pace_);
+    for (std::size_t round = 0; round < rounds_->count(); ++round) {
+      payload_.bytes += rounds_->sent(round).size_bytes();
+      payload_.summed_bytes += rounds_->sent(round).size_bytes();
+    }
+    took_.down += rounds_->copies().down;
+    took_.up += rounds_->copies().up;
+  } else if (sums_ && codes_) {
     took_.down += codes_->exchange(pattern, floats(means_), factor());
   } else if (sums_) {
     bus_.pass(floats_down_);
     took_.down += bus_.take(floats_down_);
     pattern.all_reduce(floats(floats_), floats(means_), factor());
   }
-  if (!gathers_ || !sparse_) {
-    if (gathers_) messages().exchange(pattern);
-    return {.exchange = now_seconds() - begin};
+  if (gathers_ && !sparse_) messages().exchange(pattern);
+  if (gathers_ && sparse_) {
+    gather_.wait_for_own();
+    split_own();
   }
-  gather_.wait_for_own();
-  split_own();
-  const double came = now_seconds() - begin;
-  RoundsTime time = sparse_->exchange(pattern, factor(), split_);
-  time.exchange += came;
+  time.exchange = now_seconds() - begin - time.compress;
+  if (!gathers_ || !sparse_) return time;
+  const RoundsTime again = sparse_->exchange(pattern, factor(), split_);
+  time.exchange += again.exchange;
+  time.compress += again.compress;
+  time.compress_cpu += again.compress_cpu;
   payload_.bytes += sparse_->pair_bytes();
   payload_.summed_bytes += sparse_->pair_bytes();
   return time;
@@ -193,16 +211,24 @@ bool DeviceBucket::pull(Pattern& pattern) {
 }
 
 void DeviceBucket::decode(std::span<float> /*aggregate*/) {
-  const std::size_t summed_bytes = summed_elements_ * sizeof(float);
-  if (sums_)
-    took_.up += device_.copies->take(
-        device_.copies->begin_upload({aggregate_, means_.data(), summed_bytes}));
-  else
-    device_.memory->zero(aggregate_, summed_bytes);
+  decode_summed();
   device_.memory->zero(aggregate_ + summed_elements_,
                        (elements_ - summed_elements_) * sizeof(float));
   if (gathers_) decode_gathered();
   device_.memory->wait();
+}
+
+void DeviceBucket::decode_summed() {
+  const std::size_t bytes = summed_elements_ * sizeof(float);
+  if (sums_ && !rounds_) {
+    took_.up +=
+        device_.copies->take(device_.copies->begin_upload({aggregate_, means_.data(), bytes}));
+    return;
+  }
+  device_.memory->zero(aggregate_, bytes);
+  for (std::size_t i = 0; sums_ && i < summed_; ++i)
+    rounds_->begin_decode(i, aggregate_ + offsets_[i]);
+  if (sums_) units_->finish_decodes();
 }
 
 /// In the order of ranks, on which the bits of a sum depend. The own payloads never left.
@@ -257,7 +283,17 @@ bool DeviceBucket::incremental(std::size_t unit) const {
   return compressor(unit).incremental() || (pull != nullptr && pull->incremental());
 }
 
+void DeviceBucket::expected_sums(const Pattern& pattern,
+                                 std::span<const std::span<const float>> contributions,
+                                 std::span<float> out) const {
+  if (!rounds_ || !pattern.lossy()) return UnitBucket::expected_sums(pattern, contributions, out);
+  // The means of the rounds have references of their own; this is what they decode to.
+  for (std::size_t i = 0; i < summed_; ++i)
+    compressor(i).decode_add(rounds_->result(i), 1.0F, part(i, out));
+}
+
 std::span<const std::byte> DeviceBucket::own_summed(std::size_t unit) const {
+  if (rounds_) return rounds_->own_payload(unit);
   fetch_floats();
   return {floats_.data() + offsets_[unit] * sizeof(float), units_->report(unit).encoded_bytes};
 }

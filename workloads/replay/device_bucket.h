@@ -13,6 +13,7 @@
 #include "workloads/replay/device_codes.h"
 #include "workloads/replay/device_gather.h"
 #include "workloads/replay/device_room.h"
+#include "workloads/replay/device_rounds.h"
 #include "workloads/replay/device_sparse.h"
 #include "workloads/replay/device_units.h"
 #include "workloads/replay/direct_gather.h"
@@ -29,8 +30,9 @@ struct DevicePlace {
 
 /// Only payloads cross the bus: they are copied to pinned memory while those before them are sent,
 /// and those of other ranks are copied up while more arrive. Its part of the aggregate stays on the
-/// device. What all-reduces sum, dense or sparse, is summed by the processor. With parameter
-/// servers nothing is summed and no scale shared, and what they answer is decoded on the device.
+/// device. What all-reduces sum, dense (in rounds where a method has them) or sparse, is summed by
+/// the processor. With parameter servers nothing is summed and no scale shared, and what they
+/// answer is decoded on the device.
 class DeviceBucket : public UnitBucket {
  public:
   /// @param number  among the buckets, as Gradients counts them
@@ -63,12 +65,15 @@ class DeviceBucket : public UnitBucket {
 
   bool sent_as_it_lies() const override;
   Distortion distortion(const Gradients& gradients, std::uint64_t index) const override;
-  double rounds_own() const override { return sparse_ ? sparse_->pace().own() : 0; }
-  double rounds_overrun() const override { return sparse_ ? sparse_->pace().overrun() : 0; }
+  double rounds_own() const override { return pace_.own() + (sparse_ ? sparse_->pace().own() : 0); }
+  double rounds_overrun() const override {
+    return pace_.overrun() + (sparse_ ? sparse_->pace().overrun() : 0);
+  }
   bool takes_mean(const Pattern& pattern) const override;
   bool incremental(std::size_t unit) const override;
   void save_state(std::vector<std::byte>& state) override;
   void load_state(ByteReader& state) override;
+  const RoundFloats* rounds() const override { return rounds_.get(); }
 
  private:
   DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, std::size_t number,
@@ -79,6 +84,8 @@ class DeviceBucket : public UnitBucket {
   bool sent(std::size_t unit) const override { return units_->sent(unit); }
   std::span<const std::byte> own_message() const override { return messages().own(); }
   std::span<const std::byte> own_summed(std::size_t unit) const override;
+  void expected_sums(const Pattern& pattern, std::span<const std::span<const float>> contributions,
+                     std::span<float> out) const override;
   void expected_gathered(const Pattern& pattern,
                          std::span<const std::span<const float>> contributions,
                          std::span<float> out) const override;
@@ -95,6 +102,7 @@ class DeviceBucket : public UnitBucket {
   std::vector<DevicePayload> device_floats() const;
   void download_floats();
   void fetch_floats() const;
+  void decode_summed();
   void decode_gathered();
 
   RankDevice device_;
@@ -107,6 +115,8 @@ class DeviceBucket : public UnitBucket {
   DeviceRoom means_;
   std::unique_ptr<DeviceCodes> codes_;  ///< where the pattern sends these quantised
   BusCopy floats_down_;
+  std::unique_ptr<DeviceRounds> rounds_;  ///< where summed units take several, instead of these
+  Pace pace_;                             ///< of codec work between rounds
   int rank_;
   double time_scale_;
   DeviceGather gather_;

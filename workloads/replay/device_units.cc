@@ -24,7 +24,7 @@ struct DeviceUnits::Group {
   Spec spec;
   std::vector<std::size_t> units;
   std::unique_ptr<DeviceCompressor> compressor;
-  std::vector<const float*> gradients, squares;
+  std::vector<const float*> gradients, squares, means;
   std::vector<float> scales;
 };
 
@@ -120,10 +120,14 @@ void DeviceUnits::encode(const Gradients& gradients, std::uint64_t index, std::s
     group.scales.clear();
     if (!scales.empty() && group.compressor->shares_scale())
       for (const std::size_t i : group.units) group.scales.push_back(scales[i - first]);
-    group.compressor->encode(group.gradients, {.step = any.step,
-                                               .epoch = any.epoch,
-                                               .shared_scales = group.scales,
-                                               .device_squares = group.squares});
+    const DeviceStep step{.step = any.step,
+                          .epoch = any.epoch,
+                          .shared_scales = group.scales,
+                          .device_squares = group.squares};
+    if (group.units[0] < first && group.compressor->rounds() > 1)
+      group.compressor->first_round(group.gradients, step);
+    else
+      group.compressor->encode(group.gradients, step);
   }
   for (Group& group : groups_) {
     if (!units_[group.units[0]].sent) continue;
@@ -139,6 +143,25 @@ void DeviceUnits::encode(const Gradients& gradients, std::uint64_t index, std::s
   }
 }
 
+void DeviceUnits::next_round(int round, std::span<const float* const> device_means) {
+  const auto goes_on = [&](const Group& group) {
+    return group.units[0] < device_means.size() && group.compressor &&
+           group.compressor->rounds() > 1 && group.compressor->rounds() >= round;
+  };
+  for (Group& group : groups_) {
+    if (!goes_on(group)) continue;
+    group.means.clear();
+    for (const std::size_t i : group.units) group.means.push_back(device_means[i]);
+    group.compressor->next_round(group.means);
+  }
+  for (Group& group : groups_) {
+    if (!goes_on(group)) continue;
+    const auto reports = group.compressor->finish();
+    for (std::size_t i = 0; i < group.units.size(); ++i)
+      if (units_[group.units[i]].twin->rounds() > 1) units_[group.units[i]].report = reports[i];
+  }
+}
+
 void DeviceUnits::skip() {
   for (Unit& unit : units_) {
     unit.sent = false;
@@ -151,6 +174,10 @@ const std::byte* DeviceUnits::payload(std::size_t unit) const {
   const DeviceCompressor* compressor = groups_[one.group].compressor.get();
   return compressor != nullptr ? compressor->device_payload(one.place)
                                : reinterpret_cast<const std::byte*>(one.input);
+}
+
+void DeviceUnits::own_payload(std::size_t unit, std::span<std::byte> payload) const {
+  groups_[units_[unit].group].compressor->own_payload(units_[unit].place, payload);
 }
 
 std::vector<std::byte> DeviceUnits::state_of(const Unit& unit) const {

@@ -40,9 +40,14 @@ class DeviceUnits {
   /// else 0.
   void take_scales(std::uint64_t exchange, std::size_t first, std::span<float> scales);
   /// Encodes units that are sent in this step and holds the others' gradients back.
+  /// Of those before `first` a payload() is what the first all-reduce takes.
   /// @param scales  of units from `first` on the greatest of all ranks; empty: none is shared
   void encode(const Gradients& gradients, std::uint64_t index, std::size_t first,
               std::span<const float> scales);
+  /// Of units that take several all-reduces, after that many of them: takes the means and leaves
+  /// the next payload(), in the last round the aggregate's. Waits for it.
+  /// @param device_means  by summed unit
+  void next_round(int round, std::span<const float* const> device_means);
   /// Nothing is sent.
   void skip();
 
@@ -51,6 +56,8 @@ class DeviceUnits {
   const EncodeReport& report(std::size_t unit) const { return units_[unit].report; }
   /// On the device, until the next encode().
   const std::byte* payload(std::size_t unit) const;
+  /// After the last of several rounds: of this rank's part of the aggregate, to the host.
+  void own_payload(std::size_t unit, std::span<std::byte> payload) const;
   Distortion distortion(std::size_t unit, const Gradients& gradients, std::uint64_t index,
                         std::span<const std::byte> payload) const;
 

@@ -53,6 +53,7 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
   pushed_at_.resize(buckets_.size());
   check_time_scale();
   check_local_steps();
+  check_device_rounds();
 }
 
 Replay::~Replay() = default;

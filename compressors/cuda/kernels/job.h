@@ -101,6 +101,7 @@ struct Job {
   double* block_sums = nullptr;          ///< kSumDoubles for each tile that is added up, and more
   PrefixState* states[2] = {};           ///< one for each tile; all 0 between steps
   std::uint32_t* histogram = nullptr;    ///< kBins; all 0 between kernels
+  const float* mean = nullptr;           ///< over workers, of what the last round sent (PowerSGD)
   float shared_scale = 0;                ///< the greatest of all workers; 0: the own
   RandomKey key = {};                    ///< of this step's stochastic rounding
   std::uint32_t columns = 0;             ///< of a matrix whose columns are quantised by themselves

@@ -130,7 +130,8 @@ struct MultiplyLeft {
   }
 };
 
-/// Orthonormalises the columns of p, where all are finite. Grid: a block a matrix.
+/// Orthonormalises the columns of p, which become 0 where any is not finite. Grid: a block a
+/// matrix.
 struct Orthogonalize {
   static constexpr int kThreads = static_cast<int>(kDotLanes);
   struct Shared {
@@ -142,7 +143,13 @@ struct Orthogonalize {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const LowRankMatrix matrix = matrices[block.index()];
-    if (*matrix.bad != 0) return;
+    if (*matrix.bad != 0) {
+      block.each([&](int t) {
+        for (auto i = static_cast<std::uint32_t>(t); i < matrix.rows * matrix.rank; i += kThreads)
+          matrix.p[i] = 0;
+      });
+      return;
+    }
     typename Block::template Local<double> before;
     typename Block::template Local<double> share;
     for (std::uint32_t k = 0; k < matrix.rank; ++k) {

@@ -48,6 +48,14 @@ class DeviceQuantizer {
   /// is the same in every step (DeviceBase::repeat).
   virtual void launch(Device& device, const Batch& batch) = 0;
 
+  /// Quantisers whose step is several all-reduces: the most of any tensor, and what each launches;
+  /// round 1 is in place of launch(), those after it find the means in Job::mean. The last leaves
+  /// the aggregate's payload.
+  virtual int rounds() const { return 1; }
+  virtual void launch_round(Device& /*device*/, const Batch& /*batch*/, int /*round*/) {}
+  /// After the last: the payload of this worker's part, to the host. Waits for it.
+  virtual void own_payload(Device& /*device*/, std::size_t /*tensor*/, ByteWriter& /*out*/) const {}
+
   /// Whether a payload can be that long.
   virtual bool fits(std::size_t tensor, std::size_t bytes, std::size_t elements) const {
     return bytes == max_encoded_size(tensor, elements);

@@ -138,9 +138,8 @@ std::unique_ptr<DeviceQuantizer<Device>> make_quantizer(const std::string& name,
                              .bucket = bucket_of(parameters)});
   }
   if (name == "powersgd") {
-    // Rounds of all-reduces are not there yet.
-    require_choice(parameters, "exchange", {"allgather"});
-    DevicePowerSgdOptions options{.warm_start = parameters.flag("warm")};
+    DevicePowerSgdOptions options{.warm_start = parameters.flag("warm"),
+                                  .in_rounds = parameters.choice("exchange") == "allreduce"};
     const auto rank = static_cast<std::size_t>(parameters.integer("rank"));
     for (const TensorInfo& tensor : tensors) {
       options.shapes.push_back(low_rank_shape(tensor.shape, tensor.elements, rank));

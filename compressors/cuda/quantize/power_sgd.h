@@ -1,5 +1,6 @@
-// PowerSGD whose workers gather factors (exchange=allgather); tensors that these would not make
-// smaller are sent as they are (quantize/powersgd.h).
+// PowerSGD whose workers gather factors (exchange=allgather) or share them by rounds of
+// all-reduces; tensors that these would not make smaller are sent as they are
+// (quantize/powersgd.h).
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "compressors/cuda/kernels/low_rank.h"
+#include "compressors/cuda/kernels/low_rank_rounds.h"
 #include "compressors/cuda/kernels/memory.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
 #include "compressors/cuda/quantize/words.h"
@@ -21,6 +23,7 @@ struct DevicePowerSgdOptions {
   std::vector<LowRankShape> shapes = {};  ///< of each tensor; of rank 0 where it is sent as it is
   std::vector<std::uint64_t> seeds = {};  ///< likewise, of the first q
   bool warm_start = true;
+  bool in_rounds = false;
 };
 
 template <class Device>
@@ -51,6 +54,11 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
                                .q = array(shape.columns * shape.rank)};
     const auto at = static_cast<std::uint32_t>(matrices_.size());
     matrices_.push_back(matrix);
+    if (options_.in_rounds) {
+      LowRankMatrix own = matrix;
+      own.q = array(shape.columns * shape.rank);
+      own_.push_back(own);
+    }
     add_tiles(sum_tiles_, number, tiles_of(job.n, kSumTile));
     add_tiles(columns_, at, matrix.rank);
     add_tiles(left_, at, tiles_of(matrix.rows, MultiplyLeft::kRows));
@@ -60,17 +68,41 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   }
 
   void launch(Device& device, const Batch& batch) override {
-    upload(device);
-    using AsIs = EncodeWords<Fp32Code>;
-    device.launch(AsIs{batch.jobs, as_is_tiles_.there, {}}, as_is_tiles_.count());
-    device.launch(HoldGradients{batch.jobs, sum_tiles_.there}, sum_tiles_.count());
-    device.zero(bad_, matrices_.size() * sizeof(std::uint32_t));
-    renew(device, !options_.warm_start);
-    device.launch(MultiplyLeft{batch.jobs, device_matrices_, left_.there}, left_.count());
+    begin(device, batch);
     device.launch(Orthogonalize{device_matrices_}, matrices_.size());
     device.launch(MultiplyRight{batch.jobs, device_matrices_, right_.there}, right_.count());
-    device.launch(WriteFactors{batch.jobs, device_matrices_, factors_.there}, factors_.count());
+    write(device, batch, device_matrices_);
     device.launch(LeaveLowRank{batch.jobs, device_matrices_, elements_.there}, elements_.count());
+  }
+
+  int rounds() const override { return own_.empty() ? 1 : 2; }
+  /// As the processor's: c q; then c^T p, where p is the mean orthonormalised; then p and the mean
+  /// of these. c less the own part is left, not c less the mean.
+  void launch_round(Device& device, const Batch& batch, int round) override {
+    if (round == 1) {
+      begin(device, batch);
+      return write(device, batch, device_p_);
+    }
+    clear_bad(device);
+    device.launch(TakeMean{batch.jobs, device_matrices_, factors_.there, round == 2},
+                  factors_.count());
+    if (round == 2) {
+      device.launch(Orthogonalize{device_matrices_}, matrices_.size());
+      clear_bad(device);
+      device.launch(MultiplyRight{batch.jobs, device_own_, right_.there}, right_.count());
+      return write(device, batch, device_own_q_);
+    }
+    write(device, batch, device_matrices_);
+    device.launch(LeaveLowRank{batch.jobs, device_own_, elements_.there}, elements_.count());
+  }
+  void own_payload(Device& device, std::size_t tensor, ByteWriter& out) const override {
+    const LowRankMatrix& own = own_[which_[tensor]];
+    std::vector<float> factors(own.factors());
+    const std::size_t of_p = std::size_t{own.rows} * own.rank;
+    device.download(factors.data(), own.p, of_p * sizeof(float));
+    device.download(factors.data() + of_p, own.q, (factors.size() - of_p) * sizeof(float));
+    device.wait();
+    out.put_bytes(std::as_bytes(std::span<const float>(factors)));
   }
 
   void decode(Device& device, const DeviceDecoding& decoding) override {
@@ -127,6 +159,22 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     const LowRankShape& shape = options_.shapes[tensor];
     return shape.columns * shape.rank;
   }
+  /// c, and p = c q.
+  void begin(Device& device, const Batch& batch) {
+    upload(device);
+    using AsIs = EncodeWords<Fp32Code>;
+    device.launch(AsIs{batch.jobs, as_is_tiles_.there, {}}, as_is_tiles_.count());
+    device.launch(HoldGradients{batch.jobs, sum_tiles_.there}, sum_tiles_.count());
+    clear_bad(device);
+    renew(device, !options_.warm_start);
+    device.launch(MultiplyLeft{batch.jobs, device_matrices_, left_.there}, left_.count());
+  }
+  void write(Device& device, const Batch& batch, const LowRankMatrix* matrices) const {
+    device.launch(WriteFactors{batch.jobs, matrices, factors_.there}, factors_.count());
+  }
+  void clear_bad(Device& device) const {
+    device.zero(bad_, matrices_.size() * sizeof(std::uint32_t));
+  }
   void renew(Device& device, bool anew) const {
     device.launch(RenewColumns{device_matrices_, columns_.there, anew}, columns_.count());
   }
@@ -145,15 +193,25 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     bad_ = static_cast<std::uint32_t*>(device.allocate(matrices_.size() * sizeof(std::uint32_t)));
     for (std::size_t i = 0; i < matrices_.size(); ++i) matrices_[i].bad = bad_ + i;
     device_matrices_ = uploaded(matrices_);
+    if (own_.empty()) return;
+    for (std::size_t i = 0; i < own_.size(); ++i) own_[i].bad = bad_ + i;
+    device_own_ = uploaded(own_);
+    std::vector<LowRankMatrix> p = matrices_, own_q = own_;
+    for (LowRankMatrix& one : p) one.columns = 0;
+    for (LowRankMatrix& one : own_q) one.rows = 0;
+    device_p_ = uploaded(p);
+    device_own_q_ = uploaded(own_q);
   }
 
   DevicePowerSgdOptions options_;
   WordQuantizer<Device, Fp32Code> as_is_{Fp32Code{}, ""};
   std::vector<LowRankMatrix> matrices_;
+  std::vector<LowRankMatrix> own_;  ///< in rounds: the same p, and this worker's q
   std::vector<std::size_t> which_;  ///< of each tensor, where it is one
   Tiles as_is_tiles_, sum_tiles_;
   Tiles columns_, left_, right_, factors_, elements_;
-  LowRankMatrix* device_matrices_ = nullptr;
+  LowRankMatrix *device_matrices_ = nullptr, *device_own_ = nullptr;
+  LowRankMatrix *device_p_ = nullptr, *device_own_q_ = nullptr;  ///< one of the factors alone
   std::uint32_t* bad_ = nullptr;
 };
 
