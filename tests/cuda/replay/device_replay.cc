@@ -1,0 +1,162 @@
+#include "tests/cuda/replay/device_replay.h"
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "tests/cuda/played/played_device.h"
+#include "tests/exchange/thread_transport.h"
+#include "tests/trace/sample_trace.h"
+#include "workloads/exchange/patterns.h"
+#include "workloads/exchange/push_pull_pattern.h"
+#include "workloads/exchange/ring_pattern.h"
+#include "workloads/replay/parameter_server.h"
+
+namespace thinpipe {
+namespace {
+
+// Addresses on devices lie in the host's memory.
+class RingBetweenDevices : public RingPattern, private DeviceAllGather {
+ public:
+  RingBetweenDevices(std::unique_ptr<Transport> transport, std::size_t capacity, std::size_t rank)
+      : RingPattern(std::move(transport), capacity), rank_(rank) {}
+  DeviceAllGather* on_devices() override { return this; }
+
+ private:
+  void gather_words(std::span<const std::uint32_t> own, std::span<std::uint32_t> all) override {
+    std::size_t at = 0;
+    for (const auto message : all_gather(std::as_bytes(own))) {
+      std::memcpy(all.data() + at, message.data(), message.size());
+      at += own.size();
+    }
+  }
+  void gather_on_device(const std::byte* device_own, std::span<const std::size_t> sizes,
+                        std::byte* device_all) override {
+    for (const auto message : all_gather({device_own, sizes[rank_]})) {
+      std::memcpy(device_all, message.data(), message.size());
+      device_all += message.size();
+    }
+  }
+
+  std::size_t rank_;
+};
+
+bool is_pattern_sparse(const std::string& pattern) {
+  return pattern.rfind("gtopk", 0) == 0 || pattern.rfind("oktopk", 0) == 0;
+}
+
+}  // namespace
+
+void DeviceReplayTest::SetUp() {
+  SampleTrace what;
+  // A tensor of several stretches of copies, one of one element, and small ones.
+  what.shapes = {{20, 25}, {20}, {1}, {300, 400}, {300}};
+  what.ranks = 2;
+  what.steps = 3;
+  what.compute_seconds = 0;
+  what.squares = true;
+  write_sample_trace(folder_ / "trace", what);
+}
+
+DeviceReplayTest::AllSteps DeviceReplayTest::run(const ReplayOptions& options, bool on_device,
+                                                 int ranks, std::uint64_t steps,
+                                                 const std::string& pattern) {
+  const Trace trace(folder_ / "trace");
+  Mailboxes boxes;
+  AllSteps all(static_cast<std::size_t>(ranks));
+  const int servers = options.servers ? options.servers->servers : 0;
+  std::vector<std::thread> threads;
+  for (int server = 0; server < servers; ++server)
+    threads.emplace_back([&, server] {
+      ThreadTransport transport(boxes, ranks + server, ranks + servers);
+      const auto plan = plan_buckets(trace.tensors(), options.compressor, options.feed);
+      ParameterServer own(transport, replay_units(plan, *options.servers),
+                          {.exchange = *options.servers, .local_steps = options.feed.local_steps},
+                          ranks, server);
+      for (std::uint64_t step = 0; step < steps; ++step) own.step(step);
+    });
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      ReplayOptions own = options;
+      if (is_pattern_sparse(pattern)) own.sparse_sums = true;
+      if (on_device)
+        own.device = cuda::play_rank_device(static_cast<std::uint64_t>(rank) + 7, rank);
+      Replay replay(trace, own, rank, ranks);
+      replay.prepare(steps);
+      auto transport = std::make_unique<ThreadTransport>(boxes, rank, ranks + servers);
+      if (servers > 0)
+        replay.connect(std::make_unique<PushPullPattern>(std::move(transport), replay.layout()));
+      else
+        replay.connect([&](std::size_t capacity) -> std::unique_ptr<Pattern> {
+          auto own_transport = std::make_unique<ThreadTransport>(boxes, rank, ranks);
+          if (pattern == kBetweenDevices)
+            return std::make_unique<RingBetweenDevices>(std::move(own_transport), capacity,
+                                                        static_cast<std::size_t>(rank));
+          return make_pattern(parse_spec(pattern), std::move(own_transport), capacity);
+        });
+      EXPECT_TRUE(!on_device || replay.loads());
+      for (std::uint64_t step = 0; step < steps; ++step)
+        all[static_cast<std::size_t>(rank)].push_back(
+            stepped(replay, step, saves_each_step_ || step + 1 == steps));
+    });
+  for (std::thread& thread : threads) thread.join();
+  return all;
+}
+
+DeviceReplayTest::Stepped DeviceReplayTest::stepped(Replay& replay, std::uint64_t step,
+                                                    bool saves) {
+  Stepped stepped;
+  replay.load(step);
+  stepped.report = replay.step(step);
+  replay.fetch();
+  stepped.aggregate.assign(replay.aggregate().begin(), replay.aggregate().end());
+  stepped.update.assign(replay.update().begin(), replay.update().end());
+  stepped.relative_error = replay.relative_error(step);
+  stepped.contribution.resize(replay.contribution_size());
+  replay.own_contribution(stepped.contribution);
+  if (saves && stepped.report.exchanged) replay.save_state(stepped.state);
+  stepped.sent = replay.counters();
+  return stepped;
+}
+
+bool DeviceReplayTest::same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+void DeviceReplayTest::expect_same(const ReplayOptions& options, int ranks,
+                                   const std::string& pattern, std::uint64_t steps) {
+  const bool direct = pattern == kBetweenDevices;
+  const AllSteps here = run(options, false, ranks, steps, direct ? "ring" : pattern);
+  const AllSteps there = run(options, true, ranks, steps, pattern);
+  for (std::size_t rank = 0; rank < here.size(); ++rank) {
+    ASSERT_EQ(here[rank].size(), steps);
+    ASSERT_EQ(there[rank].size(), steps);
+    for (std::size_t step = 0; step < steps; ++step) {
+      SCOPED_TRACE("rank " + std::to_string(rank) + ", step " + std::to_string(step));
+      const Stepped &a = here[rank][step], &b = there[rank][step];
+      EXPECT_TRUE(same_bits(a.aggregate, b.aggregate)) << "aggregates differ";
+      EXPECT_TRUE(same_bits(a.update, b.update)) << "updates differ";
+      EXPECT_TRUE(same_bits(a.contribution, b.contribution)) << "payloads differ";
+      EXPECT_TRUE(a.state == b.state) << "states differ";
+      EXPECT_DOUBLE_EQ(a.relative_error, b.relative_error);
+      EXPECT_EQ(a.report.payload_bytes, b.report.payload_bytes);
+      EXPECT_EQ(a.report.summed_bytes, b.report.summed_bytes);
+      EXPECT_EQ(a.report.pulled_bytes, b.report.pulled_bytes);
+      EXPECT_EQ(a.report.target, b.report.target);
+      EXPECT_EQ(a.report.selected, b.report.selected);
+      EXPECT_EQ(a.report.exchanged, b.report.exchanged);
+      if (!direct) {  // which tells lengths in a message of their own
+        EXPECT_EQ(a.sent.bytes, b.sent.bytes);
+        EXPECT_EQ(a.sent.messages, b.sent.messages);
+      }
+      EXPECT_EQ(a.report.copy_down, 0);
+      EXPECT_EQ(a.report.copy_up, 0);
+      EXPECT_TRUE(!direct || b.report.summed_bytes > 0 || b.report.copy_up == 0);
+      if (!b.report.exchanged || direct) continue;
+      EXPECT_GT(b.report.copy_down, 0);
+      EXPECT_TRUE(b.report.copy_up > 0 || (ranks == 1 && !options.servers));
+    }
+  }
+}
+
+}  // namespace thinpipe

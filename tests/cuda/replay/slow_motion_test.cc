@@ -1,0 +1,84 @@
+// Time scales above 1: copies between a device and the host are slowed down as links are.
+#include "tests/cuda/replay/device_replay.h"
+
+namespace thinpipe {
+namespace {
+
+TEST_F(DeviceReplayTest, SlowMotionChangesTimesAndNothingElse) {
+  ReplayOptions options;
+  options.time_scale = 3;
+  for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket})
+    for (const char* spec : {"none", "topk:ratio=0.05", "terngrad"}) {
+      SCOPED_TRACE(spec);
+      options.compressor = parse_spec(spec);
+      options.feed.overlap = overlap;
+      expect_same(options, 2);
+    }
+}
+
+TEST_F(DeviceReplayTest, CopiesAreSlowedDownAsLinksAre) {
+  ReplayOptions options;
+  options.time_scale = 50;
+  for (const char* spec : {"none", "fp16"}) {
+    SCOPED_TRACE(spec);
+    options.compressor = parse_spec(spec);
+    for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "ring"))
+      for (std::size_t step = 1; step < steps.size(); ++step) {  // room was made in the first
+        const StepReport& report = steps[step].report;
+        // Both ways go on at a time; what is summed goes up when it is decoded.
+        const double copies = std::string(spec) == "none"
+                                  ? report.copy_down
+                                  : std::max(report.copy_down, report.copy_up);
+        EXPECT_GT(copies, 0);
+        EXPECT_GE(report.total, options.time_scale * (report.codec + copies) * 0.999);
+        EXPECT_GE(report.compress, options.time_scale * report.codec * 0.999);
+      }
+  }
+}
+
+TEST_F(DeviceReplayTest, CopiesBetweenRoundsAreSlowedDown) {
+  ReplayOptions options;
+  options.time_scale = 20;
+  options.compressor = parse_spec("powersgd");
+  expect_same(options, 2, "ring", 2);
+  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "ring"))
+    for (std::size_t step = 1; step < steps.size(); ++step) {
+      const StepReport& report = steps[step].report;
+      EXPECT_GT(report.codec, 0);
+      // One after the other, unlike those of payloads.
+      EXPECT_GE(report.total,
+                options.time_scale * (report.codec + report.copy_down + report.copy_up) * 0.999);
+      EXPECT_GE(report.compress, options.time_scale * report.codec * 0.999);
+    }
+}
+
+TEST_F(DeviceReplayTest, WhatWasSelectedGoesUpInSlowMotion) {
+  ReplayOptions options;
+  options.compressor = parse_spec("topk:ratio=0.1,memory=none");  // nothing to be put back
+  options.time_scale = 50;
+  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "gtopk"))
+    for (std::size_t step = 1; step < steps.size(); ++step) {  // room was made in the first
+      const StepReport& report = steps[step].report;
+      EXPECT_GT(report.copy_up, 0);
+      EXPECT_GE(report.total,
+                options.time_scale * (report.codec + report.copy_down + report.copy_up) * 0.999);
+    }
+}
+
+TEST_F(DeviceReplayTest, ServersAnswersGoUpInSlowMotion) {
+  ReplayOptions options;
+  options.servers = PushPullOptions{};
+  options.compressor = parse_spec("fp16");
+  options.time_scale = 50;
+  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, ""))
+    for (std::size_t step = 1; step < steps.size(); ++step) {  // room was made in the first
+      const StepReport& report = steps[step].report;
+      EXPECT_GT(report.copy_up, 0);
+      // An answer waits for what was pushed.
+      EXPECT_GE(report.total,
+                options.time_scale * (report.codec + report.copy_down + report.copy_up) * 0.999);
+    }
+}
+
+}  // namespace
+}  // namespace thinpipe
