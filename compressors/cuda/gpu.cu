@@ -78,21 +78,36 @@ TimedDevice open_timed_gpu() {
           }};
 }
 
+namespace {
+
+/// On the calling thread's device.
+RankDevice open_streams(const DeviceDescription& description) {
+  const auto device = std::make_shared<cuda::CudaDevice>();
+  return {.description = description,
+          .memory = device,
+          .copies = std::make_shared<cuda::CudaCopies>(device),
+          .arithmetic = std::make_shared<cuda::Arithmetic<cuda::CudaDevice>>(device),
+          .make =
+              [device](const Spec& spec, std::span<const TensorInfo> tensors,
+                       const CompressorSettings& settings) {
+                return cuda::make_device_compressor(device, spec, tensors, settings);
+              },
+          .beside =
+              [description, number = device->number()] {
+                cuda::check(cudaSetDevice(number), "use the device");
+                return open_streams(description);
+              }};
+}
+
+}  // namespace
+
 RankDevice open_rank_gpu(int local_rank) {
   using cuda::check;
   int count = 0;
   check(cudaGetDeviceCount(&count), "count the GPUs");
   if (count == 0) throw RunError("CUDA: no GPU");
   check(cudaSetDevice(local_rank % count), "use the device");
-  const auto device = std::make_shared<cuda::CudaDevice>();
-  return {.description = describe_gpu(),
-          .memory = device,
-          .copies = std::make_shared<cuda::CudaCopies>(device),
-          .arithmetic = std::make_shared<cuda::Arithmetic<cuda::CudaDevice>>(device),
-          .make = [device](const Spec& spec, std::span<const TensorInfo> tensors,
-                           const CompressorSettings& settings) {
-            return cuda::make_device_compressor(device, spec, tensors, settings);
-          }};
+  return open_streams(describe_gpu());
 }
 
 }  // namespace thinpipe

@@ -26,6 +26,10 @@ struct RankDevice {
   std::function<std::unique_ptr<DeviceCompressor>(
       const Spec& spec, std::span<const TensorInfo> tensors, const CompressorSettings& settings)>
       make;
+  /// The same device with work and copies on streams of their own: for another thread, at the same
+  /// time. What one of the two was asked for and the other needs must have been waited for.
+  /// @throws RunError
+  std::function<RankDevice()> beside;
 };
 
 }  // namespace thinpipe

@@ -130,36 +130,11 @@ void check_time_scales(const SweepOptions& options) {
   }
 }
 
-namespace {
-
-/// Whether all-reduces of any matrix take several rounds.
-bool takes_rounds(const Spec& spec) {
-  if (aggregation_of(spec) != Aggregation::kAllReduce) return false;
-  // One that factors of the greatest rank there is, 256, still make smaller.
-  const TensorInfo matrix{.name = "matrix", .shape = {600, 600}, .elements = 360'000};
-  return make_compressor(spec, matrix, {})->rounds() > 1;
-}
-
-}  // namespace
-
 void check_on_device(const SweepOptions& options) {
   if (options.device == kDeviceCpu) return;
   const std::string with = "--device " + options.device;
-  const bool overlaps =
-      std::any_of(options.feeds.begin(), options.feeds.end(),
-                  [](const Feed& feed) { return feed.overlap != Overlap::kNone; }) &&
-      std::any_of(options.patterns.begin(), options.patterns.end(), [](const Spec& pattern) {
-        return find_pattern(pattern.name).can(Exchange::kAllReduce);
-      });
   for (const CompressorRules& rules : options.compressors)
-    for (const Spec& spec : rules.specs()) {
-      check_on_gpus(spec);
-      if (overlaps && takes_rounds(spec))
-        throw InputError(fmt::format(
-            "{} and --overlap bucket with {}: its codec works between several all-reduces of a "
-            "step, which is not there on GPUs beside other buckets yet; expected --overlap none",
-            spec.to_string(), with));
-    }
+    for (const Spec& spec : rules.specs()) check_on_gpus(spec);
   for (const Spec& pattern : options.patterns) {
     if (!find_pattern(pattern.name).can(Exchange::kPushPull)) continue;
     if (const auto pull = push_pull_options(pattern).pull) check_on_gpus(*pull);

@@ -121,6 +121,9 @@ class DeviceTest(RunCase):
         self.specs = ["powersgd:rank=2", "powersgd:rank=1,memory=ef21"]
         for point in self.expect_same("--pattern", "ring").values():
             self.assertTrue(all(s > 0 for s in point["metrics"]["compress_time"]["samples"]))
+        self.out += "-bucket"
+        self.expect_same("--pattern", "tree", "--overlap", "bucket", "--buckets",
+                         "first=1kb,rest=40kb")
 
     def test_in_slow_motion(self):
         self.specs = FEW
@@ -150,7 +153,6 @@ class DeviceTest(RunCase):
         self.assertFalse(os.path.exists(self.out), "a refused run made its output folder")
 
     def test_what_is_not_there_is_refused_by_name(self):
-        self.refuse("powersgd", "-c", "powersgd", "--overlap", "bucket")
         self.refuse("--time-scale 0.5", "--time-scale", "0.5")
 
     @unittest.skipIf(os.path.exists("/dev/nvidia0"), "there is a GPU")

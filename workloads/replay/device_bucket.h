@@ -26,6 +26,7 @@ struct DevicePlace {
   RankDevice device;
   float* device_aggregate = nullptr;  ///< the bucket's part of it, on the device
   double time_scale = 1;              ///< at least 1 (DeviceBus)
+  bool overlaps = false;  ///< other buckets are encoded and decoded while this one is exchanged
 };
 
 /// Only payloads cross the bus: they are copied to pinned memory while those before them are sent,
@@ -105,9 +106,9 @@ class DeviceBucket : public UnitBucket {
   void decode_summed();
   void decode_gathered();
 
-  RankDevice device_;
   std::uint64_t local_steps_;
   std::unique_ptr<DeviceUnits> units_;
+  RankDevice device_;  ///< theirs
   std::size_t capacity_ = 0;
   DeviceBus bus_;              ///< of floats that are summed, to the host
   mutable DeviceRoom floats_;  ///< these, pinned; of codes, only when they are asked for

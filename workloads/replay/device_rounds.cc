@@ -71,6 +71,7 @@ void DeviceRounds::download(int round) {
 
 RoundsTime DeviceRounds::run(Pattern& pattern, float factor, Pace& pace) {
   RoundsTime time;
+  device_.copies->use_in_this_thread();
   std::size_t from = 0;
   for (int round = 1; round <= most_rounds_; ++round) {
     const double begin = now_seconds();

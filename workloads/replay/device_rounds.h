@@ -31,8 +31,8 @@ class DeviceRounds : public RoundFloats {
   void begin();
   /// The first round's floats leave for the host.
   void begin_copies();
-  /// Runs all rounds with the other ranks, in the thread that has the device. Copies are part of
-  /// the exchange. @param factor  of sums
+  /// Runs all rounds with the other ranks, in a thread that has the device meanwhile. Copies are
+  /// part of the exchange. @param factor  of sums
   RoundsTime run(Pattern& pattern, float factor, Pace& pace);
   /// Of the copies of all rounds.
   BucketCopies copies() const { return took_; }

@@ -29,8 +29,10 @@ struct DeviceUnits::Group {
 };
 
 DeviceUnits::DeviceUnits(const RankDevice& device, const PlannedBucket& plan, std::size_t number,
-                         const CompressorSettings& settings, bool adds_up)
+                         const CompressorSettings& settings, bool adds_up, bool overlaps)
     : device_(device), plan_(plan), number_(number) {
+  make_twins(settings);
+  if (overlaps && takes_rounds()) device_ = device.beside();
   const auto array = [&](std::size_t elements) {
     return static_cast<float*>(device_.memory->allocate(elements * sizeof(float)));
   };
@@ -40,8 +42,7 @@ DeviceUnits::DeviceUnits(const RankDevice& device, const PlannedBucket& plan, st
   std::size_t at = 0;
   for (std::size_t i = 0; i < plan.units.size(); ++i) {
     const PlannedUnit& planned = plan.units[i];
-    Unit& unit = units_.emplace_back();
-    unit.twin = make_compressor(planned.compressor, planned.info, settings);
+    Unit& unit = units_[i];
     unit.gradient = gradients_ + at;
     unit.input = (adds_up ? sums_ : gradients_) + at;
     at += room_of(planned.info.elements);
@@ -68,6 +69,16 @@ DeviceUnits::DeviceUnits(const RankDevice& device, const PlannedBucket& plan, st
 }
 
 DeviceUnits::~DeviceUnits() = default;
+
+void DeviceUnits::make_twins(const CompressorSettings& settings) {
+  for (const PlannedUnit& planned : plan_.units)
+    units_.emplace_back().twin = make_compressor(planned.compressor, planned.info, settings);
+}
+
+bool DeviceUnits::takes_rounds() const {
+  return std::any_of(units_.begin(), units_.end(),
+                     [](const Unit& unit) { return unit.twin->rounds() > 1; });
+}
 
 bool DeviceUnits::sends(std::size_t unit, std::uint64_t exchange) const {
   return (exchange + 1) % units_[unit].twin->period() == 0;

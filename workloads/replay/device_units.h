@@ -22,12 +22,17 @@ class DeviceUnits {
   /// @param plan  of the bucket, which must outlive this; its units in the order in which they lie
   /// @param number  among the buckets, as Gradients counts them
   /// @param adds_up  gradients of several local steps
+  /// @param overlaps  next_round() is called while the device works on other buckets: units of
+  /// several rounds have streams of their own
   /// @throws InputError for specs that have no twin on the device; RunError when its memory does
   /// not suffice
   DeviceUnits(const RankDevice& device, const PlannedBucket& plan, std::size_t number,
-              const CompressorSettings& settings, bool adds_up);
+              const CompressorSettings& settings, bool adds_up, bool overlaps);
   ~DeviceUnits();
 
+  /// Where they are worked on: for all that takes what they made.
+  const RankDevice& device() const { return device_; }
+  bool takes_rounds() const;
   const Compressor& twin(std::size_t unit) const { return *units_[unit].twin; }
   /// Whether the unit is sent the `exchange`-th time that gradients are handed over.
   bool sends(std::size_t unit, std::uint64_t exchange) const;
@@ -85,6 +90,7 @@ class DeviceUnits {
   };
   struct Group;
 
+  void make_twins(const CompressorSettings& settings);
   std::vector<std::byte> state_of(const Unit& unit) const;
 
   RankDevice device_;

@@ -53,7 +53,6 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
   pushed_at_.resize(buckets_.size());
   check_time_scale();
   check_local_steps();
-  check_device_rounds();
 }
 
 Replay::~Replay() = default;
@@ -63,8 +62,8 @@ std::unique_ptr<Bucket> Replay::make_bucket(const PlannedBucket& plan,
                                             std::size_t first_unit) const {
   const std::size_t number = buckets_.size();
   if (options_.device) {
-    const DevicePlace place{*options_.device, on_device_->aggregate() + offset,
-                            options_.time_scale};
+    const DevicePlace place{*options_.device, on_device_->aggregate() + offset, options_.time_scale,
+                            options_.feed.overlap != Overlap::kNone};
     const std::uint64_t local_steps = options_.feed.local_steps;
     if (options_.servers)
       return std::make_unique<DeviceBucket>(place, plan, number, settings, local_steps,

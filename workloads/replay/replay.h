@@ -171,7 +171,6 @@ class Replay {
   void check_time_scale() const;
   void check_device() const;
   void check_local_steps() const;
-  void check_device_rounds() const;
   std::unique_ptr<Bucket> make_bucket(const PlannedBucket& plan, const CompressorSettings& settings,
                                       std::size_t offset, std::size_t first_unit) const;
   void start_thread();

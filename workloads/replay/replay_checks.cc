@@ -33,16 +33,6 @@ void Replay::check_time_scale() const {
         options_.compressor.to_string(), options_.time_scale));
 }
 
-void Replay::check_device_rounds() const {
-  if (!options_.device || options_.feed.overlap == Overlap::kNone) return;
-  for (const auto& bucket : buckets_)
-    if (bucket->takes_rounds())
-      throw InputError(fmt::format(
-          "{}: its codec works between several all-reduces of a step, on a device that works on "
-          "other buckets meanwhile, which is not done yet; expected --overlap none or --device cpu",
-          options_.compressor.to_string()));
-}
-
 void Replay::check_local_steps() const {
   if (options_.feed.local_steps > 1)
     for (const Spec& spec : options_.compressor.specs())

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -107,13 +108,29 @@ class SerialDevice : public DeviceMemory, public DeviceClock {
   void wait_for_all() override {}
 
  private:
+  /// No stream is used by two threads at a time.
+  class Turn {
+   public:
+    explicit Turn(std::atomic<bool>& busy) : busy_(busy) {
+      if (busy_.exchange(true)) throw std::logic_error("a stream that another thread is using");
+    }
+    ~Turn() { busy_ = false; }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    std::atomic<bool>& busy_;
+  };
+
   template <class Run>
   void ask(std::type_index what, std::size_t size, Run run) {
+    const Turn turn(busy_);
     if (recording_ == nullptr) return run();
     recording_->push_back({what, size, std::move(run)});
   }
 
   SplitMix64 random_;
+  std::atomic<bool> busy_ = false;
   Recording* recording_ = nullptr;  ///< while something is recorded
   std::size_t repeats_ = 0;
   std::vector<std::vector<std::byte>> memory_;

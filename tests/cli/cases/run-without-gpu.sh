@@ -9,6 +9,7 @@ try() {
 try --device cuda
 try --device cuda -c powersgd
 try --device cuda -c powersgd --overlap bucket
+try --device cuda --time-scale 0.5
 try --device cuda --pattern ps
 try --device cuda --pattern ps:pull=powersgd
 try --device cuda --pattern gtopk

@@ -29,10 +29,12 @@ RankDevice play_rank_device(std::uint64_t seed, int patience) {
           .memory = device,
           .copies = std::make_shared<SerialCopies>(device, patience),
           .arithmetic = std::make_shared<Arithmetic<SerialDevice>>(device),
-          .make = [device](const Spec& spec, std::span<const TensorInfo> tensors,
-                           const CompressorSettings& settings) {
-            return make_device_compressor(device, spec, tensors, settings);
-          }};
+          .make =
+              [device](const Spec& spec, std::span<const TensorInfo> tensors,
+                       const CompressorSettings& settings) {
+                return make_device_compressor(device, spec, tensors, settings);
+              },
+          .beside = [seed, patience] { return play_rank_device(seed + 1, patience); }};
 }
 
 TimedDevice play_timed_device(std::uint64_t seed) {

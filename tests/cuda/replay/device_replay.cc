@@ -1,7 +1,9 @@
 #include "tests/cuda/replay/device_replay.h"
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "tests/cuda/played/played_device.h"
 #include "tests/exchange/thread_transport.h"
@@ -46,14 +48,17 @@ bool is_pattern_sparse(const std::string& pattern) {
 
 }  // namespace
 
-void DeviceReplayTest::SetUp() {
+// A tensor of several stretches of copies, one of one element, and small ones.
+void DeviceReplayTest::SetUp() { make_trace({{20, 25}, {20}, {1}, {300, 400}, {300}}); }
+
+void DeviceReplayTest::make_trace(std::vector<std::vector<std::int64_t>> shapes) {
   SampleTrace what;
-  // A tensor of several stretches of copies, one of one element, and small ones.
-  what.shapes = {{20, 25}, {20}, {1}, {300, 400}, {300}};
+  what.shapes = std::move(shapes);
   what.ranks = 2;
   what.steps = 3;
   what.compute_seconds = 0;
   what.squares = true;
+  std::filesystem::remove_all(folder_ / "trace");
   write_sample_trace(folder_ / "trace", what);
 }
 

@@ -43,6 +43,8 @@ class DeviceReplayTest : public testing::Test {
   using AllSteps = std::vector<std::vector<Stepped>>;
 
   void SetUp() override;
+  // Another trace instead, of two ranks and three steps.
+  void make_trace(std::vector<std::vector<std::int64_t>> shapes);
 
   // Runs what a rank does in a thread for each, servers after workers where there are some.
   AllSteps run(const ReplayOptions& options, bool on_device, int ranks, std::uint64_t steps,

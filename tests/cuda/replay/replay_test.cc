@@ -166,10 +166,6 @@ TEST_F(DeviceReplayTest, WhatIsNotDoneThereIsRefused) {
     EXPECT_THROW(Replay(trace, own, 0, 2), InputError);
   };
   ReplayOptions options;
-  options.compressor = parse_spec("powersgd:rank=2");
-  options.feed.overlap = Overlap::kBucket;
-  refused(options);
-  options.feed.overlap = Overlap::kNone;
   options.compressor = parse_spec("int8");  // no elements with positions
   options.sparse_sums = true;
   refused(options);

@@ -25,5 +25,23 @@ TEST_F(DeviceReplayTest, RoundsOfAllReducesEndWithTheSameBits) {
   expect_same(options, 2);  // a vector, of one round
 }
 
+// Matrices in three buckets: the device works on one between all-reduces while another is encoded.
+TEST_F(DeviceReplayTest, RoundsOfSomeBucketsGoOnWhileOthersAreEncoded) {
+  make_trace({{40, 50}, {60, 50}, {7}, {50, 60}, {20}});
+  Feed beside = bucketed_feed(), delayed = local_feed();
+  beside.codec_beside = true;
+  delayed.outer = OuterOptions{};
+  for (const char* rules :
+       {"powersgd:rank=2", "powersgd:memory=ef21,delay=2", "tensor-3:powersgd;*:none",
+        "tensor-3:powersgd;tensor-1:topk:ratio=0.1;*:powersgd:rank=1"})
+    for (const Feed& feed : {bucketed_feed(), beside, delayed}) {
+      SCOPED_TRACE(std::string(rules) + " " + feed.to_string());
+      ReplayOptions options;
+      options.compressor = CompressorRules::parse(rules);
+      options.feed = feed;
+      expect_same(options, 3);
+    }
+}
+
 }  // namespace
 }  // namespace thinpipe
