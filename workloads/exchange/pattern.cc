@@ -54,6 +54,8 @@ std::size_t Pattern::push(std::span<const UnitPayload>) { refuse_exchange(Exchan
 
 bool Pattern::pull(std::size_t) { refuse_exchange(Exchange::kPushPull); }
 
+void Pattern::progress() { refuse_exchange(Exchange::kPushPull); }
+
 std::span<const std::byte> Pattern::pulled(std::size_t) const {
   refuse_exchange(Exchange::kPushPull);
 }

@@ -83,6 +83,8 @@ class Pattern {
   /// others have the processor for a moment. @returns whether what servers made of all workers'
   /// payloads of that push is here. @throws PayloadError for an answer that cannot be one.
   virtual bool pull(std::size_t push);
+  /// The moving alone: between pushes, while there is something else to wait for.
+  virtual void progress();
   /// That of one unit; valid until it is pulled again.
   virtual std::span<const std::byte> pulled(std::size_t unit) const;
 

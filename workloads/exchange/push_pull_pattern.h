@@ -20,6 +20,7 @@ class PushPullPattern : public Pattern {
     return worker_.push(payloads);
   }
   bool pull(std::size_t push) override { return worker_.pull(push); }
+  void progress() override { worker_.progress(); }
   std::span<const std::byte> pulled(std::size_t unit) const override {
     return worker_.pulled(unit);
   }

@@ -64,17 +64,26 @@ std::size_t PushPullWorker::push(std::span<const UnitPayload> payloads) {
   return push;
 }
 
-bool PushPullWorker::pull(std::size_t push) {
+bool PushPullWorker::move() {
   bool moved = false;
   for (UnitSender& sender : senders_) moved = sender.advance() || moved;
   for (UnitReceiver& receiver : receivers_) moved = receiver.advance(*this) || moved;
-  // What was sent last may have arrived and still be the transport's.
-  const std::size_t left = push < first_push_ ? 0 : left_of_[push - first_push_];
-  if (left == 0 && (left_ > 0 || idle())) return true;
+  return moved;
+}
+
+void PushPullWorker::rest(bool moved) {
   if (moved)
     transport_.progressed();
   else
     transport_.pause();
+}
+
+bool PushPullWorker::pull(std::size_t push) {
+  const bool moved = move();
+  // What was sent last may have arrived and still be the transport's.
+  const std::size_t left = push < first_push_ ? 0 : left_of_[push - first_push_];
+  if (left == 0 && (left_ > 0 || idle())) return true;
+  rest(moved);
   return false;
 }
 

@@ -30,6 +30,8 @@ class PushPullWorker final : private UnitSink {
   /// have the processor for a moment. @returns whether all of that push has been pulled
   /// @throws PayloadError naming rank and unit for an answer that cannot be one.
   bool pull(std::size_t push);
+  /// The moving alone: between pushes, while there is something else to wait for.
+  void progress() { rest(move()); }
   /// What was pulled of a unit; valid until it is pulled again.
   std::span<const std::byte> pulled(std::size_t unit) const { return pulled_[unit]; }
 
@@ -42,6 +44,8 @@ class PushPullWorker final : private UnitSink {
  private:
   std::span<std::byte> begin_unit(int peer, std::uint32_t unit, std::uint32_t length) override;
   void end_unit(int peer, std::uint32_t unit, std::span<const std::byte> payload) override;
+  bool move();
+  void rest(bool moved);
   bool idle() const;
 
   Transport& transport_;

@@ -119,7 +119,10 @@ void DeviceBucket::begin_copies() {
   if (!gathers_) return;
   for (std::size_t i = summed_; i < units(); ++i)
     payloads_[i - summed_] = {units_->payload(i), units_->report(i).encoded_bytes};
-  messages().begin(payloads_);
+  if (answers_)
+    gather_.begin(payloads_, answers_->pushed().order());
+  else
+    messages().begin(payloads_);
 }
 
 void DeviceBucket::download_floats() {
@@ -197,12 +200,13 @@ RoundsTime DeviceBucket::exchange(Pattern& pattern, std::span<float> /*aggregate
   return time;
 }
 
-/// All of it at once: workers push units in one order, and what is ready first is not that.
+/// Payloads come down in the one order in which all workers push them: each leaves as soon as it is
+/// there, and the next bucket's after the last of them.
 void DeviceBucket::push(Pattern& pattern) {
-  if (gathers_) gather_.wait_for_own();
   split_own();
   answers_->pushed().push(
-      pattern, [&](std::size_t i) { return sent(i); }, split_);
+      pattern, [&](std::size_t i) { return sent(i); }, split_,
+      [&](std::size_t i) { return gather_.come(i); });
 }
 
 bool DeviceBucket::pull(Pattern& pattern) {

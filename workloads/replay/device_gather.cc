@@ -28,26 +28,37 @@ DeviceGather::DeviceGather(const RankDevice& device, int rank, int ranks, double
 }
 
 void DeviceGather::begin(std::span<const DevicePayload> payloads) {
+  begin_step(payloads);
+  for (std::size_t i = 0; i < payloads.size(); ++i) add_copies(i, payloads[i]);
+  end_stretch();
+}
+
+void DeviceGather::begin(std::span<const DevicePayload> payloads,
+                         std::span<const std::size_t> order) {
+  begin_step(payloads);
+  for (const std::size_t i : order) add_copies(i, payloads[i]);
+  end_stretch();
+}
+
+void DeviceGather::begin_step(std::span<const DevicePayload> payloads) {
   split_.resize(payloads.size());
-  const std::size_t table = payloads.size() * kMessageLengthBytes;
-  size_ = table;
-  for (const DevicePayload& payload : payloads) size_ += payload.bytes;
+  places_.resize(payloads.size());
+  copied_before_.resize(payloads.size());
+  size_ = payloads.size() * kMessageLengthBytes;
+  for (std::size_t i = 0; i < payloads.size(); ++i) {
+    places_[i] = size_;
+    size_ += payloads[i].bytes;
+  }
   own_.grow(size_);
   for (std::size_t i = 0; i < payloads.size(); ++i) {
     const auto length = static_cast<std::uint32_t>(payloads[i].bytes);
     std::memcpy(own_.data() + i * kMessageLengthBytes, &length, kMessageLengthBytes);
   }
-  ready_ = table;
   next_ = 0;
+  asked_ = 0;
   down_.begin();
   up_.begin();
   stretches_.clear();
-  std::size_t at = table;
-  for (const DevicePayload& payload : payloads) {
-    add_copies(at, payload);
-    at += payload.bytes;
-  }
-  end_stretch(at);
   sent_up_.clear();
   for (Arrival& arrival : arrivals_) {
     arrival.upload.clear();
@@ -56,32 +67,40 @@ void DeviceGather::begin(std::span<const DevicePayload> payloads) {
 }
 
 /// Of a long payload several, so that its front can leave before its end has come.
-void DeviceGather::add_copies(std::size_t at, const DevicePayload& payload) {
+void DeviceGather::add_copies(std::size_t unit, const DevicePayload& payload) {
+  copied_before_[unit] = asked_;
   for (std::size_t done = 0; done < payload.bytes;) {
     const std::size_t some = std::min(payload.bytes - done, kStretchBytes - copied_);
-    copies_.push_back({own_.data() + at + done, payload.data + done, some});
+    copies_.push_back({own_.data() + places_[unit] + done, payload.data + done, some});
     copied_ += some;
+    asked_ += some;
     done += some;
-    if (copied_ == kStretchBytes) end_stretch(at + done);
+    if (copied_ == kStretchBytes) end_stretch();
   }
 }
 
-void DeviceGather::end_stretch(std::size_t end) {
+void DeviceGather::end_stretch() {
   if (copies_.empty()) return;
-  stretches_.push_back({DeviceBus::begun(device_.copies->begin_downloads(copies_)), end});
+  stretches_.push_back({DeviceBus::begun(device_.copies->begin_downloads(copies_)), asked_});
   copies_.clear();
   copied_ = 0;
 }
 
-std::size_t DeviceGather::ready() {
-  while (next_ < stretches_.size() && down_.ended(stretches_[next_].copy))
-    ready_ = stretches_[next_++].end;
-  return ready_;
+/// Bytes of payloads, in the order in which they were asked for.
+std::size_t DeviceGather::copied() {
+  while (next_ < stretches_.size() && down_.ended(stretches_[next_].copy)) ++next_;
+  return next_ == 0 ? 0 : stretches_[next_ - 1].end;
+}
+
+std::size_t DeviceGather::ready() { return size_ - asked_ + copied(); }
+
+std::size_t DeviceGather::come(std::size_t unit) {
+  const std::size_t all = copied();
+  return all - std::min(all, copied_before_[unit]);
 }
 
 void DeviceGather::wait_for_own() {
   for (; next_ < stretches_.size(); ++next_) down_.pass(stretches_[next_].copy);
-  ready_ = size_;
 }
 
 void DeviceGather::arrived(int rank, std::span<const std::byte> message) {

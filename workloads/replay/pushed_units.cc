@@ -14,12 +14,22 @@ PushedUnits::PushedUnits(const PlannedBucket& plan, const PushPullOptions& serve
     pieces += unit.pieces.count;
   }
   pushed_.reserve(pieces);
+  pushes_.reserve(pieces);
   answers_.reserve(pieces);
 }
 
 void PushedUnits::push(Pattern& pattern, const std::function<bool(std::size_t unit)>& sent,
-                       std::span<const std::span<const std::byte>> payloads) {
+                       std::span<const std::span<const std::byte>> payloads,
+                       const std::function<std::size_t(std::size_t unit)>& come) {
   pushed_.clear();
+  pushes_.clear();
+  pulled_ = 0;
+  std::size_t handed_over = 0;
+  const auto hand_over = [&] {
+    if (handed_over == pushed_.size()) return;
+    pushes_.push_back(pattern.push(std::span(pushed_).subspan(handed_over)));
+    handed_over = pushed_.size();
+  };
   for (const std::size_t i : order_) {
     if (!sent(i)) continue;
     Unit& unit = units_[i];
@@ -27,16 +37,20 @@ void PushedUnits::push(Pattern& pattern, const std::function<bool(std::size_t un
     for (std::size_t piece = 0; piece < unit.pieces.count; ++piece) {
       const std::size_t begin = unit.pieces.first_byte(piece);
       const bool last = piece + 1 == unit.pieces.count;
-      pushed_.push_back(
-          {unit.first_piece + piece,
-           payloads[i].subspan(begin, last ? payloads[i].size() - begin : unit.pieces.push_bytes)});
+      const std::size_t size = last ? payloads[i].size() - begin : unit.pieces.push_bytes;
+      while (come && come(i) < begin + size) {
+        hand_over();
+        pattern.progress();
+      }
+      pushed_.push_back({unit.first_piece + piece, payloads[i].subspan(begin, size)});
     }
   }
-  push_ = pattern.push(pushed_);
+  hand_over();
 }
 
 bool PushedUnits::pull(Pattern& pattern) {
-  if (!pattern.pull(push_)) return false;
+  for (; pulled_ < pushes_.size(); ++pulled_)
+    if (!pattern.pull(pushes_[pulled_])) return false;
   answers_.clear();
   for (const UnitPayload& pushed : pushed_) answers_.push_back(pattern.pulled(pushed.unit));
   return true;

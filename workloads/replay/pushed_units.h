@@ -25,9 +25,14 @@ class PushedUnits {
   PushedUnits(const PlannedBucket& plan, const PushPullOptions& servers, std::size_t first_unit,
               const CompressorSettings& settings);
 
+  /// In which push() takes units.
+  std::span<const std::size_t> order() const { return order_; }
   /// Of those units that are sent in this step their payloads, which stay until all is pulled.
+  /// @param come  how many bytes of a unit's payload are there: each piece is pushed as soon as it
+  /// is, and what is under way already moves meanwhile; null: all are
   void push(Pattern& pattern, const std::function<bool(std::size_t unit)>& sent,
-            std::span<const std::span<const std::byte>> payloads);
+            std::span<const std::span<const std::byte>> payloads,
+            const std::function<std::size_t(std::size_t unit)>& come = nullptr);
   /// @returns whether all that was pushed is answered
   bool pull(Pattern& pattern);
 
@@ -52,7 +57,8 @@ class PushedUnits {
   std::vector<Unit> units_;
   std::vector<std::size_t> order_;
   std::vector<UnitPayload> pushed_;                  ///< in this step
-  std::size_t push_ = 0;                             ///< the pattern's number for these
+  std::vector<std::size_t> pushes_;                  ///< the pattern's numbers for these
+  std::size_t pulled_ = 0;                           ///< of pushes_, from the first
   std::vector<std::span<const std::byte>> answers_;  ///< to these
 };
 

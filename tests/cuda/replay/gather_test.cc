@@ -1,0 +1,54 @@
+// Payloads on their way down from a device.
+#include "workloads/replay/device_gather.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "tests/cuda/played/played_device.h"
+#include "workloads/replay/message.h"
+
+namespace thinpipe {
+namespace {
+
+// Stretches of 256 KiB: the third of them holds the last payload's end and the first one's begin.
+TEST(DeviceGather, PayloadsComeDownInTheOrderAskedFor) {
+  constexpr std::size_t kStretch = 1 << 18;
+  const std::vector<std::size_t> sizes = {300'000, 10, 600'000};
+  std::vector<std::vector<std::byte>> there;
+  std::vector<DevicePayload> payloads;
+  for (const std::size_t size : sizes) there.emplace_back(size, std::byte(1 + there.size()));
+  for (const auto& bytes : there) payloads.push_back({bytes.data(), bytes.size()});
+  DeviceGather gather(cuda::play_rank_device(1), 0, 1, 1);
+  const std::vector<std::size_t> order = {2, 0, 1};
+  gather.begin(payloads, order);
+  std::size_t seen = 0, asked = 0;
+  for (std::size_t last = 0; gather.come(1) < sizes[1]; ++asked) {
+    ASSERT_LT(asked, 100U);
+    const std::size_t come = gather.come(2);
+    EXPECT_GE(come, last);
+    EXPECT_TRUE(come % kStretch == 0 || come == 900'010) << come;
+    if (come > last) ++seen;
+    last = come;
+    if (come < sizes[2]) {
+      EXPECT_EQ(gather.come(1), 0U);
+    }
+    // What is said to have come has: it was copied when it was asked for the last time.
+    std::vector<std::span<const std::byte>> split(3);
+    split_message(gather.own(), split);
+    const std::size_t whole = std::min(come, sizes[2]);
+    EXPECT_EQ(std::memcmp(split[2].data(), there[2].data(), whole), 0);
+  }
+  EXPECT_GE(seen, 2U);  // each come() may see more
+  std::vector<std::span<const std::byte>> split(3);
+  split_message(gather.own(), split);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    ASSERT_EQ(split[i].size(), sizes[i]);
+    EXPECT_EQ(std::memcmp(split[i].data(), there[i].data(), sizes[i]), 0);
+  }
+  EXPECT_GT(gather.finish().down, 0);
+}
+
+}  // namespace
+}  // namespace thinpipe
