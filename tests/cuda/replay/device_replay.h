@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "compressors/cuda/rank_device.h"
 #include "tests/trace/temporary_folder.h"
 #include "workloads/replay/replay.h"
 
@@ -57,9 +59,13 @@ class DeviceReplayTest : public testing::Test {
 
   TemporaryFolder folder_;
   bool saves_each_step_ = true;
+  // Else nothing is asked for after a step but what is of one that no sweep checks.
+  bool checks_ = true;
+  std::function<RankDevice(int rank)> play_ = play_device;
 
  private:
-  static Stepped stepped(Replay& replay, std::uint64_t step, bool saves);
+  static RankDevice play_device(int rank);
+  Stepped stepped(Replay& replay, std::uint64_t step, bool saves) const;
 };
 
 }  // namespace thinpipe

@@ -36,6 +36,27 @@ TEST_F(DeviceReplayTest, CopiesAreSlowedDownAsLinksAre) {
   }
 }
 
+TEST_F(DeviceReplayTest, CodesComeDownInSlowMotion) {
+  ReplayOptions options;
+  options.time_scale = 50;
+  for (const Feed& feed : {Feed{}, bucketed_feed()}) {
+    SCOPED_TRACE(feed.to_string());
+    options.feed = feed;
+    expect_same(options, 2, "qgz", 2);
+  }
+  options.feed = {};
+  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "qgz:group=1"))
+    for (std::size_t step = 1; step < steps.size(); ++step) {  // room was made in the first
+      const StepReport& report = steps[step].report;
+      EXPECT_GT(report.copy_down, 0);
+      // What quantises is the device, which is waited for; what is summed goes up when it is
+      // decoded.
+      EXPECT_GT(report.codec, 0);
+      EXPECT_GE(report.total, options.time_scale * (report.codec + report.copy_down) * 0.999);
+      EXPECT_GE(report.compress, options.time_scale * report.codec * 0.999);
+    }
+}
+
 TEST_F(DeviceReplayTest, CopiesBetweenRoundsAreSlowedDown) {
   ReplayOptions options;
   options.time_scale = 20;

@@ -1,4 +1,8 @@
 // What patterns make of sums on their way: elements selected again, arrays quantised.
+#include <memory>
+
+#include "tests/cuda/played/counting_device.h"
+#include "tests/cuda/played/played_device.h"
 #include "tests/cuda/replay/device_replay.h"
 
 namespace thinpipe {
@@ -35,6 +39,32 @@ TEST_F(DeviceReplayTest, WhatAPatternQuantisesFirstIsQuantisedThere) {
         options.feed = feed;
         expect_same(options, 4, pattern);
       }
+}
+
+// Of every float a code of 4 bits, and of every 256 a scale of 4 bytes: half a byte and a
+// sixty-fourth.
+TEST_F(DeviceReplayTest, FloatsStayThereInStepsThatNobodyChecks) {
+  ReplayOptions options;
+  for (const Feed& feed : {Feed{}, bucketed_feed()}) {
+    SCOPED_TRACE(feed.to_string());
+    options.feed = feed;
+    std::vector<std::shared_ptr<cuda::BytesDown>> down;
+    for (int rank = 0; rank < 2; ++rank) down.push_back(std::make_shared<cuda::BytesDown>());
+    play_ = [&](int rank) { return cuda::counting(cuda::play_rank_device(1), down[rank]); };
+    const std::size_t floats = Trace(folder_ / "trace").elements();
+    constexpr std::uint64_t kSteps = 3;
+    checks_ = false;
+    run(options, true, 2, kSteps, "qgz");
+    for (const auto& one : down) {
+      EXPECT_EQ(one->waited_for, 0U);
+      EXPECT_GT(one->beside, kSteps * floats / 2);
+      EXPECT_LT(one->beside, kSteps * floats * 9 / 16);
+    }
+    // Where they are checked aggregates come down, and the floats of which own codes were made.
+    checks_ = true;
+    run(options, true, 2, kSteps, "qgz");
+    for (const auto& one : down) EXPECT_EQ(one->waited_for, kSteps * 2 * floats * sizeof(float));
+  }
 }
 
 }  // namespace
