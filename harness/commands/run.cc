@@ -8,7 +8,6 @@
 #include "harness/commands/output.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
-#include "harness/device.h"
 #include "harness/options/arguments.h"
 #include "harness/options/layout.h"
 #include "harness/sweep/sweep.h"
@@ -41,18 +40,6 @@ OptionInfo shard_option() {
           .help =
               "measure part K of N of the sweep's points, as 1/4; `thinpipe merge` puts parts that "
               "were measured alike together"};
-}
-
-OptionInfo device_option() {
-  return {.name = "device",
-          .value_name = "NAME",
-          .type = Type::kChoice,
-          .default_value = kDeviceCpu,
-          .help =
-              "where gradients lie and compressors run; of a machine's GPUs (docs/gpu.md) its "
-              "ranks take "
-              "one each, in turn",
-          .choices = {kDeviceCpu, kDeviceCuda}};
 }
 
 // "2/4"
@@ -145,7 +132,7 @@ Verb run_verb() {
                          sweep_step_options(),
                          {repeats_option()},
                          sweep_replay_options(),
-                         {device_option()},
+                         {sweep_device_option()},
                          sweep_checking_options("1"),
                          sweep_value_options(),
                          {sweep_resume_option(), shard_option()},

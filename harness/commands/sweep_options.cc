@@ -235,6 +235,17 @@ std::vector<OptionInfo> sweep_checking_options(const std::string& every) {
   };
 }
 
+OptionInfo sweep_device_option() {
+  return {.name = "device",
+          .value_name = "NAME",
+          .type = Type::kChoice,
+          .default_value = kDeviceCpu,
+          .help =
+              "where gradients lie and compressors run; of a machine's GPUs (docs/gpu.md) its "
+              "ranks take one each, in turn",
+          .choices = {kDeviceCpu, kDeviceCuda}};
+}
+
 OptionInfo sweep_resume_option() {
   return {.name = "resume", .help = "go on with the records in OUT, skipping what is there"};
 }

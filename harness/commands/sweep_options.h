@@ -26,6 +26,8 @@ std::vector<OptionInfo> sweep_value_options();
 
 /// `--out`, required.
 OptionInfo sweep_out_option();
+/// `--device`.
+OptionInfo sweep_device_option();
 /// `--check-every`, `--patience`, `--share-machine`; with `--resume` what set_sweep_checks() takes.
 std::vector<OptionInfo> sweep_checking_options(const std::string& every);
 OptionInfo sweep_resume_option();

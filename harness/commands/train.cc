@@ -154,6 +154,7 @@ int train(const Arguments& arguments) {
   options.sweep = sweep_options_of(arguments, std::nullopt, kMostTrainers, "workers");
   options.sweep.out = std::filesystem::absolute(arguments.text("out"));
   options.sweep.warmup = 0;
+  options.sweep.device = arguments.text("device");
   options.sweep.repeats = static_cast<int>(arguments.integer("seeds"));
   set_sweep_checks(arguments, options.sweep);
   options.sweep.command = arguments.command_line();
@@ -187,6 +188,9 @@ Verb train_verb() {
           "and decoded, and their mean updates the parameters, which are the same bits on all "
           "workers. Every compressor is trained on every link with every seed; records have loss "
           "and held-out quality against steps, bytes and emulated seconds.\n\n"
+          "With --device cuda gradients are computed on processors all the same, and go up to a "
+          "GPU "
+          "outside the emulated time; what follows happens there.\n\n"
           "The uncompressed baseline `none` is always trained too. A checkpoint of the interrupted "
           "point is left in OUT/checkpoints; --resume goes on from it, bit for bit. docs/train.md "
           "has the details.",
@@ -195,6 +199,7 @@ Verb train_verb() {
                          length_options(),
                          axis_options(),
                          sweep_replay_options(),
+                         {sweep_device_option()},
                          time_and_capture_options(),
                          sweep_checking_options("50"),
                          sweep_value_options(),

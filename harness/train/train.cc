@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "compressors/registry.h"
+#include "harness/sweep/checks.h"
 #include "harness/sweep/sweep.h"
 #include "harness/train/checkpoint.h"
 #include "harness/train/train_work.h"
@@ -76,6 +77,7 @@ int run_train(TrainOptions options) {
                            [](const Spec& spec) { return find_method(spec.name).needs_squares; });
       });
   options.learner = parse_learner_options(options.learner.to_json());
+  check_on_device(options.sweep);  // before anything is computed or written
   check_checkpoints(options, finished_points(options));
   std::optional<ModelDescription> model = described_before(options);
   if (!model) model = describe_model(options.learner, !options.compute_time);

@@ -201,6 +201,7 @@ std::vector<std::span<const float>> TrainWorker::mean_of_step() {
 json TrainWorker::apply(const json& message) {
   json said = {{"type", "applied"}};
   if (!learner_) return said;
+  if (exchanged()) replay()->fetch();
   follow_outer();
   if (exchanged()) {
     const std::vector<std::span<const float>> mean = mean_of_step();

@@ -18,6 +18,7 @@ TrainedGroup group_of(const Point& point) {
   group.link = axes.link;
   group.pattern = axes.pattern;
   group.feed = axes.feed;
+  group.device = axes.device;
   group.topology = axes.topology;
   group.stragglers = axes.stragglers;
   group.rate = axes.rate;
@@ -25,6 +26,11 @@ TrainedGroup group_of(const Point& point) {
   group.time_scale = axes.time_scale;
   group.is_baseline = axes.method == "none" && axes.feed.find("local_steps=") == std::string::npos;
   return group;
+}
+
+std::string feed_and_device(const TrainedGroup& group) {
+  if (group.device == "cpu") return group.feed;
+  return group.feed + (group.feed.empty() ? "" : ";") + "device=" + group.device;
 }
 
 // Short names: "topk ratio=0.01", "topk ratio=0.01, local_steps=8".
@@ -38,12 +44,12 @@ void label(std::vector<TrainedGroup>& groups) {
     std::vector<Way> ways;
     const auto place = [&](const TrainedGroup& group) {
       return std::find_if(ways.begin(), ways.end(), [&](const Way& way) {
-        return way.pattern == group.pattern && way.feed == group.feed;
+        return way.pattern == group.pattern && way.feed == feed_and_device(group);
       });
     };
     for (const TrainedGroup& group : groups)
       if (group.compressor == compressors[i] && place(group) == ways.end())
-        ways.push_back({group.pattern, group.feed});
+        ways.push_back({group.pattern, feed_and_device(group)});
     const std::vector<std::string> labels = way_labels(ways);
     for (TrainedGroup& group : groups) {
       if (group.compressor != compressors[i]) continue;
@@ -64,8 +70,8 @@ void add_point(const Point& point, TrainedGroup& group) {
 bool TrainedGroup::holds(const Point& point) const {
   const Axes& axes = point.axes;
   return compressor == axes.compressor && link == axes.link && pattern == axes.pattern &&
-         feed == axes.feed && topology == axes.topology && stragglers == axes.stragglers &&
-         ranks == axes.ranks && time_scale == axes.time_scale;
+         feed == axes.feed && device == axes.device && topology == axes.topology &&
+         stragglers == axes.stragglers && ranks == axes.ranks && time_scale == axes.time_scale;
 }
 
 std::optional<Estimate> TrainedGroup::mean(const std::string& metric) const {

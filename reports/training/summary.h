@@ -13,7 +13,7 @@ namespace thinpipe {
 /// Points that differ in their seed only. Only `ok` ones count; where there are none, the `invalid`
 /// ones are shown and nothing is concluded from them.
 struct TrainedGroup {
-  std::string compressor, link, pattern, feed, topology, stragglers;
+  std::string compressor, link, pattern, feed, device, topology, stragglers;
   std::string label;  ///< of compressor and way, and no more of them than tells it from others
   double rate = 0;
   int ranks = 1;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -63,6 +64,22 @@ TEST(TrainingTable, ShowsMeansIntervalsAndGains) {
   EXPECT_NE(text.find("none             10 Mbit/s  96.10 +-0.25"), std::string::npos) << text;
   EXPECT_NE(text.find("topk ratio=0.01"), std::string::npos) << text;
   EXPECT_NE(text.find("2 of 3"), std::string::npos) << text;
+}
+
+TEST(TrainingTable, TellsDevicesApart) {
+  Records records = some_trainings(2);
+  const std::size_t before = summarize_training(records).groups.size();
+  records.points.push_back(trained("topk:ratio=0.1", 1e7, 0, 0.94, 8, true));
+  records.points.back().axes.device = "cuda";
+  const TrainingSummary summary = summarize_training(records);
+  ASSERT_EQ(summary.groups.size(), before + 1);
+  const auto labelled = [&](const char* label) {
+    return std::count_if(summary.groups.begin(), summary.groups.end(),
+                         [&](const TrainedGroup& group) { return group.label == label; });
+  };
+  EXPECT_EQ(labelled("topk ratio=0.1, device=cuda"), 1);
+  EXPECT_EQ(labelled("topk ratio=0.1"), 1);
+  EXPECT_EQ(labelled("topk ratio=0.01"), 1);
 }
 
 TEST(TrainingTable, SaysWhoWasFirstAndWhatItCost) {
