@@ -102,6 +102,7 @@ TEST_P(DecodesTest, OneThatIsMalformedIsNamedAndTheNextAreAgainAsTheyWere) {
             std::string::npos);
   // Ones everywhere: counts, positions, codes and padding that nothing writes.
   auto* const ones = static_cast<std::byte*>(device_->allocate(bytes_[2] + 4));
+  device_->wait();
   std::memset(ones, 0xff, bytes_[2]);
   EXPECT_NE(refused(bytes_[2], ones).find("tensor 'tensor-2'"), std::string::npos);
   begin(1, array());

@@ -26,6 +26,7 @@ TEST(Repeated, TheThirdTimeIsTheFirstRepeatedOne) {
   for (const std::size_t repeats : {0U, 1U, 2U, 3U}) {
     ++from;
     run(7);
+    device.wait();
     EXPECT_EQ(to, from);
     EXPECT_EQ(device.repeats(), repeats);
   }
@@ -43,6 +44,7 @@ TEST(Repeated, TooManyKindsAreDoneAsTheyAreAskedFor) {
     for (std::uint64_t kind = 0; kind < 100; ++kind) {
       done = 0;
       repeated.run(device, kind, [&] { device.copy(&done, &one, sizeof done); });
+      device.wait();
       EXPECT_EQ(done, 1);
     }
   }

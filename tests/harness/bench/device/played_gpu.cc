@@ -22,6 +22,7 @@ class PlayedDevice : public cuda::SerialDevice {
   void download(void* to, const void* from, std::size_t bytes) override {
     SerialDevice::download(to, from, bytes);
     if (bytes < played_.corrupt_from || played_.honest_downloads-- > 0) return;
+    stream().run();
     static_cast<unsigned char*>(to)[bytes / 2] ^= 1;
   }
   double seconds(std::size_t from, std::size_t to) override {
