@@ -22,18 +22,14 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
                         std::unique_ptr<DeviceQuantizer<Device>> quantizer)
       : DeviceBase<Device>(std::move(device), std::move(identities), memory),
         quantizer_(std::move(quantizer)) {
-    std::size_t most = 0;
     this->allocate(
         [&](std::size_t i, Job& job) {
           const std::size_t bytes = max_encoded_size(i);
           job.payload = this->template array<std::uint32_t>(bytes / 4 + 2);
           if (quantizer_->packs()) job.packed = this->template array<std::uint8_t>(bytes + 4);
-          most = std::max(most, bytes);
           quantizer_->open(*device_, i, job);
         },
         quantizer_->tile());
-    states_ = tiles_of(static_cast<std::uint32_t>(most), kTile);
-    decode_states_ = this->template array<PrefixState>(states_);
     reset();
   }
 
@@ -104,28 +100,6 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     return this->reports_;
   }
 
-  void begin_decode(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
-                    float factor, float* device_out) override {
-    const std::size_t elements = identities_[tensor].elements;
-    if (!quantizer_->fits(tensor, bytes, elements)) {
-      this->refuse_payload(tensor, "payload is " + std::to_string(bytes) +
-                                       " bytes long; a tensor of " + std::to_string(elements) +
-                                       " elements takes up to " +
-                                       std::to_string(max_encoded_size(tensor)));
-    }
-    std::uint32_t* const problem = this->next_problem(tensor, bytes);
-    device_->zero(decode_states_, states_ * sizeof(PrefixState));
-    quantizer_->decode(*device_, {.tensor = tensor,
-                                  .payload = reinterpret_cast<const std::uint32_t*>(device_payload),
-                                  .bytes = static_cast<std::uint32_t>(bytes),
-                                  .n = static_cast<std::uint32_t>(elements),
-                                  .factor = factor,
-                                  .out = device_out,
-                                  .signs = jobs_[tensor].signs,
-                                  .states = decode_states_,
-                                  .problem = problem});
-  }
-
   void reset() override {
     DeviceBase<Device>::reset();
     std::fill(findings_.begin(), findings_.end(), Findings{});
@@ -135,6 +109,18 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   }
 
  protected:
+  std::string unfit(std::size_t tensor, std::size_t bytes) const override {
+    const std::size_t elements = identities_[tensor].elements;
+    if (quantizer_->fits(tensor, bytes, elements)) return "";
+    return "payload is " + std::to_string(bytes) + " bytes long; a tensor of " +
+           std::to_string(elements) + " elements takes up to " +
+           std::to_string(max_encoded_size(tensor));
+  }
+  void plan_decode(DecodeJob& job, DecodePlan& plan) override {
+    job.signs = jobs_[job.tensor].signs;
+    quantizer_->plan_decode(*device_, job, plan);
+  }
+  void launch_decodes(const DecodeBatch& batch) override { quantizer_->decode(*device_, batch); }
   std::size_t learned_size(std::size_t tensor) const override {
     return quantizer_->state_size(tensor);
   }
@@ -178,8 +164,6 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   std::unique_ptr<DeviceQuantizer<Device>> quantizer_;
   std::vector<float> scales_;  ///< that prepare() has returned
   int round_ = 0;              ///< launched last; 0: none is under way
-  std::size_t states_ = 0;
-  PrefixState* decode_states_ = nullptr;
 };
 
 }  // namespace thinpipe::cuda

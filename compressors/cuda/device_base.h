@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "compressors/cuda/device_compressor.h"
+#include "compressors/cuda/device_decodes.h"
 #include "compressors/cuda/grid/repeated.h"
-#include "compressors/cuda/kernels/arrays.h"
 #include "compressors/cuda/kernels/batch.h"
+#include "compressors/cuda/kernels/give_back.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/memory.h"
+#include "compressors/cuda/kernels/on_jobs.h"
 #include "compressors/kernels/moments_order.h"
 #include "compressors/memory/state.h"
 #include "compressors/pipeline_state.h"
@@ -48,15 +50,27 @@ class DeviceBase : public DeviceCompressor {
     return jobs_[tensor].keeps ? jobs_[tensor].r : nullptr;
   }
 
-  void give_back(std::size_t tensor, const std::uint32_t* device_positions,
-                 const float* device_values, std::size_t count) override {
-    using Kernel = EachElement<GiveBackElement>;
-    const Job& job = jobs_[tensor];
-    const bool is_estimate = job.h != nullptr;
-    if (!is_estimate && !job.keeps) return;
+  void give_back(std::span<const DeviceReturn> returns) override {
+    if (returns.size() > tensors())
+      throw std::logic_error("give_back() of a tensor more than once");
+    std::size_t count = 0, blocks = 0;
+    for (const DeviceReturn& one : returns) {
+      const Job& job = jobs_[one.tensor];
+      const bool is_estimate = job.h != nullptr;
+      if (one.count == 0 || (!is_estimate && !job.keeps)) continue;
+      returned_[count++] = {.memory = is_estimate ? job.h : job.r,
+                            .positions = one.device_positions,
+                            .values = one.device_values,
+                            .count = static_cast<std::uint32_t>(one.count),
+                            .is_estimate = is_estimate,
+                            .first_block = {static_cast<std::uint32_t>(blocks)}};
+      blocks += GiveBack::blocks_for(one.count);
+    }
+    if (count == 0) return;
+    device_->upload(device_returned_, returned_.data(), count * sizeof(GiveBackJob));
     device_->launch(
-        Kernel{{is_estimate ? job.h : job.r, device_positions, device_values, is_estimate}, count},
-        Kernel::blocks_for(count));
+        OnJobs<GiveBackJob, GiveBack>{device_returned_, static_cast<std::uint32_t>(count), 0, {}},
+        blocks);
   }
 
   std::span<const float> prepare(std::span<const float* const> /*device_gradients*/) override {
@@ -83,16 +97,35 @@ class DeviceBase : public DeviceCompressor {
     device_->wait();
   }
 
+  void begin_decode(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
+                    float factor, float* device_out) override {
+    if (const std::string what = unfit(tensor, bytes); !what.empty()) {
+      finish_decodes();
+      throw PayloadError("tensor '" + identities_[tensor].tensor + "': " + what);
+    }
+    if (decodes_.is_full()) finish_decodes();
+    if (decodes_.has_next(tensor)) start_decodes();
+    DecodeJob job{.payload = {.words = reinterpret_cast<const std::uint32_t*>(device_payload),
+                              .bytes = static_cast<std::uint32_t>(bytes),
+                              .n = jobs_[tensor].n,
+                              .value_size = jobs_[tensor].values},
+                  .tensor = static_cast<std::uint32_t>(tensor),
+                  .factor = factor,
+                  .out = device_out};
+    DecodePlan plan;
+    plan_decode(job, plan);
+    decodes_.add(job, plan);
+  }
+  void start_decodes() override {
+    if (decodes_.has_next()) launch_decodes(decodes_.next());
+  }
   void finish_decodes() override {
-    if (decodes_.empty()) return;
-    device_->download(problems_found_.data(), problems_, decodes_.size() * sizeof *problems_);
-    device_->wait();
-    done_.swap(decodes_);
-    decodes_.clear();
-    for (std::size_t i = 0; i < done_.size(); ++i)
-      if (problems_found_[i] != 0)
-        throw PayloadError("tensor '" + identities_[done_[i].tensor].tensor +
-                           "': " + problem_of(problems_found_[i], done_[i].tensor, done_[i].bytes));
+    start_decodes();
+    if (decodes_.is_empty()) return;
+    for (const auto& done : decodes_.finish())
+      if (done.problem != 0)
+        throw PayloadError("tensor '" + identities_[done.tensor].tensor +
+                           "': " + problem_of(done.problem, done.tensor, done.bytes));
   }
 
   void reset() override {
@@ -153,10 +186,9 @@ class DeviceBase : public DeviceCompressor {
         jobs_(host_array<Job>(tensors())),
         findings_(host_array<Findings>(tensors())),
         reports_(tensors()),
-        problems_found_(host_array<std::uint32_t>(tensors())) {
-    decodes_.reserve(tensors());
-    done_.reserve(tensors());
-  }
+        decodes_(device_, tensors()),
+        returned_(host_array<GiveBackJob>(tensors())),
+        device_returned_(array<GiveBackJob>(tensors())) {}
 
   // What a method learns from step to step, besides its memory.
   virtual std::size_t learned_size(std::size_t /*tensor*/) const { return 0; }
@@ -169,7 +201,6 @@ class DeviceBase : public DeviceCompressor {
   void allocate(Add add, std::uint32_t tile = kTile) {
     device_jobs_ = array<Job>(tensors());
     device_findings_ = array<Findings>(tensors());
-    problems_ = array<std::uint32_t>(tensors());
     std::vector<Tile> sum_tiles, tiles;
     for (std::size_t i = 0; i < tensors(); ++i) {
       jobs_[i] = job_of(i);
@@ -261,21 +292,14 @@ class DeviceBase : public DeviceCompressor {
     device_->download(findings_.data(), device_findings_, tensors() * sizeof(Findings));
   }
 
-  /// Of a decode that is begun: a word, 0 at first, for what its kernels find wrong.
-  std::uint32_t* next_problem(std::size_t tensor, std::size_t bytes) {
-    if (decodes_.size() == tensors()) finish_decodes();
-    if (decodes_.empty()) device_->zero(problems_, tensors() * sizeof *problems_);
-    decodes_.push_back({tensor, bytes});
-    return problems_ + (decodes_.size() - 1);
-  }
+  /// Why no payload of the tensor is that long; empty where some are.
+  virtual std::string unfit(std::size_t tensor, std::size_t bytes) const = 0;
+  /// What kernels need to know of a payload of the tensor, and take.
+  virtual void plan_decode(DecodeJob& job, DecodePlan& plan) = 0;
+  virtual void launch_decodes(const DecodeBatch& batch) = 0;
   /// In words. `number` is not 0.
   virtual std::string problem_of(std::uint32_t number, std::size_t tensor,
                                  std::size_t bytes) const = 0;
-  /// Of a payload that is not even begun: those before it are waited for.
-  [[noreturn]] void refuse_payload(std::size_t tensor, const std::string& what) {
-    finish_decodes();
-    throw PayloadError("tensor '" + identities_[tensor].tensor + "': " + what);
-  }
 
   std::shared_ptr<Device> device_;
   std::vector<StateIdentity> identities_;
@@ -284,19 +308,15 @@ class DeviceBase : public DeviceCompressor {
   std::span<Job> jobs_;
   std::span<Findings> findings_;
   std::vector<EncodeReport> reports_;
-  std::span<std::uint32_t> problems_found_;
   Batch batch_;
   Job* device_jobs_ = nullptr;
   Findings* device_findings_ = nullptr;
-  std::uint32_t* problems_ = nullptr;  ///< of decodes under way
 
  private:
-  struct Decode {
-    std::size_t tensor, bytes;
-  };
-
   Repeated<Device> repeated_;
-  std::vector<Decode> decodes_, done_;  ///< under way, and the last that were
+  DecodeQueue<Device> decodes_;
+  std::span<GiveBackJob> returned_;  ///< the last
+  GiveBackJob* device_returned_;
 
   bool has_flag() const { return memory_.kind != DeviceMemoryOptions::Kind::kMomentum; }
 

@@ -24,6 +24,15 @@ struct DeviceStep {
   std::span<const float* const> device_squares = {};
 };
 
+/// Elements that a sparse all-reduce hands back to a tensor's memory, as they are until that is
+/// done.
+struct DeviceReturn {
+  std::size_t tensor = 0;
+  const std::uint32_t* device_positions = nullptr;  ///< distinct, less than the tensor's elements
+  const float* device_values = nullptr;
+  std::size_t count = 0;  ///< of each
+};
+
 /// The compressors of all tensors of one worker, with the state they carry between steps: a model's
 /// hundreds of layers are worked on by the same few kernels. Pointers named `device` are addresses
 /// in the GPU's memory. Not thread-safe.
@@ -72,15 +81,19 @@ class DeviceCompressor {
   /// encode().
   virtual const std::byte* device_payload(std::size_t tensor) const = 0;
 
-  /// out += factor * decoded, under way when it returns, after what was begun before: a rank's
-  /// payloads are waited for together. Where as many are under way as there are tensors, it waits
-  /// for these first.
+  /// out += factor * decoded, with what else is begun: payloads of several tensors are decoded by
+  /// the same kernels, and a tensor's after those of it that were begun before. A rank's payloads
+  /// are waited for together. Where as many are begun as there are tensors, it waits for these
+  /// first.
   /// @param device_payload  aligned to 4 bytes, with 4 readable bytes more than `bytes`; it stays
   ///                        as it is until finish_decodes()
+  /// @param device_out  apart from those of other tensors
   /// @throws PayloadError for one that is malformed, be it begun before or not even begun; what was
   /// to be added to is then unspecified, and nothing is under way
   virtual void begin_decode(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
                             float factor, float* device_out) = 0;
+  /// Has the device begin with all that was begun, and returns. Optional: finish_decodes() does.
+  virtual void start_decodes() = 0;
   /// Waits for all that was begun. @throws PayloadError naming the tensor, likewise
   virtual void finish_decodes() = 0;
   /// Both, of one payload.
@@ -90,11 +103,10 @@ class DeviceCompressor {
     finish_decodes();
   }
 
-  /// As Compressor::give_back(), under way when it returns; memories that take nothing back are
-  /// left as they are. @param device_positions, device_values  `count` of each, as they are until
-  /// that is done; positions are distinct and less than the tensor's elements
-  virtual void give_back(std::size_t tensor, const std::uint32_t* device_positions,
-                         const float* device_values, std::size_t count) = 0;
+  /// As Compressor::give_back(), of several tensors, each at most once; under way when it returns,
+  /// and to be done before it is called again. Memories that take nothing back are left as they
+  /// are.
+  virtual void give_back(std::span<const DeviceReturn> returns) = 0;
 
   /// What a tensor carries over as not sent yet, on the device; null without such a memory.
   virtual const float* device_residual(std::size_t tensor) const = 0;

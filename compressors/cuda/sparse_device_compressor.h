@@ -42,7 +42,6 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
       encoding_.positions->prepare(*device_, job);
       selector_->allocate(*device_, i, job);
     });
-    read_arrived_ = this->template array<std::uint32_t>(1);
     reset();
   }
 
@@ -87,34 +86,6 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
     return this->reports_;
   }
 
-  void begin_decode(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
-                    float factor, float* device_out) override {
-    const std::size_t elements = identities_[tensor].elements;
-    if (bytes > std::min(max_payload(elements), kMostBytes)) {
-      this->refuse_payload(tensor, "payload is " + std::to_string(bytes) +
-                                       " bytes long; expected at most " +
-                                       std::to_string(std::min(max_payload(elements), kMostBytes)));
-    }
-    const Job& job = jobs_[tensor];
-    const PayloadView payload{.words = reinterpret_cast<const std::uint32_t*>(device_payload),
-                              .bytes = static_cast<std::uint32_t>(bytes),
-                              .n = job.n,
-                              .value_size = job.values};
-    std::uint32_t* const problem = this->next_problem(tensor, bytes);
-    // Between two steps nothing is chosen.
-    const ScanRoom room{.passed = room_for(encoding_.positions->passed(payload)),
-                        .arrived = read_arrived_,
-                        .positions = job.chosen[0].positions,
-                        .problem = problem};
-    encoding_.positions->read(*device_, payload, job, room);
-    encoding_.values->add(*device_, {.payload = payload,
-                                     .most = encoding_.most(bytes, job.n),
-                                     .positions = room.positions,
-                                     .factor = factor,
-                                     .out = device_out,
-                                     .problem = problem});
-  }
-
   void reset() override {
     DeviceBase<Device>::reset();
     selector_->reset();
@@ -123,6 +94,18 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   }
 
  protected:
+  std::string unfit(std::size_t tensor, std::size_t bytes) const override {
+    const std::size_t most = std::min(max_payload(identities_[tensor].elements), kMostBytes);
+    if (bytes <= most) return "";
+    return "payload is " + std::to_string(bytes) + " bytes long; expected at most " +
+           std::to_string(most);
+  }
+  void plan_decode(DecodeJob& job, DecodePlan& plan) override {
+    const Job& own = jobs_[job.tensor];
+    job.positions = own.chosen[0].positions;  // between two steps nothing is chosen
+    encoding_.plan_read(own, job, plan);
+  }
+  void launch_decodes(const DecodeBatch& batch) override { encoding_.read(*device_, batch); }
   std::string problem_of(std::uint32_t number, std::size_t tensor,
                          std::size_t bytes) const override {
     const std::string elements = std::to_string(identities_[tensor].elements);
@@ -163,15 +146,6 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   /// Whatever the encoding: count, a word an element and heads for values, likewise for positions.
   static std::size_t max_payload(std::size_t elements) { return 64 + 8 * elements; }
 
-  /// Grows with the first payloads.
-  Passed* room_for(std::size_t passed) {
-    if (passed > passed_) {
-      passed_ = 2 * passed;
-      device_passed_ = this->template array<Passed>(passed_);
-    }
-    return device_passed_;
-  }
-
   /// One tensor by itself, over the sum that has been done.
   void choose_again(std::size_t tensor) {
     Job job = jobs_[tensor];
@@ -198,9 +172,6 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
 
   std::unique_ptr<DeviceSelector<Device>> selector_;
   DeviceEncoding<Device> encoding_;
-  Passed* device_passed_ = nullptr;  ///< of payloads that are read
-  std::size_t passed_ = 0;
-  std::uint32_t* read_arrived_ = nullptr;
 };
 
 }  // namespace thinpipe::cuda

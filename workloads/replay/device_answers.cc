@@ -78,6 +78,7 @@ double DeviceAnswers::add(const std::function<bool(std::size_t unit)>& sent,
   try {
     for (std::size_t i = 0; i < decoders_.size(); ++i)
       if (sent(i)) begin_decode(i, payloads[next++], device_part + offsets[i]);
+    for (const auto& group : groups_) group->start_decodes();
     units_.finish_decodes();
     for (const auto& group : groups_) group->finish_decodes();
   } catch (const PayloadError& error) {

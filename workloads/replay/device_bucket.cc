@@ -231,9 +231,7 @@ void DeviceBucket::decode_summed() {
     return;
   }
   device_.memory->zero(aggregate_, bytes);
-  for (std::size_t i = 0; sums_ && i < summed_; ++i)
-    rounds_->begin_decode(i, aggregate_ + offsets_[i]);
-  if (sums_) units_->finish_decodes();
+  if (sums_) rounds_->decode(offsets_, aggregate_);
 }
 
 /// In the order of ranks, on which the bits of a sum depend. The own payloads never left.

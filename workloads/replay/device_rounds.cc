@@ -98,17 +98,34 @@ RoundsTime DeviceRounds::run(Pattern& pattern, float factor, Pace& pace) {
   return time;
 }
 
-void DeviceRounds::begin_decode(std::size_t unit, float* device_out) const {
-  const Compressor& twin = units_.twin(unit);
-  const std::size_t bytes = summed_[unit].size * sizeof(float);
-  if (twin.rounds() > 1)
-    return units_.begin_decode(unit, units_.payload(unit), units_.report(unit).encoded_bytes, 1.0F,
-                               device_out);
-  // What is summed as it is needs no more than its mean.
-  if (twin.verbatim())
-    return device_.arithmetic->add(device_out, means_there_[unit], summed_[unit].size);
-  units_.begin_decode(unit, reinterpret_cast<const std::byte*>(means_there_[unit]), bytes, 1.0F,
-                      device_out);
+void DeviceRounds::decode(std::span<const std::size_t> offsets, float* device_part) const {
+  // What is summed as it is needs no more than its mean; neighbours are added at once.
+  float* to = nullptr;
+  const float* from = nullptr;
+  std::size_t size = 0;
+  const auto add = [&] {
+    if (size > 0) device_.arithmetic->add(to, from, size);
+    size = 0;
+  };
+  for (std::size_t i = 0; i < summed_.size(); ++i) {
+    float* const out = device_part + offsets[i];
+    const Compressor& twin = units_.twin(i);
+    if (twin.rounds() > 1) {
+      units_.begin_decode(i, units_.payload(i), units_.report(i).encoded_bytes, 1.0F, out);
+    } else if (!twin.verbatim()) {
+      units_.begin_decode(i, reinterpret_cast<const std::byte*>(means_there_[i]),
+                          summed_[i].size * sizeof(float), 1.0F, out);
+    } else {
+      if (to + size != out || from + size != means_there_[i]) {
+        add();
+        to = out;
+        from = means_there_[i];
+      }
+      size += summed_[i].size;
+    }
+  }
+  add();
+  units_.finish_decodes();
 }
 
 std::span<const std::byte> DeviceRounds::result(std::size_t unit) const {

@@ -19,7 +19,7 @@ namespace thinpipe {
 
 /// What rounds.h does with the host's memory: each round's floats come down to pinned memory, are
 /// summed by the ranks' processors, and their means go up again for what is made of them there.
-/// A step: begin(); DeviceUnits::encode(); begin_copies(); run(); begin_decode().
+/// A step: begin(); DeviceUnits::encode(); begin_copies(); run(); decode().
 class DeviceRounds : public RoundFloats {
  public:
   /// @param units  of a bucket, which must outlive this; `summed` of them are all-reduced
@@ -37,8 +37,8 @@ class DeviceRounds : public RoundFloats {
   /// Of the copies of all rounds.
   BucketCopies copies() const { return took_; }
 
-  /// Adds the unit's part of the aggregate; under way when it returns (DeviceUnits::begin_decode).
-  void begin_decode(std::size_t unit, float* device_out) const;
+  /// Adds the aggregate of all units to the bucket's part. @param offsets  of units in it
+  void decode(std::span<const std::size_t> offsets, float* device_part) const;
 
   /// The payload of the aggregate, and of this rank's part, for the processor's twin; until the
   /// next call.

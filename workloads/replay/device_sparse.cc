@@ -62,9 +62,13 @@ double DeviceSparse::send_back() {
   upload_.add(std::as_bytes(std::span(positions_)));
   upload_.add(std::as_bytes(std::span(values_)));
   const std::span<const DevicePayload> there = upload_.payloads(bus_);
+  returns_.clear();
   for (const Back& back : back_)
-    units_.give_back(back.unit, positions_at(there[0]) + back.at, values_at(there[1]) + back.at,
-                     back.count);
+    returns_.push_back({.tensor = back.unit,
+                        .device_positions = positions_at(there[0]) + back.at,
+                        .device_values = values_at(there[1]) + back.at,
+                        .count = back.count});
+  units_.give_back(returns_);
   back_.clear();
   positions_.clear();
   values_.clear();

@@ -79,6 +79,7 @@ class DeviceSparse {
   std::vector<Back> back_;
   std::vector<std::uint32_t> positions_;  ///< within units
   std::vector<float> values_;
+  std::vector<DeviceReturn> returns_;  ///< the same, on the device
 };
 
 }  // namespace thinpipe

@@ -214,14 +214,24 @@ void DeviceUnits::begin_decode(std::size_t unit, const std::byte* device_payload
 }
 
 void DeviceUnits::finish_decodes() const {
+  // All are under way before the first is waited for.
+  for (const Group& group : groups_)
+    if (group.compressor) group.compressor->start_decodes();
   for (const Group& group : groups_)
     if (group.compressor) group.compressor->finish_decodes();
 }
 
-void DeviceUnits::give_back(std::size_t unit, const std::uint32_t* device_positions,
-                            const float* device_values, std::size_t count) const {
-  groups_[units_[unit].group].compressor->give_back(units_[unit].place, device_positions,
-                                                    device_values, count);
+void DeviceUnits::give_back(std::span<const DeviceReturn> returns) const {
+  std::vector<DeviceReturn> own;
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    own.clear();
+    for (const DeviceReturn& one : returns) {
+      if (units_[one.tensor].group != group) continue;
+      own.push_back(one);
+      own.back().tensor = units_[one.tensor].place;
+    }
+    if (!own.empty()) groups_[group].compressor->give_back(own);
+  }
 }
 
 void DeviceUnits::save_state(std::vector<std::byte>& state) const {

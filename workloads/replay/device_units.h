@@ -71,9 +71,8 @@ class DeviceUnits {
                     float factor, float* device_out) const;
   void finish_decodes() const;
 
-  /// As DeviceCompressor's: a unit that has one.
-  void give_back(std::size_t unit, const std::uint32_t* device_positions,
-                 const float* device_values, std::size_t count) const;
+  /// As DeviceCompressor's, of units that have one: DeviceReturn::tensor is the unit.
+  void give_back(std::span<const DeviceReturn> returns) const;
 
   void save_state(std::vector<std::byte>& state) const;
   void load_state(ByteReader& state);

@@ -95,13 +95,10 @@ struct FindChunks {
     bool bad;
   };
 
-  PayloadView payload;
-  ChunkLayout layout;
-  std::uint32_t* begins;
-  std::uint32_t* problem;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+    const PayloadView& payload = job.payload;
+    const ChunkLayout& layout = job.chunks;
     PayloadParts parts = payload.open();
     const ChunkedPositions code = ChunkedPositions::of(layout, parts.count);
     if (parts.problem == PayloadProblem::kNone && parts.count > layout.selected())
@@ -115,7 +112,7 @@ struct FindChunks {
     block.each([&](int t) {
       if (t != 0) return;
       if (parts.problem != PayloadProblem::kNone)
-        block.set_greatest(problem, static_cast<std::uint32_t>(parts.problem));
+        block.set_greatest(job.problem, static_cast<std::uint32_t>(parts.problem));
       shared.bit = 0;
       shared.chunk = shared.count = 0;
       shared.bad = parts.problem != PayloadProblem::kNone;
@@ -128,19 +125,21 @@ struct FindChunks {
           shared.words[i] = payload.bits_at(first + shared.bit + std::uint64_t{32} * i);
       });
       block.each([&](int t) {
-        if (t == 0) walk(parts, code, chunks, shared);
+        if (t == 0) walk(job.begins, parts, code, shared);
       });
     }
     block.each([&](int t) {
       if (t == 0 && (shared.bad || shared.count != parts.count))
-        block.set_greatest(problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+        block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
     });
   }
 
  private:
   /// As far as the words go.
-  THINPIPE_KERNEL void walk(const PayloadParts& parts, const ChunkedPositions& code,
-                            std::uint32_t chunks, Shared& shared) const {
+  THINPIPE_KERNEL static void walk(std::uint32_t* begins, const PayloadParts& parts,
+                                   const ChunkedPositions& code, Shared& shared) {
+    const ChunkLayout& layout = code.layout;
+    const std::uint32_t chunks = layout.chunks();
     std::uint64_t at = 0;
     for (; shared.chunk < chunks && at < std::uint64_t{32} * kWords; ++shared.chunk) {
       const std::uint64_t window = shared.words[at / 32] | std::uint64_t{shared.words[at / 32 + 1]}
@@ -163,47 +162,45 @@ struct ReadChunked {
   static constexpr int kThreads = 512;
   struct Shared {};
 
-  PayloadView payload;
-  ChunkLayout layout;
-  const std::uint32_t* begins;
-  std::uint32_t* positions;
-  std::uint32_t* problem;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    const PayloadView& payload = job.payload;
+    const ChunkLayout& layout = job.chunks;
     const PayloadParts parts = payload.open();
     if (parts.problem != PayloadProblem::kNone || parts.count > layout.selected()) return;
     const ChunkedPositions code = ChunkedPositions::of(layout, parts.count);
-    const bool usable = *problem == 0;
+    const bool usable = *job.problem == 0;
     block.each([&](int t) {
       if (!usable) return;
       for (std::uint32_t j = 0; j < kTile; j += kThreads) {
         const std::uint32_t i = block.index() * kTile + j + static_cast<std::uint32_t>(t);
         if (i >= parts.count) break;
-        const std::uint32_t chunk = chunk_of(code, i);
+        const std::uint32_t chunk = chunk_of(job, code, i);
         const std::uint64_t bit = std::uint64_t{8} * parts.positions + code.bit_of(i, chunk);
-        const std::uint32_t position = local(bit);
+        const std::uint32_t position = local(job, bit);
         const std::uint32_t before =
-            code.complete ? chunk * layout.most_of(layout.size()) : begins[chunk];
-        positions[i] = (chunk << layout.bits) + position;
-        const bool ascends = i == before || local(bit - layout.bits) < position;
-        if (!ascends || positions[i] >= layout.n)
-          block.set_greatest(problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+            code.complete ? chunk * layout.most_of(layout.size()) : job.begins[chunk];
+        job.positions[i] = (chunk << layout.bits) + position;
+        const bool ascends = i == before || local(job, bit - layout.bits) < position;
+        if (!ascends || job.positions[i] >= layout.n)
+          block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
       }
     });
   }
 
  private:
-  THINPIPE_KERNEL std::uint32_t local(std::uint64_t bit) const {
-    return payload.bits_at(bit) & (layout.size() - 1);
+  THINPIPE_KERNEL static std::uint32_t local(const DecodeJob& job, std::uint64_t bit) {
+    return job.payload.bits_at(bit) & (job.chunks.size() - 1);
   }
   /// The last that begins at or before the i-th position.
-  THINPIPE_KERNEL std::uint32_t chunk_of(const ChunkedPositions& code, std::uint32_t i) const {
+  THINPIPE_KERNEL static std::uint32_t chunk_of(const DecodeJob& job, const ChunkedPositions& code,
+                                                std::uint32_t i) {
+    const ChunkLayout& layout = job.chunks;
     if (code.complete) return i / layout.most_of(layout.size());
     std::uint32_t low = 0;
     for (std::uint32_t high = layout.chunks() - 1; low < high;) {
       const std::uint32_t middle = low + (high - low + 1) / 2;
-      if (begins[middle] <= i) {
+      if (job.begins[middle] <= i) {
         low = middle;
       } else {
         high = middle - 1;

@@ -29,12 +29,21 @@ struct DeviceEncoding {
     positions->write(device, batch);
     values->write(device, batch);
   }
-  /// Elements that a payload of so many bytes may have.
-  std::uint32_t most(std::size_t bytes, std::uint32_t elements) const {
+  /// What reading a payload takes.
+  void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const {
+    const PayloadView& payload = job.payload;
     const std::size_t bits = values->size().bits;
-    const std::size_t of_values = bits == 0 ? elements : 8 * bytes / bits;
-    return static_cast<std::uint32_t>(
-        std::min({of_values, positions->most(bytes), std::size_t{elements}}));
+    const std::size_t of_values = bits == 0 ? payload.n : 8 * std::size_t{payload.bytes} / bits;
+    // Elements that it may have.
+    const std::size_t most =
+        std::min({of_values, positions->most(payload.bytes), std::size_t{payload.n}});
+    plan[DecodeGrid::kElements] = tiles_of(static_cast<std::uint32_t>(most), kTile);
+    positions->plan_read(own, job, plan);
+  }
+  /// Reads positions, then adds the values there.
+  void read(Device& device, const DecodeBatch& batch) const {
+    positions->read(device, batch);
+    values->add(device, batch);
   }
 };
 

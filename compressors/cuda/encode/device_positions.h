@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "compressors/cuda/encode/chunked_positions.h"
+#include "compressors/cuda/encode/device_scans.h"
 #include "compressors/cuda/encode/elias_positions.h"
 #include "compressors/cuda/encode/fixed_positions.h"
 #include "compressors/cuda/encode/golomb_positions.h"
 #include "compressors/cuda/encode/laid_positions.h"
 #include "compressors/cuda/encode/packed_positions.h"
-#include "compressors/cuda/encode/scanned_positions.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/draw.h"
 #include "compressors/encode/golomb.h"
@@ -31,11 +31,10 @@ class DevicePositions {
   virtual void prepare(Device& /*device*/, Job& /*job*/) const {}
   /// Writes the positions of all tensors.
   virtual void write(Device& device, const Batch& batch) const = 0;
-  /// What room.passed must have room for.
-  virtual std::size_t passed(const PayloadView& /*payload*/) const { return 0; }
-  /// Reads the positions of a payload into room.positions.
-  virtual void read(Device& device, const PayloadView& payload, const Job& job,
-                    const ScanRoom& room) const = 0;
+  /// What reading them takes of a payload of the job's tensor.
+  virtual void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const = 0;
+  /// Reads the positions of payloads into DecodeJob::positions.
+  virtual void read(Device& device, const DecodeBatch& batch) const = 0;
 };
 
 /// raw32 and index28.
@@ -46,12 +45,12 @@ class CodedFixed : public DevicePositions<Device> {
   void write(Device& device, const Batch& batch) const override {
     device.launch(WritePositions<FixedPositions<bits>>{batch.jobs, batch.tiles}, batch.tile_count);
   }
-  void read(Device& device, const PayloadView& payload, const Job& /*job*/,
-            const ScanRoom& room) const override {
-    const auto elements =
-        static_cast<std::uint32_t>(std::min<std::size_t>(payload.n, most(payload.bytes)));
-    device.launch(ReadFixedPositions<bits>{payload, room.positions, room.problem},
-                  tiles_of(elements, kTile));
+  void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const override {
+    const std::size_t elements = std::min<std::size_t>(own.n, most(job.payload.bytes));
+    plan[DecodeGrid::kPositions] = tiles_of(static_cast<std::uint32_t>(elements), kTile);
+  }
+  void read(Device& device, const DecodeBatch& batch) const override {
+    batch.launch(device, DecodeGrid::kPositions, ReadFixedPositions<bits>{});
   }
 };
 
@@ -61,13 +60,6 @@ void write_laid(Device& device, const Batch& batch) {
   device.launch(LayPositions<Code>{batch.jobs, batch.tiles}, batch.tile_count);
 }
 
-template <class Device, class Units>
-void read_scanned(Device& device, const PayloadView& payload, const ScanRoom& room, Units units,
-                  std::size_t stretches) {
-  device.launch(PassPositions<Units>{payload, room, units}, stretches);
-  device.launch(ReadPositions<Units>{payload, room, units}, stretches);
-}
-
 template <class Device>
 class CodedRun16 : public DevicePositions<Device> {
  public:
@@ -75,12 +67,11 @@ class CodedRun16 : public DevicePositions<Device> {
   void write(Device& device, const Batch& batch) const override {
     write_laid<Device, Run16Positions>(device, batch);
   }
-  std::size_t passed(const PayloadView& payload) const override {
-    return payload.bytes / sizeof(std::uint16_t) / kScanUnits + 1;
+  void plan_read(const Job& /*own*/, DecodeJob& job, DecodePlan& plan) const override {
+    plan_scan(job.payload.bytes / sizeof(std::uint16_t), plan);
   }
-  void read(Device& device, const PayloadView& payload, const Job& /*job*/,
-            const ScanRoom& room) const override {
-    read_scanned(device, payload, room, Run16Units{}, passed(payload));
+  void read(Device& device, const DecodeBatch& batch) const override {
+    read_scanned<Run16Units>(device, batch);
   }
 };
 
@@ -91,12 +82,11 @@ class CodedBitmap : public DevicePositions<Device> {
   void write(Device& device, const Batch& batch) const override {
     write_laid<Device, BitmapPositions>(device, batch);
   }
-  std::size_t passed(const PayloadView& payload) const override {
-    return payload.n / 32 / kScanUnits + 1;
+  void plan_read(const Job& own, DecodeJob& /*job*/, DecodePlan& plan) const override {
+    plan_scan(own.n / 32, plan);
   }
-  void read(Device& device, const PayloadView& payload, const Job& /*job*/,
-            const ScanRoom& room) const override {
-    read_scanned(device, payload, room, BitmapUnits{nullptr}, passed(payload));
+  void read(Device& device, const DecodeBatch& batch) const override {
+    read_scanned<BitmapUnits>(device, batch);
   }
 };
 
@@ -108,13 +98,14 @@ class CodedSeeded : public DevicePositions<Device> {
   void write(Device& device, const Batch& batch) const override {
     device.launch(WritePositions<SeededTag>{batch.jobs, batch.tiles}, batch.tile_count);
   }
-  std::size_t passed(const PayloadView& payload) const override {
-    return payload.n / 32 / kScanUnits + 1;
+  void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const override {
+    job.drawn = own.drawn;
+    job.seed = own.sample_seed;
+    plan_scan(own.n / 32, plan);
   }
-  void read(Device& device, const PayloadView& payload, const Job& job,
-            const ScanRoom& room) const override {
-    device.launch(DrawForPayload{payload, job.drawn, job.sample_seed}, 1);
-    read_scanned(device, payload, room, BitmapUnits{job.drawn}, passed(payload));
+  void read(Device& device, const DecodeBatch& batch) const override {
+    batch.launch(device, DecodeGrid::kEach, DrawForPayload{});
+    read_scanned<BitmapUnits>(device, batch);
   }
 };
 
@@ -126,19 +117,13 @@ class CodedStream : public DevicePositions<Device> {
   void write(Device& device, const Batch& batch) const override {
     write_laid<Device, Laid>(device, batch);
   }
-  std::size_t passed(const PayloadView& payload) const override {
-    return StateRoom<Stream>::entries(blocks(payload));
+  void plan_read(const Job& /*own*/, DecodeJob& job, DecodePlan& plan) const override {
+    plan_states<Stream>(job.payload, plan);
   }
-  void read(Device& device, const PayloadView& payload, const Job& /*job*/,
-            const ScanRoom& room) const override {
-    device.launch(PassStates<Stream>{payload, room}, blocks(payload));
-    device.launch(JoinStates<Stream>{payload, room}, 1);
-    device.launch(ReadStates<Stream>{payload, room}, blocks(payload));
-  }
-
- private:
-  static std::size_t blocks(const PayloadView& payload) {
-    return std::size_t{8} * payload.bytes / (Stream::kBits * Stream::kStretches) + 1;
+  void read(Device& device, const DecodeBatch& batch) const override {
+    batch.launch(device, DecodeGrid::kPositions, PassStates<Stream>{});
+    batch.launch(device, DecodeGrid::kEach, JoinStates<Stream>{});
+    batch.launch(device, DecodeGrid::kPositions, ReadStates<Stream>{});
   }
 };
 
@@ -154,32 +139,19 @@ class CodedPacked : public DevicePositions<Device> {
     device.launch(ClearPositions<PackedPositions>{batch.jobs, batch.tiles}, batch.tile_count);
     device.launch(LayPacked{batch.jobs, batch.tiles}, batch.tile_count);
   }
-  std::size_t passed(const PayloadView& payload) const override {
-    const std::size_t begins = payload.n / kPackedBlock + 1;
-    return of_states(payload) + tiles(payload) +
-           (begins * sizeof(std::uint32_t) + sizeof(Passed) - 1) / sizeof(Passed);
+  void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const override {
+    plan[DecodeGrid::kPositions] = PackedRoom::stretches(job.payload);
+    plan[DecodeGrid::kTiles] = tiles_of(own.n, kTile);
+    plan.passed = PackedRoom::of_states(job.payload) + plan[DecodeGrid::kTiles];
+    plan.begins = own.n / kPackedBlock + 1;
   }
-  void read(Device& device, const PayloadView& payload, const Job& /*job*/,
-            const ScanRoom& room) const override {
-    Passed* const of_tiles = room.passed + of_states(payload);
-    const PackedRoom all{.scan = room,
-                         .tiles = of_tiles,
-                         .begins = reinterpret_cast<std::uint32_t*>(of_tiles + tiles(payload))};
-    device.launch(PassStates<PackedStream>{payload, room}, stretches(payload));
-    device.launch(JoinStates<PackedStream>{payload, room}, 1);
-    device.launch(FindPacked{payload, all}, stretches(payload));
-    device.launch(ScanPacked<false>{payload, all}, tiles(payload));
-    device.launch(ScanPacked<true>{payload, all}, tiles(payload));
+  void read(Device& device, const DecodeBatch& batch) const override {
+    batch.launch(device, DecodeGrid::kPositions, PassStates<PackedStream>{});
+    batch.launch(device, DecodeGrid::kEach, JoinStates<PackedStream>{});
+    batch.launch(device, DecodeGrid::kPositions, FindPacked{});
+    batch.launch(device, DecodeGrid::kTiles, ScanPacked<false>{});
+    batch.launch(device, DecodeGrid::kTiles, ScanPacked<true>{});
   }
-
- private:
-  static std::size_t stretches(const PayloadView& payload) {
-    return payload.bytes / PackedStream::kBytes + 1;
-  }
-  static std::size_t of_states(const PayloadView& payload) {
-    return StateRoom<PackedStream>::entries(stretches(payload));
-  }
-  static std::size_t tiles(const PayloadView& payload) { return tiles_of(payload.n, kTile); }
 };
 
 template <class Device>
@@ -218,13 +190,11 @@ inline ChunkLayout layout_of(const Chunks& chunks, std::size_t n) {
           .k = static_cast<std::uint32_t>(chunks.k)};
 }
 
-/// @param begins  room for a number a chunk
+/// Of payloads of chunks; kPositions has a block for each kTile that are selected.
 template <class Device>
-void read_chunked(Device& device, const PayloadView& payload, const ChunkLayout& layout,
-                  std::uint32_t* begins, const ScanRoom& room) {
-  device.launch(FindChunks{payload, layout, begins, room.problem}, 1);
-  device.launch(ReadChunked{payload, layout, begins, room.positions, room.problem},
-                tiles_of(layout.selected(), kTile));
+void read_chunked(Device& device, const DecodeBatch& batch) {
+  batch.launch(device, DecodeGrid::kEach, FindChunks{});
+  batch.launch(device, DecodeGrid::kPositions, ReadChunked{});
 }
 
 /// Of a selection chunk by chunk.
@@ -244,14 +214,13 @@ class CodedChunked : public DevicePositions<Device> {
     device.launch(ClearPositions<ChunkedPositions>{batch.jobs, batch.tiles}, batch.tile_count);
     device.launch(LayChunked{batch.jobs, batch.tiles}, batch.tile_count);
   }
-  std::size_t passed(const PayloadView& payload) const override {
-    constexpr std::size_t kEach = sizeof(Passed) / sizeof(std::uint32_t);
-    return layout_of(chunks_, payload.n).chunks() / kEach + 1;
+  void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const override {
+    job.chunks = own.chunks;
+    plan[DecodeGrid::kPositions] = tiles_of(own.chunks.selected(), kTile);
+    plan.begins = own.chunks.chunks();
   }
-  void read(Device& device, const PayloadView& payload, const Job& /*job*/,
-            const ScanRoom& room) const override {
-    read_chunked(device, payload, layout_of(chunks_, payload.n),
-                 reinterpret_cast<std::uint32_t*>(room.passed), room);
+  void read(Device& device, const DecodeBatch& batch) const override {
+    read_chunked(device, batch);
   }
 
  private:

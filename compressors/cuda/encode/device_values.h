@@ -5,24 +5,15 @@
 #include <string>
 #include <type_traits>
 
-#include "compressors/cuda/encode/add_values.h"
+#include "compressors/cuda/device_decodes.h"
 #include "compressors/cuda/encode/int2_values.h"
+#include "compressors/cuda/encode/read_values.h"
 #include "compressors/cuda/encode/value_codes.h"
 #include "compressors/cuda/encode/write_values.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/choose.h"
 
 namespace thinpipe::cuda {
-
-/// One decode: a payload, and what is added to.
-struct DecodeInput {
-  PayloadView payload;
-  std::uint32_t most = 0;  ///< elements that the payload may have
-  const std::uint32_t* positions = nullptr;
-  float factor = 1;
-  float* out = nullptr;
-  std::uint32_t* problem = nullptr;
-};
 
 template <class Device>
 class DeviceValues {
@@ -38,10 +29,11 @@ class DeviceValues {
   virtual void measure(Device& device, const Batch& batch) const = 0;
   /// Writes count and values after the positions, and has the memory forget them.
   virtual void write(Device& device, const Batch& batch) const = 0;
-  /// Adds the values at positions that have been read.
-  virtual void add(Device& device, const DecodeInput& input) const = 0;
-  /// Only reads them.
-  virtual void read(Device& device, const DecodeInput& input, float* values) const = 0;
+  /// Adds the values at positions that have been read; kElements has a block for each kTile that
+  /// there may be.
+  virtual void add(Device& device, const DecodeBatch& batch) const = 0;
+  /// Only reads them, into DecodeJob::values.
+  virtual void read(Device& device, const DecodeBatch& batch) const = 0;
 };
 
 template <class Device, class Code>
@@ -73,14 +65,11 @@ class CodedValues : public DeviceValues<Device> {
   void write(Device& device, const Batch& batch) const override {
     device.launch(WriteValues<Code>{batch.jobs, batch.tiles, code_}, batch.tile_count);
   }
-  void add(Device& device, const DecodeInput& input) const override {
-    device.launch(AddValues<Code>{input.payload, input.positions, input.factor, input.out,
-                                  input.problem, code_},
-                  tiles_of(input.most, kTile));
+  void add(Device& device, const DecodeBatch& batch) const override {
+    batch.launch(device, DecodeGrid::kElements, ReadValues<Code, AddAtPosition>{code_});
   }
-  void read(Device& device, const DecodeInput& input, float* values) const override {
-    device.launch(ReadValues<Code>{input.payload, values, input.problem, code_},
-                  tiles_of(input.most, kTile));
+  void read(Device& device, const DecodeBatch& batch) const override {
+    batch.launch(device, DecodeGrid::kElements, ReadValues<Code, KeepValue>{code_});
   }
 
  private:

@@ -102,7 +102,6 @@ struct EliasPositions {
 /// of 62 bits at most: a state is the bit at which its first own code begins.
 template <class Code>
 struct EliasStream {
-  using View = PayloadView;
   static constexpr std::uint32_t kStuck = 63;  ///< no code begins where one should
   static constexpr std::uint32_t kStates = 64;
   static constexpr std::uint32_t kStretches = 8;
@@ -119,6 +118,7 @@ struct EliasStream {
     begin = std::uint64_t{8} * parts.positions;
     bits = std::uint64_t{8} * left;
   }
+  THINPIPE_KERNEL static PayloadView view_of(const DecodeJob& job) { return job.payload; }
   THINPIPE_KERNEL std::uint32_t stretches() const {
     return static_cast<std::uint32_t>((bits + kBits - 1) / kBits);
   }

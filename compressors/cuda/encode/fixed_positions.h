@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "compressors/cuda/encode/payload_view.h"
+#include "compressors/cuda/kernels/decode_job.h"
 #include "compressors/cuda/kernels/job.h"
 
 namespace thinpipe::cuda {
@@ -79,40 +80,39 @@ struct ReadFixedPositions {
   static constexpr int kThreads = 512;
   struct Shared {};
 
-  PayloadView payload;
-  std::uint32_t* positions;
-  std::uint32_t* problem;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    const PayloadView& payload = job.payload;
     PayloadParts parts = payload.open();
-    if (parts.problem == PayloadProblem::kNone) parts.problem = length(parts);
+    if (parts.problem == PayloadProblem::kNone) parts.problem = length(payload, parts);
     block.each([&](int t) {
       if (parts.problem != PayloadProblem::kNone) {
-        if (t == 0) block.set_greatest(problem, static_cast<std::uint32_t>(parts.problem));
+        if (t == 0) block.set_greatest(job.problem, static_cast<std::uint32_t>(parts.problem));
         return;
       }
       const std::uint32_t begin = block.index() * kTile;
       for (std::uint32_t i = begin + static_cast<std::uint32_t>(t); i < begin + kTile;
            i += kThreads) {
         if (i >= parts.count) break;
-        const std::uint32_t position = at(parts, i);
-        const bool ascends = i == 0 || at(parts, i - 1) < position;
+        const std::uint32_t position = at(payload, parts, i);
+        const bool ascends = i == 0 || at(payload, parts, i - 1) < position;
         if (!ascends || position >= payload.n)
-          block.set_greatest(problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
-        positions[i] = position;
+          block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+        job.positions[i] = position;
       }
     });
   }
 
  private:
-  THINPIPE_KERNEL std::uint32_t at(const PayloadParts& parts, std::uint32_t i) const {
+  THINPIPE_KERNEL static std::uint32_t at(const PayloadView& payload, const PayloadParts& parts,
+                                          std::uint32_t i) {
     if constexpr (bits == 32) return payload.word_at(parts.positions + 4 * i);
     return payload.bits_at(std::uint64_t{8} * parts.positions + std::uint64_t{bits} * i) &
            ((std::uint32_t{1} << bits % 32) - 1);
   }
   /// What fills the last byte is 0.
-  THINPIPE_KERNEL PayloadProblem length(const PayloadParts& parts) const {
+  THINPIPE_KERNEL static PayloadProblem length(const PayloadView& payload,
+                                               const PayloadParts& parts) {
     const std::uint64_t used = std::uint64_t{bits} * parts.count;
     const std::uint64_t bytes = payload.bytes - parts.positions;
     const bool exact =

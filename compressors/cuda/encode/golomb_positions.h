@@ -10,7 +10,6 @@ namespace thinpipe::cuda {
 
 /// The codes of a payload.
 struct GolombStream {
-  using View = PayloadView;
   static constexpr std::uint32_t kMostRemainder = 31;
   static constexpr std::uint32_t kStates = kMostRemainder + 1;
   static constexpr std::uint32_t kStretches = 16;
@@ -31,6 +30,7 @@ struct GolombStream {
     begin = std::uint64_t{8} * (parts.positions + 1);
     bits = std::uint64_t{8} * (left - 1);
   }
+  THINPIPE_KERNEL static PayloadView view_of(const DecodeJob& job) { return job.payload; }
   THINPIPE_KERNEL std::uint32_t stretches() const {
     return static_cast<std::uint32_t>((bits + kBits - 1) / kBits);
   }

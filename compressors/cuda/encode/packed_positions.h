@@ -91,7 +91,6 @@ struct LayPacked {
 /// Where a payload's blocks begin. What the bytes before a stretch leave over to it is the rest of
 /// a block: a state is the byte at which its first own block begins.
 struct PackedStream {
-  using View = PayloadView;
   static constexpr std::uint32_t kStuck = kPackedBlock / 8 * kMostWidth + 1;  ///< no such width
   static constexpr std::uint32_t kStates = 544;
   static_assert(kStuck < kStates);
@@ -110,6 +109,7 @@ struct PackedStream {
     blocks = (parts.count + kPackedBlock - 1) / kPackedBlock;
     if ((blocks == 0) != (bytes == 0)) parts.problem = PayloadProblem::kLength;
   }
+  THINPIPE_KERNEL static PayloadView view_of(const DecodeJob& job) { return job.payload; }
   THINPIPE_KERNEL std::uint32_t stretches() const { return (bytes + kBytes - 1) / kBytes; }
   THINPIPE_KERNEL static std::uint32_t states() { return kStuck + 1; }
   /// Where the last one ends SumPacked looks at.
@@ -138,11 +138,20 @@ struct PackedStream {
   }
 };
 
-/// Room of the kernels that read such a payload.
+/// What the kernels need that read such a payload. DecodeJob::begins has room for each block's byte
+/// of the stream.
 struct PackedRoom {
-  ScanRoom scan;
-  Passed* tiles = nullptr;          ///< one for each kTile positions
-  std::uint32_t* begins = nullptr;  ///< of each block, its byte of the stream
+  /// Stretches that there may be.
+  THINPIPE_BOTH static std::uint32_t stretches(const PayloadView& payload) {
+    return payload.bytes / PackedStream::kBytes + 1;
+  }
+  THINPIPE_BOTH static std::size_t of_states(const PayloadView& payload) {
+    return StateRoom<PackedStream>::entries(stretches(payload));
+  }
+  /// One for each kTile positions, behind the states of all stretches.
+  THINPIPE_KERNEL static Passed* tiles(const DecodeJob& job) {
+    return job.passed + of_states(job.payload);
+  }
 };
 
 /// Grid: a block for each stretch that there may be.
@@ -150,22 +159,20 @@ struct FindPacked {
   static constexpr int kThreads = 32;
   struct Shared {};
 
-  PayloadView payload;
-  PackedRoom room;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    const PayloadView& payload = job.payload;
     PayloadParts parts = payload.open();
     const PackedStream stream(payload, parts);
-    if (parts.problem != PayloadProblem::kNone || *room.scan.problem != 0) return;
+    if (parts.problem != PayloadProblem::kNone || *job.problem != 0) return;
     const std::uint32_t stretch = block.index();
     if (stretch >= stream.stretches()) return;
     block.each([&](int t) {
       if (t != 0) return;
-      const StateRoom<PackedStream> states{room.scan.passed, stream.stretches()};
+      const StateRoom<PackedStream> states{job.passed, stream.stretches()};
       Passed before = passed_before(states, stretch);
       stream.read(stretch, before, [&](std::uint32_t i, std::uint32_t at) {
-        if (i < stream.blocks) room.begins[i] = at;
+        if (i < stream.blocks) job.begins[i] = at;
       });
     });
   }
@@ -217,20 +224,19 @@ struct ScanPacked {
     Passed parts[kThreads + 1];
   };
 
-  PayloadView payload;
-  PackedRoom room;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+    const PayloadView& payload = job.payload;
+    Passed* const of_tiles = PackedRoom::tiles(job);
     PayloadParts parts = payload.open();
     const PackedStream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone || parts.count == 0) return;
     // Where they add up, blocks may just find a problem, and all of them must arrive.
-    if (reads && *room.scan.problem != 0) return;
+    if (reads && *job.problem != 0) return;
     const std::uint32_t tiles = tiles_of(parts.count, kTile);
     const std::uint32_t tile = block.index();
     if (tile >= tiles) return;
-    const PackedGaps gaps{payload, stream, room.begins, parts.count};
+    const PackedGaps gaps{payload, stream, job.begins, parts.count};
     // Sums of gaps in two halves: each of a tile's fits into 32 bits.
     typename Block::template Local<std::uint32_t> low;
     typename Block::template Local<std::uint32_t> high;
@@ -243,26 +249,26 @@ struct ScanPacked {
         high[t] += gap >> 16;
       });
       if (t == 0 && tile == 0) good = good && gaps.ends();
-      if (!reads && !(good && small)) flag(block);
+      if (!reads && !(good && small)) flag(block, job);
     });
     if constexpr (!reads) {
       const std::uint64_t lows = block.sum(low);
       const std::uint64_t highs = block.sum(high);
       block.each([&](int t) {
-        if (t == 0) room.tiles[tile] = {lows + (highs << 16), 0, 0};
+        if (t == 0) of_tiles[tile] = {lows + (highs << 16), 0, 0};
       });
-      if (!block.is_last(room.scan.arrived, tiles)) return;
-      const Passed all = join_stretches(block, shared.parts, room.tiles, tiles);
+      if (!block.is_last(job.arrived, tiles)) return;
+      const Passed all = join_stretches(block, shared.parts, of_tiles, tiles);
       block.each([&](int t) {
-        if (t == 0 && all.elements > payload.n) flag(block);
+        if (t == 0 && all.elements > payload.n) flag(block, job);
       });
     } else {
       block.prefix(low);
       block.prefix(high);
       block.each([&](int t) {
-        std::uint64_t next = room.tiles[tile].elements + low[t] + (std::uint64_t{high[t]} << 16);
+        std::uint64_t next = of_tiles[tile].elements + low[t] + (std::uint64_t{high[t]} << 16);
         gaps.each(tile, t, [&](std::uint32_t i, std::uint32_t gap) {
-          room.scan.positions[i] = static_cast<std::uint32_t>(next + gap);
+          job.positions[i] = static_cast<std::uint32_t>(next + gap);
           next += gap + 1;
         });
       });
@@ -271,8 +277,8 @@ struct ScanPacked {
 
  private:
   template <class Block>
-  THINPIPE_KERNEL void flag(Block& block) const {
-    block.set_greatest(room.scan.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+  THINPIPE_KERNEL static void flag(Block& block, const DecodeJob& job) {
+    block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
   }
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "compressors/cuda/encode/payload_view.h"
+#include "compressors/cuda/kernels/decode_job.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/lanes.h"
 
@@ -15,14 +16,6 @@ struct Passed {
   std::uint64_t elements = 0;
   std::uint32_t count = 0;
   std::uint32_t state = 0;  ///< of a code that a stretch ends in the midst of
-};
-
-/// What the kernels of one payload share. All of it the device's.
-struct ScanRoom {
-  Passed* passed = nullptr;          ///< one for each stretch
-  std::uint32_t* arrived = nullptr;  ///< 0 between kernels
-  std::uint32_t* positions = nullptr;
-  std::uint32_t* problem = nullptr;
 };
 
 /// What all stretches add; each one's place takes what comes before it. By all threads of a block,
@@ -67,6 +60,7 @@ THINPIPE_KERNEL Passed join_stretches(Block& block, Passed* parts, Passed* stret
 }
 
 // A code has
+//   of()     the code of a payload
 //   units()  how many there are; false: the payload's length is wrong
 //   add()    what a unit adds
 //   read()   calls body(i, position) for each of its positions
@@ -76,6 +70,7 @@ THINPIPE_KERNEL Passed join_stretches(Block& block, Passed* parts, Passed* stret
 struct Run16Units {
   static constexpr std::uint32_t kSplit = 65535;
 
+  THINPIPE_KERNEL static Run16Units of(const DecodeJob& /*job*/) { return {}; }
   THINPIPE_KERNEL bool units(const PayloadView& payload, const PayloadParts& parts,
                              std::uint32_t& units) const {
     const std::uint32_t bytes = payload.bytes - parts.positions;
@@ -115,6 +110,7 @@ struct Run16Units {
 struct BitmapUnits {
   const std::uint32_t* drawn;  ///< a bitmap that lies there (seeded positions); null: the payload's
 
+  THINPIPE_KERNEL static BitmapUnits of(const DecodeJob& job) { return {job.drawn}; }
   THINPIPE_KERNEL bool units(const PayloadView& payload, const PayloadParts& parts,
                              std::uint32_t& units) const {
     units = static_cast<std::uint32_t>((std::uint64_t{payload.n} + 31) / 32);
@@ -167,19 +163,17 @@ struct PassPositions {
     Passed parts[kScanThreads + 1];
   };
 
-  PayloadView payload;
-  ScanRoom room;
-  Code code;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+    const PayloadView& payload = job.payload;
+    const Code code = Code::of(job);
     PayloadParts parts = payload.open();
     std::uint32_t units = 0;
     if (parts.problem == PayloadProblem::kNone && !code.units(payload, parts, units))
       parts.problem = PayloadProblem::kLength;
     if (parts.problem != PayloadProblem::kNone) {
       block.each([&](int t) {
-        if (t == 0) block.set_greatest(room.problem, static_cast<std::uint32_t>(parts.problem));
+        if (t == 0) block.set_greatest(job.problem, static_cast<std::uint32_t>(parts.problem));
       });
       return;
     }
@@ -199,13 +193,13 @@ struct PassPositions {
     const std::uint32_t count = block.sum(counts);
     const std::uint32_t passed = block.sum(elements);
     block.each([&](int t) {
-      if (t == 0) room.passed[block.index()] = {passed, count, 0};
+      if (t == 0) job.passed[block.index()] = {passed, count, 0};
     });
-    if (!block.is_last(room.arrived, stretches)) return;
-    const Passed all = join_stretches(block, shared.parts, room.passed, stretches);
+    if (!block.is_last(job.arrived, stretches)) return;
+    const Passed all = join_stretches(block, shared.parts, job.passed, stretches);
     block.each([&](int t) {
       if (t == 0 && !code.good(payload, parts, all))
-        block.set_greatest(room.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+        block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
     });
   }
 };
@@ -216,13 +210,11 @@ struct ReadPositions {
   static constexpr int kThreads = kScanThreads;
   struct Shared {};
 
-  PayloadView payload;
-  ScanRoom room;
-  Code code;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    if (*room.problem != 0) return;
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    if (*job.problem != 0) return;
+    const PayloadView& payload = job.payload;
+    const Code code = Code::of(job);
     const PayloadParts parts = payload.open();
     std::uint32_t units = 0;
     code.units(payload, parts, units);
@@ -242,12 +234,12 @@ struct ReadPositions {
     block.prefix(counts);
     block.prefix(elements);
     block.each([&](int t) {
-      Passed before = room.passed[block.index()];
+      Passed before = job.passed[block.index()];
       before.count += counts[t];
       before.elements += elements[t];
       for (std::uint32_t unit = first(t); unit < first(t) + kScanEach && unit < units; ++unit) {
         code.read(payload, parts, unit, before,
-                  [&](std::uint32_t i, std::uint32_t position) { room.positions[i] = position; });
+                  [&](std::uint32_t i, std::uint32_t position) { job.positions[i] = position; });
       }
     });
   }

@@ -10,7 +10,7 @@
 namespace thinpipe::cuda {
 
 // A stream of codes has
-//   View             what it is read from
+//   view_of()        what it is read from, which has open()
 //   kStates          in which a stretch may begin; the first stretch does in 0
 //   kStretches       of a block of threads
 //   its constructor  sets the problem of a payload that has none such
@@ -47,7 +47,7 @@ struct StateRoom {
     return of_stretch(stretches) + std::uint64_t{block} * kStates;
   }
   /// Entries for so many blocks' stretches.
-  static std::size_t entries(std::size_t blocks) {
+  THINPIPE_BOTH static std::size_t entries(std::size_t blocks) {
     return (Stream::kStretches + 1) * std::size_t{kStates} * blocks;
   }
 };
@@ -63,23 +63,21 @@ struct PassStates {
     Passed passed[kThreads];
   };
 
-  typename Stream::View payload;
-  ScanRoom room;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+    const auto payload = Stream::view_of(job);
     auto parts = payload.open();
     const Stream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone) {
       block.each([&](int t) {
-        if (t == 0) block.set_greatest(room.problem, static_cast<std::uint32_t>(parts.problem));
+        if (t == 0) block.set_greatest(job.problem, static_cast<std::uint32_t>(parts.problem));
       });
       return;
     }
     const std::uint32_t first = block.index() * kStretches;
     const std::uint32_t stretches = stream.stretches();
     if (first >= stretches) return;
-    const StateRoom<Stream> states{room.passed, stretches};
+    const StateRoom<Stream> states{job.passed, stretches};
     block.each([&](int t) {
       const std::uint32_t stretch = first + static_cast<std::uint32_t>(t) / kStates;
       const std::uint32_t state = static_cast<std::uint32_t>(t) % kStates;
@@ -116,16 +114,14 @@ struct JoinStates {
     Passed before[kParts];
   };
 
-  typename Stream::View payload;
-  ScanRoom room;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+    const auto payload = Stream::view_of(job);
     auto parts = payload.open();
     const Stream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone) return;
     const std::uint32_t stretches = stream.stretches();
-    const StateRoom<Stream> states{room.passed, stretches};
+    const StateRoom<Stream> states{job.passed, stretches};
     const std::uint64_t blocks = (stretches + Stream::kStretches - 1) / Stream::kStretches;
     const auto begin_of = [&](std::uint32_t part) {
       return static_cast<std::uint32_t>(blocks * part / kParts);
@@ -158,7 +154,7 @@ struct JoinStates {
         pass_on(before, own);
       }
       if (part + 1 == kParts && !stream.good(parts, before))
-        block.set_greatest(room.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+        block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
     });
   }
 };
@@ -181,16 +177,14 @@ struct ReadStates {
   static_assert(Stream::kStretches <= kThreads);
   struct Shared {};
 
-  typename Stream::View payload;
-  ScanRoom room;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    const auto payload = Stream::view_of(job);
     auto parts = payload.open();
     const Stream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone || parts.count == 0) return;
     const std::uint32_t stretches = stream.stretches();
-    const StateRoom<Stream> states{room.passed, stretches};
+    const StateRoom<Stream> states{job.passed, stretches};
     block.each([&](int t) {
       const std::uint32_t stretch =
           block.index() * Stream::kStretches + static_cast<std::uint32_t>(t);
@@ -200,13 +194,13 @@ struct ReadStates {
       stream.read(stretch, before, [&](std::uint32_t i, std::uint64_t end) {
         if (i >= parts.count) return;  // the problem is known
         good = good && before.elements <= payload.n;
-        room.positions[i] = static_cast<std::uint32_t>(before.elements - 1);
+        job.positions[i] = static_cast<std::uint32_t>(before.elements - 1);
         // What fills the last byte is 0.
         if (i + 1 == parts.count)
           good = good && stream.bits - end < 8 && payload.bits_at(stream.begin + end) == 0;
       });
       if (!good)
-        block.set_greatest(room.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+        block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
     });
   }
 };

@@ -38,7 +38,8 @@ class CudaBlock {
 
   __device__ explicit CudaBlock(Shared& shared) : shared_(shared) {}
 
-  __device__ unsigned index() const { return blockIdx.x; }
+  __device__ unsigned index() const { return blockIdx.x - first_; }
+  __device__ void count_from(unsigned first) { first_ = first; }
 
   template <class Body>
   __device__ void each(Body body) {
@@ -162,6 +163,7 @@ class CudaBlock {
   }
 
   Shared& shared_;
+  unsigned first_ = 0;
 };
 
 }  // namespace thinpipe::cuda

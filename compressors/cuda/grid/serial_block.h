@@ -47,6 +47,9 @@ class SerialBlock {
   }
 
   unsigned index() const { return index_; }
+  /// Of several works of one grid this block's begins with the block `first`: index() counts from
+  /// there.
+  void count_from(unsigned first) { index_ -= first; }
 
   /// Calls body(thread) on all threads, then waits for all of them.
   template <class Body>

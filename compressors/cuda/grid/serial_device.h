@@ -33,6 +33,7 @@ class SerialDevice : public DeviceMemory, public DeviceClock {
 
   void* allocate(std::size_t bytes) override {
     forbid_while_recording("memory is allocated");
+    ++did_.allocations;
     memory_.emplace_back(bytes + 1, std::byte{kGarbage});
     std::byte* const memory = memory_.back().data();
     zero(memory, bytes);
@@ -40,6 +41,7 @@ class SerialDevice : public DeviceMemory, public DeviceClock {
   }
   void* allocate_host(std::size_t bytes) override {
     forbid_while_recording("memory is allocated");
+    ++did_.allocations;
     memory_.emplace_back(bytes + 1);
     pinned_[memory_.back().data()] = bytes;
     return memory_.back().data();
@@ -50,7 +52,8 @@ class SerialDevice : public DeviceMemory, public DeviceClock {
     // It is read at once from memory that is not pinned.
     forbid_while_recording("memory is read that is not pinned");
     const auto* const first = static_cast<const std::byte*>(from);
-    stream_.ask([to, staged = std::vector<std::byte>(first, first + bytes)] {
+    stream_.ask([this, to, staged = std::vector<std::byte>(first, first + bytes)] {
+      ++did_.copies;
       std::copy(staged.begin(), staged.end(), static_cast<std::byte*>(to));
     });
   }
@@ -63,7 +66,8 @@ class SerialDevice : public DeviceMemory, public DeviceClock {
   }
   void copy(void* to, const void* from, std::size_t bytes) override { move(to, from, bytes); }
   void zero(void* at, std::size_t bytes) override {
-    ask(typeid(int), bytes, [at, bytes] {
+    ask(typeid(int), bytes, [this, at, bytes] {
+      ++did_.copies;
       if (bytes > 0) std::memset(at, 0, bytes);
     });
   }
@@ -71,6 +75,8 @@ class SerialDevice : public DeviceMemory, public DeviceClock {
   template <class Kernel>
   void launch(const Kernel& kernel, std::size_t blocks) {
     ask(typeid(Kernel), blocks, [this, kernel, blocks] {
+      if (blocks == 0) return;
+      ++did_.launches;
       const auto shared = std::make_unique<typename Kernel::Shared>();
       for (std::size_t i = 0; i < blocks; ++i) {
         // What a GPU's blocks find in shared memory is what others have left there.
@@ -80,6 +86,14 @@ class SerialDevice : public DeviceMemory, public DeviceClock {
       }
     });
   }
+
+  /// What has been done so far, in numbers.
+  struct Did {
+    std::size_t launches = 0;  ///< of kernels on any blocks
+    std::size_t copies = 0;    ///< likewise of zeros
+    std::size_t allocations = 0;
+  };
+  const Did& did() const { return did_; }
 
   /// Something that was asked for: what, how much of it, and how it is done.
   struct Asked {
@@ -159,7 +173,8 @@ class SerialDevice : public DeviceMemory, public DeviceClock {
   };
 
   void move(void* to, const void* from, std::size_t bytes) {
-    ask(typeid(void), bytes, [to, from, bytes] {
+    ask(typeid(void), bytes, [this, to, from, bytes] {
+      ++did_.copies;
       if (bytes > 0) std::memcpy(to, from, bytes);
     });
   }
@@ -185,6 +200,7 @@ class SerialDevice : public DeviceMemory, public DeviceClock {
   std::atomic<bool> busy_ = false;
   Recording* recording_ = nullptr;  ///< while something is recorded
   std::size_t repeats_ = 0;
+  Did did_;
   std::vector<std::vector<std::byte>> memory_;
   std::map<const std::byte*, std::size_t, std::less<>> pinned_;  ///< bytes of each allocation
   std::vector<std::chrono::steady_clock::time_point> marks_;

@@ -41,21 +41,6 @@ struct PutElement {
   THINPIPE_KERNEL void operator()(std::size_t i) const { to[positions[i]] = values[i]; }
 };
 
-/// memory[p] takes back what was sent, or an estimate gives it up; what is not finite is forgotten
-/// (scatter() of memory/state.h). Positions are distinct.
-struct GiveBackElement {
-  float* memory;
-  const std::uint32_t* positions;
-  const float* values;
-  bool is_estimate;
-
-  THINPIPE_KERNEL void operator()(std::size_t i) const {
-    float& kept = memory[positions[i]];
-    const float value = is_estimate ? kept - values[i] : kept + values[i];
-    kept = value - value == 0 ? value : 0.0F;
-  }
-};
-
 /// Grid: blocks_for(n).
 template <class Element>
 struct EachElement {

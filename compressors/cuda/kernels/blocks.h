@@ -214,16 +214,12 @@ struct DecodeBlocks {
     float scales[kMostBlocks];
   };
 
-  const std::uint32_t* payload;
-  const std::uint32_t* signs;
-  std::uint32_t n;
-  float factor;
-  float* out;
-  std::uint32_t* problem;
   BlockLayout layout;
 
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+    const std::uint32_t* const payload = job.payload.words;
+    const std::uint32_t n = job.payload.n;
     const std::uint32_t begin = block.index() * kTile;
     const std::uint32_t some = n - begin < kTile ? n - begin : kTile;
     const Blocks blocks = layout.blocks(some);
@@ -232,8 +228,9 @@ struct DecodeBlocks {
       const auto at = static_cast<std::uint32_t>(t);
       if (at >= kMostBlocks) return;
       if (at * blocks.block >= blocks.elements && at > 0) return;
-      shared.scales[at] = scale_at(begin / blocks.block + at, at * blocks.block < blocks.elements);
-      if (shared.scales[at] < 0) tell(block, BlockProblem::kScale);
+      shared.scales[at] =
+          scale_at(payload, begin / blocks.block + at, at * blocks.block < blocks.elements);
+      if (shared.scales[at] < 0) tell(block, job, BlockProblem::kScale);
     });
     const auto* const codes = reinterpret_cast<const std::uint8_t*>(payload) + layout.scales(n) +
                               code_bytes(layout.format, begin);
@@ -242,9 +239,9 @@ struct DecodeBlocks {
       for (auto i = static_cast<std::uint32_t>(t); i < blocks.elements; i += kThreads) {
         std::uint32_t code = 0;
         if (i < coded) code = nibbles ? codes[i / 2] >> (i % 2 * 4) & 0xf : codes[i];
-        if ((code & Element::kMagnitude) > Element::kMaxCode) tell(block, BlockProblem::kCode);
+        if ((code & Element::kMagnitude) > Element::kMaxCode) tell(block, job, BlockProblem::kCode);
         if (nibbles && i + 1 == coded && i % 2 == 0 && codes[i / 2] >> 4 != 0)
-          tell(block, BlockProblem::kPadding);
+          tell(block, job, BlockProblem::kPadding);
         shared.values[i] = Element::decode(code) * shared.scales[i / blocks.block];
       }
     });
@@ -254,17 +251,18 @@ struct DecodeBlocks {
         float value = shared.values[i];
         if (layout.format.hadamard) {
           value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value * blocks.norm_at(i)) ^
-                                       signs[i & (blocks.block - 1)]);
+                                       job.signs[i & (blocks.block - 1)]);
         }
-        const float term = factor * value;
-        out[begin + i] = out[begin + i] + term;
+        const float term = job.factor * value;
+        job.out[begin + i] = job.out[begin + i] + term;
       }
     });
   }
 
  private:
   /// Negative where it is none. The one that all blocks have is there for no element, too.
-  THINPIPE_KERNEL float scale_at(std::uint32_t at, bool is_there) const {
+  THINPIPE_KERNEL float scale_at(const std::uint32_t* payload, std::uint32_t at,
+                                 bool is_there) const {
     if (layout.format.scale == BlockScale::kGiven)
       return payload[0] >= kInfinityBits ? -1 : std::bit_cast<float>(payload[0]);
     if (!is_there) return 0;
@@ -272,8 +270,8 @@ struct DecodeBlocks {
     return read_scale(layout.format, scales + at * scale_bytes(layout.format.scale));
   }
   template <class Block>
-  THINPIPE_KERNEL void tell(Block& block, BlockProblem found) const {
-    block.set_greatest(problem, static_cast<std::uint32_t>(found));
+  THINPIPE_KERNEL static void tell(Block& block, const DecodeJob& job, BlockProblem found) {
+    block.set_greatest(job.problem, static_cast<std::uint32_t>(found));
   }
 };
 

@@ -172,46 +172,43 @@ struct DecodeCodes {
   static constexpr int kThreads = kCodeThreads;
   struct Shared {};
 
-  const std::uint32_t* payload;
-  std::uint32_t n;
-  float factor;
-  float* out;
-  std::uint32_t* problem;
   Code code;
   CodeLayout layout;
 
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    const std::uint32_t n = job.payload.n;
     const std::uint32_t end = n - block.index() * kTile < kTile ? n : (block.index() + 1) * kTile;
     block.each([&](int t) {
       for (auto i = block.index() * kTile + static_cast<std::uint32_t>(t); i < end; i += kThreads)
-        add(block, i);
+        add(block, job, i);
     });
   }
 
  private:
   template <class Block>
-  THINPIPE_KERNEL void add(Block& block, std::uint32_t i) const {
+  THINPIPE_KERNEL void add(Block& block, const DecodeJob& job, std::uint32_t i) const {
+    const std::uint32_t n = job.payload.n;
     const std::uint32_t length = layout.bucket == 0 ? n : layout.bucket;
     const std::uint32_t at = i / length;
     const std::uint32_t j = i - at * length;  // within the bucket
-    const auto* const record =
-        reinterpret_cast<const std::uint8_t*>(payload) + at * layout.bytes_of_bucket(length);
+    const auto* const record = reinterpret_cast<const std::uint8_t*>(job.payload.words) +
+                               at * layout.bytes_of_bucket(length);
     CodeValues values;
     if (layout.header >= 4) values.first = float_at(record);
     if (layout.header >= 8) values.second = float_at(record + 4);
-    if (j == 0 && !code.good(values)) block.set_greatest(problem, 1);
+    if (j == 0 && !code.good(values)) block.set_greatest(job.problem, 1);
     const std::uint8_t* const codes = record + layout.header;
     const std::size_t bit = std::size_t{j} * static_cast<std::size_t>(layout.bits);
     const std::size_t last = (bit + static_cast<std::size_t>(layout.bits) - 1) / 8;
     std::uint32_t word = codes[bit / 8];
     if (last != bit / 8) word |= std::uint32_t{codes[last]} << 8;
     const std::uint32_t own = word >> bit % 8 & ((1U << layout.bits) - 1);
-    const float term = code.decode(own, code.read(values, factor));
-    out[i] = out[i] + term;
+    const float term = code.decode(own, code.read(values, job.factor));
+    job.out[i] = job.out[i] + term;
     const bool is_end = i + 1 == n || j + 1 == length;
     const std::size_t used = (bit + static_cast<std::size_t>(layout.bits)) % 8;
-    if (is_end && used != 0 && codes[last] >> used != 0) block.set_greatest(problem, 2);
+    if (is_end && used != 0 && codes[last] >> used != 0) block.set_greatest(job.problem, 2);
   }
 };
 

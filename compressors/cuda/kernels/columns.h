@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "compressors/cuda/kernels/decode_job.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/lanes.h"
 #include "compressors/cuda/kernels/signs.h"
@@ -142,28 +143,24 @@ struct DecodeColumns {
   static constexpr int kThreads = kSignThreads;
   struct Shared {};
 
-  const std::uint32_t* payload;
-  std::uint32_t n;
-  std::uint32_t columns;
-  float factor;
-  float* out;
-  std::uint32_t* problem;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    const std::uint32_t* const payload = job.payload.words;
+    const std::uint32_t n = job.payload.n;
+    const std::uint32_t columns = job.columns;
     const std::uint32_t end = n - block.index() * kTile < kTile ? n : (block.index() + 1) * kTile;
     block.each([&](int t) {
       for (auto i = block.index() * kTile + static_cast<std::uint32_t>(t); i < end; i += kThreads) {
         // Of one row there are twice as many means as elements.
         for (std::uint64_t mean = i; mean < 2 * std::uint64_t{columns}; mean += n)
-          if ((payload[mean] & 0x7fffffff) >= kInfinityBits) block.set_greatest(problem, 1);
+          if ((payload[mean] & 0x7fffffff) >= kInfinityBits) block.set_greatest(job.problem, 1);
         const std::uint32_t word = payload[2 * columns + i / 32];
         const bool negative = (word >> i % 32 & 1) != 0;
         const float value = std::bit_cast<float>(payload[i % columns + (negative ? columns : 0)]);
-        const float term = value * factor;
-        out[i] = out[i] + term;
+        const float term = value * job.factor;
+        job.out[i] = job.out[i] + term;
         if (i + 1 == n && n % 8 != 0 && (word >> i % 32 / 8 * 8 & 0xff) >> n % 8 != 0)
-          block.set_greatest(problem, 2);
+          block.set_greatest(job.problem, 2);
       }
     });
   }

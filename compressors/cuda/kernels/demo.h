@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "compressors/cuda/encode/payload_view.h"
 #include "compressors/cuda/kernels/dct.h"
+#include "compressors/cuda/kernels/decode_job.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 
@@ -149,32 +149,27 @@ struct LeaveDemo {
   }
 };
 
-/// out += factor * decoded, of coefficients that have been read; nothing where `problem` says that
-/// they are wrong. Grid: the tiles of kTile coefficients.
+/// out += factor * decoded, of coefficients that have been read; nothing where the problem says
+/// that they are wrong. Grid: the tiles of kTile coefficients.
 struct AddDemo {
   static constexpr int kThreads = 512;
   using Shared = DemoShared;
 
-  PayloadView payload;
-  DemoCut cut;
-  const std::uint32_t* positions;
-  const float* values;
-  float factor;
-  float* out;
-  const std::uint32_t* problem;
+  const DemoCut* cuts;  ///< of all tensors
 
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    if (*problem != 0) return;
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+    if (*job.problem != 0) return;
+    const DemoCut cut = cuts[job.tensor];
     const std::uint32_t tile = block.index();
     const float* const decoded =
-        turn_back(block, shared, cut, tile, {positions, values, payload.open().count});
+        turn_back(block, shared, cut, tile, {job.positions, job.values, job.payload.open().count});
     block.each([&](int t) {
       for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += kThreads) {
         const std::uint32_t at = cut.element_of(tile * kTile + i);
         if (at == DemoCut::kOutside) continue;
-        const float value = factor * decoded[i];
-        out[at] = out[at] + value;
+        const float value = job.factor * decoded[i];
+        job.out[at] = job.out[at] + value;
       }
     });
   }

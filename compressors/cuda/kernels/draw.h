@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/splitmix64.h"
-#include "compressors/cuda/encode/payload_view.h"
+#include "compressors/cuda/kernels/decode_job.h"
 #include "compressors/cuda/kernels/job.h"
 
 namespace thinpipe::cuda {
@@ -64,20 +64,17 @@ struct DrawForStep {
   }
 };
 
-/// As many as a payload has, for the step it names. Grid: one block.
+/// As many as a payload has, for the step it names. Grid: a block a payload.
 struct DrawForPayload {
   static constexpr int kThreads = kDrawThreads;
   struct Shared {};
 
-  PayloadView payload;
-  std::uint32_t* bitmap;
-  std::uint64_t seed;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    const PayloadView& payload = job.payload;
     const PayloadParts parts = payload.open();
     if (parts.problem != PayloadProblem::kNone) return;
-    draw(block, bitmap, payload.n, parts.count, seed, payload.word_at(parts.positions));
+    draw(block, job.drawn, payload.n, parts.count, job.seed, payload.word_at(parts.positions));
   }
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/splitmix64.h"
+#include "compressors/cuda/kernels/decode_job.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/encode/half.h"
@@ -291,22 +292,20 @@ struct LeaveLowRank {
   }
 };
 
-/// `problem` becomes 1 where a factor is not finite. Grid: the tiles of kTile of them.
+/// The problem becomes 1 where a factor is not finite. Grid: the tiles of kTile of them.
 struct CheckFactors {
   static constexpr int kThreads = 512;
   struct Shared {};
 
-  const std::uint32_t* payload;
-  std::uint32_t count;
-  std::uint32_t* problem;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    const std::uint32_t count = job.payload.bytes / 4;
     block.each([&](int t) {
       for (std::uint32_t j = static_cast<std::uint32_t>(t); j < kTile; j += kThreads) {
         const std::uint32_t i = block.index() * kTile + j;
         if (i >= count) break;
-        if (!is_finite(std::bit_cast<float>(payload[i]))) block.set_greatest(problem, 1);
+        if (!is_finite(std::bit_cast<float>(job.payload.words[i])))
+          block.set_greatest(job.problem, 1);
       }
     });
   }
@@ -317,24 +316,20 @@ struct AddLowRank {
   static constexpr int kThreads = 512;
   struct Shared {};
 
-  const float* payload;
-  LowRankMatrix matrix;
-  std::uint32_t n;
-  float factor;
-  float* out;
-  const std::uint32_t* problem;
+  const LowRankMatrix* matrices;
 
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    if (*problem != 0) return;
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    if (*job.problem != 0) return;
+    const LowRankMatrix matrix = matrices[job.part];
+    const auto* const p = reinterpret_cast<const float*>(job.payload.words);
     block.each([&](int t) {
       for (std::uint32_t j = static_cast<std::uint32_t>(t); j < kTile; j += kThreads) {
         const std::uint32_t i = block.index() * kTile + j;
-        if (i >= n) break;
-        const float value =
-            low_rank_element(matrix, payload, payload + matrix.rows * matrix.rank, i);
-        const float term = factor * value;
-        out[i] = out[i] + term;
+        if (i >= job.payload.n) break;
+        const float value = low_rank_element(matrix, p, p + matrix.rows * matrix.rank, i);
+        const float term = job.factor * value;
+        job.out[i] = job.out[i] + term;
       }
     });
   }

@@ -21,6 +21,13 @@ struct LevelView {
   std::uint32_t bits;  ///< of a code of fixed length
   float factor;
 
+  THINPIPE_KERNEL static LevelView of(const DecodeJob& job) {
+    return {job.payload, job.bits, job.factor};
+  }
+  THINPIPE_KERNEL static PieceCut cut_of(const DecodeJob& job) {
+    return {job.payload.n, job.bucket};
+  }
+
   THINPIPE_KERNEL std::uint32_t levels() const { return (std::uint32_t{1} << (bits - 1)) - 1; }
   /// The most bytes of codes that n elements have (stream_bytes in quantize/qsgd.cc).
   THINPIPE_KERNEL std::uint64_t most_bytes(std::uint32_t n) const {
@@ -66,31 +73,28 @@ struct LevelView {
   }
 };
 
-/// Where the records of all buckets begin. Grid: one block.
+/// Where the records of all buckets begin. Grid: a block a payload of several.
 struct FindRecords {
   static constexpr int kThreads = 32;
   struct Shared {};
 
-  LevelView view;
-  PieceCut cut;
-  std::uint32_t* begins;
-  std::uint32_t* problem;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    const LevelView view = LevelView::of(job);
+    const PieceCut cut = LevelView::cut_of(job);
     block.each([&](int t) {
       if (t != 0) return;
       std::uint32_t at = 0;
       bool good = true;
       for (std::uint32_t bucket = 0; bucket < cut.buckets() && good; ++bucket) {
         const std::uint32_t left = cut.n - bucket * cut.bucket;
-        begins[bucket] = at;
+        job.begins[bucket] = at;
         const LevelView::Record record = view.record_at(at, left < cut.bucket ? left : cut.bucket);
         good = record.good;
         at = record.codes + record.bytes;
       }
       if (!good || at != view.payload.bytes)
-        block.set_greatest(problem, static_cast<std::uint32_t>(LevelProblem::kRecord));
+        block.set_greatest(job.problem, static_cast<std::uint32_t>(LevelProblem::kRecord));
     });
   }
 };
@@ -100,29 +104,26 @@ struct ReadRecords {
   static constexpr int kThreads = 64;
   struct Shared {};
 
-  LevelView view;
-  PieceCut cut;
-  const std::uint32_t* begins;
-  float* out;
-  std::uint32_t* problem;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const bool usable = *problem == 0;
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    const bool usable = *job.problem == 0;
+    const std::uint32_t buckets = LevelView::cut_of(job).buckets();
     block.each([&](int t) {
       const std::uint32_t bucket =
           block.index() * static_cast<std::uint32_t>(kThreads) + static_cast<std::uint32_t>(t);
-      if (!usable || bucket >= cut.buckets()) return;
-      if (!read(bucket))
-        block.set_greatest(problem, static_cast<std::uint32_t>(LevelProblem::kCodes));
+      if (!usable || bucket >= buckets) return;
+      if (!read(job, bucket))
+        block.set_greatest(job.problem, static_cast<std::uint32_t>(LevelProblem::kCodes));
     });
   }
 
  private:
-  THINPIPE_KERNEL bool read(std::uint32_t bucket) const {
+  THINPIPE_KERNEL static bool read(const DecodeJob& job, std::uint32_t bucket) {
+    const LevelView view = LevelView::of(job);
+    const PieceCut cut = LevelView::cut_of(job);
     const std::uint32_t first = bucket * cut.bucket;
     const std::uint32_t n = cut.n - first < cut.bucket ? cut.n - first : cut.bucket;
-    const LevelView::Record record = view.record_at(begins[bucket], n);
+    const LevelView::Record record = view.record_at(job.begins[bucket], n);
     std::uint64_t bit = std::uint64_t{8} * record.codes;
     const std::uint64_t end = bit + std::uint64_t{8} * record.bytes;
     std::uint32_t count = 0;
@@ -139,7 +140,8 @@ struct ReadRecords {
       if (bits == 0 || bit > end) return false;
       next += distance;
       const float term = record.step * level;
-      out[first + next - 1] = out[first + next - 1] + term;
+      float& to = job.out[first + next - 1];
+      to = to + term;
     }
     return ends(view.payload, bit, end);
   }
@@ -186,18 +188,18 @@ struct WholeLevels : LevelView {
 /// A state is the bit at which a stretch's first own code begins, at most the 42 of a distance, a
 /// sign and the 13 of a level after it.
 struct LevelStream {
-  using View = WholeLevels;
   static constexpr std::uint32_t kStuck = 63;  ///< no code begins where one should
   static constexpr std::uint32_t kStates = 64;
   static constexpr std::uint32_t kStretches = 8;
   static constexpr std::uint32_t kBits = 2048;  ///< of a stretch
 
-  const View& view;
+  const WholeLevels& view;
   std::uint64_t begin = 0;
   std::uint64_t bits = 0;  ///< from there
 
-  THINPIPE_KERNEL LevelStream(const View& of, LevelParts& parts)
+  THINPIPE_KERNEL LevelStream(const WholeLevels& of, LevelParts& parts)
       : view(of), begin(parts.begin), bits(parts.end - parts.begin) {}
+  THINPIPE_KERNEL static WholeLevels view_of(const DecodeJob& job) { return {LevelView::of(job)}; }
   THINPIPE_KERNEL std::uint32_t stretches() const {
     return static_cast<std::uint32_t>((bits + kBits - 1) / kBits);
   }
@@ -244,17 +246,14 @@ struct AddLevels {
   static_assert(Stream::kStretches <= kThreads);
   struct Shared {};
 
-  WholeLevels payload;
-  ScanRoom room;
-  float* out;
-
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    const WholeLevels payload = Stream::view_of(job);
     LevelParts parts = payload.open();
     const Stream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone || parts.count == 0) return;
     const std::uint32_t stretches = stream.stretches();
-    const StateRoom<Stream> states{room.passed, stretches};
+    const StateRoom<Stream> states{job.passed, stretches};
     block.each([&](int t) {
       const std::uint32_t stretch =
           block.index() * Stream::kStretches + static_cast<std::uint32_t>(t);
@@ -266,12 +265,12 @@ struct AddLevels {
         good = good && before.elements <= payload.payload.n;
         if (!good) return;
         const float term = parts.step * level;
-        float& to = out[before.elements - 1];
+        float& to = job.out[before.elements - 1];
         to = to + term;
         if (before.count + 1 == parts.count)
           good = ReadRecords::ends(payload.payload, stream.begin + end, parts.end);
       });
-      if (!good) block.set_greatest(room.problem, static_cast<std::uint32_t>(LevelProblem::kCodes));
+      if (!good) block.set_greatest(job.problem, static_cast<std::uint32_t>(LevelProblem::kCodes));
     });
   }
 };

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "compressors/cuda/kernels/decode_job.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/ternary.h"
 #include "compressors/cuda/kernels/words.h"
@@ -23,8 +24,8 @@ enum class TernaryProblem : std::uint32_t {
   kLength = 4,   ///< the bytes stand for more or fewer elements
 };
 
-/// out += factor * decoded. `out` is unspecified where a problem is found, and nothing outside of
-/// it is touched. Grid: the tiles of kTile bytes after the scale.
+/// out += factor * decoded. What is added to is unspecified where a problem is found, and nothing
+/// outside of it is touched. Grid: the tiles of kTile bytes after the scale.
 struct UnpackTernary {
   static constexpr int kThreads = 512;
   static constexpr unsigned kWarps = kThreads / 32;
@@ -32,22 +33,18 @@ struct UnpackTernary {
     Counts tile;
   };
 
-  const std::uint32_t* payload;  ///< aligned, readable to the end of its last word
-  std::uint32_t bytes;           ///< after the scales
-  std::uint32_t n;
-  float factor;
-  float* out;
   bool has_runs;
   TernaryLayout layout;
-  PrefixState* states;  ///< one a tile, all empty
-  std::uint32_t* problem;
 
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+    const std::uint32_t* const payload = job.payload.words;
+    const std::uint32_t n = job.payload.n;
     const auto length = static_cast<std::uint32_t>(layout.bytes(n));
     const auto scales = static_cast<std::uint32_t>(layout.scales(n));
     const auto* const codes = reinterpret_cast<const std::uint8_t*>(payload + scales);
-    constexpr std::uint32_t kOwn = kTile / kThreads;  // neighbours, of a thread
+    const std::uint32_t bytes = job.payload.bytes - 4 * scales;  // of the codes
+    constexpr std::uint32_t kOwn = kTile / kThreads;             // neighbours, of a thread
     typename Block::template Local<std::uint32_t> place;
     block.each([&](int t) {
       place[t] = 0;
@@ -60,7 +57,7 @@ struct UnpackTernary {
     block.each([&](int t) {
       if (t == 0) shared.tile = {total, 0};
     });
-    const Counts earlier = block.before(states, block.index(), shared.tile);
+    const Counts earlier = block.before(job.states, block.index(), shared.tile);
     block.each([&](int t) {
       std::uint32_t at = earlier.first + place[t];
       for (std::uint32_t j = 0; j < kOwn; ++j) {
@@ -68,19 +65,19 @@ struct UnpackTernary {
         if (i >= bytes) break;
         const std::uint8_t code = codes[i];
         if (code > kQuarticMax) {
-          if (!has_runs) tell(block, TernaryProblem::kByte);
-          if (!is_full(at, span_of(code))) tell(block, TernaryProblem::kPadding);
-        } else if (at < length && !add(code, at)) {
-          tell(block, TernaryProblem::kPadding);
+          if (!has_runs) tell(block, job, TernaryProblem::kByte);
+          if (!is_full(n, at, span_of(code))) tell(block, job, TernaryProblem::kPadding);
+        } else if (at < length && !add(job, code, at)) {
+          tell(block, job, TernaryProblem::kPadding);
         }
         at += span_of(code);
       }
       const std::uint32_t all = tiles_of(bytes, kTile) * kThreads;
       for (auto i = block.index() * kThreads + static_cast<std::uint32_t>(t); i < scales; i += all)
-        if (payload[i] >= kInfinityBits) tell(block, TernaryProblem::kScale);
+        if (payload[i] >= kInfinityBits) tell(block, job, TernaryProblem::kScale);
       if (t != 0) return;
       const bool is_last = (block.index() + 1) * kTile >= bytes;
-      if (is_last && earlier.first + total != length) tell(block, TernaryProblem::kLength);
+      if (is_last && earlier.first + total != length) tell(block, job, TernaryProblem::kLength);
     });
   }
 
@@ -93,8 +90,8 @@ struct UnpackTernary {
     return code > kQuarticMax ? static_cast<std::uint32_t>(run_length(code)) : 1;
   }
   template <class Block>
-  THINPIPE_KERNEL void tell(Block& block, TernaryProblem found) const {
-    block.set_greatest(problem, static_cast<std::uint32_t>(found));
+  THINPIPE_KERNEL static void tell(Block& block, const DecodeJob& job, TernaryProblem found) {
+    block.set_greatest(job.problem, static_cast<std::uint32_t>(found));
   }
   /// The bucket that a byte of the payload is of, and the byte within it.
   struct Place {
@@ -102,7 +99,7 @@ struct UnpackTernary {
     std::uint32_t byte;
     std::uint32_t elements;
   };
-  THINPIPE_KERNEL Place place_of(std::uint32_t at) const {
+  THINPIPE_KERNEL Place place_of(std::uint32_t n, std::uint32_t at) const {
     if (layout.bucket == 0) return {0, at, n};
     const auto length = static_cast<std::uint32_t>(quartic_size(layout.bucket));
     const std::uint32_t bucket = at / length;
@@ -113,8 +110,8 @@ struct UnpackTernary {
   }
   /// Whether a run of zeros has elements for all digits: one that stands for none is 0, and not the
   /// 1 of a zero.
-  THINPIPE_KERNEL bool is_full(std::uint32_t at, std::uint32_t span) const {
-    const Place place = place_of(at);
+  THINPIPE_KERNEL bool is_full(std::uint32_t n, std::uint32_t at, std::uint32_t span) const {
+    const Place place = place_of(n, at);
     const std::size_t whole = layout.bucket_of(n);
     if (full_quartic_bytes(whole) != quartic_size(whole))
       return place.byte + span <= full_quartic_bytes(place.elements);
@@ -123,18 +120,18 @@ struct UnpackTernary {
     return at + span <= layout.bytes(n) - quartic_size(last) + full_quartic_bytes(last);
   }
   /// False: a digit past the end is not 0.
-  THINPIPE_KERNEL bool add(std::uint32_t code, std::uint32_t at) const {
-    const Place place = place_of(at);
+  THINPIPE_KERNEL bool add(const DecodeJob& job, std::uint32_t code, std::uint32_t at) const {
+    const Place place = place_of(job.payload.n, at);
     const std::size_t length = quartic_size(place.elements);
     const std::uint64_t begin = std::uint64_t{place.bucket} * layout.bucket;
-    const float value = factor * std::bit_cast<float>(payload[place.bucket]);
+    const float value = job.factor * std::bit_cast<float>(job.payload.words[place.bucket]);
     bool good = true;
     for (std::uint32_t part = 5; part-- > 0; code /= 3) {
       const std::uint64_t i = part * length + place.byte;
       const std::uint32_t digit = code % 3;
       if (i < place.elements) {
         const float term = static_cast<float>(static_cast<int>(digit) - 1) * value;
-        out[begin + i] = out[begin + i] + term;
+        job.out[begin + i] = job.out[begin + i] + term;
       } else {
         good = good && digit == 0;
       }

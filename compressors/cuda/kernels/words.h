@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "compressors/cuda/kernels/decode_job.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/encode/half.h"
@@ -173,22 +174,19 @@ struct DecodeWords {
   static constexpr int kThreads = 256;
   struct Shared {};
 
-  const std::uint32_t* payload;  ///< aligned, readable to the end of its last word
-  std::uint32_t n;
-  float factor;
-  float* out;
-  std::uint32_t* problem;
   Code code;
 
   template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    const std::uint32_t n = job.payload.n;
     constexpr std::uint32_t kWords = EncodeWords<Code>::kWords;
     const std::uint32_t words = (n + Code::kElements - 1) / Code::kElements;
     block.each([&](int t) {
       const std::uint32_t begin = block.index() * kWords;
       const std::uint32_t end = begin + kWords < words ? begin + kWords : words;
       for (auto w = begin + static_cast<std::uint32_t>(t); w < end; w += kThreads)
-        if (!code.add(payload, w, n, factor, out)) block.set_greatest(problem, 1);
+        if (!code.add(job.payload.words, w, n, job.factor, job.out))
+          block.set_greatest(job.problem, 1);
     });
   }
 };

@@ -51,15 +51,8 @@ class BlockQuantizer : public DeviceQuantizer<Device> {
     }
     device.launch(EncodeBlocks<Element>{batch.jobs, batch.tiles, layout_}, batch.tile_count);
   }
-  void decode(Device& device, const DeviceDecoding& decoding) override {
-    device.launch(DecodeBlocks<Element>{.payload = decoding.payload,
-                                        .signs = decoding.signs,
-                                        .n = decoding.n,
-                                        .factor = decoding.factor,
-                                        .out = decoding.out,
-                                        .problem = decoding.problem,
-                                        .layout = layout_},
-                  tiles_of(decoding.n, kTile));
+  void decode(Device& device, const DecodeBatch& batch) override {
+    batch.launch(device, DecodeGrid::kElements, DecodeBlocks<Element>{layout_});
   }
   std::string problem(std::uint32_t number) const override {
     switch (static_cast<BlockProblem>(number)) {

@@ -70,16 +70,8 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
     device.launch(EncodeCodes<Code>{batch.jobs, batch.tiles, code_, layout_, packs_codes_},
                   batch.tile_count);
   }
-  void decode(Device& device, const DeviceDecoding& decoding) override {
-    if (decoding.n == 0) return;
-    device.launch(DecodeCodes<Code>{.payload = decoding.payload,
-                                    .n = decoding.n,
-                                    .factor = decoding.factor,
-                                    .out = decoding.out,
-                                    .problem = decoding.problem,
-                                    .code = code_,
-                                    .layout = layout_},
-                  tiles_of(decoding.n, kTile));
+  void decode(Device& device, const DecodeBatch& batch) override {
+    batch.launch(device, DecodeGrid::kElements, DecodeCodes<Code>{code_, layout_});
   }
   std::string problem(std::uint32_t number) const override {
     return number == 1 ? problem_ : "bits after the last element's are not zero";

@@ -52,15 +52,14 @@ class ColumnQuantizer : public DeviceQuantizer<Device> {
     device.launch(FindColumnMeans{batch.jobs, tiles.device_means}, tiles.means.size());
     device.launch(EncodeColumns{batch.jobs, tiles.device_codes}, tiles.codes.size());
   }
-  void decode(Device& device, const DeviceDecoding& decoding) override {
-    if (columns_[decoding.tensor] < 2) return whole_.decode(device, decoding);
-    device.launch(DecodeColumns{.payload = decoding.payload,
-                                .n = decoding.n,
-                                .columns = static_cast<std::uint32_t>(columns_[decoding.tensor]),
-                                .factor = decoding.factor,
-                                .out = decoding.out,
-                                .problem = decoding.problem},
-                  tiles_of(decoding.n, kTile));
+  void plan_decode(Device& device, DecodeJob& job, DecodePlan& plan) override {
+    if (columns_[job.tensor] < 2) return whole_.plan_decode(device, job, plan);
+    job.columns = static_cast<std::uint32_t>(columns_[job.tensor]);
+    plan[DecodeGrid::kParts] = tiles_of(job.payload.n, kTile);
+  }
+  void decode(Device& device, const DecodeBatch& batch) override {
+    whole_.decode(device, batch);
+    batch.launch(device, DecodeGrid::kParts, DecodeColumns{});
   }
   std::string problem(std::uint32_t number) const override { return whole_.problem(number); }
 

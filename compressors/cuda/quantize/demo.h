@@ -72,7 +72,6 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
     own.values = values_->size();
     own.findings = array(static_cast<Findings*>(nullptr), 1);
     values_->prepare(device, selected, own);
-    begins_.push_back(array(kWords, own.chunks.chunks() + std::size_t{1}));
     jobs_.push_back(own);
     cuts_.push_back(cut_of(grid, device));
     const auto number = static_cast<std::uint32_t>(tensor);
@@ -92,22 +91,24 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
     device.launch(LeaveDemo{batch.jobs, coefficients_.jobs, device_cuts_, tiles}, count);
   }
 
-  void decode(Device& device, const DeviceDecoding& decoding) override {
-    const Job& job = jobs_[decoding.tensor];
-    const PayloadView payload{
-        .words = decoding.payload, .bytes = decoding.bytes, .n = job.n, .value_size = job.values};
+  void plan_decode(Device& device, DecodeJob& job, DecodePlan& plan) override {
+    if (coefficients_.jobs == nullptr) upload(device);
+    const Job& own = jobs_[job.tensor];
+    job.payload.n = own.n;
+    job.payload.value_size = own.values;
+    job.chunks = own.chunks;
     // Between two steps nothing is chosen.
-    const ScanRoom room{.passed = nullptr,
-                        .arrived = nullptr,
-                        .positions = job.chosen[0].positions,
-                        .problem = decoding.problem};
-    read_chunked(device, payload, job.chunks, begins_[decoding.tensor], room);
-    values_->read(device,
-                  {.payload = payload, .most = job.chunks.selected(), .problem = decoding.problem},
-                  job.decoded);
-    device.launch(AddDemo{payload, cuts_[decoding.tensor], room.positions, job.decoded,
-                          decoding.factor, decoding.out, decoding.problem},
-                  tiles_of(job.n, kTile));
+    job.positions = own.chosen[0].positions;
+    job.values = own.decoded;
+    plan[DecodeGrid::kPositions] = tiles_of(own.chunks.selected(), kTile);
+    plan[DecodeGrid::kElements] = plan[DecodeGrid::kPositions];
+    plan[DecodeGrid::kTiles] = tiles_of(own.n, kTile);
+    plan.begins = own.chunks.chunks();
+  }
+  void decode(Device& device, const DecodeBatch& batch) override {
+    read_chunked(device, batch);
+    values_->read(device, batch);
+    batch.launch(device, DecodeGrid::kTiles, AddDemo{device_cuts_});
   }
   std::string problem(std::uint32_t number) const override {
     if (static_cast<PayloadProblem>(number) == PayloadProblem::kValue)
@@ -165,7 +166,6 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
   std::unique_ptr<ValueCodec> value_codec_;
   std::vector<Job> jobs_;  ///< of the coefficients
   std::vector<DemoCut> cuts_;
-  std::vector<std::uint32_t*> begins_;  ///< room for reading them
   std::vector<Tile> tiles_;
   std::vector<Tile> sum_tiles_;
   Batch coefficients_;

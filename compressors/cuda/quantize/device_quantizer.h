@@ -7,23 +7,11 @@
 
 #include "compressors/compressor.h"
 #include "compressors/cuda/device_compressor.h"
+#include "compressors/cuda/device_decodes.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/wire/bytes.h"
 
 namespace thinpipe::cuda {
-
-/// One payload to be decoded, on the device.
-struct DeviceDecoding {
-  std::size_t tensor = 0;
-  const std::uint32_t* payload = nullptr;
-  std::uint32_t bytes = 0;
-  std::uint32_t n = 0;
-  float factor = 1;
-  float* out = nullptr;
-  const std::uint32_t* signs = nullptr;  ///< Job::signs
-  PrefixState* states = nullptr;         ///< for a tile of kTile bytes each; empty
-  std::uint32_t* problem = nullptr;
-};
 
 template <class Device>
 class DeviceQuantizer {
@@ -60,7 +48,12 @@ class DeviceQuantizer {
   virtual bool fits(std::size_t tensor, std::size_t bytes, std::size_t elements) const {
     return bytes == max_encoded_size(tensor, elements);
   }
-  virtual void decode(Device& device, const DeviceDecoding& decoding) = 0;
+  /// What kernels need to know of a payload, and take. Most have a block for each tile of kTile
+  /// elements.
+  virtual void plan_decode(Device& /*device*/, DecodeJob& job, DecodePlan& plan) {
+    plan[DecodeGrid::kElements] = tiles_of(job.payload.n, kTile);
+  }
+  virtual void decode(Device& device, const DecodeBatch& batch) = 0;
   // What is carried from step to step, besides the memory; most have nothing.
   virtual void reset(Device& /*device*/) {}
   virtual std::size_t state_size(std::size_t /*tensor*/) const { return 0; }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "compressors/cuda/encode/device_scans.h"
 #include "compressors/cuda/kernels/read_levels.h"
 #include "compressors/cuda/kernels/write_levels.h"
 #include "compressors/cuda/quantize/codes.h"
@@ -40,7 +41,6 @@ class EliasQuantizer : public CodeQuantizer<Device, LevelCode<NormRange>> {
     job.packed = array(static_cast<std::uint8_t*>(nullptr), layout().bytes(job.n) + 4);
     rooms_.push_back({.runs = array(static_cast<LevelRun*>(nullptr), cut.pieces()),
                       .records = array(static_cast<LevelRecord*>(nullptr), cut.buckets())});
-    begins_.push_back(array(static_cast<std::uint32_t*>(nullptr), cut.buckets()));
     for (std::uint32_t i = 0; i < cut.tiles(); ++i)
       tiles_.push_back({static_cast<std::uint32_t>(tensor), i});
   }
@@ -59,30 +59,28 @@ class EliasQuantizer : public CodeQuantizer<Device, LevelCode<NormRange>> {
     device.launch(WriteLevels{batch.jobs, device_tiles_, device_rooms_, layout()}, count);
   }
 
-  void decode(Device& device, const DeviceDecoding& decoding) override {
-    const PieceCut cut = PieceCut::of(decoding.n, layout().bucket);
-    const LevelView view{.payload = {.words = decoding.payload,
-                                     .bytes = decoding.bytes,
-                                     .n = decoding.n,
-                                     .value_size = {}},
-                         .bits = static_cast<std::uint32_t>(layout().bits),
-                         .factor = decoding.factor};
+  /// kParts finds records, and kElements reads them; one that is a whole tensor's is read as a
+  /// stream of codes by kPositions, joined by kTiles.
+  void plan_decode(Device& /*device*/, DecodeJob& job, DecodePlan& plan) override {
+    const PieceCut cut = PieceCut::of(job.payload.n, layout().bucket);
+    job.bits = static_cast<std::uint32_t>(layout().bits);
+    job.bucket = cut.bucket;
     if (cut.buckets() != 1 || cut.each() == 1) {
       constexpr std::uint32_t kThreads = ReadRecords::kThreads;
-      std::uint32_t* const begins = begins_[decoding.tensor];
-      device.launch(FindRecords{view, cut, begins, decoding.problem}, 1);
-      device.launch(ReadRecords{view, cut, begins, decoding.out, decoding.problem},
-                    tiles_of(cut.buckets(), kThreads));
+      plan[DecodeGrid::kParts] = 1;
+      plan[DecodeGrid::kElements] = tiles_of(cut.buckets(), kThreads);
+      plan.begins = cut.buckets();
       return;
     }
-    const WholeLevels whole{view};
-    const ScanRoom room{.passed = passed_for(device, decoding.bytes),
-                        .arrived = nullptr,
-                        .positions = nullptr,
-                        .problem = decoding.problem};
-    device.launch(PassStates<LevelStream>{whole, room}, blocks(decoding.bytes));
-    device.launch(JoinStates<LevelStream>{whole, room}, 1);
-    device.launch(AddLevels{whole, room, decoding.out}, blocks(decoding.bytes));
+    plan_states<LevelStream>(job.payload, plan);
+    plan[DecodeGrid::kTiles] = 1;
+  }
+  void decode(Device& device, const DecodeBatch& batch) override {
+    batch.launch(device, DecodeGrid::kParts, FindRecords{});
+    batch.launch(device, DecodeGrid::kElements, ReadRecords{});
+    batch.launch(device, DecodeGrid::kPositions, PassStates<LevelStream>{});
+    batch.launch(device, DecodeGrid::kTiles, JoinStates<LevelStream>{});
+    batch.launch(device, DecodeGrid::kPositions, AddLevels{});
   }
   std::string problem(std::uint32_t number) const override {
     return number >= static_cast<std::uint32_t>(LevelProblem::kCodes)
@@ -100,26 +98,10 @@ class EliasQuantizer : public CodeQuantizer<Device, LevelCode<NormRange>> {
     device.upload(there, values.data(), values.size() * sizeof(T));
     return there;
   }
-  static std::size_t blocks(std::uint32_t bytes) {
-    return std::size_t{8} * bytes / (LevelStream::kBits * LevelStream::kStretches) + 1;
-  }
-  /// Grows with the first payloads.
-  Passed* passed_for(Device& device, std::uint32_t bytes) {
-    const std::size_t entries = StateRoom<LevelStream>::entries(blocks(bytes));
-    if (entries > passed_) {
-      passed_ = 2 * entries;
-      device_passed_ = static_cast<Passed*>(device.allocate(passed_ * sizeof(Passed)));
-    }
-    return device_passed_;
-  }
-
   std::vector<LevelRoom> rooms_;
-  std::vector<std::uint32_t*> begins_;  ///< of each tensor's records, when they are read
   std::vector<Tile> tiles_;
   Tile* device_tiles_ = nullptr;
   LevelRoom* device_rooms_ = nullptr;
-  Passed* device_passed_ = nullptr;
-  std::size_t passed_ = 0;
 };
 
 }  // namespace thinpipe::cuda

@@ -105,14 +105,16 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     out.put_bytes(std::as_bytes(std::span<const float>(factors)));
   }
 
-  void decode(Device& device, const DeviceDecoding& decoding) override {
-    if (options_.shapes[decoding.tensor].rank == 0) return as_is_.decode(device, decoding);
-    const LowRankMatrix& matrix = matrices_[which_[decoding.tensor]];
-    device.launch(CheckFactors{decoding.payload, matrix.factors(), decoding.problem},
-                  tiles_of(matrix.factors(), kTile));
-    device.launch(AddLowRank{reinterpret_cast<const float*>(decoding.payload), matrix, decoding.n,
-                             decoding.factor, decoding.out, decoding.problem},
-                  tiles_of(decoding.n, kTile));
+  void plan_decode(Device& device, DecodeJob& job, DecodePlan& plan) override {
+    if (options_.shapes[job.tensor].rank == 0) return as_is_.plan_decode(device, job, plan);
+    job.part = static_cast<std::uint32_t>(which_[job.tensor]);
+    plan[DecodeGrid::kParts] = tiles_of(matrices_[job.part].factors(), kTile);
+    plan[DecodeGrid::kTiles] = tiles_of(job.payload.n, kTile);
+  }
+  void decode(Device& device, const DecodeBatch& batch) override {
+    as_is_.decode(device, batch);
+    batch.launch(device, DecodeGrid::kParts, CheckFactors{});
+    batch.launch(device, DecodeGrid::kTiles, AddLowRank{device_matrices_});
   }
   std::string problem(std::uint32_t /*number*/) const override {
     return "a number of p or q in the payload is not finite";

@@ -46,6 +46,8 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
     if (options_.stochastic) job.key = random_key(options_.streams[tensor], step.step);
   }
   void open(Device& device, std::size_t /*tensor*/, Job& job) override {
+    states_of_.push_back(states_count_);
+    states_count_ += tiles_of(static_cast<std::uint32_t>(layout_.bytes(job.n)), kTile);
     if (!is_great()) return;
     // Scales lie before the bytes of all buckets, where these go into the payload at once.
     const std::size_t scales = packs() ? 0 : scale_bytes(job.n);
@@ -70,18 +72,16 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
   bool fits(std::size_t tensor, std::size_t bytes, std::size_t elements) const override {
     return bytes >= scale_bytes(elements) && bytes <= max_encoded_size(tensor, elements);
   }
-  void decode(Device& device, const DeviceDecoding& decoding) override {
-    const auto bytes = decoding.bytes - static_cast<std::uint32_t>(scale_bytes(decoding.n));
-    device.launch(UnpackTernary{.payload = decoding.payload,
-                                .bytes = bytes,
-                                .n = decoding.n,
-                                .factor = decoding.factor,
-                                .out = decoding.out,
-                                .has_runs = options_.zero_run,
-                                .layout = layout_,
-                                .states = decoding.states,
-                                .problem = decoding.problem},
-                  tiles_of(bytes, kTile));
+  void plan_decode(Device& device, DecodeJob& job, DecodePlan& plan) override {
+    if (states_ == nullptr)
+      states_ = static_cast<PrefixState*>(device.allocate(states_count_ * sizeof(PrefixState)));
+    job.states = states_ + states_of_[job.tensor];
+    const auto codes = job.payload.bytes - static_cast<std::uint32_t>(scale_bytes(job.payload.n));
+    plan[DecodeGrid::kElements] = tiles_of(codes, kTile);
+  }
+  void decode(Device& device, const DecodeBatch& batch) override {
+    device.zero(states_, states_count_ * sizeof(PrefixState));
+    batch.launch(device, DecodeGrid::kElements, UnpackTernary{options_.zero_run, layout_});
   }
   std::string problem(std::uint32_t number) const override {
     switch (static_cast<TernaryProblem>(number)) {
@@ -117,6 +117,9 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
   DeviceTernaryOptions options_;
   TernaryLayout layout_;
   GreatBuckets<Device> great_;
+  std::vector<std::size_t> states_of_;  ///< the first of each tensor's
+  std::size_t states_count_ = 0;
+  PrefixState* states_ = nullptr;  ///< of payloads that are decoded
 };
 
 }  // namespace thinpipe::cuda

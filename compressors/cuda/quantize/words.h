@@ -26,14 +26,8 @@ class WordQuantizer : public DeviceQuantizer<Device> {
   void launch(Device& device, const Batch& batch) override {
     device.launch(EncodeWords<Code>{batch.jobs, batch.tiles, code_}, batch.tile_count);
   }
-  void decode(Device& device, const DeviceDecoding& decoding) override {
-    device.launch(DecodeWords<Code>{.payload = decoding.payload,
-                                    .n = decoding.n,
-                                    .factor = decoding.factor,
-                                    .out = decoding.out,
-                                    .problem = decoding.problem,
-                                    .code = code_},
-                  tiles_of(decoding.n, kTile));
+  void decode(Device& device, const DecodeBatch& batch) override {
+    batch.launch(device, DecodeGrid::kElements, DecodeWords<Code>{code_});
   }
   std::string problem(std::uint32_t /*number*/) const override { return problem_; }
 

@@ -1,0 +1,31 @@
+// What reading takes where a payload's parts follow from all that stands before them.
+#pragma once
+
+#include <cstdint>
+
+#include "compressors/cuda/device_decodes.h"
+#include "compressors/cuda/encode/scanned_positions.h"
+#include "compressors/cuda/encode/state_scan.h"
+
+namespace thinpipe::cuda {
+
+/// Of a payload of so many units.
+inline void plan_scan(std::uint32_t units, DecodePlan& plan) {
+  plan[DecodeGrid::kPositions] = units / kScanUnits + 1;
+  plan.passed = plan[DecodeGrid::kPositions];
+}
+template <class Units, class Device>
+void read_scanned(Device& device, const DecodeBatch& batch) {
+  batch.launch(device, DecodeGrid::kPositions, PassPositions<Units>{});
+  batch.launch(device, DecodeGrid::kPositions, ReadPositions<Units>{});
+}
+
+/// Of a payload whose codes begin where the one before ends (state_scan.h).
+template <class Stream>
+void plan_states(const PayloadView& payload, DecodePlan& plan) {
+  plan[DecodeGrid::kPositions] = static_cast<std::uint32_t>(
+      std::uint64_t{8} * payload.bytes / (Stream::kBits * Stream::kStretches) + 1);
+  plan.passed = StateRoom<Stream>::entries(plan[DecodeGrid::kPositions]);
+}
+
+}  // namespace thinpipe::cuda

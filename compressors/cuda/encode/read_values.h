@@ -1,0 +1,57 @@
+// Reads the values of payloads whose positions have been read.
+#pragma once
+
+#include <cstdint>
+
+#include "compressors/cuda/kernels/decode_job.h"
+#include "compressors/cuda/kernels/job.h"
+
+namespace thinpipe::cuda {
+
+/// out += factor * decoded.
+struct AddAtPosition {
+  THINPIPE_KERNEL static void take(const DecodeJob& job, std::uint32_t i, float value) {
+    const float term = job.factor * value;
+    float& to = job.out[job.positions[i]];
+    to = to + term;
+  }
+};
+
+/// The values themselves.
+struct KeepValue {
+  THINPIPE_KERNEL static void take(const DecodeJob& job, std::uint32_t i, float value) {
+    job.values[i] = value;
+  }
+};
+
+/// Nothing where the problem says that positions, which ascend and are less than n, are wrong. Sets
+/// it for values that no compressor writes. Grid: as many blocks as tiles of kTile elements may be
+/// in the payload.
+template <class Code, class Taken>
+struct ReadValues {
+  static constexpr int kThreads = 512;
+  struct Shared {};
+
+  Code code;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    const PayloadView& payload = job.payload;
+    const PayloadParts parts = payload.open();
+    const bool usable = *job.problem == 0 && parts.count > 0;
+    block.each([&](int t) {
+      if (!usable) return;
+      bool good = code.good(payload, parts.values);
+      const std::uint32_t begin = block.index() * kTile;
+      for (std::uint32_t i = begin + static_cast<std::uint32_t>(t); i < begin + kTile && good;
+           i += kThreads) {
+        if (i >= parts.count) break;
+        Taken::take(job, i, code.read(payload, parts.values, i, good));
+      }
+      if (!good)
+        block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kValue));
+    });
+  }
+};
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,44 @@
+// What sparse all-reduces hand back to memories.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/both.h"
+
+namespace thinpipe::cuda {
+
+/// Of one tensor.
+struct GiveBackJob {
+  float* memory = nullptr;
+  const std::uint32_t* positions = nullptr;  ///< distinct
+  const float* values = nullptr;
+  std::uint32_t count = 0;
+  bool is_estimate = false;
+  std::uint32_t first_block[1] = {};
+};
+
+/// memory[p] takes back what was sent, or an estimate gives it up; what is not finite is forgotten
+/// (scatter() of memory/state.h). Grid: blocks_for(count).
+struct GiveBack {
+  static constexpr int kThreads = 256;
+  static constexpr std::uint32_t kElements = 4096;  ///< of a block: 16 a thread
+  struct Shared {};
+
+  static constexpr std::size_t blocks_for(std::size_t n) { return (n + kElements - 1) / kElements; }
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const GiveBackJob& job) const {
+    const std::uint32_t begin = block.index() * kElements;
+    const std::uint32_t end = job.count - begin < kElements ? job.count : begin + kElements;
+    block.each([&](int t) {
+      for (auto i = begin + static_cast<std::uint32_t>(t); i < end; i += kThreads) {
+        float& kept = job.memory[job.positions[i]];
+        const float value = job.is_estimate ? kept - job.values[i] : kept + job.values[i];
+        kept = value - value == 0 ? value : 0.0F;
+      }
+    });
+  }
+};
+
+}  // namespace thinpipe::cuda

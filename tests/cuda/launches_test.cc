@@ -1,0 +1,247 @@
+// What compressors ask a device for does not grow with the number of tensors.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "compressors/cuda/grid/serial_device.h"
+#include "compressors/cuda/make.h"
+#include "tests/cuda/twins.h"
+
+namespace thinpipe::cuda {
+namespace {
+
+using Shapes = std::vector<std::vector<std::int64_t>>;
+
+// One of each kind of tensor, then as many more as are wanted: vectors and matrices of fewer and
+// more elements than a tile, of one, and of none.
+Shapes shapes(std::size_t count) {
+  const Shapes kinds = {{300}, {50, 100}, {1}, {9000}, {70, 3}, {0}, {4097}};
+  Shapes all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(kinds[i % kinds.size()]);
+  return all;
+}
+
+class Model {
+ public:
+  Model(const std::string& spec, const Shapes& shapes) {
+    for (const auto& shape : shapes) {
+      std::size_t elements = 1;
+      for (const std::int64_t side : shape) elements *= static_cast<std::size_t>(side);
+      infos_.push_back({"tensor" + std::to_string(infos_.size()), shape, elements});
+      gradients_.push_back(array(elements));
+      squares_.push_back(array(elements));
+    }
+    compressor_ = make_device_compressor(device_, parse_spec(spec), infos_, {});
+  }
+
+  void encode(std::uint64_t step) {
+    std::vector<const float*> squares(squares_.begin(), squares_.end());
+    std::vector<const float*> gradients(gradients_.begin(), gradients_.end());
+    for (std::size_t i = 0; i < infos_.size(); ++i) {
+      const std::vector<float> values = drawn(infos_[i].elements, 100 * step + i);
+      device_->upload(gradients_[i], values.data(), values.size() * sizeof(float));
+    }
+    const SerialDevice::Did before = did();
+    compressor_->encode(gradients, {.step = step, .device_squares = squares});
+    bytes_.clear();
+    for (const EncodeReport& report : compressor_->finish()) bytes_.push_back(report.encoded_bytes);
+    encoding_ = since(before);
+  }
+  std::vector<float*> outputs() {
+    std::vector<float*> all;
+    for (const TensorInfo& info : infos_) all.push_back(array(info.elements));
+    return all;
+  }
+  void begin(std::size_t tensor, float* out) {
+    compressor_->begin_decode(tensor, compressor_->device_payload(tensor), bytes_[tensor], 0.5F,
+                              out);
+  }
+  void finish() { compressor_->finish_decodes(); }
+  void decode(const std::vector<float*>& outputs) {
+    const SerialDevice::Did before = did();
+    for (std::size_t i = 0; i < infos_.size(); ++i) begin(i, outputs[i]);
+    compressor_->finish_decodes();
+    decoding_ = since(before);
+  }
+  void decode_alone(const std::vector<float*>& outputs) {
+    for (std::size_t i = 0; i < infos_.size(); ++i) {
+      begin(i, outputs[i]);
+      compressor_->finish_decodes();
+    }
+  }
+  // Hands the first and the last element of every tensor back, all at once or one by one.
+  void give_back(bool together) {
+    const std::vector<float> values = {0.5F, -1.25F};
+    std::vector<DeviceReturn> returns;
+    for (std::size_t i = 0; i < infos_.size(); ++i) {
+      const auto n = static_cast<std::uint32_t>(infos_[i].elements);
+      const std::vector<std::uint32_t> positions = {0, n - 1};
+      auto* const there = reinterpret_cast<std::uint32_t*>(array(2));
+      float* const values_there = array(2);
+      device_->upload(there, positions.data(), 2 * sizeof(std::uint32_t));
+      device_->upload(values_there, values.data(), 2 * sizeof(float));
+      returns.push_back({i, there, values_there, n < 2 ? n : 2});
+    }
+    const SerialDevice::Did before = did();
+    if (together) {
+      compressor_->give_back(returns);
+    } else {
+      for (const DeviceReturn& one : returns) {
+        compressor_->give_back({&one, 1});
+        device_->wait();
+      }
+    }
+    returning_ = since(before);
+  }
+  std::vector<std::byte> state(std::size_t tensor) {
+    std::vector<std::byte> state;
+    compressor_->save_state(tensor, state);
+    return state;
+  }
+
+  // A played device's memory is the host's.
+  bool same(std::size_t tensor, const float* a, const float* b) const {
+    return infos_[tensor].elements == 0 ||
+           std::memcmp(a, b, infos_[tensor].elements * sizeof(float)) == 0;
+  }
+
+  std::size_t tensors() const { return infos_.size(); }
+  const SerialDevice::Did& encoding() const { return encoding_; }
+  const SerialDevice::Did& decoding() const { return decoding_; }
+  const SerialDevice::Did& returning() const { return returning_; }
+
+ private:
+  float* array(std::size_t n) {
+    return static_cast<float*>(device_->allocate((n + 1) * sizeof(float)));
+  }
+  // Of all that has been asked for.
+  SerialDevice::Did did() const {
+    device_->wait();
+    return device_->did();
+  }
+  SerialDevice::Did since(const SerialDevice::Did& before) const {
+    const SerialDevice::Did now = did();
+    return {now.launches - before.launches, now.copies - before.copies,
+            now.allocations - before.allocations};
+  }
+
+  std::shared_ptr<SerialDevice> device_ = std::make_shared<SerialDevice>();
+  std::vector<TensorInfo> infos_;
+  std::vector<float*> gradients_, squares_;
+  std::unique_ptr<DeviceCompressor> compressor_;
+  std::vector<std::size_t> bytes_;
+  SerialDevice::Did encoding_, decoding_, returning_;
+};
+
+std::vector<std::string> specs() {
+  std::vector<std::string> all;
+  for (const char* positions :
+       {"raw32", "index28", "bitmap", "run16", "golomb", "packed", "elias_gamma", "elias_delta"})
+    all.push_back(std::string("topk:ratio=0.1,positions=") + positions);
+  for (const char* spec : {"topk:ratio=0.1,values=fp16",
+                           "topk:ratio=0.1,values=int8",
+                           "topk:ratio=0.1,values=int2",
+                           "topk:ratio=0.1,values=mean,positions=bitmap",
+                           "randomk:ratio=0.1",
+                           "sparseloco:chunk=64,k=20,values=exp4",
+                           "none",
+                           "fp16",
+                           "natural",
+                           "int8",
+                           "signsgd",
+                           "onebit",
+                           "onebit:columns=false",
+                           "mqe1bit:bucket=100",
+                           "terngrad",
+                           "qsgd:bits=3,bucket=33",
+                           "qsgd:coding=elias,bucket=0",
+                           "qsgd:coding=elias,bits=3,bucket=100",
+                           "qsgd:coding=elias,bits=4,bucket=5000",
+                           "3lc:s=1.9",
+                           "3lc:bucket=100",
+                           "3lc:zre=false",
+                           "stoch3",
+                           "blockint8",
+                           "fp8",
+                           "mxfp4",
+                           "sdp4bit",
+                           "thc",
+                           "demo",
+                           "demo:chunk=16,values=int8",
+                           "powersgd:exchange=allgather,rank=2"})
+    all.push_back(spec);
+  return all;
+}
+
+class LaunchesTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(LaunchesTest, OfManyTensorsAreAsManyAsOfFew) {
+  Model few(GetParam(), shapes(7));
+  Model many(GetParam(), shapes(70));
+  for (Model* model : {&few, &many}) {
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      model->encode(step);
+      const auto alone = model->outputs(), together = model->outputs();
+      model->decode(together);
+      model->decode_alone(alone);
+      for (std::size_t i = 0; i < model->tensors(); ++i)
+        ASSERT_TRUE(model->same(i, alone[i], together[i])) << "tensor " << i << ", step " << step;
+    }
+    EXPECT_EQ(model->encoding().allocations, 0U);
+    EXPECT_EQ(model->decoding().allocations, 0U);
+  }
+  EXPECT_GT(few.decoding().launches, 0U);
+  EXPECT_EQ(few.decoding().launches, many.decoding().launches);
+  EXPECT_EQ(few.decoding().copies, many.decoding().copies);
+  EXPECT_GT(few.encoding().launches, 0U);
+  EXPECT_EQ(few.encoding().launches, many.encoding().launches);
+  EXPECT_EQ(few.encoding().copies, many.encoding().copies);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LaunchesTest, testing::ValuesIn(specs()));
+
+TEST(Launches, OfATensorThatIsBegunAgainComeAfterTheFirst) {
+  for (const std::string& spec : specs()) {
+    SCOPED_TRACE(spec);
+    Model model(spec, shapes(7));
+    model.encode(0);
+    const auto alone = model.outputs(), together = model.outputs();
+    // Of which some are in the next launch, and the last waits for all before it.
+    const std::vector<std::size_t> order = {1, 3, 1, 0, 3, 3, 4, 1};
+    for (const std::size_t tensor : order) model.begin(tensor, together[tensor]);
+    model.decode(together);
+    for (const std::size_t tensor : order) {
+      model.begin(tensor, alone[tensor]);
+      model.finish();
+    }
+    model.decode_alone(alone);
+    for (std::size_t i = 0; i < model.tensors(); ++i)
+      EXPECT_TRUE(model.same(i, alone[i], together[i])) << "tensor " << i;
+  }
+}
+
+TEST(Launches, WhatIsGivenBackTakesOne) {
+  for (const char* spec : {"topk:ratio=0.1", "topk:ratio=0.1,memory=momentum", "ef21:ratio=0.1",
+                           "topk:ratio=0.1,memory=none"}) {
+    SCOPED_TRACE(spec);
+    Model alone(spec, shapes(70)), together(spec, shapes(70)), before(spec, shapes(70));
+    for (Model* model : {&alone, &together, &before}) model->encode(0);
+    alone.give_back(false);
+    together.give_back(true);
+    const bool keeps = std::string_view(spec).find("none") == std::string_view::npos;
+    EXPECT_EQ(together.returning().launches, keeps ? 1U : 0U);
+    EXPECT_EQ(together.returning().copies, keeps ? 1U : 0U);
+    EXPECT_EQ(together.returning().allocations, 0U);
+    std::size_t changed = 0;
+    for (std::size_t i = 0; i < together.tensors(); ++i) {
+      EXPECT_EQ(alone.state(i), together.state(i)) << "tensor " << i;
+      changed += together.state(i) != before.state(i) ? 1 : 0;
+    }
+    EXPECT_EQ(changed, keeps ? 60U : 0U) << "all but those of no element";
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe::cuda
