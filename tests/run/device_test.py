@@ -13,6 +13,9 @@ SPECS = ["topk:ratio=0.05", "int8", "terngrad", "sparseloco:chunk=256,k=16", "de
          "qsgd:coding=elias", "powersgd:exchange=allgather,rank=2"]
 # A sparse payload, a dense one and one of factors, where it is not for the method's sake.
 FEW = ["topk:ratio=0.05", "int8", "powersgd:exchange=allgather,rank=2"]
+BUCKETS = ("--overlap", "bucket", "--buckets", "first=1kb,rest=40kb")
+# Settings of one run share its network and the calibration of its links, which takes longest.
+NONE_OR_BUCKETS = ("--overlap", "none|bucket", *BUCKETS[2:])
 EXACT = ["payload_bytes", "relative_error", "quality"]
 
 
@@ -27,32 +30,39 @@ class DeviceTest(RunCase):
                 "rate=200mbit", "--steps", "2", "--warmup", "1", "--compute-scale", "0",
                 *[word for spec in self.specs for word in ("-c", spec)], *more)
 
-    def measure(self, *more, environment={}):
-        self.run_thinpipe(*self.command(*more), environment=environment)
-        self.assert_nothing_left()
+    def collect(self, process, out, settings):
+        """By compressor, pattern and feed; of so many `settings` of the last two."""
+        self.finish(process)
+        self.out = out
         points = {}
         for point in self.points().values():
             self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
             self.assertTrue(point["validation"]["identical_ranks"])
             self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
             self.assertEqual(point["validation"]["checked_steps"], 2)
-            points[point["axes"]["compressor"]] = point
-        self.assertEqual(len(points), 1 + len(self.specs))
+            axes = point["axes"]
+            points[axes["compressor"], axes["pattern"], axes.get("feed", "")] = point
+        self.assertEqual(len(points), settings * (1 + len(self.specs)))
         return points
 
-    def on_both(self, *more, played=PLAYED):
-        """Points on the processor, and on what plays GPUs."""
-        folder, both = self.out, []
-        for device in ("cpu", "cuda"):
+    def on_both(self, *more, played=PLAYED, settings=1):
+        """Points on the processor, and on what plays GPUs. What is compared are no times: both run
+        at once."""
+        folder, running = self.out, []
+        for device, environment in (("cpu", {}), ("cuda", played)):
             self.out = f"{folder}-{device}"
-            both.append(self.measure("--device", device, *more,
-                                     environment=played if device == "cuda" else {}))
+            running.append((self.start(*self.command("--device", device, *more),
+                                       environment=environment), self.out))
+        both = [self.collect(process, out, settings) for process, out in running]
+        self.assert_nothing_left()
         return both
 
-    def expect_same(self, *more, played=PLAYED, copies=True):
-        here, there = self.on_both(*more, played=played)
-        for compressor, point in here.items():
-            other = there[compressor]
+    def expect_same(self, *more, played=PLAYED, settings=1, copies=lambda pattern: True):
+        """`copies`: whether payloads go through the host with a pattern; those of `none` always do."""
+        here, there = self.on_both(*more, played=played, settings=settings)
+        self.assertEqual(here.keys(), there.keys())
+        for (compressor, pattern, feed), point in here.items():
+            other = there[compressor, pattern, feed]
             self.assertNotIn("device", point["axes"])
             self.assertEqual(other["axes"]["device"], "cuda")
             self.assertIn("|cuda", other["id"])
@@ -61,7 +71,7 @@ class DeviceTest(RunCase):
                     self.assertEqual(point["metrics"][name], other["metrics"][name], compressor)
             for name in ("copy_down_time", "copy_up_time"):
                 self.assertNotIn(name, point["metrics"])
-                if copies or compressor == "none":
+                if compressor == "none" or copies(pattern):
                     self.assertTrue(all(s > 0 for s in other["metrics"][name]["samples"]))
                 else:
                     self.assertEqual(set(other["metrics"][name]["samples"]), {0})
@@ -77,20 +87,15 @@ class DeviceTest(RunCase):
         self.assertEqual(header["rank_devices"], ["played:0", "played:1", "played:0"])
 
     def test_with_overlap_and_by_open_mpis_collectives(self):
-        self.expect_same("--overlap", "bucket", "--buckets", "first=1kb,rest=40kb", "--pattern",
-                         "openmpi")
+        self.expect_same(*BUCKETS, "--pattern", "openmpi")
 
     def test_open_mpi_takes_addresses_on_the_device(self):
         self.specs = FEW
-        played = PLAYED | {"PLAYED_CUDA_MPI": "1"}
-        self.expect_same("--pattern", "openmpi", played=played, copies=False)
-        self.assertTrue(self.records()[0]["mpi_takes_device_addresses"])
-        self.out += "-bucket"
-        self.expect_same("--pattern", "openmpi", "--overlap", "bucket", "--buckets",
-                         "first=1kb,rest=40kb", played=played, copies=False)
         # Other patterns send in segments, from the host's memory.
-        self.out += "-ring"
-        self.expect_same("--pattern", "ring", played=played)
+        self.expect_same("--pattern", "openmpi|ring", *NONE_OR_BUCKETS, settings=4,
+                         played=PLAYED | {"PLAYED_CUDA_MPI": "1"},
+                         copies=lambda pattern: "openmpi" not in pattern)
+        self.assertTrue(self.records()[0]["mpi_takes_device_addresses"])
 
     def test_local_steps_and_an_outer_optimiser(self):
         self.specs = FEW
@@ -98,50 +103,35 @@ class DeviceTest(RunCase):
 
     def test_with_parameter_servers(self):
         self.specs = FEW
-        self.expect_same("--pattern", "ps:servers=2")
-        self.out += "-pulled"
-        self.expect_same("--pattern", "ps:pull=fp16", "--overlap", "bucket", "--buckets",
-                         "first=1kb,rest=40kb")
+        self.expect_same("--pattern", "ps:servers=2|ps:pull=fp16", *NONE_OR_BUCKETS, settings=4)
 
     def test_elements_that_are_selected_again_on_their_way(self):
         self.specs = ["topk:ratio=0.05", "dgc:ratio=0.05", "ef21:ratio=0.05", "threshold:tau=0.001"]
-        self.expect_same("--pattern", "gtopk")
-        self.out += "-oktopk"
-        self.expect_same("--pattern", "oktopk:thresholds=2", "--overlap", "bucket", "--buckets",
-                         "first=1kb,rest=40kb")
+        self.expect_same("--pattern", "gtopk|oktopk:thresholds=2", *NONE_OR_BUCKETS, settings=4)
 
     def test_what_a_pattern_quantises_first(self):
         self.specs = ["fedavg:delay=2"]
-        self.expect_same("--pattern", "qgz:group=3")
-        self.out += "-groups"
-        self.expect_same("--pattern", "qgz:group=1,gather=int4", "--overlap", "bucket", "--buckets",
-                         "first=1kb,rest=40kb")
+        self.expect_same("--pattern", "qgz:group=3|qgz:group=1,gather=int4", *NONE_OR_BUCKETS,
+                         settings=4)
 
     def test_rounds_of_all_reduces(self):
         self.specs = ["powersgd:rank=2", "powersgd:rank=1,memory=ef21"]
-        for point in self.expect_same("--pattern", "ring").values():
+        for point in self.expect_same("--pattern", "ring|tree", *NONE_OR_BUCKETS,
+                                      settings=4).values():
             self.assertTrue(all(s > 0 for s in point["metrics"]["compress_time"]["samples"]))
-        self.out += "-bucket"
-        self.expect_same("--pattern", "tree", "--overlap", "bucket", "--buckets",
-                         "first=1kb,rest=40kb")
 
     def test_in_slow_motion(self):
         self.specs = FEW
         for point in self.expect_same("--time-scale", "2").values():
             self.assertEqual(point["axes"]["time_scale"], 2)
 
-    def test_a_run_goes_on(self):
+    def test_a_run_goes_on_and_both_devices_stand_in_one_report(self):
         self.specs = FEW
-        command = self.command("--device", "cuda", "--resume")
-        self.run_thinpipe(*command, environment=PLAYED)
-        self.assertIn(f"{1 + len(self.specs)} of {1 + len(self.specs)} points are in the records already",
-                      self.run_thinpipe(*command, environment=PLAYED))
-
-    def test_both_stand_in_one_report(self):
-        self.specs = FEW
-        self.measure("--device", "cpu")
+        self.run_thinpipe(*self.command("--device", "cpu"))
         command = self.command("--device", "cuda", "--resume")
         self.assertNotIn("in the records already", self.run_thinpipe(*command, environment=PLAYED))
+        self.assertIn(f"{1 + len(self.specs)} of {1 + len(self.specs)} points are in the records already",
+                      self.run_thinpipe(*command, environment=PLAYED))
         report = self.run_thinpipe("report", self.out, "--format", "text")
         self.assertIn("device=cuda", report)
 

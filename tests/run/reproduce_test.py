@@ -25,7 +25,7 @@ class ReproduceTest(RunCase):
         with open(self.path(*names)) as file:
             return file.read()
 
-    def test_a_page_says_what_came_of_the_rules(self):
+    def test_a_page_can_be_read_typed_and_gone_on_with(self):
         said = self.reproduce("sbc-eq5")
         self.assertIn("yes: payloads take what the equation says, p=0.01", said)
         page = self.read("sbc-eq5.md")
@@ -33,23 +33,22 @@ class ReproduceTest(RunCase):
             self.assertIn(part, page)
         self.assertIn("[sbc-eq5](sbc-eq5.md)", self.read("README.md"))
         self.assertTrue(json.loads(self.read("sbc-eq5", "outcome.json"))["quick"])
-
-    def test_commands_of_a_page_can_be_typed(self):
-        self.reproduce("sbc-eq5")
-        command = re.search(r"^    thinpipe (quality .*)$", self.read("sbc-eq5.md"), re.M).group(1)
-        os.remove(self.path("sbc-eq5", "Golomb", "records.jsonl"))
+        # A quick try is not taken for a measurement.
+        said = self.reproduce("sbc-eq5", code=2, quick=False)
+        self.assertIn("holds the records of another command", said)
+        # Commands of a page can be typed.
+        golomb = self.path("sbc-eq5", "Golomb", "records.jsonl")
+        command = re.search(r"^    thinpipe (quality .*)$", page, re.M).group(1)
+        os.remove(golomb)
         self.finish(self.start_command("sh", "-c", '"$THINPIPE" ' + command, cwd=self.out))
-        self.assertTrue(os.path.exists(self.path("sbc-eq5", "Golomb", "records.jsonl")))
-
-    def test_what_is_finished_does_not_run_again(self):
-        self.reproduce("sbc-eq5")
-        first = os.stat(self.path("sbc-eq5", "Golomb", "records.jsonl")).st_mtime_ns
+        # What is finished does not run again.
+        first = os.stat(golomb).st_mtime_ns
         os.remove(self.path("sbc-eq5", "16-fixed-bits", "finished"))
         os.remove(self.path("sbc-eq5", "16-fixed-bits", "records.jsonl"))
         said = self.reproduce("sbc-eq5")
         self.assertIn("sbc-eq5 2 of 2: 16 fixed bits", said)
         self.assertNotIn("sbc-eq5 1 of 2", said)
-        self.assertEqual(os.stat(self.path("sbc-eq5", "Golomb", "records.jsonl")).st_mtime_ns, first)
+        self.assertEqual(os.stat(golomb).st_mtime_ns, first)
 
     def test_an_interrupted_recipe_goes_on(self):
         process = self.start("reproduce", "sbc-eq5", "sbc-table1", "--quick", "--out", self.out)
@@ -73,11 +72,6 @@ class ReproduceTest(RunCase):
         self.assertIn("- Golomb: exit code", page)
         self.assertIn("not measured", page)
         self.assertTrue(os.path.exists(self.path("sbc-eq5", "16-fixed-bits", "finished")))
-
-    def test_a_quick_try_is_not_taken_for_a_measurement(self):
-        self.reproduce("sbc-eq5")
-        said = self.reproduce("sbc-eq5", code=2, quick=False)
-        self.assertIn("holds the records of another command", said)
 
     def test_the_documentation_has_every_recipe(self):
         listed = re.findall(r"^(\S+) +(\S.*)$", self.run_thinpipe("reproduce", "--list"), re.M)

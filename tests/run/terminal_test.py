@@ -1,5 +1,6 @@
 """What people see who sit at a terminal of 80 columns: nothing is wider, progress says how long it
 will take, colours come only where they can be shown and nobody refused them."""
+import concurrent.futures
 import fcntl
 import os
 import pty
@@ -12,6 +13,7 @@ import unittest
 from run_case import THINPIPE, RunCase
 
 COLUMNS = 80
+AT_ONCE = 3  # commands that wait for links; nobody looks at their times
 TRACE = "synthetic:model=lenet5,steps=2"
 LONG = "sidco:dist=exp,memory=residual,ratio=0.001,stages=3"
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -73,13 +75,15 @@ class TerminalTest(RunCase):
             verbs["train"] = ("train", "-m", "lenet5", "--out", "trained", "-w", "2", "--batch", "4",
                               "--steps", "6", "--eval-every", "3", "--link", "rate=200mbit",
                               "--compute-time", "0.01", "-c", LONG, "--target", "loss=2.4")
-        for name, arguments in verbs.items():
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            # A busy machine may make `net verify` say that a link does not hold.
+            shown = {name: pool.submit(self.at_terminal, *arguments,
+                                       codes=(0, 4) if name == "net verify" else (0,))
+                     for name, arguments in verbs.items()}
+        for name, text in shown.items():
             with self.subTest(name):
-                # A busy machine may make `net verify` say that a link does not hold.
-                text = self.at_terminal(*arguments,
-                                        codes=(0, 4) if name == "net verify" else (0,))
-                self.check_width(text)
-                self.assertTrue(ESCAPE.sub("", text).strip())
+                self.check_width(text.result())
+                self.assertTrue(ESCAPE.sub("", text.result()).strip())
 
     def test_messages_fit(self):
         text = self.at_terminal("run", "--trace", TRACE, "--out", "x", "-c", "topk:ratio=7,memory="
@@ -88,14 +92,17 @@ class TerminalTest(RunCase):
         self.assertIn("n" * 90, "".join(ESCAPE.sub("", text).split()))  # nothing is lost
 
     def test_a_bar_says_how_long_it_will_take_and_colours_come_only_where_they_may(self):
-        text = self.at_terminal(*SHORT, "--out", "plain")
-        self.assertRegex(text, r"\[#+\.*\] +\d+ % +\d+:\d\d left")
-        self.assertRegex(text, COLOUR)
-        text = self.at_terminal(*SHORT, "--out", "refused", NO_COLOR="1")
-        self.assertNotRegex(text, COLOUR)
-        self.assertRegex(text, r" left")
-        self.assertNotIn("\x1b", self.at_terminal(*SHORT, "--out", "dumb", TERM="dumb"))
-        self.assertNotIn("\x1b", self.run_thinpipe(*SHORT, "--out", self.out))
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            plain = pool.submit(self.at_terminal, *SHORT, "--out", "plain")
+            refused = pool.submit(self.at_terminal, *SHORT, "--out", "refused", NO_COLOR="1")
+            dumb = pool.submit(self.at_terminal, *SHORT, "--out", "dumb", TERM="dumb")
+            piped = pool.submit(self.run_thinpipe, *SHORT, "--out", self.out)
+        self.assertRegex(plain.result(), r"\[#+\.*\] +\d+ % +\d+:\d\d left")
+        self.assertRegex(plain.result(), COLOUR)
+        self.assertNotRegex(refused.result(), COLOUR)
+        self.assertRegex(refused.result(), r" left")
+        self.assertNotIn("\x1b", dumb.result())
+        self.assertNotIn("\x1b", piped.result())
 
 
 if __name__ == "__main__":
