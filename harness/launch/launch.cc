@@ -173,7 +173,11 @@ std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double se
                                         double grace) {
   const auto begin = Clock::now();
   std::optional<Clock::time_point> stopped;
-  for (const MessageSocket& worker : workers_) worker.send(message);
+  for (std::size_t rank = 0; rank < workers_.size(); ++rank) try {
+      workers_[rank].send(message);
+    } catch (const RunError&) {  // it ended since it answered last
+      fail(fmt::format("rank {} ended unexpectedly", rank));
+    }
   std::vector<nlohmann::json> answers(workers_.size());
   std::vector<pollfd> waiting;
   for (const MessageSocket& worker : workers_) waiting.push_back({worker.descriptor(), POLLIN, 0});
