@@ -95,17 +95,18 @@ void Left(std::size_t rows, std::size_t columns, std::size_t rank, const float* 
   }
 }
 
-void Right(std::size_t rows, std::size_t columns, std::size_t rank, const float* m, const float* p,
-           float* q) {
-  std::fill(q, q + rank * columns, 0.0F);
-  for (std::size_t i = 0; i < rows; i += kRows) {
-    const std::size_t count = std::min(kRows, rows - i);
+/// q = m^T p of rows [first, end).
+void RightOfStretch(std::size_t first, std::size_t end, std::size_t rows, std::size_t columns,
+                    std::size_t rank, const float* m, const float* p, float* q) {
+  for (std::size_t i = first; i < end; i += kRows) {
+    const std::size_t count = std::min(kRows, end - i);
     for (std::size_t k = 0; k < rank; ++k) {
       const float* HWY_RESTRICT weights = p + k * rows + i;
       float* HWY_RESTRICT to = q + k * columns;
       const float* HWY_RESTRICT from = m + i * columns;
       for_each_column(columns, [&](auto d, std::size_t j) {
-        auto sum = hn::LoadU(d, to + j);
+        auto sum = hn::Zero(d);
+        if (i > first) sum = hn::LoadU(d, to + j);
         for (std::size_t row = 0; row < count; ++row) {
           const auto x = hn::LoadU(d, from + row * columns + j);
           sum = hn::Add(sum, hn::Mul(x, hn::Set(d, weights[row])));
@@ -113,6 +114,17 @@ void Right(std::size_t rows, std::size_t columns, std::size_t rank, const float*
         hn::StoreU(sum, d, to + j);
       });
     }
+  }
+}
+
+void Right(std::size_t rows, std::size_t columns, std::size_t rank, const float* m, const float* p,
+           float* HWY_RESTRICT room, float* HWY_RESTRICT q) {
+  RightOfStretch(0, std::min(kLowRankStretch, rows), rows, columns, rank, m, p, q);
+  for (std::size_t first = kLowRankStretch; first < rows; first += kLowRankStretch) {
+    RightOfStretch(first, std::min(first + kLowRankStretch, rows), rows, columns, rank, m, p, room);
+    for_each_column(rank * columns, [&](auto d, std::size_t j) {
+      hn::StoreU(hn::Add(hn::LoadU(d, q + j), hn::LoadU(d, room + j)), d, q + j);
+    });
   }
 }
 
@@ -170,8 +182,13 @@ void low_rank_left(const LowRankShape& shape, const float* m, const float* q, fl
   HWY_DYNAMIC_DISPATCH(Left)(shape.rows, shape.columns, shape.rank, m, q, p);
 }
 
-void low_rank_right(const LowRankShape& shape, const float* m, const float* p, float* q) {
-  HWY_DYNAMIC_DISPATCH(Right)(shape.rows, shape.columns, shape.rank, m, p, q);
+void low_rank_right(const LowRankShape& shape, const float* m, const float* p,
+                    std::span<float> room, float* q) {
+  HWY_DYNAMIC_DISPATCH(Right)(shape.rows, shape.columns, shape.rank, m, p, room.data(), q);
+}
+
+std::size_t low_rank_room(const LowRankShape& shape) {
+  return shape.rows > kLowRankStretch ? shape.columns * shape.rank : 0;
 }
 
 void low_rank_add(const LowRankShape& shape, const float* p, const float* q, float factor,

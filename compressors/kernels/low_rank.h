@@ -17,8 +17,11 @@ struct LowRankShape {
 /// p = m q. Every dot product goes through 16 partial sums in float, then their sum in order.
 void low_rank_left(const LowRankShape& shape, const float* m, const float* q, float* p);
 
-/// q = m^T p, row after row.
-void low_rank_right(const LowRankShape& shape, const float* m, const float* p, float* q);
+/// q = m^T p: row after row of a stretch, then stretch after stretch (low_rank_order.h).
+/// @param room  low_rank_room() floats, which are overwritten
+void low_rank_right(const LowRankShape& shape, const float* m, const float* p,
+                    std::span<float> room, float* q);
+std::size_t low_rank_room(const LowRankShape& shape);
 
 /// out += factor * (p q^T), the sum over the rank in order.
 void low_rank_add(const LowRankShape& shape, const float* p, const float* q, float factor,

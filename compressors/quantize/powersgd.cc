@@ -2,32 +2,17 @@
 #include "compressors/quantize/powersgd.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstring>
 
 #include "compressors/kernels/low_rank.h"
 #include "compressors/kernels/low_rank_order.h"
 #include "compressors/kernels/nonfinite.h"
+#include "compressors/kernels/orthogonalize.h"
 #include "compressors/quantize/fp32.h"
 #include "compressors/random.h"
 
 namespace thinpipe {
 namespace {
-
-double dot(std::span<const float> a, std::span<const float> b) {
-  std::array<double, kDotLanes> lanes{};
-  for (std::size_t begin = 0; begin < a.size(); begin += kDotLanes) {
-    const std::size_t n = std::min(kDotLanes, a.size() - begin);
-    for (std::size_t i = 0; i < n; ++i) {
-      lanes[i] += static_cast<double>(a[begin + i]) * static_cast<double>(b[begin + i]);
-    }
-  }
-  for (std::size_t half = kDotLanes / 2; half > 0; half /= 2) {
-    for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
-}
 
 bool all_finite(std::span<const float> x) { return first_non_finite(x) == kAllFinite; }
 
@@ -41,7 +26,9 @@ class PowerSgdQuantizer : public Quantizer {
         q_(shape.columns * shape.rank),
         decoded_p_(p_.size()),
         decoded_q_(q_.size()),
-        own_q_(options.in_rounds ? q_.size() : 0) {
+        own_q_(options.in_rounds ? q_.size() : 0),
+        room_(low_rank_room(shape)),
+        products_(orthogonalize_room(shape.rank)) {
     PowerSgdQuantizer::reset();
   }
 
@@ -54,8 +41,8 @@ class PowerSgdQuantizer : public Quantizer {
     if (!warm_start_) reset();
     renew_empty_columns();
     low_rank_left(shape_, c.data(), q_.data(), p_.data());
-    if (all_finite(p_)) orthogonalize(p_, shape_.rows);
-    low_rank_right(shape_, c.data(), p_.data(), q_.data());
+    if (all_finite(p_)) orthogonalize(p_, shape_.rows, products_);
+    low_rank_right(shape_, c.data(), p_.data(), room_, q_.data());
     if (!all_finite(p_) || !all_finite(q_)) {
       // A NaN or an overflow anywhere would reach every element: nothing is sent.
       std::fill(p_.begin(), p_.end(), 0.0F);
@@ -87,8 +74,8 @@ class PowerSgdQuantizer : public Quantizer {
     if (round == 1) {
       std::copy(mean.begin(), mean.end(), p_.begin());
       if (!all_finite(p_)) std::fill(p_.begin(), p_.end(), 0.0F);  // the sum overflowed
-      orthogonalize(p_, shape_.rows);
-      low_rank_right(shape_, c.data(), p_.data(), own_q_.data());
+      orthogonalize(p_, shape_.rows, products_);
+      low_rank_right(shape_, c.data(), p_.data(), room_, own_q_.data());
       if (!all_finite(own_q_)) std::fill(own_q_.begin(), own_q_.end(), 0.0F);
       out.put_bytes(std::as_bytes(std::span<const float>(own_q_)));
       return;
@@ -155,31 +142,12 @@ class PowerSgdQuantizer : public Quantizer {
   std::vector<float> q_;
   mutable std::vector<float> decoded_p_;  ///< workspace of decode_add
   mutable std::vector<float> decoded_q_;
-  std::vector<float> own_q_;  ///< in rounds: this worker's c^T p, while q_ is the mean of all
+  std::vector<float> own_q_;      ///< in rounds: this worker's c^T p, while q_ is the mean of all
+  std::vector<float> room_;       ///< of low_rank_right()
+  std::vector<double> products_;  ///< of orthogonalize()
 };
 
 }  // namespace
-
-void orthogonalize(std::span<float> columns, std::size_t rows) {
-  const std::size_t count = rows == 0 ? 0 : columns.size() / rows;
-  for (std::size_t k = 0; k < count; ++k) {
-    const auto column = columns.subspan(k * rows, rows);
-    const double before = dot(column, column);
-    // Twice: the first pass leaves errors where columns are nearly dependent.
-    for (int pass = 0; pass < 2; ++pass) {
-      for (std::size_t other = 0; other < k; ++other) {
-        const auto direction = columns.subspan(other * rows, rows);
-        const double share = dot(direction, column);
-        for (std::size_t i = 0; i < rows; ++i) {
-          column[i] = without_share(column[i], share, direction[i]);
-        }
-      }
-    }
-    const double left = dot(column, column);
-    const double scale = unit_scale(before, left);
-    for (float& value : column) value = static_cast<float>(static_cast<double>(value) * scale);
-  }
-}
 
 LowRankShape low_rank_shape(std::span<const std::int64_t> sides, std::size_t elements,
                             std::size_t rank) {

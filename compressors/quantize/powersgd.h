@@ -32,9 +32,4 @@ std::unique_ptr<Quantizer> make_powersgd_quantizer(const PowerSgdOptions& option
 LowRankShape low_rank_shape(std::span<const std::int64_t> sides, std::size_t elements,
                             std::size_t rank);
 
-/// Orthonormalises the columns (arrays of `rows` floats) by Gram-Schmidt, dot products in double
-/// (low_rank_order.h).
-/// One that depends on those before it, to a float's precision, becomes 0.
-void orthogonalize(std::span<float> columns, std::size_t rows);
-
 }  // namespace thinpipe

@@ -162,7 +162,7 @@ class WorkerTwins {
 void expect_same_bytes_in_rounds(const OpenDevice& open) {
   // Matrices of one column and one row, vectors and what factors would not make smaller among them.
   const std::vector<std::vector<std::int64_t>> shapes = {
-      {64, 100}, {1, 50}, {130, 3}, {100}, {200, 333}, {0, 7}, {2, 600}, {129, 4, 8, 8}};
+      {64, 100}, {1, 50}, {130, 3}, {100}, {200, 333}, {0, 7}, {2, 600}, {129, 4, 8, 8}, {600, 20}};
   for (const char* spec :
        {"powersgd", "powersgd:rank=1,memory=none", "powersgd:rank=2,delay=2,clip=0.5",
         "powersgd:rank=5,warm=false,memory=ef21", "powersgd:rank=9,memory=momentum"}) {

@@ -1,9 +1,7 @@
-// Products of matrices with a few columns, and their orthogonalisation, the bits of
-// compressors/kernels/low_rank.cc and quantize/powersgd.cc.
+// Products of matrices with a few columns, the bits of compressors/kernels/low_rank.cc.
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 
 #include "base/splitmix64.h"
@@ -25,8 +23,19 @@ struct LowRankMatrix {
   float* p = nullptr;
   float* q = nullptr;
   std::uint32_t* bad = nullptr;  ///< 1: something is not finite
+  float* room = nullptr;         ///< of every stretch of rows a q, where there are several
+  double* products = nullptr;    ///< kernels/orthogonalize.h
+  double* scales = nullptr;      ///< likewise, by column of p
 
   THINPIPE_BOTH std::uint32_t factors() const { return (rows + columns) * rank; }
+  THINPIPE_BOTH std::uint32_t stretches() const { return parts_of(rows, kLowRankStretch); }
+  THINPIPE_BOTH std::uint32_t dot_stretches() const { return parts_of(rows, kDotStretch); }
+
+ private:
+  THINPIPE_BOTH static std::uint32_t parts_of(std::uint32_t rows, std::size_t size) {
+    const auto some = static_cast<std::uint32_t>(size);
+    return (rows + some - 1) / some;
+  }
 };
 
 /// The element at i of p q^T, the sum over the rank in order.
@@ -131,71 +140,8 @@ struct MultiplyLeft {
   }
 };
 
-/// Orthonormalises the columns of p, which become 0 where any is not finite. Grid: a block a
-/// matrix.
-struct Orthogonalize {
-  static constexpr int kThreads = static_cast<int>(kDotLanes);
-  struct Shared {
-    double lanes[kDotLanes];
-  };
-
-  const LowRankMatrix* matrices;
-
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const LowRankMatrix matrix = matrices[block.index()];
-    if (*matrix.bad != 0) {
-      block.each([&](int t) {
-        for (auto i = static_cast<std::uint32_t>(t); i < matrix.rows * matrix.rank; i += kThreads)
-          matrix.p[i] = 0;
-      });
-      return;
-    }
-    typename Block::template Local<double> before;
-    typename Block::template Local<double> share;
-    for (std::uint32_t k = 0; k < matrix.rank; ++k) {
-      float* const column = matrix.p + k * matrix.rows;
-      dot(block, shared, column, column, matrix.rows, before);
-      for (int pass = 0; pass < 2; ++pass) {
-        for (std::uint32_t other = 0; other < k; ++other) {
-          const float* const direction = matrix.p + other * matrix.rows;
-          dot(block, shared, direction, column, matrix.rows, share);
-          block.each([&](int t) {
-            for (auto i = static_cast<std::uint32_t>(t); i < matrix.rows; i += kThreads)
-              column[i] = without_share(column[i], share[t], direction[i]);
-          });
-        }
-      }
-      dot(block, shared, column, column, matrix.rows, share);
-      block.each([&](int t) {
-        const double scale = unit_scale(before[t], share[t]);
-        for (auto i = static_cast<std::uint32_t>(t); i < matrix.rows; i += kThreads)
-          column[i] = static_cast<float>(static_cast<double>(column[i]) * scale);
-      });
-    }
-  }
-
- private:
-  /// Every thread gets the product.
-  template <class Block, class Locals>
-  THINPIPE_KERNEL static void dot(Block& block, Shared& shared, const float* a, const float* b,
-                                  std::uint32_t n, Locals& product) {
-    block.each([&](int t) {
-      double sum = 0;
-      for (auto i = static_cast<std::uint32_t>(t); i < n; i += kThreads)
-        sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-      shared.lanes[t] = sum;
-    });
-    for (int half = kThreads / 2; half > 0; half /= 2) {
-      block.each([&](int t) {
-        if (t < half) shared.lanes[t] += shared.lanes[t + half];
-      });
-    }
-    block.each([&](int t) { product[t] = shared.lanes[0]; });
-  }
-};
-
-/// q = c^T p, a thread a column, row after row. Grid: kThreads columns of every matrix.
+/// q = c^T p of every stretch of rows, a thread a column of it, row after row. Grid: the columns of
+/// every stretch of every matrix, kThreads at a time.
 struct MultiplyRight {
   static constexpr int kThreads = 128;
   static constexpr std::uint32_t kAtOnce = 4;
@@ -205,20 +151,33 @@ struct MultiplyRight {
   const LowRankMatrix* matrices;
   const Tile* tiles;
 
+  THINPIPE_BOTH static std::uint32_t blocks(const LowRankMatrix& matrix) {
+    constexpr auto kColumns = static_cast<std::uint32_t>(kThreads);
+    return (matrix.columns + kColumns - 1) / kColumns;
+  }
+
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const LowRankMatrix matrix = matrices[tile.job];
     const float* const c = jobs[matrix.job].c();
+    const std::uint32_t stretch = tile.index / blocks(matrix);
+    const std::uint32_t first_column =
+        tile.index % blocks(matrix) * static_cast<std::uint32_t>(kThreads);
+    constexpr auto kRows = static_cast<std::uint32_t>(kLowRankStretch);
+    const std::uint32_t begin = stretch * kRows;
+    const std::uint32_t end = matrix.rows - begin < kRows ? matrix.rows : begin + kRows;
+    const bool is_all = matrix.stretches() == 1;
+    float* const to =
+        is_all ? matrix.q : matrix.room + std::size_t{stretch} * matrix.rank * matrix.columns;
     block.each([&](int t) {
-      const std::uint32_t j =
-          tile.index * static_cast<std::uint32_t>(kThreads) + static_cast<std::uint32_t>(t);
+      const std::uint32_t j = first_column + static_cast<std::uint32_t>(t);
       if (j >= matrix.columns) return;
       for (std::uint32_t first = 0; first < matrix.rank; first += kAtOnce) {
         const std::uint32_t count = matrix.rank - first < kAtOnce ? matrix.rank - first : kAtOnce;
         const float* const p = matrix.p + first * matrix.rows;
         float sums[kAtOnce] = {};
-        for (std::uint32_t i = 0; i < matrix.rows; ++i) {
+        for (std::uint32_t i = begin; i < end; ++i) {
           const float x = c[std::size_t{i} * matrix.columns + j];
           for (std::uint32_t k = 0; k < count; ++k) {
             const float product = x * p[k * matrix.rows + i];
@@ -226,9 +185,36 @@ struct MultiplyRight {
           }
         }
         for (std::uint32_t k = 0; k < count; ++k) {
-          matrix.q[(first + k) * matrix.columns + j] = sums[k];
-          if (!is_finite(sums[k])) block.set_greatest(matrix.bad, 1);
+          to[(first + k) * matrix.columns + j] = sums[k];
+          if (is_all && !is_finite(sums[k])) block.set_greatest(matrix.bad, 1);
         }
+      }
+    });
+  }
+};
+
+/// q, the sum of its stretches, where there are several. Grid: kTile numbers of those matrices.
+struct AddStretches {
+  static constexpr int kThreads = 512;
+  struct Shared {};
+
+  const LowRankMatrix* matrices;
+  const Tile* tiles;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const LowRankMatrix matrix = matrices[tile.job];
+    const std::uint32_t count = matrix.columns * matrix.rank;
+    block.each([&](int t) {
+      for (std::uint32_t j = static_cast<std::uint32_t>(t); j < kTile; j += kThreads) {
+        const std::uint32_t i = tile.index * kTile + j;
+        if (i >= count) break;
+        float sum = matrix.room[i];
+        for (std::uint32_t stretch = 1; stretch < matrix.stretches(); ++stretch)
+          sum = sum + matrix.room[std::size_t{stretch} * count + i];
+        matrix.q[i] = sum;
+        if (!is_finite(sum)) block.set_greatest(matrix.bad, 1);
       }
     });
   }

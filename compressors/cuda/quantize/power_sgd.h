@@ -12,6 +12,7 @@
 #include "compressors/cuda/kernels/low_rank.h"
 #include "compressors/cuda/kernels/low_rank_rounds.h"
 #include "compressors/cuda/kernels/memory.h"
+#include "compressors/cuda/kernels/orthogonalize.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
 #include "compressors/cuda/quantize/words.h"
 #include "compressors/kernels/low_rank.h"
@@ -45,15 +46,23 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     const auto array = [&](std::size_t count) {
       return static_cast<float*>(device.allocate(count * sizeof(float)));
     };
-    const LowRankMatrix matrix{.job = number,
-                               .rows = static_cast<std::uint32_t>(shape.rows),
-                               .columns = static_cast<std::uint32_t>(shape.columns),
-                               .rank = static_cast<std::uint32_t>(shape.rank),
-                               .seed = options_.seeds[tensor],
-                               .p = array(shape.rows * shape.rank),
-                               .q = array(shape.columns * shape.rank)};
+    LowRankMatrix matrix{.job = number,
+                         .rows = static_cast<std::uint32_t>(shape.rows),
+                         .columns = static_cast<std::uint32_t>(shape.columns),
+                         .rank = static_cast<std::uint32_t>(shape.rank),
+                         .seed = options_.seeds[tensor],
+                         .p = array(shape.rows * shape.rank),
+                         .q = array(shape.columns * shape.rank)};
+    const auto doubles = [&](std::size_t count) {
+      return static_cast<double*>(device.allocate(count * sizeof(double)));
+    };
+    if (matrix.stretches() > 1)
+      matrix.room = array(matrix.stretches() * shape.columns * shape.rank);
+    matrix.products = doubles(matrix.dot_stretches() * shape.rank * shape.rank);
+    matrix.scales = doubles(shape.rank);
     const auto at = static_cast<std::uint32_t>(matrices_.size());
     matrices_.push_back(matrix);
+    most_passes_ = std::max(most_passes_, orthogonalize_passes(matrix.rank));
     if (options_.in_rounds) {
       LowRankMatrix own = matrix;
       own.q = array(shape.columns * shape.rank);
@@ -62,15 +71,19 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     add_tiles(sum_tiles_, number, tiles_of(job.n, kSumTile));
     add_tiles(columns_, at, matrix.rank);
     add_tiles(left_, at, tiles_of(matrix.rows, MultiplyLeft::kRows));
-    add_tiles(right_, at, tiles_of(matrix.columns, MultiplyRight::kThreads));
+    add_tiles(pairs_, at, matrix.dot_stretches() * ColumnPairs::blocks(matrix.rank));
+    add_tiles(rows_, at, tiles_of(matrix.rows, TakeOutShares::kRows));
+    add_tiles(right_, at, matrix.stretches() * MultiplyRight::blocks(matrix));
+    if (matrix.stretches() > 1)
+      add_tiles(stretched_, at, tiles_of(matrix.columns * matrix.rank, kTile));
     add_tiles(factors_, at, tiles_of(matrix.factors(), kTile));
     add_tiles(elements_, at, tiles_of(job.n, kTile));
   }
 
   void launch(Device& device, const Batch& batch) override {
     begin(device, batch);
-    device.launch(Orthogonalize{device_matrices_}, matrices_.size());
-    device.launch(MultiplyRight{batch.jobs, device_matrices_, right_.there}, right_.count());
+    orthogonalize(device);
+    multiply_right(device, batch, device_matrices_);
     write(device, batch, device_matrices_);
     device.launch(LeaveLowRank{batch.jobs, device_matrices_, elements_.there}, elements_.count());
   }
@@ -87,9 +100,9 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     device.launch(TakeMean{batch.jobs, device_matrices_, factors_.there, round == 2},
                   factors_.count());
     if (round == 2) {
-      device.launch(Orthogonalize{device_matrices_}, matrices_.size());
+      orthogonalize(device);
       clear_bad(device);
-      device.launch(MultiplyRight{batch.jobs, device_own_, right_.there}, right_.count());
+      multiply_right(device, batch, device_own_);
       return write(device, batch, device_own_q_);
     }
     write(device, batch, device_matrices_);
@@ -171,6 +184,19 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     renew(device, !options_.warm_start);
     device.launch(MultiplyLeft{batch.jobs, device_matrices_, left_.there}, left_.count());
   }
+  /// p, twice (compressors/kernels/orthogonalize.h).
+  void orthogonalize(Device& device) const {
+    for (std::size_t pass = 0; pass < most_passes_; ++pass) {
+      device.launch(MultiplyColumns{device_matrices_, pairs_.there, pass}, pairs_.count());
+      device.launch(FactorProducts{device_matrices_, pass}, matrices_.size());
+      device.launch(TakeOutShares{device_matrices_, rows_.there, pass}, rows_.count());
+    }
+  }
+  /// q = c^T p.
+  void multiply_right(Device& device, const Batch& batch, const LowRankMatrix* matrices) const {
+    device.launch(MultiplyRight{batch.jobs, matrices, right_.there}, right_.count());
+    device.launch(AddStretches{matrices, stretched_.there}, stretched_.count());
+  }
   void write(Device& device, const Batch& batch, const LowRankMatrix* matrices) const {
     device.launch(WriteFactors{batch.jobs, matrices, factors_.there}, factors_.count());
   }
@@ -189,8 +215,8 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
       device.wait();
       return there;
     };
-    for (Tiles* tiles :
-         {&as_is_tiles_, &sum_tiles_, &columns_, &left_, &right_, &factors_, &elements_})
+    for (Tiles* tiles : {&as_is_tiles_, &sum_tiles_, &columns_, &left_, &pairs_, &rows_, &right_,
+                         &stretched_, &factors_, &elements_})
       tiles->there = uploaded(tiles->tiles);
     bad_ = static_cast<std::uint32_t*>(device.allocate(matrices_.size() * sizeof(std::uint32_t)));
     for (std::size_t i = 0; i < matrices_.size(); ++i) matrices_[i].bad = bad_ + i;
@@ -210,8 +236,9 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   std::vector<LowRankMatrix> matrices_;
   std::vector<LowRankMatrix> own_;  ///< in rounds: the same p, and this worker's q
   std::vector<std::size_t> which_;  ///< of each tensor, where it is one
+  std::size_t most_passes_ = 0;     ///< of any of them
   Tiles as_is_tiles_, sum_tiles_;
-  Tiles columns_, left_, right_, factors_, elements_;
+  Tiles columns_, left_, pairs_, rows_, right_, stretched_, factors_, elements_;
   LowRankMatrix *device_matrices_ = nullptr, *device_own_ = nullptr;
   LowRankMatrix *device_p_ = nullptr, *device_own_q_ = nullptr;  ///< one of the factors alone
   std::uint32_t* bad_ = nullptr;

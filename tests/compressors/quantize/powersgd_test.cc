@@ -52,25 +52,6 @@ std::vector<float> matrix(std::size_t rows, std::size_t columns, std::size_t ran
   return m;
 }
 
-TEST(Orthogonalize, ColumnsAreOrthonormalOrZero) {
-  constexpr std::size_t kRows = 50;
-  auto columns = testing::heavy(4 * kRows, 1);
-  for (std::size_t i = 0; i < kRows; ++i) {
-    columns[2 * kRows + i] = 2 * columns[i] - columns[kRows + i];  // the third depends on them
-  }
-  orthogonalize(columns, kRows);
-  for (std::size_t a = 0; a < 4; ++a) {
-    for (std::size_t b = 0; b <= a; ++b) {
-      double sum = 0;
-      for (std::size_t i = 0; i < kRows; ++i) {
-        sum += static_cast<double>(columns[a * kRows + i]) *
-               static_cast<double>(columns[b * kRows + i]);
-      }
-      EXPECT_NEAR(sum, a == b && a != 2 ? 1 : 0, 1e-6) << a << ' ' << b;
-    }
-  }
-}
-
 TEST(PowerSgd, PayloadIsBothFactors) {
   EXPECT_EQ(made("powersgd", {30, 5, 4})->max_encoded_size(), 4U * (30 + 20) * 4);
   EXPECT_EQ(made("powersgd:rank=1", {30, 20})->max_encoded_size(), 50U * 4);
