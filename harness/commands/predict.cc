@@ -13,6 +13,7 @@
 #include "harness/commands/output.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
+#include "harness/device.h"
 #include "harness/files/open_trace.h"
 #include "harness/options/arguments.h"
 #include "harness/predict/again.h"
@@ -71,7 +72,7 @@ class Prophet {
       if (std::find(compressors.begin(), compressors.end(), kUncompressed) == compressors.end())
         compressors.push_back(kUncompressed);
       for (const CompressorRules& compressor : compressors)
-        predictor_.know(compressor, {}, recorded_codec(records, trace, compressor));
+        predictor_.know(compressor, {}, recorded_codec(records, trace, compressor, options.device));
     }
     for (const SweepPoint& point : ordered_points(options))
       for (const SweepPoint& one : {point, dense_beside(point)})
@@ -136,6 +137,12 @@ int run_predict(const Arguments& arguments) {
   SweepOptions options = sweep_options_of(arguments, std::nullopt, kMostPredictedRanks);
   options.trace = arguments.text("trace");
   options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
+  options.device = arguments.text("device");
+  if (options.device != kDeviceCpu && !arguments.given("codec-times"))
+    throw InputError(
+        "--device " + options.device +
+        ": what compressors take on a GPU is measured by a run only; expected --codec-times RUN, "
+        "with points that were measured on one");
   check_schedules(options);
   check_patterns(options);
   for (const CompressorRules& rules : options.compressors)
@@ -175,6 +182,14 @@ std::vector<OptionInfo> predicting_options() {
        .type = Type::kFile,
        .help = "take codec times and payload sizes from a run's records (its folder, or "
                "records.jsonl) instead of measuring them here"},
+      {.name = "device",
+       .value_name = "NAME",
+       .type = Type::kChoice,
+       .default_value = kDeviceCpu,
+       .help =
+           "of the records of --codec-times the points whose gradients lay there; every rank is "
+           "taken to have a GPU like theirs",
+       .choices = {kDeviceCpu, kDeviceCuda}},
       {.name = "records",
        .value_name = "RUN",
        .type = Type::kFile,

@@ -43,6 +43,7 @@ Value named(const std::array<Value, count>& values, const std::string& name) {
 json exchange_json(const ProfiledExchange& exchange) {
   json one = {{"exchange", name_of(exchange.exchange)}, {"bytes", exchange.bytes}};
   if (exchange.k > 0) one["k"] = exchange.k;
+  if (exchange.copies > 0) one["copies"] = exchange.copies;
   for (const ProfiledUnit& unit : exchange.units)
     one["units"].push_back({unit.elements, unit.push, unit.pull, unit.decode, unit.compress});
   return one;
@@ -52,7 +53,8 @@ ProfiledExchange exchange_from(const json& one) {
   ProfiledExchange exchange{
       .exchange = named(kBasisExchanges, one.at("exchange").get<std::string>()),
       .bytes = one.at("bytes").get<std::vector<double>>(),
-      .k = one.value("k", 0.0)};
+      .k = one.value("k", 0.0),
+      .copies = one.value("copies", 0.0)};
   if (one.contains("units"))
     for (const json& unit : one.at("units"))
       exchange.units.push_back({.elements = unit.at(0),

@@ -22,7 +22,10 @@ struct ProfiledExchange {
   Exchange exchange = Exchange::kAllReduce;
   /// By rank, mean over steps, with whatever frames payloads. Ranks beyond them are as these.
   std::vector<double> bytes;
-  double k = 0;                          ///< of a sparse all-reduce: elements that are aimed at
+  double k = 0;  ///< of a sparse all-reduce: elements that are aimed at
+  /// s of copies between a device and the host that nothing hides: what is sent waits for them, or
+  /// what follows.
+  double copies = 0;
   std::vector<ProfiledUnit> units = {};  ///< of a push and pull
 
   double mean(int ranks) const;  ///< of so many ranks
@@ -31,9 +34,10 @@ struct ProfiledExchange {
 /// What leaves together.
 struct ProfiledBucket {
   std::vector<std::size_t> tensors;  ///< in the trace; the last of them to be ready decides
-  double compress = 0;        ///< s of one core a step, with all that is done between exchanges
-  double decode = 0;          ///< s likewise for what does not depend on the number of ranks
-  double decode_message = 0;  ///< s likewise for each rank's message
+  double compress =
+      0;              ///< s of one core (or device) a step, with all that is done between exchanges
+  double decode = 0;  ///< s likewise for what does not depend on the number of ranks
+  double decode_message = 0;                ///< s likewise for each rank's message
   std::vector<ProfiledExchange> exchanges;  ///< in order
 };
 

@@ -41,6 +41,7 @@ Json axes_json(const SweepPoint& point, const SweepOptions& options) {
             {"pattern", point.pattern.to_string()},
             {"feed", point.feed.to_string()}};
   if (!point.stragglers.empty()) axes["stragglers"] = point.stragglers.to_string();
+  if (options.device != kDeviceCpu) axes["device"] = options.device;
   return axes;
 }
 

@@ -45,8 +45,9 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
     work.compress = slower * bucket.compress;
     work.decode = slower * (bucket.decode + input.ranks * bucket.decode_message);
     for (const ProfiledExchange& exchange : bucket.exchanges) {
-      const auto cost = exchange_cost(input.pattern, exchange, among, times);
+      auto cost = exchange_cost(input.pattern, exchange, among, times);
       if (!cost) return std::nullopt;
+      cost->seconds += exchange.copies;
       work.exchange += cost->seconds;
       incast = incast || (input.queue > 0 && cost->waiting > input.queue);
       link.credit = credit_after(*cost, link, input.link.credit);

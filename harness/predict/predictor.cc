@@ -91,6 +91,10 @@ void Predictor::know(const CompressorRules& compressor, const Feed& feed, CodecP
   codecs_[codec_key(compressor, feed, {.name = "ring", .values = {}})] = std::move(profile);
 }
 
+bool Predictor::knows(const SweepPoint& point) const {
+  return codecs_.contains(codec_key(point.compressor, point.feed, point.pattern));
+}
+
 const CodecProfile& Predictor::codec(const CompressorRules& compressor, const Feed& feed,
                                      const Spec& pattern) {
   const std::string key = codec_key(compressor, feed, pattern);
@@ -125,7 +129,8 @@ const ComputeTimes& Predictor::times(const SweepPoint& point) {
 }
 
 std::string Predictor::refusal(const SweepPoint& point) const {
-  if (options_.device != kDeviceCpu) return "no model of compressors on a GPU";
+  if (options_.device != kDeviceCpu && !knows(point))
+    return "what compressors take on a GPU is not measured beforehand";
   if (point.pattern.name == "openmpi") return "no model of openmpi: the library decides";
   if (!has_model(point.pattern)) return "no model of pattern " + point.pattern.name;
   const bool servers_own = point.pattern.name == "ps" && options_.topology.kind == "ps";
@@ -162,7 +167,7 @@ PredictionInput Predictor::input_of(const SweepPoint& point, const PredictedMach
   input.kind = kind_of(point.feed);
   input.threads = options_.threads;
   // In slow motion ranks do not get in each other's way: docs/time-scaling.md.
-  input.cores = point.time_scale == 1 ? machines.cores : 0;
+  input.cores = point.time_scale == 1 && options_.device == kDeviceCpu ? machines.cores : 0;
   return input;
 }
 

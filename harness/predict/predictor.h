@@ -55,6 +55,7 @@ class Predictor {
   std::string refusal(const SweepPoint& point) const;
 
  private:
+  bool knows(const SweepPoint& point) const;
   const ComputeTimes& times(const SweepPoint& point);
   PredictionInput input_of(const SweepPoint& point, const PredictedMachines& machines);
 

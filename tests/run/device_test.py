@@ -134,6 +134,13 @@ class DeviceTest(RunCase):
                       self.run_thinpipe(*command, environment=PLAYED))
         report = self.run_thinpipe("report", self.out, "--format", "text")
         self.assertIn("device=cuda", report)
+        specs = [word for spec in self.specs for word in ("-c", spec)]
+        predicted = self.run_thinpipe("predict", "--trace", self.gradients, "--codec-times", self.out,
+                                      "--device", "cuda", "--ranks", "16", "--link", "rate=1gbit",
+                                      "--message-time", "50us", *specs)
+        for spec in self.specs:
+            self.assertIn(spec.split(":")[0], predicted)
+        self.assertNotIn("not measured beforehand", predicted)
 
     def refuse(self, expected, *more, code=2, environment=PLAYED):
         error = self.run_thinpipe(*self.command("--device", "cuda", *more), code=code,

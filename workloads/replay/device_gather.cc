@@ -8,14 +8,6 @@
 
 namespace thinpipe {
 
-namespace {
-
-// Bytes after which what was copied may be sent: tens of microseconds of PCIe, which is what a copy
-// costs to ask for and to wait for.
-constexpr std::size_t kStretchBytes = std::size_t{1} << 18;
-
-}  // namespace
-
 DeviceGather::DeviceGather(const RankDevice& device, int rank, int ranks, double time_scale)
     : device_(device),
       rank_(rank),
@@ -70,12 +62,12 @@ void DeviceGather::begin_step(std::span<const DevicePayload> payloads) {
 void DeviceGather::add_copies(std::size_t unit, const DevicePayload& payload) {
   copied_before_[unit] = asked_;
   for (std::size_t done = 0; done < payload.bytes;) {
-    const std::size_t some = std::min(payload.bytes - done, kStretchBytes - copied_);
+    const std::size_t some = std::min(payload.bytes - done, kDownloadPiece - copied_);
     copies_.push_back({own_.data() + places_[unit] + done, payload.data + done, some});
     copied_ += some;
     asked_ += some;
     done += some;
-    if (copied_ == kStretchBytes) end_stretch();
+    if (copied_ == kDownloadPiece) end_stretch();
   }
 }
 

@@ -15,6 +15,10 @@
 
 namespace thinpipe {
 
+/// Bytes after which what was copied may be sent: tens of microseconds of PCIe, which is what a
+/// copy costs to ask for and to wait for.
+constexpr std::size_t kDownloadPiece = std::size_t{1} << 18;
+
 /// The message of one bucket in one step. begin() starts copies of its payloads to pinned memory,
 /// one after the other; an all-gather takes what has come of them; what arrives goes up to the
 /// device at once. Everything but exchange() belongs to the thread that has the device.

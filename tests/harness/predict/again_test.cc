@@ -18,6 +18,7 @@ CodecProfile two_buckets() {
                     .decode_message = 1e-3,
                     .exchanges = {{Exchange::kAllGather, {4e5, 6e5}}}},
                    {.tensors = {0}, .exchanges = {{Exchange::kAllReduce, {1e6}}}}};
+  codec.buckets[1].exchanges[0].copies = 2e-3;
   return codec;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "harness/files/open_trace.h"
+#include "workloads/replay/device_gather.h"
 
 namespace thinpipe {
 namespace {
@@ -50,6 +51,46 @@ TEST(CodecRecords, KnowsWhatIsExchanged) {
       recorded_codec(records(), trace(), parse_spec("terngrad")).buckets.at(0).exchanges;
   ASSERT_EQ(shared.size(), 2U);
   EXPECT_EQ(shared[0].bytes.at(0), 4);
+}
+
+Point on_gpu(Point point, double compress, double down, double up) {
+  point.axes.device = "cuda";
+  point.metrics["compress_cpu_time"].samples = {9};
+  point.metrics["compress_time"].samples = {compress};
+  point.metrics["copy_down_time"].samples = {down};
+  point.metrics["copy_up_time"].samples = {up};
+  return point;
+}
+
+// Payloads of 200 bytes are one piece, of a MiB four, the first of which is waited for. What is
+// summed comes down as a whole, twice where there are two rounds, whose means go up in between.
+TEST(CodecRecords, OfAGpuHaveCopiesThatNothingHides) {
+  Records records;
+  records.headers.emplace_back().trace["identity"] = trace().identity();
+  Point great = on_gpu(point("3lc", 2, 0, 4e-3), 1e-3, 6e-4, 2e-4);
+  great.metrics["payload_bytes"].samples = {4.0 * kDownloadPiece};
+  records.points = {point("topk", 2, 3e-3, 4e-3),
+                    on_gpu(point("topk", 4, 0, 8e-3), 2e-3, 3e-4, 1e-4),
+                    on_gpu(point("none", 4, 0, 5e-4), 0, 3e-4, 2e-4),
+                    on_gpu(point("powersgd", 2, 0, 5e-4), 4e-3, 3e-4, 2e-4), great};
+  const auto of = [&](const char* spec) {
+    const CodecProfile profile = recorded_codec(records, trace(), parse_spec(spec), "cuda");
+    return profile.buckets.at(0);
+  };
+  EXPECT_EQ(of("topk").compress, 2e-3);
+  EXPECT_EQ(of("topk").decode_message, 2e-3);
+  EXPECT_EQ(of("topk").exchanges.at(0).copies, 3e-4);
+  EXPECT_EQ(of("none").decode, 5e-4);
+  EXPECT_EQ(of("none").exchanges.at(0).copies, 3e-4);
+  EXPECT_EQ(of("3lc").exchanges.at(0).copies, 6e-4 / 4);
+  ASSERT_EQ(of("powersgd").exchanges.size(), 2U);
+  for (const ProfiledExchange& one : of("powersgd").exchanges)
+    EXPECT_DOUBLE_EQ(one.copies, (3e-4 + 2e-4) / 2);
+  // Those of the processor know nothing of copies.
+  const CodecProfile here = recorded_codec(records, trace(), parse_spec("topk"));
+  EXPECT_EQ(here.buckets.at(0).compress, 3e-3);
+  EXPECT_EQ(here.buckets.at(0).exchanges.at(0).copies, 0);
+  EXPECT_THROW(recorded_codec(records, trace(), parse_spec("none")), InputError);
 }
 
 TEST(CodecRecords, RefusesWhatIsNotThere) {
