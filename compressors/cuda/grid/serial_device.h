@@ -13,6 +13,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <typeindex>
 #include <utility>
 #include <vector>
@@ -135,6 +136,8 @@ class SerialDevice : public DeviceMemory, public DeviceClock {
   std::size_t repeats() const { return repeats_; }
 
   void wait() override {
+    const Turn turn(busy_);
+    std::this_thread::yield();  // who asks meanwhile is found out
     forbid_while_recording("the device is waited for");
     if (mark_of_waits_) mark(*mark_of_waits_);
     stream_.run();
