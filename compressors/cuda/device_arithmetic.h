@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include "compressors/cuda/device_copies.h"
 
 namespace thinpipe {
 
@@ -18,6 +21,9 @@ class DeviceArithmetic {
   /// Nesterov's momentum: v <- momentum v + x, out = rate (x + momentum v).
   virtual void nesterov(const float* device_x, float* device_v, float* device_out,
                         std::size_t elements, float momentum, float rate) = 0;
+  /// Copies from one place on the device to another, all at once; waits for those that it was asked
+  /// for before.
+  virtual void copy(std::span<const DeviceCopy> copies) = 0;
   /// to[p] = value, for `count` distinct positions.
   virtual void put(float* device_to, const std::uint32_t* device_positions,
                    const float* device_values, std::size_t count) = 0;

@@ -11,12 +11,12 @@
 
 #include "compressors/cuda/device_compressor.h"
 #include "compressors/cuda/device_decodes.h"
+#include "compressors/cuda/device_jobs.h"
 #include "compressors/cuda/grid/repeated.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/give_back.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/memory.h"
-#include "compressors/cuda/kernels/on_jobs.h"
 #include "compressors/kernels/moments_order.h"
 #include "compressors/memory/state.h"
 #include "compressors/pipeline_state.h"
@@ -53,24 +53,19 @@ class DeviceBase : public DeviceCompressor {
   void give_back(std::span<const DeviceReturn> returns) override {
     if (returns.size() > tensors())
       throw std::logic_error("give_back() of a tensor more than once");
-    std::size_t count = 0, blocks = 0;
+    returned_.clear(returns.size());
     for (const DeviceReturn& one : returns) {
       const Job& job = jobs_[one.tensor];
       const bool is_estimate = job.h != nullptr;
-      if (one.count == 0 || (!is_estimate && !job.keeps)) continue;
-      returned_[count++] = {.memory = is_estimate ? job.h : job.r,
-                            .positions = one.device_positions,
-                            .values = one.device_values,
-                            .count = static_cast<std::uint32_t>(one.count),
-                            .is_estimate = is_estimate,
-                            .first_block = {static_cast<std::uint32_t>(blocks)}};
-      blocks += GiveBack::blocks_for(one.count);
+      if (is_estimate || job.keeps)
+        returned_.add({.memory = is_estimate ? job.h : job.r,
+                       .positions = one.device_positions,
+                       .values = one.device_values,
+                       .count = static_cast<std::uint32_t>(one.count),
+                       .is_estimate = is_estimate},
+                      GiveBack::blocks_for(one.count));
     }
-    if (count == 0) return;
-    device_->upload(device_returned_, returned_.data(), count * sizeof(GiveBackJob));
-    device_->launch(
-        OnJobs<GiveBackJob, GiveBack>{device_returned_, static_cast<std::uint32_t>(count), 0, {}},
-        blocks);
+    returned_.launch(GiveBack{});
   }
 
   std::span<const float> prepare(std::span<const float* const> /*device_gradients*/) override {
@@ -187,8 +182,9 @@ class DeviceBase : public DeviceCompressor {
         findings_(host_array<Findings>(tensors())),
         reports_(tensors()),
         decodes_(device_, tensors()),
-        returned_(host_array<GiveBackJob>(tensors())),
-        device_returned_(array<GiveBackJob>(tensors())) {}
+        returned_(device_) {
+    returned_.clear(tensors());
+  }
 
   // What a method learns from step to step, besides its memory.
   virtual std::size_t learned_size(std::size_t /*tensor*/) const { return 0; }
@@ -315,8 +311,7 @@ class DeviceBase : public DeviceCompressor {
  private:
   Repeated<Device> repeated_;
   DecodeQueue<Device> decodes_;
-  std::span<GiveBackJob> returned_;  ///< the last
-  GiveBackJob* device_returned_;
+  DeviceJobs<Device, GiveBackJob> returned_;
 
   bool has_flag() const { return memory_.kind != DeviceMemoryOptions::Kind::kMomentum; }
 

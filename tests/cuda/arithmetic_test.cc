@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -31,6 +32,12 @@ class ArithmeticTest : public testing::Test {
     EXPECT_TRUE(expected.empty() ||
                 std::memcmp(found.data(), expected.data(), expected.size() * sizeof(float)) == 0)
         << expected.size();
+  }
+
+  // Of kernels that have been asked for.
+  std::size_t launches() {
+    device_->wait();
+    return device_->did().launches;
   }
 
   std::shared_ptr<SerialDevice> device_ = std::make_shared<SerialDevice>();
@@ -81,6 +88,46 @@ TEST_F(ArithmeticTest, PutsAtPositions) {
     for (std::size_t i = 0; i < n; ++i) to[positions[i]] = values[i];
     expect(device_to, to);
   }
+}
+
+TEST_F(ArithmeticTest, CopiesBytesOfAnyAlignmentAtOnce) {
+  // Around a word, a block of 16 KiB, and none at all; each at every alignment of either side.
+  constexpr std::size_t kBytes[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 16382, 16383, 16384, 16389, 70001};
+  constexpr std::size_t kRoom = 70032;
+  std::vector<std::uint8_t> from;
+  for (std::size_t i = 0; i < kRoom; ++i)
+    from.push_back(static_cast<std::uint8_t>(i * 7 % 251 + 1));
+  auto* const device_from = static_cast<std::uint8_t*>(device_->allocate(kRoom));
+  device_->upload(device_from, from.data(), kRoom);
+  for (int round = 0; round < 2; ++round) {
+    std::vector<DeviceCopy> copies;
+    std::vector<std::vector<std::uint8_t>> expected;
+    for (const std::size_t bytes : kBytes) {
+      for (std::size_t to = 0; to < 4; ++to) {
+        for (std::size_t skipped = 0; skipped < 4; ++skipped) {
+          auto* const there = static_cast<std::uint8_t*>(device_->allocate(bytes + 8));
+          copies.push_back({there + to, device_from + skipped, bytes});
+          std::vector<std::uint8_t>& wanted = expected.emplace_back(bytes + 8, 0);
+          std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(skipped), bytes,
+                      wanted.begin() + static_cast<std::ptrdiff_t>(to));
+        }
+      }
+    }
+    const std::size_t before = launches();
+    arithmetic_.copy(copies);
+    EXPECT_EQ(launches(), before + 1);
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      // All of what was allocated: nothing else is touched.
+      const std::size_t to = i / 4 % 4;
+      std::vector<std::uint8_t> found(expected[i].size());
+      device_->download(found.data(), static_cast<std::uint8_t*>(copies[i].to) - to, found.size());
+      EXPECT_TRUE(found == expected[i])
+          << copies[i].bytes << " bytes to " << to << " from " << i % 4;
+    }
+  }
+  const std::size_t before = launches();
+  arithmetic_.copy({});
+  EXPECT_EQ(launches(), before);
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ DeviceCodes::DeviceCodes(const RankDevice& device, const CodedSlices& slices, do
 
 void DeviceCodes::encode(std::span<const DevicePayload> floats) {
   std::size_t slice = 0, at = 0;
+  copies_.clear();
   for (DevicePayload left : floats)
     while (left.bytes > 0) {
       if (at == sizes_[slice]) {
@@ -36,10 +37,11 @@ void DeviceCodes::encode(std::span<const DevicePayload> floats) {
         continue;
       }
       const std::size_t some = std::min(left.bytes, sizes_[slice] - at);
-      device_.memory->copy(arrays_[slice] + at, left.data, some);
+      copies_.push_back({arrays_[slice] + at, left.data, some});
       at += some;
       left = {left.data + some, left.bytes - some};
     }
+  device_.arithmetic->copy(copies_);
   compressor_->encode(inputs_, {});
   coded_.clear();
   for (const EncodeReport& report : compressor_->finish()) coded_.push_back(report.encoded_bytes);

@@ -32,11 +32,13 @@ DirectGather::DirectGather(const RankDevice& device, int ranks, std::span<const 
 
 void DirectGather::begin(std::span<const DevicePayload> payloads) {
   std::size_t at = 0;
+  copies_.clear();
   for (std::size_t i = 0; i < units(); ++i) {
-    device_.memory->copy(own_ + at, payloads[i].data, payloads[i].bytes);
+    copies_.push_back({own_ + at, payloads[i].data, payloads[i].bytes});
     lengths_[i] = static_cast<std::uint32_t>(payloads[i].bytes);
     at += payloads[i].bytes;
   }
+  device_.arithmetic->copy(copies_);
   device_.memory->wait();
   host_.clear();
 }
@@ -62,12 +64,14 @@ std::span<const DevicePayload> DirectGather::payloads_of(int rank) {
       all_ + std::accumulate(sizes_.begin(), sizes_.begin() + rank, std::size_t{0});
   std::byte* to = aligned_;
   payloads_.clear();
+  copies_.clear();
   for (const std::uint32_t bytes : std::span(all_lengths_).subspan(number * units(), units())) {
-    device_.memory->copy(to, from, bytes);
+    copies_.push_back({to, from, bytes});
     payloads_.push_back({to, bytes});
     from += bytes;
     to += decode_room(bytes);
   }
+  device_.arithmetic->copy(copies_);
   return payloads_;
 }
 

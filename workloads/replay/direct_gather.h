@@ -39,6 +39,7 @@ class DirectGather : public DeviceMessages {
   std::vector<std::uint32_t> lengths_, all_lengths_;  ///< of payloads, by rank and unit
   std::vector<std::size_t> sizes_;                    ///< of messages, by rank
   std::vector<DevicePayload> payloads_;
+  std::vector<DeviceCopy> copies_;
   mutable std::vector<std::byte> host_;  ///< the own message, once it was asked for
 };
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/both.h"
+#include "compressors/cuda/kernels/in_tile.h"
 
 namespace thinpipe::cuda {
 
@@ -45,7 +45,7 @@ struct PutElement {
 template <class Element>
 struct EachElement {
   static constexpr int kThreads = 256;
-  static constexpr std::size_t kElements = 4096;  ///< of a block: 16 a thread
+  static constexpr std::uint32_t kElements = 4096;  ///< of a block: 16 a thread
   struct Shared {};
 
   Element element;
@@ -55,10 +55,8 @@ struct EachElement {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const std::size_t begin = block.index() * kElements;
-    const std::size_t end = n - begin < kElements ? n : begin + kElements;
     block.each([&](int t) {
-      for (std::size_t i = begin + static_cast<std::size_t>(t); i < end; i += kThreads) element(i);
+      each_in_tile<kThreads, kElements>(t, block.index(), n, [&](std::size_t i) { element(i); });
     });
   }
 };

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/both.h"
+#include "compressors/cuda/kernels/in_tile.h"
 
 namespace thinpipe::cuda {
 
@@ -29,14 +29,12 @@ struct GiveBack {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const GiveBackJob& job) const {
-    const std::uint32_t begin = block.index() * kElements;
-    const std::uint32_t end = job.count - begin < kElements ? job.count : begin + kElements;
     block.each([&](int t) {
-      for (auto i = begin + static_cast<std::uint32_t>(t); i < end; i += kThreads) {
+      each_in_tile<kThreads, kElements>(t, block.index(), job.count, [&](std::uint32_t i) {
         float& kept = job.memory[job.positions[i]];
         const float value = job.is_estimate ? kept - job.values[i] : kept + job.values[i];
         kept = value - value == 0 ? value : 0.0F;
-      }
+      });
     });
   }
 };
