@@ -128,6 +128,11 @@ void expect_malformed_payloads_refused(const OpenDevice& open) {
   expect_damage_refused(open, "qsgd:coding=elias,bits=5,bucket=0", 20001);
   expect_damage_refused(open, "qsgd:coding=elias,bits=3,bucket=1000", 5001);
   expect_damage_refused(open, "qsgd:coding=elias,bits=4,bucket=5000", 12001);
+  expect_damage_refused(open, "qsgd:coding=elias,bits=3,bucket=4096", 9001);
+  expect_damage_refused(open, "qsgd:coding=elias,bits=8,bucket=1024", 1500);
+  // Of more than one stretch.
+  expect_damage_refused(open, "topk:ratio=0.5,positions=packed", 150001);
+  expect_damage_refused(open, "topk:ratio=1,positions=packed", 70001);
   expect_damage_refused(open, "qsgd:bits=3,bucket=5000", 12001);
   expect_damage_refused(open, "3lc:bucket=5000,s=1.9", 12001);
   expect_damaged_matrix_refused(open);

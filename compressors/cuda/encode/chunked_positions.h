@@ -8,6 +8,7 @@
 #include "compressors/cuda/encode/payload_view.h"
 #include "compressors/cuda/encode/scanned_positions.h"
 #include "compressors/cuda/kernels/chunk_layout.h"
+#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 
 namespace thinpipe::cuda {
@@ -47,23 +48,21 @@ struct LayChunked {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const Tile tile = tiles[block.index()];
-    const Job job = jobs[tile.job];
-    const std::uint32_t count = job.findings->counts[job.sent];
-    const std::uint32_t* const positions = job.chosen_at(job.sent).positions;
+    const SentTile tile(jobs, tiles[block.index()]);
+    const Job& job = tile.job;
+    const std::uint32_t count = tile.count;
+    const std::uint32_t* const positions = tile.positions;
+    const std::uint32_t begin = tile.begin;
     const ChunkedPositions code = ChunkedPositions::of(job, count);
-    const std::uint32_t begin = positions_at(job.values, count);
     const std::uint32_t bits = job.chunks.bits;
     block.each([&](int t) {
       if (tile.index == 0 && t == 0)
         job.findings->encoded = begin + static_cast<std::uint32_t>(code.most(count, job.n));
-      for (std::uint32_t j = 0; j < kTile; j += kThreads) {
-        const std::uint32_t i = tile.index * kTile + j + static_cast<std::uint32_t>(t);
-        if (i >= count) break;
+      each_in_tile<kThreads>(t, tile.index, count, [&](std::uint32_t i) {
         const std::uint32_t chunk = positions[i] >> bits;
         const std::uint64_t bit = std::uint64_t{8} * begin + code.bit_of(i, chunk);
         lay(block, job.payload, bit, positions[i] & (job.chunks.size() - 1));
-        if (code.complete || (i > 0 && positions[i - 1] >> bits == chunk)) continue;
+        if (code.complete || (i > 0 && positions[i - 1] >> bits == chunk)) return;
         // The first of its chunk; the last is at most k later.
         std::uint32_t low = i + 1;
         std::uint32_t high = count - i < job.chunks.k ? count : i + job.chunks.k;
@@ -76,7 +75,7 @@ struct LayChunked {
           }
         }
         lay(block, job.payload, bit - code.number_bits(), low - i);
-      }
+      });
     });
   }
 };
@@ -111,8 +110,7 @@ struct FindChunks {
     }
     block.each([&](int t) {
       if (t != 0) return;
-      if (parts.problem != PayloadProblem::kNone)
-        block.set_greatest(job.problem, static_cast<std::uint32_t>(parts.problem));
+      if (parts.problem != PayloadProblem::kNone) tell(block, job, parts.problem);
       shared.bit = 0;
       shared.chunk = shared.count = 0;
       shared.bad = parts.problem != PayloadProblem::kNone;
@@ -130,7 +128,7 @@ struct FindChunks {
     }
     block.each([&](int t) {
       if (t == 0 && (shared.bad || shared.count != parts.count))
-        block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+        tell(block, job, PayloadProblem::kPosition);
     });
   }
 
@@ -172,9 +170,7 @@ struct ReadChunked {
     const bool usable = *job.problem == 0;
     block.each([&](int t) {
       if (!usable) return;
-      for (std::uint32_t j = 0; j < kTile; j += kThreads) {
-        const std::uint32_t i = block.index() * kTile + j + static_cast<std::uint32_t>(t);
-        if (i >= parts.count) break;
+      each_in_tile<kThreads>(t, block.index(), parts.count, [&](std::uint32_t i) {
         const std::uint32_t chunk = chunk_of(job, code, i);
         const std::uint64_t bit = std::uint64_t{8} * parts.positions + code.bit_of(i, chunk);
         const std::uint32_t position = local(job, bit);
@@ -182,9 +178,8 @@ struct ReadChunked {
             code.complete ? chunk * layout.most_of(layout.size()) : job.begins[chunk];
         job.positions[i] = (chunk << layout.bits) + position;
         const bool ascends = i == before || local(job, bit - layout.bits) < position;
-        if (!ascends || job.positions[i] >= layout.n)
-          block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
-      }
+        if (!ascends || job.positions[i] >= layout.n) tell(block, job, PayloadProblem::kPosition);
+      });
     });
   }
 

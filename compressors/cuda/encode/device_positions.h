@@ -13,6 +13,7 @@
 #include "compressors/cuda/encode/golomb_positions.h"
 #include "compressors/cuda/encode/laid_positions.h"
 #include "compressors/cuda/encode/packed_positions.h"
+#include "compressors/cuda/encode/read_packed.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/draw.h"
 #include "compressors/encode/golomb.h"
@@ -146,7 +147,7 @@ class CodedPacked : public DevicePositions<Device> {
     plan.begins = own.n / kPackedBlock + 1;
   }
   void read(Device& device, const DecodeBatch& batch) const override {
-    batch.launch(device, DecodeGrid::kPositions, PassStates<PackedStream>{});
+    batch.launch(device, DecodeGrid::kPositions, PassPacked{});
     batch.launch(device, DecodeGrid::kEach, JoinStates<PackedStream>{});
     batch.launch(device, DecodeGrid::kPositions, FindPacked{});
     batch.launch(device, DecodeGrid::kTiles, ScanPacked<false>{});

@@ -5,7 +5,9 @@
 #include <cstdint>
 
 #include "compressors/cuda/encode/payload_view.h"
+#include "compressors/cuda/encode/sent_tile.h"
 #include "compressors/cuda/kernels/decode_job.h"
+#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 
 namespace thinpipe::cuda {
@@ -52,15 +54,13 @@ struct WritePositions {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const Tile tile = tiles[block.index()];
-    const Job job = jobs[tile.job];
-    const std::uint32_t count = job.findings->counts[job.sent];
-    const std::uint32_t* const positions = job.chosen_at(job.sent).positions;
-    const std::uint32_t begin = positions_at(job.values, count);
-    const std::uint32_t end = begin + Code::bytes(count);
-    const std::uint32_t words = (Code::bytes(count) + 3) / 4;
+    const SentTile tile(jobs, tiles[block.index()]);
+    const Job& job = tile.job;
+    const std::uint32_t begin = tile.begin;
+    const std::uint32_t end = begin + Code::bytes(tile.count);
+    const std::uint32_t words = (Code::bytes(tile.count) + 3) / 4;
     const auto word = [&](std::uint32_t i) {
-      return i < words ? Code::word(job, positions, count, i) : 0;
+      return i < words ? Code::word(job, tile.positions, tile.count, i) : 0;
     };
     const std::uint32_t stride = tiles_of(job.n, kTile) * kThreads;
     block.each([&](int t) {
@@ -87,19 +87,15 @@ struct ReadFixedPositions {
     if (parts.problem == PayloadProblem::kNone) parts.problem = length(payload, parts);
     block.each([&](int t) {
       if (parts.problem != PayloadProblem::kNone) {
-        if (t == 0) block.set_greatest(job.problem, static_cast<std::uint32_t>(parts.problem));
+        if (t == 0) tell(block, job, parts.problem);
         return;
       }
-      const std::uint32_t begin = block.index() * kTile;
-      for (std::uint32_t i = begin + static_cast<std::uint32_t>(t); i < begin + kTile;
-           i += kThreads) {
-        if (i >= parts.count) break;
+      each_in_tile<kThreads>(t, block.index(), parts.count, [&](std::uint32_t i) {
         const std::uint32_t position = at(payload, parts, i);
         const bool ascends = i == 0 || at(payload, parts, i - 1) < position;
-        if (!ascends || position >= payload.n)
-          block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+        if (!ascends || position >= payload.n) tell(block, job, PayloadProblem::kPosition);
         job.positions[i] = position;
-      }
+      });
     });
   }
 

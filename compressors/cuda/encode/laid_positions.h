@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "compressors/cuda/encode/payload_words.h"
+#include "compressors/cuda/encode/sent_tile.h"
 #include "compressors/cuda/kernels/job.h"
 
 namespace thinpipe::cuda {
@@ -106,11 +107,10 @@ struct ClearPositions {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const Tile tile = tiles[block.index()];
-    const Job job = jobs[tile.job];
-    const std::uint32_t count = job.findings->counts[job.sent];
-    const std::uint32_t begin = positions_at(job.values, count);
-    const std::uint64_t most = begin + Code::of(job, count).most(count, job.n);
+    const SentTile tile(jobs, tiles[block.index()]);
+    const Job& job = tile.job;
+    const std::uint32_t begin = tile.begin;
+    const std::uint64_t most = begin + Code::of(job, tile.count).most(tile.count, job.n);
     const std::uint64_t end = most < job.room ? most : job.room;
     const std::uint32_t stride = tiles_of(job.n, kTile) * kThreads;
     block.each([&](int t) {
@@ -127,12 +127,11 @@ constexpr std::uint32_t kLaidEach = 8;
 
 /// Calls body(position, gap) for the positions that are thread t's of a tile.
 template <class Body>
-THINPIPE_KERNEL void each_gap(int t, const Tile& tile, const std::uint32_t* positions,
-                              std::uint32_t count, Body body) {
+THINPIPE_KERNEL void each_gap(int t, const SentTile& tile, Body body) {
   const std::uint32_t first = tile.index * kTile + static_cast<std::uint32_t>(t) * kLaidEach;
-  std::uint32_t next = first == 0 || first >= count ? 0 : positions[first - 1] + 1;
-  for (std::uint32_t i = first; i < first + kLaidEach && i < count; ++i) {
-    const std::uint32_t position = positions[i];
+  std::uint32_t next = first == 0 || first >= tile.count ? 0 : tile.positions[first - 1] + 1;
+  for (std::uint32_t i = first; i < first + kLaidEach && i < tile.count; ++i) {
+    const std::uint32_t position = tile.positions[i];
     body(position, position - next);
     next = position + 1;
   }
@@ -151,20 +150,18 @@ struct LayPositions {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const Tile tile = tiles[block.index()];
-    const Job job = jobs[tile.job];
-    const std::uint32_t count = job.findings->counts[job.sent];
-    const std::uint32_t tiles_there = tiles_of(count, kTile);
-    if (tile.index >= tiles_there) return;
-    const std::uint32_t* const positions = job.chosen_at(job.sent).positions;
+    const SentTile tile(jobs, tiles[block.index()]);
+    if (tile.index >= tile.tiles()) return;
+    const Job& job = tile.job;
+    const std::uint32_t count = tile.count;
+    const std::uint32_t begin = tile.begin;
     const Code code = Code::of(job, count);
-    const std::uint32_t begin = positions_at(job.values, count);
     const std::uint32_t head = Code::head(count);
     typename Block::template Local<std::uint32_t> before;
     block.each([&](int t) {
       std::uint32_t bits = 0;
       if constexpr (Code::kChained) {
-        each_gap(t, tile, positions, count,
+        each_gap(t, tile,
                  [&](std::uint32_t /*position*/, std::uint32_t gap) { bits += code.bits(gap); });
       }
       before[t] = bits;
@@ -177,7 +174,7 @@ struct LayPositions {
     }
     block.each([&](int t) {
       std::uint64_t bit = std::uint64_t{8} * (begin + head) + earlier + before[t];
-      each_gap(t, tile, positions, count, [&](std::uint32_t position, std::uint32_t gap) {
+      each_gap(t, tile, [&](std::uint32_t position, std::uint32_t gap) {
         code.put(block, job.payload, bit, position, gap);
         bit += code.bits(gap);
       });
@@ -186,7 +183,7 @@ struct LayPositions {
         if (tile.index == 0 && head > 0)
           lay(block, job.payload, std::uint64_t{8} * begin, code.remainder);
       }
-      if (tile.index + 1 < tiles_there) return;
+      if (tile.index + 1 < tile.tiles()) return;
       const std::uint32_t bytes = Code::kChained
                                       ? (earlier + own + 7) / 8
                                       : static_cast<std::uint32_t>(code.most(count, job.n));

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/decode_job.h"
+#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 
 namespace thinpipe::cuda {
@@ -42,14 +43,10 @@ struct ReadValues {
     block.each([&](int t) {
       if (!usable) return;
       bool good = code.good(payload, parts.values);
-      const std::uint32_t begin = block.index() * kTile;
-      for (std::uint32_t i = begin + static_cast<std::uint32_t>(t); i < begin + kTile && good;
-           i += kThreads) {
-        if (i >= parts.count) break;
-        Taken::take(job, i, code.read(payload, parts.values, i, good));
-      }
-      if (!good)
-        block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kValue));
+      each_in_tile<kThreads>(t, block.index(), parts.count, [&](std::uint32_t i) {
+        if (good) Taken::take(job, i, code.read(payload, parts.values, i, good));
+      });
+      if (!good) tell(block, job, PayloadProblem::kValue);
     });
   }
 };

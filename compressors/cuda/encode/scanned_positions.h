@@ -173,7 +173,7 @@ struct PassPositions {
       parts.problem = PayloadProblem::kLength;
     if (parts.problem != PayloadProblem::kNone) {
       block.each([&](int t) {
-        if (t == 0) block.set_greatest(job.problem, static_cast<std::uint32_t>(parts.problem));
+        if (t == 0) tell(block, job, parts.problem);
       });
       return;
     }
@@ -198,8 +198,7 @@ struct PassPositions {
     if (!block.is_last(job.arrived, stretches)) return;
     const Passed all = join_stretches(block, shared.parts, job.passed, stretches);
     block.each([&](int t) {
-      if (t == 0 && !code.good(payload, parts, all))
-        block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+      if (t == 0 && !code.good(payload, parts, all)) tell(block, job, PayloadProblem::kPosition);
     });
   }
 };

@@ -70,7 +70,7 @@ struct PassStates {
     const Stream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone) {
       block.each([&](int t) {
-        if (t == 0) block.set_greatest(job.problem, static_cast<std::uint32_t>(parts.problem));
+        if (t == 0) tell(block, job, parts.problem);
       });
       return;
     }
@@ -154,7 +154,7 @@ struct JoinStates {
         pass_on(before, own);
       }
       if (part + 1 == kParts && !stream.good(parts, before))
-        block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+        tell(block, job, PayloadProblem::kPosition);
     });
   }
 };
@@ -169,12 +169,27 @@ THINPIPE_KERNEL Passed passed_before(const StateRoom<Stream>& states, std::uint3
   return before;
 }
 
+/// Calls body(stretch, before) for a block's stretches, a thread each, with what comes before it,
+/// once JoinStates has been there. Grid: as PassStates.
+template <class Stream, class Block, class Body>
+THINPIPE_KERNEL void each_stretch(Block& block, const DecodeJob& job, const Stream& stream,
+                                  Body body) {
+  static_assert(Stream::kStretches <= Block::kSize);
+  const std::uint32_t stretches = stream.stretches();
+  const StateRoom<Stream> states{job.passed, stretches};
+  block.each([&](int t) {
+    const std::uint32_t stretch =
+        block.index() * Stream::kStretches + static_cast<std::uint32_t>(t);
+    if (t >= static_cast<int>(Stream::kStretches) || stretch >= stretches) return;
+    body(stretch, passed_before(states, stretch));
+  });
+}
+
 /// Reads the positions of a stream whose codes are gaps, a thread a stretch: a code ends
 /// passed.elements - 1. Grid: as PassStates.
 template <class Stream>
 struct ReadStates {
   static constexpr int kThreads = 32;
-  static_assert(Stream::kStretches <= kThreads);
   struct Shared {};
 
   template <class Block>
@@ -183,13 +198,7 @@ struct ReadStates {
     auto parts = payload.open();
     const Stream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone || parts.count == 0) return;
-    const std::uint32_t stretches = stream.stretches();
-    const StateRoom<Stream> states{job.passed, stretches};
-    block.each([&](int t) {
-      const std::uint32_t stretch =
-          block.index() * Stream::kStretches + static_cast<std::uint32_t>(t);
-      if (t >= static_cast<int>(Stream::kStretches) || stretch >= stretches) return;
-      Passed before = passed_before(states, stretch);
+    each_stretch(block, job, stream, [&](std::uint32_t stretch, Passed before) {
       bool good = true;
       stream.read(stretch, before, [&](std::uint32_t i, std::uint64_t end) {
         if (i >= parts.count) return;  // the problem is known
@@ -199,8 +208,7 @@ struct ReadStates {
         if (i + 1 == parts.count)
           good = good && stream.bits - end < 8 && payload.bits_at(stream.begin + end) == 0;
       });
-      if (!good)
-        block.set_greatest(job.problem, static_cast<std::uint32_t>(PayloadProblem::kPosition));
+      if (!good) tell(block, job, PayloadProblem::kPosition);
     });
   }
 };

@@ -269,10 +269,6 @@ struct DecodeBlocks {
     const auto* const scales = reinterpret_cast<const std::byte*>(payload);
     return read_scale(layout.format, scales + at * scale_bytes(layout.format.scale));
   }
-  template <class Block>
-  THINPIPE_KERNEL static void tell(Block& block, const DecodeJob& job, BlockProblem found) {
-    block.set_greatest(job.problem, static_cast<std::uint32_t>(found));
-  }
 };
 
 /// Findings::scale becomes the greatest root mean square of a block (THC) or, with `range`, the

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/chains.h"
+#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/cuda/kernels/words.h"
@@ -177,11 +178,9 @@ struct DecodeCodes {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
-    const std::uint32_t n = job.payload.n;
-    const std::uint32_t end = n - block.index() * kTile < kTile ? n : (block.index() + 1) * kTile;
     block.each([&](int t) {
-      for (auto i = block.index() * kTile + static_cast<std::uint32_t>(t); i < end; i += kThreads)
-        add(block, job, i);
+      each_in_tile<kThreads>(t, block.index(), job.payload.n,
+                             [&](std::uint32_t i) { add(block, job, i); });
     });
   }
 
@@ -197,7 +196,7 @@ struct DecodeCodes {
     CodeValues values;
     if (layout.header >= 4) values.first = float_at(record);
     if (layout.header >= 8) values.second = float_at(record + 4);
-    if (j == 0 && !code.good(values)) block.set_greatest(job.problem, 1);
+    if (j == 0 && !code.good(values)) tell(block, job, 1);
     const std::uint8_t* const codes = record + layout.header;
     const std::size_t bit = std::size_t{j} * static_cast<std::size_t>(layout.bits);
     const std::size_t last = (bit + static_cast<std::size_t>(layout.bits) - 1) / 8;
@@ -208,7 +207,7 @@ struct DecodeCodes {
     job.out[i] = job.out[i] + term;
     const bool is_end = i + 1 == n || j + 1 == length;
     const std::size_t used = (bit + static_cast<std::size_t>(layout.bits)) % 8;
-    if (is_end && used != 0 && codes[last] >> used != 0) block.set_greatest(job.problem, 2);
+    if (is_end && used != 0 && codes[last] >> used != 0) tell(block, job, 2);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/decode_job.h"
+#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/lanes.h"
 #include "compressors/cuda/kernels/signs.h"
@@ -148,20 +149,19 @@ struct DecodeColumns {
     const std::uint32_t* const payload = job.payload.words;
     const std::uint32_t n = job.payload.n;
     const std::uint32_t columns = job.columns;
-    const std::uint32_t end = n - block.index() * kTile < kTile ? n : (block.index() + 1) * kTile;
     block.each([&](int t) {
-      for (auto i = block.index() * kTile + static_cast<std::uint32_t>(t); i < end; i += kThreads) {
+      each_in_tile<kThreads>(t, block.index(), n, [&](std::uint32_t i) {
         // Of one row there are twice as many means as elements.
         for (std::uint64_t mean = i; mean < 2 * std::uint64_t{columns}; mean += n)
-          if ((payload[mean] & 0x7fffffff) >= kInfinityBits) block.set_greatest(job.problem, 1);
+          if ((payload[mean] & 0x7fffffff) >= kInfinityBits) tell(block, job, 1);
         const std::uint32_t word = payload[2 * columns + i / 32];
         const bool negative = (word >> i % 32 & 1) != 0;
         const float value = std::bit_cast<float>(payload[i % columns + (negative ? columns : 0)]);
         const float term = value * job.factor;
         job.out[i] = job.out[i] + term;
         if (i + 1 == n && n % 8 != 0 && (word >> i % 32 / 8 * 8 & 0xff) >> n % 8 != 0)
-          block.set_greatest(job.problem, 2);
-      }
+          tell(block, job, 2);
+      });
     });
   }
 };

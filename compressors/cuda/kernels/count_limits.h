@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/kernels/keys.h"
@@ -43,13 +44,11 @@ struct CountLimits {
     });
     block.each([&](int t) {
       std::uint32_t reached[kLimits] = {};
-      for (std::uint32_t j = 0; j < kTile; j += kThreads) {
-        const std::uint32_t i = tile.index * kTile + j + static_cast<std::uint32_t>(t);
-        if (i >= count) break;
+      each_in_tile<kThreads>(t, tile.index, count, [&](std::uint32_t i) {
         const std::int32_t key = key_of(element<reading>(job, from, i), KeyOrder::kMagnitude);
         for (int limit = 0; limit < kLimits; ++limit)
           reached[limit] += key >= shared.limits[limit] ? 1 : 0;
-      }
+      });
       for (int limit = 0; limit < kLimits; ++limit)
         if (reached[limit] > 0) block.add(&shared.counts[limit], reached[limit]);
     });

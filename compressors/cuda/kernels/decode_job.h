@@ -46,4 +46,10 @@ struct DecodeJob {
   std::uint32_t first_block[kDecodeGrids] = {};  ///< of its own, in each grid
 };
 
+/// Something is wrong with it: a method's number, of which the greatest is kept.
+template <class Block, class Problem>
+THINPIPE_KERNEL void tell(Block& block, const DecodeJob& job, Problem found) {
+  block.set_greatest(job.problem, static_cast<std::uint32_t>(found));
+}
+
 }  // namespace thinpipe::cuda

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/splitmix64.h"
+#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/rules.h"
 #include "compressors/cuda/kernels/source.h"
@@ -28,11 +29,9 @@ struct GatherSample {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
     block.each([&](int t) {
-      for (std::uint32_t j = 0; j < kTile; j += kThreads) {
-        const std::uint32_t i = tile.index * kTile + j + static_cast<std::uint32_t>(t);
-        if (i >= job.sampled) break;
+      each_in_tile<kThreads>(t, tile.index, job.sampled, [&](std::uint32_t i) {
         to[tile.job].sample[i] = rank_of<order>(peek(job, place(job, i)));
-      }
+      });
     });
   }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/digits.h"
+#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/rules.h"
 
@@ -98,13 +99,11 @@ struct KthDigit {
       }
     });
     block.each([&](int t) {
-      for (std::uint32_t j = 0; j < kTile; j += kThreads) {
-        const std::uint32_t i = tile.index * kTile + j + static_cast<std::uint32_t>(t);
-        if (i >= count) break;
+      each_in_tile<kThreads>(t, tile.index, count, [&](std::uint32_t i) {
         const std::uint32_t key = Keys::key(job, i);
         if (shared.search.matches(key, digit))
           block.add(&shared.bins[DigitSearch::value(key, digit)], 1);
-      }
+      });
     });
     block.each([&](int t) {
       for (auto i = static_cast<std::uint32_t>(t); i < kBins; i += kThreads)

@@ -6,6 +6,7 @@
 
 #include "base/splitmix64.h"
 #include "compressors/cuda/kernels/decode_job.h"
+#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/encode/half.h"
@@ -207,15 +208,13 @@ struct AddStretches {
     const LowRankMatrix matrix = matrices[tile.job];
     const std::uint32_t count = matrix.columns * matrix.rank;
     block.each([&](int t) {
-      for (std::uint32_t j = static_cast<std::uint32_t>(t); j < kTile; j += kThreads) {
-        const std::uint32_t i = tile.index * kTile + j;
-        if (i >= count) break;
+      each_in_tile<kThreads>(t, tile.index, count, [&](std::uint32_t i) {
         float sum = matrix.room[i];
         for (std::uint32_t stretch = 1; stretch < matrix.stretches(); ++stretch)
           sum = sum + matrix.room[std::size_t{stretch} * count + i];
         matrix.q[i] = sum;
         if (!is_finite(sum)) block.set_greatest(matrix.bad, 1);
-      }
+      });
     });
   }
 };
@@ -242,13 +241,11 @@ struct WriteFactors {
         job.findings->counts[1] = job.n;
       }
       const std::uint32_t of_p = matrix.rows * matrix.rank;
-      for (std::uint32_t j = static_cast<std::uint32_t>(t); j < kTile; j += kThreads) {
-        const std::uint32_t i = tile.index * kTile + j;
-        if (i >= matrix.factors()) break;
+      each_in_tile<kThreads>(t, tile.index, matrix.factors(), [&](std::uint32_t i) {
         float& value = i < of_p ? matrix.p[i] : matrix.q[i - of_p];
         if (bad) value = 0;
         job.payload[i] = std::bit_cast<std::uint32_t>(value);
-      }
+      });
     });
   }
 };
@@ -269,11 +266,9 @@ struct LeaveLowRank {
     const Job job = jobs[matrix.job];
     if (!job.minds_sent()) return;
     block.each([&](int t) {
-      for (std::uint32_t j = static_cast<std::uint32_t>(t); j < kTile; j += kThreads) {
-        const std::uint32_t i = tile.index * kTile + j;
-        if (i >= job.n) break;
+      each_in_tile<kThreads>(t, tile.index, job.n, [&](std::uint32_t i) {
         leave(job, i, job.c()[i], low_rank_element(matrix, matrix.p, matrix.q, i));
-      }
+      });
     });
   }
 };
@@ -287,12 +282,9 @@ struct CheckFactors {
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
     const std::uint32_t count = job.payload.bytes / 4;
     block.each([&](int t) {
-      for (std::uint32_t j = static_cast<std::uint32_t>(t); j < kTile; j += kThreads) {
-        const std::uint32_t i = block.index() * kTile + j;
-        if (i >= count) break;
-        if (!is_finite(std::bit_cast<float>(job.payload.words[i])))
-          block.set_greatest(job.problem, 1);
-      }
+      each_in_tile<kThreads>(t, block.index(), count, [&](std::uint32_t i) {
+        if (!is_finite(std::bit_cast<float>(job.payload.words[i]))) tell(block, job, 1);
+      });
     });
   }
 };
@@ -310,13 +302,11 @@ struct AddLowRank {
     const LowRankMatrix matrix = matrices[job.part];
     const auto* const p = reinterpret_cast<const float*>(job.payload.words);
     block.each([&](int t) {
-      for (std::uint32_t j = static_cast<std::uint32_t>(t); j < kTile; j += kThreads) {
-        const std::uint32_t i = block.index() * kTile + j;
-        if (i >= job.payload.n) break;
+      each_in_tile<kThreads>(t, block.index(), job.payload.n, [&](std::uint32_t i) {
         const float value = low_rank_element(matrix, p, p + matrix.rows * matrix.rank, i);
         const float term = job.factor * value;
         job.out[i] = job.out[i] + term;
-      }
+      });
     });
   }
 };

@@ -27,12 +27,10 @@ struct TakeMean {
     float* const to = is_p ? matrix.p : matrix.q;
     const std::uint32_t count = (is_p ? matrix.rows : matrix.columns) * matrix.rank;
     block.each([&](int t) {
-      for (std::uint32_t j = static_cast<std::uint32_t>(t); j < kTile; j += kThreads) {
-        const std::uint32_t i = tile.index * kTile + j;
-        if (i >= count) break;
+      each_in_tile<kThreads>(t, tile.index, count, [&](std::uint32_t i) {
         to[i] = mean[i];
         if (!is_finite(mean[i])) block.set_greatest(matrix.bad, 1);
-      }
+      });
     });
   }
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/add_up.h"
+#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 
@@ -35,11 +36,9 @@ struct HoldGradients {
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
-    const std::uint32_t begin = tile.index * kSumTile;
-    const std::uint32_t end = job.n - begin < kSumTile ? job.n : begin + kSumTile;
     block.each([&](int t) {
-      for (auto i = begin + static_cast<std::uint32_t>(t); i < end; i += kThreads)
-        element<Reading::kSum>(job, 0, i);
+      each_in_tile<kThreads, kSumTile>(t, tile.index, job.n,
+                                       [&](std::uint32_t i) { element<Reading::kSum>(job, 0, i); });
     });
   }
 };

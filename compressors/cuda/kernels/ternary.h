@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/chains.h"
+#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/level_codes.h"
 #include "compressors/cuda/kernels/source.h"
@@ -92,10 +93,9 @@ struct PackTernary {
         job.payload[0] = std::bit_cast<std::uint32_t>(findings.scale);
         findings.encoded = static_cast<std::uint32_t>(sizeof(float)) + length;
       }
-      const std::uint32_t end =
-          (tile.index + 1) * kWords < words ? (tile.index + 1) * kWords : words;
-      for (auto w = tile.index * kWords + static_cast<std::uint32_t>(t); w < end; w += kThreads)
+      each_in_tile<kThreads, kWords>(t, tile.index, words, [&](std::uint32_t w) {
         packed[w] = word(job, length, w, nonzero[t]);
+      });
     });
     count_nonzero(block, job, nonzero, tiles_of(job.n, kTile));
   }

@@ -89,10 +89,6 @@ struct UnpackTernary {
   THINPIPE_KERNEL static std::uint32_t span_of(std::uint8_t code) {
     return code > kQuarticMax ? static_cast<std::uint32_t>(run_length(code)) : 1;
   }
-  template <class Block>
-  THINPIPE_KERNEL static void tell(Block& block, const DecodeJob& job, TernaryProblem found) {
-    block.set_greatest(job.problem, static_cast<std::uint32_t>(found));
-  }
   /// The bucket that a byte of the payload is of, and the byte within it.
   struct Place {
     std::uint32_t bucket;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/decode_job.h"
+#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/encode/half.h"
@@ -158,10 +159,8 @@ struct EncodeWords {
       nonzero[t] = 0;
       if (t == 0 && tile.index == 0)
         findings.encoded = static_cast<std::uint32_t>(Code::bytes(job.n));
-      const std::uint32_t end =
-          (tile.index + 1) * kWords < words ? (tile.index + 1) * kWords : words;
-      for (auto w = tile.index * kWords + static_cast<std::uint32_t>(t); w < end; w += kThreads)
-        code.encode(job, w, nonzero[t]);
+      each_in_tile<kThreads, kWords>(t, tile.index, words,
+                                     [&](std::uint32_t w) { code.encode(job, w, nonzero[t]); });
     });
     count_nonzero(block, job, nonzero, tiles_of(job.n, kTile));
   }
@@ -182,11 +181,9 @@ struct DecodeWords {
     constexpr std::uint32_t kWords = EncodeWords<Code>::kWords;
     const std::uint32_t words = (n + Code::kElements - 1) / Code::kElements;
     block.each([&](int t) {
-      const std::uint32_t begin = block.index() * kWords;
-      const std::uint32_t end = begin + kWords < words ? begin + kWords : words;
-      for (auto w = begin + static_cast<std::uint32_t>(t); w < end; w += kThreads)
-        if (!code.add(job.payload.words, w, n, job.factor, job.out))
-          block.set_greatest(job.problem, 1);
+      each_in_tile<kThreads, kWords>(t, block.index(), words, [&](std::uint32_t w) {
+        if (!code.add(job.payload.words, w, n, job.factor, job.out)) tell(block, job, 1);
+      });
     });
   }
 };

@@ -8,6 +8,29 @@
 
 namespace thinpipe::cuda {
 
+/// What kernels that write a tensor's levels know of one of its tiles.
+struct LevelTile {
+  Job job;
+  LevelRoom room;
+  PieceCut cut;
+  std::uint32_t index;  ///< of the tile
+
+  THINPIPE_KERNEL LevelTile(const Job* jobs, const LevelRoom* rooms, const CodeLayout& layout,
+                            const Tile& tile)
+      : job(jobs[tile.job]),
+        room(rooms[tile.job]),
+        cut(PieceCut::of(job.n, layout.bucket)),
+        index(tile.index) {}
+
+  /// The bit of the payload that the first piece of the tile, or of another, begins with.
+  THINPIPE_KERNEL std::uint64_t first_bit(std::uint32_t tile) const {
+    const std::uint32_t piece = tile * cut.together();
+    const LevelRecord record = room.records[piece / cut.each()];
+    if (piece % cut.each() == 0) return std::uint64_t{8} * record.begin;
+    return record.codes() + room.runs[piece].all_bits();
+  }
+};
+
 /// What the levels of every piece take. Grid: PieceCut::tiles() of every tensor.
 struct MeasureLevels {
   static constexpr int kThreads = kLevelThreads;
@@ -26,15 +49,14 @@ struct MeasureLevels {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const Tile tile = tiles[block.index()];
-    const Job job = jobs[tile.job];
-    const PieceCut cut = PieceCut::of(job.n, layout.bucket);
+    const LevelTile tile(jobs, rooms, layout, tiles[block.index()]);
+    const PieceCut& cut = tile.cut;
     typename Block::template Local<TileLevels> codes;
     block.each([&](int t) {
       if (static_cast<std::uint32_t>(t) >= kMostBuckets) return;
       shared.bits[t] = shared.count[t] = shared.from_end[t] = shared.last[t] = 0;
     });
-    take_levels(block, shared.mask, job, layout, cut, tile.index, codes);
+    take_levels(block, shared.mask, tile.job, layout, cut, tile.index, codes);
     block.each([&](int t) {
       for (std::uint32_t j = 0; j < kLevelsEach; ++j) {
         const std::uint32_t code = codes[t].codes[j];
@@ -56,8 +78,8 @@ struct MeasureLevels {
       const std::uint32_t piece = tile.index * cut.together() + at;
       if (at >= cut.together() || piece >= cut.pieces()) return;
       const std::uint32_t passed = piece % cut.each() * kTile;
-      rooms[tile.job].runs[piece] = {shared.bits[at], shared.count[at],
-                                     passed + (kTile - shared.from_end[at]) + 1, shared.last[at]};
+      tile.room.runs[piece] = {shared.bits[at], shared.count[at],
+                               passed + (kTile - shared.from_end[at]) + 1, shared.last[at]};
     });
   }
 
@@ -150,15 +172,6 @@ struct JoinLevels {
   }
 };
 
-/// The bit of the payload that a tile's first piece begins with.
-THINPIPE_KERNEL inline std::uint64_t first_bit(const LevelRoom& room, const PieceCut& cut,
-                                               std::uint32_t tile) {
-  const std::uint32_t piece = tile * cut.together();
-  const LevelRecord record = room.records[piece / cut.each()];
-  if (piece % cut.each() == 0) return std::uint64_t{8} * record.begin;
-  return record.codes() + room.runs[piece].all_bits();
-}
-
 /// Zeros in the words that two tiles may share, and the last. Grid: as MeasureLevels.
 struct ClearLevels {
   static constexpr int kThreads = 32;
@@ -171,13 +184,12 @@ struct ClearLevels {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const Tile tile = tiles[block.index()];
-    const Job job = jobs[tile.job];
+    const LevelTile tile(jobs, rooms, layout, tiles[block.index()]);
+    const Job& job = tile.job;
     if (job.n == 0) return;
-    const PieceCut cut = PieceCut::of(job.n, layout.bucket);
     block.each([&](int t) {
       if (t != 0) return;
-      job.payload[first_bit(rooms[tile.job], cut, tile.index) / 32] = 0;
+      job.payload[tile.first_bit(tile.index) / 32] = 0;
       if (tile.index == 0) job.payload[job.findings->encoded / 4] = 0;
     });
   }
@@ -204,20 +216,20 @@ struct WriteLevels {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const Tile tile = tiles[block.index()];
-    const Job job = jobs[tile.job];
-    const LevelRoom room = rooms[tile.job];
+    const LevelTile tile(jobs, rooms, layout, tiles[block.index()]);
+    const Job& job = tile.job;
+    const LevelRoom& room = tile.room;
+    const PieceCut& cut = tile.cut;
     if (job.n == 0) return;
-    const PieceCut cut = PieceCut::of(job.n, layout.bucket);
     typename Block::template Local<TileLevels> codes;
     typename Block::template Local<std::uint32_t> bits;
     block.each([&](int t) {
       for (auto i = static_cast<std::uint32_t>(t); i < kWords; i += kThreads) shared.words[i] = 0;
     });
-    take_levels(block, shared.mask, job, layout, cut, tile.index, codes);
+    take_levels(block, shared.mask, tile.job, layout, cut, tile.index, codes);
     block.each([&](int t) {
       bits[t] = 0;
-      each_level(t, shared, room, cut, tile.index, codes[t],
+      each_level(t, shared, tile, codes[t],
                  [&](const LevelPlace&, std::uint32_t distance, std::uint32_t code) {
                    bits[t] += bits_of(distance, code);
                  });
@@ -235,22 +247,22 @@ struct WriteLevels {
           sum += bits_of(distance_of(shared, room, place, element), code);
       }
     });
-    const std::uint64_t begin = first_bit(room, cut, tile.index);
+    const std::uint64_t begin = tile.first_bit(tile.index);
     const std::uint64_t aligned = begin / 32 * 32;
     block.each([&](int t) {
       std::uint32_t sum = bits[t];
-      each_level(t, shared, room, cut, tile.index, codes[t],
+      each_level(t, shared, tile, codes[t],
                  [&](const LevelPlace& place, std::uint32_t distance, std::uint32_t code) {
                    const std::uint64_t codes_at = room.records[place.piece / cut.each()].codes() +
                                                   room.runs[place.piece].all_bits() - aligned;
                    put(block, shared, codes_at + sum - shared.before[place.at], distance, code);
                    sum += bits_of(distance, code);
                  });
-      put_head(block, shared, job, room, cut, tile.index, aligned, t);
+      put_head(block, shared, tile, aligned, t);
     });
     const bool last = tile.index + 1 == cut.tiles();
     const std::uint64_t end =
-        last ? std::uint64_t{8} * job.findings->encoded : first_bit(room, cut, tile.index + 1);
+        last ? std::uint64_t{8} * job.findings->encoded : tile.first_bit(tile.index + 1);
     block.each([&](int t) {
       // The words in which the tile begins and ends have others' bits as well.
       const auto words = static_cast<std::uint32_t>((end - aligned + 31) / 32);
@@ -280,14 +292,13 @@ struct WriteLevels {
   }
   /// Calls body(place, distance, code) for a thread's levels.
   template <class Body>
-  THINPIPE_KERNEL static void each_level(int t, const Shared& shared, const LevelRoom& room,
-                                         const PieceCut& cut, std::uint32_t tile,
+  THINPIPE_KERNEL static void each_level(int t, const Shared& shared, const LevelTile& tile,
                                          const TileLevels& codes, Body body) {
     for (std::uint32_t j = 0; j < kLevelsEach; ++j) {
       if (codes.codes[j] == 0) continue;
       const std::uint32_t element = static_cast<std::uint32_t>(t) * kLevelsEach + j;
-      const LevelPlace place = LevelPlace::of(cut, tile, element);
-      body(place, distance_of(shared, room, place, element), codes.codes[j]);
+      const LevelPlace place = LevelPlace::of(tile.cut, tile.index, element);
+      body(place, distance_of(shared, tile.room, place, element), codes.codes[j]);
     }
   }
   template <class Block>
@@ -299,14 +310,14 @@ struct WriteLevels {
   }
   /// Of the bucket that begins with the tile's t-th piece, if one does.
   template <class Block>
-  THINPIPE_KERNEL void put_head(Block& block, Shared& shared, const Job& job, const LevelRoom& room,
-                                const PieceCut& cut, std::uint32_t tile, std::uint64_t aligned,
-                                int t) const {
-    const std::uint32_t piece = tile * cut.together() + static_cast<std::uint32_t>(t);
+  THINPIPE_KERNEL void put_head(Block& block, Shared& shared, const LevelTile& tile,
+                                std::uint64_t aligned, int t) const {
+    const PieceCut& cut = tile.cut;
+    const std::uint32_t piece = tile.index * cut.together() + static_cast<std::uint32_t>(t);
     if (static_cast<std::uint32_t>(t) >= cut.together() || piece >= cut.pieces()) return;
     if (piece % cut.each() != 0) return;
-    const LevelRecord record = room.records[piece / cut.each()];
-    const PackedLevels levels = PackedLevels::of(job, layout, cut.bucket, piece / cut.each());
+    const LevelRecord record = tile.room.records[piece / cut.each()];
+    const PackedLevels levels = PackedLevels::of(tile.job, layout, cut.bucket, piece / cut.each());
     const std::uint64_t bit = std::uint64_t{8} * record.begin - aligned;
     lay(block, shared.words, bit, std::bit_cast<std::uint32_t>(levels.step()));
     const PayloadCount bytes{record.bytes};

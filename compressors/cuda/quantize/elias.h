@@ -7,6 +7,7 @@
 
 #include "compressors/cuda/encode/device_scans.h"
 #include "compressors/cuda/kernels/read_levels.h"
+#include "compressors/cuda/kernels/read_records.h"
 #include "compressors/cuda/kernels/write_levels.h"
 #include "compressors/cuda/quantize/codes.h"
 #include "compressors/quantize/qsgd.h"
@@ -66,9 +67,8 @@ class EliasQuantizer : public CodeQuantizer<Device, LevelCode<NormRange>> {
     job.bits = static_cast<std::uint32_t>(layout().bits);
     job.bucket = cut.bucket;
     if (cut.buckets() != 1 || cut.each() == 1) {
-      constexpr std::uint32_t kThreads = ReadRecords::kThreads;
       plan[DecodeGrid::kParts] = 1;
-      plan[DecodeGrid::kElements] = tiles_of(cut.buckets(), kThreads);
+      plan[DecodeGrid::kElements] = tiles_of(cut.buckets(), ReadRecords::kThreads);
       plan.begins = cut.buckets();
       return;
     }
