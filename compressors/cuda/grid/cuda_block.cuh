@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "compressors/cuda/grid/prefix.h"
+#include "compressors/cuda/grid/warp.h"
 
 namespace thinpipe::cuda {
 
-constexpr int kWarpThreads = 32;
 constexpr unsigned kAllLanes = 0xffffffff;
 
 /// See SerialBlock, which says what each function does.

@@ -12,10 +12,9 @@
 
 #include "base/splitmix64.h"
 #include "compressors/cuda/grid/prefix.h"
+#include "compressors/cuda/grid/warp.h"
 
 namespace thinpipe::cuda {
-
-constexpr int kWarpThreads = 32;
 
 /// One block of `kThreads` threads. Kernels are written for it and for CudaBlock, which has the
 /// same functions: all that is done between two barriers is one each(), and what a thread keeps

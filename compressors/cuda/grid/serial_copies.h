@@ -110,7 +110,7 @@ class SerialCopies : public DeviceCopies {
     if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
   }
   static void spoil(const DeviceCopy& copy) {
-    if (copy.bytes > 0) std::memset(copy.to, SerialDevice::kGarbage, copy.bytes);
+    if (copy.bytes > 0) std::memset(copy.to, kGarbage, copy.bytes);
   }
   static void check(const DeviceCopy& copy) {
     if (copy.bytes > 0 && std::memcmp(copy.to, copy.from, copy.bytes) != 0)

@@ -16,17 +16,17 @@ class PlayedDevice : public cuda::SerialDevice {
   void* allocate(std::size_t bytes) override {
     if (bytes > free_bytes()) throw RunError("the played GPU has no memory left");
     taken_ += bytes;
-    return SerialDevice::allocate(bytes);
+    return cuda::SerialDevice::allocate(bytes);
   }
   std::size_t free_bytes() override { return played_.memory_bytes - taken_; }
   void download(void* to, const void* from, std::size_t bytes) override {
-    SerialDevice::download(to, from, bytes);
+    cuda::SerialDevice::download(to, from, bytes);
     if (bytes < played_.corrupt_from || played_.honest_downloads-- > 0) return;
     stream().run();
     static_cast<unsigned char*>(to)[bytes / 2] ^= 1;
   }
   double seconds(std::size_t from, std::size_t to) override {
-    return played_.clock_factor * SerialDevice::seconds(from, to);
+    return played_.clock_factor * cuda::SerialDevice::seconds(from, to);
   }
 
  private:

@@ -1,0 +1,53 @@
+// What ThreadSanitizer must be told of threads that are played: without it, nothing.
+#pragma once
+
+#ifdef THINPIPE_PLAYED_RACES
+#include <sanitizer/tsan_interface.h>
+
+extern "C" {
+void AnnotateIgnoreReadsBegin(const char* file, int line);
+void AnnotateIgnoreReadsEnd(const char* file, int line);
+void AnnotateIgnoreWritesBegin(const char* file, int line);
+void AnnotateIgnoreWritesEnd(const char* file, int line);
+}
+#endif
+
+namespace thinpipe::cuda::played {
+
+#ifdef THINPIPE_PLAYED_RACES
+/// While it is there, what is done is nothing that kernels do, also where the sanitizer sees it.
+class OutsideKernels {
+ public:
+  OutsideKernels() {
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+  }
+  ~OutsideKernels() {
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+  }
+  OutsideKernels(const OutsideKernels&) = delete;
+  OutsideKernels& operator=(const OutsideKernels&) = delete;
+};
+/// What was done before is seen by who sees the same place afterwards.
+inline void show(void* at) { __tsan_release(at); }
+inline void see(void* at) { __tsan_acquire(at); }
+
+inline void* this_stack() { return __tsan_get_current_fiber(); }
+inline void* new_stack() { return __tsan_create_fiber(0); }
+inline void end_stack(void* stack) { __tsan_destroy_fiber(stack); }
+/// Before the stack is changed, which shows nobody anything.
+inline void change_stack(void* to) { __tsan_switch_to_fiber(to, __tsan_switch_to_fiber_no_sync); }
+#else
+struct OutsideKernels {
+  OutsideKernels() {}  // NOLINT(modernize-use-equals-default): else it is an unused variable
+};
+inline void show(void* /*at*/) {}
+inline void see(void* /*at*/) {}
+inline void* this_stack() { return nullptr; }
+inline void* new_stack() { return nullptr; }
+inline void end_stack(void* /*stack*/) {}
+inline void change_stack(void* /*to*/) {}
+#endif
+
+}  // namespace thinpipe::cuda::played
