@@ -13,24 +13,13 @@
 #include "base/error.h"
 #include "compressors/cuda/device_clock.h"
 #include "compressors/cuda/device_memory.h"
-#include "compressors/cuda/grid/cuda_block.cuh"
+#include "compressors/cuda/grid/cuda_launch.cuh"
 
 namespace thinpipe::cuda {
 
 inline void check(cudaError_t error, const char* attempt) {
   if (error == cudaSuccess) return;
   throw RunError(std::string("CUDA: ") + attempt + ": " + cudaGetErrorString(error));
-}
-
-/// A kernel that is written for any block, on a GPU's.
-template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads) run(const __grid_constant__ Kernel kernel) {
-  using Block = CudaBlock<Kernel::kThreads>;
-  // As bytes: what threads share has no constructor.
-  __shared__ alignas(16) unsigned char shared[sizeof(typename Kernel::Shared)];
-  __shared__ alignas(16) unsigned char own[sizeof(typename Block::Shared)];
-  Block block(*reinterpret_cast<typename Block::Shared*>(own));
-  kernel(block, *reinterpret_cast<typename Kernel::Shared*>(shared));
 }
 
 /// A graph that can be started.
@@ -132,8 +121,7 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
   template <class Kernel>
   void launch(const Kernel& kernel, std::size_t blocks) {
     if (blocks == 0) return;
-    run<Kernel><<<static_cast<unsigned>(blocks), Kernel::kThreads, 0, stream_>>>(kernel);
-    check(cudaGetLastError(), "start a kernel");
+    check(launch_kernel(kernel, static_cast<unsigned>(blocks), stream_), "start a kernel");
   }
 
   using Recording = CudaRecording;

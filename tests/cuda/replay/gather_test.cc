@@ -16,11 +16,16 @@ namespace {
 TEST(DeviceGather, PayloadsComeDownInTheOrderAskedFor) {
   constexpr std::size_t kStretch = 1 << 18;
   const std::vector<std::size_t> sizes = {300'000, 10, 600'000};
+  const RankDevice device = cuda::play_rank_device(1);
   std::vector<std::vector<std::byte>> there;
   std::vector<DevicePayload> payloads;
-  for (const std::size_t size : sizes) there.emplace_back(size, std::byte(1 + there.size()));
-  for (const auto& bytes : there) payloads.push_back({bytes.data(), bytes.size()});
-  DeviceGather gather(cuda::play_rank_device(1), 0, 1, 1);
+  for (const std::size_t size : sizes) {
+    there.emplace_back(size, std::byte(1 + there.size()));
+    auto* const at = static_cast<std::byte*>(device.memory->allocate(size));
+    device.memory->upload(at, there.back().data(), size);
+    payloads.push_back({at, size});
+  }
+  DeviceGather gather(device, 0, 1, 1);
   const std::vector<std::size_t> order = {2, 0, 1};
   gather.begin(payloads, order);
   std::size_t seen = 0, asked = 0;
