@@ -106,8 +106,10 @@ class Campaign(unittest.TestCase):
         asked = self.asked()
         self.run_campaign("roofline")
         missing = [name for name, verdict in self.rows() if verdict.startswith("not measured")]
-        there = {path.parent.name for path in measured}
-        self.assertEqual(len(missing), len([a for a in asked if a.split("\t")[0] not in there]))
+        # An interrupted step has kept what it had measured.
+        points = [line for path in measured for line in path.read_text().splitlines()
+                  if "axes" in json.loads(line)]
+        self.assertEqual(len(missing), len(asked) - len(points))
         said = self.run_campaign("bench", "roofline")
         self.assertEqual(said.count("good before"), len(done), said)
         for path, moment in self.times().items():
