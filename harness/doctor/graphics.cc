@@ -9,7 +9,7 @@ Finding gpu_finding(const GpuStatus& gpu, bool built, const std::string& driver)
     return finding;
   }
   finding.state = Finding::State::kAbsent;
-  finding.cost = "`bench` and `run` with --device cuda do not work; nothing else";
+  finding.cost = "`bench`, `run` and `train` with --device cuda do not work; nothing else";
   finding.remedy = built ? "an NVIDIA GPU of compute capability 8.0 or higher and its driver"
                          : "build where the CUDA Toolkit is (12 or newer)";
   return finding;
