@@ -1,0 +1,97 @@
+"""A process between in_guest.py and the guest, which lets nothing that the guest started outlive it."""
+import ctypes
+import os
+import pathlib
+import select
+import shutil
+import signal
+import subprocess
+import sys
+
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+
+
+def namespace_prefix():
+    """Words before a command that make a PID namespace for it, or [] where there is none to be had.
+
+    What the kernel ends with the namespace's first process needs nobody who lives to end it."""
+    prefix = ["unshare", "--pid", "--fork", "--kill-child"]
+    if os.geteuid() != 0:
+        prefix += ["--user", "--map-root-user"]
+    try:
+        tried = subprocess.run(prefix + ["true"], stderr=subprocess.DEVNULL, check=False)
+        return prefix if tried.returncode == 0 else []
+    except OSError:
+        return []
+
+
+def descendants():
+    """Of this process, in any order."""
+    children = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            fields = pathlib.Path(f"/proc/{name}/stat").read_text(errors="replace")
+        except OSError:
+            continue  # ended meanwhile
+        children.setdefault(int(fields.rpartition(")")[2].split()[1]), []).append(int(name))
+    found = [os.getpid()]
+    for process in found:
+        found += children.get(process, [])
+    return found[1:]
+
+
+def end_descendants():
+    """Of a subreaper, whose children's children become its own when those end.
+
+    Each is signalled: one that waits for a processor which its child does not let go cannot end,
+    and would not end its child."""
+    while True:
+        for process in descendants():
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+class Keeper:
+    """Runs a command. It ends with all its descendants when it has ended by itself, at end(), or
+    when this process is gone, whichever way; in the last case its folder is removed too."""
+
+    def __init__(self, kernel, command, console, environment, work):
+        read, self._leash = os.pipe()
+        parent = os.getpid()
+        self._pid = os.fork()
+        if self._pid != 0:
+            os.close(read)
+            return
+        try:
+            os.close(self._leash)
+            os.setsid()  # signals to this process's group are not for the keeper
+            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+                signal.signal(number, signal.SIG_IGN)
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+            guest = subprocess.Popen(  # pylint: disable=consider-using-with
+                namespace_prefix() + command, stdin=subprocess.DEVNULL, stdout=console,
+                stderr=console, env=environment, preexec_fn=kernel.prepare_process)
+            select.select([read, os.pidfd_open(guest.pid)], [], [])
+            end_descendants()
+            if os.getppid() != parent:
+                shutil.rmtree(work, ignore_errors=True)
+        except BaseException:  # pylint: disable=broad-except
+            sys.excepthook(*sys.exc_info())
+        finally:
+            os._exit(0)
+
+    def has_ended(self):
+        if self._pid and os.waitpid(self._pid, os.WNOHANG)[0]:
+            self._pid = 0
+        return not self._pid
+
+    def end(self):
+        os.close(self._leash)
+        if self._pid:
+            os.waitpid(self._pid, 0)
