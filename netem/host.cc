@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <exception>
+#include <fstream>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -69,6 +71,23 @@ void Host::inside(const std::function<void()>& action) const {
   enter(network_before, CLONE_NEWNET);
   enter(uts_before, CLONE_NEWUTS);
   if (error) std::rethrow_exception(error);
+}
+
+std::map<std::string, std::int64_t> Host::protocol_counters(const std::string& protocol) const {
+  std::map<std::string, std::int64_t> counters;
+  inside([&] {
+    // Two lines a protocol: names, then values.
+    std::ifstream file("/proc/thread-self/net/snmp");
+    std::string names, values;
+    while (std::getline(file, names) && std::getline(file, values)) {
+      if (!names.starts_with(protocol + ":")) continue;
+      std::istringstream name_words(names.substr(protocol.size() + 1));
+      std::istringstream value_words(values.substr(protocol.size() + 1));
+      std::string name;
+      for (std::int64_t value; name_words >> name && value_words >> value;) counters[name] = value;
+    }
+  });
+  return counters;
 }
 
 }  // namespace thinpipe

@@ -1,7 +1,9 @@
 // An emulated host: a network and a UTS namespace held by descriptors, with no name outside.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "netem/file_descriptor.h"
@@ -22,6 +24,10 @@ class Host {
   /// Runs `action` with the calling thread in the host's namespaces, then returns to those it was
   /// in, also when `action` throws.
   void inside(const std::function<void()>& action) const;
+
+  /// What the host's kernel has counted of a protocol since the host was made, by the names of
+  /// /proc/net/snmp: "Tcp" has OutSegs and RetransSegs, "Udp" has RcvbufErrors.
+  std::map<std::string, std::int64_t> protocol_counters(const std::string& protocol) const;
 
  private:
   std::string name_;

@@ -34,12 +34,12 @@ Burst longest_burst(const Topology& topology) {
   return longest;
 }
 
-// Bytes a step.
-std::vector<double> wire_by_rank(const PointSamples& samples) {
-  std::vector<double> bytes;
-  for (const std::uint64_t sent : samples.wire.sent_by)
-    bytes.push_back(static_cast<double>(sent) / static_cast<double>(samples.answers.size()));
-  return bytes;
+std::vector<double> mean_a_step(const std::vector<std::uint64_t>& counted,
+                                const PointSamples& samples) {
+  std::vector<double> means;
+  for (const std::uint64_t count : counted)
+    means.push_back(static_cast<double>(count) / static_cast<double>(samples.answers.size()));
+  return means;
 }
 
 }  // namespace
@@ -61,7 +61,12 @@ json fidelity_of(const PointSamples& samples, const SweepPoint& point, const Mea
                    {"idle_cpu", samples.idle_cpu ? json(*samples.idle_cpu) : json(nullptr)},
                    {"burst_bytes", burst.bytes},
                    {"burst_seconds", burst.seconds / point.time_scale}};
-  if (samples.wire.counted) fidelity["wire_bytes_by_rank"] = wire_by_rank(samples);
+  if (samples.wire.counted)
+    fidelity["wire_bytes_by_rank"] = mean_a_step(samples.wire.sent_by, samples);
+  if (!samples.wire.segments_by.empty()) {
+    fidelity["tcp_segments_by_rank"] = mean_a_step(samples.wire.segments_by, samples);
+    fidelity["tcp_retransmitted_by_rank"] = mean_a_step(samples.wire.retransmitted_by, samples);
+  }
   return fidelity;
 }
 

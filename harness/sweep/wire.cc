@@ -49,6 +49,9 @@ WireCount count_wire(const Network& network) {
       count.sent += link.up.bytes;
       count.sent_by.push_back(link.up.bytes);
       count.received_by.push_back(link.down.bytes);
+      const auto tcp = network.host(i).protocol_counters("Tcp");
+      count.segments_by.push_back(static_cast<std::uint64_t>(tcp.at("OutSegs")));
+      count.retransmitted_by.push_back(static_cast<std::uint64_t>(tcp.at("RetransSegs")));
       at(above).in += link.up.bytes;
       at(above).out += link.down.bytes;
     }
@@ -78,6 +81,10 @@ WireCount between(const WireCount& before, WireCount after) {
     difference.take(after.sent_by[i], before.sent_by[i]);
   for (std::size_t i = 0; i < after.received_by.size(); ++i)
     difference.take(after.received_by[i], before.received_by[i]);
+  for (std::size_t i = 0; i < after.segments_by.size(); ++i) {
+    difference.take(after.segments_by[i], before.segments_by[i]);
+    difference.take(after.retransmitted_by[i], before.retransmitted_by[i]);
+  }
   after.restarted = difference.restarted();
   return after;
 }

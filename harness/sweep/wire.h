@@ -34,6 +34,9 @@ struct WireCount {
   std::vector<Detour> detours;
   std::vector<std::uint64_t> sent_by;  ///< host by host, where it is known
   std::vector<std::uint64_t> received_by;
+  /// TCP segments that each host sent, acknowledgements too, and those that it sent again, which are
+  /// not among them: by its kernel's counters.
+  std::vector<std::uint64_t> segments_by, retransmitted_by;
   bool restarted = false;  ///< some counter went back: a qdisc was replaced
   bool counted = true;     ///< else nobody does, and all is 0 (real hosts)
 };

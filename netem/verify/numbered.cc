@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "base/error.h"
 
@@ -104,20 +102,7 @@ void NumberedReceiver::wait(double seconds) const {
 }
 
 std::uint64_t datagrams_without_room(const Network& network, int host) {
-  std::uint64_t result = 0;
-  network.host(host).inside([&] {
-    // Two lines: names, then values.
-    std::ifstream file("/proc/thread-self/net/snmp");
-    std::string names, values;
-    while (std::getline(file, names) && std::getline(file, values)) {
-      if (!names.starts_with("Udp:")) continue;
-      std::istringstream name_words(names), value_words(values);
-      std::string name, value;
-      while (name_words >> name && value_words >> value)
-        if (name == "RcvbufErrors") result = std::stoull(value);
-    }
-  });
-  return result;
+  return static_cast<std::uint64_t>(network.host(host).protocol_counters("Udp").at("RcvbufErrors"));
 }
 
 }  // namespace thinpipe

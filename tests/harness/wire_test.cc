@@ -27,6 +27,17 @@ TEST(Wire, CountsWhatCameBetweenTwoReadings) {
             R"([{"down_bytes":50,"drops":1,"link":"rack0-spine","up_bytes":100}])");
 }
 
+TEST(Wire, CountsEachHostsSegments) {
+  WireCount before, after;
+  before.segments_by = {1000, 2000};
+  before.retransmitted_by = {0, 5};
+  after.segments_by = {1500, 2001};
+  after.retransmitted_by = {0, 7};
+  const WireCount count = between(before, after);
+  EXPECT_EQ(count.segments_by, (std::vector<std::uint64_t>{500, 1}));
+  EXPECT_EQ(count.retransmitted_by, (std::vector<std::uint64_t>{0, 2}));
+}
+
 // A qdisc that was replaced counts from 0 again: that is no enormous number of bytes.
 TEST(Wire, ACounterThatWentBackIsTold) {
   const WireCount before = counted(400, 0, {{"switch", 50, 40}}, {});
