@@ -1,0 +1,234 @@
+// What a user names as an output: a file that is there whole or not at all, or a device or pipe.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+
+namespace thinpipe {
+
+namespace output_detail {
+
+// The number N of /dev/fd/N, /proc/self/fd/N and what /dev/stdout links to.
+inline std::optional<int> descriptor_named(const std::filesystem::path& path) {
+  std::error_code failure;
+  const auto ours = std::filesystem::canonical("/proc/self/fd", failure);
+  if (failure || std::filesystem::canonical(path.parent_path(), failure) != ours || failure)
+    return std::nullopt;
+  const std::string name = path.filename().string();
+  const char* end = name.data() + name.size();
+  int number = -1;
+  const auto [rest, error] = std::from_chars(name.data(), end, number);
+  if (error != std::errc() || rest != end || number < 0) return std::nullopt;
+  return number;
+}
+
+/// Where a name leads.
+struct Target {
+  std::filesystem::path path;     ///< behind all symbolic links
+  std::optional<int> descriptor;  ///< of this process, where the name means one
+};
+
+inline Target follow_links(std::filesystem::path path) {
+  constexpr int kMaxLinks = 40;  // as Linux has it (man 7 path_resolution)
+  std::error_code none;
+  for (int links = 0; links <= kMaxLinks; ++links) {
+    if (const auto number = descriptor_named(path)) return {path, number};
+    if (!std::filesystem::is_symlink(path, none)) return {path, std::nullopt};
+    path = path.parent_path() / std::filesystem::read_symlink(path, none);
+  }
+  throw SystemError("write " + path.string(), ELOOP);
+}
+
+}  // namespace output_detail
+
+/// The one writer of outputs.
+///
+/// A regular file, or one that is not there yet, is written without a name in its folder (or, where
+/// the file system cannot do that, under a name of its own). It takes its name on commit() and
+/// otherwise disappears, also when the process is killed. Symbolic links stay and their target is
+/// replaced. A file that is replaced keeps its mode and, where this process may give files away, its
+/// owner. Nothing is flushed to the disk but by flush().
+///
+/// Devices, pipes and sockets are written to as they are. /dev/stdout and /dev/fd/N write to that
+/// descriptor at its own offset.
+class OutputFile {
+ public:
+  /// @throws InputError when the target is a folder or its folder is missing; SystemError when the
+  /// machine refuses.
+  explicit OutputFile(std::filesystem::path path) : name_(std::move(path)) {
+    if (name_.empty()) throw InputError("an output's name is empty");
+    output_detail::Target target = output_detail::follow_links(name_);
+    target_ = std::move(target.path);
+    struct stat status = {};
+    const bool exists = stat(target_.c_str(), &status) == 0;
+    if (exists && S_ISDIR(status.st_mode))
+      throw InputError(name_.string() + ": is a folder, expected a file's name");
+    if (target.descriptor) {
+      std::fflush(stdout);  // what was printed before comes first
+      fd_ = fcntl(*target.descriptor, F_DUPFD_CLOEXEC, 0);
+      if (fd_ < 0) fail("open");
+    } else if (exists && !S_ISREG(status.st_mode)) {
+      fd_ = open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+      if (fd_ < 0) fail("open");
+    } else {
+      open_unfinished(exists ? &status : nullptr);
+    }
+  }
+  ~OutputFile() {
+    if (fd_ >= 0) close(fd_);
+    if (!temporary_.empty()) unlink(temporary_.c_str());
+  }
+  OutputFile(OutputFile&& other) noexcept
+      : name_(std::move(other.name_)),
+        target_(std::move(other.target_)),
+        temporary_(std::exchange(other.temporary_, {})),
+        fd_(std::exchange(other.fd_, -1)),
+        replaces_(other.replaces_),
+        size_(other.size_) {}
+  OutputFile& operator=(OutputFile&&) = delete;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  /// @throws SystemError when the disk is full or refuses, or when a signal ends the wait for a
+  /// pipe's reader.
+  void write(std::span<const std::byte> bytes) {
+    size_ += bytes.size();
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(fd_, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR && replaces_) continue;
+      if (count < 0) fail("write");
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+  }
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+
+  /// Puts what was written on the disk, for files that must survive a power cut. @throws SystemError
+  void flush() {
+    if (fsync(fd_) != 0) fail("flush");
+  }
+
+  /// Closes the file, and replaces what has the target's name. @throws SystemError
+  void commit() {
+    if (replaces_ && temporary_.empty()) name_temporary();
+    // close() is where some file systems (NFS, quotas) first report a full disk.
+    if (close(std::exchange(fd_, -1)) != 0) fail("close");
+    if (!replaces_) return;
+    if (rename(temporary_.c_str(), target_.c_str()) != 0) fail("write");
+    temporary_.clear();
+  }
+
+  std::uint64_t size() const { return size_; }
+
+ private:
+  [[noreturn]] void fail(const char* attempt) const {
+    throw SystemError(std::string(attempt) + " " + name_.string());
+  }
+
+  std::filesystem::path folder() const {
+    return target_.has_parent_path() ? target_.parent_path() : std::filesystem::path(".");
+  }
+
+  void open_unfinished(const struct stat* old) {
+    replaces_ = true;
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(folder(), ignored))
+      throw InputError(name_.string() + ": cannot be created: there is no folder " +
+                       folder().string());
+    // A rename asks for no right to the file itself.
+    if (old != nullptr && access(target_.c_str(), W_OK) != 0) fail("write");
+    fd_ = open(folder().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd_ < 0) {
+      with_new_name([this](const std::string& name) {
+        fd_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        return fd_ >= 0;
+      });
+    }
+    if (old == nullptr) return;
+    // An ordinary user may not give files away; the file is that user's then. Set-user-ID bits do
+    // not stay, as they do not with write().
+    [[maybe_unused]] const bool given = fchown(fd_, old->st_uid, old->st_gid) == 0;
+    if (fchmod(fd_, old->st_mode & 0777) != 0) fail("set the mode of");
+  }
+
+  // A link cannot replace a file, a rename can.
+  void name_temporary() {
+    const std::string self = "/proc/self/fd/" + std::to_string(fd_);
+    with_new_name([&](const std::string& name) {
+      return linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    });
+  }
+
+  // Tries names in the target's folder until there is no such file yet.
+  template <class Attempt>
+  void with_new_name(const Attempt& attempt) {
+    static std::atomic<unsigned> number{0};
+    do {
+      temporary_ = (folder() / (".thinpipe-" + std::to_string(getpid()) + "-" +
+                                std::to_string(number++) + ".partial"))
+                       .string();
+      if (attempt(temporary_)) return;
+    } while (errno == EEXIST);
+    const int error = errno;
+    temporary_.clear();
+    errno = error;
+    fail("create");
+  }
+
+  std::filesystem::path name_;    ///< as the user has it
+  std::filesystem::path target_;  ///< behind symbolic links
+  std::string temporary_;         ///< a file that is there until commit(); "" while it has no name
+  int fd_ = -1;
+  bool replaces_ = false;  ///< false for devices, pipes and descriptors
+  std::uint64_t size_ = 0;
+};
+
+/// Writes all of an output. @throws as OutputFile does
+inline void write_output(const std::filesystem::path& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+/// Adds to the end of a file, which is made if need be. Where that fails, a regular file is cut to
+/// what it was. @throws SystemError
+inline void append_output(const std::filesystem::path& path, std::string_view text) {
+  struct Descriptor {
+    int fd;
+    ~Descriptor() {
+      if (fd >= 0) close(fd);
+    }
+  } file{open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666)};
+  struct stat status = {};
+  if (file.fd < 0 || fstat(file.fd, &status) != 0) throw SystemError("open " + path.string());
+  const auto undo = [&] {
+    const int error = errno;
+    if (S_ISREG(status.st_mode) && ftruncate(file.fd, status.st_size) != 0)
+      throw SystemError("cut " + path.string() + " to what it was");
+    throw SystemError("write " + path.string(), error);
+  };
+  while (!text.empty()) {
+    const ssize_t count = write(file.fd, text.data(), text.size());
+    if (count < 0 && errno == EINTR && S_ISREG(status.st_mode)) continue;
+    if (count < 0) undo();
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  if (close(std::exchange(file.fd, -1)) != 0) throw SystemError("write " + path.string());
+}
+
+}  // namespace thinpipe
