@@ -105,7 +105,7 @@ class UserModeLinux:
                 f"-o {shlex.quote(folder)} hostfs {shlex.quote(folder)}")
 
     def environment(self, memory, work):
-        """The guest's memory is a file, already unlinked: in memory if there is room, else on disk."""
+        """The guest's memory is an unlinked file: in memory if there is room, else on disk."""
         try:
             shm = os.statvfs("/dev/shm")
             if not shm.f_flag & os.ST_NOEXEC and shm.f_bavail * shm.f_frsize >= memory << 20:
@@ -188,11 +188,13 @@ class Qemu:
 
     def first_lines(self):
         busybox = shlex.quote(self.busybox)
-        return [f"{busybox} mount -t devtmpfs devtmpfs /dev", f"{busybox} mkdir -p /dev/pts /dev/shm"]
+        return [f"{busybox} mount -t devtmpfs devtmpfs /dev",
+                f"{busybox} mkdir -p /dev/pts /dev/shm"]
 
     def mount(self, number, folder, writable):
         how = "rw,cache=none," if writable else "ro,cache=loose,"
-        return f"{shlex.quote(self.busybox)} mount -t 9p -o {how}{NINE_P} {number} {shlex.quote(folder)}"
+        return (f"{shlex.quote(self.busybox)} mount -t 9p -o {how}{NINE_P} {number} "
+                f"{shlex.quote(folder)}")
 
     def environment(self, memory, work):  # pylint: disable=unused-argument
         return {}

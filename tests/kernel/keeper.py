@@ -1,4 +1,4 @@
-"""A process between in_guest.py and the guest, which lets nothing that the guest started outlive it."""
+"""A process between in_guest.py and the guest, which ends all that the guest started."""
 import ctypes
 import os
 import pathlib

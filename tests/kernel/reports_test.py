@@ -67,7 +67,8 @@ class Reports(unittest.TestCase):
     def test_without_a_valid_measurement_it_is_skipped_and_not_passed(self):
         code, told = self.call("all", self.program, "--gtest_filter=Good:Busy:Absent")
         self.assertEqual(code, 77)
-        self.assertIn("Suite.Busy\nmachine too busy (idle 0.4 %)\n3 tests, 0 failed, 1 without", told)
+        self.assertIn("Suite.Busy\nmachine too busy (idle 0.4 %)\n3 tests, 0 failed, 1 without",
+                      told)
         self.assertEqual(self.call(self.program, "--gtest_filter=Suite.Busy"),
                          (77, "machine too busy (idle 0.4 %)\n[  SKIPPED ]\n"))
         code, _ = self.call("all", self.program, "--gtest_filter=Good:Absent")
