@@ -17,8 +17,14 @@ inline clockid_t processor_clock(int threads) {
   return threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
 }
 
-/// Waits until that moment: the captured compute time passes while other ranks have the cores.
+/// Seconds that every clock here can hold, some of which count nanoseconds in 63 bits (9.2e9 s):
+/// 126 years. Stretched by a time scale and a straggler, a trace's times can be longer.
+inline constexpr double kLastMoment = 4e9;
+
+/// Waits until that moment, or kLastMoment: the captured compute time passes while other ranks have
+/// the cores.
 inline void wait_until(double seconds) {
+  if (!(seconds < kLastMoment)) seconds = kLastMoment;
   const auto whole = static_cast<time_t>(seconds);
   const timespec until = {whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) != 0) {

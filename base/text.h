@@ -74,6 +74,20 @@ inline std::string plain_file_name(std::string_view text) {
   return name;
 }
 
+/// Text from outside as errors repeat it: whole where it is short, otherwise its beginning and how
+/// long it is, "aaaa... (100000 characters)".
+inline std::string excerpt(std::string_view text) {
+  constexpr std::size_t kLongest = 120;  // most specs and links; one and a half lines
+  constexpr std::size_t kShown = 60;
+  if (text.size() <= kLongest) return std::string(text);
+  std::size_t end = kShown;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // UTF-8
+  return std::string(text.substr(0, end)) + "... (" + std::to_string(text.size()) + " characters)";
+}
+
+/// The same, in quotes.
+inline std::string in_quotes(std::string_view text) { return "'" + excerpt(text) + "'"; }
+
 /// "; did you mean 'topk'?" or "" when nothing is near.
 inline std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string best = nearest(word, candidates);

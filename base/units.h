@@ -1,15 +1,18 @@
 // Rates, sizes and times as users write them (tc's notation) and as people read them.
 #pragma once
 
-#include <charconv>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/numbers.h"
+#include "base/text.h"
 
 namespace thinpipe {
 
@@ -22,18 +25,14 @@ struct Suffix {
 
 inline double parse(std::string_view text, std::span<const Suffix> suffixes, const char* what,
                     const char* example) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
-  if (error == std::errc() && std::isfinite(value) && value >= 0) {
-    for (const Suffix& candidate : suffixes)
-      if (candidate.name == suffix) return value * candidate.factor;
+  for (const Suffix& unit : suffixes) {
+    const double most = std::numeric_limits<double>::max() / std::max(unit.factor, 1.0);
+    if (const auto value = parse_number_with<double>(unit.name, text, 0, most))
+      return *value * unit.factor;
   }
-  std::string message =
-      "'" + std::string(text) + "' is not a " + what + " (such as " + example + "; units:";
-  for (const Suffix& candidate : suffixes)
-    if (!candidate.name.empty()) message += " " + std::string(candidate.name);
+  std::string message = in_quotes(text) + " is not a " + what + " (such as " + example + "; units:";
+  for (const Suffix& unit : suffixes)
+    if (!unit.name.empty()) message += " " + std::string(unit.name);
   throw InputError(message + ")");
 }
 

@@ -1,9 +1,7 @@
 #include "netem/distribution.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <sstream>
@@ -11,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/input_file.h"
+#include "base/numbers.h"
 
 namespace thinpipe {
 
@@ -77,17 +77,15 @@ std::vector<std::int16_t> distribution_table(DelayDistribution distribution) {
 }
 
 std::vector<std::int16_t> read_distribution(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  if (!stream) throw InputError(fmt::format("distribution {}: cannot be read", file.string()));
+  constexpr std::uint64_t kMaxBytes = 1 << 20;  // 16384 numbers, and as many words of comment
+  std::istringstream stream(read_input(file, "a distribution's table", kMaxBytes, Pipes::kRefused));
   std::vector<std::int16_t> table;
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
     std::istringstream words(line.substr(0, line.find('#')));
     for (std::string word; words >> word;) {
-      std::int16_t value = 0;
-      const char* end = word.data() + word.size();
-      const auto [rest, error] = std::from_chars(word.data(), end, value);
-      if (error != std::errc() || rest != end)
+      const auto value = parse_number<std::int16_t>(word);
+      if (!value)
         throw InputError(
             fmt::format("distribution {}, line {}: '{:.40}' is not a whole number from {} to {}",
                         file.string(), number, word, std::numeric_limits<std::int16_t>::min(),
@@ -95,7 +93,7 @@ std::vector<std::int16_t> read_distribution(const std::filesystem::path& file) {
       if (table.size() == kDistributionMost)
         throw InputError(fmt::format("distribution {}, line {}: more than {} values", file.string(),
                                      number, kDistributionMost));
-      table.push_back(value);
+      table.push_back(*value);
     }
   }
   if (table.empty())

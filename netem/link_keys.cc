@@ -51,9 +51,9 @@ std::string print_queue(const Direction& direction) {
 void read_jitter(Direction& direction, const std::string& text) {
   if (text.find('/') != std::string::npos)
     throw InputError(fmt::format(
-        "'{}' has a correlation, which netem takes and forgets: of a draw it keeps the low bits, "
+        "{} has a correlation, which netem takes and forgets: of a draw it keeps the low bits, "
         "which know nothing of the one before; expected a time alone (such as 1ms)",
-        text));
+        in_quotes(text)));
   direction.way.jitter = read_time(text, kLongestJitter);
 }
 
@@ -95,8 +95,8 @@ void read_loss(Direction& direction, const std::string& text) {
       split(std::string_view(text).substr(kBurstsPrefix.size()), '/');
   if (parts.size() > 4)
     throw InputError(fmt::format(
-        "'{}' has {} parts; expected ge:P/R/1-H/1-K, the last ones optional (such as ge:1%/10%)",
-        text, parts.size()));
+        "{} has {} parts; expected ge:P/R/1-H/1-K, the last ones optional (such as ge:1%/10%)",
+        in_quotes(text), parts.size()));
   GilbertElliott bursts;
   double* const fields[] = {&bursts.to_bad, &bursts.to_good, &bursts.lost_in_bad,
                             &bursts.lost_in_good};

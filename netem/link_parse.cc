@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/alternatives.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "netem/link_keys.h"
@@ -26,7 +27,7 @@ struct Reader {
   Given given;
 
   [[noreturn]] void fail(const std::string& message) const {
-    throw InputError(fmt::format("link '{}': {}", text, message));
+    throw InputError(fmt::format("link {}: {}", in_quotes(text), message));
   }
 
   bool has(const std::string& key) const { return given.contains(key); }
@@ -65,8 +66,8 @@ void refuse_unknown(const Reader& reader, const std::string& key) {
   for (const DirectionKey& known : direction_keys())
     for (const char* prefix : {"up.", "down."})
       candidates.push_back(prefix + std::string(known.name));
-  reader.fail(fmt::format("unknown key '{}' (known: {}; up. and down. before all but {}){}", key,
-                          fmt::join(known_keys(), ", "), "mtu, place and seed",
+  reader.fail(fmt::format("unknown key {} (known: {}; up. and down. before all but {}){}",
+                          in_quotes(key), fmt::join(known_keys(), ", "), "mtu, place and seed",
                           did_you_mean(key, candidates)));
 }
 
@@ -81,8 +82,8 @@ LinkSpec named_link(const Reader& reader, const std::string& word) {
   if (word == kUnthrottled) return {};
   for (const LinkPreset& preset : link_presets())
     if (word == preset.name) return parse_link_spec(preset.spec);
-  reader.fail(fmt::format("expected key=value (such as rate=100mbit) or one of {}, found '{}'{}",
-                          fmt::join(preset_names(), ", "), word,
+  reader.fail(fmt::format("expected key=value (such as rate=100mbit) or one of {}, found {}{}",
+                          fmt::join(preset_names(), ", "), in_quotes(word),
                           did_you_mean(word, preset_names())));
 }
 
@@ -98,7 +99,8 @@ Reader take_apart(std::string_view text, LinkSpec& link) {
       continue;
     }
     if (equals == std::string::npos || equals + 1 == part.size())
-      reader.fail(fmt::format("expected key=value (such as rate=100mbit), found '{}'", part));
+      reader.fail(
+          fmt::format("expected key=value (such as rate=100mbit), found {}", in_quotes(part)));
     const std::string key = part.substr(0, equals);
     refuse_unknown(reader, key);
     if (!reader.given.emplace(key, part.substr(equals + 1)).second)
@@ -221,9 +223,11 @@ std::vector<LinkSpec> expand_link_specs(std::string_view text) {
   for (const std::string& part : split(text, ',')) {
     const std::size_t equals = part.find('=');
     const std::string key = equals == std::string::npos ? "" : part.substr(0, equals + 1);
+    const std::vector<std::string> values = split(std::string_view(part).substr(key.size()), '|');
+    check_alternatives(text, texts.size(), values.size());
     std::vector<std::string> grown;
     for (const std::string& prefix : texts)
-      for (const std::string& value : split(std::string_view(part).substr(key.size()), '|'))
+      for (const std::string& value : values)
         grown.push_back(prefix + (first ? "" : ",") + key + value);
     texts = std::move(grown);
     first = false;

@@ -1,13 +1,13 @@
 #include "netem/link_values.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -25,61 +25,52 @@ constexpr double kMostCorrelation = 99;  // percent
 double read_rate(const std::string& text) {
   const double rate = parse_rate(text);
   if (rate >= kLowestRate && rate <= kHighestRate) return rate;
-  throw InputError(fmt::format("{} is out of range; {} to {} is possible", text,
+  throw InputError(fmt::format("{} is out of range; {} to {} is possible", excerpt(text),
                                print_rate(kLowestRate), print_rate(kHighestRate)));
 }
 
 std::uint32_t read_bytes(const std::string& text, double least, double most) {
   const double bytes = parse_size(text);
   if (bytes >= least && bytes <= most) return static_cast<std::uint32_t>(bytes);
-  throw InputError(
-      fmt::format("{} is out of range; {:.0f} to {:.0f} bytes are possible", text, least, most));
+  throw InputError(fmt::format("{} is out of range; {:.0f} to {:.0f} bytes are possible",
+                               excerpt(text), least, most));
 }
 
 std::chrono::nanoseconds read_time(const std::string& text, double most_seconds) {
   const double seconds = parse_time(text);
   if (seconds <= most_seconds) return std::chrono::nanoseconds(std::llround(seconds * 1e9));
-  throw InputError(fmt::format("{} is out of range; 0s to {}s is possible", text, most_seconds));
+  throw InputError(
+      fmt::format("{} is out of range; 0s to {}s is possible", excerpt(text), most_seconds));
 }
 
 double read_percent(const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
   // tc takes a bare number for percent as well; here the sign must be there, so that nobody takes
   // 0.01 for one in a hundred.
-  if (error != std::errc() || rest == end || *rest != '%' || rest + 1 != end)
-    throw InputError(fmt::format("'{}' is not a percentage (such as 0.1%)", text));
-  if (value >= 0 && value <= 100) return value;
-  throw InputError(fmt::format("{} is out of range; 0% to 100% is possible", text));
+  if (const auto value = parse_number_with<double>("%", text, 0, 100)) return *value;
+  if (!parse_number_with<double>("%", text))
+    throw InputError(fmt::format("{} is not a percentage (such as 0.1%)", in_quotes(text)));
+  throw InputError(fmt::format("{} is out of range; 0% to 100% is possible", excerpt(text)));
 }
 
 std::uint64_t read_whole(const std::string& text, std::uint64_t least, std::uint64_t most) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() && rest == end && value >= least && value <= most) return value;
-  throw InputError(fmt::format("'{}' is not a whole number from {} to {}", text, least, most));
+  if (const auto value = parse_number<std::uint64_t>(text, least, most)) return *value;
+  throw InputError(
+      fmt::format("{} is not a whole number from {} to {}", in_quotes(text), least, most));
 }
 
 double read_multiple(const std::string& text, std::string_view unit, double most) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() &&
-      std::string_view(rest, static_cast<std::size_t>(end - rest)) == unit && value > 0 &&
-      value <= most)
-    return value;
-  throw InputError(
-      fmt::format("'{}' is not a multiple above 0 and up to {} (such as 2{})", text, most, unit));
+  const auto value = parse_number_with<double>(unit, text, 0, most);
+  if (value && *value > 0) return *value;
+  throw InputError(fmt::format("{} is not a multiple above 0 and up to {} (such as 2{})",
+                               in_quotes(text), most, unit));
 }
 
 Chance read_chance(const std::string& text) {
   const std::vector<std::string> parts = split(text, '/');
   if (parts.size() > 2)
     throw InputError(fmt::format(
-        "'{}' has {} parts; expected a percentage and perhaps its correlation (such as 1%/25%)",
-        text, parts.size()));
+        "{} has {} parts; expected a percentage and perhaps its correlation (such as 1%/25%)",
+        in_quotes(text), parts.size()));
   const Chance chance{read_percent(parts[0]), parts.size() > 1 ? read_percent(parts[1]) : 0};
   if (chance.correlation > kMostCorrelation)
     throw InputError(fmt::format(
@@ -91,7 +82,7 @@ Chance read_chance(const std::string& text) {
 std::size_t read_choice(const std::string& text, const std::vector<std::string>& choices) {
   const auto found = std::find(choices.begin(), choices.end(), text);
   if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
-  throw InputError(fmt::format("'{}' is none of {}{}", text, fmt::join(choices, ", "),
+  throw InputError(fmt::format("{} is none of {}{}", in_quotes(text), fmt::join(choices, ", "),
                                did_you_mean(text, choices)));
 }
 

@@ -3,27 +3,22 @@
 // The addresses are those of the machine that the sweep runs on.
 #include <unistd.h>
 
-#include <cstdio>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
+#include "base/text.h"
+#include "base/visible.h"
 #include "netem/real_nic/guard.h"
 
 namespace {
 
 double lease_of(const std::string& text) {
-  std::size_t used = 0;
-  double seconds = 0;
-  try {
-    seconds = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = std::string::npos;
-  }
-  if (used != text.size() || !(seconds >= 0.1 && seconds <= 3600))
-    throw thinpipe::InputError(fmt::format("the lease is 0.1 to 3600 seconds, not '{}'", text));
-  return seconds;
+  if (const auto seconds = thinpipe::parse_number<double>(text, 0.1, 3600)) return *seconds;
+  throw thinpipe::InputError(
+      fmt::format("the lease is 0.1 to 3600 seconds, not {}", thinpipe::in_quotes(text)));
 }
 
 }  // namespace
@@ -45,10 +40,10 @@ int main(int argc, char** argv) {
     }
     return thinpipe::run_guard(options, STDIN_FILENO, STDOUT_FILENO);
   } catch (const thinpipe::InputError& error) {
-    std::fprintf(stderr, "thinpipe-shape: %s\n", error.what());
+    thinpipe::print_message(std::string("thinpipe-shape: ") + error.what());
     return thinpipe::kExitUsage;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "thinpipe-shape: %s\n", error.what());
+    thinpipe::print_message(std::string("thinpipe-shape: ") + error.what());
     return thinpipe::kExitFailed;
   }
 }

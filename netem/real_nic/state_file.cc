@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/text.h"
 
 namespace thinpipe {
@@ -58,9 +58,14 @@ ShapedState parse(const std::string& path, const std::string& text) {
   if (lines[0] != kFirstLine) complain(0, kFirstLine);
   ShapedState state;
   state.interface = value(1, "interface");
-  state.index = std::atoi(value(2, "index").c_str());
+  const auto number = [&](std::size_t line, const std::string& key) {
+    const auto found = parse_number<int>(value(line, key), 0);
+    if (!found) complain(line, (key + " and a whole number").c_str());
+    return *found;
+  };
+  state.index = number(2, "index");
   state.network_namespace = value(3, "namespace");
-  state.guard = std::atoi(value(4, "guard").c_str());
+  state.guard = number(4, "guard");
   // The last line ends with a newline: an unfinished file lacks "end".
   std::size_t line = 5;
   for (; line < lines.size() && lines[line].starts_with("saved "); ++line)

@@ -1,11 +1,11 @@
 // Schedules as tables.
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "base/error.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "netem/schedule/files.h"
 
@@ -80,9 +80,8 @@ class Table {
       const auto* column = std::find_if(std::begin(kColumns), std::end(kColumns),
                                         [&](const Column& one) { return cell == one.name; });
       if (column == std::end(kColumns))
-        fail(fmt::format("'{}'", cell),
-             fmt::format("no such column; expected {}{}", fmt::join(known, ", "),
-                         did_you_mean(cell, known)));
+        fail(in_quotes(cell), fmt::format("no such column; expected {}{}", fmt::join(known, ", "),
+                                          did_you_mean(cell, known)));
       if (!fields.insert(column->field).second) fail(column->field, "stands twice in the header");
       columns_.push_back(column);
     }
@@ -106,19 +105,17 @@ class Table {
   }
 
   std::string with_unit(const Column& column, const std::string& cell) const {
-    double number = 0;
-    const auto [rest, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
-    const bool plain = error == std::errc() && rest == cell.data() + cell.size();
+    const auto number = parse_number<double>(cell);
     if (*column.suffix != '\0') {
-      if (!plain)
-        fail(column.field, fmt::format("found '{}', expected a number, since the header says {}",
-                                       cell, column.name));
+      if (!number)
+        fail(column.field, fmt::format("found {}, expected a number, since the header says {}",
+                                       in_quotes(cell), column.name));
       return cell + column.suffix;
     }
-    if (plain && number != 0)
-      fail(column.field, fmt::format("'{}' has no unit; write it there or in the header, as in "
+    if (number && *number != 0)
+      fail(column.field, fmt::format("{} has no unit; write it there or in the header, as in "
                                      "time_s, rate_mbit, delay_ms, loss_percent",
-                                     cell));
+                                     in_quotes(cell)));
     return cell;
   }
 
@@ -127,7 +124,7 @@ class Table {
       const double time = parse_moment(cell);
       if (times_.empty() ? time != 0 : !(time > times_.back()))
         throw InputError(fmt::format(
-            "found {}, expected {}", cell,
+            "found {}, expected {}", excerpt(cell),
             times_.empty() ? "0 in the first row" : "a later time than in the row before"));
       times_.push_back(time);
       return;

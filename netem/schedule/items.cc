@@ -18,7 +18,7 @@ ScheduleItems::ScheduleItems(std::string where, std::string_view part)
   for (const std::string& item : split(std::string_view(part_).substr(colon + 1), ',')) {
     const std::size_t equals = item.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == item.size())
-      fail(fmt::format("expected key=value, found '{}'", item));
+      fail(fmt::format("expected key=value, found {}", in_quotes(item)));
     if (!seen.insert(item.substr(0, equals)).second)
       fail(fmt::format("{} is given twice", item.substr(0, equals)));
     items_.emplace_back(item.substr(0, equals), item.substr(equals + 1));
@@ -52,12 +52,12 @@ std::vector<std::pair<std::string, std::string>> ScheduleItems::take_points() {
 
 void ScheduleItems::finish(const std::vector<std::string>& known) const {
   if (items_.empty()) return;
-  fail(fmt::format("unknown key '{}' (known: {}){}", items_[0].first, fmt::join(known, ", "),
-                   did_you_mean(items_[0].first, known)));
+  fail(fmt::format("unknown key {} (known: {}){}", in_quotes(items_[0].first),
+                   fmt::join(known, ", "), did_you_mean(items_[0].first, known)));
 }
 
 void ScheduleItems::fail(const std::string& what) const {
-  throw InputError(fmt::format("{} '{}': {}", where_, part_, what));
+  throw InputError(fmt::format("{} {}: {}", where_, in_quotes(part_), what));
 }
 
 void ScheduleItems::fail_key(const std::string& key, const std::string& text,

@@ -1,6 +1,5 @@
 #include "netem/schedule/level.h"
 
-#include <charconv>
 #include <cmath>
 #include <initializer_list>
 #include <utility>
@@ -8,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
+#include "base/text.h"
 #include "base/units.h"
 
 namespace thinpipe {
@@ -21,12 +22,9 @@ constexpr double kMostShare = 10;
 constexpr double kLongestTime = 1e6;  // s: eleven days
 
 double parse_percent(const std::string& text, double most) {
-  double percent = -1;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
-  if (error != std::errc() || rest + 1 != text.data() + text.size() || *rest != '%' ||
-      !(percent >= 0 && percent <= 100 * most))
-    throw InputError(fmt::format("'{}' is not a share from 0% to {}%", text, 100 * most));
-  return percent / 100;
+  if (const auto percent = parse_number_with<double>("%", text, 0, 100 * most))
+    return *percent / 100;
+  throw InputError(fmt::format("{} is not a share from 0% to {}%", in_quotes(text), 100 * most));
 }
 
 // The largest of the units in which the value is not below 1, as short as reads back the same.
@@ -49,11 +47,13 @@ Level parse_level(Quantity quantity, const std::string& text) {
   if (quantity == Quantity::kRate) {
     const double rate = parse_rate(text);
     if (rate != 0 && !(rate >= kLowestRate && rate <= kHighestRate))
-      throw InputError(fmt::format("'{}' is not a rate from 1kbit to 100gbit, nor 0", text));
+      throw InputError(
+          fmt::format("{} is not a rate from 1kbit to 100gbit, nor 0", in_quotes(text)));
     return {rate, false};
   }
   const double delay = text == "0" ? 0 : parse_time(text);
-  if (delay > kLongestDelay) throw InputError(fmt::format("'{}' is a delay above 100s", text));
+  if (delay > kLongestDelay)
+    throw InputError(fmt::format("{} is a delay above 100s", in_quotes(text)));
   return {delay, false};
 }
 
@@ -68,7 +68,7 @@ std::string level_text(Quantity quantity, const Level& level) {
 double parse_moment(const std::string& text) {
   const double seconds = text == "0" ? 0 : parse_time(text);
   if (seconds > kLongestTime)
-    throw InputError(fmt::format("'{}' is longer than {:.0f} s", text, kLongestTime));
+    throw InputError(fmt::format("{} is longer than {:.0f} s", in_quotes(text), kLongestTime));
   return seconds;
 }
 

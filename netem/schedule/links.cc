@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "netem/topology/flows.h"
 
 namespace thinpipe {
@@ -82,8 +83,8 @@ std::vector<ScheduledLink> scheduled_links(const Topology& topology, const Sched
   const bool none_has_rate =
       std::none_of(links.begin(), links.end(), [](const LinkSpec& one) { return one.throttled(); });
   if (schedule.has_general() && none_has_rate)
-    throw InputError(
-        fmt::format("schedule '{}': no link has a rate that could change", schedule.to_string()));
+    throw InputError(fmt::format("schedule {}: no link has a rate that could change",
+                                 in_quotes(schedule.to_string())));
   const ScheduleSpec general = schedule.with({});
   std::vector<TwoWays> specs(links.size());
   for (std::size_t i = 0; i < links.size(); ++i)
@@ -107,8 +108,9 @@ std::vector<ScheduledLink> scheduled_links(const Topology& topology, const Sched
         if (directed.down) add(ways.down, parts);
       }
     } catch (const InputError& error) {
-      throw InputError(fmt::format("schedule '{}' on topology '{}': {}", schedule.to_string(),
-                                   topology.text, error.what()));
+      throw InputError(fmt::format("schedule {} on topology {}: {}",
+                                   in_quotes(schedule.to_string()), in_quotes(topology.text),
+                                   error.what()));
     }
   }
   std::vector<ScheduledLink> found;

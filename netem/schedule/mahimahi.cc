@@ -1,10 +1,12 @@
 // mahimahi's packet-delivery traces as rates.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "base/error.h"
+#include "base/numbers.h"
+#include "base/text.h"
 #include "netem/link_spec.h"
 #include "netem/schedule/files.h"
 
@@ -24,18 +26,16 @@ std::vector<long> read_moments(std::string_view text, const std::string& name) {
     text.remove_prefix(std::min(end + 1, text.size()));
     ++line_number;
     if (line.ends_with('\r')) line.remove_suffix(1);
-    long moment = 0;
-    const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), moment);
+    const auto moment = parse_number<long>(line);
     const auto fail = [&](const std::string& expected) {
-      throw InputError(fmt::format("{}:{}: field time: found '{}', expected {}", name, line_number,
-                                   line.substr(0, 40), expected));
+      throw InputError(fmt::format("{}:{}: field time: found {}, expected {}", name, line_number,
+                                   in_quotes(line), expected));
     };
-    if (line.empty() || error != std::errc() || rest != line.data() + line.size())
-      fail("a whole number of milliseconds and nothing else");
-    if (moment < 0 || moment > kLatestMs) fail(fmt::format("a time from 0 to {} ms", kLatestMs));
-    if (!moments.empty() && moment < moments.back())
+    if (!moment) fail("a whole number of milliseconds and nothing else");
+    if (*moment < 0 || *moment > kLatestMs) fail(fmt::format("a time from 0 to {} ms", kLatestMs));
+    if (!moments.empty() && *moment < moments.back())
       fail(fmt::format("a time not before that of the line before, {}", moments.back()));
-    moments.push_back(moment);
+    moments.push_back(*moment);
   }
   if (moments.empty()) throw InputError(name + ": no line; expected one a packet delivery");
   if (moments.back() == 0)

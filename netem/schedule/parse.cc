@@ -1,6 +1,11 @@
 // From text or a file to a ScheduleSpec.
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -51,15 +56,32 @@ bool is_link_name(const std::string& name) {
   });
 }
 
+// Links that are alike share a curve for as long as one of them has it: a walk of a million steps
+// takes 24 MB, and a thousand links have two directions each.
+std::function<CurvePtr(double)> shared(std::function<CurvePtr(double)> make) {
+  struct Made {
+    std::mutex mutex;
+    std::map<double, std::weak_ptr<const ScheduleCurve>> curves;
+  };
+  return [make = std::move(make), made = std::make_shared<Made>()](double own) {
+    const std::lock_guard lock(made->mutex);
+    std::weak_ptr<const ScheduleCurve>& kept = made->curves[own];
+    CurvePtr curve = kept.lock();
+    if (!curve) kept = curve = make(own);
+    return curve;
+  };
+}
+
 class Parser {
  public:
   void part(const std::string& where, std::string_view text) {
     const NamedPart named = take_name(text);
     if (named.part.size() < text.size() && !is_link_name(named.links))
       throw InputError(fmt::format(
-          "{} '{}': '{}' is no name of links (such as host3, host4-7, rack0, site0-site1, trunks)",
-          where, text, named.links));
-    ScheduleItems items(named.links.empty() ? where : where + " of " + named.links, named.part);
+          "{} {}: {} is no name of links (such as host3, host4-7, rack0, site0-site1, trunks)",
+          where, in_quotes(text), in_quotes(named.links)));
+    ScheduleItems items(named.links.empty() ? where : where + " of " + excerpt(named.links),
+                        named.part);
     prefix_ = named.links.empty() ? "" : named.links + ":";
     into_ = &of_links(named.links);
     const std::string& kind = items.kind();
@@ -78,7 +100,7 @@ class Parser {
     } else if (kind == "csv") {
       csv(items);
     } else {
-      items.fail(fmt::format("'{}' is no kind of schedule (known: {}), nor a file{}", kind,
+      items.fail(fmt::format("{} is no kind of schedule (known: {}), nor a file{}", in_quotes(kind),
                              fmt::join(kKinds, ", "), did_you_mean(kind, kKinds)));
     }
   }
@@ -122,6 +144,7 @@ class Parser {
         if (before.quantity == part.quantity)
           items.fail(fmt::format("the {} is scheduled already", quantity_name(part.quantity)));
       add_text(part.text);
+      part.curve = shared(std::move(part.curve));
       into_->parts.push_back(std::move(part));
     }
   }
@@ -184,7 +207,7 @@ ScheduleSpec parse_file(const std::string& path) {
   if (line.empty()) throw InputError(path + ": nothing but comments; expected a schedule");
   if (path.find_first_of(",;") != std::string::npos)
     throw InputError(fmt::format(
-        "schedule file '{}': a name with , or ; cannot be written in a schedule", path));
+        "schedule file {}: a name with , or ; cannot be written in a schedule", in_quotes(path)));
   if (line.find_first_not_of("0123456789") == std::string::npos) {
     parser.part("schedule", "mahimahi:file=" + path);
   } else if (!is_part(line) && line.find(',') != std::string::npos) {

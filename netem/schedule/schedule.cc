@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace thinpipe {
 
@@ -100,17 +101,17 @@ Schedule ScheduleSpec::on(const LinkState& set) const {
     if (part.quantity == Quantity::kLoss) loss = part.curve(own.loss);
   }
   if (rate->most() <= 0)
-    throw InputError(fmt::format("schedule '{}': the link never has a rate", text_));
+    throw InputError(fmt::format("schedule {}: the link never has a rate", in_quotes(text_)));
   if (rate->most() > kHighestRate)
     throw InputError(
-        fmt::format("schedule '{}': {:.3g} bit/s is above 100gbit", text_, rate->most()));
+        fmt::format("schedule {}: {:.3g} bit/s is above 100gbit", in_quotes(text_), rate->most()));
   if (rate->least() > 0 && rate->least() < kLeastOfBase)
-    throw InputError(fmt::format("schedule '{}': {:.3g} bit/s is neither 0 nor at least 1kbit",
-                                 text_, rate->least()));
+    throw InputError(fmt::format("schedule {}: {:.3g} bit/s is neither 0 nor at least 1kbit",
+                                 in_quotes(text_), rate->least()));
   if (outage_) rate = outage_curve(std::move(rate), *outage_);
   if (rate->most() > kHighestRate * slow_)
-    throw InputError(fmt::format("schedule '{}': {:.3g} bit/s at time scale {} is above 100gbit",
-                                 text_, rate->most(), slow_));
+    throw InputError(fmt::format("schedule {}: {:.3g} bit/s at time scale {} is above 100gbit",
+                                 in_quotes(text_), rate->most(), slow_));
   const Schedule schedule(std::move(rate), std::move(delay), std::move(loss));
   return slow_ == 1 ? schedule : schedule.slowed(slow_);
 }

@@ -1,10 +1,12 @@
 // A random walk between two levels, the same for a seed on every machine.
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "base/error.h"
+#include "base/numbers.h"
 #include "base/splitmix64.h"
+#include "base/text.h"
 #include "netem/schedule/part.h"
 
 namespace thinpipe {
@@ -47,11 +49,8 @@ CurvePtr curve_of(const Walk& walk, double own) {
 }
 
 std::uint64_t read_seed(const std::string& text) {
-  std::uint64_t seed = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || rest != text.data() + text.size())
-    throw InputError(fmt::format("'{}' is not a whole number from 0 to 2^64-1", text));
-  return seed;
+  if (const auto seed = parse_number<std::uint64_t>(text)) return *seed;
+  throw InputError(fmt::format("{} is not a whole number from 0 to 2^64-1", in_quotes(text)));
 }
 
 }  // namespace

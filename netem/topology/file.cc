@@ -4,8 +4,6 @@
 //   hosts LINK                  every host's link
 //   hostI LINK, hostI-J LINK    what differs for those hosts
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 
@@ -13,6 +11,8 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/input_file.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "netem/topology/spec.h"
 
@@ -21,8 +21,9 @@ namespace thinpipe {
 namespace {
 
 constexpr int kMostSwitches = 128;
+constexpr int kMostHosts = 1000;  // as --ranks takes
 constexpr std::size_t kLongestName = 32;
-constexpr std::size_t kLargestFile = 1 << 20;
+constexpr std::uint64_t kLargestFile = 1 << 20;  // 128 switches and 1000 hosts take a tenth
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -65,6 +66,9 @@ class Reader {
       throw InputError(source + ": no switch in it (such as `switch paris hosts=2`)");
     if (spec_.fixed_hosts() == 0)
       throw InputError(source + ": no switch has hosts (such as `switch paris hosts=2`)");
+    if (spec_.fixed_hosts() > kMostHosts)
+      throw InputError(fmt::format("{}: {} hosts; at most {} are possible", source,
+                                   spec_.fixed_hosts(), kMostHosts));
     return spec_;
   }
 
@@ -87,19 +91,18 @@ class Reader {
       throw InputError(fmt::format(
           "expected NAME and perhaps hosts=N, found '{}'; a name has letters, digits, _ and .",
           fmt::join(words.begin() + 1, words.end(), " ")));
-    if (known(words[1])) throw InputError(fmt::format("'{}' is there already", words[1]));
+    if (known(words[1])) throw InputError(fmt::format("{} is there already", in_quotes(words[1])));
     if (spec_.switches.size() == kMostSwitches)
       throw InputError(fmt::format("more than {} switches", kMostSwitches));
     TopologySpec::FileSwitch one{words[1], 0};
     if (words.size() == 3) {
       const std::string& text = words[2];
-      const char* end = text.data() + text.size();
-      const auto [rest, error] =
-          text.starts_with(kHosts)
-              ? std::from_chars(text.data() + kHosts.size(), end, one.hosts)
-              : std::from_chars_result{text.data(), std::errc::invalid_argument};
-      if (error != std::errc() || rest != end || one.hosts < 0 || one.hosts > 1000)
-        throw InputError(fmt::format("expected hosts=N with N from 0 to 1000, found '{}'", text));
+      const auto hosts = parse_number<int>(
+          std::string_view(text).substr(std::min(kHosts.size(), text.size())), 0, kMostHosts);
+      if (!text.starts_with(kHosts) || !hosts)
+        throw InputError(fmt::format("expected hosts=N with N from 0 to {}, found {}", kMostHosts,
+                                     in_quotes(text)));
+      one.hosts = *hosts;
     }
     spec_.switches.push_back(one);
   }
@@ -108,7 +111,8 @@ class Reader {
     if (words.size() < 3 || words.size() > 4)
       throw InputError("expected two switches and perhaps a link such as rate=100mbit,delay=5ms");
     for (const std::string& name : {words[1], words[2]})
-      if (!known(name)) throw InputError(fmt::format("no switch '{}' before this line", name));
+      if (!known(name))
+        throw InputError(fmt::format("no switch {} before this line", in_quotes(name)));
     if (words[1] == words[2]) throw InputError("it joins a switch to itself");
     for (const TopologySpec::FileTrunk& trunk : spec_.trunks)
       if ((trunk.a == words[1] && trunk.b == words[2]) ||
@@ -141,17 +145,8 @@ TopologySpec parse_topology_statements(std::string_view text, const std::string&
 }
 
 TopologySpec read_topology_file(const std::filesystem::path& file) {
-  if (std::filesystem::is_directory(file))
-    throw InputError(file.string() + ": a folder; the file of a topology is expected");
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw InputError(file.string() + ": cannot be opened");
-  std::string text(kLargestFile + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() > kLargestFile)
-    throw InputError(fmt::format("{}: more than {} bytes, which no topology needs", file.string(),
-                                 kLargestFile));
-  return parse_topology_statements(text, file.string());
+  return parse_topology_statements(read_input(file, "the file of a topology", kLargestFile),
+                                   file.string());
 }
 
 }  // namespace thinpipe

@@ -1,13 +1,14 @@
 #include "netem/topology/kinds.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <string>
+#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
+#include "base/text.h"
 
 namespace thinpipe {
 
@@ -15,20 +16,16 @@ namespace {
 
 constexpr int kMostGroups = 64;  // racks or sites: a full mesh of so many has 2016 links
 
-double number(const TopologySpec& spec, const char* name, double least, double most, bool whole) {
+template <typename Number>
+Number number(const TopologySpec& spec, const char* name, Number least, Number most) {
   const std::string text = topology_value(spec, name);
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end || !(value >= least && value <= most) ||
-      (whole && value != std::floor(value)))
-    throw InputError(fmt::format("{}={}: a {}number from {} to {} is expected", name, text,
-                                 whole ? "whole " : "", least, most));
-  return value;
+  if (const auto value = parse_number<Number>(text, least, most)) return *value;
+  throw InputError(fmt::format("{}={}: a {}number from {} to {} is expected", name, excerpt(text),
+                               std::is_integral_v<Number> ? "whole " : "", least, most));
 }
 
 int count(const TopologySpec& spec, const char* name, int least) {
-  return static_cast<int>(number(spec, name, least, kMostGroups, true));
+  return number<int>(spec, name, least, kMostGroups);
 }
 
 bool spread(const TopologySpec& spec) {
@@ -77,7 +74,7 @@ void lay_out_star(const TopologySpec& spec, int hosts, const LinkSpec& link, Top
 void check_racks(const TopologySpec& spec) {
   count(spec, "racks", 2);
   spread(spec);
-  number(spec, "oversubscription", 0.01, 1000, false);
+  number<double>(spec, "oversubscription", 0.01, 1000);
   if (given(spec, "uplink") != nullptr && spec.values.contains("oversubscription"))
     throw InputError("uplink and oversubscription both say how fast the uplinks are: give one");
 }
@@ -91,7 +88,7 @@ void lay_out_racks(const TopologySpec& spec, int hosts, const LinkSpec& link, To
     uplink = text->applied_to(LinkSpec{}, link);
   } else if (own.throttled()) {
     const int most = (hosts + racks - 1) / racks;
-    const double factor = most / number(spec, "oversubscription", 0.01, 1000, false);
+    const double factor = most / number<double>(spec, "oversubscription", 0.01, 1000);
     uplink = LinkChange::parse(fmt::format("rate={}x", factor)).applied_to(LinkSpec{}, own);
   }
   for (int i = 0; i < racks; ++i) {

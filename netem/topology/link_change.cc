@@ -1,14 +1,13 @@
 #include "netem/topology/link_change.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <set>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "netem/link_keys.h"
@@ -40,14 +39,12 @@ bool is_multiple(const std::string& key, const std::string& value) {
 }
 
 double multiple(const std::string& key, const std::string& value) {
-  double factor = 0;
-  const char* end = value.data() + value.size() - 1;
-  const auto [rest, error] = std::from_chars(value.data(), end, factor);
-  if (error != std::errc() || rest != end || !std::isfinite(factor) || factor <= 0)
+  const auto factor = parse_number_with<double>("x", value, 0);
+  if (!factor || *factor == 0)
     throw InputError(fmt::format(
         "link: {}={} is neither a rate (such as 10mbit) nor a multiple of the link (such as 0.1x)",
-        key, value));
-  return factor;
+        key, excerpt(value)));
+  return *factor;
 }
 
 std::string rate_text(double rate) {
@@ -109,8 +106,8 @@ LinkChange LinkChange::parse(std::string_view text) {
     text = text.substr(1, text.size() - 2);
   if (text.empty()) throw InputError("a link such as (rate=10mbit) is expected, found nothing");
   if (text.find('|') != std::string_view::npos)
-    throw InputError(
-        fmt::format("link '{}': alternatives by | are for --link; a topology has one value", text));
+    throw InputError(fmt::format(
+        "link {}: alternatives by | are for --link; a topology has one value", in_quotes(text)));
   LinkChange change;
   if (text == kUnthrottled) {
     change.pairs_.emplace_back(kUnthrottled, "");
@@ -122,7 +119,7 @@ LinkChange LinkChange::parse(std::string_view text) {
   std::set<std::string> seen;
   for (const auto& [key, value] : change.pairs_) {
     if (!seen.insert(key).second)
-      throw InputError(fmt::format("link '{}': {} is given twice", text, key));
+      throw InputError(fmt::format("link {}: {} is given twice", in_quotes(text), key));
     if (is_multiple(key, value))
       multiple(key, value);
     else if (!check_value(key, value))

@@ -1,6 +1,5 @@
 // The links of a topology by their names.
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <optional>
 
@@ -8,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "netem/topology/topology.h"
 
@@ -23,16 +23,12 @@ struct HostRange {
 std::optional<HostRange> host_range(std::string_view name) {
   constexpr std::string_view kHost = "host";
   if (!name.starts_with(kHost)) return std::nullopt;
-  const char* end = name.data() + name.size();
-  HostRange range;
-  auto [rest, error] = std::from_chars(name.data() + kHost.size(), end, range.first);
-  if (error != std::errc()) return std::nullopt;
-  range.last = range.first;
-  if (rest == end) return range;
-  if (*rest != '-') return std::nullopt;
-  const auto [rest_of_last, error_of_last] = std::from_chars(rest + 1, end, range.last);
-  if (error_of_last != std::errc() || rest_of_last != end) return std::nullopt;
-  return range;
+  name.remove_prefix(kHost.size());
+  const std::size_t dash = std::min(name.find('-'), name.size());
+  const auto first = parse_number<int>(name.substr(0, dash), 0);
+  const auto last = dash == name.size() ? first : parse_number<int>(name.substr(dash + 1), 0);
+  if (!first || !last) return std::nullopt;
+  return HostRange{*first, *last};
 }
 
 std::vector<int> from_to(int first, int last) {
@@ -62,8 +58,9 @@ std::vector<int> Topology::links_named(const std::string& name) const {
   const std::string more = known.size() > kFew ? ", ..." : "";
   const std::string hint = did_you_mean(name, known);
   known.resize(std::min(known.size(), kFew));
-  throw InputError(fmt::format("'{}' is no link of it; links: host0 to host{}{}{}{}{}", name, last,
-                               known.empty() ? "" : ", ", fmt::join(known, ", "), more, hint));
+  throw InputError(fmt::format("{} is no link of it; links: host0 to host{}{}{}{}{}",
+                               in_quotes(name), last, known.empty() ? "" : ", ",
+                               fmt::join(known, ", "), more, hint));
 }
 
 }  // namespace thinpipe

@@ -51,8 +51,8 @@ bool may_be_link(const TopologyKind& kind, std::string_view name) {
     for (const TopologySetting& setting : *settings) known.emplace_back(setting.name);
   const std::string hint = did_you_mean(key, known);
   known.emplace_back("host0, host1, ...");
-  throw InputError(
-      fmt::format("unknown setting '{}' (known: {}){}", key, fmt::join(known, ", "), hint));
+  throw InputError(fmt::format("unknown setting {} (known: {}){}", in_quotes(key),
+                               fmt::join(known, ", "), hint));
 }
 
 void read_setting(const TopologyKind& kind, const std::string& part, TopologySpec& spec) {
@@ -60,8 +60,8 @@ void read_setting(const TopologyKind& kind, const std::string& part, TopologySpe
   const std::string key = part.substr(0, equals);
   const std::string value = equals == std::string::npos ? "" : part.substr(equals + 1);
   if (value.empty())
-    throw InputError(
-        fmt::format("expected setting=value (such as host3=(rate=10mbit)), found '{}'", part));
+    throw InputError(fmt::format("expected setting=value (such as host3=(rate=10mbit)), found {}",
+                                 in_quotes(part)));
   const bool is_value = among(kind.values, key), is_link = among(kind.links, key);
   if (!is_value && !is_link && !may_be_link(kind, key)) refuse_setting(kind, key);
   if (spec.values.contains(key) || spec.links.contains(key) ||
@@ -92,7 +92,7 @@ TopologySpec parse_kind(const TopologyKind& kind, std::string_view text) {
         read_setting(kind, part, spec);
     kind.check(spec);
   } catch (const InputError& error) {
-    throw InputError(fmt::format("topology '{}': {}", text, error.what()));
+    throw InputError(fmt::format("topology {}: {}", in_quotes(text), error.what()));
   }
   return spec;
 }
@@ -129,10 +129,11 @@ TopologySpec parse_topology(std::string_view text) {
   const std::string name(text.substr(0, text.find(':')));
   if (const TopologyKind* kind = find_topology_kind(name)) return parse_kind(*kind, text);
   if (text.starts_with("switch ")) return parse_topology_statements(text, "topology");
-  if (std::filesystem::exists(text)) return read_topology_file(text);
+  std::error_code error;  // the name may be too long for one
+  if (std::filesystem::exists(text, error)) return read_topology_file(text);
   std::vector<std::string> known;
   for (const TopologyKind& kind : topology_kinds()) known.emplace_back(kind.name);
-  throw InputError(fmt::format("topology '{}': neither a file nor one of {}{}", text,
+  throw InputError(fmt::format("topology {}: neither a file nor one of {}{}", in_quotes(text),
                                fmt::join(known, ", "), did_you_mean(name, known)));
 }
 

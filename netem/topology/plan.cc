@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "netem/topology/kinds.h"
 #include "netem/topology/routes.h"
 #include "netem/topology/spec.h"
@@ -63,7 +64,7 @@ Topology TopologySpec::plan(int hosts, const LinkSpec& link) const {
     for (const auto& [name, change] : exceptions) except(name, change, link, plan);
     Routes(plan).check_connected();
   } catch (const InputError& error) {
-    throw InputError(fmt::format("topology '{}': {}", plan.text, error.what()));
+    throw InputError(fmt::format("topology {}: {}", in_quotes(plan.text), error.what()));
   }
   return plan;
 }

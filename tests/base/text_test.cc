@@ -27,5 +27,18 @@ TEST(Nearest, SuggestsOnlyWhatIsNear) {
   EXPECT_EQ(did_you_mean("zzzzzz", names), "");
 }
 
+TEST(Excerpt, RepeatsLongTextByItsBeginning) {
+  EXPECT_EQ(excerpt("topk:ratio=0.1"), "topk:ratio=0.1");
+  EXPECT_EQ(excerpt(std::string(120, 'a')), std::string(120, 'a'));
+  EXPECT_EQ(excerpt(std::string(100'000, 'a')), std::string(60, 'a') + "... (100000 characters)");
+  EXPECT_EQ(in_quotes("a"), "'a'");
+}
+
+TEST(Excerpt, CutsNoLetterInTwo) {
+  std::string text = std::string(59, 'a');
+  for (int i = 0; i < 100; ++i) text += "ü";
+  EXPECT_EQ(excerpt(text), std::string(59, 'a') + "... (259 characters)");
+}
+
 }  // namespace
 }  // namespace thinpipe

@@ -30,8 +30,14 @@ TEST(ParseTime, NeedsAUnit) {
 
 TEST(ParseUnits, RefusesWhatIsNoQuantity) {
   for (const char* text :
-       {"", "mbit", "-1mbit", "1e400mbit", "nan", "inf", "1 mbit", "1mbits", "0x10"})
+       {"", "mbit", "-1mbit", "1e400mbit", "nan", "inf", "1 mbit", "1mbits", "0x10", "-0"})
     EXPECT_THROW(parse_rate(text), InputError) << text;
+}
+
+TEST(ParseUnits, RefusesWhatIsInfiniteInItsUnit) {
+  EXPECT_THROW(parse_rate("1e305gbit"), InputError);  // 1e314 bit/s
+  EXPECT_THROW(parse_size("1e308kb"), InputError);
+  EXPECT_EQ(parse_rate("1e290gbit"), 1e299);
 }
 
 TEST(ParseUnits, SaysWhatItExpected) {

@@ -21,6 +21,7 @@ TEST(StateFile, RefusesADamagedFile) {
               for (const auto& [text, expected] :
                    {std::pair{std::string("something else\n"), "/run/thinpipe/nic0:1"},
                     std::pair{begin, ":5: expected guard"},
+                    std::pair{begin + "guard -1\nend\n", ":5: expected guard and a whole"},
                     std::pair{begin + "guard 1\n", ":6: expected saved"},
                     std::pair{begin + "guard 1\nsaved x\nend\n", "saved qdisc"},
                     std::pair{begin + "guard 1\nend", ":6: expected saved"}}) {

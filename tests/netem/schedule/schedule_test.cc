@@ -1,6 +1,7 @@
 #include "netem/schedule/schedule.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <filesystem>
 #include <fstream>
@@ -92,6 +93,21 @@ TEST(Schedule, TheSameSeedWalksTheSameWay) {
   // On every machine: it is made of additions only. The first step begins in the middle.
   EXPECT_EQ(one.at(0).rate, 55e6);
   EXPECT_NEAR(one.mean(0, 600).rate, 55e6, 12e6);  // it covers the whole range
+}
+
+// A moment takes 24 bytes: of a hundred links' own walks of 100,000 steps that were 240 MB.
+TEST(Schedule, LinksAlikeShareAWalk) {
+  const auto allocated = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  const ScheduleSpec spec = parse_schedule("walk:low=1mbit,high=9mbit,every=1ms,lasts=100s");
+  const std::size_t before = allocated();
+  std::vector<Schedule> links;
+  for (int i = 0; i < 100; ++i) links.push_back(spec.on({.rate = 10e6}));
+  EXPECT_LT(allocated() - before, 10'000'000U);
+  EXPECT_EQ(links[99].at(7).rate, links[0].at(7).rate);
+  EXPECT_NE(spec.on({.rate = 20e6}).at(7).rate, 0);
 }
 
 TEST(Schedule, CanonicalTextReadsBack) {
