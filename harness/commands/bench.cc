@@ -126,9 +126,7 @@ std::string bench_sentences(const nlohmann::json& header,
   return wrap(joined(bench_findings(summarize_bench(records)), " "), 0) + "\n";
 }
 
-int bench(const Arguments& arguments) {
-  load_plugins(arguments);
-  const BenchOptions options = options_of(arguments);
+int bench(const Arguments& arguments, const BenchOptions& options) {
   const std::string& file = arguments.text("json");
   std::ofstream stream = open_json(file);
   const std::unique_ptr<RecordWriter> writer = open_records(arguments);
@@ -156,6 +154,11 @@ int bench(const Arguments& arguments) {
   for (const BenchFailure& failure : result.failures)
     message += fmt::format("\n  {}: {}", failure.name, failure.reason);
   throw RunError(message);
+}
+
+Action prepare_bench(const Arguments& arguments) {
+  load_plugins(arguments);
+  return [&arguments, options = options_of(arguments)] { return bench(arguments, options); };
 }
 
 OptionInfo benched_option() {
@@ -291,7 +294,7 @@ Verb bench_verb() {
                     "thinpipe bench --device cuda --size '260k|2.6m|26m'"},
                    {"Small tensors that stay in the cache",
                     "thinpipe bench --size '27k|270k' --residency cache"}},
-      .run = bench};
+      .prepare = prepare_bench};
 }
 
 }  // namespace thinpipe

@@ -51,10 +51,12 @@ void check(const nlohmann::json& options) {
   }
 }
 
-int capture(const Arguments& arguments) {
+Action prepare_capture(const Arguments& arguments) {
   const nlohmann::json options = to_json(arguments);
   check(options);
-  replace_process(find_program("thinpipe-capture"), {options.dump()});
+  return [options]() -> int {
+    replace_process(find_program("thinpipe-capture"), {options.dump()});
+  };
 }
 
 std::vector<OptionInfo> options() {
@@ -149,7 +151,7 @@ Verb capture_verb() {
           .examples = {{"Ten steps of LeNet-5 on four workers", "thinpipe capture --out trace"},
                        {"Every 20th step of a character LSTM",
                         "thinpipe capture -m charlstm -s 300 --every 20 -o trace-lstm"}},
-          .run = capture};
+          .prepare = prepare_capture};
 }
 
 }  // namespace thinpipe

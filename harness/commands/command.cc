@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -63,58 +65,54 @@ Chosen choose(const std::vector<std::string>& words) {
                    did_you_mean(words[1], verbs_of_group(words[0], verbs())));
 }
 
-int run_without_verb(const Chosen& chosen) {
-  const Arguments arguments(command_verb(), chosen.rest);
-  if (chosen.group) {
+std::string text_without_verb(const VerbGroup* group, const Arguments& arguments) {
+  if (group) {
     if (!arguments.help()) {
-      throw InputError("'" + chosen.group->name + "' needs a verb; see 'thinpipe " +
-                       chosen.group->name + " --help'");
+      throw InputError("'" + group->name + "' needs a verb; see 'thinpipe " + group->name +
+                       " --help'");
     }
-    write_stdout(group_help(*chosen.group, verbs()));
-  } else if (arguments.help()) {
-    write_stdout(command_help(command_verb(), verbs(), verb_groups()));
-  } else if (arguments.flag("version")) {
-    write_stdout("thinpipe " THINPIPE_VERSION "\n");
-  } else if (arguments.flag("man")) {
-    write_stdout(man_page(command_verb(), verbs(), THINPIPE_VERSION));
-  } else if (arguments.given("completion")) {
-    write_stdout(bash_completion(command_verb(), verbs()));
-  } else {
-    throw InputError("a verb is missing; see 'thinpipe --help'");
+    return group_help(*group, verbs());
   }
-  return kExitGood;
+  if (arguments.help()) return command_help(command_verb(), verbs(), verb_groups());
+  if (arguments.flag("version")) return "thinpipe " THINPIPE_VERSION "\n";
+  if (arguments.flag("man")) return man_page(command_verb(), verbs(), THINPIPE_VERSION);
+  if (arguments.given("completion")) return bash_completion(command_verb(), verbs());
+  throw InputError("a verb is missing; see 'thinpipe --help'");
 }
 
-int run_chosen(const Chosen& chosen) {
-  if (!chosen.verb) return run_without_verb(chosen);
-  const Arguments arguments(*chosen.verb, chosen.rest);
-  if (!arguments.help()) return chosen.verb->run(arguments);
-  write_stdout(verb_help(*chosen.verb));
-  return kExitGood;
-}
-
-int complain(const std::string& who, const std::string& message, int code) {
-  const std::string said = for_stream(STDERR_FILENO, who + ": " + message);
-  std::fprintf(stderr, "%s\n", said.c_str());
-  return code;
-}
-
-// Runs `work` and says what went wrong, in the name of `who`.
-int guarded(const std::string& who, const std::function<int()>& work) {
-  try {
-    const int code = work();
-    flush_stdout();
-    return code;
-  } catch (const OutputClosed&) {
+Action printing(const std::string& text) {
+  return [text] {
+    write_stdout(text);
     return kExitGood;
+  };
+}
+
+Action prepared(const Chosen& chosen) {
+  const Verb& verb = chosen.verb ? *chosen.verb : command_verb();
+  const auto arguments = std::make_shared<const Arguments>(verb, chosen.rest);
+  if (!chosen.verb) return printing(text_without_verb(chosen.group, *arguments));
+  if (arguments->help()) return printing(verb_help(verb));
+  return [arguments, action = verb.prepare(*arguments)] { return action(); };
+}
+
+// Runs `work`. What goes wrong is in the command afterwards.
+void guarded(ReadCommand& command, const std::function<void()>& work) {
+  const auto fail = [&](const std::string& message, int code) {
+    command.action = nullptr;
+    command.code = code;
+    command.error = for_stream(STDERR_FILENO, command.who + ": " + message);
+  };
+  try {
+    work();
+  } catch (const OutputClosed&) {
   } catch (const InputError& error) {
-    return complain(who, error.what(), kExitUsage);
+    fail(error.what(), kExitUsage);
   } catch (const RunError& error) {
-    return complain(who, error.what(), kExitFailed);
+    fail(error.what(), kExitFailed);
   } catch (const std::bad_alloc&) {
-    return complain(who, "out of memory", kExitFailed);
+    fail("out of memory", kExitFailed);
   } catch (const std::exception& error) {
-    return complain(who, std::string("internal error: ") + error.what(), kExitFailed);
+    fail(std::string("internal error: ") + error.what(), kExitFailed);
   }
 }
 
@@ -140,17 +138,27 @@ const Verb& command_verb() {
   return kCommand;
 }
 
-int run_command(const std::vector<std::string>& words) {
-  Chosen chosen;
-  const int code = guarded("thinpipe", [&] {
-    chosen = choose(words);
-    return int{kExitGood};
+ReadCommand read_command(const std::vector<std::string>& words) {
+  ReadCommand command;
+  guarded(command, [&] {
+    const Chosen chosen = choose(words);
+    if (chosen.verb) command.who += " " + chosen.verb->name;
+    if (chosen.group) command.who += " " + chosen.group->name;
+    command.action = prepared(chosen);
   });
-  if (code != kExitGood) return code;
-  std::string who = "thinpipe";
-  if (chosen.verb) who += " " + chosen.verb->name;
-  if (chosen.group) who += " " + chosen.group->name;
-  return guarded(who, [&] { return run_chosen(chosen); });
+  return command;
+}
+
+int run_command(const std::vector<std::string>& words) {
+  ReadCommand command = read_command(words);
+  if (const Action action = std::exchange(command.action, nullptr)) {
+    guarded(command, [&] {
+      command.code = action();
+      flush_stdout();
+    });
+  }
+  if (!command.error.empty()) std::fprintf(stderr, "%s\n", command.error.c_str());
+  return command.code;
 }
 
 }  // namespace thinpipe

@@ -114,7 +114,7 @@ std::string to_text(const CompressOutcome& outcome, const Arguments& arguments) 
                             arguments.text("out"));
 }
 
-int compress(const Arguments& arguments) {
+Action prepare_compress(const Arguments& arguments) {
   load_plugins(arguments);
   CompressOptions options;
   options.compressor = one_compressor(arguments);
@@ -130,9 +130,12 @@ int compress(const Arguments& arguments) {
   options.threads = threads_of(arguments);
   options.bad_values = bad_values_of(arguments);
   use_simd(arguments);
-  const CompressOutcome outcome = compress_file(options);
-  write_stdout(arguments.flag("json") ? to_json(outcome, arguments) : to_text(outcome, arguments));
-  return kExitGood;
+  return [&arguments, options] {
+    const CompressOutcome outcome = compress_file(options);
+    write_stdout(arguments.flag("json") ? to_json(outcome, arguments)
+                                        : to_text(outcome, arguments));
+    return kExitGood;
+  };
 }
 
 }  // namespace
@@ -200,7 +203,7 @@ Verb compress_verb() {
                    {"Carry the residual on to the next step",
                     "thinpipe compress -c sbc -i gradient.safetensors -o payload.tpp --state "
                     "worker0.state"}},
-      .run = compress};
+      .prepare = prepare_compress};
 }
 
 }  // namespace thinpipe

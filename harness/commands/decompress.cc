@@ -77,7 +77,7 @@ std::string to_text(const DecompressOutcome& outcome) {
   return text + decoded_row(fmt::format("all {}", outcome.tensors.size()), total_of(outcome));
 }
 
-int decompress(const Arguments& arguments) {
+Action prepare_decompress(const Arguments& arguments) {
   load_plugins(arguments);
   DecompressOptions options;
   options.in = arguments.text("in");
@@ -86,9 +86,11 @@ int decompress(const Arguments& arguments) {
   options.max_elements = static_cast<std::uint64_t>(arguments.integer("max-elements"));
   options.threads = threads_of(arguments);
   use_simd(arguments);
-  const DecompressOutcome outcome = decompress_file(options);
-  write_stdout(arguments.flag("json") ? to_json(outcome, arguments) : to_text(outcome));
-  return kExitGood;
+  return [&arguments, options] {
+    const DecompressOutcome outcome = decompress_file(options);
+    write_stdout(arguments.flag("json") ? to_json(outcome, arguments) : to_text(outcome));
+    return kExitGood;
+  };
 }
 
 }  // namespace
@@ -127,7 +129,7 @@ Verb decompress_verb() {
                       {.name = "json", .help = "print JSON for programs"}},
           .examples = {{"Decode a file of frames",
                         "thinpipe decompress -i step.tpp -o decoded.safetensors"}},
-          .run = decompress};
+          .prepare = prepare_decompress};
 }
 
 }  // namespace thinpipe

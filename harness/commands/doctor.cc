@@ -31,6 +31,10 @@ int doctor(const Arguments& arguments) {
   return can_run(findings) ? kExitGood : kExitFailed;
 }
 
+Action prepare_doctor(const Arguments& arguments) {
+  return [&] { return doctor(arguments); };
+}
+
 }  // namespace
 
 Verb doctor_verb() {
@@ -43,7 +47,7 @@ Verb doctor_verb() {
               "what to do.\n\nExits with 0 when `thinpipe run` can work here, else with 4.",
           .options = {{.name = "json", .help = "print JSON for programs"}},
           .examples = {{"Before the first run", "thinpipe doctor"}},
-          .run = doctor};
+          .prepare = prepare_doctor};
 }
 
 }  // namespace thinpipe

@@ -51,9 +51,8 @@ std::string export_format(const Arguments& arguments) {
   return asked.empty() ? arguments.text("format") : asked.front();
 }
 
-int export_records(const Arguments& arguments) {
+int export_records(const Arguments& arguments, const std::string& format) {
   const std::vector<LaunchRecords> launches = read_launches(arguments.positional("DIR"));
-  const std::string format = export_format(arguments);
   const std::string text = exported(launches, format);
   if (format == "bmf" || format == "google-benchmark") tell_left_out(launches);
   const std::string& file = arguments.text("output");
@@ -108,6 +107,16 @@ int merge_records(const Arguments& arguments) {
   return kExitGood;
 }
 
+Action prepare_export(const Arguments& arguments) {
+  return [&arguments, format = export_format(arguments)] {
+    return export_records(arguments, format);
+  };
+}
+
+Action prepare_merge(const Arguments& arguments) {
+  return [&] { return merge_records(arguments); };
+}
+
 }  // namespace
 
 Verb export_verb() {
@@ -140,7 +149,7 @@ Verb export_verb() {
           .examples = {{"For a spreadsheet, pandas or R", "thinpipe export out -o out.csv"},
                        {"Every rank's phases in the Perfetto UI",
                         "thinpipe export out -f perfetto -o step.json"}},
-          .run = export_records};
+          .prepare = prepare_export};
 }
 
 Verb merge_verb() {
@@ -160,7 +169,7 @@ Verb merge_verb() {
                            .help = "folders with records.jsonl",
                            .repeatable = true}},
           .examples = {{"Two halves of a sweep", "thinpipe merge half-1 half-2 --out whole"}},
-          .run = merge_records};
+          .prepare = prepare_merge};
 }
 
 }  // namespace thinpipe

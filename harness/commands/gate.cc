@@ -181,9 +181,7 @@ void check_modes(const Arguments& arguments) {
   }
 }
 
-int gate(const Arguments& arguments) {
-  check_modes(arguments);
-  const GatePolicy policy = policy_of(arguments);
+int gate(const Arguments& arguments, const GatePolicy& policy) {
   if (arguments.given("history")) return tell(arguments, gate_history(arguments, policy));
   return run_outside_sandbox([&](const Sandbox& place) {
     try {
@@ -197,6 +195,11 @@ int gate(const Arguments& arguments) {
       return 128 + stop_signal();
     }
   });
+}
+
+Action prepare_gate(const Arguments& arguments) {
+  check_modes(arguments);
+  return [&arguments, policy = policy_of(arguments)] { return gate(arguments, policy); };
 }
 
 std::vector<OptionInfo> gate_options() {
@@ -305,7 +308,7 @@ Verb gate_verb() {
                    {"What may not change at all: bytes and what compressors keep",
                     "thinpipe gate --baseline golden --pairs 4 --times none -- quality --trace "
                     "synthetic:model=resnet20,steps=4 -c topk"}},
-      .run = gate};
+      .prepare = prepare_gate};
 }
 
 }  // namespace thinpipe

@@ -85,6 +85,10 @@ int print_history(const Arguments& arguments) {
   return kExitGood;
 }
 
+Action prepare_history(const Arguments& arguments) {
+  return [&] { return print_history(arguments); };
+}
+
 }  // namespace
 
 Verb history_verb() {
@@ -109,7 +113,7 @@ Verb history_verb() {
           .positionals = {{.name = "METRIC", .help = "as records name it: encode_over_read"}},
           .examples = {{"Encode times of top-k over those of reading",
                         "thinpipe history encode_over_read --dir records --point 'topk*'"}},
-          .run = print_history};
+          .prepare = prepare_history};
 }
 
 }  // namespace thinpipe

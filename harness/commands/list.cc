@@ -158,8 +158,7 @@ bool is_method(const std::string& name) {
                      [&](const MethodInfo& method) { return method.name == name; });
 }
 
-int list(const Arguments& arguments) {
-  load_plugins(arguments);
+std::string list(const Arguments& arguments) {
   const std::string& what = arguments.positional("WHAT");
   const bool compressors = what.empty() || what == "compressors";
   const bool models = what.empty() || what == "models";
@@ -186,24 +185,24 @@ int list(const Arguments& arguments) {
       json["links"].push_back(to_json(preset));
     }
     if (exchanges) json["patterns"] = patterns_json();
-    write_stdout(json.dump(2) + "\n");
-  } else if (what.empty()) {
-    write_stdout(overview());
-  } else if (compressors) {
-    write_stdout(all_in_full());
-  } else if (models) {
-    write_stdout(table_of_models());
-  } else if (links) {
-    write_stdout(links_in_full());
-  } else if (exchanges) {
-    write_stdout(patterns_in_full());
-  } else if (model) {
-    write_stdout(model_text(find_model(what)));
-  } else {
-    const MethodInfo& method = find_method(what);
-    write_stdout(heading(method) + parameter_lines(method.parameters));
+    return json.dump(2) + "\n";
   }
-  return kExitGood;
+  if (what.empty()) return overview();
+  if (compressors) return all_in_full();
+  if (models) return table_of_models();
+  if (links) return links_in_full();
+  if (exchanges) return patterns_in_full();
+  if (model) return model_text(find_model(what));
+  const MethodInfo& method = find_method(what);
+  return heading(method) + parameter_lines(method.parameters);
+}
+
+Action prepare_list(const Arguments& arguments) {
+  load_plugins(arguments);
+  return [text = list(arguments)] {
+    write_stdout(text);
+    return kExitGood;
+  };
 }
 
 // All that can stand for WHAT.
@@ -241,7 +240,7 @@ Verb list_verb() {
                    {"Links by name, and the keys of a link", "thinpipe list links"},
                    {"Exchange patterns, for `thinpipe run --pattern`", "thinpipe list patterns"},
                    {"One compressor, for a program to read", "thinpipe list topk --json"}},
-      .run = list};
+      .prepare = prepare_list};
 }
 
 }  // namespace thinpipe

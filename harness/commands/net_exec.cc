@@ -104,7 +104,7 @@ void say_what_crossed(const Network& network, const Topology& planned, double se
   std::fputs(text.c_str(), stderr);
 }
 
-int exec(const Arguments& arguments) {
+Action prepare_exec(const Arguments& arguments) {
   const TopologySpec spec = parse_topology(arguments.text("topology"));
   const LinkSpec link = parse_link_spec(arguments.text("link"));
   const int size = hosts_of(arguments, spec);
@@ -120,8 +120,7 @@ int exec(const Arguments& arguments) {
     schedule = parse_schedule(arguments.text("schedule"));
     scheduled_links(planned, *schedule);  // says now, not in the sandbox, what does not fit
   }
-  require_kernel_features(links_as_set(planned));
-  const auto body = [&](const Sandbox& sandbox) {
+  const auto body = [=, &arguments](const Sandbox& sandbox) {
     Network network(size, spec);
     std::unique_ptr<SchedulePlayer> player;
     if (schedule) {
@@ -153,7 +152,10 @@ int exec(const Arguments& arguments) {
       say_what_crossed(network, planned, spent.count(), player != nullptr);
     return code;
   };
-  return run_in_sandbox(body, true);
+  return [planned, body] {
+    require_kernel_features(links_as_set(planned));
+    return run_in_sandbox(body, true);
+  };
 }
 
 }  // namespace
@@ -209,7 +211,7 @@ Verb net_exec_verb() {
                                "http.server' -- curl -O http://host1:8000/file"},
                    {.purpose = "A shell behind a link that fails for a second in every ten",
                     .command = "thinpipe net exec --schedule 'outage:every=10s,lasts=1s' -- bash"}},
-      .run = exec,
+      .prepare = prepare_exec,
   };
 }
 

@@ -30,6 +30,7 @@ struct Played {
   LinkSpec link;
   ScheduleSpec schedule;
   TrialOptions options;
+  std::vector<LinkSpec> needed;  // that the kernel must be able to make
   double tolerance = 0;    // share
   bool disturbed = false;  // the network loses or reorders frames by itself
 };
@@ -160,14 +161,14 @@ Played read_played(const Arguments& arguments) {
   // Says now, not in the sandbox, what does not fit.
   const Topology planned = played.topology.plan(played.hosts, played.link);
   const std::vector<ScheduledLink> scheduled = scheduled_links(planned, played.schedule);
-  require_kernel_features(links_as_set(planned));
-  require_kernel_features(links_as_played(scheduled));
+  played.needed = links_as_set(planned);
+  for (const LinkSpec& link : links_as_played(scheduled)) played.needed.push_back(link);
   played.disturbed = disturbs(planned);
   return played;
 }
 
-int play(const Arguments& arguments) {
-  const Played played = read_played(arguments);
+int play(const Played& played, const Arguments& arguments) {
+  require_kernel_features(played.needed);
   return run_in_sandbox([&](const Sandbox&) {
     Network network(played.hosts, played.topology);
     TrialResult result;
@@ -180,6 +181,10 @@ int play(const Arguments& arguments) {
                                         : to_text(played, result));
     return static_cast<int>(holds(played, result) ? kExitGood : kExitFailed);
   });
+}
+
+Action prepare_play(const Arguments& arguments) {
+  return [&arguments, played = read_played(arguments)] { return play(played, arguments); };
 }
 
 }  // namespace
@@ -254,7 +259,7 @@ Verb net_play_verb() {
                                "'rack0:outage:every=4s,lasts=500ms'"},
                    {.purpose = "A recorded cellular link",
                     .command = "thinpipe net play --link rate=10mbit --schedule verizon.down"}},
-      .run = play,
+      .prepare = prepare_play,
   };
 }
 

@@ -27,7 +27,7 @@ bool restore(const std::string& interface, std::string& text) {
   }
 }
 
-int restore(const Arguments&) {
+int restore_all() {
   std::string text;
   bool good = true;
   for (const std::string& interface : shaped_interfaces()) good = restore(interface, text) && good;
@@ -50,7 +50,7 @@ Verb net_restore_verb() {
           "Exits with 4 when an interface could not be given back.",
       .options = {},
       .examples = {{.purpose = "As root, on the host", .command = "thinpipe net restore"}},
-      .run = restore,
+      .prepare = [](const Arguments&) -> Action { return restore_all; },
   };
 }
 

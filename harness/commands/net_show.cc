@@ -40,13 +40,18 @@ void write_file(const std::string& path, const std::string& text) {
   if (!file) throw SystemError("write " + path);
 }
 
-int show(const Arguments& arguments) {
+Action prepare_show(const Arguments& arguments) {
   const TopologySpec spec = parse_topology(arguments.text("topology"));
   const Topology topology =
       spec.plan(hosts_of(arguments, spec), parse_link_spec(arguments.text("link")));
-  if (!arguments.text("svg").empty()) write_file(arguments.text("svg"), draw_as_svg(topology));
-  write_stdout(arguments.flag("json") ? to_json(topology).dump(2) + "\n" : draw_as_text(topology));
-  return kExitGood;
+  const std::string& file = arguments.text("svg");
+  return [&file, svg = file.empty() ? "" : draw_as_svg(topology),
+          text = arguments.flag("json") ? to_json(topology).dump(2) + "\n"
+                                        : draw_as_text(topology)] {
+    if (!file.empty()) write_file(file, svg);
+    write_stdout(text);
+    return kExitGood;
+  };
 }
 
 }  // namespace
@@ -78,7 +83,7 @@ Verb net_show_verb() {
                    {.purpose = "Three datacentres and a straggler, also as SVG",
                     .command = "thinpipe net show --topology 'wan:sites=3,host3=(rate=10mbit)' "
                                "--ranks 6 --svg wan.svg"}},
-      .run = show,
+      .prepare = prepare_show,
   };
 }
 

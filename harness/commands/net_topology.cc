@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "harness/commands/output.h"
 #include "harness/commands/topology_options.h"
+#include "harness/options/arguments.h"
 #include "harness/options/layout.h"
 #include "harness/sweep/progress.h"
 #include "netem/probe.h"
@@ -97,10 +98,6 @@ json to_json(const ProbeCheck& check, double tolerance) {
           {"holds", holds(check, tolerance)}};
 }
 
-}  // namespace
-
-namespace {
-
 std::string summary(const std::vector<ProbeCheck>& checks, double tolerance) {
   const auto holding = static_cast<std::size_t>(std::count_if(
       checks.begin(), checks.end(), [&](const auto& check) { return holds(check, tolerance); }));
@@ -116,15 +113,9 @@ std::string summary(const std::vector<ProbeCheck>& checks, double tolerance) {
          "\n";
 }
 
-}  // namespace
-
-int verify_network(const Arguments& arguments) {
-  const TopologySpec spec = parse_topology(arguments.text("topology"));
-  const int hosts = hosts_of(arguments, spec);
-  std::vector<LinkSpec> links;
-  for (const std::string& text : arguments.texts("link"))
-    for (const LinkSpec& link : expand_link_specs(text)) links.push_back(link);
-  for (const LinkSpec& link : links) require_kernel_features(links_as_set(spec.plan(hosts, link)));
+int verify_network(const TopologySpec& spec, int hosts, const std::vector<LinkSpec>& links,
+                   const std::vector<LinkSpec>& needed, const Arguments& arguments) {
+  require_kernel_features(needed);
   TopologyCheckOptions options;
   if (arguments.given("seconds")) options.seconds = arguments.real("seconds");
   options.both = true;
@@ -165,6 +156,20 @@ int verify_network(const Arguments& arguments) {
                                         : "\n" + summary(all_checks, tolerance));
     return static_cast<int>(hold ? kExitGood : kExitFailed);
   });
+}
+
+}  // namespace
+
+Action prepare_network(const Arguments& arguments) {
+  const TopologySpec spec = parse_topology(arguments.text("topology"));
+  const int hosts = hosts_of(arguments, spec);
+  std::vector<LinkSpec> links, needed;
+  for (const std::string& text : arguments.texts("link"))
+    for (const LinkSpec& link : expand_link_specs(text)) {
+      links.push_back(link);
+      for (const LinkSpec& set : links_as_set(spec.plan(hosts, link))) needed.push_back(set);
+    }
+  return [=, &arguments] { return verify_network(spec, hosts, links, needed, arguments); };
 }
 
 }  // namespace thinpipe

@@ -1,11 +1,11 @@
 // `thinpipe net verify --topology`: every distinct link of a network, measured.
 #pragma once
 
-#include "harness/options/arguments.h"
+#include "harness/options/verb.h"
 
 namespace thinpipe {
 
 /// For a topology other than a plain star, or a number of hosts. Exit code as of net verify.
-int verify_network(const Arguments& arguments);
+Action prepare_network(const Arguments& arguments);
 
 }  // namespace thinpipe

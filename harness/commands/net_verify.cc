@@ -38,11 +38,8 @@ void refuse_together(const Arguments& arguments, const char* first,
       throw InputError(fmt::format("--{} and --{} cannot be had together", first, other));
 }
 
-int verify_links(const Arguments& arguments) {
-  std::vector<LinkSpec> links;
-  for (const std::string& text : arguments.texts("link"))
-    for (const LinkSpec& link : expand_link_specs(text)) links.push_back(link);
-  LinkReportOptions options = report_options(arguments);
+int verify_links(const std::vector<LinkSpec>& links, LinkReportOptions options,
+                 const Arguments& arguments) {
   require_kernel_features(links);
   const double tolerance = arguments.real("tolerance") / 100;
   const bool as_json = arguments.flag("json"), as_table = arguments.flag("markdown");
@@ -74,18 +71,27 @@ int verify_links(const Arguments& arguments) {
   });
 }
 
-int verify(const Arguments& arguments) {
+Action prepare_links(const Arguments& arguments) {
+  std::vector<LinkSpec> links;
+  for (const std::string& text : arguments.texts("link"))
+    for (const LinkSpec& link : expand_link_specs(text)) links.push_back(link);
+  return [&arguments, links, options = report_options(arguments)] {
+    return verify_links(links, options, arguments);
+  };
+}
+
+Action prepare_verification(const Arguments& arguments) {
   if (arguments.flag("json")) refuse_together(arguments, "json", {"markdown"});
   if (arguments.given("schedule")) {
     refuse_together(arguments, "schedule", {"topology", "ranks", "only", "quick", "markdown"});
-    return verify_schedules(arguments);
+    return prepare_schedules(arguments);
   }
   if (arguments.given("topology") || arguments.given("ranks")) {
     refuse_together(arguments, arguments.given("topology") ? "topology" : "ranks",
                     {"only", "quick", "markdown"});
-    return verify_network(arguments);
+    return prepare_network(arguments);
   }
-  return verify_links(arguments);
+  return prepare_links(arguments);
 }
 
 }  // namespace
@@ -144,7 +150,7 @@ Verb net_verify_verb() {
                    {.purpose = "Two racks with an uplink for a quarter of their traffic",
                     .command = "thinpipe net verify --topology racks:oversubscription=4 --ranks 8 "
                                "--link rate=40mbit"}},
-      .run = verify,
+      .prepare = prepare_verification,
   };
 }
 

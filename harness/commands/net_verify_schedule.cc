@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "harness/commands/output.h"
+#include "harness/options/arguments.h"
 #include "harness/sweep/progress.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
@@ -74,21 +75,9 @@ json way_json(const WayUnderSchedule& way) {
           {"reasons", way.reasons}};
 }
 
-}  // namespace
-
-int verify_schedules(const Arguments& arguments) {
-  std::vector<LinkSpec> links;
-  for (const std::string& text : arguments.texts("link"))
-    for (const LinkSpec& link : expand_link_specs(text)) links.push_back(link);
-  std::vector<ScheduleSpec> schedules;
-  for (const std::string& text : arguments.texts("schedule"))
-    schedules.push_back(parse_schedule(text));
-  for (const LinkSpec& link : links)
-    for (const ScheduleSpec& schedule : schedules)
-      // Says now what does not fit, or what the kernel lacks.
-      require_kernel_features(
-          links_as_played(scheduled_links(TopologySpec{}.plan(kPair, link), schedule)));
-  require_kernel_features(links);
+int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<ScheduleSpec>& schedules,
+                     const std::vector<LinkSpec>& needed, const Arguments& arguments) {
+  require_kernel_features(needed);
   TrialOptions options;
   options.seconds = arguments.given("seconds") ? arguments.real("seconds") : kDefaultSeconds;
   constexpr int kTold = 20;  // times
@@ -136,6 +125,24 @@ int verify_schedules(const Arguments& arguments) {
             : fmt::format("\n{} of {} links held under their schedule.\n", holding, all.size()));
     return static_cast<int>(holding == all.size() ? kExitGood : kExitFailed);
   });
+}
+
+}  // namespace
+
+Action prepare_schedules(const Arguments& arguments) {
+  std::vector<LinkSpec> links;
+  for (const std::string& text : arguments.texts("link"))
+    for (const LinkSpec& link : expand_link_specs(text)) links.push_back(link);
+  std::vector<ScheduleSpec> schedules;
+  for (const std::string& text : arguments.texts("schedule"))
+    schedules.push_back(parse_schedule(text));
+  std::vector<LinkSpec> needed = links;
+  for (const LinkSpec& link : links)
+    for (const ScheduleSpec& schedule : schedules)  // says now what does not fit
+      for (const LinkSpec& played :
+           links_as_played(scheduled_links(TopologySpec{}.plan(kPair, link), schedule)))
+        needed.push_back(played);
+  return [=, &arguments] { return verify_schedules(links, schedules, needed, arguments); };
 }
 
 }  // namespace thinpipe

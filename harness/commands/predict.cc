@@ -1,6 +1,7 @@
 // `thinpipe predict`: what a sweep's points should take, from models instead of a measurement.
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -130,25 +131,7 @@ int run_again(const Arguments& arguments) {
   return kExitGood;
 }
 
-int run_predict(const Arguments& arguments) {
-  if (arguments.given("records")) return run_again(arguments);
-  if (!arguments.given("trace"))
-    throw InputError("predict: expected --trace DIR, or --records RUN to predict its points again");
-  SweepOptions options = sweep_options_of(arguments, std::nullopt, kMostPredictedRanks);
-  options.trace = arguments.text("trace");
-  options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
-  options.device = arguments.text("device");
-  if (options.device != kDeviceCpu && !arguments.given("codec-times"))
-    throw InputError(
-        "--device " + options.device +
-        ": what compressors take on a GPU is measured by a run only; expected --codec-times RUN, "
-        "with points that were measured on one");
-  check_schedules(options);
-  check_patterns(options);
-  for (const CompressorRules& rules : options.compressors)
-    for (const Spec& spec : rules.specs()) check_spec(spec);
-  check_time_scales(options);
-  const Trace trace = open_trace(options.trace);
+int run_predict(const Arguments& arguments, const SweepOptions& options, const Trace& trace) {
   const double begin = now_seconds();
   Prophet prophet(arguments, options, trace);
   const double known = now_seconds();
@@ -167,6 +150,29 @@ int run_predict(const Arguments& arguments) {
     write_stdout(text);
   }
   return kExitGood;
+}
+
+Action prepare_predict(const Arguments& arguments) {
+  if (arguments.given("records")) return [&] { return run_again(arguments); };
+  if (!arguments.given("trace"))
+    throw InputError("predict: expected --trace DIR, or --records RUN to predict its points again");
+  SweepOptions options = sweep_options_of(arguments, std::nullopt, kMostPredictedRanks);
+  options.trace = arguments.text("trace");
+  options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
+  options.device = arguments.text("device");
+  if (options.device != kDeviceCpu && !arguments.given("codec-times"))
+    throw InputError(
+        "--device " + options.device +
+        ": what compressors take on a GPU is measured by a run only; expected --codec-times RUN, "
+        "with points that were measured on one");
+  check_schedules(options);
+  check_patterns(options);
+  for (const CompressorRules& rules : options.compressors)
+    for (const Spec& spec : rules.specs()) check_spec(spec);
+  check_time_scales(options);
+  if (arguments.text("message-time") != kMeasured) parse_time(arguments.text("message-time"));
+  const auto trace = std::make_shared<const Trace>(open_trace(options.trace));
+  return [&arguments, options, trace] { return run_predict(arguments, options, *trace); };
 }
 
 OptionInfo optional_trace() {
@@ -249,7 +255,7 @@ Verb predict_verb() {
                .command = "thinpipe predict --trace trace --codec-times out --ranks 64 --link "
                           "rate=10gbit"},
           },
-      .run = run_predict,
+      .prepare = prepare_predict,
   };
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "compressors/simd.h"
 #include "harness/commands/compressor_options.h"
 #include "harness/commands/file_tables.h"
 #include "harness/commands/kernel_options.h"
@@ -56,21 +57,9 @@ std::string quality_sentences(const nlohmann::json& header,
   return found.empty() ? "" : "\n" + wrap(joined(found, " "), 0) + "\n";
 }
 
-int quality(const Arguments& arguments) {
-  load_plugins(arguments);
-  const std::vector<Spec> specs = all_compressors(arguments);
-  const Trace trace = open_trace(arguments.text("trace"));
+int quality(const Trace& trace, const std::vector<Spec>& specs, OfflineOptions options,
+            const Arguments& arguments) {
   const QualityRows rows = rows_of(arguments);
-  OfflineOptions options;
-  options.ranks = arguments.given("ranks") ? static_cast<std::size_t>(arguments.integer("ranks"))
-                                           : trace.ranks();
-  options.steps = arguments.given("steps") ? static_cast<std::size_t>(arguments.integer("steps"))
-                                           : trace.steps();
-  options.steps_per_epoch = static_cast<std::size_t>(arguments.integer("steps-per-epoch"));
-  options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
-  options.threads = threads_of(arguments);
-  options.bad_values = bad_values_of(arguments);
-  const std::string simd = use_simd(arguments);
   constexpr double kElementBytes = 24;  // of what came, what was decoded, and their sums
   require_memory(trace, "one rank",
                  kElementBytes * static_cast<double>(trace.elements()) +
@@ -87,7 +76,7 @@ int quality(const Arguments& arguments) {
   Json json{{"trace", trace.folder().string()}, {"identity", trace.identity()},
             {"model", trace.model()},           {"ranks", options.ranks},
             {"steps", options.steps},           {"seed", options.seed},
-            {"threads", options.threads},       {"simd", simd},
+            {"threads", options.threads},       {"simd", simd_target()},
             {"compressors", Json::array()}};
   QualityTable table;
   std::vector<nlohmann::json> totals;
@@ -112,6 +101,23 @@ int quality(const Arguments& arguments) {
   write_stdout(arguments.flag("json") ? json.dump(2) + "\n"
                                       : table.text() + quality_sentences(header, totals));
   return kExitGood;
+}
+
+Action prepare_quality(const Arguments& arguments) {
+  load_plugins(arguments);
+  const std::vector<Spec> specs = all_compressors(arguments);
+  const auto trace = std::make_shared<const Trace>(open_trace(arguments.text("trace")));
+  OfflineOptions options;
+  options.ranks = arguments.given("ranks") ? static_cast<std::size_t>(arguments.integer("ranks"))
+                                           : trace->ranks();
+  options.steps = arguments.given("steps") ? static_cast<std::size_t>(arguments.integer("steps"))
+                                           : trace->steps();
+  options.steps_per_epoch = static_cast<std::size_t>(arguments.integer("steps-per-epoch"));
+  options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
+  options.threads = threads_of(arguments);
+  options.bad_values = bad_values_of(arguments);
+  use_simd(arguments);
+  return [=, &arguments] { return quality(*trace, specs, options, arguments); };
 }
 
 }  // namespace
@@ -189,7 +195,7 @@ Verb quality_verb() {
                         "thinpipe quality --trace trace -c sidco --by tensor"},
                        {"Keep what was decoded",
                         "thinpipe quality --trace trace -c sbc --dump-decoded decoded"}},
-          .run = quality};
+          .prepare = prepare_quality};
 }
 
 }  // namespace thinpipe

@@ -224,20 +224,9 @@ int report_figure(const Page& page, const Arguments& arguments) {
   });
 }
 
-int report(const Arguments& arguments) {
+int report(const Page& page, const Arguments& arguments) {
   const std::string& format = arguments.text("format");
-  const bool is_figure = arguments.given("figure");
-  if ((format == "text" || format == "csv") && arguments.given("output"))
-    throw InputError("--output goes with html, md and pdf; " + format + " goes to standard output");
-  if ((format == "svg" || format == "png") && !is_figure)
-    throw InputError("--format " + format +
-                     " is of one figure: give --figure NAME; --figure list names them");
-  const Page page = page_of(arguments);
-  for (const char* option : {"time-scale", "trained"})
-    if (arguments.given(option) && page.what != "the records of a run")
-      throw InputError("--" + std::string(option) + " goes with the records of a run; " +
-                       page.source.string() + " has " + page.what);
-  if (is_figure) return report_figure(page, arguments);
+  if (arguments.given("figure")) return report_figure(page, arguments);
   if (format == "text" || format == "csv") {
     write_stdout(format == "csv" ? page.csv() : page.findings());
     return kExitGood;
@@ -258,6 +247,22 @@ int report(const Arguments& arguments) {
   const auto file = output_of(arguments, page.place, format);
   write_whole(file, text);
   return finish(file, arguments);
+}
+
+Action prepare_report(const Arguments& arguments) {
+  const std::string& format = arguments.text("format");
+  const bool is_figure = arguments.given("figure");
+  if ((format == "text" || format == "csv") && arguments.given("output"))
+    throw InputError("--output goes with html, md and pdf; " + format + " goes to standard output");
+  if ((format == "svg" || format == "png") && !is_figure)
+    throw InputError("--format " + format +
+                     " is of one figure: give --figure NAME; --figure list names them");
+  const Page page = page_of(arguments);
+  for (const char* option : {"time-scale", "trained"})
+    if (arguments.given(option) && page.what != "the records of a run")
+      throw InputError("--" + std::string(option) + " goes with the records of a run; " +
+                       page.source.string() + " has " + page.what);
+  return [&arguments, page] { return report(page, arguments); };
 }
 
 }  // namespace
@@ -330,7 +335,7 @@ Verb report_verb() {
                    {"What a nightly bench has been", "thinpipe report nightly"},
                    {"A figure for a paper",
                     "thinpipe report out --figure g0-step-time --format pdf -o step-time.pdf"}},
-      .run = report};
+      .prepare = prepare_report};
 }
 
 }  // namespace thinpipe

@@ -36,34 +36,38 @@ std::string list_of_recipes() {
 }
 
 int carry_out(const std::vector<std::string>& names, const std::filesystem::path& out, bool quick) {
-  for (const std::string& name : names) find_recipe(name);
   return perform_all(names, out, quick, [&out](const Reproduction& result) {
     write_stdout(reproduction_text(result) +
                  fmt::format("{}\n\n", (out / (result.plan.name + ".md")).string()));
   });
 }
 
-int reproduce(const Arguments& arguments) {
-  if (arguments.flag("list")) {
-    write_stdout(list_of_recipes());
-    return kExitGood;
-  }
+int tell_recipes() {
+  write_stdout(list_of_recipes());
+  return kExitGood;
+}
+
+Action prepare_reproduce(const Arguments& arguments) {
+  if (arguments.flag("list")) return tell_recipes;
   std::vector<std::string> names = arguments.positionals("NAME");
   if (arguments.flag("all"))
     for (const Recipe& recipe : recipes()) names.push_back(recipe.name());
   if (names.empty())
     throw InputError(
         "expected the name of a recipe, or --all; `thinpipe reproduce --list` shows them");
-  return run_outside_sandbox([&](const Sandbox&) {
-    try {
-      return carry_out(names, std::filesystem::absolute(arguments.text("out")),
-                       arguments.flag("quick"));
-    } catch (const RunError& error) {
-      if (!stop_requested()) throw;
-      std::fprintf(stderr, "thinpipe reproduce: %s\n", error.what());
-      return 128 + stop_signal();
-    }
-  });
+  for (const std::string& name : names) find_recipe(name);
+  return [&arguments, names] {
+    return run_outside_sandbox([&](const Sandbox&) {
+      try {
+        return carry_out(names, std::filesystem::absolute(arguments.text("out")),
+                         arguments.flag("quick"));
+      } catch (const RunError& error) {
+        if (!stop_requested()) throw;
+        std::fprintf(stderr, "thinpipe reproduce: %s\n", error.what());
+        return 128 + stop_signal();
+      }
+    });
+  };
 }
 
 }  // namespace
@@ -100,7 +104,7 @@ Verb reproduce_verb() {
                         .command = "thinpipe reproduce dgc-fig3"},
                        {.purpose = "Everything, over some nights",
                         .command = "thinpipe reproduce --all --out results"}},
-          .run = reproduce};
+          .prepare = prepare_reproduce};
 }
 
 }  // namespace thinpipe

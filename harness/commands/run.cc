@@ -1,6 +1,7 @@
 // `thinpipe run`: replays a trace through compressors over throttled links.
 #include <charconv>
 #include <cstdio>
+#include <memory>
 
 #include "base/error.h"
 #include "base/terminal.h"
@@ -8,8 +9,10 @@
 #include "harness/commands/output.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
+#include "harness/files/open_trace.h"
 #include "harness/options/arguments.h"
 #include "harness/options/layout.h"
+#include "harness/sweep/checks.h"
 #include "harness/sweep/sweep.h"
 #include "reports/record/reader.h"
 #include "reports/scale/scale.h"
@@ -91,7 +94,7 @@ void print_ending(const std::filesystem::path& folder) {
   }
 }
 
-int run_sweep_of(const Arguments& arguments) {
+Action prepare_run(const Arguments& arguments) {
   SweepOptions options = sweep_options_of(arguments, hosts_of(arguments), kMostRanks);
   options.trace = arguments.text("trace");
   options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
@@ -104,10 +107,14 @@ int run_sweep_of(const Arguments& arguments) {
   options.repeats = static_cast<int>(arguments.integer("repeats"));
   set_sweep_checks(arguments, options);
   options.command = arguments.command_line();
-  const int code = run_sweep(options);
-  if (options.time_scales.size() > 1) print_agreement(options.out);
-  if (code == kExitGood || code == kExitFailed) print_ending(options.out);
-  return code;
+  const auto trace = std::make_shared<const Trace>(open_trace(options.trace));
+  check_sweep(options, *trace);
+  return [options, trace] {
+    const int code = run_sweep(options, *trace);
+    if (options.time_scales.size() > 1) print_agreement(options.out);
+    if (code == kExitGood || code == kExitFailed) print_ending(options.out);
+    return code;
+  };
 }
 
 }  // namespace
@@ -148,7 +155,7 @@ Verb run_verb() {
                .command =
                    "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc --resume"},
           },
-      .run = run_sweep_of,
+      .prepare = prepare_run,
   };
 }
 

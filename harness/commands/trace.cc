@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
@@ -145,15 +146,16 @@ std::string info_text(const Trace& trace) {
   return text;
 }
 
-int run_info(const Arguments& arguments) {
+Action prepare_info(const Arguments& arguments) {
   const Trace trace = open_gradients(arguments.positional("DIR"));
-  write_stdout(arguments.flag("json") ? info_json(trace) : info_text(trace));
-  return kExitGood;
+  return [text = arguments.flag("json") ? info_json(trace) : info_text(trace)] {
+    write_stdout(text);
+    return kExitGood;
+  };
 }
 
 /// What is drawn by a family has no files.
-int verify_synthetic(const SyntheticSpec& spec, bool as_json) {
-  const Trace trace = make_synthetic(spec);
+int verify_synthetic(const Trace& trace, bool as_json) {
   if (as_json) {
     write_stdout(Json{{"identity", trace.identity()},
                       {"files", 0},
@@ -169,12 +171,7 @@ int verify_synthetic(const SyntheticSpec& spec, bool as_json) {
   return kExitGood;
 }
 
-int run_verify(const Arguments& arguments) {
-  const std::string& place = arguments.positional("DIR");
-  const SyntheticSpec spec = is_synthetic(place) ? parse_synthetic_spec(place) : SyntheticSpec();
-  if (is_synthetic(place) && !spec.is_fit()) return verify_synthetic(spec, arguments.flag("json"));
-  // Of a fit, the trace that it draws like.
-  const Trace trace(spec.is_fit() ? spec.trace : place);
+int verify_files(const Trace& trace, const Arguments& arguments) {
   trace.verify();
   const std::size_t files = trace.ranks() * trace.steps();
   if (arguments.flag("json")) {
@@ -193,6 +190,20 @@ int run_verify(const Arguments& arguments) {
     }
   }
   return trace.complete() ? kExitGood : kExitFailed;
+}
+
+Action prepare_verify(const Arguments& arguments) {
+  const std::string& place = arguments.positional("DIR");
+  const SyntheticSpec spec = is_synthetic(place) ? parse_synthetic_spec(place) : SyntheticSpec();
+  const bool drawn = is_synthetic(place) && !spec.is_fit();
+  // Of a fit, the trace that it draws like.
+  const auto trace = std::make_shared<const Trace>(drawn           ? make_synthetic(spec)
+                                                   : spec.is_fit() ? Trace(spec.trace)
+                                                                   : Trace(place));
+  return [=, &arguments] {
+    return drawn ? verify_synthetic(*trace, arguments.flag("json"))
+                 : verify_files(*trace, arguments);
+  };
 }
 
 const OptionInfo kJson{.name = "json", .help = "print JSON for programs"};
@@ -215,7 +226,7 @@ Verb trace_info_verb() {
           .positionals = {kFolder},
           .examples = {{"Look at a trace captured before", "thinpipe trace info trace"},
                        {"What would be drawn", "thinpipe trace info synthetic:model=resnet20"}},
-          .run = run_info};
+          .prepare = prepare_info};
 }
 
 Verb trace_verify_verb() {
@@ -230,7 +241,7 @@ Verb trace_verify_verb() {
           .options = {kJson},
           .positionals = {kFolder},
           .examples = {{"Check a trace that came from elsewhere", "thinpipe trace verify trace"}},
-          .run = run_verify};
+          .prepare = prepare_verify};
 }
 
 }  // namespace thinpipe

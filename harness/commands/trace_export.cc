@@ -1,6 +1,8 @@
 // `thinpipe trace export`: a trace's gradients as files that other programs read.
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "harness/commands/output.h"
 #include "harness/commands/trace_parts.h"
 #include "harness/commands/verbs.h"
@@ -18,15 +20,20 @@ ExportFormat export_format_of(const std::string& name) {
                          : ExportFormat::kSafetensors;
 }
 
-int run_trace_export(const Arguments& arguments) {
-  const Trace trace = open_trace(arguments.positional("DIR"));
-  const SliceParts parts = parts_of(trace, arguments);
+int export_parts(const Trace& trace, const SliceParts& parts, const Arguments& arguments) {
   const std::string format = arguments.text("format"), out = arguments.text("out");
   const std::size_t files = export_trace(trace, parts, export_format_of(format), out);
   write_stdout(fmt::format("{}: {} {} {}: {} steps of {} ranks, {} tensors\n", out, files, format,
                            files == 1 ? "file" : "files", parts.steps.size(), parts.ranks.size(),
                            parts.tensors.size()));
   return kExitGood;
+}
+
+Action prepare_trace_export(const Arguments& arguments) {
+  const auto trace = std::make_shared<const Trace>(open_trace(arguments.positional("DIR")));
+  return [&arguments, trace, parts = parts_of(*trace, arguments)] {
+    return export_parts(*trace, parts, arguments);
+  };
 }
 
 }  // namespace
@@ -55,7 +62,7 @@ Verb trace_export_verb() {
                        {"One tensor of the first rank",
                         "thinpipe trace export trace --ranks 0 --tensors conv1.weight --format npy "
                         "--out arrays"}},
-          .run = run_trace_export};
+          .prepare = prepare_trace_export};
 }
 
 }  // namespace thinpipe

@@ -41,22 +41,10 @@ std::string import_summary(const ImportSummary& summary, const std::string& out)
   return text;
 }
 
-int run_trace_import(const Arguments& arguments) {
-  ImportOptions options;
-  options.format = format_of(arguments.text("format"));
-  options.pattern = arguments.text("pattern");
-  options.model = arguments.text("model");
-  options.renames = arguments.texts("rename");
-  options.tensors = arguments.texts("tensors");
-  options.first_ready_first = arguments.text("order") == "forward";
-  options.forward = arguments.real("forward");
-  options.backward = arguments.real("backward");
-  options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
-  const std::string out = arguments.text("out");
-  std::vector<std::filesystem::path> inputs;
-  for (const std::string& path : arguments.positionals("PATH")) inputs.emplace_back(path);
+int import_and_tell(const std::vector<std::filesystem::path>& inputs, const std::string& out,
+                    const ImportOptions& options, bool as_json) {
   const ImportSummary summary = import_trace(inputs, out, options);
-  if (!arguments.flag("json")) {
+  if (!as_json) {
     write_stdout(import_summary(summary, out));
     return kExitGood;
   }
@@ -73,6 +61,23 @@ int run_trace_import(const Arguments& arguments) {
                    .dump(2) +
                "\n");
   return kExitGood;
+}
+
+Action prepare_trace_import(const Arguments& arguments) {
+  ImportOptions options;
+  options.format = format_of(arguments.text("format"));
+  options.pattern = arguments.text("pattern");
+  options.model = arguments.text("model");
+  options.renames = arguments.texts("rename");
+  options.tensors = arguments.texts("tensors");
+  options.first_ready_first = arguments.text("order") == "forward";
+  options.forward = arguments.real("forward");
+  options.backward = arguments.real("backward");
+  options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
+  const std::string out = arguments.text("out");
+  std::vector<std::filesystem::path> inputs;
+  for (const std::string& path : arguments.positionals("PATH")) inputs.emplace_back(path);
+  return [=, &arguments] { return import_and_tell(inputs, out, options, arguments.flag("json")); };
 }
 
 }  // namespace
@@ -151,7 +156,7 @@ Verb trace_import_verb() {
                     "thinpipe trace import dump --pattern 'it{step}_w{rank}.npz' --out trace"},
                    {"Shapes and times of two ranks that PyTorch's observer wrote",
                     "thinpipe trace import rank0.json rank1.json --out trace"}},
-      .run = run_trace_import};
+      .prepare = prepare_trace_import};
 }
 
 }  // namespace thinpipe

@@ -1,6 +1,8 @@
 // `thinpipe trace merge`: ranks of several hosts, or steps of several recordings, as one trace.
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "harness/commands/output.h"
 #include "harness/commands/trace_parts.h"
 #include "harness/commands/verbs.h"
@@ -13,11 +15,7 @@ namespace {
 
 using Type = OptionInfo::Type;
 
-int run_trace_merge(const Arguments& arguments) {
-  std::vector<Trace> traces;
-  for (const std::string& folder : arguments.positionals("DIR")) {
-    traces.push_back(open_trace_files(folder));
-  }
+int merge_all(const std::vector<Trace>& traces, const Arguments& arguments) {
   const std::string by = arguments.text("by"), out = arguments.text("out");
   const MergeBy merged = merge_traces(traces,
                                       by == "ranks"   ? MergeBy::kRanks
@@ -29,6 +27,13 @@ int run_trace_merge(const Arguments& arguments) {
                            merged == MergeBy::kRanks ? "ranks" : "steps", whole.steps(),
                            whole.ranks()));
   return kExitGood;
+}
+
+Action prepare_trace_merge(const Arguments& arguments) {
+  const auto traces = std::make_shared<std::vector<Trace>>();
+  for (const std::string& folder : arguments.positionals("DIR"))
+    traces->push_back(open_trace_files(folder));
+  return [&arguments, traces] { return merge_all(*traces, arguments); };
 }
 
 }  // namespace
@@ -55,7 +60,7 @@ Verb trace_merge_verb() {
                            .repeatable = true}},
           .examples = {{"Ranks that two hosts recorded",
                         "thinpipe trace merge host-a/trace host-b/trace --out trace"}},
-          .run = run_trace_merge};
+          .prepare = prepare_trace_merge};
 }
 
 }  // namespace thinpipe

@@ -1,6 +1,8 @@
 // `thinpipe trace slice`: some steps, ranks and tensors of a trace as a trace of its own.
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "harness/commands/output.h"
 #include "harness/commands/trace_parts.h"
 #include "harness/commands/verbs.h"
@@ -11,15 +13,20 @@ namespace {
 
 using Type = OptionInfo::Type;
 
-int run_trace_slice(const Arguments& arguments) {
-  const Trace trace = open_trace_files(arguments.positional("DIR"));
-  const SliceParts parts = parts_of(trace, arguments);
+int cut_out(const Trace& trace, const SliceParts& parts, const Arguments& arguments) {
   const std::string out = arguments.text("out");
   slice_trace(trace, parts, out);
   write_stdout(fmt::format("{}: {} of {} steps, {} of {} ranks, {} of {} tensors\n", out,
                            parts.steps.size(), trace.steps(), parts.ranks.size(), trace.ranks(),
                            parts.tensors.size(), trace.tensors().size()));
   return kExitGood;
+}
+
+Action prepare_trace_slice(const Arguments& arguments) {
+  const auto trace = std::make_shared<const Trace>(open_trace_files(arguments.positional("DIR")));
+  return [&arguments, trace, parts = parts_of(*trace, arguments)] {
+    return cut_out(*trace, parts, arguments);
+  };
 }
 
 }  // namespace
@@ -41,7 +48,7 @@ Verb trace_slice_verb() {
           {{"The first two ranks", "thinpipe trace slice trace --ranks 0-1 --out two"},
            {"Weights of convolutions in one step",
             "thinpipe trace slice trace --steps 150 --tensors 'conv*.weight' --out convolutions"}},
-      .run = run_trace_slice};
+      .prepare = prepare_trace_slice};
 }
 
 }  // namespace thinpipe

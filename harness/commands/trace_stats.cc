@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -70,15 +71,7 @@ std::filesystem::path records_file(const std::string& out) {
   return file / kStatsFileName;
 }
 
-int run_trace_stats(const Arguments& arguments) {
-  const Trace trace = open_trace(arguments.positional("DIR"));
-  StatsOptions options;
-  options.parts = parts_of(trace, arguments);
-  options.ratios = parse_ratios(arguments.text("ratios"));
-  options.feedback = !arguments.flag("no-feedback");
-  options.feedback_ratio = arguments.real("feedback-ratio");
-  options.overlap_ratio = arguments.real("overlap-ratio");
-  options.curves = arguments.given("out");
+int tell_stats(const Trace& trace, const StatsOptions& options, const Arguments& arguments) {
   std::optional<PartialFile> records;
   const Json head = stats_header(trace, options, arguments);
   if (options.curves) {
@@ -124,6 +117,18 @@ int run_trace_stats(const Arguments& arguments) {
   }
   write_stdout(json.dump(2) + "\n");
   return kExitGood;
+}
+
+Action prepare_trace_stats(const Arguments& arguments) {
+  const auto trace = std::make_shared<const Trace>(open_trace(arguments.positional("DIR")));
+  StatsOptions options;
+  options.parts = parts_of(*trace, arguments);
+  options.ratios = parse_ratios(arguments.text("ratios"));
+  options.feedback = !arguments.flag("no-feedback");
+  options.feedback_ratio = arguments.real("feedback-ratio");
+  options.overlap_ratio = arguments.real("overlap-ratio");
+  options.curves = arguments.given("out");
+  return [&arguments, trace, options] { return tell_stats(*trace, options, arguments); };
 }
 
 }  // namespace
@@ -176,7 +181,7 @@ Verb trace_stats_verb() {
           .examples = {{"Which distribution fits which tensor", "thinpipe trace stats trace"},
                        {"Records for a page of figures (thinpipe report stats)",
                         "thinpipe trace stats trace --out stats"}},
-          .run = run_trace_stats};
+          .prepare = prepare_trace_stats};
 }
 
 }  // namespace thinpipe

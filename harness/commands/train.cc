@@ -149,7 +149,7 @@ void check_target(const TrainOptions& options) {
                               : " learns text; expected ppl=... or loss=..."));
 }
 
-int train(const Arguments& arguments) {
+Action prepare_train(const Arguments& arguments) {
   TrainOptions options;
   options.sweep = sweep_options_of(arguments, std::nullopt, kMostTrainers, "workers");
   options.sweep.out = std::filesystem::absolute(arguments.text("out"));
@@ -168,10 +168,12 @@ int train(const Arguments& arguments) {
   if (arguments.given("capture"))
     options.capture = std::filesystem::absolute(arguments.text("capture"));
   options.capture_every = static_cast<std::uint64_t>(arguments.integer("capture-every"));
-  const std::filesystem::path out = options.sweep.out;
-  const int code = run_train(std::move(options));
-  if (code == kExitGood || code == kExitFailed) write_stdout(training_text(read_records(out)));
-  return code;
+  return [options] {
+    const int code = run_train(options);
+    if (code == kExitGood || code == kExitFailed)
+      write_stdout(training_text(read_records(options.sweep.out)));
+    return code;
+  };
 }
 
 }  // namespace
@@ -216,7 +218,7 @@ Verb train_verb() {
                .command = "thinpipe train -m charlstm --out out -c blockint4 --local-steps 8 "
                           "--outer diloco"},
           },
-      .run = train};
+      .prepare = prepare_train};
 }
 
 }  // namespace thinpipe

@@ -1,6 +1,7 @@
 // What the command can do: one Verb a subcommand, made of tables.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,10 @@ namespace thinpipe {
 
 class Arguments;
 
+/// What a verb does once it knows what its arguments say; returns an ExitCode. Data go to stdout
+/// (write_stdout), progress to stderr.
+using Action = std::function<int()>;
+
 /// A subcommand. `name` has one word ("list") or two ("trace info": verb `info` of group `trace`).
 struct Verb {
   std::string name = {};
@@ -18,9 +23,12 @@ struct Verb {
   std::vector<OptionInfo> options = {};  ///< --help is added to all
   std::vector<PositionalInfo> positionals = {};
   std::vector<Example> examples = {};
-  /// Does it; returns an ExitCode. Data go to stdout (write_stdout), progress to stderr.
-  /// InputError and RunError that it throws become `thinpipe VERB: message` and exit codes 2 and 4.
-  int (*run)(const Arguments&) = nullptr;
+  /// Makes checked types of the arguments' texts, and returns what acts on them. Until then it
+  /// reads files that they name, and writes, starts and measures nothing: tests/fuzz/command_line.cc
+  /// calls it with whatever there is. The arguments outlive the action.
+  /// InputError and RunError that either throws become `thinpipe VERB: message` and exit codes 2
+  /// and 4.
+  Action (*prepare)(const Arguments&) = nullptr;
 };
 
 /// What is said of a group of two-word verbs in the listing of verbs.

@@ -9,6 +9,7 @@
 #include "compressors/registry.h"
 #include "compressors/simd.h"
 #include "harness/device.h"
+#include "harness/files/open_trace.h"
 #include "netem/schedule/links.h"
 #include "netem/time_scale.h"
 #include "netem/topology/flows.h"
@@ -146,6 +147,24 @@ void check_on_device(const SweepOptions& options) {
                       "expected at least 1",
                       factor, with));
   if (!options.hosts) require_gpu();
+}
+
+void check_sweep(const SweepOptions& options, const Trace& trace) {
+  if (!options.hosts) {
+    const int ranks = host_counts(options).back();
+    constexpr double kElementBytes = 12;  // beside the gradient: message, aggregate, contribution
+    // Servers keep what all workers push: together as much again.
+    const bool servers = ranks > *std::max_element(options.ranks.begin(), options.ranks.end());
+    const double element_bytes = kElementBytes + (servers ? sizeof(float) : 0);
+    require_memory(trace, fmt::format("{} ranks", ranks),
+                   ranks * (element_bytes * static_cast<double>(trace.elements()) +
+                            static_cast<double>(trace.generated_bytes_per_rank())));
+  }
+  check_patterns(options);
+  check_epochs(options);
+  check_time_scales(options);
+  check_on_device(options);
+  if (!options.hosts) all_links(options);  // says what is wrong with the topology
 }
 
 }  // namespace thinpipe

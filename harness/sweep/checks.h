@@ -9,6 +9,10 @@
 
 namespace thinpipe {
 
+/// All that can be said of a sweep before it writes or starts anything.
+/// @throws InputError, RunError
+void check_sweep(const SweepOptions& options, const Trace& trace);
+
 /// Figures that stand in one file are drawn together.
 /// @throws InputError when the records are of another trace or other settings.
 void check_same_settings(const Records& existing, const Trace& trace, const SweepOptions& options);

@@ -86,27 +86,9 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace, Po
 
 }  // namespace
 
-int run_sweep(const SweepOptions& options) { return run_sweep(options, open_trace(options.trace)); }
-
 int run_sweep(const SweepOptions& options, const Trace& trace, PointWork* work) {
-  if (!options.hosts) {
-    const int ranks = host_counts(options).back();
-    constexpr double kElementBytes = 12;  // beside the gradient: message, aggregate, contribution
-    // Servers keep what all workers push: together as much again.
-    const bool servers = ranks > *std::max_element(options.ranks.begin(), options.ranks.end());
-    const double element_bytes = kElementBytes + (servers ? sizeof(float) : 0);
-    require_memory(trace, fmt::format("{} ranks", ranks),
-                   ranks * (element_bytes * static_cast<double>(trace.elements()) +
-                            static_cast<double>(trace.generated_bytes_per_rank())));
-  }
-  for (const CompressorRules& rules : options.compressors)
-    for (const Spec& spec : rules.specs()) check_spec(spec);
-  check_patterns(options);
   for (const std::string& pair : pairs_left_out(options))
     tell(fmt::format("left out: {}, which the pattern cannot exchange", pair));
-  check_epochs(options);
-  check_time_scales(options);
-  check_on_device(options);
   find_program(work ? work->program()
                     : "thinpipe-worker");  // say now what is missing, not in the sandbox
   find_program(options.hosts ? "thinpipe-shape" : "thinpipe-enter");

@@ -87,6 +87,7 @@ int run_train(TrainOptions options) {
   const int workers = *std::max_element(options.sweep.ranks.begin(), options.sweep.ranks.end());
   const GivenGradients given(given_description(*model, options.learner, workers));
   TrainWork work(options, *model, given.trace());
+  check_sweep(options.sweep, given.trace());
   const int code = run_sweep(options.sweep, given.trace(), &work);
   // Of points that are recorded nothing is needed any more.
   for (const std::string& id : finished_points(options))

@@ -37,9 +37,9 @@ void add_missing(const Measured& has, const Measured& has_not, const char* where
   for (const auto& [name, series] : has.series) {
     if (has_not.series.contains(name) || is_ignored(policy, name)) continue;
     if (has_not.not_good.contains(name.first)) continue;  // told as failed
-    const bool has_point =
-        std::any_of(has_not.series.begin(), has_not.series.end(),
-                    [&](const auto& other) { return other.first.first == name.first; });
+    const bool has_point = std::any_of(
+        has_not.series.begin(), has_not.series.end(),
+        [&point = name.first](const auto& other) { return other.first.first == point; });
     if (!has_point && name.first == last_point) continue;
     last_point = name.first;
     outcome.missing.push_back(std::string(where) + ": " +

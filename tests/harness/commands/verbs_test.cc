@@ -50,7 +50,7 @@ TEST(Verbs, HelpFitsTheColumns) {
 
 TEST(Verbs, EveryVerbTeaches) {
   for (const Verb& verb : verbs()) {
-    EXPECT_NE(verb.run, nullptr) << verb.name;
+    EXPECT_NE(verb.prepare, nullptr) << verb.name;
     EXPECT_FALSE(verb.description.empty()) << verb.name;
     EXPECT_FALSE(verb.examples.empty()) << verb.name;
     for (const OptionInfo& option : verb.options) {
