@@ -9,6 +9,7 @@
 #include <set>
 
 #include "compressors/plugin/description.h"
+#include "compressors/plugin/library_file.h"
 
 namespace thinpipe {
 namespace {
@@ -28,6 +29,8 @@ struct Unload {
 using Library = std::unique_ptr<void, Unload>;
 
 Library open_library(const std::filesystem::path& file) {
+  if (const std::string damage = damage_of_library(file); !damage.empty())
+    fail(file, "it cannot be loaded: " + damage);
   // An absolute path: dlopen looks for a bare name in the system's folders. Local: two plug-ins
   // may have functions of one name.
   Library library(dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL));

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <link.h>
 
 #include <filesystem>
 #include <fstream>
@@ -58,6 +59,55 @@ TEST(Loader, RefusesWhatIsNoPlugIn) {
   std::filesystem::remove(text);
   EXPECT_THAT(refusal(test_plugin("broken_no_entry")),
               AllOf(HasSubstr("broken_no_entry.so"), HasSubstr("no function thinpipe_plugin_get")));
+}
+
+// Of a file that is shorter than its headers say, the dynamic loader maps pages that are not there,
+// and dies of SIGBUS when it reads them.
+TEST(Loader, RefusesAFileThatIsCutShort) {
+  const std::string copy = ::testing::TempDir() + "/thinpipe-short.so";
+  const auto whole = std::filesystem::file_size(example_plugin("example_sign"));
+  for (std::uintmax_t sixteenth = 0; sixteenth < 16; ++sixteenth) {
+    std::filesystem::copy_file(example_plugin("example_sign"), copy,
+                               std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(copy, whole * sixteenth / 16);
+    EXPECT_THAT(refusal(copy), AllOf(HasSubstr(copy), HasSubstr("cannot be loaded")));
+  }
+  std::filesystem::resize_file(copy, whole - 1);
+  EXPECT_THAT(refusal(copy), HasSubstr("it is damaged: its headers promise more than the file's"));
+  std::filesystem::remove(copy);
+}
+
+TEST(Loader, RefusesATableOutsideOfTheFile) {
+  const std::string copy = ::testing::TempDir() + "/thinpipe-damaged.so";
+  std::filesystem::copy_file(example_plugin("example_sign"), copy,
+                             std::filesystem::copy_options::overwrite_existing);
+  std::fstream file(copy, std::ios::in | std::ios::out | std::ios::binary);
+  ElfW(Ehdr) header;
+  file.read(reinterpret_cast<char*>(&header), sizeof header);
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));
+    file.read(reinterpret_cast<char*>(&segment), sizeof segment);
+    if (segment.p_type != PT_DYNAMIC) continue;
+    for (auto at = static_cast<std::streamoff>(segment.p_offset);; at += sizeof(ElfW(Dyn))) {
+      ElfW(Dyn) entry;
+      file.seekg(at);
+      file.read(reinterpret_cast<char*>(&entry), sizeof entry);
+      ASSERT_NE(entry.d_tag, DT_NULL) << "no DT_SYMTAB";
+      if (entry.d_tag != DT_SYMTAB) continue;
+      entry.d_un.d_ptr = 0x7fffffff;
+      file.seekp(at);
+      file.write(reinterpret_cast<const char*>(&entry), sizeof entry);
+      break;
+    }
+  }
+  file.close();
+  EXPECT_THAT(refusal(copy), HasSubstr("a table of its dynamic section lies outside of it"));
+  std::filesystem::remove(copy);
+}
+
+TEST(Loader, RefusesAFolder) {
+  EXPECT_THAT(refusal(::testing::TempDir()), HasSubstr("it is no regular file"));
 }
 
 TEST(Loader, RefusesAnotherVersion) {
