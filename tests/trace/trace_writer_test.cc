@@ -137,8 +137,21 @@ TEST(TraceWriter, FullDiskIsAClearErrorAndLeavesNothing) {
   }
   setrlimit(RLIMIT_FSIZE, &before);
   signal(SIGXFSZ, old_handler);
-  EXPECT_THAT(message, HasSubstr("step-00000000.safetensors.partial: File too large"));
+  EXPECT_THAT(message, HasSubstr("step-00000000.safetensors: File too large"));
   EXPECT_FALSE(fs::exists(temporary / "t"));
+}
+
+// A reader would refuse the whole trace (kMaxPassSeconds).
+TEST(TraceWriter, APassOfNoPossibleLengthIsRefused) {
+  const TemporaryFolder temporary;
+  TraceWriter writer(temporary / "trace", description(1));
+  for (const double seconds : {1e7, -1.0, std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::quiet_NaN()}) {
+    TraceStepTimes wrong = times();
+    wrong.backward = seconds;
+    EXPECT_THAT(input_error([&] { writer.add(0, 0, wrong, kGradients); }),
+                HasSubstr("expected 0 to 1000000 s"));
+  }
 }
 
 TEST(TraceWriter, WrongUseIsRefused) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/visible.h"
 
 namespace thinpipe {
 
@@ -28,12 +29,8 @@ std::string key_place(const std::string& place, std::string_view key) {
 
 std::string printable(std::string_view text) {
   constexpr std::size_t kLongest = 48;
-  std::string out;
-  for (const char c : text.substr(0, kLongest)) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7f ? '?' : c;
-  }
-  return text.size() > kLongest ? out + "..." : out;
+  const std::string shown = visible_line(text.substr(0, kLongest));
+  return text.size() > kLongest ? shown + "..." : shown;
 }
 
 json parse_json_strictly(std::string_view text, const std::string& file) {
@@ -58,8 +55,10 @@ json parse_json_strictly(std::string_view text, const std::string& file) {
   try {
     return json::parse(text.begin(), text.end(), check);
   } catch (const json::exception& error) {
-    throw InputError(
-        fmt::format("{}: not JSON: {}", file, std::string_view(error.what()).substr(0, 240)));
+    // Without the library's own "[json.exception.parse_error.101] ".
+    std::string_view what = error.what();
+    what.remove_prefix(std::min(what.find("] ") + 2, what.size()));
+    throw InputError(fmt::format("{}: not JSON: {}", file, what.substr(0, 240)));
   }
 }
 

@@ -94,8 +94,8 @@ std::vector<TraceTensor> parse_tensors(const JsonField& field) {
 
 TraceStepTimes parse_times(const JsonField& worker, std::size_t tensors) {
   TraceStepTimes times;
-  times.forward = worker.at("forward").number(0, kUnbounded);
-  times.backward = worker.at("backward").number(0, kUnbounded);
+  times.forward = worker.at("forward").number(0, kMaxPassSeconds);
+  times.backward = worker.at("backward").number(0, kMaxPassSeconds);
   const JsonField loss = worker.at("loss");
   times.loss = loss.value().is_null() ? std::numeric_limits<double>::quiet_NaN()
                                       : loss.number(-kUnbounded, kUnbounded);

@@ -18,6 +18,9 @@ inline constexpr std::uint64_t kTraceVersion = 1;
 inline const std::string kSquaresPrefix = "q:";
 /// 256 MiB: a thousand ranks, a hundred steps and a thousand tensors come to about this.
 inline constexpr std::size_t kMaxTraceFileBytes = std::size_t{256} << 20;
+/// s of a forward or a backward pass: eleven days, and no pass takes a day. A longer one is in
+/// another unit, or damaged, and a replay would wait for it.
+inline constexpr double kMaxPassSeconds = 1e6;
 
 /// Where a trace's gradients come from.
 inline constexpr const char* kOriginTraining = "training";    ///< a training run of this program

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "workloads/trace/partial_file.h"
+#include "base/output_file.h"
 #include "workloads/trace/safetensors.h"
 #include "workloads/trace/sha256.h"
 #include "workloads/trace/trace_format.h"
@@ -35,7 +35,7 @@ class HashedFile {
   std::string sha256() { return hash_.finish(); }
 
  private:
-  PartialFile file_;
+  OutputFile file_;
   Sha256 hash_;
 };
 
@@ -184,6 +184,13 @@ void TraceWriter::add(std::uint64_t training_step, std::size_t rank, const Trace
     throw InputError(fmt::format("{}: {} ready times, expected {}", state.folder.string(),
                                  times.ready.size(), description.tensors.size()));
   }
+  for (const double seconds : {times.forward, times.backward}) {
+    if (!(seconds >= 0 && seconds <= kMaxPassSeconds)) {
+      throw InputError(fmt::format("{}: step {}, rank {}: a pass of {} s, expected 0 to {} s",
+                                   state.folder.string(), training_step, rank, seconds,
+                                   kMaxPassSeconds));
+    }
+  }
   if (state.last_step_is_complete()) {
     if (!state.steps.empty() && state.steps.back()["training_step"] >= training_step) {
       throw InputError(fmt::format("{}: step {} does not come after the one before it",
@@ -258,7 +265,7 @@ void TraceWriter::finish() {
   text += fmt::format("\"provenance\": {},\n", provenance.dump());
   text += fmt::format("\"tensors\": {},\n", lines(tensors));
   text += fmt::format("\"steps\": {}\n}}\n", lines(state.steps));
-  PartialFile file(state.folder / kTraceFile);
+  OutputFile file(state.folder / kTraceFile);
   file.write(text);
   file.commit();
   state.finished = true;

@@ -234,6 +234,11 @@ def time_below_zero(trace, files):
 
 
 @case
+def time_too_long(trace, files):
+    worker_of(trace)["backward"] = 1e300
+
+
+@case
 def time_not_finite(trace, files):
     return {"trace.json": lambda text: text.replace(b"0.01,", b"1e999,", 1)}
 
