@@ -3,16 +3,19 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/input_file.h"
+#include "base/numbers.h"
+#include "base/output_file.h"
 #include "harness/train/rank_state.h"
 #include "harness/train/series.h"
 #include "netem/file_descriptor.h"
+#include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
 
@@ -32,11 +35,7 @@ std::string checkpoint_name(std::uint64_t next_step) { return fmt::format("step-
 
 std::optional<std::uint64_t> step_of(const std::string& name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
-  std::uint64_t step = 0;
-  const char* end = name.data() + name.size();
-  const auto [rest, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
-  if (error != std::errc() || rest != end) return std::nullopt;
-  return step;
+  return parse_number<std::uint64_t>(std::string_view(name).substr(kPrefix.size()));
 }
 
 void flush_to_device(const fs::path& path, int flags) {
@@ -63,27 +62,20 @@ std::optional<Checkpoints::Found> Checkpoints::last() const {
 
 nlohmann::json Checkpoints::point_of(const Found& found) const {
   const fs::path file = found.folder / "point.json";
-  std::ifstream stream(file);
-  if (!stream) throw InputError(file.string() + ": is missing, or cannot be opened");
-  const nlohmann::json point = nlohmann::json::parse(stream, nullptr, false);
-  if (!point.is_object())
-    throw InputError(file.string() + ": damaged: expected what thinpipe train writes there");
-  try {
-    if (point.at("id") != id_)
-      throw InputError(fmt::format("{}: of the point {}, expected '{}'", file.string(),
-                                   point.at("id").dump(), id_));
-    const std::uint64_t steps = TrainSeries::from_json(point.at("series")).steps();
-    if (steps != found.next_step)
-      throw InputError(
-          fmt::format("{}: after {} steps, expected {}", file.string(), steps, found.next_step));
-    point.at("worst_error").get<double>();
-    point.at("checked_steps").get<std::size_t>();
-    point.at("digest").get<std::string>();
-    point.at("resumed").get<std::vector<std::uint64_t>>();
-  } catch (const nlohmann::json::exception& error) {
-    throw InputError(fmt::format("{}: damaged, or of another version of thinpipe: {}", file.string(),
-                                 error.what()));
-  }
+  constexpr std::uint64_t kMaxBytes = 1 << 30;  // a series of some ten million steps
+  const nlohmann::json point =
+      parse_json_strictly(read_input(file, "a checkpoint's point", kMaxBytes), file.string());
+  const JsonField field(point, file.string());
+  if (field.at("id").string() != id_)
+    field.at("id").fail(fmt::format("found {}, expected '{}'", describe_json(point["id"]), id_));
+  const std::uint64_t steps = TrainSeries::from_json(field.at("series")).steps();
+  if (steps != found.next_step)
+    field.at("series").fail(fmt::format("after {} steps, expected {}", steps, found.next_step));
+  field.at("worst_error").number(0, std::numeric_limits<double>::max());
+  field.at("checked_steps").unsigned_integer();
+  field.at("digest").string();
+  const JsonField resumed = field.at("resumed");
+  for (std::size_t i = 0; i < resumed.size(); ++i) resumed.at(i).unsigned_integer();
   return point;
 }
 
@@ -119,11 +111,7 @@ void Checkpoints::finish(std::uint64_t next_step, nlohmann::json point) const {
   const fs::path whole = folder_ / checkpoint_name(next_step);
   const fs::path partial = whole.string() + ".partial";
   point["id"] = id_;
-  {
-    std::ofstream stream(partial / "point.json");
-    stream << point.dump() << "\n";
-    if (!stream.flush()) throw SystemError("write " + (partial / "point.json").string());
-  }
+  write_output(partial / "point.json", point.dump() + "\n");
   flush_to_device(partial / "point.json", O_RDONLY);
   flush_to_device(partial, O_RDONLY | O_DIRECTORY);
   std::error_code failure;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -13,6 +14,8 @@
 #include "base/error.h"
 #include "harness/programs.h"
 #include "netem/file_descriptor.h"
+#include "workloads/trace/safetensors.h"
+#include "workloads/trace/trace_format.h"
 
 namespace thinpipe {
 
@@ -64,33 +67,33 @@ json ModelDescription::to_json() const {
           {"epochs_a_step", epochs_a_step}};
 }
 
-ModelDescription ModelDescription::from_json(const json& object) {
-  try {
-    ModelDescription model;
-    model.data = object.at("data");
-    for (const json& one : object.at("tensors")) {
-      TraceTensor tensor;
-      tensor.name = one.at("name");
-      tensor.shape = one.at("shape").get<std::vector<std::int64_t>>();
-      tensor.ready_order = one.at("ready_order");
-      tensor.elements = 1;
-      for (const std::int64_t extent : tensor.shape)
-        tensor.elements *= static_cast<std::size_t>(extent);
-      model.tensors.push_back(std::move(tensor));
-    }
-    model.times.forward = object.at("forward");
-    model.times.backward = object.at("backward");
-    model.times.ready = object.at("ready").get<std::vector<double>>();
-    if (model.times.ready.size() != model.tensors.size())
-      throw InputError(fmt::format("{} ready times for {} parameters", model.times.ready.size(),
-                                   model.tensors.size()));
-    model.measured = object.at("measured");
-    model.evaluation = object.at("evaluation");
-    model.epochs_a_step = object.at("epochs_a_step");
-    return model;
-  } catch (const json::exception& error) {
-    throw InputError(std::string("the description of a model: ") + error.what());
+ModelDescription ModelDescription::from_json(const JsonField& field) {
+  constexpr double kMost = 1e9;  // s, epochs
+  ModelDescription model;
+  model.data = field.at("data").string();
+  const JsonField tensors = field.at("tensors");
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const JsonField one = tensors.at(i), shape = one.at("shape");
+    TraceTensor tensor;
+    tensor.name = one.at("name").string();
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+      tensor.shape.push_back(
+          static_cast<std::int64_t>(shape.at(axis).unsigned_integer(1, INT64_MAX)));
+    tensor.elements = shape_elements(tensor.shape, shape.place());
+    tensor.ready_order = one.at("ready_order").unsigned_integer(0, tensors.size() - 1);
+    model.tensors.push_back(std::move(tensor));
   }
+  model.times.forward = field.at("forward").number(0, kMaxPassSeconds);
+  model.times.backward = field.at("backward").number(0, kMaxPassSeconds);
+  const JsonField ready = field.at("ready");
+  if (ready.size() != tensors.size())
+    ready.fail(fmt::format("{} ready times for {} parameters", ready.size(), tensors.size()));
+  for (std::size_t i = 0; i < ready.size(); ++i)
+    model.times.ready.push_back(ready.at(i).number(0, kMaxPassSeconds));
+  model.measured = static_cast<int>(field.at("measured").unsigned_integer(0, INT32_MAX));
+  model.evaluation = field.at("evaluation").number(0, kMost);
+  model.epochs_a_step = field.at("epochs_a_step").number(0, kMost);
+  return model;
 }
 
 std::string training_identity(const LearnerOptions& options) {
@@ -134,7 +137,7 @@ ModelDescription describe_model(const LearnerOptions& options, bool measures) {
                                WIFSIGNALED(status)
                                    ? fmt::format(": ended by signal {}", WTERMSIG(status))
                                    : std::string()));
-  return ModelDescription::from_json(description);
+  return ModelDescription::from_json({description, "what thinpipe-train-worker says"});
 }
 
 }  // namespace thinpipe

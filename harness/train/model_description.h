@@ -8,6 +8,7 @@
 
 #include "workloads/capture/learner_options.h"
 #include "workloads/replay/given_gradients.h"
+#include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
 
@@ -24,8 +25,8 @@ struct ModelDescription {
   std::size_t elements() const;
 
   nlohmann::json to_json() const;
-  /// @throws InputError for what is none
-  static ModelDescription from_json(const nlohmann::json& object);
+  /// @throws InputError naming the field of what to_json() has not written
+  static ModelDescription from_json(const JsonField& field);
 };
 
 /// Names what is trained, all that decides what comes of it but steps, workers and seed:

@@ -1,8 +1,10 @@
 #include "harness/train/series.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <limits>
 #include <numeric>
+
+#include <fmt/format.h>
 
 namespace thinpipe {
 
@@ -14,6 +16,17 @@ double sum_of_first(const std::vector<double>& values, std::uint64_t count) {
   const auto end =
       values.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(count, values.size()));
   return std::accumulate(values.begin(), end, 0.0);
+}
+
+// So many numbers; null, as JSON has what is not finite, is NaN.
+std::vector<double> numbers_in(const JsonField& field, std::size_t count) {
+  constexpr double kAny = std::numeric_limits<double>::max();
+  if (field.size() != count) field.fail(fmt::format("{} values, expected {}", field.size(), count));
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < count; ++i)
+    numbers.push_back(field.at(i).value().is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                                    : field.at(i).number(-kAny, kAny));
+  return numbers;
 }
 
 std::vector<double> sums(const std::vector<double>& values) {
@@ -54,14 +67,18 @@ json TrainSeries::to_json() const {
           {"held_out", evaluations}};
 }
 
-TrainSeries TrainSeries::from_json(const json& object) {
+TrainSeries TrainSeries::from_json(const JsonField& field) {
   TrainSeries series;
-  series.loss = object.at("loss").get<std::vector<double>>();
-  series.seconds = object.at("seconds").get<std::vector<double>>();
-  series.bytes = object.at("bytes").get<std::vector<double>>();
-  series.pulled = object.at("pulled").get<std::vector<double>>();
-  for (const json& one : object.at("held_out"))
-    series.held_out.push_back({one.at(0), one.at(1), one.at(2), one.at(3)});
+  series.loss = numbers_in(field.at("loss"), field.at("loss").size());
+  series.seconds = numbers_in(field.at("seconds"), series.steps());
+  series.bytes = numbers_in(field.at("bytes"), series.steps());
+  series.pulled = numbers_in(field.at("pulled"), field.at("pulled").size());
+  const JsonField held_out = field.at("held_out");
+  for (std::size_t i = 0; i < held_out.size(); ++i) {
+    const std::vector<double> rest = numbers_in(held_out.at(i), 4);
+    series.held_out.push_back(
+        {held_out.at(i).at(0).unsigned_integer(0, series.steps()), rest[1], rest[2], rest[3]});
+  }
   return series;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/train/target.h"
+#include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
 
@@ -38,8 +39,8 @@ struct TrainSeries {
   double rate_factor() const { return held_out.empty() ? 1 : held_out.back().rate_factor; }
 
   nlohmann::json to_json() const;
-  /// @throws nlohmann::json::exception for what to_json() has not written
-  static TrainSeries from_json(const nlohmann::json& object);
+  /// @throws InputError naming the field of what to_json() has not written
+  static TrainSeries from_json(const JsonField& field);
   /// The `training` of docs/records.md: seconds and bytes are sums from the first step on.
   nlohmann::json record(bool perplexity) const;
 };

@@ -96,7 +96,7 @@ void TrainPoint::restore() {
   if (!last) return;
   const json point = checkpoints_.point_of(*last);
   ask({{"do", "restore"}, {"folder", last->folder.string()}, {"id", identity_}}, kPreparePatience);
-  series_ = TrainSeries::from_json(point.at("series"));
+  series_ = TrainSeries::from_json({point.at("series"), last->folder.string(), "series"});
   samples_.worst_error = point.at("worst_error");
   samples_.checked_steps = point.at("checked_steps");
   digest_ = point.at("digest");

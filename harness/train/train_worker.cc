@@ -4,13 +4,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/output_file.h"
 #include "harness/train/checkpoint.h"
 #include "harness/train/model_description.h"
 #include "workloads/replay/states.h"
@@ -68,10 +68,9 @@ LearnerTimes medians(const std::vector<LearnerTimes>& steps) {
 }
 
 void write_floats(const std::string& file, std::span<const float> values) {
-  std::ofstream stream(file, std::ios::binary);
-  stream.write(reinterpret_cast<const char*>(values.data()),
-               static_cast<std::streamsize>(values.size_bytes()));
-  if (!stream.flush()) throw SystemError("write " + file);
+  OutputFile out(file);
+  out.write(std::as_bytes(values));
+  out.commit();
 }
 
 }  // namespace
@@ -90,7 +89,8 @@ json TrainWorker::answer(const json& message) {
 
 const Trace& TrainWorker::gradients_of(const json& message) {
   const json& training = message.at("training");
-  const ModelDescription model = ModelDescription::from_json(training.at("model"));
+  const ModelDescription model =
+      ModelDescription::from_json({training.at("model"), "the model of a training"});
   const LearnerOptions options = parse_learner_options(training.at("learner"));
   given_ = std::make_unique<GivenGradients>(
       given_description(model, options, static_cast<int>(options.workers)));

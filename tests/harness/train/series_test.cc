@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "harness/train/model_description.h"
@@ -47,8 +49,8 @@ TEST(TrainSeriesTest, TimeToATargetIsThatOfTheFirstEvaluationThatReachesIt) {
 }
 
 TEST(TrainSeriesTest, GoesThroughACheckpointAndIntoARecord) {
-  const TrainSeries series =
-      TrainSeries::from_json(nlohmann::json::parse(some_series().to_json().dump()));
+  const auto json = nlohmann::json::parse(some_series().to_json().dump());
+  const TrainSeries series = TrainSeries::from_json({json, "point.json"});
   EXPECT_EQ(series.to_json(), some_series().to_json());
   const nlohmann::json record = series.record(false);
   EXPECT_NEAR(record.at("seconds").at(3).get<double>(), 1.0, 1e-12);
@@ -56,6 +58,18 @@ TEST(TrainSeriesTest, GoesThroughACheckpointAndIntoARecord) {
   EXPECT_EQ(record.at("evaluations").at("accuracy"), (nlohmann::json{0.5, 0.75}));
   EXPECT_EQ(record.at("evaluations").at("bytes"), (nlohmann::json{30, 100}));
   EXPECT_TRUE(series.record(true).at("evaluations").contains("perplexity"));
+}
+
+TEST(TrainSeriesTest, RefusesWhatItWouldReadBeyond) {
+  nlohmann::json json = some_series().to_json();
+  json["held_out"][0][0] = 1000;  // steps that it has not
+  EXPECT_THROW(TrainSeries::from_json({json, "point.json"}), InputError);
+  json = some_series().to_json();
+  json["seconds"].erase(0);
+  EXPECT_THROW(TrainSeries::from_json({json, "point.json"}), InputError);
+  json = some_series().to_json();
+  json["loss"][0] = nullptr;  // as JSON has NaN
+  EXPECT_TRUE(std::isnan(TrainSeries::from_json({json, "point.json"}).loss[0]));
 }
 
 TEST(ModelDescriptionTest, GoesThroughJsonAndIsStretched) {
@@ -66,17 +80,26 @@ TEST(ModelDescriptionTest, GoesThroughJsonAndIsStretched) {
   model.times.backward = 0.03;
   model.times.ready = {0.03, 0.01};
   model.measured = 5;
-  ModelDescription found = ModelDescription::from_json(model.to_json());
+  const nlohmann::json json = model.to_json();
+  ModelDescription found = ModelDescription::from_json({json, "model.json"});
   EXPECT_EQ(found.to_json(), model.to_json());
   EXPECT_EQ(found.elements(), 10U);
   found.set_compute_time(0.4);
   EXPECT_NEAR(found.times.compute(), 0.4, 1e-12);
   EXPECT_NEAR(found.times.ready[1], 0.1, 1e-12);
   EXPECT_EQ(found.measured, 0);
-  nlohmann::json bad = model.to_json();
-  bad["ready"] = {1};
-  EXPECT_THROW(ModelDescription::from_json(bad), InputError);
-  EXPECT_THROW(ModelDescription::from_json({{"data", 1}}), InputError);
+  for (const auto& [key, value] : {std::pair<const char*, nlohmann::json>{"ready", {1}},
+                                   {"data", 1},
+                                   {"forward", -1},
+                                   {"backward", 1e300},
+                                   {"tensors", {{{"name", "a"}, {"shape", {-2}}}}},
+                                   {"measured", "five"}}) {
+    nlohmann::json bad = json;
+    bad[key] = value;
+    EXPECT_THROW(ModelDescription::from_json({bad, "model.json"}), InputError) << key;
+    bad.erase(key);
+    EXPECT_THROW(ModelDescription::from_json({bad, "model.json"}), InputError) << key;
+  }
 }
 
 TEST(TrainSeriesTest, RecordsHaveTheRatesFactorWhereItFell) {
@@ -84,7 +107,8 @@ TEST(TrainSeriesTest, RecordsHaveTheRatesFactorWhereItFell) {
   EXPECT_EQ(TrainSeries().rate_factor(), 1);
   EXPECT_FALSE(series.record(false).at("evaluations").contains("rate_factor"));
   series.held_out.back().rate_factor = 0.25;
-  series = TrainSeries::from_json(series.to_json());
+  const nlohmann::json json = series.to_json();
+  series = TrainSeries::from_json({json, "point.json"});
   EXPECT_EQ(series.rate_factor(), 0.25);
   EXPECT_EQ(series.record(false).at("evaluations").at("rate_factor"), (nlohmann::json{1, 0.25}));
   EXPECT_EQ(series.held_out_losses(), (std::vector<double>{1.9, 1.1}));
