@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/input_file.h"
+#include "base/output_file.h"
 #include "base/error.h"
 #include "compressors/registry.h"
 #include "harness/sweep/checks.h"
@@ -16,6 +18,7 @@
 #include "harness/train/checkpoint.h"
 #include "harness/train/train_work.h"
 #include "reports/record/reader.h"
+#include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
 
@@ -28,17 +31,20 @@ fs::path model_file(const TrainOptions& options) { return options.sweep.out / "m
 
 // A run that goes on takes the times of its beginning: nothing if this is none.
 std::optional<ModelDescription> described_before(const TrainOptions& options) {
-  std::ifstream stream(model_file(options));
-  if (!options.sweep.resume || !stream) return std::nullopt;
+  constexpr std::uint64_t kMaxBytes = 1 << 26;  // a hundred thousand tensors
+  if (!options.sweep.resume || !fs::exists(model_file(options))) return std::nullopt;
+  const std::string file = model_file(options).string();
   try {
-    const json kept = json::parse(stream);
-    if (kept.at("identity") != training_identity(options.learner)) return std::nullopt;
-    return ModelDescription::from_json(kept.at("model"));
-  } catch (const json::exception& error) {
+    const json kept =
+        parse_json_strictly(read_input(file, "the model of a training", kMaxBytes), file);
+    const JsonField field(kept, file);
+    if (field.at("identity").string() != training_identity(options.learner)) return std::nullopt;
+    return ModelDescription::from_json(field.at("model"));
+  } catch (const InputError& error) {
     throw InputError(
-        fmt::format("{}: damaged: {}; put it back as it was, or remove it to measure anew how long "
-                    "a step computes",
-                    model_file(options).string(), error.what()));
+        fmt::format("{}; put the file back as it was, or remove it to measure anew "
+                    "how long a step computes",
+                    error.what()));
   }
 }
 
