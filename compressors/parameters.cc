@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "compressors/registry.h"
 
@@ -16,9 +16,13 @@ namespace {
 using Type = ParameterInfo::Type;
 
 std::string allowed(const ParameterInfo& info) {
+  // 1000000 rather than 1e+06, which is no integer here.
+  const auto number = [&](double value) {
+    return info.type == Type::kInteger ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+  };
   const std::string range =
-      fmt::format("{}{}, {}{}", info.exclusive_minimum ? '(' : '[', info.minimum, info.maximum,
-                  info.exclusive_maximum ? ')' : ']');
+      fmt::format("{}{}, {}{}", info.exclusive_minimum ? '(' : '[', number(info.minimum),
+                  number(info.maximum), info.exclusive_maximum ? ')' : ']');
   switch (info.type) {
     case Type::kReal:
       return "a number in " + range;
@@ -36,16 +40,9 @@ std::string allowed(const ParameterInfo& info) {
   throw std::logic_error("unknown parameter type");
 }
 
-template <class Number>
-bool parse_number(const std::string& text, Number& number) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end;
-}
-
 bool in_range(const ParameterInfo& info, double number) {
-  if (!std::isfinite(number) || number < info.minimum || number > info.maximum) return false;
-  return !(info.exclusive_minimum && number == info.minimum) &&
+  return number >= info.minimum && number <= info.maximum &&
+         !(info.exclusive_minimum && number == info.minimum) &&
          !(info.exclusive_maximum && number == info.maximum);
 }
 
@@ -53,15 +50,15 @@ bool in_range(const ParameterInfo& info, double number) {
 bool normalize(const ParameterInfo& info, std::string& text) {
   switch (info.type) {
     case Type::kReal: {
-      double number = 0;
-      if (!parse_number(text, number) || !in_range(info, number)) return false;
-      text = fmt::format("{}", number);
+      const auto number = parse_number<double>(text);
+      if (!number || !in_range(info, *number)) return false;
+      text = fmt::format("{}", *number);
       return true;
     }
     case Type::kInteger: {
-      long long number = 0;
-      if (!parse_number(text, number) || !in_range(info, static_cast<double>(number))) return false;
-      text = fmt::format("{}", number);
+      const auto number = parse_number<long long>(text);
+      if (!number || !in_range(info, static_cast<double>(*number))) return false;
+      text = fmt::format("{}", *number);
       return true;
     }
     case Type::kChoice:
@@ -72,9 +69,9 @@ bool normalize(const ParameterInfo& info, std::string& text) {
       if (text == "none") return true;
       std::string normal;
       for (const std::string& item : split(text, '/')) {
-        double number = 0;
-        if (!parse_number(item, number) || !in_range(info, number)) return false;
-        normal += fmt::format("{}{}", normal.empty() ? "" : "/", number);
+        const auto number = parse_number<double>(item);
+        if (!number || !in_range(info, *number)) return false;
+        normal += fmt::format("{}{}", normal.empty() ? "" : "/", *number);
       }
       text = normal;
       return true;
@@ -102,8 +99,8 @@ Parameters::Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec
   for (const auto& [key, unused] : spec.values) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
     throw InputError(fmt::format(
-        "spec '{}': {} has no parameter '{}'{}; it has {}", spec.to_string(), spec.name, key,
-        did_you_mean(key, names),
+        "spec {}: {} has no parameter {}{}; it has {}", in_quotes(spec.to_string()), spec.name,
+        in_quotes(key), did_you_mean(key, names),
         names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", "))));
   }
   Spec full{.name = spec.name, .values = {}};
@@ -111,9 +108,9 @@ Parameters::Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec
     const auto given = spec.values.find(info.name);
     std::string text = given == spec.values.end() ? info.default_value : given->second;
     if (!normalize(info, text)) {
-      throw InputError(fmt::format("spec '{}': {}={} is not allowed; expected {}{}",
-                                   spec.to_string(), info.name, text, allowed(info),
-                                   hint(info, text)));
+      throw InputError(fmt::format("spec {}: {}={} is not allowed; expected {}{}",
+                                   in_quotes(spec.to_string()), info.name, excerpt(text),
+                                   allowed(info), hint(info, text)));
     }
     full.values[info.name] = text;
     values_[info.name] = {.type = info.type, .text = text};
@@ -130,15 +127,11 @@ const std::string& Parameters::value(const std::string& name, Type type) const {
 }
 
 double Parameters::real(const std::string& name) const {
-  double number = 0;
-  parse_number(value(name, Type::kReal), number);
-  return number;
+  return parse_number<double>(value(name, Type::kReal)).value();
 }
 
 long long Parameters::integer(const std::string& name) const {
-  long long number = 0;
-  parse_number(value(name, Type::kInteger), number);
-  return number;
+  return parse_number<long long>(value(name, Type::kInteger)).value();
 }
 
 const std::string& Parameters::choice(const std::string& name) const {
@@ -156,7 +149,8 @@ std::vector<double> Parameters::reals(const std::string& name) const {
   const std::string& text = value(name, Type::kRealList);
   std::vector<double> numbers;
   if (text == "none") return numbers;
-  for (const std::string& item : split(text, '/')) parse_number(item, numbers.emplace_back());
+  for (const std::string& item : split(text, '/'))
+    numbers.push_back(parse_number<double>(item).value());
   return numbers;
 }
 

@@ -39,7 +39,7 @@ const MethodInfo& find_method(const std::string& name) {
     if (method.name == name) return method;
     names.push_back(method.name);
   }
-  throw InputError(fmt::format("unknown compressor '{}'{}; known are {}", name,
+  throw InputError(fmt::format("unknown compressor {}{}; known are {}", in_quotes(name),
                                did_you_mean(name, names), fmt::join(names, ", ")));
 }
 

@@ -56,7 +56,7 @@ void set_simd_target(const std::string& name) {
   }
   std::vector<std::string> names = simd_targets();
   names.emplace_back("best");
-  throw InputError("unknown SIMD target '" + name + "'; this CPU has best" + known +
+  throw InputError("unknown SIMD target " + in_quotes(name) + "; this CPU has best" + known +
                    did_you_mean(name, names));
 }
 

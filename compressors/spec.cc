@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/alternatives.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -20,7 +21,7 @@ struct Alternatives {
 };
 
 [[noreturn]] void fail(std::string_view text, const std::string& problem) {
-  throw InputError("spec '" + std::string(text) + "': " + problem +
+  throw InputError("spec " + in_quotes(text) + ": " + problem +
                    "; expected name:key=value,key=value");
 }
 
@@ -31,8 +32,8 @@ void check_letters(std::string_view text, const std::string& what, std::string_v
   if (bad == std::string_view::npos) return;
   const auto byte = static_cast<unsigned char>(word[bad]);
   const bool printable = byte >= 0x20 && byte < 0x7f;
-  fail(text, printable ? "'" + std::string(1, word[bad]) + "' is not allowed in the " + what +
-                             " '" + std::string(word) + "'"
+  fail(text, printable ? "'" + std::string(1, word[bad]) + "' is not allowed in the " + what + " " +
+                             in_quotes(word)
                        : "unprintable letter in the " + what);
 }
 
@@ -60,11 +61,11 @@ std::vector<std::string> values_of(std::string_view text, const std::string& key
   std::vector<std::string> values;
   for (const std::string& value : split_outside(text, written, '|')) {
     if (!value.starts_with('(')) {
-      check_letters(text, "value of '" + key + "'", value, kValueLetters);
+      check_letters(text, "value of " + in_quotes(key), value, kValueLetters);
       values.push_back(value);
       continue;
     }
-    if (!value.ends_with(')')) fail(text, "'" + value + "' goes on after its parenthesis");
+    if (!value.ends_with(')')) fail(text, in_quotes(value) + " goes on after its parenthesis");
     for (const Spec& spec : expand_specs(std::string_view(value).substr(1, value.size() - 2)))
       values.push_back("(" + spec.to_string() + ")");
   }
@@ -82,12 +83,12 @@ Alternatives parse(std::string_view text) {
   for (const std::string& item : split_outside(text, rest, ',')) {
     const std::size_t equals = item.find('=');
     if (item.empty()) fail(text, "empty item between commas");
-    if (equals == std::string::npos) fail(text, "'" + item + "' has no '='");
+    if (equals == std::string::npos) fail(text, in_quotes(item) + " has no '='");
     const std::string key = item.substr(0, equals);
     check_letters(text, "key", key, kWordLetters);
     const auto same = [&](const auto& value) { return value.first == key; };
     if (std::any_of(parsed.values.begin(), parsed.values.end(), same)) {
-      fail(text, "key '" + key + "' is given twice");
+      fail(text, "key " + in_quotes(key) + " is given twice");
     }
     parsed.values.emplace_back(key,
                                values_of(text, key, std::string_view(item).substr(equals + 1)));
@@ -125,9 +126,11 @@ Spec spec_of_value(std::string_view value) {
 std::vector<Spec> expand_specs(std::string_view text) {
   const Alternatives parsed = parse(text);
   std::vector<Spec> specs;
+  check_alternatives(text, 1, parsed.names.size());
   for (const std::string& name : parsed.names) specs.push_back({.name = name, .values = {}});
   // The last key written varies fastest.
   for (const auto& [key, values] : parsed.values) {
+    check_alternatives(text, specs.size(), values.size());
     std::vector<Spec> expanded;
     expanded.reserve(specs.size() * values.size());
     for (const Spec& spec : specs) {

@@ -1,13 +1,14 @@
 #include "harness/device.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "compressors/cuda/gpu.h"
 
 namespace thinpipe {
 
 void check_device(const std::string& name) {
   if (name != kDeviceCpu && name != kDeviceCuda)
-    throw InputError("--device: found '" + name + "', expected cpu or cuda");
+    throw InputError("--device: found " + in_quotes(name) + ", expected cpu or cuda");
 }
 
 void require_gpu() {

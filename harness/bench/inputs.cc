@@ -62,7 +62,7 @@ const std::vector<std::string>& distribution_names() {
 void draw(const std::string& distribution, std::uint64_t seed, std::span<float> out) {
   const auto& names = distribution_names();
   if (std::find(names.begin(), names.end(), distribution) == names.end()) {
-    throw InputError("unknown distribution '" + distribution + "'" +
+    throw InputError("unknown distribution " + in_quotes(distribution) +
                      did_you_mean(distribution, names));
   }
   const bool product = distribution == "normal_product";

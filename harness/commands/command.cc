@@ -44,7 +44,7 @@ const VerbGroup* find_group(const std::string& name) {
 [[noreturn]] void unknown_verb(const std::string& word) {
   std::vector<std::string> names;
   for (const Verb& verb : verbs()) names.push_back(split(verb.name, ' ')[0]);
-  throw InputError("unknown verb '" + word + "'" + did_you_mean(word, names));
+  throw InputError("unknown verb " + in_quotes(word) + did_you_mean(word, names));
 }
 
 bool is_option(const std::string& word) { return !word.empty() && word[0] == '-'; }
@@ -61,7 +61,7 @@ Chosen choose(const std::vector<std::string>& words) {
   if (const Verb* verb = find_verb(words[0] + " " + words[1])) {
     return {.verb = verb, .rest = rest_from(2)};
   }
-  throw InputError("unknown verb '" + words[0] + " " + words[1] + "'" +
+  throw InputError("unknown verb " + in_quotes(words[0] + " " + words[1]) +
                    did_you_mean(words[1], verbs_of_group(words[0], verbs())));
 }
 

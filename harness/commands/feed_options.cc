@@ -1,13 +1,15 @@
 #include "harness/commands/feed_options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 
 #include <fmt/format.h>
 
+#include "base/alternatives.h"
 #include "base/error.h"
+#include "base/numbers.h"
+#include "base/text.h"
 #include "harness/options/alternatives.h"
 
 namespace thinpipe {
@@ -18,14 +20,12 @@ using Type = OptionInfo::Type;
 
 double number(const std::string& option, const std::string& text, double least, double most,
               bool whole) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end || !(value >= least && value <= most) ||
-      (whole && value != std::floor(value)))
+  const auto value = parse_number<double>(text, least, most);
+  if (!value || (whole && *value != std::floor(*value)))
     throw InputError(fmt::format("--{} {}: expected a {} from {} to {}, or several joined by '|'",
-                                 option, text, whole ? "whole number" : "number", least, most));
-  return value;
+                                 option, excerpt(text), whole ? "whole number" : "number", least,
+                                 most));
+  return *value;
 }
 
 // What does not apply is put back to its default, so that equal settings look equal.
@@ -108,6 +108,7 @@ std::vector<Feed> feeds_of(const Arguments& arguments) {
   std::vector<Feed> feeds = {{}};
   const auto cross = [&](const std::string& option, const std::vector<std::string>& texts,
                          const std::function<void(const std::string&, Feed&)>& set) {
+    check_alternatives("--" + option, feeds.size(), texts.size());
     std::vector<Feed> crossed;
     for (const Feed& feed : feeds)
       for (const std::string& text : texts) {
@@ -133,7 +134,7 @@ std::vector<Feed> feeds_of(const Arguments& arguments) {
   each("overlap", [](const auto& text, Feed& feed) { feed.overlap = parse_overlap(text); });
   each("codec", [](const auto& text, Feed& feed) {
     if (text != "inline" && text != "thread")
-      throw InputError(fmt::format("--codec {}: expected inline or thread", text));
+      throw InputError(fmt::format("--codec {}: expected inline or thread", excerpt(text)));
     feed.codec_beside = text == "thread";
   });
   // Limits hold '|' in no value; a second set is a second --buckets.

@@ -37,9 +37,14 @@ bool is_number(const ParameterInfo& parameter) {
 
 // "(0, 1]", "a|b|c", "true|false".
 std::string allowed(const ParameterInfo& parameter) {
+  // 1000000 rather than 1e+06, which is no integer to a spec.
+  const auto number = [&](double value) {
+    return parameter.type == ParameterInfo::Type::kInteger ? fmt::format("{:.0f}", value)
+                                                           : fmt::format("{:g}", value);
+  };
   const std::string range =
-      fmt::format("{}{:g}, {:g}{}", parameter.exclusive_minimum ? '(' : '[', parameter.minimum,
-                  parameter.maximum, parameter.exclusive_maximum ? ')' : ']');
+      fmt::format("{}{}, {}{}", parameter.exclusive_minimum ? '(' : '[', number(parameter.minimum),
+                  number(parameter.maximum), parameter.exclusive_maximum ? ')' : ']');
   if (parameter.type == ParameterInfo::Type::kRealList) return range + "/..., or none";
   if (is_number(parameter)) return range;
   if (parameter.type == ParameterInfo::Type::kFlag) return "true|false";

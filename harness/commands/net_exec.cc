@@ -37,8 +37,8 @@ struct Served {
 Served parse_served(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == 0 || colon == std::string::npos || colon + 1 == text.size())
-    throw InputError(
-        fmt::format("--serve: found '{}', expected HOST:COMMAND, such as 'host1:iperf3 -s'", text));
+    throw InputError(fmt::format(
+        "--serve: found {}, expected HOST:COMMAND, such as 'host1:iperf3 -s'", in_quotes(text)));
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
@@ -48,8 +48,9 @@ int host_named(const Topology& topology, const std::string& name, const char* op
     if (topology.hosts[i].name == name) return static_cast<int>(i);
     names.push_back(topology.hosts[i].name);
   }
-  throw InputError(fmt::format("{}: there is no host '{}'; hosts are {} to {}{}", option, name,
-                               names.front(), names.back(), did_you_mean(name, names)));
+  throw InputError(fmt::format("{}: there is no host {}; hosts are {} to {}{}", option,
+                               in_quotes(name), names.front(), names.back(),
+                               did_you_mean(name, names)));
 }
 
 // With this process's streams; its own name is in its environment.

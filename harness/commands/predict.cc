@@ -44,17 +44,13 @@ std::vector<SweepPoint> ordered_points(const SweepOptions& options) {
             for (const Spec& pattern : options.patterns)
               for (const Feed& feed : options.feeds)
                 for (const CompressorRules& compressor : options.compressors)
-                  if (serves_all(pattern, compressor))
+                  if (serves_all(pattern, compressor)) {
+                    check_room_for_point(points.size());
                     points.push_back({compressor, link, ranks, 0, schedule,
                                       time_scale == kAutoTimeScale ? 1 : time_scale, false, pattern,
                                       feed, stragglers});
+                  }
   return points;
-}
-
-// Of the link all but its rate.
-std::string apart_from_rate(LinkSpec link) {
-  link.up.rate = link.down.rate = 1e6;
-  return link.to_string();
 }
 
 class Prophet {
@@ -95,20 +91,17 @@ class Prophet {
     return rows;
   }
 
-  // One for every compressor, pattern and number of ranks, and for links that differ in more than
-  // their rate.
+  // One for every compressor and number of ranks in each setting.
   std::vector<PredictedCrossing> crossings(const std::vector<PredictedPoint>& rows) {
     std::vector<PredictedCrossing> found;
     std::set<std::string> done;
     for (const PredictedPoint& row : rows) {
       const SweepPoint& point = row.point;
-      const std::string key =
-          fmt::format("{}|{}|{}|{}|{}", point.compressor.to_string(), point.pattern.to_string(),
-                      point.feed.to_string(), point.ranks, apart_from_rate(point.link));
+      const std::string key = fmt::format("{}|{}|{}", point.compressor.to_string(), point.ranks,
+                                          apart_from_rate(point, options_.topology));
       if (!row.prediction || point.compressor == kUncompressed || point.time_scale != 1) continue;
       if (!done.insert(key).second) continue;
-      found.push_back({point.compressor, point.pattern, point.feed, point.ranks, point.link,
-                       predictor_.break_even(point, machines(point.ranks))});
+      found.push_back({point, predictor_.break_even(point, machines(point.ranks))});
     }
     return found;
   }
@@ -127,7 +120,8 @@ class Prophet {
 
 int run_again(const Arguments& arguments) {
   const std::vector<PredictedAgain> points = predict_again(read_records(arguments.text("records")));
-  write_stdout(arguments.flag("json") ? again_json(points).dump(2) + "\n" : again_table(points));
+  arguments.flag("json") ? write_stdout(again_json(points).dump(2) + "\n")
+                         : write_text(again_table(points));
   return kExitGood;
 }
 
@@ -145,9 +139,10 @@ int run_predict(const Arguments& arguments, const SweepOptions& options, const T
     write_stdout(predictions_json(points, crossings, prophet.predictor(), options).dump(2) + "\n");
   } else {
     std::string text = prediction_table(points, prophet.predictor(), options.topology);
-    for (const std::string& more : {crossing_table(crossings), prediction_sentences(points)})
+    for (const std::string& more :
+         {crossing_table(crossings, options.topology), prediction_sentences(points)})
       if (!more.empty()) text += "\n" + more;
-    write_stdout(text);
+    write_text(text);
   }
   return kExitGood;
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "compressors/registry.h"
 #include "harness/commands/compressor_options.h"
 #include "harness/commands/feed_options.h"
@@ -56,8 +57,8 @@ std::vector<LinkSpec> links_of(const Arguments& arguments) {
     for (const LinkSpec& link : expand_link_specs(text)) {
       if (!link.throttled())
         throw InputError(fmt::format(
-            "link '{}': a run needs a rate (such as rate=1gbit): results are drawn against it",
-            link.to_string()));
+            "link {}: a run needs a rate (such as rate=1gbit): results are drawn against it",
+            in_quotes(link.to_string())));
       if (std::find(links.begin(), links.end(), link) == links.end()) links.push_back(link);
     }
   return links;

@@ -1,11 +1,12 @@
 #include "harness/commands/time_scale_option.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
+#include "base/text.h"
 #include "harness/options/alternatives.h"
 #include "harness/sweep/options.h"
 #include "netem/time_scale.h"
@@ -24,14 +25,11 @@ OptionInfo time_scale_option() {
 }
 
 double parse_time_scale(const std::string& text) {
-  double factor = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, factor);
-  if (error != std::errc() || rest != end || !(factor >= kLeastTimeScale) ||
-      !(factor <= kMostTimeScale))
-    throw InputError(fmt::format("--time-scale: '{}' is not a number from {} to {}", text,
+  const auto factor = parse_number<double>(text, kLeastTimeScale, kMostTimeScale);
+  if (!factor)
+    throw InputError(fmt::format("--time-scale: {} is not a number from {} to {}", in_quotes(text),
                                  kLeastTimeScale, kMostTimeScale));
-  return factor;
+  return *factor;
 }
 
 std::vector<double> parse_time_scales(const std::string& text) {

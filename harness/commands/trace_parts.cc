@@ -1,8 +1,7 @@
 #include "harness/commands/trace_parts.h"
 
-#include <charconv>
-
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/text.h"
 
 namespace thinpipe {
@@ -44,13 +43,11 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> parse_ranges(const std::str
     const std::vector<std::string> ends = split(part, '-');
     std::vector<std::uint64_t> numbers;
     for (const std::string& end : ends) {
-      std::uint64_t number = 0;
-      const auto [stop, error] = std::from_chars(end.data(), end.data() + end.size(), number);
-      if (error == std::errc() && stop == end.data() + end.size()) numbers.push_back(number);
+      if (const auto number = parse_number<std::uint64_t>(end)) numbers.push_back(*number);
     }
     if (ends.size() > 2 || numbers.size() != ends.size() || numbers.front() > numbers.back()) {
-      throw InputError("--" + option + ": expected numbers and ranges such as 0,10-20, found '" +
-                       part + "'");
+      throw InputError("--" + option + ": expected numbers and ranges such as 0,10-20, found " +
+                       in_quotes(part));
     }
     ranges.emplace_back(numbers.front(), numbers.back());
   }

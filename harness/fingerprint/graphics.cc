@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "harness/programs.h"
 #include "netem/file_descriptor.h"
@@ -80,13 +80,9 @@ std::optional<std::string> ask_driver(const std::string& query) {
 
 // " 1980" is of MHz; null for "[N/A]" and the like.
 Json hertz(const std::string& field) {
-  const std::size_t begin = field.find_first_not_of(' ');
-  long megahertz = 0;
-  if (begin == std::string::npos ||
-      std::from_chars(field.data() + begin, field.data() + field.size(), megahertz).ec !=
-          std::errc())
-    return nullptr;
-  return megahertz * 1'000'000;
+  const std::size_t begin = std::min(field.find_first_not_of(' '), field.size());
+  const auto megahertz = parse_number<std::uint32_t>(std::string_view(field).substr(begin));
+  return megahertz ? Json(std::uint64_t{*megahertz} * 1'000'000) : Json();
 }
 
 void add_clocks(Json& card, Json& now) {

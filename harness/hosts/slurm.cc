@@ -1,9 +1,12 @@
 // The node lists of Slurm (hostfile.h).
+#include <cstdint>
 #include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
+#include "base/text.h"
 #include "harness/hosts/hostfile.h"
 
 namespace thinpipe {
@@ -11,9 +14,15 @@ namespace thinpipe {
 namespace {
 
 constexpr std::size_t kMostNodes = 65536;  // a list that expands to more is a mistake
+constexpr std::uint32_t kLargestNumber = 999'999'999;
+constexpr std::size_t kLongestNumber = 9;  // digits
 
 [[noreturn]] void complain(std::string_view text, const std::string& what) {
-  throw InputError(fmt::format("Slurm's node list '{}': {}", text, what));
+  throw InputError(fmt::format("Slurm's node list {}: {}", in_quotes(text), what));
+}
+
+[[noreturn]] void too_many(std::string_view text) {
+  complain(text, fmt::format("more than {} nodes", kMostNodes));
 }
 
 // What stands between two brackets: `01-03,7`. Leading zeros give the width.
@@ -23,16 +32,15 @@ std::vector<std::string> expand_ranges(std::string_view whole, std::string_view 
     const std::size_t comma = std::min(inside.find(',', at), inside.size());
     const std::string_view part = inside.substr(at, comma - at);
     const std::size_t dash = std::min(part.find('-'), part.size());
-    const std::string first(part.substr(0, dash));
-    const std::string last(dash < part.size() ? part.substr(dash + 1) : part);
-    for (const std::string& number : {first, last})
-      if (number.empty() || number.size() > 9 ||
-          number.find_first_not_of("0123456789") != std::string::npos)
-        complain(whole, fmt::format("'{}' is not a range of numbers", part));
-    const unsigned long low = std::stoul(first), high = std::stoul(last);
-    if (high < low || high - low >= kMostNodes)
-      complain(whole, fmt::format("'{}' is not a range of numbers", part));
-    for (unsigned long value = low; value <= high; ++value)
+    const std::string_view first = part.substr(0, dash);
+    const auto low = parse_number<std::uint32_t>(first, 0, kLargestNumber);
+    const auto high = dash < part.size()
+                          ? parse_number<std::uint32_t>(part.substr(dash + 1), 0, kLargestNumber)
+                          : low;
+    if (!low || !high || *high < *low || first.size() > kLongestNumber)
+      complain(whole, fmt::format("{} is not a range of numbers", in_quotes(part)));
+    if (*high - *low >= kMostNodes - numbers.size()) too_many(whole);
+    for (std::uint32_t value = *low; value <= *high; ++value)
       numbers.push_back(fmt::format("{:0{}}", value, first.size()));
     at = comma + 1;
   }
@@ -43,10 +51,10 @@ std::vector<std::string> expand_ranges(std::string_view whole, std::string_view 
 std::vector<std::string> expand_entry(std::string_view whole, std::string_view entry) {
   std::vector<std::string> names = {""};
   const auto append = [&](const std::vector<std::string>& endings) {
+    if (names.size() * endings.size() > kMostNodes) too_many(whole);
     std::vector<std::string> grown;
     for (const std::string& name : names)
       for (const std::string& ending : endings) grown.push_back(name + ending);
-    if (grown.size() > kMostNodes) complain(whole, "more than 65536 nodes");
     names = std::move(grown);
   };
   while (!entry.empty()) {
@@ -83,6 +91,7 @@ std::vector<std::string> expand_node_list(std::string_view text) {
     if (at == begin) complain(text, "an empty name");
     for (std::string& node : expand_entry(text, text.substr(begin, at - begin)))
       nodes.push_back(std::move(node));
+    if (nodes.size() > kMostNodes) too_many(text);
     begin = at + 1;
   }
   return nodes;
@@ -99,8 +108,8 @@ std::vector<std::string> slurm_nodes() {
   const char* count = environment("SLURM_JOB_NUM_NODES");
   if (count != nullptr && std::to_string(nodes.size()) != count)
     throw InputError(fmt::format(
-        "--hosts slurm: SLURM_JOB_NODELIST={} names {} nodes, but SLURM_JOB_NUM_NODES={}", list,
-        nodes.size(), count));
+        "--hosts slurm: SLURM_JOB_NODELIST={} names {} nodes, but SLURM_JOB_NUM_NODES={}",
+        excerpt(list), nodes.size(), excerpt(count)));
   return nodes;
 }
 

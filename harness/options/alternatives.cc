@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/text.h"
 
 namespace thinpipe {
@@ -24,15 +24,13 @@ std::vector<int> count_alternatives(const std::vector<std::string>& texts,
                                     const std::string& option, const std::string& of, int most) {
   std::vector<int> counts;
   for (const std::string& text : alternatives(texts)) {
-    int count = 0;
-    const char* end = text.data() + text.size();
-    const auto result = std::from_chars(text.data(), end, count);
-    if (result.ec != std::errc() || result.ptr != end || count < 1 || count > most) {
-      throw InputError(
-          fmt::format("--{}: '{}' is not a number of {} from 1 to {}", option, text, of, most));
+    const auto count = parse_number<int>(text, 1, most);
+    if (!count) {
+      throw InputError(fmt::format("--{}: {} is not a number of {} from 1 to {}", option,
+                                   in_quotes(text), of, most));
     }
     // 2 and 02 are the same.
-    if (std::find(counts.begin(), counts.end(), count) == counts.end()) counts.push_back(count);
+    if (std::find(counts.begin(), counts.end(), *count) == counts.end()) counts.push_back(*count);
   }
   return counts;
 }

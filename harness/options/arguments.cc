@@ -1,11 +1,11 @@
 // Typed access to what the parser of arguments found.
 #include "harness/options/arguments.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <functional>
 #include <stdexcept>
 
+#include "base/numbers.h"
 #include "base/text.h"
 
 namespace thinpipe {
@@ -41,19 +41,13 @@ bool Arguments::flag(std::string_view name) const {
 long long Arguments::integer(std::string_view name) const {
   const Entry& found = entry(name, false);
   if (found.type != Type::kInteger) throw std::logic_error("no integer: " + std::string(name));
-  const std::string& text = single(found);
-  long long value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);  // checked when parsed
-  return value;
+  return parse_number<long long>(single(found)).value_or(0);  // checked when parsed, or not given
 }
 
 double Arguments::real(std::string_view name) const {
   const Entry& found = entry(name, false);
   if (found.type != Type::kReal) throw std::logic_error("no real number: " + std::string(name));
-  const std::string& text = single(found);
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return parse_number<double>(single(found)).value_or(0);
 }
 
 const std::string& Arguments::text(std::string_view name) const {

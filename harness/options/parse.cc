@@ -1,10 +1,12 @@
 // Parsing a verb's words with Boost.Program_options, told by the verb's table what there is.
+#include <fmt/format.h>
+
 #include <boost/program_options.hpp>
-#include <charconv>
 #include <cmath>
 #include <functional>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "harness/options/arguments.h"
 
@@ -51,7 +53,7 @@ std::vector<po::option> tokens(const Verb& verb, const std::vector<std::string>&
     return po::command_line_parser(words).options(description).style(style).run().options;
   } catch (const po::unknown_option& error) {
     const std::string name = error.get_option_name();
-    throw InputError("unknown option '" + name + "'" + did_you_mean(name, long_names(verb)));
+    throw InputError("unknown option " + in_quotes(name) + did_you_mean(name, long_names(verb)));
   } catch (const po::invalid_command_line_syntax& error) {
     const std::string name = error.get_option_name();
     if (error.kind() == po::invalid_syntax::extra_parameter) {
@@ -65,37 +67,34 @@ std::vector<po::option> tokens(const Verb& verb, const std::vector<std::string>&
   }
 }
 
-std::string number_text(double value) {
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value);
-  return {buffer, end.ptr};
+// An integer in digits: 1e+06 would be refused.
+std::string number_text(const OptionInfo& option, double value) {
+  return option.type == Type::kInteger ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
 }
 
 std::string expected_number(const OptionInfo& option) {
   std::string text = option.type == Type::kInteger ? "an integer" : "a number";
   const bool low = std::isfinite(option.minimum), high = std::isfinite(option.maximum);
   if (low && high) {
-    text += " from " + number_text(option.minimum) + " to " + number_text(option.maximum);
+    text += " from " + number_text(option, option.minimum) + " to " +
+            number_text(option, option.maximum);
   } else if (low) {
-    text += " of at least " + number_text(option.minimum);
+    text += " of at least " + number_text(option, option.minimum);
   } else if (high) {
-    text += " of at most " + number_text(option.maximum);
+    text += " of at most " + number_text(option, option.maximum);
   }
   return text;
 }
 
 template <typename Number>
 bool is_within(const std::string& text, const OptionInfo& option) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, value);
-  const auto real = static_cast<double>(value);
-  return result.ec == std::errc() && result.ptr == end && std::isfinite(real) &&
-         real >= option.minimum && real <= option.maximum;
+  const auto value = parse_number<Number>(text);
+  const auto real = static_cast<double>(value.value_or(Number{}));
+  return value && real >= option.minimum && real <= option.maximum;
 }
 
 void check_value(const OptionInfo& option, const std::string& text) {
-  const std::string found = "--" + option.name + ": found '" + text + "', expected ";
+  const std::string found = "--" + option.name + ": found " + in_quotes(text) + ", expected ";
   const bool good = option.type == Type::kInteger ? is_within<long long>(text, option)
                     : option.type == Type::kReal  ? is_within<double>(text, option)
                                                   : true;
@@ -158,7 +157,7 @@ void Arguments::assign_positionals(const std::vector<std::string>& words) {
       if (value.empty()) throw InputError(info.name + " is empty");
     }
   }
-  if (next < words.size()) throw InputError("unexpected argument '" + words[next] + "'");
+  if (next < words.size()) throw InputError("unexpected argument " + in_quotes(words[next]));
 }
 
 void Arguments::check() const {

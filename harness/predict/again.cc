@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "harness/options/layout.h"
 #include "harness/predict/basis.h"
+#include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
 
@@ -25,11 +26,11 @@ std::optional<double> median_step(const Point& point) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-LinkFigures figures_in(const nlohmann::json& prediction) try {
-  const nlohmann::json& link = prediction.at("link");
-  return {.alpha = link.at("alpha"), .beta = link.at("beta"), .credit = link.at("credit")};
-} catch (const nlohmann::json::exception& error) {
-  throw InputError(fmt::format("the link of a prediction: {}", error.what()));
+LinkFigures figures_in(const JsonField& link) {
+  constexpr double kMost = 1e18;
+  return {.alpha = link.at("alpha").number(0, kMost),
+          .beta = link.at("beta").number(0, kMost),
+          .credit = link.at("credit").number(0, kMost)};
 }
 
 // `allgather-hierarchical:group=2` in records.
@@ -86,10 +87,13 @@ std::vector<PredictedAgain> predict_again(const Records& records) {
                                              : "recorded without what it was predicted from";
       continue;
     }
-    PredictionBasis basis = basis_from(point.prediction.at("basis"));
+    const JsonField prediction(point.prediction,
+                               fmt::format("{}: point {}", records.file.string(), point.id),
+                               "prediction");
+    PredictionBasis basis = basis_from(prediction.at("basis"));
     basis.input.ranks = point.axes.ranks;
     basis.input.pattern = pattern_in(point.axes);
-    basis.input.link = figures_in(point.prediction);
+    basis.input.link = figures_in(prediction.at("link"));
     one.prediction = predict(basis.codec, basis.input, times);
     if (!one.prediction) one.refusal = "no model of pattern " + basis.input.pattern.name;
   }

@@ -6,13 +6,17 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
 
 namespace {
 
 using nlohmann::json;
+
+constexpr double kLongest = 1e9;       // s: 31 years
+constexpr double kMostCounted = 1e18;  // elements, bytes: whole numbers in 64 bits
+constexpr int kMostCores = 1'000'000;
 
 constexpr std::array kBasisKinds = {PipelineKind::kSerial, PipelineKind::kInline,
                                     PipelineKind::kBeside};
@@ -34,10 +38,14 @@ const char* name_of(PipelineKind kind) {
 const char* name_of(Exchange exchange) { return to_string(exchange); }
 
 template <class Value, std::size_t count>
-Value named(const std::array<Value, count>& values, const std::string& name) {
-  for (const Value value : values)
+Value named(const std::array<Value, count>& values, const JsonField& field) {
+  const std::string name = field.string();
+  std::string known;
+  for (const Value value : values) {
     if (name == name_of(value)) return value;
-  throw InputError(fmt::format("the basis of a prediction names '{}', which is unknown", name));
+    known += (known.empty() ? "" : ", ") + std::string(name_of(value));
+  }
+  field.fail(fmt::format("expected one of {}, found {}", known, describe_json(field.value())));
 }
 
 json exchange_json(const ProfiledExchange& exchange) {
@@ -49,20 +57,51 @@ json exchange_json(const ProfiledExchange& exchange) {
   return one;
 }
 
-ProfiledExchange exchange_from(const json& one) {
-  ProfiledExchange exchange{
-      .exchange = named(kBasisExchanges, one.at("exchange").get<std::string>()),
-      .bytes = one.at("bytes").get<std::vector<double>>(),
-      .k = one.value("k", 0.0),
-      .copies = one.value("copies", 0.0)};
-  if (one.contains("units"))
-    for (const json& unit : one.at("units"))
-      exchange.units.push_back({.elements = unit.at(0),
-                                .push = unit.at(1),
-                                .pull = unit.at(2),
-                                .decode = unit.at(3),
-                                .compress = unit.at(4)});
+double seconds_at(const JsonField& field, std::string_view key) {
+  return field.at(key).number(0, kLongest);
+}
+
+double count_at(const JsonField& field, std::string_view key) {
+  return field.at(key).number(0, kMostCounted);
+}
+
+// The numbers of an array of so many.
+template <std::size_t count>
+std::array<double, count> numbers_of(const JsonField& field) {
+  if (field.size() != count)
+    field.fail(fmt::format("{} numbers, expected {}", field.size(), count));
+  std::array<double, count> numbers;
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = field.at(i).number(0, kMostCounted);
+  return numbers;
+}
+
+ProfiledExchange exchange_from(const JsonField& field) {
+  ProfiledExchange exchange{.exchange = named(kBasisExchanges, field.at("exchange")),
+                            .bytes = {},
+                            .k = field.has("k") ? count_at(field, "k") : 0,
+                            .copies = field.has("copies") ? seconds_at(field, "copies") : 0};
+  const JsonField bytes = field.at("bytes");
+  if (bytes.size() == 0) bytes.fail("expected the bytes of at least one rank");
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    exchange.bytes.push_back(bytes.at(i).number(0, kMostCounted));
+  if (field.has("units"))
+    for (std::size_t i = 0; i < field.at("units").size(); ++i) {
+      const auto [elements, push, pull, decode, compress] = numbers_of<5>(field.at("units").at(i));
+      exchange.units.push_back({elements, push, pull, decode, compress});
+    }
   return exchange;
+}
+
+ProfiledBucket bucket_from(const JsonField& field) {
+  ProfiledBucket bucket{.tensors = {},
+                        .compress = seconds_at(field, "compress"),
+                        .decode = seconds_at(field, "decode"),
+                        .decode_message = seconds_at(field, "decode_message"),
+                        .exchanges = {}};
+  const JsonField exchanges = field.at("exchanges");
+  for (std::size_t i = 0; i < exchanges.size(); ++i)
+    bucket.exchanges.push_back(exchange_from(exchanges.at(i)));
+  return bucket;
 }
 
 }  // namespace
@@ -95,36 +134,32 @@ json basis_json(const CodecProfile& codec, const PredictionInput& input) {
           {"buckets", std::move(buckets)}};
 }
 
-PredictionBasis basis_from(const json& json) try {
+PredictionBasis basis_from(const JsonField& field) {
   PredictionBasis basis;
   PredictionInput& input = basis.input;
-  input.times.compute = json.at("compute");
-  input.kind = named(kBasisKinds, json.at("pipeline").get<std::string>());
-  input.cores = json.at("cores");
-  input.threads = json.at("threads");
-  input.queue = json.value("queue", 0.0);
-  if (json.contains("servers"))
-    for (const auto& link : json.at("servers"))
-      input.servers.push_back({.alpha = link.at(0), .beta = link.at(1), .credit = link.at(2)});
+  input.times.compute = seconds_at(field, "compute");
+  input.kind = named(kBasisKinds, field.at("pipeline"));
+  input.cores = field.at("cores").number(0, kMostCores);
+  input.threads = static_cast<int>(field.at("threads").unsigned_integer(1, kMostCores));
+  input.queue = field.has("queue") ? count_at(field, "queue") : 0;
+  if (field.has("servers"))
+    for (std::size_t i = 0; i < field.at("servers").size(); ++i) {
+      const auto [alpha, beta, credit] = numbers_of<3>(field.at("servers").at(i));
+      input.servers.push_back({alpha, beta, credit});
+    }
   CodecProfile& codec = basis.codec;
-  codec.payload_bytes = json.at("payload_bytes");
-  codec.density = json.at("density");
-  codec.elements = json.at("elements");
-  codec.hold = json.at("hold");
-  codec.period = json.at("period");
-  for (const auto& one : json.at("buckets")) {
-    ProfiledBucket& bucket = codec.buckets.emplace_back();
-    bucket.tensors = {input.times.ready.size()};  // one stands for all of a bucket's
-    input.times.ready.push_back(one.at("ready"));
-    bucket.compress = one.at("compress");
-    bucket.decode = one.at("decode");
-    bucket.decode_message = one.at("decode_message");
-    for (const auto& exchange : one.at("exchanges"))
-      bucket.exchanges.push_back(exchange_from(exchange));
+  codec.payload_bytes = count_at(field, "payload_bytes");
+  codec.density = count_at(field, "density");
+  codec.elements = count_at(field, "elements");
+  codec.hold = seconds_at(field, "hold");
+  codec.period = field.at("period").number(1, kMostCounted);
+  const JsonField buckets = field.at("buckets");
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    codec.buckets.push_back(bucket_from(buckets.at(i)));
+    codec.buckets.back().tensors = {i};  // one stands for all of a bucket's
+    input.times.ready.push_back(seconds_at(buckets.at(i), "ready"));
   }
   return basis;
-} catch (const nlohmann::json::exception& error) {
-  throw InputError(fmt::format("the basis of a prediction: {}", error.what()));
 }
 
 }  // namespace thinpipe

@@ -5,6 +5,7 @@
 
 #include "harness/predict/codec_profile.h"
 #include "harness/predict/prediction.h"
+#include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
 
@@ -17,7 +18,7 @@ struct PredictionBasis {
   PredictionInput input;  ///< without ranks, pattern and link
 };
 
-/// @throws InputError naming what is missing or of a wrong type.
-PredictionBasis basis_from(const nlohmann::json& json);
+/// @throws InputError naming the field that is missing, of a wrong type or out of range.
+PredictionBasis basis_from(const JsonField& field);
 
 }  // namespace thinpipe

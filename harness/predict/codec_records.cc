@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "compressors/registry.h"
 #include "workloads/replay/device_gather.h"
 #include "workloads/replay/message.h"
@@ -32,9 +33,9 @@ void check_trace(const Records& records, const Trace& trace) {
     if (point.status != Status::kFailed)
       there.insert(point.axes.compressor +
                    (point.axes.device == kDeviceCpu ? "" : " on " + point.axes.device));
-  throw InputError(
-      fmt::format("{}: no point of compressor '{}'{}; it has {}", records.file.string(), wanted,
-                  device == kDeviceCpu ? "" : " with --device " + device, fmt::join(there, ", ")));
+  throw InputError(fmt::format(
+      "{}: no point of compressor {}{}; it has {}", records.file.string(), in_quotes(wanted),
+      device == kDeviceCpu ? "" : " with --device " + device, fmt::join(there, ", ")));
 }
 
 // All points with so many ranks, one sample after the other.
@@ -87,9 +88,9 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
   const std::string name = rules.to_string();
   if (!rules.uniform())
     throw InputError(
-        fmt::format("{}: records do not tell what each part of '{}' took; expected one compressor "
+        fmt::format("{}: records do not tell what each part of {} took; expected one compressor "
                     "for all tensors",
-                    records.file.string(), name));
+                    records.file.string(), in_quotes(name)));
   const Spec compressor = rules.specs().front();
   const RecordedSamples samples = samples_of(records, name, device);
   if (samples.ranks == 0) refuse_compressor(records, name, device);

@@ -42,7 +42,7 @@ const Recipe& find_recipe(const std::string& name) {
     if (recipe.name() == name) return recipe;
     names.push_back(recipe.name());
   }
-  throw InputError("no recipe '" + name + "'" + did_you_mean(name, names) +
+  throw InputError("no recipe " + in_quotes(name) + did_you_mean(name, names) +
                    "; `thinpipe reproduce --list` shows all");
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/splitmix64.h"
 #include "workloads/exchange/patterns.h"
 
@@ -75,6 +76,13 @@ std::vector<int> server_counts(const SweepOptions& options) {
 
 }  // namespace
 
+void check_room_for_point(std::size_t points) {
+  constexpr std::size_t kMaxPoints = 100'000;  // a run of a day at a second each; 2 kB each
+  if (points >= kMaxPoints)
+    throw InputError(
+        fmt::format("more than {} points; give fewer alternatives to the options", kMaxPoints));
+}
+
 bool in_shard(const std::string& id, int shard, int shards) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
@@ -107,10 +115,12 @@ std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
                 for (const Spec& pattern : patterns_for(compressor, options))
                   for (const Feed& feed : options.feeds)
                     for (const double time_scale : options.time_scales)
-                      if (servers_of(pattern) == beside)
+                      if (servers_of(pattern) == beside) {
+                        check_room_for_point(points.size());
                         points.push_back({compressor, link, ranks, repeat, schedule,
                                           time_scale == kAutoTimeScale ? 1 : time_scale,
                                           time_scale == kAutoTimeScale, pattern, feed, stragglers});
+                      }
       std::shuffle(points.begin() + first, points.end(), generator);
     }
   return points;

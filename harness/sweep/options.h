@@ -88,6 +88,10 @@ std::string exchange_name(const Spec& pattern, const CompressorRules& compressor
 /// sweep.
 bool in_shard(const std::string& id, int shard, int shards);
 
+/// Alternatives of all axes multiply, without end: called before a point joins so many.
+/// @throws InputError when there are 100,000.
+void check_room_for_point(std::size_t points);
+
 /// How many hosts launches of the sweep have, each number once, the least first.
 std::vector<int> host_counts(const SweepOptions& options);
 

@@ -11,12 +11,12 @@ Json context_of(const Json& header) {
           {"executable", "thinpipe"},
           {"num_cpus", machine.value("cores", Json(1))},
           {"mhz_per_cpu", 0},
-          {"cpu_scaling_enabled", machine.value("governor", "") != "performance"},
+          {"cpu_scaling_enabled", machine.value("governor", Json()) != "performance"},
           {"load_avg", Json::array({machine.value("load", Json(0))})},
           {"library_build_type", "release"},
-          {"cpu", machine.value("cpu", "")},
-          {"thinpipe", machine.value("thinpipe", "")},
-          {"git", machine.value("git", "")}};
+          {"cpu", machine.value("cpu", Json(""))},
+          {"thinpipe", machine.value("thinpipe", Json(""))},
+          {"git", machine.value("git", Json(""))}};
 }
 
 // Not rows with `error_occurred`: compare.py asks every row for its times.

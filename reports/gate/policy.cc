@@ -3,13 +3,11 @@
 
 #include <fnmatch.h>
 
-#include <charconv>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "base/error.h"
+#include "base/input_file.h"
+#include "base/numbers.h"
 #include "base/text.h"
 
 namespace thinpipe {
@@ -29,15 +27,12 @@ struct Setting {
   std::string_view value;
 
   [[noreturn]] void complain(const std::string& expected) const {
-    throw InputError(where + ": " + key + ": expected " + expected + ", found '" +
-                     std::string(value) + "'");
+    throw InputError(where + ": " + key + ": expected " + expected + ", found " + in_quotes(value));
   }
   double number() const {
-    double result = 0;
-    const char* end = value.data() + value.size();
-    const auto [stop, error] = std::from_chars(value.data(), end, result);
-    if (error != std::errc() || stop != end || !std::isfinite(result)) complain("a number");
-    return result;
+    const auto result = parse_number<double>(value);
+    if (!result) complain("a number");
+    return *result;
   }
   // "2%" or "0.02"
   double share() const {
@@ -60,7 +55,7 @@ struct Setting {
     complain("true or false");
   }
   [[noreturn]] void unknown(const std::vector<std::string>& known) const {
-    throw InputError(where + ": there is no key '" + key + "' in this section" +
+    throw InputError(where + ": there is no key " + in_quotes(key) + " in this section" +
                      did_you_mean(key, known));
   }
 };
@@ -169,13 +164,8 @@ GatePolicy parse_policy(std::string_view text, const std::filesystem::path& name
 }
 
 GatePolicy read_policy(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream)
-    throw InputError(file.string() + ": cannot read it (" + std::strerror(errno) +
-                     "); expected a gate's policy");
-  const std::string text((std::istreambuf_iterator<char>(stream)),
-                         std::istreambuf_iterator<char>());
-  return parse_policy(text, file);
+  constexpr std::uint64_t kMaxBytes = 1 << 20;  // some 20,000 rules; policies have a dozen
+  return parse_policy(read_input(file, "a gate's policy", kMaxBytes), file);
 }
 
 }  // namespace thinpipe

@@ -1,13 +1,13 @@
 #include "workloads/capture/spec_values.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/text.h"
 
 namespace thinpipe {
@@ -21,19 +21,17 @@ SpecValues::SpecValues(std::string_view text, std::string what) : what_(std::mov
 }
 
 void SpecValues::fail(const std::string& problem) const {
-  throw InputError(fmt::format("{} '{}': {}", what_, spec_.to_string(), problem));
+  throw InputError(fmt::format("{} {}: {}", what_, in_quotes(spec_.to_string()), problem));
 }
 
 double SpecValues::parse(const std::string& key, std::string_view value, double least,
                          double most) const {
-  double number = 0;
-  const char* end = value.data() + value.size();
-  const auto [rest, error] = std::from_chars(value.data(), end, number);
-  if (error != std::errc() || rest != end || !(number >= least && number <= most)) {
-    fail(fmt::format("{}: found '{}', expected a number from {:g} to {:g}", key, value, least,
-                     most));
+  const auto number = parse_number<double>(value, least, most);
+  if (!number) {
+    fail(fmt::format("{}: found {}, expected a number from {:g} to {:g}", key, in_quotes(value),
+                     least, most));
   }
-  return number;
+  return *number;
 }
 
 double SpecValues::number(const std::string& key, double otherwise, double least,
@@ -46,7 +44,7 @@ bool SpecValues::flag(const std::string& key, bool otherwise) const {
   const auto found = spec_.values.find(key);
   if (found == spec_.values.end()) return otherwise;
   if (found->second != "0" && found->second != "1") {
-    fail(fmt::format("{}: found '{}', expected 0 or 1", key, found->second));
+    fail(fmt::format("{}: found {}, expected 0 or 1", key, in_quotes(found->second)));
   }
   return found->second == "1";
 }
@@ -70,7 +68,7 @@ void SpecValues::expect_name(const std::vector<std::string>& names) const {
 void SpecValues::expect_keys(const std::vector<std::string>& keys) const {
   for (const auto& [key, value] : spec_.values) {
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-    fail(fmt::format("'{}' is not known; expected {}{}", key,
+    fail(fmt::format("{} is not known; expected {}{}", in_quotes(key),
                      keys.empty() ? "no keys" : fmt::format("{}", fmt::join(keys, ", ")),
                      did_you_mean(key, keys)));
   }

@@ -1,11 +1,11 @@
 #include "workloads/exchange/outer_optimiser.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/text.h"
 
 namespace thinpipe {
@@ -14,13 +14,11 @@ namespace {
 
 float number_of(const std::string& text, const std::string& item, const std::string& value,
                 float most) {
-  float number = 0;
-  const auto [rest, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc() || rest != value.data() + value.size() ||
-      !(number >= 0 && number <= most))
-    throw InputError(fmt::format("outer optimiser '{}': '{}'; expected a number from 0 to {}", text,
-                                 item, most));
-  return number;
+  const auto number = parse_number<float>(value, 0, most);
+  if (!number)
+    throw InputError(fmt::format("outer optimiser {}: {}; expected a number from 0 to {}",
+                                 in_quotes(text), in_quotes(item), most));
+  return *number;
 }
 
 }  // namespace
@@ -37,9 +35,9 @@ OuterOptions OuterOptions::parse(const std::string& text) {
     else if (key == "rate")
       options.learning_rate = number_of(text, item, value, 1e6F);
     else
-      throw InputError(fmt::format(
-          "outer optimiser '{}': '{}' is not known; expected diloco, or momentum=M,rate=R", text,
-          item));
+      throw InputError(
+          fmt::format("outer optimiser {}: {} is not known; expected diloco, or momentum=M,rate=R",
+                      in_quotes(text), in_quotes(item)));
   }
   return options;
 }

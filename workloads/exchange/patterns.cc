@@ -158,7 +158,7 @@ const PatternInfo& find_pattern(const std::string& name) {
   for (const PatternInfo& pattern : patterns())
     if (pattern.name == name) return pattern;
   const std::vector<std::string> names = names_of_patterns();
-  throw InputError(fmt::format("unknown exchange pattern '{}'{}; known are {}", name,
+  throw InputError(fmt::format("unknown exchange pattern {}{}; known are {}", in_quotes(name),
                                did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
@@ -195,15 +195,16 @@ Exchange exchange_of(const Spec& pattern, const Spec& compressor) {
   const Exchange exchange = needed_by(compressor, info);
   if (!info.can(exchange))
     throw InputError(fmt::format(
-        "pattern '{}' has no {}, which compressor '{}' needs{}; {} have it", pattern.to_string(),
-        to_string(exchange), compressor.to_string(),
+        "pattern {} has no {}, which compressor {} needs{}; {} have it",
+        in_quotes(pattern.to_string()), to_string(exchange), in_quotes(compressor.to_string()),
         info.can(Exchange::kSparseAllReduce) ? ", whose payloads are no elements with positions"
                                              : "",
         can_do(exchange)));
   if (!info.refuses) return exchange;
   if (const std::string why = info.refuses(parameters, compressor); !why.empty())
-    throw InputError(fmt::format("pattern '{}' with compressor '{}': {}", pattern.to_string(),
-                                 compressor.to_string(), why));
+    throw InputError(fmt::format("pattern {} with compressor {}: {}",
+                                 in_quotes(pattern.to_string()), in_quotes(compressor.to_string()),
+                                 why));
   return exchange;
 }
 
@@ -223,7 +224,8 @@ std::unique_ptr<Pattern> make_pattern(const Spec& spec, std::unique_ptr<Transpor
                                       std::size_t capacity) {
   const PatternInfo& info = find_pattern(spec.name);
   const Parameters parameters(info.parameters, spec);
-  if (!info.make) throw InputError("pattern '" + spec.name + "' is not over a transport alone");
+  if (!info.make)
+    throw InputError("pattern " + in_quotes(spec.name) + " is not over a transport alone");
   return info.make(parameters, std::move(transport), capacity);
 }
 

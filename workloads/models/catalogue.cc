@@ -16,7 +16,7 @@ namespace {
 
 const ModelInfo& find_among(std::string_view name, const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    throw InputError(fmt::format("model: '{}' is unknown (expected one of {}){}", name,
+    throw InputError(fmt::format("model: {} is unknown (expected one of {}){}", in_quotes(name),
                                  fmt::join(names, ", "), did_you_mean(name, names)));
   }
   const auto& models = model_catalogue();

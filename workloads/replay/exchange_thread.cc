@@ -1,7 +1,10 @@
 #include "workloads/replay/exchange_thread.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
+
+#include "base/clock.h"
 
 namespace thinpipe {
 
@@ -40,7 +43,7 @@ std::size_t ExchangeThread::wait(std::size_t count, double until) {
   // The monotonic clock's epoch is that of steady_clock.
   const std::chrono::steady_clock::time_point deadline(
       std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-          std::chrono::duration<double>(until)));
+          std::chrono::duration<double>(std::min(until, kLastMoment))));
   std::unique_lock lock(mutex_);
   changed_.wait_until(lock, deadline, [&] { return ended_ >= count || error_; });
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));

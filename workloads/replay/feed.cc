@@ -18,8 +18,8 @@ Value one_of(const std::string& text, const std::string& what,
     if (name == text) return value;
     names.push_back(name);
   }
-  throw InputError(fmt::format("{} '{}'; expected {}{}", what, text, fmt::join(names, ", "),
-                               did_you_mean(text, names)));
+  throw InputError(fmt::format("{} {}; expected {}{}", what, in_quotes(text),
+                               fmt::join(names, ", "), did_you_mean(text, names)));
 }
 
 std::size_t bucket_bytes(const std::string& key, const std::string& text) {
@@ -56,9 +56,9 @@ BucketLimits BucketLimits::parse(const std::string& text) {
                                    {{"ready", Order::kReady}, {"reverse", Order::kReverse}});
     } else {
       throw InputError(
-          fmt::format("buckets '{}': '{}' is not known; expected ddp, or "
+          fmt::format("buckets {}: {} is not known; expected ddp, or "
                       "first=SIZE,rest=SIZE,order=ready|reverse with any of them left out",
-                      text, item));
+                      in_quotes(text), in_quotes(item)));
     }
   }
   return limits;

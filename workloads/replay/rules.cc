@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/alternatives.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -24,8 +25,9 @@ CompressorRules::CompressorRules(Spec all) { rules_.push_back({"", std::move(all
 
 CompressorRules CompressorRules::parse(std::string_view text) {
   if (text.find('|') != std::string_view::npos)
-    throw InputError(fmt::format(
-        "compressor rules '{}': alternatives ('|') are not allowed here; one is wanted", text));
+    throw InputError(
+        fmt::format("compressor rules {}: alternatives ('|') are not allowed here; one is wanted",
+                    in_quotes(text)));
   return expand(text).front();
 }
 
@@ -41,20 +43,23 @@ std::vector<CompressorRules> CompressorRules::expand(std::string_view text) {
     const std::size_t colon = part.find(':');
     if (colon == 0 || colon == std::string::npos || colon + 1 == part.size())
       throw InputError(
-          fmt::format("compressor rules '{}': '{}' is no rule; expected NAMES:SPEC, such as "
+          fmt::format("compressor rules {}: {} is no rule; expected NAMES:SPEC, such as "
                       "fc*:topk:ratio=0.01",
-                      text, part));
+                      in_quotes(text), in_quotes(part)));
+    const std::vector<Spec> specs = expand_specs(std::string_view(part).substr(colon + 1));
+    check_alternatives(text, all.size(), specs.size());
     std::vector<CompressorRules> longer;
     for (const CompressorRules& rules : all)
-      for (const Spec& spec : expand_specs(std::string_view(part).substr(colon + 1))) {
+      for (const Spec& spec : specs) {
         longer.push_back(rules);
         longer.back().rules_.push_back({part.substr(0, colon), spec});
       }
     all = std::move(longer);
   }
   if (all.front().rules_.empty())
-    throw InputError(fmt::format(
-        "compressor rules '{}': there is none; expected NAMES:SPEC parts joined by ';'", text));
+    throw InputError(
+        fmt::format("compressor rules {}: there is none; expected NAMES:SPEC parts joined by ';'",
+                    in_quotes(text)));
   return all;
 }
 

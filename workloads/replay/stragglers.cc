@@ -1,13 +1,14 @@
 #include "workloads/replay/stragglers.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numbers>
 
 #include <fmt/format.h>
 
+#include "base/alternatives.h"
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/splitmix64.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -22,28 +23,21 @@ constexpr double kMostFactor = 1000, kMostStall = 1000;
 constexpr double kMostLognormal = 10, kMostExponential = 1, kMostUniform = 0.57735;
 
 [[noreturn]] void fail(const Spec& spec, const std::string& key, const std::string& expected) {
-  throw InputError(fmt::format("straggler '{}': {}={}; expected {}", spec.to_string(), key,
-                               spec.values.at(key), expected));
+  throw InputError(fmt::format("straggler {}: {}={}; expected {}", in_quotes(spec.to_string()), key,
+                               excerpt(spec.values.at(key)), expected));
 }
 
 double number(const Spec& spec, const std::string& key, double fallback, double least,
               double most) {
   const auto found = spec.values.find(key);
   if (found == spec.values.end()) return fallback;
-  const std::string& text = found->second;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() ||
-      !(value >= least && value <= most))
-    fail(spec, key, fmt::format("a number from {} to {}", least, most));
-  return value;
+  const auto value = parse_number<double>(found->second, least, most);
+  if (!value) fail(spec, key, fmt::format("a number from {} to {}", least, most));
+  return *value;
 }
 
 int host_number(std::string_view digits) {
-  int value = -1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return error == std::errc() && end == digits.data() + digits.size() && value < 1000000 ? value
-                                                                                         : -1;
+  return parse_number<int>(digits, 0, 999'999).value_or(-1);
 }
 
 // In (0, 1): never 0, of which there is no logarithm.
@@ -62,15 +56,15 @@ Stragglers::Part Stragglers::part_of(const Spec& spec) {
                      : -1;
     part.last = dash == std::string_view::npos ? part.first : host_number(name.substr(dash + 1));
     if (part.first < 0 || part.last < part.first)
-      throw InputError(fmt::format("straggler '{}': found '{}'; expected host3, host4-7 or hosts",
-                                   spec.to_string(), name));
+      throw InputError(fmt::format("straggler {}: found {}; expected host3, host4-7 or hosts",
+                                   in_quotes(spec.to_string()), in_quotes(name)));
   }
   const std::vector<std::string> known = {"compute", "jitter", "dist", "stall", "chance", "seed"};
   for (const auto& [key, value] : spec.values)
     if (std::find(known.begin(), known.end(), key) == known.end())
-      throw InputError(fmt::format("straggler '{}': unknown key '{}' (known: {}){}",
-                                   spec.to_string(), key, fmt::join(known, ", "),
-                                   did_you_mean(key, known)));
+      throw InputError(fmt::format("straggler {}: unknown key {} (known: {}){}",
+                                   in_quotes(spec.to_string()), in_quotes(key),
+                                   fmt::join(known, ", "), did_you_mean(key, known)));
   part.factor = number(spec, "compute", 1, 0, kMostFactor);
   if (const auto dist = spec.values.find("dist"); dist != spec.values.end()) {
     if (dist->second == "exponential")
@@ -97,9 +91,11 @@ std::vector<Stragglers> Stragglers::expand(std::string_view text) {
   std::vector<Stragglers> all = {{}};
   if (text == "none") return all;
   for (const std::string& part : split(text, ';')) {
+    const std::vector<Spec> specs = expand_specs(part);
+    check_alternatives(text, all.size(), specs.size());
     std::vector<Stragglers> more;
     for (const Stragglers& one : all)
-      for (const Spec& spec : expand_specs(part)) {
+      for (const Spec& spec : specs) {
         more.push_back(one);
         more.back().parts_.push_back(part_of(spec));
       }
@@ -111,7 +107,8 @@ std::vector<Stragglers> Stragglers::expand(std::string_view text) {
 Stragglers Stragglers::parse(std::string_view text) {
   const std::vector<Stragglers> all = expand(text);
   if (all.size() > 1)
-    throw InputError(fmt::format("straggler '{}': alternatives ('|') are not allowed here", text));
+    throw InputError(
+        fmt::format("straggler {}: alternatives ('|') are not allowed here", in_quotes(text)));
   return all.front();
 }
 
@@ -178,9 +175,9 @@ double Stragglers::longest(double seconds) const {
 void Stragglers::check(int hosts) const {
   for (const Part& part : parts_)
     if (std::max(part.first, part.last) >= hosts)
-      throw InputError(
-          fmt::format("straggler '{}': there is no host{}; of {} hosts the last is host{}",
-                      part.spec.to_string(), std::max(part.first, part.last), hosts, hosts - 1));
+      throw InputError(fmt::format(
+          "straggler {}: there is no host{}; of {} hosts the last is host{}",
+          in_quotes(part.spec.to_string()), std::max(part.first, part.last), hosts, hosts - 1));
 }
 
 }  // namespace thinpipe

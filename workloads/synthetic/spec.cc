@@ -1,7 +1,6 @@
 #include "workloads/synthetic/spec.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -11,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "workloads/models/catalogue.h"
 
@@ -28,16 +28,16 @@ class Items {
     for (const std::string& item : split(text, ',')) {
       const std::size_t equals = item.find('=');
       if (equals == std::string::npos || equals == 0 || equals + 1 == item.size()) {
-        fail(fmt::format("'{}' is not key=value", item));
+        fail(fmt::format("{} is not key=value", in_quotes(item)));
       }
       if (!values_.emplace(item.substr(0, equals), item.substr(equals + 1)).second) {
-        fail("'" + item.substr(0, equals) + "' is given twice");
+        fail(in_quotes(item.substr(0, equals)) + " is given twice");
       }
     }
   }
 
   [[noreturn]] void fail(const std::string& problem) const {
-    throw InputError(fmt::format("'{}': {}", text_, problem));
+    throw InputError(fmt::format("{}: {}", in_quotes(text_), problem));
   }
 
   std::string take(const std::string& key, const std::string& otherwise) {
@@ -53,13 +53,11 @@ class Items {
                 const std::function<bool(double)>& allowed) {
     const std::string value = take(key, "");
     if (value.empty()) return otherwise;
-    double number = 0;
-    const char* end = value.data() + value.size();
-    const auto [stop, error] = std::from_chars(value.data(), end, number);
-    if (error != std::errc() || stop != end || !allowed(number)) {
-      fail(fmt::format("{}={}: expected {}", key, value, expected));
+    const auto number = parse_number<double>(value);
+    if (!number || !allowed(*number)) {
+      fail(fmt::format("{}={}: expected {}", key, excerpt(value), expected));
     }
-    return number;
+    return *number;
   }
 
   /// A whole number, which may end in k, m or g.
@@ -67,25 +65,25 @@ class Items {
                       std::uint64_t most, bool suffix = false) {
     std::string value = take(key, "");
     if (value.empty()) return otherwise;
-    std::uint64_t number = 0, factor = 1;
+    std::uint64_t factor = 1;
     const std::string shown = value;
     constexpr std::string_view kSuffixes = "kmg";
     if (suffix && kSuffixes.find(value.back()) != std::string_view::npos) {
       for (std::size_t i = 0; i <= kSuffixes.find(value.back()); ++i) factor *= 1000;
       value.pop_back();
     }
-    const char* end = value.data() + value.size();
-    const auto [stop, error] = std::from_chars(value.data(), end, number);
-    if (error != std::errc() || stop != end || number > most / factor || number * factor < least) {
-      fail(fmt::format("{}={}: expected a whole number from {} to {}", key, shown, least, most));
+    const auto number = parse_number<std::uint64_t>(value, 0, most / factor);
+    if (!number || *number * factor < least) {
+      fail(fmt::format("{}={}: expected a whole number from {} to {}", key, excerpt(shown), least,
+                       most));
     }
-    return number * factor;
+    return *number * factor;
   }
 
   void refuse_the_rest() const {
     if (values_.empty()) return;
     const std::string& key = values_.begin()->first;
-    fail(fmt::format("'{}' is no key of this distribution{}; it has {}", key,
+    fail(fmt::format("{} is no key of this distribution{}; it has {}", in_quotes(key),
                      did_you_mean(key, known_), fmt::join(known_, ", ")));
   }
 

@@ -97,6 +97,13 @@ TEST_F(Slurm, TheNodesOfAnAllocation) {
   EXPECT_EQ(slurm_nodes(), (Names{"old7", "old8"}));
 }
 
+TEST_F(Slurm, ListsThatExpandToTooManyAreRefusedBeforeTheyAreMade) {
+  EXPECT_EQ(expand_node_list("n[0-65535]").size(), 65536U);
+  for (const char* list : {"n[0-65536]", "n[0-65535][0-65535]", "n[0-65535,0]", "n[0-65535],m",
+                           "n[0-99999][0-99999][0-99999]", "n[0-4294967296]", "n[-1-2]", "n[1--2]"})
+    EXPECT_THROW(expand_node_list(list), InputError) << list;
+}
+
 TEST_F(Slurm, OutsideAnAllocation) {
   setenv("SLURM_JOB_NODELIST", "node[1-2]", 1);
   EXPECT_THROW(slurm_nodes(), InputError);

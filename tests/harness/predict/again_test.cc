@@ -82,5 +82,31 @@ TEST(PredictAgain, NamesWhatIsWrong) {
   EXPECT_THROW(predict_again(records), InputError);
 }
 
+TEST(PredictAgain, NamesFileAndField) {
+  const auto complaint = [](const char* key, const nlohmann::json& value) -> std::string {
+    Records records = one_point();
+    records.file = "out/records.jsonl";
+    records.points[0].id = "topk";
+    nlohmann::json& bucket = records.points[0].prediction["basis"]["buckets"][1];
+    (std::string(key) == "bytes" ? bucket["exchanges"][0] : bucket)[key] = value;
+    try {
+      predict_again(records);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(complaint("decode", nlohmann::json::object()),
+            "out/records.jsonl: point topk: prediction.basis.buckets[1].decode: expected a number "
+            "from 0 to 1000000000, found an object of 0 members");
+  EXPECT_EQ(complaint("compress", -1),
+            "out/records.jsonl: point topk: prediction.basis.buckets[1].compress: expected a "
+            "number from 0 to 1000000000, found -1");
+  // A rank's bytes are taken at its number modulo how many there are.
+  EXPECT_EQ(complaint("bytes", nlohmann::json::array()),
+            "out/records.jsonl: point topk: prediction.basis.buckets[1].exchanges[0].bytes: "
+            "expected the bytes of at least one rank");
+}
+
 }  // namespace
 }  // namespace thinpipe
