@@ -77,9 +77,9 @@ int print_history(const Arguments& arguments) {
   if (json.empty()) {
     std::sort(known.begin(), known.end());
     known.erase(std::unique(known.begin(), known.end()), known.end());
-    throw InputError(fmt::format("no metric '{}' of a point '{}' in the {} launches there{}",
-                                 metric, arguments.text("point"), history.launches,
-                                 did_you_mean(metric, known)));
+    throw InputError(fmt::format("no metric {} of a point {} in the {} launches there{}",
+                                 in_quotes(metric), in_quotes(arguments.text("point")),
+                                 history.launches, did_you_mean(metric, known)));
   }
   write_stdout(arguments.flag("json") ? json.dump(2) + "\n" : text);
   return kExitGood;

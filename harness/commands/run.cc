@@ -2,7 +2,10 @@
 #include <charconv>
 #include <cstdio>
 #include <memory>
+#include "base/numbers.h"
 
+#include "base/text.h"
+#include "base/visible.h"
 #include "base/error.h"
 #include "base/terminal.h"
 #include "harness/commands/hosts_options.h"
@@ -48,16 +51,12 @@ OptionInfo shard_option() {
 // "2/4"
 void set_shard(const std::string& text, SweepOptions& options) {
   const std::size_t slash = text.find('/');
-  const auto number = [&](std::string_view part) {
-    int value = 0;
-    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    return error == std::errc() && stop == part.data() + part.size() ? value : 0;
-  };
+  const auto number = [&](std::string_view part) { return parse_number<int>(part, 1).value_or(0); };
   const std::string_view whole = text;
   options.shard = slash == std::string::npos ? 0 : number(whole.substr(0, slash));
   options.shards = slash == std::string::npos ? 0 : number(whole.substr(slash + 1));
   if (options.shard < 1 || options.shard > options.shards)
-    throw InputError("--shard: expected K/N with 1 <= K <= N, as 1/4, found '" + text + "'");
+    throw InputError("--shard: expected K/N with 1 <= K <= N, as 1/4, found " + in_quotes(text));
 }
 
 // Whether points that were measured at several time scales came out the same.

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/numbers.h"
+#include "base/output_file.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "harness/commands/output.h"
@@ -28,13 +30,12 @@ using Type = OptionInfo::Type;
 std::vector<double> parse_ratios(const std::string& text) {
   std::vector<double> ratios;
   for (const std::string& part : split(text, ',')) {
-    double ratio = 0;
-    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), ratio);
-    if (error != std::errc() || stop != part.data() + part.size() || !(ratio > 0 && ratio <= 1)) {
-      throw InputError("--ratios: expected shares above 0 and up to 1, as 0.1,0.01, found '" +
-                       part + "'");
+    const auto ratio = parse_number<double>(part, 0, 1);
+    if (!ratio || *ratio == 0) {
+      throw InputError("--ratios: expected shares above 0 and up to 1, as 0.1,0.01, found " +
+                       in_quotes(part));
     }
-    ratios.push_back(ratio);
+    ratios.push_back(*ratio);
   }
   return ratios;
 }

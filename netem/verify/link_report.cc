@@ -292,7 +292,8 @@ Measures parse_measures(const std::string& text) {
     if (found == names.end()) {
       std::string all;
       for (const auto& [name, measure] : names) all += (all.empty() ? "" : ", ") + name;
-      throw InputError(fmt::format("'{}' is nothing that is measured (there are: {})", word, all));
+      throw InputError(
+          fmt::format("{} is nothing that is measured (there are: {})", in_quotes(word), all));
     }
     measures.insert(found->second);
   }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include "base/numbers.h"
 
 #include "base/error.h"
 #include "reports/record/fields.h"
@@ -42,12 +43,9 @@ Header parse_header(const Fields& fields, const std::string& where) {
 
 bool is_direction(const std::string& better) {
   if (better == "lower" || better == "higher") return true;
-  const std::string prefix = "target:";
-  if (better.compare(0, prefix.size(), prefix) != 0) return false;
-  double target = 0;
-  const char* end = better.data() + better.size();
-  const auto [stop, error] = std::from_chars(better.data() + prefix.size(), end, target);
-  return error == std::errc() && stop == end && std::isfinite(target);
+  constexpr std::string_view kPrefix = "target:";
+  return better.starts_with(kPrefix) &&
+         parse_number<double>(std::string_view(better).substr(kPrefix.size()));
 }
 
 Metric parse_metric(const Fields& fields) {
