@@ -83,7 +83,9 @@ class InputFile {
   }
 
  private:
-  static std::string cannot() { return std::string("cannot read it (") + std::strerror(errno) + ")"; }
+  static std::string cannot() {
+    return std::string("cannot read it (") + std::strerror(errno) + ")";
+  }
 
   void check(const struct stat& status) const {
     if (S_ISDIR(status.st_mode)) refuse("is a folder");
@@ -97,7 +99,7 @@ class InputFile {
   std::string expected_;
   Pipes pipes_;
   int fd_ = -1;
-  std::uint64_t size_ = 0;  ///< as the file system says; 0 for pipes and for what the kernel makes up
+  std::uint64_t size_ = 0;  ///< as the file system says; 0 for pipes and in /proc
 };
 
 /// All of a regular file or pipe of at most `max_bytes`. @throws as InputFile does
@@ -113,7 +115,8 @@ class InputLines {
   template <std::convertible_to<std::string_view> Text>
   InputLines(const Text& text) : memory_(text) {}  // NOLINT(google-explicit-constructor)
   /// @param max_bytes  of one line: a longer one is refused before it takes more memory
-  InputLines(InputFile file, std::size_t max_bytes) : file_(std::move(file)), max_bytes_(max_bytes) {}
+  InputLines(InputFile file, std::size_t max_bytes)
+      : file_(std::move(file)), max_bytes_(max_bytes) {}
 
   /// Goes to the next line; false behind the last one.
   /// @throws InputError for a line that is too long, and as InputFile does
@@ -137,8 +140,8 @@ class InputLines {
 
   /// Without its '\n'; valid until another function of this object is called.
   std::string_view line() const { return text().substr(begin_, length_); }
-  bool finished() const { return finished_; }      ///< the line ends with '\n'
-  std::size_t number() const { return number_; }   ///< of the line, from 1
+  bool finished() const { return finished_; }             ///< the line ends with '\n'
+  std::size_t number() const { return number_; }          ///< of the line, from 1
   std::uint64_t end() const { return place_ + taken(); }  ///< bytes up to the next line
   /// True when there is no byte behind the line. Reads on where that is not known yet.
   bool last() { return begin_ + taken() == text().size() && !refill(); }

@@ -62,8 +62,8 @@ inline Target follow_links(std::filesystem::path path) {
 /// A regular file, or one that is not there yet, is written without a name in its folder (or, where
 /// the file system cannot do that, under a name of its own). It takes its name on commit() and
 /// otherwise disappears, also when the process is killed. Symbolic links stay and their target is
-/// replaced. A file that is replaced keeps its mode and, where this process may give files away, its
-/// owner. Nothing is flushed to the disk but by flush().
+/// replaced. A file that is replaced keeps its mode and, where this process may give files away,
+/// its owner. Nothing is flushed to the disk but by flush().
 ///
 /// Devices, pipes and sockets are written to as they are. /dev/stdout and /dev/fd/N write to that
 /// descriptor at its own offset.
@@ -118,7 +118,8 @@ class OutputFile {
   }
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
-  /// Puts what was written on the disk, for files that must survive a power cut. @throws SystemError
+  /// Puts what was written on the disk, for files that must survive a power cut.
+  /// @throws SystemError
   void flush() {
     if (fsync(fd_) != 0) fail("flush");
   }

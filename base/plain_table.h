@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/visible.h"
 
 namespace thinpipe {
 
@@ -44,8 +45,11 @@ class PlainTable {
     }
   }
 
-  /// As many cells as columns.
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// As many cells as columns; of what comes from outside they show what visible_line() does.
+  void add(std::vector<std::string> cells) {
+    for (std::string& cell : cells) cell = visible_line(cell);
+    rows_.push_back(std::move(cells));
+  }
   bool empty() const { return rows_.empty(); }
 
   /// Ends with a newline. Wider than `columns` only where figures alone are.

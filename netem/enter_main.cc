@@ -5,12 +5,12 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/visible.h"
 #include "netem/file_descriptor.h"
 
 namespace {
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     throw thinpipe::SystemError("run /bin/sh");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "thinpipe-enter: %s\n", error.what());
+    thinpipe::print_message(std::string("thinpipe-enter: ") + error.what());
     return thinpipe::kExitFailed;
   }
 }

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/visible.h"
 #include "netem/file_descriptor.h"
 #include "netem/limits.h"
 #include "netem/rights.h"
@@ -104,10 +105,10 @@ int body_result(const std::function<int(const Sandbox&)>& body, bool map, uid_t 
     if (keyboard_to_commands) handlers.ignore(SIGINT);
     return body(sandbox);
   } catch (const InputError& error) {
-    fmt::print(stderr, "thinpipe: {}\n", error.what());
+    print_message(fmt::format("thinpipe: {}", error.what()));
     return kExitUsage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "thinpipe: {}{}\n", error.what(), rights_advice());
+    print_message(fmt::format("thinpipe: {}{}", error.what(), rights_advice()));
     return kExitFailed;
   }
 }

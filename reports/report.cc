@@ -1,12 +1,8 @@
 // The report of a run.
 #include "reports/report.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <fstream>
-
 #include "base/error.h"
+#include "base/output_file.h"
 #include "reports/bench/bench.h"
 #include "reports/gradients/page.h"
 #include "reports/history/page.h"
@@ -26,33 +22,11 @@ std::filesystem::path write_page(const std::string& text, std::filesystem::path 
                                  const ReportOptions& options) {
   standard.replace_extension(options.format == ReportFormat::kHtml ? ".html" : ".md");
   const std::filesystem::path output = options.output.empty() ? standard : options.output;
-  write_whole(output, text);
+  write_output(output, text);
   return output;
 }
 
 }  // namespace
-
-void write_whole(const std::filesystem::path& file, const std::string& text) {
-  const std::filesystem::path part = file.string() + ".part" + std::to_string(getpid());
-  errno = 0;
-  {
-    std::ofstream stream(part, std::ios::binary);
-    stream << text;
-    stream.close();
-    if (!stream) {
-      const int error = errno == 0 ? EIO : errno;
-      std::error_code ignored;
-      std::filesystem::remove(part, ignored);
-      throw SystemError("write the report " + file.string(), error);
-    }
-  }
-  std::error_code failure;
-  std::filesystem::rename(part, file, failure);
-  if (!failure) return;
-  std::error_code ignored;
-  std::filesystem::remove(part, ignored);
-  throw SystemError("write the report " + file.string(), failure.value());
-}
 
 ReportFormat parse_report_format(const std::string& name) {
   if (name == "html") return ReportFormat::kHtml;
@@ -96,16 +70,9 @@ std::string render_history(const HistorySummary& summary, ReportFormat format,
 
 std::optional<Records> find_records(const std::filesystem::path& folder_or_file,
                                     std::string_view kind) {
-  std::filesystem::path file = folder_or_file;
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) file /= kRecordFileName;
-  std::ifstream stream(file);
-  std::string line;
-  if (!std::getline(stream, line)) return std::nullopt;
-  const auto header = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-  const bool found =
-      header.is_object() && header.contains("kind") && header.at("kind") == std::string(kind);
-  if (!found) return std::nullopt;
+  const auto header = first_record(folder_or_file);
+  if (!header || !header->contains("kind") || header->at("kind") != std::string(kind))
+    return std::nullopt;
   return read_records(folder_or_file);
 }
 

@@ -52,10 +52,6 @@ std::filesystem::path write_report(const std::filesystem::path& records_folder,
 std::optional<Records> find_records(const std::filesystem::path& folder_or_file,
                                     std::string_view kind);
 
-/// `text` at `file`, written beside it and renamed, so that a reader never sees half of it.
-/// @throws SystemError
-void write_whole(const std::filesystem::path& file, const std::string& text);
-
 /// The records of `thinpipe quality`, `bench` and `train` as text. @throws InputError without a
 /// point; RunError without gnuplot (HTML).
 std::string render_kept(const Records& records, ReportFormat format);

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <optional>
 
 #include "base/text.h"
 #include "base/units.h"
+#include "base/visible.h"
 #include "compressors/cuda/gpu.h"
 #include "compressors/registry.h"
 #include "compressors/simd.h"
@@ -105,7 +105,7 @@ std::vector<Spec> specs_on_device(const BenchOptions& options, const std::vector
     }
   }
   if (!others.empty())
-    std::fprintf(stderr, "not on GPUs yet, as they are by default: %s\n", others.c_str());
+    print_message("not on GPUs yet, as they are by default: " + others);
   return there;
 }
 

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "harness/bench/device/table.h"
 #include "harness/bench/inputs.h"
 #include "harness/bench/measure.h"
@@ -91,11 +91,9 @@ BenchOptions options_of(const Arguments& arguments) {
 }
 
 // Opened before anything is measured: a wrong name must not cost minutes.
-std::ofstream open_json(const std::string& file) {
-  if (file.empty() || file == "-") return {};
-  std::ofstream stream(file, std::ios::binary);
-  if (!stream) throw SystemError("writing " + file);
-  return stream;
+std::optional<OutputFile> open_json(const std::string& file) {
+  if (file.empty() || file == "-") return std::nullopt;
+  return OutputFile(file);
 }
 
 std::string tables(const BenchOptions& options, const BenchResult& result) {
@@ -128,7 +126,7 @@ std::string bench_sentences(const nlohmann::json& header,
 
 int bench(const Arguments& arguments, const BenchOptions& options) {
   const std::string& file = arguments.text("json");
-  std::ofstream stream = open_json(file);
+  std::optional<OutputFile> output = open_json(file);
   const std::unique_ptr<RecordWriter> writer = open_records(arguments);
   BenchResult result;
   try {
@@ -145,9 +143,12 @@ int bench(const Arguments& arguments, const BenchOptions& options) {
     writer->append(header);
     for (const nlohmann::json& point : points) writer->append(point);
   }
-  if (stream.is_open() && !(stream << result.json).flush()) throw SystemError("writing " + file);
-  write_stdout(file == "-" ? result.json
-                           : tables(options, result) + bench_sentences(header, points));
+  if (output) {
+    output->write(result.json);
+    output->commit();
+  }
+  file == "-" ? write_stdout(result.json)
+              : write_text(tables(options, result) + bench_sentences(header, points));
   if (result.failures.empty()) return kExitGood;
   std::string message = fmt::format("{} point{} failed", result.failures.size(),
                                     result.failures.size() == 1 ? "" : "s");

@@ -1,11 +1,11 @@
 // `thinpipe export` and `thinpipe merge`: records for other programs, and of several runs in one.
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
@@ -57,11 +57,10 @@ int export_records(const Arguments& arguments, const std::string& format) {
   if (format == "bmf" || format == "google-benchmark") tell_left_out(launches);
   const std::string& file = arguments.text("output");
   if (file == "-") {
-    write_stdout(text);
-    return kExitGood;
+    write_data(text);
+  } else {
+    write_output(file, text);
   }
-  std::ofstream stream(file, std::ios::binary);
-  if (!(stream << text).flush()) throw SystemError("write " + file);
   return kExitGood;
 }
 
@@ -75,7 +74,7 @@ void require_alike(const std::vector<std::pair<std::string, LaunchRecords>>& lau
                        first.header.at("kind").get<std::string>() + "'");
     std::vector<std::string> differences =
         setting_differences(first.header.at("fingerprint"), launch.header.at("fingerprint"));
-    for (const char* key : {"seed", "threads", "simd"})
+    for (const char* key : {"seed", "threads", "simd", "settings"})
       if (first.header.value(key, nlohmann::json()) != launch.header.value(key, nlohmann::json()))
         differences.push_back(std::string(key) + ": " +
                               first.header.value(key, nlohmann::json()).dump() + " against " +

@@ -2,14 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 
 #include "base/error.h"
+#include "base/input_file.h"
+#include "base/output_file.h"
 #include "base/programs.h"
+#include "base/visible.h"
 #include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
 #include "harness/gate/launcher.h"
@@ -20,6 +22,7 @@
 #include "reports/gate/gate.h"
 #include "reports/gate/history.h"
 #include "reports/gate/output.h"
+#include "reports/record/reader.h"
 
 namespace thinpipe {
 namespace {
@@ -94,25 +97,15 @@ Measured launches_of(const Arguments& arguments, const GatePolicy& policy, const
     append_launches(measured, undisturbed.launch(this_program()));
     progress.advance(1);
     if (keep.empty()) continue;
-    std::ofstream file(keep / kRecordFileName, std::ios::binary | std::ios::app);
-    file << std::ifstream(launcher.last_records(), std::ios::binary).rdbuf();
-    if (!file.flush()) throw SystemError("write " + (keep / kRecordFileName).string());
+    append_output(keep / kRecordFileName,
+                  read_input(launcher.last_records(), "records", kMaxRecordBytes));
   }
   return measured;
 }
 
-GateOutcome gate_stored(const Arguments& arguments, const GatePolicy& policy,
-                        const fs::path& scratch) {
-  const Measured baseline = read_measured(arguments.text("baseline"));
-  const Measured measured = arguments.given("measured")
-                                ? read_measured(arguments.text("measured"))
-                                : launches_of(arguments, policy, scratch, {});
-  return judge_stored(baseline, measured, policy, times_of(arguments));
-}
-
 GateOutcome gate_history(const Arguments& arguments, const GatePolicy& policy) {
   const History history = read_history(arguments.text("history"));
-  for (const std::string& note : history.notes) std::fprintf(stderr, "%s\n", note.c_str());
+  for (const std::string& note : history.notes) print_message(note);
   return judge_history(history, policy);
 }
 
@@ -131,29 +124,28 @@ int save(const Arguments& arguments, const GatePolicy& policy, const fs::path& s
   return kExitGood;
 }
 
-void write_or_print(const std::string& name, const std::string& text, std::ios::openmode mode) {
-  if (name == "-") return write_stdout(text);
-  std::ofstream stream(name, std::ios::binary | mode);
-  if (!(stream << text).flush()) throw SystemError("write " + name);
+void write_or_print(const std::string& name, const std::string& text) {
+  if (name == "-") return write_data(text);
+  write_output(name, text);
 }
 
 // What the runners of GitHub read: one annotation on standard output, the summary in a file.
 void tell_github(const GateOutcome& outcome) {
   write_stdout(gate_annotation(outcome));
   if (const char* summary = std::getenv("GITHUB_STEP_SUMMARY"); summary != nullptr && *summary)
-    write_or_print(summary, gate_markdown(outcome), std::ios::app);
+    append_output(summary, gate_markdown(outcome));
 }
 
 int tell(const Arguments& arguments, const GateOutcome& outcome) {
   const bool to_stdout = arguments.text("json") == "-" || arguments.text("markdown") == "-" ||
                          arguments.text("junit") == "-";
-  if (!to_stdout) write_stdout(gate_text(outcome, arguments.flag("all")));
+  if (!to_stdout) write_text(gate_text(outcome, arguments.flag("all")));
   if (arguments.given("markdown"))
-    write_or_print(arguments.text("markdown"), gate_markdown(outcome), std::ios::trunc);
+    write_or_print(arguments.text("markdown"), gate_markdown(outcome));
   if (arguments.given("junit"))
-    write_or_print(arguments.text("junit"), gate_junit(outcome), std::ios::trunc);
+    write_or_print(arguments.text("junit"), gate_junit(outcome));
   if (arguments.given("json"))
-    write_or_print(arguments.text("json"), gate_json(outcome).dump(2) + "\n", std::ios::trunc);
+    write_or_print(arguments.text("json"), gate_json(outcome).dump(2) + "\n");
   if (arguments.flag("github")) tell_github(outcome);
   return exit_code(outcome, arguments.flag("strict"));
 }
@@ -183,15 +175,21 @@ void check_modes(const Arguments& arguments) {
 
 int gate(const Arguments& arguments, const GatePolicy& policy) {
   if (arguments.given("history")) return tell(arguments, gate_history(arguments, policy));
+  // Read here, where a signal still ends the program, also while it waits for a pipe's writer.
+  std::optional<Measured> baseline;
+  if (arguments.given("baseline")) baseline = read_measured(arguments.text("baseline"));
+  const auto judge = [&](const Measured& measured) {
+    return tell(arguments, judge_stored(*baseline, measured, policy, times_of(arguments)));
+  };
+  if (arguments.given("measured")) return judge(read_measured(arguments.text("measured")));
   return run_outside_sandbox([&](const Sandbox& place) {
     try {
       if (arguments.given("save")) return save(arguments, policy, place.scratch);
-      return tell(arguments, arguments.given("baseline-exe")
-                                 ? gate_builds(arguments, policy, place.scratch)
-                                 : gate_stored(arguments, policy, place.scratch));
+      if (baseline) return judge(launches_of(arguments, policy, place.scratch, {}));
+      return tell(arguments, gate_builds(arguments, policy, place.scratch));
     } catch (const RunError& error) {
       if (!stop_requested()) throw;
-      std::fprintf(stderr, "thinpipe gate: %s\n", error.what());
+      print_message(std::string("thinpipe gate: ") + error.what());
       return 128 + stop_signal();
     }
   });

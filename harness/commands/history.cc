@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/visible.h"
 #include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
@@ -62,7 +62,7 @@ Json json_of(const SeriesName& name, const HistorySeries& series) {
 
 int print_history(const Arguments& arguments) {
   const History history = read_history(arguments.text("dir"));
-  for (const std::string& note : history.notes) std::fprintf(stderr, "%s\n", note.c_str());
+  for (const std::string& note : history.notes) print_message(note);
   const std::string& metric = arguments.positional("METRIC");
   std::vector<std::string> known;
   std::string text;
@@ -81,7 +81,7 @@ int print_history(const Arguments& arguments) {
                                  in_quotes(metric), in_quotes(arguments.text("point")),
                                  history.launches, did_you_mean(metric, known)));
   }
-  write_stdout(arguments.flag("json") ? json.dump(2) + "\n" : text);
+  arguments.flag("json") ? write_stdout(json.dump(2) + "\n") : write_text(text);
   return kExitGood;
 }
 

@@ -1,10 +1,9 @@
 // `thinpipe net show`: what network a topology makes, drawn.
-#include <fstream>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "harness/commands/output.h"
 #include "harness/commands/topology_options.h"
 #include "harness/commands/verbs.h"
@@ -34,22 +33,15 @@ json to_json(const Topology& topology) {
           {"switch_links", trunks}};
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text << std::flush;
-  if (!file) throw SystemError("write " + path);
-}
-
 Action prepare_show(const Arguments& arguments) {
   const TopologySpec spec = parse_topology(arguments.text("topology"));
   const Topology topology =
       spec.plan(hosts_of(arguments, spec), parse_link_spec(arguments.text("link")));
-  const std::string& file = arguments.text("svg");
-  return [&file, svg = file.empty() ? "" : draw_as_svg(topology),
-          text = arguments.flag("json") ? to_json(topology).dump(2) + "\n"
-                                        : draw_as_text(topology)] {
-    if (!file.empty()) write_file(file, svg);
-    write_stdout(text);
+  return [&arguments, topology] {
+    const std::string& file = arguments.text("svg");
+    if (!file.empty()) write_output(file, draw_as_svg(topology));
+    arguments.flag("json") ? write_stdout(to_json(topology).dump(2) + "\n")
+                           : write_text(draw_as_text(topology));
     return kExitGood;
   };
 }

@@ -1,11 +1,17 @@
 // Standard output for data that another program may read.
 #include "harness/commands/output.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <string>
 
 #include "base/error.h"
+#include "base/visible.h"
+#include "harness/options/layout.h"
 
 namespace thinpipe {
 namespace {
@@ -18,7 +24,20 @@ namespace {
 
 }  // namespace
 
-void write_stdout(std::string_view text) {
+void write_stdout(std::string_view text) { write_data(visible_text(text)); }
+
+void write_text(std::string_view text) {
+  std::string folded;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    folded += for_stream(STDOUT_FILENO, text.substr(begin, end - begin));
+    if (end < text.size()) folded += '\n';
+    begin = end + 1;
+  }
+  write_data(folded);
+}
+
+void write_data(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail();
 }
 

@@ -12,8 +12,16 @@ class OutputClosed : public std::exception {
   const char* what() const noexcept override { return "standard output was closed"; }
 };
 
-/// Writes all of `text`. @throws OutputClosed; SystemError for a full disk and the like.
+/// Writes all of `text` as visible_text() has it: names in it come from outside, and a terminal
+/// must not obey them. JSON means the same afterwards.
+/// @throws OutputClosed; SystemError for a full disk and the like.
 void write_stdout(std::string_view text);
+
+/// The same for people: on a terminal, lines that are wider are folded as for_stream() does.
+void write_text(std::string_view text);
+
+/// The same byte for byte, for pages and tables in the formats of programs other than JSON.
+void write_data(std::string_view text);
 
 /// Flushes what stdio still holds, with the same errors.
 void flush_stdout();

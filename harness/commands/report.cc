@@ -2,7 +2,6 @@
 #include "reports/report.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -10,6 +9,8 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/output_file.h"
+#include "base/visible.h"
 #include "harness/commands/output.h"
 #include "harness/commands/time_scale_option.h"
 #include "harness/commands/verbs.h"
@@ -43,7 +44,7 @@ void open_page(const std::filesystem::path& file) {
   } catch (const SystemError&) {
     // As without one.
   }
-  std::fprintf(stderr, "thinpipe report: no xdg-open here; open %s yourself\n", file.c_str());
+  print_message("thinpipe report: no xdg-open here; open " + file.string() + " yourself");
 }
 
 // The findings alone, a paragraph each, for the end of a terminal session.
@@ -194,7 +195,7 @@ int on_paper(const Arguments& arguments, const std::filesystem::path& file,
       return int{kExitGood};
     } catch (const RunError& error) {
       if (!stop_requested()) throw;
-      std::fprintf(stderr, "thinpipe report: %s\n", error.what());
+      print_message(std::string("thinpipe report: ") + error.what());
       return 128 + stop_signal();
     }
   });
@@ -215,7 +216,7 @@ int report_figure(const Page& page, const Arguments& arguments) {
   const std::string svg = html::standalone_svg(html, name);
   if (arguments.text("output") == "-") {
     if (format != "svg") throw InputError("--output - takes svg; give a file for " + format);
-    write_stdout(svg);
+    write_data(svg);
     return kExitGood;
   }
   const auto file = output_of(arguments, page.place.parent_path() / name, format);
@@ -228,7 +229,11 @@ int report(const Page& page, const Arguments& arguments) {
   const std::string& format = arguments.text("format");
   if (arguments.given("figure")) return report_figure(page, arguments);
   if (format == "text" || format == "csv") {
-    write_stdout(format == "csv" ? page.csv() : page.findings());
+    if (format == "csv") {
+      write_data(page.csv());
+    } else {
+      write_text(page.findings());
+    }
     return kExitGood;
   }
   if (format == "pdf") {
@@ -241,11 +246,11 @@ int report(const Page& page, const Arguments& arguments) {
   }
   const std::string text = page.render(parse_report_format(format));
   if (arguments.text("output") == "-") {
-    write_stdout(text);
+    write_data(text);
     return kExitGood;
   }
   const auto file = output_of(arguments, page.place, format);
-  write_whole(file, text);
+  write_output(file, text);
   return finish(file, arguments);
 }
 

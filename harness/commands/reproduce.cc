@@ -1,9 +1,9 @@
 // `thinpipe reproduce`: what the papers found, tried here.
 #include <fmt/format.h>
-#include <cstdio>
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/visible.h"
 #include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
@@ -37,13 +37,13 @@ std::string list_of_recipes() {
 
 int carry_out(const std::vector<std::string>& names, const std::filesystem::path& out, bool quick) {
   return perform_all(names, out, quick, [&out](const Reproduction& result) {
-    write_stdout(reproduction_text(result) +
+    write_text(reproduction_text(result) +
                  fmt::format("{}\n\n", (out / (result.plan.name + ".md")).string()));
   });
 }
 
 int tell_recipes() {
-  write_stdout(list_of_recipes());
+  write_text(list_of_recipes());
   return kExitGood;
 }
 
@@ -63,7 +63,7 @@ Action prepare_reproduce(const Arguments& arguments) {
                          arguments.flag("quick"));
       } catch (const RunError& error) {
         if (!stop_requested()) throw;
-        std::fprintf(stderr, "thinpipe reproduce: %s\n", error.what());
+        print_message(std::string("thinpipe reproduce: ") + error.what());
         return 128 + stop_signal();
       }
     });

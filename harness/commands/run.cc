@@ -1,13 +1,11 @@
 // `thinpipe run`: replays a trace through compressors over throttled links.
-#include <charconv>
-#include <cstdio>
 #include <memory>
-#include "base/numbers.h"
 
+#include "base/error.h"
+#include "base/numbers.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "base/visible.h"
-#include "base/error.h"
-#include "base/terminal.h"
 #include "harness/commands/hosts_options.h"
 #include "harness/commands/output.h"
 #include "harness/commands/sweep_options.h"
@@ -62,7 +60,7 @@ void set_shard(const std::string& text, SweepOptions& options) {
 // Whether points that were measured at several time scales came out the same.
 void print_agreement(const std::filesystem::path& folder) {
   for (const ScaleAgreement& agreement : compare_time_scales(read_run_records(folder)))
-    std::fprintf(stderr, "%s\n", agreement_sentence(agreement).c_str());
+    print_message(agreement_sentence(agreement));
 }
 
 // A table for each group of points that can be compared, and what it says in a few sentences.
@@ -84,10 +82,9 @@ void print_ending(const std::filesystem::path& folder) {
   const Records records = read_run_records(folder);
   try {
     const Summary summary = summarize(records);
-    for (const std::string& line : break_even_lines(summary))
-      std::fprintf(stderr, "%s\n", line.c_str());
+    for (const std::string& line : break_even_lines(summary)) print_message(line);
     // For whoever sits there; scripts read the records.
-    if (columns_of_terminal(STDOUT_FILENO) > 0) write_stdout(ending(summary, folder));
+    if (columns_of_terminal(STDOUT_FILENO) > 0) write_text(ending(summary, folder));
   } catch (const InputError&) {
     // Records of several time scales: `thinpipe report` takes one.
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "base/visible.h"
 #include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
 #include "harness/doctor/machine.h"
@@ -114,7 +115,7 @@ std::string info_text(const Trace& trace) {
   const Summary summary = summarise(trace);
   std::string text;
   const auto line = [&](const char* name, const std::string& value) {
-    text += fmt::format("{:<16}{}\n", name, value);
+    text += fmt::format("{:<16}{}\n", name, visible_line(value));
   };
   line("model", trace.model());
   // "sha256:" and 16 digits tell traces apart; that of a generated one is what it is drawn by.
@@ -140,16 +141,16 @@ std::string info_text(const Trace& trace) {
                                  summary.last_loss));
   text += fmt::format("\n{:>5}  {:<36}{:>12}  {}\n", "ready", "tensor", "elements", "shape");
   for (const TraceTensor& tensor : trace.tensors()) {
-    text += fmt::format("{:>5}  {:<36}{:>12}  {}\n", tensor.ready_order, tensor.name,
-                        tensor.elements, fmt::join(tensor.shape, "x"));
+    text += fmt::format("{:>5}  {:<36}{:>12}  {}\n", tensor.ready_order,
+                        visible_line(tensor.name), tensor.elements, fmt::join(tensor.shape, "x"));
   }
   return text;
 }
 
 Action prepare_info(const Arguments& arguments) {
   const Trace trace = open_gradients(arguments.positional("DIR"));
-  return [text = arguments.flag("json") ? info_json(trace) : info_text(trace)] {
-    write_stdout(text);
+  return [&arguments, text = arguments.flag("json") ? info_json(trace) : info_text(trace)] {
+    arguments.flag("json") ? write_stdout(text) : write_text(text);
     return kExitGood;
   };
 }
@@ -165,7 +166,7 @@ int verify_synthetic(const Trace& trace, bool as_json) {
                      .dump(2) +
                  "\n");
   } else {
-    write_stdout(fmt::format("{}: drawn when asked for; nothing on disk to verify\n",
+    write_text(fmt::format("{}: drawn when asked for; nothing on disk to verify\n",
                              trace.folder().string()));
   }
   return kExitGood;
@@ -184,9 +185,9 @@ int verify_files(const Trace& trace, const Arguments& arguments) {
                  "\n");
   } else {
     const std::string folder = trace.folder().string();
-    write_stdout(fmt::format("{}: {} gradient files, all hashes hold\n", folder, files));
+    write_text(fmt::format("{}: {} gradient files, all hashes hold\n", folder, files));
     if (!trace.complete()) {
-      write_stdout(fmt::format("{}: incomplete: {}\n", folder, why_incomplete(trace)));
+      write_text(fmt::format("{}: incomplete: {}\n", folder, why_incomplete(trace)));
     }
   }
   return trace.complete() ? kExitGood : kExitFailed;

@@ -1,15 +1,14 @@
 // `thinpipe trace stats`: how a trace's gradients are distributed, and how alike they are.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/error.h"
 #include "base/numbers.h"
 #include "base/output_file.h"
-#include "base/error.h"
 #include "base/text.h"
 #include "harness/commands/output.h"
 #include "harness/commands/trace_parts.h"
@@ -19,7 +18,6 @@
 #include "harness/records/launch_header.h"
 #include "harness/sweep/progress.h"
 #include "reports/gradients/records.h"
-#include "workloads/trace/partial_file.h"
 
 namespace thinpipe {
 namespace {
@@ -73,7 +71,7 @@ std::filesystem::path records_file(const std::string& out) {
 }
 
 int tell_stats(const Trace& trace, const StatsOptions& options, const Arguments& arguments) {
-  std::optional<PartialFile> records;
+  std::optional<OutputFile> records;
   const Json head = stats_header(trace, options, arguments);
   if (options.curves) {
     records.emplace(records_file(arguments.text("out")));
@@ -104,7 +102,7 @@ int tell_stats(const Trace& trace, const StatsOptions& options, const Arguments&
   }
   if (records) records->commit();
   if (!arguments.flag("json")) {
-    write_stdout(stats_tables(gradients, similarities, options));
+    write_text(stats_tables(gradients, similarities, options));
     return kExitGood;
   }
   Json json{{"trace", head["trace"]}, {"statistics", head["statistics"]}};

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "base/output_file.h"
 #include "compressors/kernels/buffer.h"
 #include "compressors/registry.h"
 #include "compressors/wire/frame.h"
@@ -11,7 +12,6 @@
 #include "harness/files/tensor_file.h"
 #include "workloads/trace/json_fields.h"
 #include "workloads/trace/mapped_file.h"
-#include "workloads/trace/partial_file.h"
 
 namespace thinpipe {
 namespace {
@@ -78,7 +78,7 @@ CompressOutcome compress_file(const CompressOptions& options) {
   const EarlierStates earlier(options.state, input.tensors().size());
   choose_seed_and_step(options, earlier, outcome);
 
-  PartialFile out(options.out);
+  OutputFile out(options.out);
   Buffer<std::byte> payload;
   std::vector<std::byte> frame;
   std::vector<std::vector<std::byte>> states;
@@ -135,7 +135,7 @@ CompressOutcome compress_file(const CompressOptions& options) {
   }
   outcome.file_bytes = out.size();
 
-  std::optional<PartialFile> state;
+  std::optional<OutputFile> state;
   if (!options.state.empty()) {
     state.emplace(options.state);
     state->write(write_states({.seed = outcome.seed,

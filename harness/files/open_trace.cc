@@ -1,11 +1,10 @@
 #include "harness/files/open_trace.h"
 
-#include <cstdio>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/units.h"
+#include "base/visible.h"
 #include "harness/doctor/machine.h"
 #include "workloads/synthetic/synthetic.h"
 
@@ -19,9 +18,10 @@ std::string why_incomplete(const Trace& trace) {
 Trace open_trace(const std::filesystem::path& folder) {
   Trace trace = open_gradients(folder);
   if (!trace.complete()) {
-    fmt::print(stderr, "note: {} is incomplete ({}); the {} {} that it holds {} used\n",
-               folder.string(), why_incomplete(trace), trace.steps(),
-               trace.steps() == 1 ? "step" : "steps", trace.steps() == 1 ? "is" : "are");
+    print_message(fmt::format("note: {} is incomplete ({}); the {} {} that it holds {} used",
+                              folder.string(), why_incomplete(trace), trace.steps(),
+                              trace.steps() == 1 ? "step" : "steps",
+                              trace.steps() == 1 ? "is" : "are"));
   }
   return trace;
 }

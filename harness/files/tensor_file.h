@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/output_file.h"
 #include "compressors/compressor.h"
 #include "workloads/trace/mapped_file.h"
-#include "workloads/trace/partial_file.h"
 
 namespace thinpipe {
 
@@ -49,7 +49,7 @@ class TensorFileWriter {
   void commit() { file_.commit(); }
 
  private:
-  PartialFile file_;
+  OutputFile file_;
 };
 
 }  // namespace thinpipe

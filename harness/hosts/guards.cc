@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/visible.h"
 
 namespace thinpipe {
 
@@ -162,10 +163,10 @@ Guards::~Guards() {
   for (const auto& line : lines_) try {
       line->ask("restore", "restored", kEndSeconds);
     } catch (const RunError& error) {
-      fmt::print(stderr,
-                 "{}: it is not sure that its interface was given back; if in doubt, run `thinpipe "
-                 "net restore` there\n",
-                 error.what());
+      print_message(
+          fmt::format("{}: it is not sure that its interface was given back; if in doubt, run "
+                      "`thinpipe net restore` there",
+                      error.what()));
     }
 }
 

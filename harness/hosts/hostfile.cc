@@ -1,13 +1,13 @@
 #include "harness/hosts/hostfile.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/input_file.h"
 
 namespace thinpipe {
 
@@ -34,8 +34,8 @@ bool is_slots(const std::string& word) {
 }  // namespace
 
 std::vector<std::string> read_hostfile(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  if (!stream) throw InputError(fmt::format("{}: {}", file.string(), std::strerror(errno)));
+  constexpr std::uint64_t kMaxBytes = 1 << 20;  // 4000 machines of the longest names there are
+  std::istringstream stream(read_input(file, "a hostfile", kMaxBytes));
   std::vector<std::string> hosts;
   std::map<std::string, int> line_of;
   std::string text;
@@ -56,7 +56,6 @@ std::vector<std::string> read_hostfile(const std::filesystem::path& file) {
                            first->second));
     hosts.push_back(name);
   }
-  if (stream.bad()) throw InputError(fmt::format("{}: {}", file.string(), std::strerror(errno)));
   if (hosts.empty())
     throw InputError(
         fmt::format("{}: no machine is named in it; expected one a line", file.string()));

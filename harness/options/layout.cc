@@ -6,6 +6,7 @@
 #include "base/plain_table.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/visible.h"
 
 namespace thinpipe {
 
@@ -40,10 +41,11 @@ std::string wrap(std::string_view text, std::size_t indent, std::size_t columns,
   return out;
 }
 
-std::string for_stream(int descriptor, std::string_view line) {
+std::string for_stream(int descriptor, std::string_view text) {
+  const std::string line = visible_text(text);
   const std::size_t columns = columns_of_terminal(descriptor);
   constexpr std::size_t kIndent = 2;
-  if (columns <= 2 * kIndent || text_columns(line) <= columns) return std::string(line);
+  if (columns <= 2 * kIndent || text_columns(line) <= columns) return line;
   std::string words;
   for (const std::string& word : split(line, ' ')) {
     std::size_t used = 0;

@@ -21,8 +21,8 @@ std::string wrap(std::string_view text, std::size_t indent, std::size_t columns 
 std::string two_columns(std::string_view left, std::string_view right, std::size_t start,
                         std::size_t columns = kColumns);
 
-/// A line of a message as a stream should show it: on a terminal folded at its width, later lines
-/// indented by two, words that are longer broken behind commas; elsewhere as it is.
-std::string for_stream(int descriptor, std::string_view line);
+/// A line of a message as a stream should show it, in visible_text(): on a terminal folded at its
+/// width, later lines indented by two, words that are longer broken behind commas.
+std::string for_stream(int descriptor, std::string_view text);
 
 }  // namespace thinpipe

@@ -8,9 +8,9 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "harness/programs.h"
 #include "netem/file_descriptor.h"
-#include "reports/report.h"
 
 namespace thinpipe {
 namespace {
@@ -36,7 +36,7 @@ void make_by(const fs::path& program, const std::vector<std::string>& arguments,
     throw RunError(program.string() + " did not make " + file.string() +
                    (said.empty() ? "" : "; it said: " + said.substr(0, said.find('\n'))));
   }
-  write_whole(file, bytes);
+  write_output(file, bytes);
 }
 
 }  // namespace
@@ -50,14 +50,14 @@ std::optional<fs::path> find_chromium() {
 void write_figure(const std::string& svg, const std::string& format, const fs::path& scratch,
                   const fs::path& file) {
   if (format == "svg") {
-    write_whole(file, svg);
+    write_output(file, svg);
     return;
   }
   const auto program = find_in_path("rsvg-convert");
   if (!program)
     throw RunError("no rsvg-convert in PATH, which makes " + format +
                    " of figures; install it (Debian: librsvg2-bin) or write --format svg");
-  write_whole(scratch / "figure.svg", svg);
+  write_output(scratch / "figure.svg", svg);
   const fs::path made = scratch / "made";
   std::vector<std::string> words = {"--format", format, "--output", made.string()};
   if (format == "png") words.insert(words.end(), {"--zoom", "3"});
@@ -71,7 +71,7 @@ void write_page_pdf(const std::string& html, const fs::path& scratch, const fs::
     throw RunError(
         "no Chromium in PATH, which prints pages; install it (Debian: chromium) or write --format "
         "html and print it in a browser");
-  write_whole(scratch / "page.html", html);
+  write_output(scratch / "page.html", html);
   const fs::path made = scratch / "made.pdf";
   std::vector<std::string> words = {"--headless",
                                     "--disable-gpu",

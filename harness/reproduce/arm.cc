@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
-#include <fstream>
-
 #include "base/error.h"
+#include "base/input_file.h"
+#include "base/output_file.h"
+#include "base/text.h"
 #include "compressors/registry.h"
 #include "harness/programs.h"
 #include "netem/file_descriptor.h"
@@ -78,9 +79,12 @@ std::string command_of(const std::vector<std::string>& words, const std::string&
 }
 
 void refuse_other_command(const fs::path& folder, const std::vector<std::string>& words) {
-  std::ifstream stream(folder / "command");
-  std::string before;
-  if (stream && std::getline(stream, before) && before != typed(words))
+  constexpr std::uint64_t kMaxBytes = 1 << 20;  // what Linux lets a command line have by default
+  std::error_code ignored;
+  if (!fs::exists(folder / "command", ignored)) return;
+  const std::string before =
+      split(read_input(folder / "command", "an arm's command", kMaxBytes), '\n').front();
+  if (!before.empty() && before != typed(words))
     throw InputError(folder.string() + " holds the records of another command (" + before +
                      "); choose another --out, or remove it");
 }
@@ -90,9 +94,7 @@ bool is_finished(const fs::path& folder) { return fs::exists(folder / kFinished)
 std::string run_arm(const std::vector<std::string>& words, const std::string& place) {
   const fs::path folder = place;
   fs::create_directories(folder);
-  std::ofstream kept(folder / "command");
-  kept << typed(words) << "\n";
-  if (!kept.flush()) throw SystemError("write " + (folder / "command").string());
+  write_output(folder / "command", typed(words) + "\n");
   if (!resumes(words.at(0))) clear_records(folder);
   const fs::path said = folder / "output";
   const FileDescriptor output(::open(said.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
@@ -101,7 +103,7 @@ std::string run_arm(const std::vector<std::string>& words, const std::string& pl
       fs::read_symlink("/proc/self/exe"), placed_words(words, place), -1, output.get(), 2));
   if (stop_requested()) throw RunError("interrupted; the same command goes on from here");
   if (status != 0) return ending_of(status);
-  std::ofstream(folder / kFinished).flush();
+  write_output(folder / kFinished, "");
   return "";
 }
 
@@ -113,8 +115,10 @@ ArmRecords read_arm(const RecipeArm& arm, bool quick, const std::string& place) 
   read.command = command_of(words, place);
   if (words.at(0) == "predict") {
     read.command += " > " + shell_quoted({place + "/output"});
-    std::ifstream stream(folder / "output");
-    read.printed = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+    constexpr std::uint64_t kMaxBytes = 1 << 30;  // a million predicted points
+    read.printed = nlohmann::json::parse(
+        read_input(folder / "output", "what thinpipe predict printed", kMaxBytes), nullptr,
+        /*allow_exceptions=*/false);
     if (read.printed.is_discarded()) read.printed = nullptr;
     spell_out(read.printed);
   } else if (fs::is_regular_file(folder / kStatsFileName)) {

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 
 #include "base/error.h"
+#include "base/output_file.h"
+#include "base/visible.h"
 #include "harness/reproduce/arm.h"
 #include "netem/sandbox.h"
 #include "reports/reproduction/index.h"
@@ -68,19 +69,13 @@ class RecipeProgress {
   Clock::time_point began_;
 };
 
-void write_text(const fs::path& file, const std::string& text) {
-  std::ofstream stream(file);
-  stream << text;
-  if (!stream.flush()) throw SystemError("write " + file.string());
-}
-
 fs::path outcome_file(const std::string& name) { return fs::path(name) / "outcome.json"; }
 
 void write_index() {
   std::vector<ReproductionOutcome> outcomes;
   for (const Recipe& recipe : recipes())
     if (const auto one = read_outcome(outcome_file(recipe.name()))) outcomes.push_back(*one);
-  write_text("README.md", reproduction_index(outcomes));
+  write_output("README.md", reproduction_index(outcomes));
 }
 
 ReproductionPlan spelt_out_plan(ReproductionPlan plan) {
@@ -113,8 +108,8 @@ std::vector<ArmRecords> run_arms(const Recipe& recipe, bool quick) {
     all.push_back(read_arm(*arms[i], quick, place));
     all.back().failure = failure;
     if (!failure.empty())
-      fmt::print(stderr, "{}, {}: {}: {}\n", recipe.name(), arms[i]->label, failure,
-                 all.back().command);
+      print_message(fmt::format("{}, {}: {}: {}", recipe.name(), arms[i]->label, failure,
+                                all.back().command));
   }
   return all;
 }
@@ -127,8 +122,8 @@ Reproduction perform(const Recipe& recipe, const fs::path& out, bool quick) {
   Reproduction result = reproduced(spelt_out_plan(recipe.plan), run_arms(recipe, quick), quick);
   const std::string drawing = reproduction_picture(result);
   const std::string picture = drawing.empty() ? "" : recipe.name() + ".svg";
-  if (!drawing.empty()) write_text(picture, drawing);
-  write_text(recipe.name() + ".md", reproduction_page(result, picture));
+  if (!drawing.empty()) write_output(picture, drawing);
+  write_output(recipe.name() + ".md", reproduction_page(result, picture));
   write_outcome(outcome_file(recipe.name()), outcome_of(result));
   write_index();
   return result;
@@ -143,11 +138,11 @@ int perform_all(const std::vector<std::string>& names, const fs::path& out, bool
       done(result);
       if (!result.complete()) code = kExitFailed;
     } catch (const InputError& error) {
-      fmt::print(stderr, "thinpipe reproduce: {}: {}\n", name, error.what());
+      print_message(fmt::format("thinpipe reproduce: {}: {}", name, error.what()));
       if (code == kExitGood) code = kExitUsage;
     } catch (const RunError& error) {
       if (stop_requested()) throw;
-      fmt::print(stderr, "thinpipe reproduce: {}: {}\n", name, error.what());
+      print_message(fmt::format("thinpipe reproduce: {}: {}", name, error.what()));
       code = kExitFailed;
     }
   }

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/terminal.h"
+#include "base/visible.h"
 #include "harness/options/layout.h"
 
 namespace thinpipe {
@@ -74,7 +75,8 @@ void Progress::draw() {
       share > 0.02 ? minutes(elapsed * (1 - share) / share) + " left" : "estimating";
   std::string line = fmt::format(
       "[{}{}] {:3.0f} % {:>10}  {}", std::string(static_cast<std::size_t>(filled), '#'),
-      std::string(static_cast<std::size_t>(kBarColumns - filled), '.'), 100 * share, left, what_);
+      std::string(static_cast<std::size_t>(kBarColumns - filled), '.'), 100 * share, left,
+      visible_line(what_));
   const auto columns = columns_of_terminal(STDERR_FILENO) - 1;
   if (line.size() > columns) line.resize(columns);
   fmt::print(stderr, "\r\033[K{}", line);

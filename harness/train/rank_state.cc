@@ -1,20 +1,16 @@
 #include "harness/train/rank_state.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <span>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "compressors/wire/bytes.h"
 #include "compressors/wire/crc32c.h"
-#include "netem/file_descriptor.h"
 #include "workloads/replay/states.h"
+#include "workloads/trace/mapped_file.h"
 
 namespace thinpipe {
 
@@ -48,23 +44,15 @@ void write_rank_state(const std::filesystem::path& file, const std::string& iden
   append_piece(state.compressors, bytes);
   append_piece(state.estimate, bytes);
   append_number(crc32c(bytes), bytes);
-  const FileDescriptor out(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!out.valid()) throw SystemError("open " + file.string());
-  for (std::size_t at = 0; at < bytes.size();) {
-    const ssize_t count = write(out.get(), bytes.data() + at, bytes.size() - at);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) throw SystemError("write " + file.string());
-    at += static_cast<std::size_t>(count);
-  }
-  if (fsync(out.get()) != 0) throw SystemError("flush " + file.string());
+  OutputFile out(file);
+  out.write(bytes);
+  out.flush();
+  out.commit();
 }
 
 RankState read_rank_state(const std::filesystem::path& file, const std::string& identity) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw InputError(file.string() + ": is missing, or cannot be opened");
-  const std::string text((std::istreambuf_iterator<char>(stream)),
-                         std::istreambuf_iterator<char>());
-  const auto bytes = std::as_bytes(std::span(text));
+  const MappedFile mapped(file);
+  const std::span<const std::byte> bytes = mapped.bytes();
   std::uint32_t sum = 0;
   if (bytes.size() < sizeof sum + sizeof kMagic)
     throw InputError(fmt::format("{}: {} bytes are no checkpoint", file.string(), bytes.size()));

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/input_file.h"
 #include "base/output_file.h"
-#include "base/error.h"
 #include "compressors/registry.h"
 #include "harness/sweep/checks.h"
+#include "harness/sweep/settings.h"
 #include "harness/sweep/sweep.h"
 #include "harness/train/checkpoint.h"
 #include "harness/train/train_work.h"
@@ -57,19 +57,16 @@ void check_checkpoints(const TrainOptions& options, const std::set<std::string>&
       Checkpoints(options.sweep.out, id).check_last(identity_of(point, options), point.hosts());
 }
 
-// Of the points that the records have.
-std::set<std::string> finished_points(const TrainOptions& options) {
+Records records_there(const TrainOptions& options) {
   if (!fs::exists(options.sweep.out / kRecordFileName)) return {};
-  return read_records(options.sweep.out).finished_ids();
+  return read_records(options.sweep.out);
 }
 
 void keep_description(const TrainOptions& options, const ModelDescription& model) {
   std::error_code failure;
   fs::create_directories(options.sweep.out, failure);
   const json kept = {{"identity", training_identity(options.learner)}, {"model", model.to_json()}};
-  std::ofstream stream(model_file(options));
-  stream << kept.dump(1) << "\n";
-  if (!stream.flush()) throw SystemError("write " + model_file(options).string());
+  write_output(model_file(options), kept.dump(1) + "\n");
 }
 
 }  // namespace
@@ -84,7 +81,10 @@ int run_train(TrainOptions options) {
       });
   options.learner = parse_learner_options(options.learner.to_json());
   check_on_device(options.sweep);  // before anything is computed or written
-  check_checkpoints(options, finished_points(options));
+  const Records before = records_there(options);
+  // Before model.json is written, which a refused launch must leave as it is.
+  if (options.sweep.resume) check_same_settings(before, options.sweep, settings_of(options));
+  check_checkpoints(options, before.finished_ids());
   std::optional<ModelDescription> model = described_before(options);
   if (!model) model = describe_model(options.learner, !options.compute_time);
   if (options.compute_time) model->set_compute_time(*options.compute_time);
@@ -96,7 +96,7 @@ int run_train(TrainOptions options) {
   check_sweep(options.sweep, given.trace());
   const int code = run_sweep(options.sweep, given.trace(), &work);
   // Of points that are recorded nothing is needed any more.
-  for (const std::string& id : finished_points(options))
+  for (const std::string& id : records_there(options).finished_ids())
     Checkpoints(options.sweep.out, id).remove();
   return code;
 }

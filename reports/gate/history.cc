@@ -46,9 +46,9 @@ std::vector<Entry> read_entries(const std::vector<fs::path>& folders,
   for (fs::path& file : files) {
     std::vector<Entry> of_file;
     try {
-      const std::string text = records_text(file);
+      InputLines lines = open_record_lines(file);
       walk_records(
-          text, file,
+          std::move(lines), file,
           {.header =
                [&](Header header) {
                  of_file.push_back({std::move(header), file, {}});

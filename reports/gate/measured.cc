@@ -69,12 +69,12 @@ std::vector<double> MetricSeries::medians() const {
   return values;
 }
 
-Measured parse_measured(std::string_view text, const std::filesystem::path& name) {
+Measured parse_measured(InputLines lines, const std::filesystem::path& name) {
   Measured measured;
   measured.file = name;
   std::vector<Header> headers;
   std::vector<std::map<std::string, Point>> points;  // by launch; of one id the later counts
-  walk_records(text, name,
+  walk_records(std::move(lines), name,
                {.header =
                     [&](Header header) {
                       headers.push_back(std::move(header));
@@ -93,8 +93,8 @@ Measured parse_measured(std::string_view text, const std::filesystem::path& name
 
 Measured read_measured(const std::filesystem::path& folder_or_file) {
   std::filesystem::path file = folder_or_file;
-  const std::string text = records_text(file);
-  return parse_measured(text, file);
+  InputLines lines = open_record_lines(file);
+  return parse_measured(std::move(lines), file);
 }
 
 void append_launches(Measured& measured, const Measured& more) {

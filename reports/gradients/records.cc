@@ -2,14 +2,13 @@
 #include "reports/gradients/records.h"
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <variant>
 
 #include "base/error.h"
 #include "reports/record/fields.h"
 #include "reports/record/parse.h"
+#include "reports/record/reader.h"
 
 namespace thinpipe {
 namespace {
@@ -107,25 +106,22 @@ void parse_head(const nlohmann::json& json, const std::string& where, StatsRecor
 
 }  // namespace
 
-StatsRecords parse_trace_stats(std::string_view text, const std::filesystem::path& name) {
+StatsRecords parse_trace_stats(InputLines lines, const std::filesystem::path& name) {
   StatsRecords records;
   records.origin.file = name;
-  std::size_t start = 0;
-  for (std::size_t number = 1; start < text.size(); ++number) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    const std::string where = name.string() + " line " + std::to_string(number);
-    const nlohmann::json json = nlohmann::json::parse(text.substr(start, end - start), nullptr,
-                                                      /*allow_exceptions=*/false);
+  while (lines.next()) {
+    const std::string where = name.string() + " line " + std::to_string(lines.number());
+    const nlohmann::json json =
+        nlohmann::json::parse(lines.line(), nullptr, /*allow_exceptions=*/false);
     if (json.is_discarded()) throw InputError(where + ": not JSON");
     const Fields fields(json, where);
-    if (number == 1) {
+    if (lines.number() == 1) {
       parse_head(json, where, records);
     } else if (fields.one_of("record", {"gradient", "similarity"}) == "gradient") {
       records.gradients.push_back(parse_gradient(fields, records.ratios.size()));
     } else {
       records.similarities.push_back(parse_similarity(fields));
     }
-    start = end + 1;
   }
   return records;
 }
@@ -137,15 +133,10 @@ std::optional<StatsRecords> find_trace_stats(const std::filesystem::path& folder
     if (std::filesystem::exists(file / kRecordFileName, ignored)) return std::nullopt;
     file /= kStatsFileName;
   }
-  std::ifstream stream(file, std::ios::binary);
-  std::string text;
-  if (!stream || !std::getline(stream, text)) return std::nullopt;
-  const nlohmann::json head = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!head.is_object() || head.value("kind", nlohmann::json()) != kStatsKind) return std::nullopt;
-  text += "\n";
-  text.append(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
-  if (stream.bad()) throw SystemError("read " + file.string());
-  return parse_trace_stats(text, file);
+  const auto head = first_record(file);
+  if (!head || head->value("kind", nlohmann::json()) != kStatsKind) return std::nullopt;
+  InputLines lines = open_record_lines(file);
+  return parse_trace_stats(std::move(lines), file);
 }
 
 }  // namespace thinpipe

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/input_file.h"
 #include "reports/record/record.h"
 
 namespace thinpipe {
@@ -64,6 +64,6 @@ struct StatsRecords {
 std::optional<StatsRecords> find_trace_stats(const std::filesystem::path& folder_or_file);
 
 /// The same of a text in memory, whose first line is a header of that kind.
-StatsRecords parse_trace_stats(std::string_view text, const std::filesystem::path& name);
+StatsRecords parse_trace_stats(InputLines lines, const std::filesystem::path& name);
 
 }  // namespace thinpipe

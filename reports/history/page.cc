@@ -1,11 +1,11 @@
 #include "reports/history/page.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "reports/gradients/records.h"
 #include "reports/html/parts.h"
 #include "reports/markdown/parts.h"
+#include "reports/record/reader.h"
 #include "reports/text/escape.h"
 
 namespace thinpipe {
@@ -19,25 +19,19 @@ constexpr const char* kHeadline = "What changed from launch to launch";
 
 bool is_history(const fs::path& folder_or_file) {
   std::error_code failure;
-  fs::path file = folder_or_file;
-  if (fs::is_directory(file, failure)) {
-    file /= kRecordFileName;
-    if (!fs::exists(file, failure)) {
-      if (fs::exists(folder_or_file / kStatsFileName, failure)) return false;
-      for (auto below = fs::recursive_directory_iterator(folder_or_file, failure);
-           below != fs::recursive_directory_iterator(); below.increment(failure)) {
-        if (failure) break;
-        if (below->path().extension() == ".jsonl") return true;
-      }
-      return false;
+  if (fs::is_directory(folder_or_file, failure) &&
+      !fs::exists(folder_or_file / kRecordFileName, failure)) {
+    if (fs::exists(folder_or_file / kStatsFileName, failure)) return false;
+    for (auto below = fs::recursive_directory_iterator(folder_or_file, failure);
+         below != fs::recursive_directory_iterator(); below.increment(failure)) {
+      if (failure) break;
+      if (below->path().extension() == ".jsonl") return true;
     }
+    return false;
   }
-  std::ifstream stream(file);
-  std::string line;
-  std::getline(stream, line);
-  const auto header = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!header.is_object() || !header.contains("kind")) return false;
-  return header["kind"] == kBenchKind || header["kind"] == kQualityKind;
+  const auto header = first_record(folder_or_file);
+  if (!header || !header->contains("kind")) return false;
+  return header->at("kind") == kBenchKind || header->at("kind") == kQualityKind;
 }
 
 std::string render_history_html(const HistorySummary& summary, const std::string& command) {

@@ -9,30 +9,29 @@ namespace thinpipe {
 
 std::vector<LaunchRecords> read_launches(const std::filesystem::path& folder_or_file) {
   std::filesystem::path file = folder_or_file;
-  const std::string text = records_text(file);
-  std::uint64_t complete = 0;
-  parse_records(text, file, &complete);  // complains about what is wrong
   std::vector<LaunchRecords> launches;
   std::map<std::string, std::size_t> places;
-  for (std::size_t start = 0; start < complete;) {
-    const std::size_t end = text.find('\n', start);
-    nlohmann::json record =
-        nlohmann::json::parse(text.substr(start, end - start), nullptr, /*allow_exceptions=*/false);
-    start = end + 1;
-    if (record.is_discarded()) continue;  // a blank line
+  const auto add = [&](const nlohmann::json& record) {
     if (record.at("record") == "header") {
-      launches.push_back({std::move(record), {}});
+      launches.push_back({record, {}});
       places.clear();
-      continue;
+      return;
     }
     std::vector<nlohmann::json>& points = launches.back().points;
     const auto [place, is_new] = places.try_emplace(record.at("id"), points.size());
     if (is_new) {
-      points.push_back(std::move(record));
+      points.push_back(record);
     } else {
-      points[place->second] = std::move(record);
+      points[place->second] = record;
     }
-  }
+  };
+  InputLines lines = open_record_lines(file);
+  walk_records(std::move(lines), file,
+               {.header = [](const Header&) {},
+                .point = [](const Point&) {},
+                .note = [](const std::string&) {},
+                .complete = [](std::uint64_t) {},
+                .json = add});
   return launches;
 }
 

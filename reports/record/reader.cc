@@ -1,8 +1,6 @@
 // Reads a records file line by line.
 #include "reports/record/reader.h"
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <utility>
 
@@ -26,25 +24,32 @@ bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
+nlohmann::json parsed_line(const InputLines& lines) {
+  return nlohmann::json::parse(lines.line(), nullptr, /*allow_exceptions=*/false);
+}
+
+std::filesystem::path records_file(const std::filesystem::path& folder_or_file) {
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(folder_or_file, ignored);
+  return is_folder ? folder_or_file / kRecordFileName : folder_or_file;
+}
+
 }  // namespace
 
-void walk_records(std::string_view text, const std::filesystem::path& name,
+void walk_records(InputLines lines, const std::filesystem::path& name,
                   const RecordVisitor& visitor) {
   std::string kind;  // of the headers; "" before the first
-  std::size_t start = 0;
-  for (std::size_t number = 1; start < text.size(); ++number) {
-    const std::size_t end = text.find('\n', start);
-    const std::string where = name.string() + " line " + std::to_string(number);
-    if (end == std::string_view::npos) {
+  while (lines.next()) {
+    const std::string where = name.string() + " line " + std::to_string(lines.number());
+    if (!lines.finished()) {
       visitor.note(where + ": unfinished last line passed over");
       break;
     }
-    const std::string_view line = text.substr(start, end - start);
-    const bool is_last = end + 1 == text.size();
-    if (!is_blank(line)) {
-      const nlohmann::json json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!is_blank(lines.line())) {
+      const nlohmann::json json = parsed_line(lines);
       if (json.is_discarded()) {
-        if (!is_last) throw InputError(where + ": not JSON; the file was damaged after writing");
+        if (!lines.last())
+          throw InputError(where + ": not JSON; the file was damaged after writing");
         visitor.note(where + ": last line is not JSON and was passed over");
         break;
       }
@@ -56,26 +61,27 @@ void walk_records(std::string_view text, const std::filesystem::path& name,
                            "' as in the header before it, found '" + header->kind + "'");
         }
         kind = header->kind;
+        if (visitor.json) visitor.json(json);
         visitor.header(std::move(*header));
       } else if (kind.empty()) {
         throw InputError(where +
                          ": field 'record': the first record must be a 'header', found 'point'");
       } else {
+        if (visitor.json) visitor.json(json);
         visitor.point(std::move(std::get<Point>(record)));
       }
     }
-    start = end + 1;
-    visitor.complete(start);
+    visitor.complete(lines.end());
   }
 }
 
-Records parse_records(std::string_view text, const std::filesystem::path& name,
+Records parse_records(InputLines lines, const std::filesystem::path& name,
                       std::uint64_t* complete_bytes) {
   Records records;
   records.file = name;
   std::map<std::string, std::size_t> places;
   std::uint64_t complete = 0;
-  walk_records(text, name,
+  walk_records(std::move(lines), name,
                {.header = [&](Header header) { records.headers.push_back(std::move(header)); },
                 .point = [&](Point point) { add_point(std::move(point), places, records); },
                 .note = [&](std::string note) { records.notes.push_back(std::move(note)); },
@@ -84,23 +90,26 @@ Records parse_records(std::string_view text, const std::filesystem::path& name,
   return records;
 }
 
-std::string records_text(std::filesystem::path& folder_or_file) {
+InputLines open_record_lines(std::filesystem::path& folder_or_file) {
+  folder_or_file = records_file(folder_or_file);
+  return {InputFile(folder_or_file, "records"), kMaxRecordBytes};
+}
+
+std::optional<nlohmann::json> first_record(const std::filesystem::path& folder_or_file) {
+  const std::filesystem::path file = records_file(folder_or_file);
   std::error_code ignored;
-  if (std::filesystem::is_directory(folder_or_file, ignored)) folder_or_file /= kRecordFileName;
-  std::ifstream stream(folder_or_file, std::ios::binary);
-  if (!stream) {
-    throw InputError(folder_or_file.string() + ": cannot read it (" + std::strerror(errno) +
-                     "); expected records");
-  }
-  std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  if (stream.bad()) throw SystemError("read " + folder_or_file.string());
-  return text;
+  if (!std::filesystem::is_regular_file(file, ignored)) return std::nullopt;
+  InputLines lines(InputFile(file, "records"), kMaxRecordBytes);
+  lines.next();
+  nlohmann::json json = parsed_line(lines);
+  if (!json.is_object()) return std::nullopt;
+  return json;
 }
 
 Records read_records(const std::filesystem::path& folder_or_file) {
   std::filesystem::path file = folder_or_file;
-  const std::string text = records_text(file);
-  return parse_records(text, file);
+  InputLines lines = open_record_lines(file);
+  return parse_records(std::move(lines), file);
 }
 
 Records read_run_records(const std::filesystem::path& folder_or_file) {

@@ -4,25 +4,32 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
-#include <string_view>
 
+#include "base/input_file.h"
 #include "reports/record/record.h"
 
 namespace thinpipe {
 
-/// Reads `records.jsonl` of a folder, or the file itself. An unfinished last line is passed over
-/// with a note; of several records of one id the later counts. A file without a finished record
-/// gives no headers and no points. Throws InputError when there is no such file (naming it), and
+/// The longest record that is written and read, in bytes. A figure takes some 20 bytes a step, so a
+/// run of 100,000 steps has 40 MB in a point.
+inline constexpr std::size_t kMaxRecordBytes = 256'000'000;
+
+/// Reads `records.jsonl` of a folder, or the file itself, which may be a pipe. An unfinished last
+/// line is passed over with a note; of several records of one id the later counts. A file without a
+/// finished record gives no headers and no points. Throws InputError when there is no such file (naming it), and
 /// for a line that is not a record (naming file, line and field).
 Records read_records(const std::filesystem::path& folder_or_file);
 
 /// The same, of a run only. Throws InputError when something else was measured.
 Records read_run_records(const std::filesystem::path& folder_or_file);
 
-/// The same as read_records on a text already in memory; `name` stands for the file in messages.
+/// The same as read_records on lines of a file or of a text in memory; `name` stands for the file
+/// in messages.
 /// `complete_bytes`, if given, receives the length of the text up to its last finished record.
-Records parse_records(std::string_view text, const std::filesystem::path& name,
+Records parse_records(InputLines lines, const std::filesystem::path& name,
                       std::uint64_t* complete_bytes = nullptr);
 
 /// What walk_records() finds, in file order.
@@ -31,14 +38,20 @@ struct RecordVisitor {
   std::function<void(Point)> point;
   std::function<void(std::string)> note;        ///< what was passed over, for a person to read
   std::function<void(std::uint64_t)> complete;  ///< length of the text up to here
+  /// The record as it stands in the file, before header() or point(). May be empty.
+  std::function<void(const nlohmann::json&)> json = {};
 };
 
 /// Every finished record of a text; throws InputError as read_records() does.
-void walk_records(std::string_view text, const std::filesystem::path& name,
+void walk_records(InputLines lines, const std::filesystem::path& name,
                   const RecordVisitor& visitor);
 
-/// The text of a records file. A folder becomes the name of the file in it.
+/// The lines of a records file. A folder becomes the name of the file in it.
 /// @throws InputError when it cannot be opened.
-std::string records_text(std::filesystem::path& folder_or_file);
+InputLines open_record_lines(std::filesystem::path& folder_or_file);
+
+/// The first record of a folder or file, to tell what was measured. Nothing where that is no JSON
+/// object, and for anything but a regular file: a pipe can be read once alone.
+std::optional<nlohmann::json> first_record(const std::filesystem::path& folder_or_file);
 
 }  // namespace thinpipe

@@ -2,6 +2,7 @@
 #include "reports/record/writer.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -60,6 +61,11 @@ RecordWriter::~RecordWriter() { close(descriptor_); }
 void RecordWriter::open_locked() {
   descriptor_ = open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor_ < 0) throw SystemError("open " + file_.string());
+  struct stat status = {};
+  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(descriptor_);
+    throw InputError(file_.string() + ": is no regular file; records are appended to one");
+  }
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
@@ -88,6 +94,9 @@ void RecordWriter::read_existing(Mode mode) {
 
 void RecordWriter::append(const nlohmann::json& record) {
   std::string line = record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (line.size() > kMaxRecordBytes)
+    throw InputError("record for " + file_.string() + ": " + std::to_string(line.size()) +
+                     " bytes; expected at most " + std::to_string(kMaxRecordBytes));
   // What a reader will see is what is validated: after dump, NaN is null.
   const std::variant<Header, Point> parsed =
       parse_record(nlohmann::json::parse(line), "record for " + file_.string(),

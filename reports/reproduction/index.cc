@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "base/input_file.h"
+#include "base/output_file.h"
 #include "reports/markdown/parts.h"
 #include "reports/reproduction/words.h"
 #include "reports/text/escape.h"
@@ -42,17 +42,18 @@ ReproductionOutcome outcome_of(const Reproduction& reproduction) {
 }
 
 void write_outcome(const std::filesystem::path& file, const ReproductionOutcome& outcome) {
-  std::ofstream stream(file);
-  stream << json{{"name", outcome.name}, {"title", outcome.title}, {"outcome", outcome.outcome},
-                 {"date", outcome.date}, {"quick", outcome.quick}, {"complete", outcome.complete}}
-                .dump(1)
-         << "\n";
-  if (!stream.flush()) throw SystemError("write " + file.string());
+  const json object = {{"name", outcome.name}, {"title", outcome.title},
+                       {"outcome", outcome.outcome}, {"date", outcome.date},
+                       {"quick", outcome.quick}, {"complete", outcome.complete}};
+  write_output(file, object.dump(1) + "\n");
 }
 
 std::optional<ReproductionOutcome> read_outcome(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  const json object = json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return std::nullopt;
+  constexpr std::uint64_t kMaxBytes = 1 << 16;  // six short members
+  const json object = json::parse(read_input(file, "a recipe's outcome", kMaxBytes), nullptr,
+                                  /*allow_exceptions=*/false);
   if (!object.is_object()) return std::nullopt;
   try {
     return ReproductionOutcome{.name = object.value("name", ""),

@@ -89,6 +89,7 @@ TEST_F(DistributionFile, ErrorsNameFileAndLine) {
   EXPECT_EQ(error_of(many), "");
   EXPECT_NE(error_of(many + "1\n").find("line 16385: more than 16384"), std::string::npos);
   EXPECT_THROW(read_distribution("/no/such/file.dist"), InputError);
+  EXPECT_THROW(read_distribution("/dev/zero"), InputError);
 }
 
 TEST(DelayDistribution, ReadsTcsOwn) {

@@ -242,7 +242,7 @@ TEST(Report, AnOutputThatCannotBeWrittenIsNamed) {
   try {
     write_report(folder.path(), {ReportFormat::kMarkdown, folder.path() / "no" / "report.md"});
     FAIL();
-  } catch (const RunError& error) {
+  } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("no/report.md"));
   }
 }

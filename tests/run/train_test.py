@@ -6,9 +6,8 @@ import os
 import shutil
 import signal
 import subprocess
-import unittest
 
-from run_case import RunCase
+from run_case import RunCase, main
 
 try:
     import jsonschema
@@ -50,7 +49,7 @@ class TrainTest(RunCase):
                               for error in validator.iter_errors(record)], [])
 
     def check_trained(self, point):
-        self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+        self.assert_measured(point)
         training = point["training"]
         for column in ("loss", "seconds", "bytes"):
             self.assertEqual(len(training[column]), STEPS)
@@ -94,7 +93,8 @@ class TrainTest(RunCase):
 
         self.out = out
         arguments = (*specs, "--checkpoint-every", "4", "--resume")
-        process = self.start_training(*arguments)
+        slowly = {"compute": "0.2"}  # which leaves time to be killed in
+        process = self.start_training(*arguments, **slowly)
         self.wait_for(self.checkpoints, "a checkpoint")
         process.send_signal(signal.SIGINT)
         self.assertIn("--resume", self.finish(process, 128 + signal.SIGINT))
@@ -102,7 +102,7 @@ class TrainTest(RunCase):
         first = self.checkpoints()
         self.assertGreaterEqual(first[-1], 4)
 
-        process = self.start_training(*arguments, compute="0.2")  # which leaves time to be killed in
+        process = self.start_training(*arguments, **slowly)
         self.wait_for(lambda: self.checkpoints() != first, "another checkpoint")
         self.kill_a_rank()
         self.finish(process, 4)
@@ -112,7 +112,7 @@ class TrainTest(RunCase):
         self.assertRegex(failed[0]["reasons"][0], "rank [01] ended|mpirun ended")
         self.assertEqual(len(self.checkpoints()), 1)
 
-        self.train(*arguments)
+        self.train(*arguments, **slowly)
         resumed = 0
         for point in self.points().values():
             self.check_trained(point)
@@ -200,33 +200,50 @@ class TrainTest(RunCase):
         (first,) = self.checkpoints()
         self.train(*arguments, batch="64")
         (point,) = self.points().values()
-        self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+        self.assert_measured(point)
         self.assertEqual(point["training"]["resumed"], [first])
         self.check_schedule_by_emulated_time(point, first)
         self.assertGreaterEqual(point["schedule"]["changes"], 1)
 
     def test_a_damaged_checkpoint_is_named_before_anything_starts(self):
         arguments = ("-c", "topk:ratio=0.05", "--checkpoint-every", "1", "--resume")
-        process = self.start_training(*arguments, compute="0.2")
+        slowly = {"compute": "0.2"}
+        process = self.start_training(*arguments, **slowly)
         self.wait_for(self.checkpoints, "a checkpoint")
         process.send_signal(signal.SIGINT)
         self.finish(process, 128 + signal.SIGINT)
         (folder,) = glob.glob(os.path.join(self.out, "checkpoints", "*", "step-*"))
         with open(os.path.join(self.out, "records.jsonl")) as file:
             before = file.read()
+        self.assertIn("rank-0: a checkpoint of '", self.train(*arguments, code=2))  # other times
         state, model = os.path.join(folder, "rank-1"), os.path.join(self.out, "model.json")
         os.truncate(state, os.path.getsize(state) // 2)
-        said = self.train(*arguments, code=2)
+        said = self.train(*arguments, code=2, **slowly)
         self.assertIn(f"{state}: damaged", said)
         self.assertIn(f"remove {os.path.dirname(folder)} to train", said)
         os.remove(state)
-        self.assertIn(f"{state}: is missing", self.train(*arguments, code=2))
+        self.assertIn(f"{state}: cannot be opened", self.train(*arguments, code=2, **slowly))
         shutil.rmtree(os.path.dirname(folder))
         os.truncate(model, 20)
-        self.assertIn(f"{model}: damaged", self.train(*arguments, code=2))
+        self.assertIn(f"{model}: damaged", self.train(*arguments, code=2, **slowly))
         with open(os.path.join(self.out, "records.jsonl")) as file:
             self.assertEqual(file.read(), before)
         self.assert_nothing_left()
+
+    def test_a_folder_has_trainings_of_one_kind(self):
+        arguments = ("-c", "topk:ratio=0.05", "--resume")
+        self.train(*arguments)
+        model = os.path.join(self.out, "model.json")
+        with open(model) as file:
+            before = (file.read(), self.records())
+        for more, said in (({"compute": "0.2"}, "--compute-time 0.03, not with --compute-time 0.2"),
+                           ({"eval_every": "6"}, "--eval-every 12, not with --eval-every 6"),
+                           ({"steps": "30"}, "--steps 24, not with --steps 30")):
+            self.assertIn(said, self.train(*arguments, code=2, **more))
+        self.assertIn("without --target, not with --target loss=2.4",
+                      self.train(*arguments, "--target", "loss=2.4", code=2))
+        with open(model) as file:
+            self.assertEqual((file.read(), self.records()), before)
 
     def test_data_that_cannot_be_are_refused_before_anything_starts(self):
         for words, batch in (((), "5000"), (("--data", "/does/not/exist"), "4")):
@@ -235,4 +252,4 @@ class TrainTest(RunCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -51,7 +51,7 @@ class JsonField {
   std::string place_;
 };
 
-/// Text from outside made safe for a message: control characters out, cut at 48 characters.
+/// Text from outside for a message: what visible_line() shows of its first 48 bytes.
 std::string printable(std::string_view text);
 
 /// A short rendering of any JSON value for messages: at most about 60 characters.

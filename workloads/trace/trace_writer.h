@@ -28,8 +28,8 @@ struct TraceDescription {
 
 /// Step files are written under a temporary name and renamed into place, trace.json last of all,
 /// so that a folder that opens is complete. A writer destroyed before finish() removes what it
-/// wrote; one that is killed leaves step files (and perhaps one *.partial) without trace.json,
-/// which does not open and says so. Nothing is flushed to the device (fsync): a trace can be
+/// wrote; one that is killed leaves step files (and perhaps one .thinpipe-*.partial) without
+/// trace.json, which does not open and says so. Nothing is flushed to the device (fsync): a trace can be
 /// captured again, and verify() tells whether it survived a power cut.
 class TraceWriter {
  public:

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/visible.h"
 #include "workloads/capture/options.h"
 #include "workloads/capture/progress.h"
 #include "workloads/trace/json_fields.h"
@@ -69,7 +70,7 @@ void capture(const std::string& argument) {
 }
 
 int fail(const std::exception& error, int code) {
-  fmt::print(stderr, "thinpipe: {}\n", error.what());
+  print_message(fmt::format("thinpipe: {}", error.what()));
   return code;
 }
 

@@ -166,7 +166,7 @@ class CaptureProgram : public ::testing::Test {
 TEST_F(CaptureProgram, AFileThatCannotBeWrittenExitsWithFourAndLeavesNothing) {
   file_limit_ = 1'000'000;  // a step of lenet5 takes 1.7 MB
   EXPECT_EQ(run({{"out", out()}, {"steps", 5}, {"batch", 1}, {"record", 1}}), 4);
-  EXPECT_THAT(text("stderr"), HasSubstr("step-00000004.safetensors.partial: File too large"));
+  EXPECT_THAT(text("stderr"), HasSubstr("step-00000004.safetensors: File too large"));
   EXPECT_FALSE(fs::exists(out()));
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/output_file.h"
 #include "tests/trace/half_trace.h"
 #include "tests/trace/same_trace.h"
 #include "tests/trace/sample_trace.h"
@@ -10,7 +11,6 @@
 #include "tests/trace/trace_files.h"
 #include "workloads/trace/edit/export.h"
 #include "workloads/trace/edit/new_folder.h"
-#include "workloads/trace/partial_file.h"
 
 namespace thinpipe {
 namespace {
@@ -177,7 +177,7 @@ TEST(NewFolderTest, TakesBackWhatItWasToldOf) {
   const TemporaryFolder temporary;
   const auto fill = [&](bool keep) {
     NewFolder folder(temporary / "a/b");
-    PartialFile file(folder.file("c/d/e"));
+    OutputFile file(folder.file("c/d/e"));
     file.write("x");
     file.commit();
     write_bytes(temporary / "a/b/c/other", "y");

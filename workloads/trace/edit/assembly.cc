@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "workloads/trace/edit/new_folder.h"
 #include "workloads/trace/mapped_file.h"
-#include "workloads/trace/partial_file.h"
 #include "workloads/trace/safetensors.h"
 #include "workloads/trace/sha256.h"
 #include "workloads/trace/trace_format.h"
@@ -55,7 +55,7 @@ json copy_worker(const WorkerOf& worker, const Assembly& assembly,
   }
   const auto found = parse_safetensors(mapped.bytes(), source.string());
   Sha256 hash;
-  PartialFile file(place);
+  OutputFile file(place);
   const auto write = [&](std::span<const std::byte> bytes) {
     hash.update(bytes);
     file.write(bytes);
@@ -141,7 +141,7 @@ void write_assembly(const Assembly& assembly, const std::filesystem::path& out) 
     }
     steps.push_back({{"training_step", step.training_step}, {"workers", workers}});
   }
-  PartialFile file(folder.file(kTraceFile));
+  OutputFile file(folder.file(kTraceFile));
   file.write(trace_json(assembly, steps));
   file.commit();
   folder.keep();

@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "workloads/trace/edit/new_folder.h"
 #include "workloads/trace/import/npy.h"
 #include "workloads/trace/import/path_pattern.h"
-#include "workloads/trace/partial_file.h"
 #include "workloads/trace/safetensors.h"
 #include "workloads/trace/trace_format.h"
 
@@ -69,7 +69,7 @@ struct MemberFields {
   }
 };
 
-void write_npz(PartialFile& file, const std::vector<ExportedArray>& arrays,
+void write_npz(OutputFile& file, const std::vector<ExportedArray>& arrays,
                const std::string& shown) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
   constexpr std::uint16_t kMostMembers = 0xfffe;
@@ -117,7 +117,7 @@ void write_npz(PartialFile& file, const std::vector<ExportedArray>& arrays,
   file.write(end);
 }
 
-void write_safetensors(PartialFile& file, const std::vector<ExportedArray>& arrays) {
+void write_safetensors(OutputFile& file, const std::vector<ExportedArray>& arrays) {
   std::vector<SafetensorsTensor> tensors;
   for (const ExportedArray& array : arrays) tensors.push_back({array.name, *array.shape});
   file.write(safetensors_prologue(tensors, {}));
@@ -137,7 +137,7 @@ std::size_t export_trace(const Trace& trace, const SliceParts& parts, ExportForm
           fmt::format("rank-{:03d}/step-{:08d}", rank, trace.training_step(step));
       if (format == ExportFormat::kNpy) {
         for (const ExportedArray& array : arrays) {
-          PartialFile file(folder.file(place + "/" + escaped_file_name(array.name) + ".npy"));
+          OutputFile file(folder.file(place + "/" + escaped_file_name(array.name) + ".npy"));
           file.write(npy_prologue(*array.shape));
           file.write(std::as_bytes(array.values));
           file.commit();
@@ -146,7 +146,7 @@ std::size_t export_trace(const Trace& trace, const SliceParts& parts, ExportForm
         continue;
       }
       const bool npz = format == ExportFormat::kNpz;
-      PartialFile file(folder.file(place + (npz ? ".npz" : ".safetensors")));
+      OutputFile file(folder.file(place + (npz ? ".npz" : ".safetensors")));
       if (npz) {
         write_npz(file, arrays, (out / place).string());
       } else {

@@ -19,12 +19,13 @@ TraceStepTimes assumed_times(const ImportOptions& options, const std::vector<Tra
 std::string imported_model(const ImportOptions& options, const std::filesystem::path& input);
 
 /// From .npy, .npz or safetensors files (import_arrays.cc).
-ImportSummary import_arrays(const std::vector<InputFile>& files, ImportFormat format,
+ImportSummary import_arrays(const std::vector<ImportFile>& files, ImportFormat format,
                             const std::filesystem::path& input, const std::filesystem::path& out,
                             const ImportOptions& options);
 
 /// From Chakra traces, one a rank (import_chakra.cc).
-ImportSummary import_chakra(const std::vector<InputFile>& files, const std::filesystem::path& input,
+ImportSummary import_chakra(const std::vector<ImportFile>& files,
+                            const std::filesystem::path& input,
                             const std::filesystem::path& out, const ImportOptions& options);
 
 }  // namespace thinpipe

@@ -76,11 +76,11 @@ const std::vector<std::string>& default_patterns(ImportFormat format) {
 ImportSummary import_trace(const std::vector<fs::path>& inputs, const fs::path& out,
                            const ImportOptions& options) {
   if (inputs.empty()) throw InputError("import: expected a file or folder");
-  std::vector<InputFile> files = find_input_files(inputs);
+  std::vector<ImportFile> files = find_input_files(inputs);
   const std::string shown = inputs.front().string();
   const ImportFormat format =
       options.format == ImportFormat::kAuto ? guess_import_format(files, shown) : options.format;
-  std::erase_if(files, [&](const InputFile& file) {
+  std::erase_if(files, [&](const ImportFile& file) {
     return file.place.extension() != import_extension(format);
   });
   if (files.empty()) {

@@ -105,7 +105,7 @@ void set_ready_order(std::vector<TraceTensor>& tensors, bool first_ready_first) 
 
 }  // namespace
 
-ImportSummary import_arrays(const std::vector<InputFile>& files, ImportFormat format,
+ImportSummary import_arrays(const std::vector<ImportFile>& files, ImportFormat format,
                             const fs::path& input, const fs::path& out,
                             const ImportOptions& options) {
   const std::string shown = input.string();

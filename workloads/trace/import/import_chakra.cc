@@ -55,10 +55,10 @@ TraceStepTimes times_of(const ChakraStep& step, const std::vector<TraceTensor>& 
 
 }  // namespace
 
-ImportSummary import_chakra(const std::vector<InputFile>& files, const fs::path& input,
+ImportSummary import_chakra(const std::vector<ImportFile>& files, const fs::path& input,
                             const fs::path& out, const ImportOptions& options) {
   std::vector<std::vector<ChakraStep>> ranks;
-  for (const InputFile& file : files) {
+  for (const ImportFile& file : files) {
     ranks.push_back(parse_chakra(parse_json_file(file.place), file.place.string()));
     const auto& first = ranks.front();
     if (ranks.back().size() != first.size() ||

@@ -42,8 +42,8 @@ bool natural_less(const std::string& a, const std::string& b) {
   return a < b;  // only leading zeros differ
 }
 
-std::vector<InputFile> files_in(const fs::path& folder) {
-  std::vector<InputFile> files;
+std::vector<ImportFile> files_in(const fs::path& folder) {
+  std::vector<ImportFile> files;
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
        it.increment(error)) {
@@ -55,7 +55,7 @@ std::vector<InputFile> files_in(const fs::path& folder) {
   }
   if (error) throw InputError(folder.string() + ": cannot be read: " + error.message());
   std::sort(files.begin(), files.end(),
-            [](const InputFile& a, const InputFile& b) { return natural_less(a.path, b.path); });
+            [](const ImportFile& a, const ImportFile& b) { return natural_less(a.path, b.path); });
   return files;
 }
 
@@ -74,8 +74,8 @@ const char* import_extension(ImportFormat format) {
   }
 }
 
-std::vector<InputFile> find_input_files(const std::vector<fs::path>& inputs) {
-  std::vector<InputFile> files;
+std::vector<ImportFile> find_input_files(const std::vector<fs::path>& inputs) {
+  std::vector<ImportFile> files;
   for (const fs::path& input : inputs) {
     std::error_code ignored;
     if (fs::is_directory(input, ignored)) {
@@ -90,9 +90,9 @@ std::vector<InputFile> find_input_files(const std::vector<fs::path>& inputs) {
   return files;
 }
 
-ImportFormat guess_import_format(const std::vector<InputFile>& files, const std::string& shown) {
+ImportFormat guess_import_format(const std::vector<ImportFile>& files, const std::string& shown) {
   std::set<ImportFormat> found;
-  for (const InputFile& file : files) {
+  for (const ImportFile& file : files) {
     for (const auto format : {ImportFormat::kNpy, ImportFormat::kNpz, ImportFormat::kSafetensors,
                               ImportFormat::kChakra}) {
       if (file.place.extension() == import_extension(format)) found.insert(format);
@@ -106,7 +106,7 @@ ImportFormat guess_import_format(const std::vector<InputFile>& files, const std:
                   shown, found.empty() ? "nothing to import" : "files of several kinds"));
 }
 
-PlacedFiles place_input_files(const std::vector<InputFile>& files, ImportFormat format,
+PlacedFiles place_input_files(const std::vector<ImportFile>& files, ImportFormat format,
                               const std::string& given, const std::string& shown,
                               std::string& used) {
   const bool chosen = !given.empty();
@@ -122,7 +122,7 @@ PlacedFiles place_input_files(const std::vector<InputFile>& files, ImportFormat 
     PlacedFiles places;
     std::size_t matched = 0;
     std::string unmatched;
-    for (const InputFile& file : files) {
+    for (const ImportFile& file : files) {
       const auto parts = pattern.match(file.path);
       if (!parts) {
         if (unmatched.empty()) unmatched = file.path;
