@@ -12,7 +12,7 @@ namespace {
 using Type = OptionInfo::Type;
 
 // In single quotes; a quote within closes them, is escaped, and opens them again.
-std::string in_quotes(const std::string& text) {
+std::string for_shell(const std::string& text) {
   std::string out = "'";
   for (const char letter : text)
     out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
@@ -22,7 +22,7 @@ std::string in_quotes(const std::string& text) {
 std::string word_list(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return in_quotes(text);
+  return for_shell(text);
 }
 
 // What bash's compgen is to be asked for a value of this type.
@@ -42,7 +42,7 @@ std::string option_names(const Verb& verb) {
 
 // The cases of one verb: after an option its values, else option names or positional arguments.
 std::string verb_function(const std::string& label, const Verb& verb) {
-  std::string out = "    " + in_quotes(label) + ")\n      case \"$previous\" in\n";
+  std::string out = "    " + for_shell(label) + ")\n      case \"$previous\" in\n";
   for (const OptionInfo& option : verb.options) {
     if (option.type == Type::kFlag) continue;
     const auto& words = option.choices.empty() ? option.suggestions : option.choices;
@@ -64,7 +64,7 @@ std::string group_cases(const std::vector<std::string>& first, const std::vector
   for (const std::string& word : first) {
     const std::vector<std::string> seconds = verbs_of_group(word, verbs);
     if (!seconds.empty()) {
-      out += "    " + in_quotes(word) + ") generate=(-W " + word_list(seconds) + ") ;;\n";
+      out += "    " + for_shell(word) + ") generate=(-W " + word_list(seconds) + ") ;;\n";
     }
   }
   return out;
@@ -73,7 +73,7 @@ std::string group_cases(const std::vector<std::string>& first, const std::vector
 // 'list'|'trace info'|...
 std::string any_verb(const std::vector<Verb>& verbs) {
   std::string out;
-  for (const Verb& verb : verbs) out += (out.empty() ? "" : "|") + in_quotes(verb.name);
+  for (const Verb& verb : verbs) out += (out.empty() ? "" : "|") + for_shell(verb.name);
   return out;
 }
 
