@@ -95,14 +95,26 @@ function(thinpipe_test_flags target)
   thinpipe_precompiled(${target} test)
 endfunction()
 
-# thinpipe_test(NAME SOURCES ... LINK deps... [LABELS ...]): a GoogleTest binary, one ctest entry a case.
+# thinpipe_test(NAME SOURCES ... LINK deps... [LABELS ...] [SHARDS N]): a GoogleTest binary. Each case is
+# an entry of ctest; with SHARDS there are N entries of an equal number of cases each, for a program
+# whose start takes longer than its cases (libtorch loads for half a second) or that has very many.
 function(thinpipe_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SHARDS" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   thinpipe_test_flags(${name})
   thinpipe_unity(${name} ${ARG_SOURCES})
+  if(ARG_SHARDS)
+    foreach(shard RANGE 1 ${ARG_SHARDS})
+      math(EXPR index "${shard} - 1")
+      add_test(NAME ${name}.${shard} COMMAND ${name})
+      set_tests_properties(
+        ${name}.${shard} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1800 PROCESSORS 2 COST 30 ENVIRONMENT
+                                    "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
+    endforeach()
+    return()
+  endif()
   # Tests that hold a goodput against a ceiling want the cores for themselves.
   set(serial OFF)
   if(netem IN_LIST ARG_LABELS)

@@ -1,10 +1,10 @@
 // Namespaces that play real machines, for hosts_test.py.
 //
 //   play_hosts N COMMAND...        makes N hosts of a star, each with a /tmp, /dev/shm and /run of
-//                                  its own and a server that runs commands, as sshd does; runs
-//                                  COMMAND beside them and ends all with it
-//   play_hosts on HOST COMMAND...  runs a command on a host by its control address, over its
-//   control
+//                                  its own (source and build tree stay visible below them) and a
+//                                  server that runs commands, as sshd does; runs COMMAND beside
+//                                  them and ends all with it
+//   play_hosts on HOST COMMAND...  runs a command on a host by its control address, over its control
 //                                  interface, as ssh does
 //   play_hosts qdisc IFACE         prints kind and handle of the root qdisc here
 //   play_hosts set-htb IFACE       gives it a qdisc with classes
@@ -27,7 +27,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "netem/netlink.h"
@@ -53,6 +55,29 @@ sockaddr_in address_of(const std::string& text) {
 
 void check(bool good, const std::string& attempt) {
   if (!good) throw SystemError(attempt);
+}
+
+// Gives this mount namespace an empty folder in memory of its own at `path`. The programs under test
+// may lie below it, in a checkout in /tmp for instance, so the source and build trees are put back.
+void mount_own(const char* path) {
+  struct Tree {
+    std::string path;
+    FileDescriptor descriptor;  // reaches what the mount will hide
+  };
+  std::vector<Tree> hidden;
+  for (const char* tree : {THINPIPE_SOURCE_DIR, THINPIPE_BINARY_DIR})
+    if (std::string(tree).starts_with(std::string(path) + "/")) {
+      FileDescriptor descriptor(open(tree, O_PATH | O_DIRECTORY | O_CLOEXEC));
+      check(descriptor.valid(), std::string("open ") + tree);
+      hidden.push_back({tree, std::move(descriptor)});
+    }
+  check(mount("own", path, "tmpfs", 0, nullptr) == 0, std::string("mount on ") + path);
+  for (const Tree& tree : hidden) {
+    std::filesystem::create_directories(tree.path);
+    const std::string source = "/proc/self/fd/" + std::to_string(tree.descriptor.get());
+    check(mount(source.c_str(), tree.path.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0,
+          "bind " + tree.path);
+  }
 }
 
 // --- the server
@@ -83,8 +108,7 @@ void check(bool good, const std::string& attempt) {
   enter(place.network_path(), CLONE_NEWNET);
   enter(place.uts_path(), CLONE_NEWUTS);
   check(unshare(CLONE_NEWNS) == 0, "unshare");
-  for (const char* own : {"/tmp", "/dev/shm", "/run"})
-    check(mount("host", own, "tmpfs", 0, nullptr) == 0, std::string("mount on ") + own);
+  for (const char* own : {"/tmp", "/dev/shm", "/run"}) mount_own(own);
   check(chdir("/") == 0, "chdir");
   const FileDescriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_in address = address_of(host);
@@ -107,7 +131,9 @@ void check(bool good, const std::string& attempt) {
 int run_beside(int hosts, char** command) {
   return run_in_sandbox([&](const Sandbox&) {
     // Where mpirun itself would make its folder.
-    check(mount("head", "/tmp", "tmpfs", 0, nullptr) == 0, "mount on /tmp");
+    const std::filesystem::path stood = std::filesystem::current_path();
+    mount_own("/tmp");
+    std::filesystem::current_path(stood);  // else a working folder below /tmp stays the hidden one
     Network star(hosts);
     star.set_links(LinkSpec{});
     int ready[2];
