@@ -9,8 +9,8 @@ import uuid
 
 from pages import ROOT
 
-# What a measurement on a busy machine ends with: points or links that are not believed.
-BUSY = re.compile(r"(?m)^(invalid |\S.*: does not hold|.*\binvalid\b|.*not trusted)")
+# What a measurement on a busy machine says: points are not believed, links cannot be judged.
+BUSY = re.compile(r"(?m)^.*(\binvalid\b|not trusted|too busy)")
 
 
 def make_trace(binaries, folder):
@@ -45,14 +45,19 @@ def environment(binaries, folder):
 class Result:
     def __init__(self, output, code):
         self.output, self.code = output, code
+        self.spoilt = False  # by a busy machine: what it printed is not compared
 
     @property
     def lines(self):
         return self.output.rstrip("\n").split("\n") if self.output.strip() else []
 
     def good(self, wanted=0):
-        """Whether it exited as wanted; a measurement may end with 4 where the machine was busy."""
-        return self.code == wanted or (wanted == 0 and self.code == 4 and bool(BUSY.search(self.output)))
+        return self.code == wanted
+
+    def too_busy(self):
+        """The line that says why a measurement is not believed, where it ended with an error; else ''."""
+        line = BUSY.search(self.output)
+        return self.output[line.start():].split("\n")[0] if line and self.code in (3, 4) else ""
 
 
 def script(steps, mark):

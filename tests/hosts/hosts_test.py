@@ -3,15 +3,18 @@
 The hosts share neither /tmp nor /dev/shm nor /run, and are reached only over their control
 interface, by a server that stands for sshd. Standard library only.
 """
-import json
 import os
+import pathlib
 import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
-import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run"))
+from measured import Measured, main  # noqa: E402
 
 THINPIPE = os.environ["THINPIPE"]
 MAKE_TRACE = os.environ["MAKE_TRACE"]
@@ -29,7 +32,7 @@ def on(host, *words):
     return result.stdout.strip()
 
 
-class HostsCase(unittest.TestCase):
+class HostsCase(Measured):
     def setUp(self):
         # Not in /tmp: that is each host's own.
         self.folder = tempfile.mkdtemp(prefix="thinpipe-hosts-", dir="/var/tmp")
@@ -60,10 +63,6 @@ class HostsCase(unittest.TestCase):
 
     def run_thinpipe(self, *arguments, code=0):
         return self.finish(self.start(*arguments), code)
-
-    def records(self):
-        with open(os.path.join(self.out, "records.jsonl")) as file:
-            return [json.loads(line) for line in file]
 
     def points(self):
         return [record for record in self.records() if record["record"] == "point"]
@@ -118,6 +117,12 @@ SLOW = ("--shape", DATA, "--link", "rate=5mbit", "--steps", "12", "--warmup", "0
 
 
 class RunTest(HostsCase):
+    def assert_no_faster(self, steps, point, payload, rate):
+        """Full frames through the link, less what its bucket lets through at once. The rank that
+        begins first waits for all that the other sends, so the slowest rank's step has it whole."""
+        least = (payload * 1514 / 1448 - point["fidelity"]["burst_bytes"]) * 8 / rate
+        self.assertGreater(min(steps), 0.999 * least)  # clocks of two hosts, the kernel's rounding
+
     def test_hosts_share_nothing(self):
         for folder in ("/tmp", "/dev/shm", "/run"):
             on(HOSTS[0], "touch", folder + "/of-host-0")
@@ -131,14 +136,11 @@ class RunTest(HostsCase):
         points = {point["axes"]["time_scale"]: point for point in self.points()}
         self.assertEqual(sorted(points), [1, 4])
         for point in points.values():
-            self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+            self.assert_measured(point)
             self.assertEqual(point["axes"]["rate"], 80e6)
         slowed, steps = points[4], points[4]["raw"]["step_time"]
         payload = slowed["metrics"]["payload_bytes"]["samples"][0]
-        # Through 20 Mbit/s, not through 80, less what the bucket lets through. The rank that came
-        # first waits for all of what the other sends, so the slowest rank's step has it whole.
-        least = (payload * 1514 / 1448 - slowed["fidelity"]["burst_bytes"]) * 8 / 20e6
-        self.assertGreater(min(steps), 0.9 * least)
+        self.assert_no_faster(steps, slowed, payload, 20e6)  # not 80
         # What is told is the named link's, a quarter; or all that was computed, where a busy
         # machine took longer for that.
         for rank in slowed["per_rank"]:
@@ -160,21 +162,17 @@ class RunTest(HostsCase):
         self.assertTrue(header["fingerprint"]["congestion_control"])  # whatever the hosts chose
         self.assertEqual(len(points), 6)
         for point in points:
-            # A loaded machine may make a point doubtful, but never wrong.
-            self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+            self.assert_measured(point)
             validation, fidelity = point["validation"], point["fidelity"]
             self.assertEqual(validation["reference"], "projections")
             self.assertEqual(validation["checked_steps"], 3)
             self.assertTrue(validation["identical_ranks"])
             self.assertLess(validation["aggregate_max_error"], 1e-5)
             self.assertGreater(fidelity["wire_ratio"], 0.98)
-            self.assertLess(fidelity["goodput_ratio"], 1.03)
-            self.assertGreater(fidelity["goodput_ratio"], 0.3)  # the machine may be busy
             if point["axes"]["method"] == "none":
                 # 100000 floats cross each link once and arrive once: two ranks, 2(n-1)/n = 1.
-                least = 400000 * 8 * 1514 / 1448 / point["axes"]["rate"]
-                # The rank that is timed came last: the other had begun to send.
-                self.assertGreater(min(point["metrics"]["exchange_time"]["samples"]), 0.8 * least)
+                self.assert_no_faster(point["metrics"]["step_time"]["samples"], point, 400000,
+                                      point["axes"]["rate"])
 
     def test_a_network_left_as_it_is(self):
         self.run_thinpipe("--link", "rate=1gbit", "--mpi-iface", DATA, "--steps", "2", "--warmup",
@@ -182,7 +180,7 @@ class RunTest(HostsCase):
         self.assertFalse(self.ever(HOSTS[0]) and on(HOSTS[0], "ls", "-A", "/run/thinpipe"))
         header, point = self.records()
         self.assertIsNone(header["machines"]["throttled"])
-        self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+        self.assert_measured(point)
         self.assertNotIn("wire_bytes", point["metrics"])  # nobody counts there
         self.assertIsNone(point["fidelity"]["wire_ratio"])
         self.assertGreater(point["fidelity"]["goodput_ratio"], 0)
@@ -241,9 +239,9 @@ class GiveBackTest(HostsCase):
         os.kill(self.processes("thinpipe-worker")[0], signal.SIGKILL)
         self.finish(process, 4)
         self.assert_all_given_back()
-        statuses = sorted(point["status"] for point in self.points())
-        self.assertEqual(statuses[0], "failed")
-        self.assertIn(statuses[1], ("ok", "invalid"))
+        failed, other = sorted(self.points(), key=lambda point: point["status"] != "failed")
+        self.assertEqual(failed["status"], "failed")
+        self.assert_measured(other)
 
     def test_after_ctrl_c(self):
         process = self.start(*SLOW)
@@ -320,4 +318,4 @@ class GiveBackTest(HostsCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -47,12 +47,11 @@ class Perfetto(unittest.TestCase):
 
     def run_and_hold(self, *options):
         out = self.folder / "out"
-        # A point may be invalid on a busy machine: its phases are drawn all the same.
         result = subprocess.run([THINPIPE, "run", "--trace", TRACE, "--out", out, "--ranks", "2",
                                  "--link", "rate=200mbit", "--steps", "3", "--warmup", "1",
                                  *options], capture_output=True, text=True, check=False,
                                 timeout=200)
-        self.assertIn(result.returncode, (0, 4), result.stderr)
+        self.assertEqual(result.returncode, 0, result.stderr)
         trace = self.folder / "trace.json"
         subprocess.run([THINPIPE, "export", out, "-f", "perfetto", "-o", trace], check=True)
         slices, complaints, flows = self.query(trace, SLICES, COMPLAINTS, FLOWS)

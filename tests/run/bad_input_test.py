@@ -1,9 +1,8 @@
 """What cannot be run is refused with the reason before anything is made."""
 import os
 import subprocess
-import unittest
 
-from run_case import THINPIPE, RunCase
+from run_case import THINPIPE, RunCase, main
 
 
 class BadInputTest(RunCase):
@@ -41,4 +40,4 @@ class BadInputTest(RunCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -5,7 +5,7 @@ Environment: PLAYED_GPU is a library which, preloaded, is a machine with two GPU
 import os
 import unittest
 
-from run_case import RunCase
+from run_case import RunCase, main
 
 PLAYED = {"LD_PRELOAD": os.environ["PLAYED_GPU"],
           "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
@@ -36,7 +36,7 @@ class DeviceTest(RunCase):
         self.out = out
         points = {}
         for point in self.points().values():
-            self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+            self.assert_measured(point)
             self.assertTrue(point["validation"]["identical_ranks"])
             self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
             self.assertEqual(point["validation"]["checked_steps"], 2)
@@ -51,7 +51,7 @@ class DeviceTest(RunCase):
         folder, running = self.out, []
         for device, environment in (("cpu", {}), ("cuda", played)):
             self.out = f"{folder}-{device}"
-            running.append((self.start(*self.command("--device", device, *more),
+            running.append((self.start(*self.command("--device", device, "--share-machine", *more),
                                        environment=environment), self.out))
         both = [self.collect(process, out, settings) for process, out in running]
         self.assert_nothing_left()
@@ -158,4 +158,4 @@ class DeviceTest(RunCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

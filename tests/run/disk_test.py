@@ -1,9 +1,8 @@
 """A disk that is full in the middle of a sweep: whole records, and --resume once there is room."""
 import os
 import shutil
-import unittest
 
-from run_case import THINPIPE, RunCase
+from run_case import THINPIPE, RunCase, main
 
 # A disk with four pages left: the header and a few points fit, however much there is to say of them.
 # Mounts need a namespace of their own, and go with it, so the records are copied out of it.
@@ -41,4 +40,4 @@ class DiskTest(RunCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,44 +1,39 @@
 """`thinpipe run` with gradients fed by buckets, by rules and in sums of several steps."""
-import unittest
 
-from run_case import RunCase
+from run_case import RunCase, main
 
 TRACE = "synthetic:model=lenet5,workers=2,steps=2"
 
 
 class FeedTest(RunCase):
-    ATTEMPTS = 4
-
-    def measure(self, *arguments, steps="2"):
-        self.run_thinpipe("run", "--trace", TRACE, "--out", self.out, "--ranks", "2", "--link",
-                          "rate=200mbit", "--steps", steps, "--warmup", "1", *arguments)
+    def run_lenet5(self, *arguments, steps="2"):
+        self.run_thinpipe(*self.command(steps), *arguments)
         self.assert_nothing_left()
         points = self.records()[1:]
         for point in points:
-            self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
-            self.assertTrue(point["validation"]["identical_ranks"])
-            self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+            self.check_result(point)
         return points
 
+    def command(self, steps="2"):
+        return ("run", "--trace", TRACE, "--out", self.out, "--ranks", "2", "--link",
+                "rate=200mbit", "--steps", steps, "--warmup", "1")
+
+    def check_result(self, point):
+        self.assert_measured(point)
+        self.assertTrue(point["validation"]["identical_ranks"])
+        self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+
     def test_buckets_leave_while_compute_goes_on(self):
-        folder = self.out
-        for attempt in range(self.ATTEMPTS):
-            self.out = f"{folder}-{attempt}"
-            points = self.measure("-c", "topk:ratio=0.1", "--overlap", "none|bucket", "--codec",
-                                  "inline|thread", "--buckets", "first=10kb,rest=90kb",
-                                  "--compute-scale", "20")
-            # Where the codec works says nothing without overlap.
-            self.assertEqual(len(points), 2 * 3)
-            self.assertEqual(len({point["id"] for point in points}), 6)
-            for point in points:
-                self.check_timeline(point)
-            late = [point["id"] for point in points if not self.in_time(point)]
-            if not late:
-                return
-        self.fail(late)
+        points = self.measure(*self.command(), "-c", "topk:ratio=0.1", "--overlap", "none|bucket",
+                              "--codec", "inline|thread", "--buckets", "first=10kb,rest=90kb",
+                              "--compute-scale", "20", computed=self.check_timeline,
+                              timed=self.check_overlap)
+        self.assert_nothing_left()
+        # Where the codec works says nothing without overlap.
+        self.assertEqual(len(points), 2 * 3)
 
     def check_timeline(self, point):
-        """What holds however busy the machine is."""
+        self.check_result(point)
         metrics = point["metrics"]
         self.assertEqual(len(metrics["noop_time"]["samples"]), 3)
         for name in ("step_time", "exposed_time", "link_idle_time", "ideal_time"):
@@ -50,6 +45,9 @@ class FeedTest(RunCase):
         overlapped = "overlap=bucket" in point["axes"]["feed"]
         self.assertEqual(len(point["timeline"]["ranks"]), 2)
         for spans in point["timeline"]["ranks"]:
+            if not overlapped:
+                (compute,) = (s for s in spans if s[0] == "compute")
+                self.assertGreaterEqual(min(s[2] for s in spans if s[0] == "exchange"), compute[3])
             buckets = {span[1] for span in spans if span[0] == "exchange"}
             self.assertEqual(buckets, set(range(4)) if overlapped else {0})
             for bucket in buckets:
@@ -60,19 +58,20 @@ class FeedTest(RunCase):
                 self.assertLessEqual(compress[3], exchange[2])
                 self.assertLessEqual(exchange[3], decode[2])
 
-    def in_time(self, point):
-        """The first bucket is on its way before the backward pass is over."""
-        early = []
+    def check_overlap(self, point):
+        """The first bucket is on its way before the backward pass is over: 176 ms before the end of
+        its 331 ms, where waits of a valid point end 3 ms late at most (1 % of a step, 95 % of
+        them)."""
+        if "overlap=bucket" not in point["axes"]["feed"]:
+            return
         for spans in point["timeline"]["ranks"]:
             (compute,) = (s for s in spans if s[0] == "compute")
             first = min(s[2] for s in spans if s[0] == "exchange")
-            early.append(first < compute[3])
-        overlapped = "overlap=bucket" in point["axes"]["feed"]
-        return all(early) if overlapped else not any(early)
+            self.assertLess(first, compute[3], point["id"])
 
     def test_rules_choose_by_name_and_small_tensors_stay_whole(self):
-        (point,) = self.measure("--no-baseline", "-c", "conv*:none;*:topk:ratio=0.01",
-                                "--min-elements", "20", "--granularity", "bucket")
+        (point,) = self.run_lenet5("--no-baseline", "-c", "conv*:none;*:topk:ratio=0.01",
+                                   "--min-elements", "20", "--granularity", "bucket")
         self.assertEqual(point["axes"]["method"], "rules")
         self.assertEqual(point["axes"]["pattern"], "mixed-ring")
         self.assertEqual(point["axes"]["feed"], "granularity=bucket;min_elements=20")
@@ -84,8 +83,8 @@ class FeedTest(RunCase):
             self.assertLess(payload, dense + 8 * rest // 100 + 200)
 
     def test_sums_of_several_steps_are_sent_at_once(self):
-        points = self.measure("--no-baseline", "-c", "none", "-c", "sbc:p=0.01,delay=2",
-                              "--local-steps", "1|2", steps="3")
+        points = self.run_lenet5("--no-baseline", "-c", "none", "-c", "sbc:p=0.01,delay=2",
+                                 "--local-steps", "1|2", steps="3")
         self.assertEqual(len(points), 4)
         for point in points:
             local = 2 if "local_steps=2" in point["axes"]["feed"] else 1
@@ -117,4 +116,4 @@ class FeedTest(RunCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

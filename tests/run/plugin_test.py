@@ -1,8 +1,7 @@
 """--plugin reaches the ranks; what a plug-in does wrong fails its points by name."""
 import os
-import unittest
 
-from run_case import RunCase
+from run_case import RunCase, main
 
 
 class PluginTest(RunCase):
@@ -19,7 +18,7 @@ class PluginTest(RunCase):
         points = {p["axes"]["method"]: p for p in self.points().values()}
         self.assertEqual(sorted(points), ["example-sign", "example-stride"])
         for point in points.values():
-            self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
+            self.assert_measured(point)
             self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
         # 10000 and 20000 elements: 4 bytes a tensor and one bit each, or every tenth whole.
         self.assertEqual(points["example-sign"]["metrics"]["payload_bytes"]["samples"],
@@ -39,4 +38,4 @@ class PluginTest(RunCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

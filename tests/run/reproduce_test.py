@@ -6,9 +6,8 @@ import os
 import re
 import signal
 import time
-import unittest
 
-from run_case import RunCase
+from run_case import RunCase, main
 
 DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/reproduce.md")
 
@@ -81,4 +80,4 @@ class ReproduceTest(RunCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -2,21 +2,21 @@
 
 Environment: THINPIPE and MAKE_TRACE are the programs. Standard library only.
 """
-import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-import unittest
 import uuid
+
+from measured import Measured, main  # noqa: F401  # main is for the tests
 
 THINPIPE = os.environ["THINPIPE"]
 MAKE_TRACE = os.environ["MAKE_TRACE"]
 
 
-class RunCase(unittest.TestCase):
+class RunCase(Measured):
     """A trace, an output folder, and a mark in the environment by which our processes are known."""
 
     def setUp(self):
@@ -49,10 +49,6 @@ class RunCase(unittest.TestCase):
 
     def run_thinpipe(self, *arguments, code=0, **options):
         return self.finish(self.start(*arguments, **options), code)
-
-    def records(self):
-        with open(os.path.join(self.out, "records.jsonl")) as file:
-            return [json.loads(line) for line in file]
 
     def count_points(self):
         """So far, of a run that may go on."""

@@ -1,8 +1,7 @@
 """Two sweeps at once on one machine."""
 import os
-import unittest
 
-from run_case import RunCase
+from run_case import RunCase, main
 
 SHARED = "another run measured on this machine at the same time"
 
@@ -51,4 +50,4 @@ class SharingTest(RunCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

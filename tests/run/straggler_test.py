@@ -1,74 +1,73 @@
 """Slow hosts, slow links and payloads that differ: the record names what steps waited for."""
 import os
-import unittest
 
-from run_case import RunCase
+from run_case import RunCase, main
 
 
 class StragglerTest(RunCase):
-    ATTEMPTS = 4  # a busy machine may make any rank the last
+    def setUp(self):
+        super().setUp()
+        self.gradients = self.trace(elements=100000, compute=0.03)
 
-    def measure(self, attempt, *arguments, compute=0.03):
-        self.out = os.path.join(self.folder, f"out-{attempt}")
-        trace = os.path.join(self.folder, "trace")
-        if not os.path.exists(trace):
-            self.trace(elements=100000, compute=compute)
-        said = self.run_thinpipe("run", "--trace", trace, "--out", self.out, "--ranks", "4",
-                                 "--steps", "5", "--warmup", "1", "--no-baseline", *arguments)
-        self.assert_nothing_left()
-        return said, list(self.points().values())
+    def command(self, *arguments):
+        return ("run", "--trace", self.gradients, "--out", self.out, "--ranks", "4",
+                "--steps", "5", "--warmup", "1", "--no-baseline", *arguments)
 
     def test_a_slow_host_is_named_by_its_phase(self):
-        for attempt in range(self.ATTEMPTS):
-            said, points = self.measure(attempt, "-c", "none", "--link", "rate=200mbit",
-                                        "--straggler", "none", "--straggler", "host2:compute=4")
-            self.assertEqual(len(points), 2)
-            (plain,) = [p for p in points if "stragglers" not in p["axes"]]
-            (slow,) = [p for p in points if "stragglers" in p["axes"]]
-            self.assertEqual(slow["axes"]["stragglers"], "host2:compute=4")
-            self.assertTrue(slow["id"].endswith("|straggler:host2:compute=4"))
-            for point in points:
-                self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
-                self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
-                pieces = point["critical_path"]["pieces"]
-                self.assertAlmostEqual(sum(piece["share"] for piece in pieces), 1, places=6)
-                self.assertEqual(len(point["critical_path"]["steps"]["host"]), 5)
-            # Waited, not computed: 120 ms instead of 30, on that rank alone.
-            for rank, columns in enumerate(slow["per_rank"]):
-                for seconds in columns["compute"]:
-                    self.assertGreaterEqual(seconds, (0.12 if rank == 2 else 0.03) * 0.999)
-                self.assertAlmostEqual(columns["wanted"][0], 0.12 if rank == 2 else 0.03)
-            self.assertGreaterEqual(min(slow["metrics"]["step_time"]["samples"]), 0.12)
-            waits = slow["critical_path"]["waits"]
-            if (waits and (waits[0]["host"], waits[0]["phase"]) == (2, "compute")
-                    and waits[0]["share"] > 0.4
-                    and slow["critical_path"]["steps"]["host"].count(2) >= 4
-                    and "of it waiting for host 2's compute" in said
-                    and sum(wait["share"] for wait in plain["critical_path"]["waits"]) < 0.3):
-                return
-        self.fail(f"the critical path was not named: {slow['critical_path']}, plain: "
-                  f"{plain['critical_path']}")
+        points = self.measure(*self.command("-c", "none", "--link", "rate=200mbit", "--straggler",
+                                            "none", "--straggler", "host2:compute=4"),
+                              computed=self.check_waits, timed=self.check_path)
+        self.assertEqual(sorted(point["axes"].get("stragglers", "") for point in points),
+                         ["", "host2:compute=4"])
+        self.assertRegex(self.told, "(?m)^ok .*of it waiting for host 2's compute")
+
+    def check_waits(self, point):
+        slow = "stragglers" in point["axes"]
+        self.assertEqual(point["id"].endswith("|straggler:host2:compute=4"), slow)
+        self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+        path = point["critical_path"]
+        self.assertAlmostEqual(sum(piece["share"] for piece in path["pieces"]), 1, places=6)
+        self.assertEqual(len(path["steps"]["host"]), 5)
+        # Waited, not computed: 120 ms instead of 30, on that rank alone.
+        for rank, columns in enumerate(point["per_rank"]):
+            wanted = 0.12 if slow and rank == 2 else 0.03
+            self.assertAlmostEqual(columns["wanted"][0], wanted)
+            for seconds in columns["compute"]:
+                self.assertGreaterEqual(seconds, 0.999 * wanted)
+
+    def check_path(self, point):
+        path = point["critical_path"]
+        waits = path["waits"]
+        if "stragglers" not in point["axes"]:
+            # All waits of a valid point end 2 ms late at most (20 waits: the 95th percentile is the
+            # last), 3 % of a step of 59 ms; ranks may begin apart as well. Measured: 0.5 %.
+            self.assertLess(sum(wait["share"] for wait in waits), 0.2)
+            return
+        self.assertEqual((waits[0]["host"], waits[0]["phase"]), (2, "compute"))
+        # Waiting: 90 ms longer, of steps of 120 ms and an exchange of 600 kB at 191 Mbit/s, 25 ms:
+        # 0.62, which was measured. An exchange of twice that leaves 0.53.
+        self.assertGreater(waits[0]["share"], 0.5)
+        self.assertEqual(path["steps"]["host"], [2] * 5)
 
     def test_a_slow_link_is_named_however_it_was_made(self):
-        for attempt in range(self.ATTEMPTS):
-            said, points = self.measure(
-                attempt, "-c", "none", "--link", "rate=80mbit", "--topology",
-                "star:host1=(rate=0.4x)", "--compute-scale", "0")
-            found = [point["critical_path"]["link"] for point in points]
-            said_of_schedule, points = self.measure(
-                f"{attempt}-schedule", "-c", "none", "--link", "rate=80mbit", "--schedule",
-                "host3:steps:0s=40%", "--compute-scale", "0")
-            found += [point["critical_path"]["link"] for point in points]
-            if ([link["name"] for link in found] == ["host1", "host3"]
-                    and all(link["busy"] > 1.5 * link["others"] for link in found)
-                    and "exchanges at the pace of host 1's link" in said
-                    and "exchanges at the pace of host 3's link" in said_of_schedule):
-                return
-        self.fail(f"the slow links were not found: {found}; {said}; {said_of_schedule}")
+        for host, arguments in (("host1", ("--topology", "star:host1=(rate=0.4x)")),
+                                ("host3", ("--schedule", "host3:steps:0s=40%"))):
+            self.out = os.path.join(self.folder, host)
+            (point,) = self.measure(*self.command("-c", "none", "--link", "rate=80mbit",
+                                                  "--compute-scale", "0", *arguments))
+            link = point["critical_path"]["link"]
+            self.assertEqual(link["name"], host)
+            # As many bytes as the others, through 0.4 of the rate: 2.5 times as long, but for
+            # acknowledgements of 66 bytes. Measured: 2.502 and 2.504.
+            self.assertGreater(link["busy"], 2.4 * link["others"])
+            self.assertRegex(self.told,
+                             f"(?m)^ok .*exchanges at the pace of host {host[-1]}'s link")
 
     def test_payloads_are_recorded_as_they_differ(self):
         # A threshold keeps as many as there are: another number on every rank.
-        _, (point,) = self.measure(0, "-c", "threshold:tau=0.003", "--link", "rate=200mbit")
+        self.run_thinpipe(*self.command("-c", "threshold:tau=0.003", "--link", "rate=200mbit"))
+        (point,) = self.points().values()
+        self.assert_measured(point)
         ranks = point["per_rank"]
         self.assertGreater(len({columns["payload_bytes"][0] for columns in ranks}), 1)
         self.assertGreater(len({columns["selected"][0] for columns in ranks}), 1)
@@ -76,13 +75,12 @@ class StragglerTest(RunCase):
         self.assertAlmostEqual(point["metrics"]["payload_bytes"]["samples"][0], mean)
 
     def test_a_straggler_that_cannot_be_is_refused(self):
-        trace = self.trace()
         for spec, expected in (("host4:compute=2", "there is no host4"),
                                ("host1:slow=2", "unknown key 'slow'")):
-            error = self.run_thinpipe("run", "--trace", trace, "--out", self.out, "--straggler",
-                                      spec, code=2)
+            error = self.run_thinpipe("run", "--trace", self.gradients, "--out", self.out,
+                                      "--straggler", spec, code=2)
             self.assertIn(expected, error)
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,0 +1,116 @@
+"""Points that are valid, spoilt or wrong are judged, measured again or skipped: with programs that
+write such records instead of measuring."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+IDLE = "the processors were idle only 0.4 % of the time: the emulation itself may be what was slow"
+
+# Writes the points a and b, whose statuses, reasons and figures are the next line of a script; with
+# --resume only those that the records lack.
+FAKE = """
+import json, os, sys
+out, script = sys.argv[1:3]
+records, counter = os.path.join(out, "records.jsonl"), os.path.join(out, "runs")
+there = set()
+if "--resume" in sys.argv:
+    there = {json.loads(line)["id"] for line in open(records)}
+runs = int(open(counter).read()) if os.path.exists(counter) else 0
+open(counter, "w").write(str(runs + 1))
+with open(records, "a") as file:
+    for name, (status, reasons, figure) in json.loads(script)[runs].items():
+        if name not in there:
+            file.write(json.dumps({"record": "point", "id": name, "status": status,
+                                   "reasons": reasons, "figure": figure}) + "\\n")
+"""
+
+# A test of that program: `figure` must be 1 of a valid point, and not negative of any.
+TEST = """
+import subprocess, sys
+sys.path.insert(0, HERE)
+from measured import Measured, main
+class T(Measured):
+    out = OUT
+    def run_thinpipe(self, *arguments):
+        return subprocess.run([sys.executable, FAKE, OUT, SCRIPT, *arguments], check=True,
+                              capture_output=True, text=True).stdout
+    def test_it(self):
+        points = self.measure(computed=lambda p: self.assertGreaterEqual(p["figure"], 0),
+                              timed=lambda p: self.assertEqual(p["figure"], 1))
+        self.assertEqual(len(points), 2)
+    def test_what_needs_a_tool(self):
+        if TOOL:
+            self.skipTest("tc is not installed")
+main()
+"""
+GOOD = ("ok", [], 1)
+
+
+def spoilt(figure=2, reason=IDLE):
+    return ("invalid", [reason], figure)
+
+
+class MeasuredTest(unittest.TestCase):
+    def play(self, *runs, tool=False):
+        """What the test does where the first, second, ... run ends with these points."""
+        with tempfile.TemporaryDirectory() as folder:
+            fake = os.path.join(folder, "fake.py")
+            with open(fake, "w") as file:
+                file.write(FAKE)
+            test = os.path.join(folder, "t.py")
+            with open(test, "w") as file:
+                file.write(f"HERE, OUT, FAKE, TOOL = {HERE!r}, {folder!r}, {fake!r}, {tool!r}\n"
+                           f"SCRIPT = {json.dumps(json.dumps(runs))}\n{TEST}")
+            result = subprocess.run([sys.executable, test], capture_output=True, text=True)
+            with open(os.path.join(folder, "runs")) as file:
+                return result.returncode, result.stdout + result.stderr, int(file.read())
+
+    def test_valid_and_right_passes_at_once(self):
+        code, _, runs = self.play({"a": GOOD, "b": GOOD})
+        self.assertEqual((code, runs), (0, 1))
+
+    def test_valid_and_wrong_fails_at_once(self):
+        code, said, runs = self.play({"a": ("ok", [], 2), "b": spoilt()})
+        self.assertEqual((code, runs), (1, 1))
+        self.assertIn("2 != 1", said)
+
+    def test_spoilt_once_is_measured_again_alone_and_told(self):
+        # The point that was valid is not measured a second time: it would be wrong then.
+        code, said, runs = self.play({"a": GOOD, "b": spoilt()}, {"a": ("ok", [], 2), "b": GOOD})
+        self.assertEqual((code, runs), (0, 2))
+        self.assertIn(f"measured again: T.test_it: b: {IDLE}", said)
+
+    def test_spoilt_three_times_is_skipped_by_name_never_passed(self):
+        code, said, runs = self.play(*[{"a": GOOD, "b": spoilt()}] * 4)
+        self.assertEqual((code, runs), (77, 3))
+        self.assertRegex(said, r"(?m)^skipped: T\.test_it: machine too busy \(3 times; last: b: .*"
+                               r"idle only 0\.4 %")
+
+    def test_wrong_after_it_was_spoilt_fails(self):
+        code, _, runs = self.play({"a": GOOD, "b": spoilt()}, {"b": ("ok", [], 2)})
+        self.assertEqual((code, runs), (1, 2))
+
+    def test_what_is_computed_is_judged_in_spoilt_points_too(self):
+        code, _, runs = self.play({"a": GOOD, "b": spoilt(-1)})
+        self.assertEqual((code, runs), (1, 1))
+
+    def test_invalid_for_another_reason_and_failed_fail(self):
+        changed = "somebody changed the links meanwhile: link host1"
+        fast = "host0 up delivered 104.0 % of its TCP ceiling in the calibration"
+        for point in (spoilt(reason=changed), spoilt(reason=fast), ("failed", ["rank 1 ended"], 1),
+                      ("invalid", [IDLE, changed], 1)):
+            code, said, runs = self.play({"a": GOOD, "b": point})
+            self.assertEqual((code, runs), (1, 1), said)
+
+    def test_a_missing_tool_is_told_and_is_no_load(self):
+        code, said, _ = self.play({"a": GOOD, "b": GOOD}, tool=True)
+        self.assertEqual(code, 0)
+        self.assertIn("skipped: T.test_what_needs_a_tool: tc is not installed", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
