@@ -80,6 +80,10 @@ TEST(Calibrator, KeepsWhatItMeasuredByLinkAndNumberOfMachines) {
   calibrator.calibrate(machines, fast, 1, nullptr);
   ASSERT_NE(calibrator.find(machines, slow, 1), nullptr);
   EXPECT_EQ(calibrator.find(machines, slow, 1)->link, "rate=1mbit");
+  ASSERT_NE(calibrator.find(machines, fast, 1), nullptr);
+  EXPECT_EQ(calibrator.find(machines, fast, 1)->link, "rate=9mbit");
+  EXPECT_EQ(calibrator.find(machines, parse_link_spec("rate=5mbit"), 1), nullptr);
+  EXPECT_EQ(calibrator.find(machines, slow, 2), nullptr);
   machines.hosts = 4;  // another network
   EXPECT_EQ(calibrator.find(machines, slow, 1), nullptr);
   const nlohmann::json record = calibrator.record();

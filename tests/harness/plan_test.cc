@@ -110,10 +110,12 @@ TEST(Plan, IdsTellApartWhatIsMeasuredDifferently) {
   const SweepPoint point = plan_sweep(options)[0];
   SweepPoint theirs = point;
   theirs.pattern = parse_spec("openmpi");
-  EXPECT_EQ(std::set<std::string>(
-                {point.id(options), point.id(longer), point.id(still), theirs.id(options)})
+  SweepPoint held_up = point;
+  held_up.stragglers = Stragglers::parse("host0:compute=2");
+  EXPECT_EQ(std::set<std::string>({point.id(options), point.id(longer), point.id(still),
+                                   theirs.id(options), held_up.id(options)})
                 .size(),
-            4U);
+            5U);
 }
 
 // Every point falls to exactly one shard, and each has its share.

@@ -84,5 +84,12 @@ TEST(Shaping, HostsThatShareASeedDrawDifferently) {
   EXPECT_NE(seed_of("loss=1%,seed=1", 0), seed_of("loss=1%,seed=2", 0));
 }
 
+TEST(Shaping, TheDirectionsOfALinkDrawDifferently) {
+  const LinkSpec link = parse_link_spec("loss=1%,seed=1");
+  EXPECT_NE(netem_seed(link, 0, true), netem_seed(link, 0, false));
+  // Nor does a link's uplink draw what the next one's downlink does.
+  EXPECT_NE(netem_seed(link, 1, true), netem_seed(link, 0, false));
+}
+
 }  // namespace
 }  // namespace thinpipe

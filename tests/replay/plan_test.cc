@@ -39,6 +39,13 @@ TEST(Buckets, CloseWhenTheyHoldTheirLimit) {
   EXPECT_THAT(buckets[2], ElementsAre(0));
 }
 
+TEST(Buckets, CloseWhenTheyHoldExactlyTheirLimit) {
+  // 256 elements are the 1 kB of the first bucket, 512 the 2 kB of the others.
+  const auto tensors = tensors_of({256, 256, 256, 512, 256});
+  EXPECT_THAT(bucket_tensors(tensors, BucketLimits::parse("first=1kb,rest=2kb")),
+              ElementsAre(ElementsAre(4), ElementsAre(3), ElementsAre(2, 1), ElementsAre(0)));
+}
+
 TEST(Buckets, AreOrderedByWhatIsAskedFor) {
   auto tensors = tensors_of({10, 20, 30});
   tensors[0].ready_order = 0;

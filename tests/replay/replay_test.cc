@@ -200,6 +200,26 @@ TEST_F(ReplayTest, NoneSendsTheGradientItself) {
   EXPECT_EQ(replay.aggregate()[0], trace.gradient(1, 0, 0)[0]);
 }
 
+// Every second step hands over the sum of its gradient and the one before, and nothing older.
+TEST_F(ReplayTest, LocalStepsHandOverTheirOwnSum) {
+  const Trace trace(folder_ / "trace");
+  ReplayOptions options;
+  options.compressor = parse_spec("none");
+  options.feed.local_steps = 2;
+  Replay replay(trace, options, 0, 1);
+  Mailboxes boxes;
+  connect(replay, boxes, 0, 1);
+  const auto gradient = [&](std::uint64_t step) {
+    const Replayed source = replayed(trace, 0, step);
+    return trace.gradient(source.rank, source.step, 0)[0];
+  };
+  for (std::uint64_t step = 0; step < 4; step += 2) {
+    EXPECT_FALSE(replay.step(step).exchanged);
+    EXPECT_TRUE(replay.step(step + 1).exchanged);
+    EXPECT_EQ(replay.aggregate()[0], gradient(step) + gradient(step + 1)) << step;
+  }
+}
+
 // Keeps what it was given to sum, and where that lay.
 class Witness : public Pattern {
  public:

@@ -56,6 +56,15 @@ TEST(ResidualMemory, DecaysOncePerPeriod) {
   EXPECT_EQ(copy(memory->add(Floats{1}, 1.0F)), Floats{4.5});
 }
 
+TEST(ResidualMemory, DecaysOncePerPeriodWhereTheSumIsLeftToTheFirstPass) {
+  const auto memory = make_residual_memory(1, 0.5F);
+  const Floats eight = {8}, one = {1};
+  memory->add(eight, 1.0F);
+  memory->hold(one, 1.0F);  // 0.5 * 8 + 1
+  EXPECT_EQ(copy(memory->add_later(one, 1.0F).values()), Floats{6});
+  EXPECT_EQ(copy(memory->add_later(one, 1.0F).values()), Floats{4});
+}
+
 TEST(ResidualMemory, ForgetsWhatIsNotFinite) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const auto memory = make_residual_memory(3, 1.0F);

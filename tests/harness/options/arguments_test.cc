@@ -111,6 +111,12 @@ TEST(Arguments, ErrorsNameWhatWasFoundAndExpected) {
   }
 }
 
+TEST(Arguments, TheBoundsThemselvesAreTaken) {
+  for (const char* good : {"1", "64"})
+    EXPECT_EQ(error_of(sample(), {"d", "--steps", good}), "") << good;
+  EXPECT_EQ(error_of(sample(), {"d", "--rate=0"}), "");
+}
+
 TEST(Arguments, ExtraAndRequired) {
   Verb verb = sample();
   verb.positionals.pop_back();

@@ -71,6 +71,10 @@ TEST(Prediction, OfADelayedMethodIsItsMeanStep) {
   const auto prediction = predicted(codec, on_ring(4));
   ASSERT_TRUE(prediction);
   EXPECT_NEAR(prediction->step, (46.1e-3 + 2 * 10.5e-3) / 3, 1e-9);
+  EXPECT_NEAR(prediction->compress, (2e-3 + 2 * 0.5e-3) / 3, 1e-9);
+  EXPECT_NEAR(prediction->exchange, 30.1e-3 / 3, 1e-9);
+  EXPECT_NEAR(prediction->decode, 4e-3 / 3, 1e-9);
+  EXPECT_NEAR(prediction->exposed, 30.1e-3 / 3, 1e-9);
 }
 
 // The second of two all-reduces finds what the first one left of the bucket, and what the link
