@@ -2,16 +2,12 @@
 import os
 
 from run_case import RunCase, main
+from slow_motion import check_same_step
 
 FRAME, PAYLOAD = 1514, 1448
 
 
 class ScaleTest(RunCase):
-    # By how much of a step two valid points may differ: exchanges begin up to 2 % of a step apart
-    # from when they should (kSkewTolerance), and a link delivers up to 3 % less than its ceiling
-    # (kGoodputTolerance) but no more than it, so of two at most one is 3 % slower.
-    TOLERANCE = 0.05
-
     def median(self, point, name="step_time"):
         samples = sorted(point["metrics"][name]["samples"])
         return samples[len(samples) // 2]
@@ -20,10 +16,6 @@ class ScaleTest(RunCase):
         self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
         if point["axes"]["time_scale"] == 1:
             self.assertNotIn("raw", point)
-
-    def check_ratio(self, two, one):
-        self.assertAlmostEqual(self.median(two) / self.median(one), 1, delta=self.TOLERANCE,
-                               msg=two["id"])
 
     def test_half_speed_takes_twice_as_long_and_comes_to_the_same(self):
         points = self.measure("run", "--trace", self.trace(elements=200000, compute=0.02), "--out",
@@ -38,7 +30,7 @@ class ScaleTest(RunCase):
             # What is sent does not depend on the clock.
             self.assertEqual(one["metrics"]["payload_bytes"]["samples"],
                              two["metrics"]["payload_bytes"]["samples"])
-            self.check_ratio(two, one)
+            check_same_step(self, two, one)
         # The tool compares them as well.
         self.assertRegex(self.told, "none on rate=100mbit, 2 ranks: .*time scale")
         # Two time scales are not mixed in a report.
@@ -74,7 +66,7 @@ class ScaleTest(RunCase):
         self.assert_nothing_left()
         one, two = sorted(points, key=lambda point: point["axes"]["time_scale"])
         self.assertEqual((one["axes"]["time_scale"], two["axes"]["time_scale"]), (1, 2))
-        self.check_ratio(two, one)
+        check_same_step(self, two, one)
 
     def check_overlapped(self, point):
         self.check_result(point)
