@@ -135,7 +135,10 @@ class Qemu:
     Its clock is not this machine's: `-icount shift=0` lets a nanosecond pass with each instruction,
     and `sleep=off` moves the clock to the next timer when the guest has nothing to do. So the guest
     is a machine of a thousand million instructions a second whose timers are never late, however
-    slow and however busy this machine is. Nothing in it is timed against the world outside.
+    slow and however busy this machine is. Only its files come from outside, in this machine's time.
+    So that no timeout passes while a program is read, a process that runs when no other does keeps
+    the next timer within 0.1 ms: the clock then goes at most 5 times as fast as this machine's,
+    instead of 2000 times.
     """
 
     kind = "qemu"
@@ -145,6 +148,9 @@ class Qemu:
     def __init__(self):
         self.program = find_program("qemu-system-x86_64", "qemu-system-x86; ./setup --qemu")
         self.busybox = find_program("busybox", "busybox-static")
+        self.ticker = [find_program("chrt", "util-linux"), "--idle", "0",
+                       find_program("perl", "perl-base"), "-e",
+                       "select(undef, undef, undef, 1e-4) while 1"]
         self.image, self.modules = self.find_kernel()
         self.name = f"Linux {self.image.name.partition('-')[2]} under QEMU"
 
@@ -189,7 +195,8 @@ class Qemu:
     def first_lines(self):
         busybox = shlex.quote(self.busybox)
         return [f"{busybox} mount -t devtmpfs devtmpfs /dev",
-                f"{busybox} mkdir -p /dev/pts /dev/shm"]
+                f"{busybox} mkdir -p /dev/pts /dev/shm",
+                shlex.join(self.ticker) + " &"]
 
     def mount(self, number, folder, writable):
         how = "rw,cache=none," if writable else "ro,cache=loose,"
