@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "compressors/cuda/gpu.h"
 #include "compressors/registry.h"
-#include "compressors/simd.h"
 #include "harness/device.h"
 #include "harness/files/open_trace.h"
 #include "netem/schedule/links.h"
@@ -18,19 +17,12 @@
 
 namespace thinpipe {
 
-void check_same_settings(const Records& existing, const Trace& trace, const SweepOptions& options) {
-  for (const Header& header : existing.headers) {
+void check_same_trace(const Records& existing, const Trace& trace) {
+  for (const Header& header : existing.headers)
     if (header.trace.value("identity", "") != trace.identity())
       throw InputError(fmt::format(
           "{}: the records there are of another trace ({}, not {}); give another --out",
           existing.file.string(), header.trace.value("path", "?"), trace.folder().string()));
-    if (header.threads != options.threads || (!header.simd.empty() && header.simd != simd_target()))
-      throw InputError(
-          fmt::format("{}: the records there were measured with --threads {} --simd {}, not with "
-                      "--threads {} --simd {}; give another --out",
-                      existing.file.string(), header.threads,
-                      header.simd.empty() ? "best" : header.simd, options.threads, simd_target()));
-  }
 }
 
 std::vector<LinkSpec> all_links(const SweepOptions& options) {

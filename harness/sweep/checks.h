@@ -14,8 +14,8 @@ namespace thinpipe {
 void check_sweep(const SweepOptions& options, const Trace& trace);
 
 /// Figures that stand in one file are drawn together.
-/// @throws InputError when the records are of another trace or other settings.
-void check_same_settings(const Records& existing, const Trace& trace, const SweepOptions& options);
+/// @throws InputError when the records are of another trace
+void check_same_trace(const Records& existing, const Trace& trace);
 
 /// Every link that the sweep will set.
 /// @throws InputError saying what is wrong with the topology.

@@ -25,6 +25,8 @@ class PointWork {
 
   /// Of each rank.
   virtual const char* program() const = 0;
+  /// As settings_of(), with those of the work.
+  virtual nlohmann::json settings() const = 0;
   /// Makes a run's header one of this work.
   virtual void complete_header(nlohmann::json& header) const = 0;
   /// Adds to the axes of a point's record, be it measured or failed.

@@ -12,6 +12,7 @@
 #include "harness/sweep/header.h"
 #include "harness/sweep/lines.h"
 #include "harness/sweep/point_record.h"
+#include "harness/sweep/settings.h"
 #include "netem/rights.h"
 #include "netem/sandbox.h"
 #include "netem/schedule/links.h"
@@ -87,6 +88,7 @@ void Session::keep(const SweepPoint& point, const json& record) {
   } else {
     if (!header_written_) {
       json header = header_of(options_, trace_, *machines_, launch_.get(), calibrator_);
+      header["settings"] = work_ ? work_->settings() : settings_of(options_);
       if (options_.device != kDeviceCpu && launch_) describe_devices(header);
       if (work_) work_->complete_header(header);
       writer_.append(header);

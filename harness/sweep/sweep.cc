@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@
 #include "harness/programs.h"
 #include "harness/sweep/checks.h"
 #include "harness/sweep/session.h"
+#include "harness/sweep/settings.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
 #include "reports/record/writer.h"
@@ -34,10 +36,12 @@ using Runner = std::function<int(std::vector<SweepPoint>, RecordWriter&)>;
 void tell(const std::string& line) { fmt::print(stderr, "{}\n", for_stream(STDERR_FILENO, line)); }
 
 // Opens the records and hands over the points that are not in them yet.
-int with_missing_points(const SweepOptions& options, const Trace& trace, const Runner& run) {
+int with_missing_points(const SweepOptions& options, const Trace& trace, const PointWork* work,
+                        const Runner& run) {
   RecordWriter writer(options.out,
                       options.resume ? RecordWriter::Mode::kResume : RecordWriter::Mode::kCreate);
-  check_same_settings(writer.existing(), trace, options);
+  check_same_trace(writer.existing(), trace);
+  check_same_settings(writer.existing(), options, work ? work->settings() : settings_of(options));
   const std::set<std::string> finished = writer.existing().finished_ids();
   std::vector<SweepPoint> points = plan_sweep(options);
   std::erase_if(points, [&](const auto& point) {
@@ -56,7 +60,7 @@ int run_on_real_machines(const SweepOptions& options, const Trace& trace, PointW
   return run_outside_sandbox([&](const Sandbox& place) {
     // A host that refuses does so before there are records.
     RealMachines machines(*options.hosts, place.scratch, host_counts(options).back());
-    return with_missing_points(options, trace, [&](auto points, RecordWriter& writer) {
+    return with_missing_points(options, trace, work, [&](auto points, RecordWriter& writer) {
       return Session(options, trace, std::move(points), writer, nullptr, work)
           .run([&](int) -> Machines& { return machines; }, place.scratch);
     });
@@ -65,7 +69,7 @@ int run_on_real_machines(const SweepOptions& options, const Trace& trace, PointW
 
 int run_on_emulated_machines(const SweepOptions& options, const Trace& trace, PointWork* work) {
   require_kernel_features(all_links(options));
-  return with_missing_points(options, trace, [&](auto points, RecordWriter& writer) {
+  return with_missing_points(options, trace, work, [&](auto points, RecordWriter& writer) {
     const OtherRuns others;
     if (others.any())
       tell(fmt::format(

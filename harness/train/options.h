@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -29,6 +30,9 @@ struct TrainOptions {
 
 /// Of the point's repeat: the first has the seed that was asked for, the next the next.
 std::uint64_t seed_of(const SweepPoint& point, const TrainOptions& options);
+
+/// Those of the sweep, and what changes figures of trainings alone.
+nlohmann::json settings_of(const TrainOptions& options);
 
 /// What the point's checkpoints are of: no other training goes on from them.
 std::string identity_of(const SweepPoint& point, const TrainOptions& options);

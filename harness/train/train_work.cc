@@ -32,6 +32,8 @@ json one_metric(const char* unit, const char* better, const char* kind,
 
 }  // namespace
 
+json TrainWork::settings() const { return settings_of(options_); }
+
 void TrainWork::complete_header(json& header) const {
   header["kind"] = kTrainKind;
   header["training"] = {

@@ -20,6 +20,7 @@ class TrainWork : public PointWork {
       : options_(options), model_(model), trace_(trace) {}
 
   const char* program() const override { return "thinpipe-train-worker"; }
+  nlohmann::json settings() const override;
   void complete_header(nlohmann::json& header) const override;
   void complete_point(const SweepPoint& point, nlohmann::json& record) const override;
   double expected_seconds(const SweepPoint& point) const override;

@@ -1,12 +1,10 @@
 // From one line's JSON to a header or a point.
 #include "reports/record/parse.h"
 
-#include <charconv>
-#include <cmath>
 #include <limits>
-#include "base/numbers.h"
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "reports/record/fields.h"
 
 namespace thinpipe {
@@ -35,6 +33,7 @@ Header parse_header(const Fields& fields, const std::string& where) {
   header.trace = header.kind == kRunKind || header.kind == kTrainKind
                      ? fields.object("trace").json()
                      : fields.object_or_empty("trace");
+  header.settings = fields.object_or_empty("settings");
   header.fingerprint = fields.object("fingerprint").json();
   header.calibration = fields.object_or_empty("calibration");
   header.training = fields.object_or_empty("training");

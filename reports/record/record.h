@@ -35,6 +35,7 @@ struct Header {
   int threads = 1;   ///< that one encode or decode might use
   std::string simd;  ///< instruction set of the kernels; "" in records that do not say it
   nlohmann::json trace = nlohmann::json::object();
+  nlohmann::json settings = nlohmann::json::object();  ///< options that change figures, no axes
   nlohmann::json fingerprint = nlohmann::json::object();
   nlohmann::json calibration = nlohmann::json::object();
   nlohmann::json training = nlohmann::json::object();  ///< what was trained, of kTrainKind

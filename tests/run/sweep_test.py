@@ -153,6 +153,17 @@ class SweepTest(RunCase):
         self.assertIn("2 of 2 points", self.run_thinpipe(*arguments, "--resume"))
         self.assertEqual(self.records(), before)
 
+    def test_a_folder_has_points_of_one_kind(self):
+        arguments = ("run", "--trace", self.trace(), "--out", self.out, "--ranks", "2", "--link",
+                     "rate=100mbit", "--no-baseline", "--warmup", "0", "--resume")
+        self.run_thinpipe(*arguments, "--steps", "1")
+        before = self.records()
+        self.assertEqual(before[0]["settings"], {"steps": 1, "warmup": 0, "compute_scale": 1,
+                                                 "non_finite": "error"})
+        said = self.run_thinpipe(*arguments, "--steps", "2", code=2)
+        self.assertIn("measured with --steps 1, not with --steps 2; give another --out", said)
+        self.assertEqual(self.records(), before)
+
     def test_threads_and_instruction_set_are_recorded_and_change_no_figure(self):
         # 2^20 elements and more: below that compressors use one thread.
         trace = self.trace(elements=3200000, steps=2)
