@@ -9,6 +9,7 @@
 
 #include "base/plain_table.h"
 #include "harness/commands/file_tables.h"
+#include "harness/options/layout.h"
 
 namespace thinpipe {
 namespace {
@@ -101,6 +102,25 @@ std::vector<StatsColumn<G>> distribution_columns() {
           {"99 %", quantile(4)}};
 }
 
+// What the tables leave out; "" where all values are finite.
+std::string non_finite_sentence(const std::vector<G>& gradients) {
+  std::size_t bad = 0, all = 0;
+  const G* first = nullptr;
+  for (const G& g : gradients) {
+    if (g.feedback || g.tensor == kWholeModel) continue;
+    bad += g.distribution.non_finite;
+    all += g.distribution.elements + g.distribution.non_finite;
+    if (first == nullptr && g.distribution.non_finite > 0) first = &g;
+  }
+  if (bad == 0) return "";
+  return wrap(fmt::format("{} of {} values are NaN or infinite, first in {} at training step {} of "
+                          "rank {}. The distributions leave them out; similarities and error "
+                          "feedback take 0 for them.",
+                          bad, all, first->tensor, first->training_step, first->rank),
+              0) +
+         "\n\n";
+}
+
 std::vector<StatsColumn<G>> fit_columns(const StatsOptions& options) {
   std::vector<StatsColumn<G>> columns = {{"p", [](const G& g) { return g.decay.p; }},
                                          {"R\xc2\xb2", [](const G& g) { return g.decay.fit; }}};
@@ -178,6 +198,7 @@ std::string stats_tables(const std::vector<GradientStats>& gradients,
                          const StatsOptions& options) {
   const auto plain = [](const G& g) { return !g.feedback; };
   std::string text =
+      non_finite_sentence(gradients) +
       stats_table<G>("Distribution of the gradients", gradients, distribution_columns(), plain);
   text += stats_table<G>(
       "Decay exponent p, best-k error e over the norm, and Kolmogorov-Smirnov distances", gradients,

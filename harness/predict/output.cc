@@ -17,15 +17,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string heading_of(const SweepPoint& point, const TopologySpec& topology) {
-  std::string text = fmt::format("{} ranks, {}, {}", point.ranks, point.pattern.to_string(),
-                                 link_line(point.link));
+// ", overlap=bucket, racks:racks=2": what tells settings apart beside ranks, pattern and link.
+std::string other_axes(const SweepPoint& point, const TopologySpec& topology) {
+  std::string text;
   if (!point.feed.is_default()) text += ", " + point.feed.to_string();
   if (!topology.is_star()) text += ", " + topology.to_string();
   if (!point.schedule.empty()) text += ", schedule " + point.schedule.to_string();
   if (!point.stragglers.empty()) text += ", " + point.stragglers.to_string();
+  return text;
+}
+
+std::string heading(const std::string& text) { return wrap(text, 2, kColumns, false) + "\n"; }
+
+std::string heading_of(const SweepPoint& point, const TopologySpec& topology) {
+  std::string text = fmt::format("{} ranks, {}, {}", point.ranks, point.pattern.to_string(),
+                                 link_line(point.link)) +
+                     other_axes(point, topology);
   if (point.time_scale != 1) text += fmt::format(", time scale {}", point.time_scale);
-  return wrap(text, 2, kColumns, false) + "\n";
+  return heading(text);
 }
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -57,14 +66,16 @@ Json to_json(const PredictedPoint& one, Predictor& predictor, const SweepOptions
 }
 
 Json to_json(const PredictedCrossing& one) {
-  return {{"compressor", one.compressor.to_string()},
-          {"pattern", one.pattern.to_string()},
-          {"feed", one.feed.to_string()},
-          {"ranks", one.ranks},
-          {"delay", one.link.delay()},
-          {"rate", or_null(one.result.rate)},
-          {"pays_at_least_rate", one.result.pays_at_least},
-          {"pays_at_most_rate", one.result.pays_at_most}};
+  Json json{{"compressor", one.point.compressor.to_string()},
+            {"pattern", one.point.pattern.to_string()},
+            {"feed", one.point.feed.to_string()},
+            {"ranks", one.point.ranks},
+            {"delay", one.point.link.delay()},
+            {"rate", or_null(one.result.rate)},
+            {"pays_at_least_rate", one.result.pays_at_least},
+            {"pays_at_most_rate", one.result.pays_at_most}};
+  if (!one.point.stragglers.empty()) json["stragglers"] = one.point.stragglers.to_string();
+  return json;
 }
 
 }  // namespace
@@ -72,6 +83,18 @@ Json to_json(const PredictedCrossing& one) {
 std::optional<double> PredictedPoint::speed_up() const {
   if (!prediction || !baseline || prediction->step <= 0) return std::nullopt;
   return *baseline / prediction->step;
+}
+
+std::string apart_from_rate(const SweepPoint& point, const TopologySpec& topology) {
+  // The same text at the head of every link, then to be cut off.
+  const std::string rate = "rate=1mbit";
+  LinkSpec link = point.link;
+  link.up.rate = link.down.rate = 1e6;
+  std::string rest = link.to_string();
+  if (rest.starts_with(rate)) rest.erase(0, rate.size());
+  if (!rest.empty() && rest.front() == ',') rest.erase(0, 1);
+  return point.pattern.to_string() + (rest.empty() ? "" : ", " + rest) +
+         other_axes(point, topology);
 }
 
 std::string crossing_text(const PredictedBreakEven& result) {
@@ -85,18 +108,18 @@ std::string prediction_table(const std::vector<PredictedPoint>& points, const Pr
   const auto empty_table = [] {
     return PlainTable({"compressor", "step", "codec", "exchange", "speed-up"});
   };
-  std::string text, heading, refusals;
+  std::string text, current, refusals;
   PlainTable table = empty_table();
   const auto end_table = [&] {
-    if (!heading.empty())
-      text += (text.empty() ? "" : "\n") + heading + (table.empty() ? "" : table.text()) + refusals;
+    if (!current.empty())
+      text += (text.empty() ? "" : "\n") + current + (table.empty() ? "" : table.text()) + refusals;
     table = empty_table();
     refusals.clear();
   };
   for (const PredictedPoint& one : points) {
-    if (const std::string next = heading_of(one.point, topology); next != heading) {
+    if (const std::string next = heading_of(one.point, topology); next != current) {
       end_table();
-      heading = next;
+      current = next;
     }
     const std::string name = one.point.compressor.to_string();
     if (!one.prediction) {
@@ -113,12 +136,21 @@ std::string prediction_table(const std::vector<PredictedPoint>& points, const Pr
   return text;
 }
 
-std::string crossing_table(const std::vector<PredictedCrossing>& crossings) {
-  PlainTable table({"compressor", "pattern", "ranks", "pays off"}, 2);
-  for (const PredictedCrossing& one : crossings)
-    table.add({one.compressor.to_string(), one.pattern.to_string(), std::to_string(one.ranks),
-               crossing_text(one.result)});
-  return table.empty() ? "" : table.text();
+std::string crossing_table(const std::vector<PredictedCrossing>& crossings,
+                           const TopologySpec& topology) {
+  std::vector<std::pair<std::string, PlainTable>> tables;  // in the order in which settings come
+  for (const PredictedCrossing& one : crossings) {
+    const std::string setting = apart_from_rate(one.point, topology);
+    auto table = std::ranges::find(tables, setting, &std::pair<std::string, PlainTable>::first);
+    if (table == tables.end())
+      table = tables.insert(table, {setting, PlainTable({"compressor", "ranks", "pays off"})});
+    table->second.add({one.point.compressor.to_string(), std::to_string(one.point.ranks),
+                       crossing_text(one.result)});
+  }
+  std::string text;
+  for (const auto& [setting, table] : tables)
+    text += (text.empty() ? "" : "\n") + heading(setting) + table.text();
+  return text;
 }
 
 nlohmann::ordered_json predictions_json(const std::vector<PredictedPoint>& points,

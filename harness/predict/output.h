@@ -19,15 +19,15 @@ struct PredictedPoint {
   std::optional<double> speed_up() const;
 };
 
-/// One compressor's rate, on links that differ in nothing else.
+/// One compressor's break-even rate, on links that differ in nothing else.
 struct PredictedCrossing {
-  CompressorRules compressor = Spec{};
-  Spec pattern;
-  Feed feed;
-  int ranks = 0;
-  LinkSpec link;  ///< any of them
+  SweepPoint point;  ///< on any of the links
   PredictedBreakEven result;
 };
+
+/// The setting in which a compressor breaks even: pattern, feed, the link without its rate,
+/// topology, schedule and stragglers, as `ring, delay=10ms, local_steps=8`.
+std::string apart_from_rate(const SweepPoint& point, const TopologySpec& topology);
 
 /// "below 1.2 Gbit/s", "at every rate", "at no rate", "above 10 Gbit/s only".
 std::string crossing_text(const PredictedBreakEven& result);
@@ -35,10 +35,12 @@ std::string crossing_text(const PredictedBreakEven& result);
 /// At most 80 columns wide.
 std::string prediction_table(const std::vector<PredictedPoint>& points, const Predictor& predictor,
                              const TopologySpec& topology);
-std::string crossing_table(const std::vector<PredictedCrossing>& crossings);
+/// A table for each setting.
+std::string crossing_table(const std::vector<PredictedCrossing>& crossings,
+                           const TopologySpec& topology);
 
-/// At most three sentences: who should be fastest at the lowest rate and at the highest one, for the
-/// most ranks.
+/// Which compressor, pattern and feed should take the shortest step between the most ranks at the
+/// lowest rate and at the highest one: a sentence for each network with that rate.
 std::string prediction_sentences(const std::vector<PredictedPoint>& points);
 
 nlohmann::ordered_json predictions_json(const std::vector<PredictedPoint>& points,

@@ -49,5 +49,55 @@ TEST(PredictionSentences, SayOneThingOfOneRateAndNothingOfNothing) {
   EXPECT_EQ(prediction_sentences({}), "");
 }
 
+PredictedPoint with_local_steps(PredictedPoint one, std::uint64_t steps) {
+  one.point.feed.local_steps = steps;
+  return one;
+}
+
+TEST(PredictionSentences, NameTheShortestStepOfAllPatternsAndFeeds) {
+  // Compression gains less over 50 local steps, whose step is the shorter one all the same.
+  const std::vector<PredictedPoint> points = {
+      point_of_model("none", "rate=10mbit", 4, 4, 4),
+      point_of_model("fedavg:delay=50", "rate=10mbit", 4, 0.5, 4),
+      with_local_steps(point_of_model("none", "rate=10mbit", 4, 0.4, 0.4), 50),
+      with_local_steps(point_of_model("topk", "rate=10mbit", 4, 0.2, 0.4), 50)};
+  EXPECT_THAT(on_one_line(prediction_sentences(points)),
+              HasSubstr("At 10 Mbit/s between 4 ranks topk (ring, local_steps=50) should be "
+                        "fastest, 2 times as fast as no compression there."));
+  EXPECT_THAT(on_one_line(prediction_sentences({points[0], points[1], points[2]})),
+              HasSubstr("no compression (ring, local_steps=50) should be as fast as anything "
+                        "here."));
+}
+
+TEST(PredictionSentences, CompareNoStepsOfDifferentNetworks) {
+  const std::string text = on_one_line(
+      prediction_sentences({point_of_model("topk", "rate=10mbit,delay=1s", 4, 2, 4),
+                            point_of_model("3lc", "rate=10mbit", 4, 1, 4)}));
+  EXPECT_THAT(text, HasSubstr("At rate=10mbit,delay=1s between 4 ranks topk should be fastest, 2 "
+                              "times"));
+  EXPECT_THAT(text, HasSubstr("At 10 Mbit/s between 4 ranks 3lc should be fastest, 4 times"));
+}
+
+PredictedCrossing crossing(const char* link, std::uint64_t local_steps, double rate) {
+  PredictedCrossing one;
+  one.point.compressor = parse_spec("topk");
+  one.point.link = parse_link_spec(link);
+  one.point.ranks = 4;
+  one.point.feed.local_steps = local_steps;
+  one.result.rate = rate;
+  return one;
+}
+
+TEST(CrossingTable, SaysOfEveryRowWhichSettingItIsOf) {
+  const std::string text =
+      crossing_table({crossing("rate=1gbit", 1, 1e9), crossing("rate=1gbit", 50, 2e9),
+                      crossing("rate=1gbit,delay=10ms", 1, 3e9)},
+                     {});
+  EXPECT_THAT(text, HasSubstr("ring\ncompressor  ranks        pays off\ntopk            4  below 1 "
+                              "Gbit/s\n\n"));
+  EXPECT_THAT(text, HasSubstr("\nring, local_steps=50\n"));
+  EXPECT_THAT(text, HasSubstr("\nring, delay=10ms\n"));
+}
+
 }  // namespace
 }  // namespace thinpipe
