@@ -132,8 +132,8 @@ Action prepare_compress(const Arguments& arguments) {
   use_simd(arguments);
   return [&arguments, options] {
     const CompressOutcome outcome = compress_file(options);
-    write_stdout(arguments.flag("json") ? to_json(outcome, arguments)
-                                        : to_text(outcome, arguments));
+    arguments.flag("json") ? write_stdout(to_json(outcome, arguments))
+                           : write_text(to_text(outcome, arguments));
     return kExitGood;
   };
 }

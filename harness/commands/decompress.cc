@@ -88,7 +88,8 @@ Action prepare_decompress(const Arguments& arguments) {
   use_simd(arguments);
   return [&arguments, options] {
     const DecompressOutcome outcome = decompress_file(options);
-    write_stdout(arguments.flag("json") ? to_json(outcome, arguments) : to_text(outcome));
+    arguments.flag("json") ? write_stdout(to_json(outcome, arguments))
+                           : write_text(to_text(outcome));
     return kExitGood;
   };
 }

@@ -27,7 +27,7 @@ int doctor(const Arguments& arguments) {
     findings.push_back(std::move(finding));
   }
   for (Finding& finding : card_findings()) findings.push_back(std::move(finding));
-  write_stdout(arguments.flag("json") ? to_json(findings) : to_text(findings));
+  arguments.flag("json") ? write_stdout(to_json(findings)) : write_text(to_text(findings));
   return can_run(findings) ? kExitGood : kExitFailed;
 }
 

@@ -199,8 +199,8 @@ std::string list(const Arguments& arguments) {
 
 Action prepare_list(const Arguments& arguments) {
   load_plugins(arguments);
-  return [text = list(arguments)] {
-    write_stdout(text);
+  return [&arguments, text = list(arguments)] {
+    arguments.flag("json") ? write_stdout(text) : write_text(text);
     return kExitGood;
   };
 }

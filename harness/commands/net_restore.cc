@@ -31,7 +31,7 @@ int restore_all() {
   std::string text;
   bool good = true;
   for (const std::string& interface : shaped_interfaces()) good = restore(interface, text) && good;
-  write_stdout(text.empty() ? "no interface of this host is throttled by thinpipe\n" : text);
+  write_text(text.empty() ? "no interface of this host is throttled by thinpipe\n" : text);
   return good ? kExitGood : kExitFailed;
 }
 

@@ -98,8 +98,8 @@ int quality(const Trace& trace, const std::vector<Spec>& specs, OfflineOptions o
       table.add(quality, rows);
     }
   }
-  write_stdout(arguments.flag("json") ? json.dump(2) + "\n"
-                                      : table.text() + quality_sentences(header, totals));
+  arguments.flag("json") ? write_stdout(json.dump(2) + "\n")
+                         : write_text(table.text() + quality_sentences(header, totals));
   return kExitGood;
 }
 

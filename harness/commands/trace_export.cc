@@ -23,9 +23,9 @@ ExportFormat export_format_of(const std::string& name) {
 int export_parts(const Trace& trace, const SliceParts& parts, const Arguments& arguments) {
   const std::string format = arguments.text("format"), out = arguments.text("out");
   const std::size_t files = export_trace(trace, parts, export_format_of(format), out);
-  write_stdout(fmt::format("{}: {} {} {}: {} steps of {} ranks, {} tensors\n", out, files, format,
-                           files == 1 ? "file" : "files", parts.steps.size(), parts.ranks.size(),
-                           parts.tensors.size()));
+  write_text(fmt::format("{}: {} {} {}: {} steps of {} ranks, {} tensors\n", out, files, format,
+                         files == 1 ? "file" : "files", parts.steps.size(), parts.ranks.size(),
+                         parts.tensors.size()));
   return kExitGood;
 }
 

@@ -45,7 +45,7 @@ int import_and_tell(const std::vector<std::filesystem::path>& inputs, const std:
                     const ImportOptions& options, bool as_json) {
   const ImportSummary summary = import_trace(inputs, out, options);
   if (!as_json) {
-    write_stdout(import_summary(summary, out));
+    write_text(import_summary(summary, out));
     return kExitGood;
   }
   write_stdout(Json{{"folder", out},

@@ -23,9 +23,9 @@ int merge_all(const std::vector<Trace>& traces, const Arguments& arguments) {
                                                       : MergeBy::kAuto,
                                       out);
   const Trace whole(out);
-  write_stdout(fmt::format("{}: {} traces merged by {}: {} steps of {} ranks\n", out, traces.size(),
-                           merged == MergeBy::kRanks ? "ranks" : "steps", whole.steps(),
-                           whole.ranks()));
+  write_text(fmt::format("{}: {} traces merged by {}: {} steps of {} ranks\n", out, traces.size(),
+                         merged == MergeBy::kRanks ? "ranks" : "steps", whole.steps(),
+                         whole.ranks()));
   return kExitGood;
 }
 

@@ -16,9 +16,9 @@ using Type = OptionInfo::Type;
 int cut_out(const Trace& trace, const SliceParts& parts, const Arguments& arguments) {
   const std::string out = arguments.text("out");
   slice_trace(trace, parts, out);
-  write_stdout(fmt::format("{}: {} of {} steps, {} of {} ranks, {} of {} tensors\n", out,
-                           parts.steps.size(), trace.steps(), parts.ranks.size(), trace.ranks(),
-                           parts.tensors.size(), trace.tensors().size()));
+  write_text(fmt::format("{}: {} of {} steps, {} of {} ranks, {} of {} tensors\n", out,
+                         parts.steps.size(), trace.steps(), parts.ranks.size(), trace.ranks(),
+                         parts.tensors.size(), trace.tensors().size()));
   return kExitGood;
 }
 

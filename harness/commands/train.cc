@@ -171,7 +171,7 @@ Action prepare_train(const Arguments& arguments) {
   return [options] {
     const int code = run_train(options);
     if (code == kExitGood || code == kExitFailed)
-      write_stdout(training_text(read_records(options.sweep.out)));
+      write_text(training_text(read_records(options.sweep.out)));
     return code;
   };
 }

@@ -67,6 +67,21 @@ class TerminalTest(RunCase):
             "net verify": ("net", "verify", "--link", "rate=50mbit", "--quick"),
             "net exec": ("net", "exec", "--link", "rate=50mbit", "echo", "inside"),
             "reproduce": ("reproduce", "--list"),
+            "list": ("list",),
+            "list compressors": ("list", "compressors"),
+            "list links": ("list", "links"),
+            "list patterns": ("list", "patterns"),
+            "list models": ("list", "models"),
+            "doctor": ("doctor",),
+            "trace info": ("trace", "info", TRACE),
+            "trace verify": ("trace", "verify", TRACE),
+            "net show": ("net", "show", "--topology", "racks:racks=2", "--link",
+                         "rate=100mbit,delay=10ms,loss=0.1%"),
+            "predict in many settings": (
+                "predict", "--trace", TRACE, "--ranks", "4|1000", "--link",
+                "rate=100mbit|100gbit,delay=10ms", "-c", LONG, "--pattern",
+                "ring|ps:servers=4,pull=topk:ratio=0.01", "--local-steps", "1|50", "--straggler",
+                "host3:compute=2"),
         }
         if has_training():
             verbs["capture"] = ("capture", "--model", "lenet5", "--out", "trace", "--steps", "8",
@@ -75,7 +90,7 @@ class TerminalTest(RunCase):
                               "--steps", "6", "--eval-every", "3", "--link", "rate=200mbit",
                               "--compute-time", "0.01", "-c", LONG, "--target", "loss=2.4")
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            # A busy machine may make `net verify` say that a link does not hold.
+            # On a busy machine `net verify` may not be able to tell.
             shown = {name: pool.submit(self.at_terminal, *arguments,
                                        codes=(0, 3) if name == "net verify" else (0,))
                      for name, arguments in verbs.items()}
