@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "netem/awake.h"
 #include "netem/sandbox.h"
 #include "netem/topology/flows.h"
 #include "netem/verify/round_trip.h"
@@ -122,16 +124,24 @@ class Traffic {
 
 }  // namespace
 
-std::vector<FlowFigures> measure_flows(const Network& network, const std::vector<Flow>& flows,
-                                       const FlowOptions& options) {
+MeasuredFlows measure_flows(const Network& network, const std::vector<Flow>& flows,
+                            const FlowOptions& options) {
   std::vector<Connection> connections;
   for (const Flow& flow : flows) connections.push_back(connect_flow(network, flow));
+  std::optional<Awake> awake;
+  if (options.awake) awake.emplace();
+  const auto spare = [&] { return awake ? awake->seconds() : 0.0; };
   Traffic traffic(connections);
+  // What disturbs slow start shows in what is measured afterwards.
+  MachineWatch settling;
   traffic.run(options.settle, true);
+  const Disturbance before_measured = settling.stop(spare());
   for (Connection& connection : connections) {
     connection.before = connection.received;
     connection.acks_before = acks_sent(connection.pair.receiver);
   }
+  MachineWatch watch;
+  const double spare_before = spare();
   const auto begin = Clock::now();
   std::vector<std::vector<double>> windows(connections.size());
   for (int window = 0; window < options.windows; ++window) {
@@ -144,17 +154,18 @@ std::vector<FlowFigures> measure_flows(const Network& network, const std::vector
       windows[i].push_back((connections[i].received - before[i]) * 8 / window_seconds);
   }
   const double seconds = since(begin);
-  std::vector<FlowFigures> figures;
+  MeasuredFlows found{{}, worse_of(before_measured, watch.stop(spare() - spare_before))};
   for (std::size_t i = 0; i < connections.size(); ++i) {
     const Connection& one = connections[i];
-    figures.push_back({(one.received - one.before) * 8 / seconds, 0,
-                       (acks_sent(one.pair.receiver) - one.acks_before) / seconds,
-                       std::move(windows[i])});
+    found.machine.repeated = std::max(found.machine.repeated, repeated_share(one.pair.sender));
+    found.flows.push_back({(one.received - one.before) * 8 / seconds, 0,
+                           (acks_sent(one.pair.receiver) - one.acks_before) / seconds,
+                           std::move(windows[i])});
   }
   traffic.stop_sending();
   traffic.run(drain_seconds(network, flows), false);
-  for (std::size_t i = 0; i < flows.size(); ++i) figures[i].payload = connections[i].received;
-  return figures;
+  for (std::size_t i = 0; i < flows.size(); ++i) found.flows[i].payload = connections[i].received;
+  return found;
 }
 
 double measure_round_trip(const Network& network, const Flow& flow, int count) {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "netem/machine_watch.h"
 #include "netem/network.h"
 #include "netem/topology/flows.h"
 
@@ -13,6 +14,7 @@ struct FlowOptions {
   double settle = 0.5;  ///< s before anything is measured: slow start, and the buckets' credit
   double seconds = 1;   ///< measured
   int windows = 1;      ///< it is cut into so many
+  bool awake = false;   ///< the machine's processors are kept from sleeping (netem/awake.h)
 };
 
 struct FlowFigures {
@@ -22,10 +24,15 @@ struct FlowFigures {
   std::vector<double> windows;  ///< bit/s in each window
 };
 
+struct MeasuredFlows {
+  std::vector<FlowFigures> flows;  ///< in the order asked for
+  Disturbance machine;
+};
+
 /// All flows start and end together; afterwards nothing is on its way. From within a sandbox.
 /// @throws RunError when a connection cannot be made or breaks, or a stop was asked for.
-std::vector<FlowFigures> measure_flows(const Network& network, const std::vector<Flow>& flows,
-                                       const FlowOptions& options);
+MeasuredFlows measure_flows(const Network& network, const std::vector<Flow>& flows,
+                            const FlowOptions& options);
 
 /// Median round trip of 64-byte datagrams, in s, between two hosts while nothing else is sent.
 /// @throws RunError when more than half of them are lost.

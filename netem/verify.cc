@@ -25,9 +25,11 @@ LinkCheck verify_link(Network& network, const LinkSpec& link, const VerifyOption
   check.round_trip_p95 = trips.p95;
 
   const std::uint64_t counted_before = network.counters(0).up.bytes;
-  const StreamFigures stream = run_streams(
+  const MeasuredStreams measured = run_streams(
       network, link, {kThere},
-      {.seconds = options.seconds, .settle = options.settle, .windows = options.windows})[0];
+      {.seconds = options.seconds, .settle = options.settle, .windows = options.windows});
+  const StreamFigures& stream = measured.streams[0];
+  check.machine = measured.machine;
   check.goodput = stream.goodput;
   check.goodput_low = stream.low;
   check.goodput_high = stream.high;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "netem/link_spec.h"
+#include "netem/machine_watch.h"
 #include "netem/network.h"
 
 namespace thinpipe {
@@ -21,6 +22,7 @@ struct LinkCheck {
   double round_trip_set = 0;  ///< s, of which the link itself is to make so much
   int probes_lost = 0;        ///< datagrams of these that did not come back
   double wire_ratio = 0;      ///< frame bytes the qdisc counted / those the payload needs
+  Disturbance machine;        ///< while the stream ran
   /// (goodput - ceiling) / ceiling: negative is slower than the link should be.
   double deviation() const { return goodput / ceiling - 1; }
 };

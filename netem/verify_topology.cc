@@ -43,11 +43,13 @@ std::optional<BothWays> both_once(const Network& network, const LinkProbe& probe
                                   const FlowOptions& options) {
   std::vector<Flow> flows, reversed;
   for (const Flow& flow : probe.flows) reversed.push_back({flow.to, flow.from});
-  BothWays both{0, probe.goodput, 0, goodput_of(network, reversed), false};
+  BothWays both{0, probe.goodput, 0, goodput_of(network, reversed), {}, false};
   if (both.back_ceiling == 0) return std::nullopt;
   flows = probe.flows;
   flows.insert(flows.end(), reversed.begin(), reversed.end());
-  const std::vector<FlowFigures> figures = measure_flows(network, flows, options);
+  const MeasuredFlows measured = measure_flows(network, flows, options);
+  const std::vector<FlowFigures>& figures = measured.flows;
+  both.machine = measured.machine;
   const LinkSpec& link = network.topology().link(probe.hop.link);
   both.held_back = probe.fills && probe.flows.size() == 1 &&
                    limited_at_sender(network.topology(), probe) && !drops_at_switch(link);
@@ -97,10 +99,13 @@ std::vector<ProbeCheck> verify_topology(Network& network, const LinkSpec& link,
     const double settle =
         limited_at_sender(topology, probe) ? options.settle : options.settle_behind_switch;
     const FlowOptions flows{.settle = settle + kDoublings * check.round_trip_set,
-                            .seconds = options.seconds};
-    for (const FlowFigures& flow : measure_flows(network, probe.flows, flows))
-      check.goodput += flow.goodput;
+                            .seconds = options.seconds,
+                            .awake = true};
+    const MeasuredFlows measured = measure_flows(network, probe.flows, flows);
+    for (const FlowFigures& flow : measured.flows) check.goodput += flow.goodput;
+    check.disturbed = measured.machine.reason();
     if (options.both && probe.hop.up) check.both = both_ways(network, probe, flows);
+    if (check.both && check.disturbed.empty()) check.disturbed = check.both->machine.reason();
     check.probe = std::move(probe);
     checks.push_back(std::move(check));
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "netem/machine_watch.h"
 #include "netem/network.h"
 #include "netem/topology/probes.h"
 
@@ -17,6 +18,7 @@ namespace thinpipe {
 struct BothWays {
   double there = 0, there_ceiling = 0;  ///< bit/s of payload, of the probe's flows
   double back = 0, back_ceiling = 0;    ///< of those the other way
+  Disturbance machine;                  ///< meanwhile
   bool held_back = false;  ///< senders are held back, one each way, rather than drops at switches:
                            ///< TCP makes use of all there is
 };
@@ -29,6 +31,7 @@ struct ProbeCheck {
   double round_trip = 0;      ///< s, median between the hosts of the first flow, nothing else sent
   double round_trip_set = 0;  ///< s, of which the links on the way are to make so much
   std::optional<BothWays> both;  ///< of probes upwards, unless frames get lost on the way back
+  std::string disturbed;         ///< why it is not valid (Disturbance::reason()); "" when it is
   /// Negative is slower than it should be.
   double deviation() const { return goodput / probe.goodput - 1; }
 };

@@ -10,10 +10,12 @@
 #include "base/error.h"
 #include "base/terminal.h"
 #include "base/units.h"
+#include "harness/commands/net_verify_output.h"
 #include "harness/commands/output.h"
 #include "harness/commands/topology_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
+#include "harness/options/layout.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
 #include "netem/schedule/links.h"
@@ -31,8 +33,8 @@ struct Played {
   ScheduleSpec schedule;
   TrialOptions options;
   std::vector<LinkSpec> needed;  // that the kernel must be able to make
-  double tolerance = 0;    // share
-  bool disturbed = false;  // the network loses or reorders frames by itself
+  double tolerance = 0;          // share
+  bool disturbed = false;        // the network loses or reorders frames by itself
 };
 
 // What TCP makes of lost frames and of delays that change is no measure of the link; nor does the
@@ -44,6 +46,11 @@ bool judged(const Played& played, const TrialResult& result) {
 
 bool holds(const Played& played, const TrialResult& result) {
   return !judged(played, result) || std::fabs(result.deviation()) <= played.tolerance;
+}
+
+// What is measured without being judged is whatever came, on a busy machine too.
+bool valid(const Played& played, const TrialResult& result) {
+  return !judged(played, result) || result.machine.reason().empty();
 }
 
 // What is of interest about the link besides its rate.
@@ -108,7 +115,10 @@ nlohmann::ordered_json to_json(const Played& played, const TrialResult& result) 
           {"goodput", result.goodput},
           {"deviation", result.deviation()},
           {"judged", judged(played, result)},
-          {"holds", holds(played, result)},
+          {"holds", valid(played, result) ? nlohmann::ordered_json(holds(played, result))
+                                          : nlohmann::ordered_json()},
+          {"valid", valid(played, result)},
+          {"disturbed", result.machine.reason()},
           {"longest_gap", result.longest_gap},
           {"changes", result.player.changes},
           {"late_median", result.player.late_median},
@@ -131,15 +141,21 @@ std::string to_text(const Played& played, const TrialResult& result) {
       "{}: goodput {}, {:.2f} % of the {} that the schedule lets through\n"
       "  changes     {}, late by {} (95 % within {}, at most {})\n"
       "  longest gap {} without a byte\n",
-      !judged(played, result) ? "measured"
-      : holds(played, result) ? "holds"
-                              : "DOES NOT HOLD",
+      !judged(played, result)  ? "measured"
+      : !valid(played, result) ? "NOT VALID"
+      : holds(played, result)  ? "holds"
+                               : "DOES NOT HOLD",
       format_rate(result.goodput), 100 * result.goodput / result.expected,
       format_rate(result.expected), result.player.changes, format_time(result.player.late_median),
       format_time(result.player.late_p95), format_time(result.player.late_most),
       format_time(result.longest_gap));
   if (result.links_take_turns)
     text += "  several links take turns at being the narrowest: their queues let more through\n";
+  if (!valid(played, result))
+    text += wrap(fmt::format("The machine was too busy to judge the link ({}). {}",
+                             result.machine.reason(), kBusyAdvice),
+                 2) +
+            "\n";
   return text;
 }
 
@@ -177,9 +193,10 @@ int play(const Played& played, const Arguments& arguments) {
       result = try_schedule(network, played.link, played.schedule, played.options,
                             [&](const TrialWindow& window) { live.show(window); });
     }
-    write_stdout(arguments.flag("json") ? to_json(played, result).dump(2) + "\n"
-                                        : to_text(played, result));
-    return static_cast<int>(holds(played, result) ? kExitGood : kExitFailed);
+    arguments.flag("json") ? write_stdout(to_json(played, result).dump(2) + "\n")
+                           : write_text(to_text(played, result));
+    const bool is_valid = valid(played, result);
+    return verification_code(!is_valid || holds(played, result), is_valid);
   });
 }
 
@@ -198,9 +215,9 @@ Verb net_play_verb() {
           "Builds a pair of emulated hosts (or a topology), changes their links as the schedule "
           "says, and sends one TCP stream from one to the other as fast as it goes. The goodput is "
           "held against the integral of the narrowest link's rate: 1448 of every 1514 bytes on the "
-          "wire are payload. Exit code 4 when it does not hold. Where delays or losses change, or "
-          "links take turns at being the narrowest, it is measured and not judged. A line on the "
-          "terminal shows the link meanwhile.",
+          "wire are payload. Exit code 4 when it does not hold, 3 when the machine was too busy to "
+          "tell. Where delays or losses change, or links take turns at being the narrowest, it is "
+          "measured and not judged. A line on the terminal shows the link meanwhile.",
       .options =
           {
               link_option("one link, as for `thinpipe run`"),

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "harness/commands/net_verify_output.h"
 #include "harness/commands/output.h"
 #include "harness/commands/topology_options.h"
 #include "harness/options/arguments.h"
@@ -38,6 +40,11 @@ bool holds(const ProbeCheck& check, double tolerance) {
          (!check.both || both_hold(*check.both, tolerance));
 }
 
+// Nothing where the machine was too busy to tell.
+std::optional<bool> verdict_on(const ProbeCheck& check, double tolerance) {
+  return check.disturbed.empty() ? std::optional(holds(check, tolerance)) : std::nullopt;
+}
+
 // Of the two or three goodputs, the farthest off.
 double worst(const ProbeCheck& check) {
   double most = std::fabs(check.deviation());
@@ -55,14 +62,17 @@ std::string flows_in_words(const Topology& topology, const LinkProbe& probe) {
 }
 
 std::string to_text(const Topology& topology, const ProbeCheck& check, double tolerance) {
+  const std::optional<bool> verdict = verdict_on(check, tolerance);
   std::string text = fmt::format(
-      "{} {} ({}): {} within {:.2f} %\n"
+      "{} {} ({}): {}\n"
       "  goodput     {} of {} by {}\n",
       check.link, check.probe.hop.up ? "up" : "down",
       link_in_words(topology.link(check.probe.hop.link)),
-      holds(check, tolerance) ? "holds," : "DOES NOT HOLD, not",
-      100 * (holds(check, tolerance) ? worst(check) : tolerance), format_rate(check.goodput),
-      format_rate(check.probe.goodput), flows_in_words(topology, check.probe));
+      !verdict   ? fmt::format("NOT VALID, the machine was too busy ({})", check.disturbed)
+      : *verdict ? fmt::format("holds, within {:.2f} %", 100 * worst(check))
+                 : fmt::format("DOES NOT HOLD, not within {:.2f} %", 100 * tolerance),
+      format_rate(check.goodput), format_rate(check.probe.goodput),
+      flows_in_words(topology, check.probe));
   if (!check.probe.fills) text += "              which is all the hosts can send over it\n";
   if (check.both)
     text += fmt::format("  both ways   {} of {} there,\n              {} of {} back, at once\n",
@@ -75,6 +85,7 @@ std::string to_text(const Topology& topology, const ProbeCheck& check, double to
 }
 
 json to_json(const ProbeCheck& check, double tolerance) {
+  const std::optional<bool> verdict = verdict_on(check, tolerance);
   json flows = json::array();
   for (const Flow& flow : check.probe.flows) flows.push_back({flow.from, flow.to});
   json both;
@@ -95,22 +106,28 @@ json to_json(const ProbeCheck& check, double tolerance) {
           {"both", both},
           {"round_trip", check.round_trip},
           {"round_trip_set", check.round_trip_set},
-          {"holds", holds(check, tolerance)}};
+          {"holds", verdict ? json(*verdict) : json()},
+          {"valid", verdict.has_value()},
+          {"disturbed", check.disturbed}};
 }
 
 std::string summary(const std::vector<ProbeCheck>& checks, double tolerance) {
-  const auto holding = static_cast<std::size_t>(std::count_if(
-      checks.begin(), checks.end(), [&](const auto& check) { return holds(check, tolerance); }));
-  const ProbeCheck& off = *std::max_element(
-      checks.begin(), checks.end(),
-      [](const auto& one, const auto& other) { return worst(one) < worst(other); });
-  const std::string farthest =
-      fmt::format("{} {}, is {:.2f} % off what its hosts can get of it", off.link,
-                  off.probe.hop.up ? "up" : "down", 100 * worst(off));
-  return wrap(fmt::format("{} of {} ways held within {:.3g} %; the farthest off, {}.", holding,
-                          checks.size(), 100 * tolerance, farthest),
-              0) +
-         "\n";
+  std::size_t holding = 0, invalid = 0;
+  const ProbeCheck* off = nullptr;
+  for (const ProbeCheck& check : checks) {
+    const std::optional<bool> verdict = verdict_on(check, tolerance);
+    holding += verdict == true;
+    invalid += !verdict;
+    if (verdict && (off == nullptr || worst(*off) < worst(check))) off = &check;
+  }
+  std::string text =
+      fmt::format("{} of {} ways held within {:.3g} %", holding, checks.size(), 100 * tolerance);
+  if (off != nullptr)
+    text += fmt::format("; the farthest off, {} {}, is {:.2f} % off what its hosts can get of it",
+                        off->link, off->probe.hop.up ? "up" : "down", 100 * worst(*off));
+  text += ".";
+  if (invalid > 0) text += fmt::format(" {} could not be judged. {}", invalid, kBusyAdvice);
+  return wrap(text, 0) + "\n";
 }
 
 int verify_network(const TopologySpec& spec, int hosts, const std::vector<LinkSpec>& links,
@@ -123,7 +140,7 @@ int verify_network(const TopologySpec& spec, int hosts, const std::vector<LinkSp
   return run_in_sandbox([&](const Sandbox&) {
     Network network(hosts, spec);
     json all = json::array();
-    bool hold = true;
+    bool hold = true, valid = true;
     std::vector<ProbeCheck> all_checks;
     Progress progress(static_cast<double>(links.size()));
     for (const LinkSpec& link : links) {
@@ -141,20 +158,21 @@ int verify_network(const TopologySpec& spec, int hosts, const std::vector<LinkSp
       std::string text =
           fmt::format("{}, {} hosts, link {}\n", spec.to_string(), hosts, link.to_string());
       for (const ProbeCheck& check : checks) {
-        hold = hold && holds(check, tolerance);
+        hold = hold && verdict_on(check, tolerance) != false;
+        valid = valid && check.disturbed.empty();
         found.push_back(to_json(check, tolerance));
         text += to_text(network.topology(), check, tolerance);
       }
       all_checks.insert(all_checks.end(), checks.begin(), checks.end());
-      if (!arguments.flag("json")) write_stdout(text);
+      if (!arguments.flag("json")) write_text(text);
       all.push_back({{"topology", spec.to_string()},
                      {"hosts", hosts},
                      {"link", link.to_string()},
                      {"probes", found}});
     }
-    write_stdout(arguments.flag("json") ? all.dump(2) + "\n"
-                                        : "\n" + summary(all_checks, tolerance));
-    return static_cast<int>(hold ? kExitGood : kExitFailed);
+    arguments.flag("json") ? write_stdout(all.dump(2) + "\n")
+                           : write_text("\n" + summary(all_checks, tolerance));
+    return verification_code(hold, valid);
   });
 }
 

@@ -45,8 +45,8 @@ int verify_links(const std::vector<LinkSpec>& links, LinkReportOptions options,
   const bool as_json = arguments.flag("json"), as_table = arguments.flag("markdown");
   return run_in_sandbox([&](const Sandbox&) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    bool hold = true;
-    if (as_table) write_stdout(link_table_head());
+    bool hold = true, valid = true;
+    if (as_table) write_text(link_table_head());
     std::vector<JudgedLink> judged;
     Progress progress(static_cast<double>(links.size()));
     for (const LinkSpec& link : links) {
@@ -57,17 +57,17 @@ int verify_links(const std::vector<LinkSpec>& links, LinkReportOptions options,
       const LinkReport report = report_link(link, options);
       const LinkVerdict verdict = judge(report, tolerance);
       hold = hold && verdict.holds() != false;
+      valid = valid && verdict.valid();
       judged.push_back({report, verdict});
       progress.hide();
       if (as_json)
         all.push_back(link_report_json(report, verdict));
       else
-        write_stdout(as_table ? link_table_row(report, verdict)
-                              : link_report_text(report, verdict));
+        write_text(as_table ? link_table_row(report, verdict) : link_report_text(report, verdict));
     }
     if (as_json) write_stdout(all.dump(2) + "\n");
-    if (!as_json && !as_table) write_stdout(links_summary(judged));
-    return static_cast<int>(hold ? kExitGood : kExitFailed);
+    if (!as_json && !as_table) write_text(links_summary(judged));
+    return verification_code(hold, valid);
   });
 }
 
@@ -110,7 +110,9 @@ Verb net_verify_verb() {
           "lets through for free after it idled; how long a new rate takes to be seen, and whether "
           "that costs frames. iperf3 and ping measure beside it where they are installed. Each "
           "figure is held against what was set, and a link that does not hold is reported, with "
-          "the reason: exit code 4. Goodput is not judged where frames get lost, late or out of "
+          "the reason: exit code 4. Where the machine was too busy to tell, that is said instead, "
+          "with the sign of it: exit code 3. Goodput is not judged where frames get lost, late or "
+          "out of "
           "order: TCP gets less than its ceiling there. A link without a rate shows what the "
           "machine carries.\n\n"
           "With --topology or --ranks it builds that network instead and measures the goodput of "

@@ -10,6 +10,15 @@
 
 namespace thinpipe {
 
+/// What to do where the machine was too busy to tell, for people.
+inline constexpr const char* kBusyAdvice =
+    "The host rather than the link may have set the pace. Stop other programs, or use a slower "
+    "link, and measure again.";
+
+/// Exit code when a valid measurement says that something does not hold, else when some measurement
+/// was not valid, else 0.
+int verification_code(bool holds, bool valid);
+
 /// At most 80 columns, but for the link's own text.
 std::string link_report_text(const LinkReport& report, const LinkVerdict& verdict);
 

@@ -7,8 +7,10 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "harness/commands/net_verify_output.h"
 #include "harness/commands/output.h"
 #include "harness/options/arguments.h"
+#include "harness/options/layout.h"
 #include "harness/sweep/progress.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
@@ -30,6 +32,7 @@ constexpr double kDefaultSeconds = 4;  // long enough for most schedules' period
 struct WayUnderSchedule {
   TrialResult result;
   std::vector<std::string> reasons;  // why it does not hold
+  std::string disturbed;             // why it is not valid
 };
 
 WayUnderSchedule try_way(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
@@ -39,6 +42,8 @@ WayUnderSchedule try_way(Network& network, const LinkSpec& link, const ScheduleS
   way.result = try_schedule(network, link, schedule, options, [&](const TrialWindow& window) {
     progress.advance(window.end - window.begin);
   });
+  way.disturbed = way.result.machine.reason();
+  if (!way.disturbed.empty()) return way;
   if (judged && std::fabs(way.result.deviation()) > tolerance)
     way.reasons.push_back(fmt::format("goodput {:+.1f} % off the integral ({:.3g} % are allowed)",
                                       100 * way.result.deviation(), 100 * tolerance));
@@ -59,6 +64,7 @@ std::string way_text(const char* name, const WayUnderSchedule& way) {
       format_time(result.player.late_p95), format_time(result.longest_gap));
   for (const std::string& reason : way.reasons)
     text += fmt::format("         does not hold: {}\n", reason);
+  if (!way.disturbed.empty()) text += fmt::format("         not valid: {}\n", way.disturbed);
   return text;
 }
 
@@ -72,7 +78,9 @@ json way_json(const WayUnderSchedule& way) {
           {"late_median", result.player.late_median},
           {"late_p95", result.player.late_p95},
           {"late_most", result.player.late_most},
-          {"reasons", way.reasons}};
+          {"reasons", way.reasons},
+          {"valid", way.disturbed.empty()},
+          {"disturbed", way.disturbed}};
 }
 
 int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<ScheduleSpec>& schedules,
@@ -86,7 +94,7 @@ int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<Sched
   return run_in_sandbox([&](const Sandbox&) {
     Network network(kPair);
     json all = json::array();
-    std::size_t holding = 0;
+    std::size_t holding = 0, invalid = 0;
     Progress progress(2 * options.seconds * static_cast<double>(links.size() * schedules.size()));
     for (const LinkSpec& link : links)
       for (const ScheduleSpec& schedule : schedules) {
@@ -101,29 +109,35 @@ int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<Sched
         };
         const WayUnderSchedule there = way(kThere), back = way(kBack);
         const bool holds = there.reasons.empty() && back.reasons.empty();
-        holding += holds ? 1 : 0;
+        const bool valid = there.disturbed.empty() && back.disturbed.empty();
+        holding += holds && valid ? 1 : 0;
+        invalid += holds && !valid ? 1 : 0;
         progress.hide();
         if (!arguments.flag("json"))
-          write_stdout(fmt::format("{} under {}: {}\n", link.to_string(),
-                                   schedule.empty() ? "no schedule" : schedule.to_string(),
-                                   !holds   ? "DOES NOT HOLD"
-                                   : judged ? "holds"
-                                            : "holds its times; goodput not judged") +
-                       way_text("there", there) + way_text("back", back));
+          write_text(fmt::format("{} under {}: {}\n", link.to_string(),
+                                 schedule.empty() ? "no schedule" : schedule.to_string(),
+                                 !holds   ? "DOES NOT HOLD"
+                                 : !valid ? "NOT VALID, the machine was too busy"
+                                 : judged ? "holds"
+                                          : "holds its times; goodput not judged") +
+                     way_text("there", there) + way_text("back", back));
         all.push_back({{"link", link.to_string()},
                        {"schedule", schedule.to_string()},
                        {"digest", schedule.digest()},
-                       {"holds", holds},
+                       {"holds", holds && !valid ? json() : json(holds)},
                        {"goodput_judged", judged},
                        {"there", way_json(there)},
                        {"back", way_json(back)},
                        {"units", {{"goodput, expected", "bit/s"}, {"times", "s"}}}});
       }
-    write_stdout(
-        arguments.flag("json")
-            ? all.dump(2) + "\n"
-            : fmt::format("\n{} of {} links held under their schedule.\n", holding, all.size()));
-    return static_cast<int>(holding == all.size() ? kExitGood : kExitFailed);
+    arguments.flag("json")
+        ? write_stdout(all.dump(2) + "\n")
+        : write_text(
+              fmt::format("\n{} of {} links held under their schedule.\n", holding, all.size()) +
+              (invalid > 0
+                   ? wrap(fmt::format("{} could not be judged. {}", invalid, kBusyAdvice), 0) + "\n"
+                   : ""));
+    return verification_code(holding + invalid == all.size(), invalid == 0);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/plain_table.h"
 #include "base/units.h"
 #include "harness/commands/net_verify_output.h"
@@ -14,7 +15,8 @@ namespace {
 
 const char* word_of(const LinkVerdict& verdict) {
   const std::optional<bool> holds = verdict.holds();
-  return !holds ? "not judged" : *holds ? "holds" : "DOES NOT HOLD";
+  if (!holds) return verdict.valid() ? "not judged" : "NOT VALID";
+  return *holds ? "holds" : "DOES NOT HOLD";
 }
 
 std::string goodput_of(const JudgedLink& link, GoodputWay GoodputReport::*way) {
@@ -33,7 +35,8 @@ std::optional<double> farthest_off(const JudgedLink& link) {
   if (!found || link.report.link.disturbs()) return std::nullopt;
   std::optional<double> most;
   for (const GoodputWay* way : {&found->there, &found->back, &found->both_there, &found->both_back})
-    if (way->ceiling > 0 && (!most || std::fabs(way->deviation()) > std::fabs(*most)))
+    if (way->ceiling > 0 && link.report.disturbed.count(Measure::kGoodput) == 0 &&
+        (!most || std::fabs(way->deviation()) > std::fabs(*most)))
       most = way->deviation();
   return most;
 }
@@ -72,12 +75,27 @@ std::string how_many_hold(const std::vector<JudgedLink>& links) {
                        bad == 1 || links.size() == 1 ? "does" : "do",
                        links.size() == 1 ? "" : "; " + first_bad->report.link.to_string(),
                        first_bad->verdict.reasons.front());
+  if (good == 0 && std::any_of(links.begin(), links.end(),
+                               [](const JudgedLink& link) { return !link.verdict.valid(); }))
+    return "";
   if (good == 0)
     return links.size() == 1 && !links[0].report.link.throttled() && links[0].report.goodput
                ? fmt::format("There is no rate to hold; the machine carries {} between two hosts.",
                              slower_goodput_of(links[0]))
                : "Nothing that was measured can be held against what was set.";
   return fmt::format("{} {}.", count_of(good, links.size()), good == 1 ? "holds" : "hold");
+}
+
+std::string how_many_are_invalid(const std::vector<JudgedLink>& links) {
+  const auto is_invalid = [](const JudgedLink& link) { return !link.verdict.valid(); };
+  const auto first = std::find_if(links.begin(), links.end(), is_invalid);
+  if (first == links.end()) return "";
+  return fmt::format("The machine was too busy to judge {}: {}. {}",
+                     links.size() == 1 ? "the link"
+                                       : fmt::format("{} of {} links; {}",
+                                                     std::count_if(first, links.end(), is_invalid),
+                                                     links.size(), first->report.link.to_string()),
+                     first->verdict.disturbed.front(), kBusyAdvice);
 }
 
 std::string how_far_off(const std::vector<JudgedLink>& links) {
@@ -90,7 +108,7 @@ std::string how_far_off(const std::vector<JudgedLink>& links) {
       most = *off;
     }
   if (worst == nullptr) return "";
-  return fmt::format(" Goodput is at most {:.2f} % off what TCP can deliver{}.",
+  return fmt::format("Goodput is at most {:.2f} % off what TCP can deliver{}.",
                      100 * std::fabs(most),
                      links.size() > 1 ? " (" + worst->report.link.to_string() + ")" : "");
 }
@@ -98,8 +116,16 @@ std::string how_far_off(const std::vector<JudgedLink>& links) {
 }  // namespace
 
 std::string links_summary(const std::vector<JudgedLink>& links) {
-  return "\n" + (links.size() > 1 ? table_of(links) + "\n" : "") +
-         wrap(how_many_hold(links) + how_far_off(links), 0) + "\n";
+  std::string sentences;
+  for (const std::string& one :
+       {how_many_are_invalid(links), how_many_hold(links), how_far_off(links)})
+    if (!one.empty()) sentences += (sentences.empty() ? "" : " ") + one;
+  return "\n" + (links.size() > 1 ? table_of(links) + "\n" : "") + wrap(sentences, 0) + "\n";
+}
+
+int verification_code(bool holds, bool valid) {
+  if (!holds) return kExitFailed;
+  return valid ? kExitGood : kExitInconclusive;
 }
 
 }  // namespace thinpipe

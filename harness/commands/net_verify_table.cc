@@ -68,7 +68,7 @@ std::string link_table_row(const LinkReport& report, const LinkVerdict& verdict)
   return "|" + cell("`" + report.link.to_string() + "`") + goodput_cells(report.goodput) +
          round_trip_cells(report.round_trip) + loss_cell(report.loss) + burst_cell(report.burst) +
          cell(report.change ? format_time(report.change->median) : "") + tool_cell(report.tools) +
-         cell(!holds   ? "not judged"
+         cell(!holds   ? verdict.valid() ? "not judged" : "not valid"
               : *holds ? "holds"
                        : "does not hold") +
          "\n";

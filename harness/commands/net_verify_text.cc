@@ -18,6 +18,7 @@ std::string line(const char* name, const std::string& text) {
 std::string title(const LinkReport& report, const LinkVerdict& verdict) {
   const std::optional<bool> holds = verdict.holds();
   if (holds == false) return "DOES NOT HOLD";
+  if (!verdict.valid()) return "NOT VALID, the machine was too busy";
   if (!report.link.throttled() && report.goodput)
     return fmt::format("no rate to hold; the machine carries {}{}",
                        format_rate(std::min(report.goodput->there.figures.goodput,
@@ -138,6 +139,7 @@ std::string wrapped(const std::string& head, const std::string& text) {
 std::string link_report_text(const LinkReport& report, const LinkVerdict& verdict) {
   std::string text = fmt::format("{}: {}\n", report.link.to_string(), title(report, verdict));
   for (const std::string& reason : verdict.reasons) text += wrapped("does not hold:", reason);
+  for (const std::string& one : verdict.disturbed) text += wrapped("not valid:", one);
   for (const std::string& warning : verdict.warnings) text += wrapped("suspicious:", warning);
   if (report.goodput) text += goodput_text(*report.goodput);
   if (report.round_trip) text += round_trip_text(*report.round_trip);

@@ -84,7 +84,7 @@ WayCalibration measure_way(const Network& network, const LinkProbe& probe) {
   way.attempts = 0;
   const auto off = [&](double goodput) { return std::fabs(goodput / way.ceiling - 1); };
   while (way.attempts < kAttempts && (way.attempts == 0 || off(way.goodput) > kGoodputTolerance)) {
-    const double goodput = median_goodput(measure_flows(network, probe.flows, options));
+    const double goodput = median_goodput(measure_flows(network, probe.flows, options).flows);
     if (way.attempts == 0 || off(goodput) < off(way.goodput)) way.goodput = goodput;
     way.seconds += options.seconds;
     options.settle *= 2;

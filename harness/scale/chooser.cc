@@ -28,8 +28,9 @@ const TimeScaleChoice& ScaleChooser::choose(Network& network, const std::string&
     Topology fast = busiest;
     for (int i = 0; i < fast.links(); ++i) fast.link(i) = ceiling_link(fast.link(i));
     network.set_topology(std::move(fast));
-    machine.flow =
-        measure_flows(network, {{0, ranks - 1}}, {.settle = 0.3, .seconds = 1}).at(0).goodput;
+    const MeasuredFlows measured =
+        measure_flows(network, {{0, ranks - 1}}, {.settle = 0.3, .seconds = 1});
+    machine.flow = measured.flows.at(0).goodput;
   }
   found->second = choose_time_scale(busiest, machine);
   return found->second;

@@ -17,10 +17,10 @@ void IdleWatch::after_step(const std::vector<nlohmann::json>& answers) {
 }
 
 std::optional<double> IdleWatch::idle() const {
-  constexpr double kFewestTicks = 10;  // of 10 ms, all processors together
   std::optional<double> least;
   for (const ProcessorTime& one : spent_)
-    if (one.all >= kFewestTicks) least = std::min(least.value_or(1), one.idle / one.all);
+    if (const std::optional<double> share = one.idle_share())
+      least = std::min(least.value_or(1), *share);
   return least;
 }
 

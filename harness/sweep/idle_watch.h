@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "harness/launch/processor_time.h"
+#include "base/machine_load.h"
 
 namespace thinpipe {
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/machine_load.h"
 #include "base/units.h"
 #include "harness/scale/step.h"
 #include "harness/sweep/thresholds.h"

@@ -10,11 +10,8 @@ inline constexpr double kGoodputTolerance = 0.03;
 inline constexpr double kWireTolerance = 0.02;
 /// Bytes of ARP, keep-alives and acknowledgements that straddle the readings, of one host and step.
 inline constexpr double kSlackBytes = 2000;
-/// Share of the processors' time that must have been idle.
-inline constexpr double kLeastIdle = 0.02;
-/// s by which 5 % of the ranks' waits may end late...
-inline constexpr double kLateSeconds = 2e-3;
-/// ...or, where that is more, as a share of the median step.
+/// 5 % of the ranks' waits may end kLateSeconds late (base/machine_load.h) or, where that is more,
+/// by this share of the median step.
 inline constexpr double kLateShare = 0.01;
 /// s by which 5 % of a schedule's changes may come late.
 inline constexpr double kLateChangeSeconds = 0.02;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/digest.h"
-#include "harness/launch/processor_time.h"
+#include "base/machine_load.h"
 #include "harness/worker/projections.h"
 
 namespace thinpipe {

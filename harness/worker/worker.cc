@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/machine_load.h"
 #include "base/wait_awake.h"
 #include "compressors/cuda/gpu.h"
 #include "compressors/plugin/loader.h"
@@ -18,7 +19,6 @@
 #include "harness/doctor/machine.h"
 #include "harness/fingerprint/fingerprint.h"
 #include "harness/launch/control_door.h"
-#include "harness/launch/processor_time.h"
 #include "harness/worker/feed_json.h"
 #include "harness/worker/sockets.h"
 #include "workloads/exchange/mpi_device.h"

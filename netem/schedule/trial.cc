@@ -166,7 +166,10 @@ TrialResult try_schedule(Network& network, const LinkSpec& link, const ScheduleS
   player.start(options.settle);
   const SocketPair stream = stream_pair(network, {options.from, options.to}, 0, kPatience);
   const Sender sender(stream.sender.get());
+  MachineWatch watch;
   TrialResult result = Trial(player, path, options, told).run(stream);
+  result.machine = watch.stop();
+  result.machine.repeated = repeated_share(stream.sender);
   player.stop();
   return result;
 }

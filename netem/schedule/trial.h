@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "netem/machine_watch.h"
 #include "netem/schedule/player.h"
 
 namespace thinpipe {
@@ -23,6 +24,7 @@ struct TrialResult {
   bool links_take_turns = false;     ///< at being the narrowest: more than `expected` may cross
   double longest_gap = 0;            ///< s in which nothing arrived
   PlayerReport player;
+  Disturbance machine;
   double deviation() const { return goodput / expected - 1; }
 };
 
@@ -31,7 +33,7 @@ struct TrialOptions {
   double window = 1;     ///< s; the last one may be shorter
   double settle = 0.5;   ///< s of traffic before the schedule begins, at its first rate
   int from = 0, to = 1;  ///< hosts
-  PlayerOptions player;
+  PlayerOptions player = {};
 };
 
 /// One TCP stream from one host to another, as fast as it goes; the schedule begins after `settle`.

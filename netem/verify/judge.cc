@@ -18,16 +18,25 @@ class Judge {
 
   LinkVerdict judge() {
     // What TCP makes of frames that are lost, late or out of order is no property of the link.
-    if (report_.goodput && report_.link.throttled() && !report_.link.disturbs()) goodput();
-    if (report_.round_trip) round_trip();
-    if (report_.loss) loss();
-    if (report_.burst) burst();
-    if (report_.change) change();
+    if (report_.goodput && report_.link.throttled() && !report_.link.disturbs() &&
+        is_valid(Measure::kGoodput))
+      goodput();
+    if (report_.round_trip && is_valid(Measure::kRoundTrip)) round_trip();
+    if (report_.loss && is_valid(Measure::kLoss)) loss();
+    if (report_.burst && is_valid(Measure::kBurst)) burst();
+    if (report_.change && is_valid(Measure::kChange)) change();
     if (report_.tools) tools();
     return std::move(verdict_);
   }
 
  private:
+  bool is_valid(Measure measure) {
+    const auto found = report_.disturbed.find(measure);
+    if (found == report_.disturbed.end()) return true;
+    verdict_.disturbed.push_back(fmt::format("{} ({})", measure_name(measure), found->second));
+    return false;
+  }
+
   void expect(bool holds, const std::string& what, const std::string& reason) {
     (holds ? verdict_.passed : verdict_.reasons).push_back(holds ? what : reason);
   }
@@ -154,7 +163,7 @@ class Judge {
 
 std::optional<bool> LinkVerdict::holds() const {
   if (!reasons.empty()) return false;
-  return passed.empty() ? std::nullopt : std::optional<bool>(true);
+  return passed.empty() || !valid() ? std::nullopt : std::optional<bool>(true);
 }
 
 LinkVerdict judge(const LinkReport& report, double tolerance) {

@@ -35,7 +35,12 @@ struct LinkVerdict {
   std::vector<std::string> reasons;   ///< why it does not hold
   std::vector<std::string> warnings;  ///< what is suspicious: a tool that says otherwise
   std::vector<std::string> passed;    ///< what was judged and found as it was set
-  /// True, false, or nothing when nothing that was measured can be held against what was set.
+  /// What was not judged because the machine was busy, with the reason: "goodput (idle 0.4 %)".
+  std::vector<std::string> disturbed;
+  /// True when everything that was judged was measured while the machine was quiet.
+  bool valid() const { return disturbed.empty(); }
+  /// True, false, or nothing when nothing that was measured can be held against what was set, or
+  /// some of it not any more because the machine was busy.
   std::optional<bool> holds() const;
 };
 

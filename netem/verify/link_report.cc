@@ -41,12 +41,18 @@ void sleep_for(double seconds) {
 // About how long a measure takes, for those who wait.
 double expected_seconds(Measure measure, const LinkReportOptions& options) {
   switch (measure) {
-    case Measure::kGoodput: return 3 * (options.seconds + kSettle) + kSettleBoth;
-    case Measure::kRoundTrip: return 3;
-    case Measure::kLoss: return 2 * (kLossSeconds * options.seconds + kSettle);
-    case Measure::kBurst: return 1;
-    case Measure::kChange: return 2;
-    case Measure::kTools: return 2 * options.seconds + 5;
+    case Measure::kGoodput:
+      return 3 * (options.seconds + kSettle) + kSettleBoth;
+    case Measure::kRoundTrip:
+      return 3;
+    case Measure::kLoss:
+      return 2 * (kLossSeconds * options.seconds + kSettle);
+    case Measure::kBurst:
+      return 1;
+    case Measure::kChange:
+      return 2;
+    case Measure::kTools:
+      return 2 * options.seconds + 5;
   }
   return 0;
 }
@@ -62,15 +68,31 @@ class Reporter {
     report_.link = link_;
     const auto wanted = [&](Measure measure) { return options_.measures.contains(measure); };
     if (wanted(Measure::kGoodput)) report_.goodput = goodput();
-    if (wanted(Measure::kRoundTrip)) report_.round_trip = round_trip();
-    if (wanted(Measure::kLoss)) report_.loss = loss();
-    if (wanted(Measure::kBurst)) burst();
-    if (wanted(Measure::kTools)) report_.tools = tools();
-    if (wanted(Measure::kChange)) change();  // last: it replaces the shapers
+    if (wanted(Measure::kRoundTrip))
+      watch(Measure::kRoundTrip, report_.round_trip, [&] { report_.round_trip = round_trip(); });
+    if (wanted(Measure::kLoss)) watch(Measure::kLoss, report_.loss, [&] { report_.loss = loss(); });
+    if (wanted(Measure::kBurst)) watch(Measure::kBurst, report_.burst, [&] { burst(); });
+    if (wanted(Measure::kTools)) report_.tools = tools();  // which are not judged
+    // Last: it replaces the shapers.
+    if (wanted(Measure::kChange)) watch(Measure::kChange, report_.change, [&] { change(); });
     return std::move(report_);
   }
 
  private:
+  // `found` is what `run` leaves when it could measure it.
+  template <class Found, class Run>
+  void watch(Measure measure, const std::optional<Found>& found, const Run& run) {
+    MachineWatch watch;
+    run();
+    const Disturbance machine = watch.stop();
+    if (found) note(measure, machine);
+  }
+
+  void note(Measure measure, const Disturbance& machine) {
+    if (const std::string reason = machine.reason(); !reason.empty())
+      report_.disturbed.try_emplace(measure, reason);
+  }
+
   // What begins takes this share of the measure.
   void begin(Measure measure, double share, const std::string& what) {
     options_.progress(what, over_ / all_);
@@ -94,8 +116,11 @@ class Reporter {
   std::vector<GoodputWay> ways(const std::vector<Flow>& flows, int attempt = 0) {
     std::vector<double> before;
     for (const Flow& flow : flows) before.push_back(counted(flow.from));
-    const std::vector<StreamFigures> figures =
+    const MeasuredStreams measured =
         run_streams(network_, link_, flows, streams(flows.size() > 1, attempt));
+    const std::vector<StreamFigures>& figures = measured.streams;
+    // Without a rate the machine is what is measured, and streams take all of it.
+    if (link_.throttled()) note(Measure::kGoodput, measured.machine);
     std::vector<GoodputWay> found;
     for (std::size_t i = 0; i < flows.size(); ++i) {
       GoodputWay way{figures[i], 0, 0};
@@ -256,7 +281,7 @@ class Reporter {
 
 // Host 0's link against one of host 1's that is wider.
 void measure_directions(const LinkSpec& link, const LinkReportOptions& options,
-                        GoodputReport& report) {
+                        LinkReport& report) {
   const double wide = std::min(kFastest, kWider * std::max(link.up.rate, link.down.rate));
   TopologySpec spec;
   spec.exceptions = {{"host1", LinkChange::parse(fmt::format("rate={:.0f}bit", wide))}};
@@ -267,10 +292,13 @@ void measure_directions(const LinkSpec& link, const LinkReportOptions& options,
     LinkSpec one = link;
     (up ? one.down : one.up).rate = wide;
     GoodputWay way;
-    way.figures = run_streams(network, one, {up ? kThere : kBack},
-                              {.seconds = options.seconds, .settle = kSettle})[0];
+    const MeasuredStreams measured = run_streams(network, one, {up ? kThere : kBack},
+                                                 {.seconds = options.seconds, .settle = kSettle});
+    way.figures = measured.streams[0];
     way.ceiling = ceiling_beside_acks(one, 0);
-    (up ? report.up : report.down) = way;
+    (up ? report.goodput->up : report.goodput->down) = way;
+    if (const std::string reason = measured.machine.reason(); !reason.empty())
+      report.disturbed.try_emplace(Measure::kGoodput, reason);
   }
 }
 
@@ -281,6 +309,13 @@ const std::vector<std::pair<std::string, Measure>>& measure_names() {
       {"goodput", Measure::kGoodput}, {"rtt", Measure::kRoundTrip}, {"loss", Measure::kLoss},
       {"burst", Measure::kBurst},     {"change", Measure::kChange}, {"tools", Measure::kTools}};
   return names;
+}
+
+const std::string& measure_name(Measure measure) {
+  const auto& names = measure_names();
+  return std::find_if(names.begin(), names.end(),
+                      [&](const auto& one) { return one.second == measure; })
+      ->first;
 }
 
 Measures parse_measures(const std::string& text) {
@@ -315,7 +350,7 @@ LinkReport report_link(const LinkSpec& link, const LinkReportOptions& options) {
   }
   if (report.goodput && link.up.rate > 0 && link.down.rate > 0 && link.up.rate != link.down.rate &&
       !link.disturbs())
-    measure_directions(link, options, *report.goodput);
+    measure_directions(link, options, report);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return report;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -25,6 +26,7 @@ using Measures = std::set<Measure>;
 
 /// In the order in which they are measured: "goodput", "rtt", "loss", "burst", "change", "tools".
 const std::vector<std::pair<std::string, Measure>>& measure_names();
+const std::string& measure_name(Measure measure);
 /// Names with commas between. @throws InputError naming the unknown one and all that there are.
 Measures parse_measures(const std::string& text);
 
@@ -87,6 +89,8 @@ struct LinkReport {
   std::optional<ToolReport> tools;
   /// What was asked for and cannot be measured on such a link, with the reason.
   std::vector<std::string> not_measured;
+  /// Measures that are not valid, with why (Disturbance::reason()): what they found says nothing.
+  std::map<Measure, std::string> disturbed;
   double seconds = 0;  ///< that all of it took
 };
 

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -38,6 +39,14 @@ void connect_to(const Network& network, const FileDescriptor& from, const FileDe
     throw SystemError("connect to the other host at " + network.data_address(host));
 }
 
+tcp_info info_of(const FileDescriptor& connection) {
+  tcp_info info = {};
+  socklen_t size = sizeof(info);
+  if (getsockopt(connection.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+    throw SystemError("ask for TCP_INFO");
+  return info;
+}
+
 }  // namespace
 
 void limit_wait(const FileDescriptor& socket, double seconds) {
@@ -65,11 +74,15 @@ SocketPair stream_pair(const Network& network, const Flow& flow, int send_buffer
 }
 
 double acks_sent(const FileDescriptor& connection) {
-  tcp_info info = {};
-  socklen_t size = sizeof(info);
-  if (getsockopt(connection.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
-    throw SystemError("ask for TCP_INFO");
+  const tcp_info info = info_of(connection);
   return static_cast<double>(info.tcpi_segs_out) - static_cast<double>(info.tcpi_data_segs_out);
+}
+
+double repeated_share(const FileDescriptor& sender) {
+  const tcp_info info = info_of(sender);
+  if (info.tcpi_data_segs_out == 0) return 0;
+  return static_cast<double>(std::min(info.tcpi_dsack_dups, info.tcpi_total_retrans)) /
+         static_cast<double>(info.tcpi_data_segs_out);
 }
 
 SocketPair datagram_pair(const Network& network, const Flow& flow, double patience) {

@@ -25,6 +25,10 @@ SocketPair stream_pair(const Network& network, const Flow& flow, int send_buffer
 /// Segments without data, acknowledgements alone, that the end of a connection has sent.
 double acks_sent(const FileDescriptor& connection);
 
+/// Share of a sender's segments that it sent again although the receiver had them, as duplicates
+/// that the receiver reports (D-SACK) tell: acknowledgements came late, nothing was lost.
+double repeated_share(const FileDescriptor& sender);
+
 /// Two UDP sockets; either may send. Likewise.
 SocketPair datagram_pair(const Network& network, const Flow& flow, double patience);
 

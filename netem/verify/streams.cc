@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -126,9 +127,8 @@ TcpStreamOptions fitted(const LinkSpec& link, TcpStreamOptions options) {
 
 }  // namespace
 
-std::vector<StreamFigures> run_streams(const Network& network, const LinkSpec& link,
-                                       const std::vector<Flow>& flows,
-                                       const TcpStreamOptions& options) {
+MeasuredStreams run_streams(const Network& network, const LinkSpec& link,
+                            const std::vector<Flow>& flows, const TcpStreamOptions& options) {
   const TcpStreamOptions used = fitted(link, options);
   std::vector<SocketPair> pairs;
   for (const Flow& flow : flows) pairs.push_back(connect_stream(network, link, flow, used.buffer));
@@ -137,6 +137,7 @@ std::vector<StreamFigures> run_streams(const Network& network, const LinkSpec& l
   std::atomic<bool> done{false};
   std::atomic<int> measuring{static_cast<int>(flows.size())};
   std::vector<std::exception_ptr> errors(flows.size());
+  MachineWatch watch;
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < flows.size(); ++i) {
@@ -153,9 +154,12 @@ std::vector<StreamFigures> run_streams(const Network& network, const LinkSpec& l
   }
   for (const std::exception_ptr& error : errors)
     if (error) std::rethrow_exception(error);
-  std::vector<StreamFigures> figures;
-  for (const Receiver& receiver : receivers) figures.push_back(receiver.figures());
-  return figures;
+  MeasuredStreams found{{}, watch.stop()};
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    found.streams.push_back(receivers[i].figures());
+    found.machine.repeated = std::max(found.machine.repeated, repeated_share(pairs[i].sender));
+  }
+  return found;
 }
 
 struct BackgroundStream::State {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "netem/machine_watch.h"
 #include "netem/network.h"
 #include "netem/topology/flows.h"
 
@@ -25,12 +26,16 @@ struct StreamFigures {
   double all_acks = 0;  ///< from the first to the last
 };
 
+struct MeasuredStreams {
+  std::vector<StreamFigures> streams;  ///< by flow
+  Disturbance machine;
+};
+
 /// One stream for each flow, all for the same time; afterwards nothing is on its way. `link` is
 /// that of the hosts: buffers and times are chosen by it.
 /// @throws RunError when a stream breaks or stands still, or a stop was asked for.
-std::vector<StreamFigures> run_streams(const Network& network, const LinkSpec& link,
-                                       const std::vector<Flow>& flows,
-                                       const TcpStreamOptions& options);
+MeasuredStreams run_streams(const Network& network, const LinkSpec& link,
+                            const std::vector<Flow>& flows, const TcpStreamOptions& options);
 
 /// A stream that runs for as long as this lives, for something else to be measured beside it.
 class BackgroundStream {

@@ -9,7 +9,9 @@
 namespace thinpipe {
 
 /// Runs `body` in a sandbox (netem/sandbox.h) and returns what it returned, at most a million
-/// figures. @throws RunError with the text of what `body` threw.
+/// figures. What the program holds no valid measurement (netem/machine_watch.h) is taken again,
+/// three times in all; then the test that runs is skipped, and ends.
+/// @throws RunError with the text of what `body` threw.
 std::vector<double> in_sandbox(const std::function<std::vector<double>()>& body);
 
 /// Leaves a figure in the report of the test that runs: `note("delay", 0.0201, "s")`.

@@ -17,14 +17,11 @@
 #include "netem/qdisc_tbf.h"
 #include "netem/sandbox.h"
 #include "netem/verify.h"
+#include "netem/verify/judge.h"
+#include "tests/netem/measured.h"
 
 namespace thinpipe {
 namespace {
-
-// Expectations inside a sandbox are in another process: they are thrown, and the exit code tells.
-void require(bool condition, const char* what) {
-  if (!condition) throw RunError(what);
-}
 
 TEST(Probe, FindsWhatARunNeeds) {
   const KernelFeatures features = probe_kernel();
@@ -54,97 +51,78 @@ TEST(Network, SettingsAreInForceOnEveryHost) {
             0);
 }
 
-// A machine that was busy for a moment stands still, and TCP with it: what does not hold fails
-// every attempt.
-constexpr int kAttempts = 4;
-
 LinkCheck verified(Network& network, const LinkSpec& link, const VerifyOptions& options) {
-  LinkCheck best;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const LinkCheck check = verify_link(network, link, options);
-    const auto off = [](const LinkCheck& one) { return std::fabs(one.deviation()); };
-    if (attempt == 0 || off(check) < off(best)) best = check;
-    if (off(best) < 0.03) break;
-  }
-  return best;
+  const LinkCheck check = valid([&] { return verify_link(network, link, options); });
+  // A window of 0.2 s at 20 Mbit/s is 330 frames, so that one more or less is 0.3 %; of a valid
+  // measurement the machine takes at most 1 %.
+  require(std::fabs(check.deviation()) < kCeilingTolerance,
+          fmt::format("{} delivers {:.0f} of {:.0f} bit/s", link.to_string(), check.goodput,
+                      check.ceiling));
+  return check;
 }
 
 TEST(Network, DeliversItsRateWithinThreePercent) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Network network(2);
-              VerifyOptions quick;
-              quick.seconds = 1;
-              // Changed twice on the same network: a later rate must not remember an earlier one.
-              for (const char* rate : {"rate=20mbit", "rate=80mbit"}) {
-                const LinkCheck check = verified(network, parse_link_spec(rate), quick);
-                require(std::fabs(check.deviation()) < 0.03, "goodput");
-                // Handshake, FIN and acknowledgement frames are all that comes on top.
-                require(check.wire_ratio > 0.999 && check.wire_ratio < 1.01, "qdisc counters");
-                require(check.round_trip < 5e-3, "round trip of an idle link without delay");
-              }
-              return 0;
-            }),
-            0);
+  measure_between_two([](Network& network) {
+    VerifyOptions quick;
+    quick.seconds = 1;
+    // Changed twice on the same network: a later rate must not remember an earlier one.
+    for (const char* rate : {"rate=20mbit", "rate=80mbit"}) {
+      const LinkCheck check = verified(network, parse_link_spec(rate), quick);
+      // Handshake, FIN and acknowledgement frames are all that comes on top.
+      require(check.wire_ratio > 0.999 && check.wire_ratio < 1.01, "qdisc counters");
+      require(check.round_trip < 5e-3, "round trip of an idle link without delay");
+    }
+  });
 }
 
 // Whatever shapes it, and wherever.
 TEST(Network, DeliversEveryKindOfRate) {
   const KernelFeatures features = probe_kernel();
-  EXPECT_EQ(
-      run_in_sandbox([&](const Sandbox&) {
-        Network network(2);
-        VerifyOptions quick;
-        quick.seconds = 0.6;
-        quick.settle = 0.3;
-        quick.windows = 3;
-        for (const char* text :
-             {"rate=80mbit,shaper=htb", "rate=80mbit,overhead=24", "rate=80mbit,mtu=9000",
-              "rate=80mbit,mtu=600", "up.rate=40mbit,down.rate=80mbit", "rate=40mbit,queue=64kb",
-              "rate=80mbit,place=switch", "rate=80mbit,overhead=24,shaper=htb"}) {
-          const LinkSpec link = parse_link_spec(text);
-          if (!missing_for(link, features).empty()) continue;
-          const LinkCheck check = verified(network, link, quick);
-          require(
-              std::fabs(check.deviation()) < 0.03,
-              fmt::format("{} delivers {:.0f} of {:.0f} bit/s", text, check.goodput, check.ceiling)
-                  .c_str());
-          require(check.wire_ratio > 0.999 && check.wire_ratio < 1.02, text);
-        }
-        return 0;
-      }),
-      0);
+  measure_between_two([&](Network& network) {
+    VerifyOptions quick;
+    quick.seconds = 0.6;
+    quick.settle = 0.3;
+    quick.windows = 3;
+    for (const char* text :
+         {"rate=80mbit,shaper=htb", "rate=80mbit,overhead=24", "rate=80mbit,mtu=9000",
+          "rate=80mbit,mtu=600", "up.rate=40mbit,down.rate=80mbit", "rate=40mbit,queue=64kb",
+          "rate=80mbit,place=switch", "rate=80mbit,overhead=24,shaper=htb"}) {
+      const LinkSpec link = parse_link_spec(text);
+      if (!missing_for(link, features).empty()) continue;
+      const LinkCheck check = verified(network, link, quick);
+      require(check.wire_ratio > 0.999 && check.wire_ratio < 1.02, text);
+    }
+  });
 }
 
 // The last acknowledgements of connections just closed may come after the change, and are counted.
 void require_anew(std::uint64_t bytes, const char* what) {
-  require(bytes < 10000, fmt::format("{}, not at {} bytes", what, bytes).c_str());
+  require(bytes < 10000, fmt::format("{}, not at {} bytes", what, bytes));
 }
 
 // The way up of place=switch passes an IFB, which is gone with the next link.
 TEST(Network, ShapesAtTheSwitch) {
   if (!probe_kernel().ifb.available) GTEST_SKIP() << probe_kernel().ifb.detail;
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Network network(2);
-              VerifyOptions quick;
-              quick.seconds = 0.2;
-              quick.settle = 0.1;
-              quick.windows = 2;
-              verify_link(network, parse_link_spec("rate=50mbit,place=switch"), quick);
-              const LinkCounters counters = network.counters(0);
-              require(counters.up.bytes > 100000, "the host sent");
-              require(counters.way_up.bytes > 100000, "and the IFB let it pass");
-              // The same IFB serves the next link that needs one, and counts anew.
-              network.set_links(parse_link_spec("rate=20mbit,place=switch"));
-              require_anew(network.counters(0).way_up.bytes, "counters start again");
-              const LinkCheck slower =
-                  verify_link(network, parse_link_spec("rate=20mbit,place=switch"), quick);
-              require(slower.goodput < 20e6 && slower.goodput > 15e6, "the new rate");
-              network.set_links(parse_link_spec("rate=50mbit"));
-              require(network.counters(0).way_up.bytes == 0, "no IFB any more");
-              network.switch_at(0).inside([] { require(!Netlink().exists("up0"), "it is gone"); });
-              return 0;
-            }),
-            0);
+  measure_between_two([](Network& network) {
+    VerifyOptions quick;
+    quick.seconds = 0.2;
+    quick.settle = 0.1;
+    quick.windows = 2;
+    verify_link(network, parse_link_spec("rate=50mbit,place=switch"), quick);
+    const LinkCounters counters = network.counters(0);
+    require(counters.up.bytes > 100000, "the host sent");
+    require(counters.way_up.bytes > 100000, "and the IFB let it pass");
+    // The same IFB serves the next link that needs one, and counts anew.
+    const LinkSpec slow = parse_link_spec("rate=20mbit,place=switch");
+    network.set_links(slow);
+    require_anew(network.counters(0).way_up.bytes, "counters start again");
+    const LinkCheck slower = valid([&] { return verify_link(network, slow, quick); });
+    // Of 20 Mbit/s, not of 50. So short a stream is still making up for slow start's drops.
+    require(slower.goodput < 20e6 && slower.goodput > 15e6, "the new rate");
+    network.set_links(parse_link_spec("rate=50mbit"));
+    require(network.counters(0).way_up.bytes == 0, "no IFB any more");
+    network.switch_at(0).inside([] { require(!Netlink().exists("up0"), "it is gone"); });
+  });
 }
 
 TEST(Network, CountsFromZeroAfterEveryChange) {
@@ -173,9 +151,8 @@ TEST(Network, SeesWhatSomebodyElseChanged) {
         const auto expect = [&](const char* text, const char* setting) {
           const std::vector<std::string> found = network.alterations();
           const bool seen = found.size() == 1 && found[0].find(setting) != std::string::npos;
-          require(
-              seen,
-              fmt::format("{}: {} instead of {}", text, fmt::join(found, " | "), setting).c_str());
+          require(seen,
+                  fmt::format("{}: {} instead of {}", text, fmt::join(found, " | "), setting));
         };
         const auto on_host = [&](const std::function<void(Netlink&)>& change) {
           network.host(1).inside([&] {

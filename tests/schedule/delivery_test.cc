@@ -3,201 +3,145 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
 
-#include "base/error.h"
 #include "netem/probe.h"
-#include "netem/sandbox.h"
 #include "netem/schedule/trial.h"
+#include "tests/netem/measured.h"
 
 namespace thinpipe {
 namespace {
 
-// Expectations inside a sandbox are in another process: they are thrown, and the exit code tells.
-void require(bool condition, const std::string& what) {
-  if (!condition) throw RunError(what);
-}
-
-struct Attempt {
-  double ratio = 0;  ///< goodput over what the schedule lets through
+struct Played {
   TrialResult result;
+  /// Goodput over what the schedule lets through.
+  double ratio() const { return result.goodput / result.expected; }
+  void expect(double tolerance) const {
+    require(std::fabs(result.deviation()) < tolerance,
+            fmt::format("{:.4f} of its integral, not within {:g}", ratio(), tolerance));
+  }
 };
 
-// A link of 100 Mbit/s (or another) under a schedule for some seconds.
-Attempt attempt(Network& network, const std::string& schedule, PlayerOptions player = {},
-                const char* link = "rate=100mbit", double seconds = 2) {
-  TrialOptions options;
-  options.seconds = seconds;
-  options.player = player;
-  Attempt one;
-  one.result = try_schedule(network, parse_link_spec(link), parse_schedule(schedule), options);
-  one.ratio = one.result.goodput / one.result.expected;
-  std::printf("%-60s %.4f of its integral, %llu changes, late %.2g s (95 %%)\n", schedule.c_str(),
-              one.ratio, static_cast<unsigned long long>(one.result.player.changes),
-              one.result.player.late_p95);
-  return one;
+// A link under a schedule for some seconds.
+Played play(Network& network, const std::string& schedule, const char* link = "rate=100mbit",
+            const TrialOptions& options = {.seconds = 2}, double share = kMachineShare) {
+  const Played played{valid(
+      [&] {
+        return try_schedule(network, parse_link_spec(link), parse_schedule(schedule), options);
+      },
+      share)};
+  fmt::print("{:<60} {} {} to {}: {:.4f} of {:.4g} bit/s, {} changes, late {:.2g} s (95 %)\n",
+             schedule, link, options.from, options.to, played.ratio(), played.result.expected,
+             played.result.player.changes, played.result.player.late_p95);
+  require(!played.result.links_take_turns, "one link is the narrowest all the time");
+  return played;
 }
 
-// On a machine that does something else at once, a link that nobody touches misses its ceiling too.
-// So each attempt is held against such a link just before and after it, and may be repeated.
-bool holds(Network& network, const std::string& schedule, const PlayerOptions& player,
-           double tolerance) {
-  double before = attempt(network, "none").ratio;
-  for (int tries = 0; tries < 6; ++tries) {
-    const Attempt played = attempt(network, schedule, player);
-    const double ratio = played.ratio;
-    require(!player.tell_always || played.result.player.changes >= 30, "it was told all the time");
-    const double after = attempt(network, "none").ratio;
-    if (std::fabs(ratio - (before + after) / 2) < tolerance && std::fabs(ratio - 1) < tolerance)
-      return true;
-    before = after;
-  }
-  return false;
+TrialOptions between(int from, int to) {
+  TrialOptions options{.seconds = 2};
+  options.from = from;
+  options.to = to;
+  return options;
 }
+
+constexpr const char *kLink = "rate=40mbit", *kSmallQueue = "rate=40mbit,queue=64kb";
+
+// What the program promises of a schedule that changes nothing; half of it is left to the machine.
+constexpr double kCostsNothing = 0.005;
+// A change that is 1 ms late, as long as the bucket, moves 1 % of the bytes of 100 ms; frames that
+// are on their way at either end are 0.01 % of 2 s; of a valid measurement the machine takes 1 %.
+constexpr double kTolerance = 0.02;
+// A switch drops what its queue has no room for. When the time ends, what waits for one dropped
+// frame has not arrived: up to the queue's 64 kB, of the 3.75 MB that 15 Mbit/s are in 2 s.
+constexpr double kBehindSwitch = 0.04;
 
 TEST(ScheduleDelivery, ChangingNothingTwentyTimesASecondCostsNothing) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Network network(2);
-              PlayerOptions player;
-              player.longest = 0.05;
-              player.tell_always = true;
-              require(holds(network, "steps:0s=100%", player, 0.005), "goodput within 0.5 %");
-              return 0;
-            }),
-            0);
+  measure_between_two([](Network& network) {
+    TrialOptions options{.seconds = 2};
+    options.player.longest = 0.05;
+    options.player.tell_always = true;
+    const Played played =
+        play(network, "steps:0s=100%", "rate=100mbit", options, kCostsNothing / 2);
+    require(played.result.player.changes >= 30, "it was told all the time");
+    played.expect(kCostsNothing);
+  });
 }
 
 TEST(ScheduleDelivery, HalvingTheRateEvery100MillisecondsDeliversTheIntegral) {
-  EXPECT_EQ(
-      run_in_sandbox([](const Sandbox&) {
-        Network network(2);
-        require(holds(network, "steps:0s=100%,100ms=50%,repeat=200ms", {}, 0.02), "there and back");
-        require(
-            holds(network, "steps:0s=100%,100ms=50%,200ms=25%,300ms=12.5%,400ms=6.25%,repeat=500ms",
-                  {}, 0.02),
-            "again and again");
-        return 0;
-      }),
-      0);
+  measure_between_two([](Network& network) {
+    play(network, "steps:0s=100%,100ms=50%,repeat=200ms").expect(kTolerance);
+    play(network, "steps:0s=100%,100ms=50%,200ms=25%,300ms=12.5%,400ms=6.25%,repeat=500ms")
+        .expect(kTolerance);
+  });
 }
 
 TEST(ScheduleDelivery, DeliversTheIntegralOfRampsAndWaves) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Network network(2);
-              require(holds(network, "ramp:0s=10%,1s=100%,2s=10%,repeat=2s", {}, 0.02), "ramp");
-              require(holds(network, "sine:low=20%,high=100%,period=700ms", {}, 0.02), "sine");
-              return 0;
-            }),
-            0);
-}
-
-// Whether the goodput from one host to another comes to within a share of what the schedule lets
-// through, in one of a few attempts: a wrong schedule fails them all.
-bool delivers(Network& network, const char* link, const char* schedule, int from, int to,
-              double tolerance = 0.02) {
-  TrialOptions options;
-  options.seconds = 2;
-  options.from = from;
-  options.to = to;
-  for (int tries = 0; tries < 5; ++tries) {
-    const TrialResult result =
-        try_schedule(network, parse_link_spec(link), parse_schedule(schedule), options);
-    std::printf("%-60s %s %d to %d: %.4f of %.4g bit/s\n", schedule, link, from, to,
-                result.goodput / result.expected, result.expected);
-    require(!result.links_take_turns, "one link is the narrowest all the time");
-    if (std::fabs(result.deviation()) < tolerance) return true;
-  }
-  return false;
+  measure_between_two([](Network& network) {
+    play(network, "ramp:0s=10%,1s=100%,2s=10%,repeat=2s").expect(kTolerance);
+    play(network, "sine:low=20%,high=100%,period=700ms").expect(kTolerance);
+  });
 }
 
 // A straggler: its links vary, the others' stay.
 TEST(ScheduleDelivery, OnlyTheHostThatIsNamedVaries) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Network network(3);
-              const char* schedule = "host2:steps:0s=50%,100ms=25%,repeat=200ms";
-              require(delivers(network, "rate=40mbit", schedule, 0, 1), "the others");
-              // Frames that a switch's port has no room for are dropped. TCP makes up for them, but
-              // what waits for one of them when the trial ends has not arrived.
-              require(delivers(network, "rate=40mbit,queue=64kb", schedule, 0, 2, 0.04),
-                      "to the straggler");
-              require(delivers(network, "rate=40mbit", schedule, 2, 1), "from it");
-              return 0;
-            }),
-            0);
+  measure_in_sandbox([] {
+    Network network(3);
+    const char* schedule = "host2:steps:0s=50%,100ms=25%,repeat=200ms";
+    play(network, schedule, kLink, between(0, 1)).expect(kTolerance);
+    play(network, schedule, kSmallQueue, between(0, 2)).expect(kBehindSwitch);
+    play(network, schedule, kLink, between(2, 1)).expect(kTolerance);
+  });
 }
 
 TEST(ScheduleDelivery, AnUplinkOfARackVaries) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Network network(4, parse_topology("racks:oversubscription=2"));
-              const char* schedule = "rack0:steps:0s=50%,100ms=25%,repeat=200ms";
-              require(delivers(network, "rate=40mbit", schedule, 0, 1), "within the rack");
-              require(delivers(network, "rate=40mbit", schedule, 2, 3), "within the other one");
-              require(delivers(network, "rate=40mbit,queue=64kb", schedule, 0, 2, 0.04), "up it");
-              require(delivers(network, "rate=40mbit,queue=64kb", schedule, 2, 0, 0.04),
-                      "and down");
-              return 0;
-            }),
-            0);
+  measure_in_sandbox([] {
+    Network network(4, parse_topology("racks:oversubscription=2"));
+    const char* schedule = "rack0:steps:0s=50%,100ms=25%,repeat=200ms";
+    play(network, schedule, kLink, between(0, 1)).expect(kTolerance);
+    play(network, schedule, kLink, between(2, 3)).expect(kTolerance);
+    play(network, schedule, kSmallQueue, between(0, 2)).expect(kBehindSwitch);
+    play(network, schedule, kSmallQueue, between(2, 0)).expect(kBehindSwitch);
+  });
 }
 
 TEST(ScheduleDelivery, LinksBetweenSitesVaryEachByItself) {
-  EXPECT_EQ(
-      run_in_sandbox([](const Sandbox&) {
-        Network network(3, parse_topology("wan:sites=3,hosts=(rate=100mbit)"));
-        const char* schedule = "site0-site1:steps:0s=100%,100ms=50%,repeat=200ms";
-        require(delivers(network, "rate=20mbit,queue=64kb", schedule, 0, 2, 0.04), "it stays");
-        require(delivers(network, "rate=20mbit,queue=64kb", schedule, 0, 1, 0.04), "it varies");
-        return 0;
-      }),
-      0);
+  measure_in_sandbox([] {
+    Network network(3, parse_topology("wan:sites=3,hosts=(rate=100mbit)"));
+    const char* schedule = "site0-site1:steps:0s=100%,100ms=50%,repeat=200ms";
+    for (const int to : {2, 1})  // that stays, and that varies
+      play(network, schedule, "rate=20mbit,queue=64kb", between(0, to)).expect(kBehindSwitch);
+  });
 }
 
 TEST(ScheduleDelivery, WithOverheadAndAtTheSwitchToo) {
   const bool ifb = probe_kernel().ifb.available;
-  EXPECT_EQ(run_in_sandbox([&](const Sandbox&) {
-              Network network(2);
-              const char* schedule = "steps:0s=100%,100ms=50%,repeat=200ms";
-              require(delivers(network, "rate=40mbit,overhead=24", schedule, 0, 1), "overhead");
-              require(delivers(network, "rate=20mbit,mtu=9000", schedule, 0, 1), "large frames");
-              if (!ifb) return 0;
-              require(delivers(network, "rate=40mbit,place=switch", schedule, 0, 1, 0.04),
-                      "switch");
-              return 0;
-            }),
-            0);
+  measure_between_two([&](Network& network) {
+    const char* schedule = "steps:0s=100%,100ms=50%,repeat=200ms";
+    play(network, schedule, "rate=40mbit,overhead=24").expect(kTolerance);
+    play(network, schedule, "rate=20mbit,mtu=9000").expect(kTolerance);
+    if (ifb) play(network, schedule, "rate=40mbit,place=switch").expect(kBehindSwitch);
+  });
 }
 
 TEST(ScheduleDelivery, NothingCrossesInAnOutageAndTcpGoesOnAfterwards) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Network network(2);
-              for (int tries = 0; tries < 6; ++tries) {
-                const Attempt one = attempt(network, "outage:first=500ms,lasts=700ms");
-                // What was under way arrives, then nothing, and at most 10 ms later the rest.
-                const double gap = one.result.longest_gap;
-                require(gap > 0.69, "something crossed");
-                if (gap < 0.72 && std::fabs(one.ratio - 1) < 0.02) return 0;
-              }
-              return 1;
-            }),
-            0);
+  measure_between_two([](Network& network) {
+    const Played played = play(network, "outage:first=500ms,lasts=700ms");
+    // When it begins, at most kLateSeconds late, a bucket of 1 ms may still be let through; then
+    // nothing, and once it ends the frame that waited, at most kChangeLatency late.
+    const double gap = played.result.longest_gap;
+    require(gap > 0.7 - kLateSeconds - 1e-3 && gap < 0.7 + kChangeLatency,
+            fmt::format("a gap of {} s", gap));
+    played.expect(kTolerance);
+  });
 }
 
 TEST(ScheduleDelivery, FramesOfManyMillisecondsStillAddUp) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Network network(2);
-              for (int tries = 0; tries < 6; ++tries) {
-                // At 62.5 kbit/s a frame takes 194 ms.
-                const double ratio =
-                    attempt(
-                        network,
-                        "steps:0s=100%,100ms=50%,200ms=25%,300ms=12.5%,400ms=6.25%,repeat=500ms",
-                        {}, "rate=1mbit", 5)
-                        .ratio;
-                if (std::fabs(ratio - 1) < 0.03) return 0;
-              }
-              return 1;
-            }),
-            0);
+  measure_between_two([](Network& network) {
+    // At 62.5 kbit/s a frame takes 194 ms. In 5 s 160 frames cross: at either end of the time one
+    // is on its way, and a receiver reads whole frames, so 3 of 160.
+    play(network, "steps:0s=100%,100ms=50%,200ms=25%,300ms=12.5%,400ms=6.25%,repeat=500ms",
+         "rate=1mbit", {.seconds = 5})
+        .expect(3.0 / 160 + kMachineShare);
+  });
 }
 
 }  // namespace

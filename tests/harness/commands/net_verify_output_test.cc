@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+
 namespace thinpipe {
 namespace {
 
@@ -66,6 +68,31 @@ TEST(NetVerifyOutput, TitlesSayWhatWasJudged) {
   EXPECT_EQ(title(bare, 0.03), "no rate to hold; the machine carries 80.1 Mbit/s");
   bare.link = parse_link_spec("rate=100mbit,loss=1%").with_defaults();
   EXPECT_EQ(title(bare, 0.03), "not judged");
+}
+
+TEST(NetVerifyOutput, ABusyMachineIsNamedWithItsSignAndARemedy) {
+  LinkReport report = some_report();
+  report.disturbed[Measure::kGoodput] = "idle 0.4 %";
+  const LinkVerdict verdict = judge(report);
+  const std::string text = link_report_text(report, verdict);
+  EXPECT_NE(text.find(": NOT VALID, the machine was too busy\n  not valid: goodput (idle 0.4 %)\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(links_summary({{report, verdict}}),
+            "\nThe machine was too busy to judge the link: goodput (idle 0.4 %). The host rather\n"
+            "than the link may have set the pace. Stop other programs, or use a slower link,\n"
+            "and measure again.\n");
+  const nlohmann::ordered_json json = link_report_json(report, verdict);
+  EXPECT_TRUE(json.at("holds").is_null());
+  EXPECT_EQ(json.at("valid"), false);
+  EXPECT_EQ(json.at("disturbed").at(0), "goodput (idle 0.4 %)");
+  EXPECT_NE(link_table_row(report, verdict).find("| not valid |"), std::string::npos);
+}
+
+TEST(NetVerifyOutput, ExitCodesTellWrongFromUnclear) {
+  EXPECT_EQ(verification_code(true, true), kExitGood);
+  EXPECT_EQ(verification_code(true, false), kExitInconclusive);
+  EXPECT_EQ(verification_code(false, false), kExitFailed);
 }
 
 TEST(NetVerifyOutput, JsonHasEveryFigure) {

@@ -54,6 +54,19 @@ TEST(Judge, EveryGoodputMustReachItsCeilingAndNotPassIt) {
     }
 }
 
+TEST(Judge, WhatABusyMachineDisturbedIsNotJudged) {
+  LinkReport report = good_report();
+  report.goodput->there.figures.goodput = 50e6;
+  report.disturbed[Measure::kGoodput] = "idle 0.4 %";
+  const LinkVerdict unclear = judge(report);
+  EXPECT_EQ(unclear.reasons, std::vector<std::string>());
+  EXPECT_EQ(unclear.disturbed, std::vector<std::string>{"goodput (idle 0.4 %)"});
+  EXPECT_FALSE(unclear.valid());
+  EXPECT_EQ(unclear.holds(), std::nullopt) << "although everything else passed";
+  report.change->median = 30e-3;
+  EXPECT_EQ(judge(report).holds(), false) << "what was measured on a quiet machine counts";
+}
+
 TEST(Judge, BothAtOnceMayStayBelowWhereASwitchDrops) {
   LinkReport report = good_report();
   report.link = parse_link_spec("rate=100mbit,place=switch").with_defaults();

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/programs.h"
-#include "tests/netem/verify/attempts.h"
+#include "tests/netem/measured.h"
 
 namespace thinpipe {
 namespace {
@@ -29,16 +29,17 @@ TEST(Tools, ReadWhatPingPrints) {
 
 TEST(Tools, MeasureTheLink) {
   if (!find_in_path("iperf3")) GTEST_SKIP() << "no iperf3";
-  EXPECT_EQ(attempts_with_two_hosts([](Network& network) {
-              network.set_links(parse_link_spec("rate=20mbit"));
-              const ToolFigure goodput = iperf3_goodput(network, {0, 1}, 1);
-              require(goodput.value.has_value(), goodput.trouble);
-              require(*goodput.value > 18e6 && *goodput.value < 20e6, "what iperf3 measures");
-              const ToolFigure trip = ping_round_trip(network, {0, 1}, 5, 0);
-              require(!trip.value || *trip.value < 5e-3, "what ping measures");
-              require(trip.value || !trip.trouble.empty(), "or why it measures nothing");
-            }),
-            0);
+  measure_between_two([](Network& network) {
+    network.set_links(parse_link_spec("rate=20mbit"));
+    const ToolFigure goodput = valid([&] {
+                                 return watched([&] { return iperf3_goodput(network, {0, 1}, 1); });
+                               }).value;
+    require(goodput.value.has_value(), goodput.trouble);
+    require(*goodput.value > 18e6 && *goodput.value < 20e6, "what iperf3 measures");
+    const ToolFigure trip = ping_round_trip(network, {0, 1}, 5, 0);
+    require(!trip.value || *trip.value < 5e-3, "what ping measures");
+    require(trip.value || !trip.trouble.empty(), "or why it measures nothing");
+  });
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
 // Processors that do not go to sleep while traffic is measured.
 #pragma once
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include "base/clock.h"
 
 namespace thinpipe {
 
@@ -30,6 +33,15 @@ class Awake {
   }
   Awake(const Awake&) = delete;
   Awake& operator=(const Awake&) = delete;
+
+  /// Processor time that the threads had so far: what nobody else wanted.
+  double seconds() {
+    double sum = 0;
+    for (std::thread& thread : threads_)
+      if (clockid_t clock; pthread_getcpuclockid(thread.native_handle(), &clock) == 0)
+        sum += now_seconds(clock);
+    return sum;
+  }
 
  private:
   std::atomic<bool> ends_ = false;
