@@ -225,7 +225,7 @@ class TrainTest(RunCase):
         self.assertIn(f"{state}: cannot be opened", self.train(*arguments, code=2, **slowly))
         shutil.rmtree(os.path.dirname(folder))
         os.truncate(model, 20)
-        self.assertIn(f"{model}: damaged", self.train(*arguments, code=2, **slowly))
+        self.assertIn(f"{model}: not JSON", self.train(*arguments, code=2, **slowly))
         with open(os.path.join(self.out, "records.jsonl")) as file:
             self.assertEqual(file.read(), before)
         self.assert_nothing_left()
