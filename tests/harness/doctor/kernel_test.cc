@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/trace/temporary_folder.h"
+
 namespace thinpipe {
 namespace {
 
@@ -51,7 +53,8 @@ TEST(DoctorKernel, NetemIsOptionalAndTbfIsNot) {
 }
 
 TEST(DoctorKernel, SettingsThatForbidNamespacesAreNamed) {
-  const fs::path sys = fs::path(testing::TempDir()) / "doctor_sys";
+  const TemporaryFolder folder;
+  const fs::path& sys = folder.path();
   fs::create_directories(sys / "kernel");
   fs::create_directories(sys / "user");
   std::ofstream(sys / "kernel/unprivileged_userns_clone") << "0\n";
@@ -67,7 +70,6 @@ TEST(DoctorKernel, SettingsThatForbidNamespacesAreNamed) {
   std::ofstream(sys / "user/max_user_namespaces") << "9000\n";
   std::ofstream(sys / "kernel/apparmor_restrict_unprivileged_userns") << "0\n";
   EXPECT_EQ(named(kernel_findings({}, sys), "namespaces").remedy.find("sysctl"), std::string::npos);
-  fs::remove_all(sys);
 }
 
 }  // namespace

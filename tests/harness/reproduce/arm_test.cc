@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {
@@ -26,13 +27,11 @@ TEST(SpeltOut, WritesEveryParameterAndLeavesWhatIsNoSpec) {
 }
 
 TEST(RefuseOtherCommand, TellsAQuickTryFromTheWhole) {
-  const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / "refuse-other-command";
-  std::filesystem::create_directories(folder);
+  const TemporaryFolder folder;
   std::ofstream(folder / "command") << "thinpipe train --steps 600\n";
-  EXPECT_NO_THROW(refuse_other_command(folder, {"train", "--steps", "600"}));
+  EXPECT_NO_THROW(refuse_other_command(folder.path(), {"train", "--steps", "600"}));
   EXPECT_NO_THROW(refuse_other_command(folder / "new", {"train", "--steps", "600"}));
-  EXPECT_THROW(refuse_other_command(folder, {"train", "--steps", "60"}), InputError);
+  EXPECT_THROW(refuse_other_command(folder.path(), {"train", "--steps", "60"}), InputError);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "netem/topology/flows.h"
+#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {
@@ -150,7 +151,8 @@ TEST(TopologySpec, ServersAreTheLastHosts) {
 }
 
 TEST(TopologyFile, SaysFileLineAndStatement) {
-  const std::string path = testing::TempDir() + "/bad.topo";
+  const TemporaryFolder folder;
+  const std::string path = folder / "bad.topo";
   std::ofstream(path) << "# two\nswitch a hosts=1\nswitch b hosts=1\n\nlink a c rate=1mbit\n";
   EXPECT_EQ(error_of(path), path + ":5: link: no switch 'c' before this line");
   const std::pair<const char*, const char*> cases[] = {
@@ -170,11 +172,12 @@ TEST(TopologyFile, SaysFileLineAndStatement) {
   };
   for (const auto& [text, message] : cases)
     EXPECT_NE(error_of(text).find(message), std::string::npos) << text << ": " << error_of(text);
-  EXPECT_NE(error_of(testing::TempDir()).find("a folder"), std::string::npos);
+  EXPECT_NE(error_of(folder.path()).find("a folder"), std::string::npos);
 }
 
 TEST(TopologyFile, PlacesItsHosts) {
-  const std::string path = testing::TempDir() + "/good.topo";
+  const TemporaryFolder folder;
+  const std::string path = folder / "good.topo";
   std::ofstream(path) << "switch a hosts=2  # a comment\n"
                          "switch b\nswitch c hosts=1\n"
                          "link a b\nlink b c rate=0.5x\nhosts rate=1gbit\nhost2 rate=3mbit\n";

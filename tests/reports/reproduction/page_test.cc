@@ -6,6 +6,7 @@
 #include "reports/reproduction/index.h"
 #include "reports/reproduction/reproduction.h"
 #include "tests/reports/reproduction/made_up.h"
+#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {
@@ -80,8 +81,8 @@ TEST(ReproductionIndex, ListsWhatWasCarriedOut) {
   const ReproductionOutcome outcome =
       outcome_of(made_up_reproduction({0.9, 0.91, 0.92}, {0.8, 0.82, 0.81}));
   EXPECT_EQ(outcome.outcome, "1 yes");
-  const std::filesystem::path file =
-      std::filesystem::path(testing::TempDir()) / "made-up-outcome.json";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "made-up-outcome.json";
   write_outcome(file, outcome);
   const auto read = read_outcome(file);
   ASSERT_TRUE(read);
