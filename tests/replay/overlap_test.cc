@@ -290,6 +290,18 @@ TEST_F(OverlapTest, ExchangesRunInOrderAndUnderTheRest) {
   }
 }
 
+// Of two units the second, tensor-3, is ready long before the first one's tensor-0.
+TEST_F(OverlapTest, ABucketWaitsForTheLatestOfItsGradients) {
+  Feed feed = overlapped("first=1mb,rest=1mb");
+  feed.granularity = Granularity::kBucket;
+  for (const Seen& seen : run("tensor-3:topk:ratio=0.1;*:none", feed))
+    for (const StepReport& report : seen.reports)
+      for (const PhaseSpan& span : report.timeline)
+        if (span.phase == Phase::kCompress) {
+          EXPECT_GE(span.begin, report.wanted - 1e-6);
+        }
+}
+
 TEST_F(OverlapTest, HooksThatDoNothingSendNothing) {
   const Trace trace(folder_ / "trace");
   for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket}) {
