@@ -22,7 +22,8 @@ UNITTEST_SKIP = re.compile(r"^(?P<name>\w+) \(.*\)(?:\n.*)? \.\.\. skipped ['\"]
 # GoogleTest: a program's first line, how many cases passed, and the names of the others.
 GTEST_START = "Running main() from"
 GTEST_PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?\.$", re.MULTILINE)
-GTEST_FAILED = re.compile(r"^\[  FAILED  \] ([^ ,]+\.[^ ,]+)", re.MULTILINE)
+GTEST_FAILED = re.compile(r"^\[  FAILED  \] ([^\s,]+\.[^\s,]+)", re.MULTILINE)
+GTEST_REASON = re.compile(r"Skipped\n(.+)")  # also where cases are not named (--gtest_brief)
 GTEST_SKIPPED = re.compile(r"Skipped\n(?P<reason>.+)\n+\[  SKIPPED \] (?P<name>\S+)")
 REASON_LENGTH = 160  # characters: the whole output is in ctest's log
 
@@ -40,6 +41,9 @@ def own_skips(name, output):
 
 def reason_of(output):
     """Why a test was skipped, as it said itself, on one line."""
+    found = GTEST_REASON.search(output)
+    if found:
+        return found[1].strip()
     lines = [line.strip() for line in output.splitlines() if line.strip(" []") not in ("", "SKIPPED")]
     return lines[-1] if lines else "no reason given"
 

@@ -58,7 +58,7 @@ TEST(RankStateFile, RefusesWhatIsDamagedOrAnothers) {
 // As TrainPoint leaves it after so many steps.
 nlohmann::json point_after(std::uint64_t steps) {
   TrainSeries series;
-  series.loss.assign(steps, 1);
+  for (auto* of_steps : {&series.loss, &series.seconds, &series.bytes}) of_steps->assign(steps, 1);
   return {{"series", series.to_json()},
           {"worst_error", 0.0},
           {"checked_steps", 1},
