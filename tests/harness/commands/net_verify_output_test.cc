@@ -79,9 +79,9 @@ TEST(NetVerifyOutput, ABusyMachineIsNamedWithItsSignAndARemedy) {
             std::string::npos)
       << text;
   EXPECT_EQ(links_summary({{report, verdict}}),
-            "\nThe machine was too busy to judge the link: goodput (idle 0.4 %). The host rather\n"
-            "than the link may have set the pace. Stop other programs, or use a slower link,\n"
-            "and measure again.\n");
+            "\nThe machine was too busy to judge the link: goodput (idle 0.4 %). The host\n"
+            "rather than the link may have set the pace. Stop other programs, or use a slower\n"
+            "link, and measure again.\n");
   const nlohmann::ordered_json json = link_report_json(report, verdict);
   EXPECT_TRUE(json.at("holds").is_null());
   EXPECT_EQ(json.at("valid"), false);
