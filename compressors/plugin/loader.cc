@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "base/text.h"
 #include "compressors/plugin/description.h"
 #include "compressors/plugin/library_file.h"
 
@@ -19,7 +20,7 @@ using Entry = const thinpipe_plugin* (*)(std::uint32_t);
 constexpr const char* kEntry = "thinpipe_plugin_get";
 
 [[noreturn]] void fail(const std::string& file, const std::string& problem) {
-  throw InputError(fmt::format("plug-in '{}': {}", file, problem));
+  throw InputError(fmt::format("plug-in {}: {}", in_quotes(file), problem));
 }
 
 /// Unloads again what turns out not to be wanted.
@@ -34,7 +35,7 @@ Library open_library(const std::filesystem::path& file) {
   // An absolute path: dlopen looks for a bare name in the system's folders. Local: two plug-ins
   // may have functions of one name.
   Library library(dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL));
-  if (!library) fail(file, fmt::format("it cannot be loaded: {}", dlerror()));
+  if (!library) fail(file, fmt::format("it cannot be loaded: {}", excerpt(dlerror())));
   return library;
 }
 
