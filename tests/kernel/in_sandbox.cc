@@ -53,7 +53,10 @@ Watched<std::vector<double>> measure_once(const std::function<std::vector<double
 
 std::vector<double> in_sandbox(const std::function<std::vector<double>()>& body) {
   try {
-    return valid([&] { return measure_once(body); }).value;
+    // Delays are judged to within 5 %, and links have buckets of 30 ms, which make up for that much
+    // (docs/kernel-tests.md). A guest on a quiet machine stood still for 1 to 6 % of a measurement.
+    constexpr double kGuestShare = 0.05;
+    return valid([&] { return measure_once(body); }, kGuestShare).value;
   } catch (const MachineTooBusy& busy) {
     [&] { GTEST_SKIP() << busy.what(); }();
   }
