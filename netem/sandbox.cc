@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/visible.h"
 #include "netem/file_descriptor.h"
 #include "netem/limits.h"
@@ -148,7 +149,12 @@ bool stop_requested() { return g_stop_signal != 0; }
 int stop_signal() { return g_stop_signal; }
 
 int run_outside_sandbox(const std::function<int(const Sandbox&)>& body) {
-  std::string folder = (std::filesystem::temp_directory_path() / "thinpipe-XXXXXX").string();
+  std::error_code none;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(none);
+  if (none)
+    throw InputError(fmt::format("TMPDIR={}: there is no such folder for temporary files",
+                                 in_quotes(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "")));
+  std::string folder = (parent / "thinpipe-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) throw SystemError("make the folder " + folder);
   struct Removed {
     std::string path;

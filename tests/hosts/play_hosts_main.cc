@@ -133,6 +133,7 @@ int run_beside(int hosts, char** command) {
     // Where mpirun itself would make its folder.
     const std::filesystem::path stood = std::filesystem::current_path();
     mount_own("/tmp");
+    check(unsetenv("TMPDIR") == 0, "unset TMPDIR");  // a folder that is hidden now, here and on the hosts
     std::filesystem::current_path(stood);  // else a working folder below /tmp stays the hidden one
     Network star(hosts);
     star.set_links(LinkSpec{});

@@ -184,8 +184,9 @@ class SweepTest(RunCase):
                              for name in ("payload_bytes", "relative_error", "quality")])
         self.assertEqual(payloads[0], payloads[1])
         # Records of two kinds must not stand in one file.
-        self.assertIn("measured with --threads 2", self.run_thinpipe(
-            "run", "--trace", trace, "--out", self.out, "--resume", "--threads", "1", code=2))
+        self.assertIn("measured with --threads 2, not with --threads 1", self.run_thinpipe(
+            "run", "--trace", trace, "--out", self.out, "--resume", "--threads", "1", "--steps", "2",
+            "--warmup", "0", code=2))
 
 
 if __name__ == "__main__":

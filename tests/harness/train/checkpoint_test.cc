@@ -125,7 +125,7 @@ TEST(CheckpointsOfAPoint, WhatIsMissingOrDamagedIsNamed) {
     EXPECT_NE(found.find("remove " + checkpoints.folder().string()), std::string::npos) << found;
   };
   expect(complaint("other", 2), whole / "rank-0", "of|rank 0");
-  expect(complaint("of", 3), whole / "rank-2", "missing");
+  expect(complaint("of", 3), whole / "rank-2", "No such file");
   write_rank_state(whole / "rank-1", rank_identity("of", 1), {4, {}, {}, {}});
   expect(complaint("of", 2), whole / "rank-1", "after 4 steps, expected 3");
   fs::resize_file(whole / "rank-0", 20);
@@ -141,7 +141,7 @@ TEST(CheckpointsOfAPoint, WhatIsMissingOrDamagedIsNamed) {
   point["series"] = point_after(3).at("series");
   expect(rewritten(point), whole / "point.json", "digest");
   fs::remove(whole / "point.json");
-  expect(complaint("of", 2), whole / "point.json", "missing");
+  expect(complaint("of", 2), whole / "point.json", "No such file");
 }
 
 }  // namespace
