@@ -1,13 +1,13 @@
 #include "netem/distribution.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 
 #include "base/error.h"
+#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {
@@ -63,7 +63,8 @@ class DistributionFile : public testing::Test {
     std::ofstream(file_) << text;
     return file_;
   }
-  std::string file_ = testing::TempDir() + "thinpipe_distribution_test." + std::to_string(getpid());
+  TemporaryFolder folder_;
+  std::string file_ = folder_ / "table";
 };
 
 TEST_F(DistributionFile, IsReadAsTcHasIt) {

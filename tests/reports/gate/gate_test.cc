@@ -132,6 +132,24 @@ TEST(PairedGate, TooLittleIsUnclearNotTheSame) {
   EXPECT_EQ(exit_code(outcome, true), 3);
 }
 
+// Without a difference, all of n pairs lie on one given side with probability 2^-n, on either side with
+// 2^(1-n): 0.031 for six pairs, 0.0156 for seven. One of three looks may take 0.05 / 3 = 0.0167.
+TEST(PairedGate, TellsApartBySevenPairsOfSevenAndNotBySixOfSix) {
+  const auto verdict_of = [](std::size_t pairs) {
+    Measured before = measured(pairs), after = measured(pairs);
+    std::vector<std::vector<double>> old_times, times;
+    for (std::size_t i = 0; i < pairs; ++i) {
+      old_times.push_back({1 + 1e-3 * static_cast<double>(i)});
+      times.push_back({2 + 1e-2 * static_cast<double>(i)});
+    }
+    before.series[{"point", "encode_time"}] = series("timed", "lower", old_times);
+    after.series[{"point", "encode_time"}] = series("timed", "lower", times);
+    return only_verdict(PairedGate(GatePolicy()).look(before, after));
+  };
+  EXPECT_EQ(verdict_of(6), Verdict::kUnclear);
+  EXPECT_EQ(verdict_of(7), Verdict::kWorse);
+}
+
 TEST(PairedGate, WhatWasToldApartStaysSo) {
   std::mt19937_64 generator(5);
   const std::vector<double> drift = sample::drift(generator, 40);
