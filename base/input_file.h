@@ -1,4 +1,4 @@
-// What a user names as an input that is read from its beginning to its end.
+// Inputs that users name, read from the beginning to the end.
 #pragma once
 
 #include <fcntl.h>
@@ -111,7 +111,7 @@ inline std::string read_input(const std::filesystem::path& path, const std::stri
 /// Lines of a file, or of a text in memory, one after the other.
 class InputLines {
  public:
-  /// Of a text that outlives this object.
+  /// Reads a text, which must outlive this object.
   template <std::convertible_to<std::string_view> Text>
   InputLines(const Text& text) : memory_(text) {}  // NOLINT(google-explicit-constructor)
   /// @param max_bytes  of one line: a longer one is refused before it takes more memory

@@ -1,4 +1,4 @@
-// What a user names as an output: a file that is there whole or not at all, or a device or pipe.
+// Outputs that users name: a file that is there whole or not at all, or a device or pipe.
 #pragma once
 
 #include <fcntl.h>

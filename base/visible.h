@@ -34,7 +34,7 @@ inline Character character_at(std::string_view text, std::size_t place) {
   return {byte(0), 0};
 }
 
-// What moves the cursor, speaks to the terminal, or turns the order of what is read: C0, DEL and C1
+// Characters that move the cursor, command the terminal or change the reading order: C0, DEL and C1
 // (ECMA-48), line separators, and the marks of Unicode's bidirectional algorithm (UAX #9).
 inline bool is_obeyed(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || code == 0x200e ||

@@ -25,7 +25,7 @@ class Host {
   /// in, also when `action` throws.
   void inside(const std::function<void()>& action) const;
 
-  /// What the host's kernel has counted of a protocol since the host was made, by the names of
+  /// Counters that the host's kernel keeps of a protocol since the host was made, by the names of
   /// /proc/net/snmp: "Tcp" has OutSegs and RetransSegs, "Udp" has RcvbufErrors.
   std::map<std::string, std::int64_t> protocol_counters(const std::string& protocol) const;
 

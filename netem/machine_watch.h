@@ -1,4 +1,4 @@
-// What else this machine did while something was measured: whether the figures are the link's.
+// Watches the machine during a measurement, to tell whether the figures are the link's.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ inline constexpr double kMachineShare = 0.01;
 /// s: for so long the default bucket makes up, which is 1 ms of the rate (docs/links.md).
 inline constexpr double kStallSeconds = 1e-3;
 
-/// What a MachineWatch saw, and senders of what was measured.
+/// Findings of a MachineWatch and of the senders of a measurement.
 struct Disturbance {
   /// Share of the processors' time; nothing of a short measurement.
   std::optional<double> idle = {};
@@ -34,7 +34,7 @@ struct Disturbance {
   std::string reason(double share = kMachineShare) const;
 };
 
-/// Of each sign the worse.
+/// Returns the worse value of each sign.
 Disturbance worse_of(const Disturbance& a, const Disturbance& b);
 
 /// Watches from its construction on, by a thread that waits for 2 ms at a time as qdiscs and

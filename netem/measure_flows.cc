@@ -132,7 +132,7 @@ MeasuredFlows measure_flows(const Network& network, const std::vector<Flow>& flo
   if (options.awake) awake.emplace();
   const auto spare = [&] { return awake ? awake->seconds() : 0.0; };
   Traffic traffic(connections);
-  // What disturbs slow start shows in what is measured afterwards.
+  // A disturbed slow start shows in the measurement after it.
   MachineWatch settling;
   traffic.run(options.settle, true);
   const Disturbance before_measured = settling.stop(spare());

@@ -95,7 +95,7 @@ Action prepared(const Chosen& chosen) {
   return [arguments, action = verb.prepare(*arguments)] { return action(); };
 }
 
-// Runs `work`. What goes wrong is in the command afterwards.
+// Runs `work`; `command` holds its error afterwards.
 void guarded(ReadCommand& command, const std::function<void()>& work) {
   const auto fail = [&](const std::string& message, int code) {
     command.action = nullptr;

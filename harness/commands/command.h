@@ -9,7 +9,7 @@
 
 namespace thinpipe {
 
-/// What a command line asks for, or why nothing can be made of it.
+/// The action that a command line asks for, or the error in it.
 struct ReadCommand {
   std::string who = "thinpipe";  ///< in whose name errors are told: "thinpipe run"
   Action action = {};            ///< empty where there is an error

@@ -48,7 +48,7 @@ bool holds(const Played& played, const TrialResult& result) {
   return !judged(played, result) || std::fabs(result.deviation()) <= played.tolerance;
 }
 
-// What is measured without being judged is whatever came, on a busy machine too.
+// A measurement that nothing judges is valid on a busy machine too.
 bool valid(const Played& played, const TrialResult& result) {
   return !judged(played, result) || result.machine.reason().empty();
 }

@@ -10,7 +10,7 @@
 
 namespace thinpipe {
 
-/// What to do where the machine was too busy to tell, for people.
+/// The remedy for a machine that was too busy to tell, for people.
 inline constexpr const char* kBusyAdvice =
     "The host rather than the link may have set the pace. Stop other programs, or use a slower "
     "link, and measure again.";

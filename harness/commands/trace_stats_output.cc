@@ -102,7 +102,7 @@ std::vector<StatsColumn<G>> distribution_columns() {
           {"99 %", quantile(4)}};
 }
 
-// What the tables leave out; "" where all values are finite.
+// Values that the tables leave out; "" where all values are finite.
 std::string non_finite_sentence(const std::vector<G>& gradients) {
   std::size_t bad = 0, all = 0;
   const G* first = nullptr;

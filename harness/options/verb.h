@@ -11,7 +11,7 @@ namespace thinpipe {
 
 class Arguments;
 
-/// What a verb does once it knows what its arguments say; returns an ExitCode. Data go to stdout
+/// The work of a verb whose arguments are checked; returns an ExitCode. Data go to stdout
 /// (write_stdout), progress to stderr.
 using Action = std::function<int()>;
 
@@ -24,8 +24,8 @@ struct Verb {
   std::vector<PositionalInfo> positionals = {};
   std::vector<Example> examples = {};
   /// Makes checked types of the arguments' texts, and returns what acts on them. Until then it
-  /// reads files that they name, and writes, starts and measures nothing: tests/fuzz/command_line.cc
-  /// calls it with whatever there is. The arguments outlive the action.
+  /// reads files that they name, and writes, starts and measures nothing:
+  /// tests/fuzz/command_line.cc calls it with whatever there is. The arguments outlive the action.
   /// InputError and RunError that either throws become `thinpipe VERB: message` and exit codes 2
   /// and 4.
   Action (*prepare)(const Arguments&) = nullptr;

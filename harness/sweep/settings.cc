@@ -46,7 +46,7 @@ void check_same_settings(const Records& existing, const SweepOptions& options,
     std::string found, expected;
     for (const auto& [name, value] : before.items()) {
       if (!now.contains(name) || now.at(name) == value) continue;
-      // What ended well with `error` had nothing to replace.
+      // A run that ended well with `error` had nothing to replace.
       if (name == "non_finite" && value == "error") continue;
       found += as_typed(name, value);
       expected += as_typed(name, now.at(name));

@@ -1,4 +1,4 @@
-// What the points of one folder have in common: options that change figures and are no axis.
+// Settings that the points of one folder share: options that change figures and are no axis.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

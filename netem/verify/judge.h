@@ -35,7 +35,7 @@ struct LinkVerdict {
   std::vector<std::string> reasons;   ///< why it does not hold
   std::vector<std::string> warnings;  ///< what is suspicious: a tool that says otherwise
   std::vector<std::string> passed;    ///< what was judged and found as it was set
-  /// What was not judged because the machine was busy, with the reason: "goodput (idle 0.4 %)".
+  /// Measures that a busy machine kept from being judged, with the reason: "goodput (idle 0.4 %)".
   std::vector<std::string> disturbed;
   /// True when everything that was judged was measured while the machine was quiet.
   bool valid() const { return disturbed.empty(); }

@@ -1,5 +1,5 @@
-// What libFuzzer does to command lines: words are made of the tables of verbs, methods, patterns,
-// links and topologies, so that what is new there is fuzzed from the day it is there; values are
+// Mutations of command lines by libFuzzer: words are made of the tables of verbs, methods,
+// patterns, links and topologies, so that what is new there is fuzzed from the day it is there; values are
 // changed token by token. The bytes are as tests/fuzz/command_line.cc reads them.
 #include <algorithm>
 #include <array>
@@ -49,7 +49,7 @@ const Words kStrange = {"\x1b[31m", "\n", "\x7f", "\xc2\x9b", "\xe2\x80\xae",
                         "\xff",     "%s%n", "'",  "\"",        "\\",
                         "{}",       " ",  "../",  "$(x)",     "\xf0\x9f\x98\x80"};
 
-// What no table has an example of.
+// Values of which no table has an example.
 const std::map<std::string, Words> kTexts = {
     {"schedule",
      {"none", "steps:0s=100%,100ms=50%,repeat=200ms", "ramp:0s=10%,5s=100%,of=delay",

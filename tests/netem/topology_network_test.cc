@@ -21,8 +21,9 @@ namespace {
 constexpr FlowOptions kQuick = {.settle = 0.3, .seconds = 0.7, .awake = true};
 // Where senders are faster than a switch's port, slow start ends in drops.
 constexpr FlowOptions kBehindSwitch = {.settle = 2, .seconds = 1, .awake = true};
-// Of goodput, as of a single link. At 4 Mbit/s a frame takes 3 ms of the second that is measured,
-// and a receiver reads several at once: up to 0.8 %. Of a valid measurement the machine takes 1 %.
+// Tolerance of goodput, as for a single link. At 4 Mbit/s a frame takes 3 ms of the second that is
+// measured, and a receiver reads several at once: up to 0.8 %. The machine takes 1 % of a valid
+// measurement.
 constexpr double kTolerance = 0.03;
 
 void require_goodput(const Network& network, const std::vector<Flow>& flows,

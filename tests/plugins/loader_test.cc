@@ -61,7 +61,7 @@ TEST(Loader, RefusesWhatIsNoPlugIn) {
               AllOf(HasSubstr("broken_no_entry.so"), HasSubstr("no function thinpipe_plugin_get")));
 }
 
-// Of a file that is shorter than its headers say, the dynamic loader maps pages that are not there,
+// The dynamic loader maps pages that are not there of a file that is shorter than its headers say,
 // and dies of SIGBUS when it reads them.
 TEST(Loader, RefusesAFileThatIsCutShort) {
   const std::string copy = ::testing::TempDir() + "/thinpipe-short.so";

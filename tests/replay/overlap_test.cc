@@ -290,7 +290,7 @@ TEST_F(OverlapTest, ExchangesRunInOrderAndUnderTheRest) {
   }
 }
 
-// Of two units the second, tensor-3, is ready long before the first one's tensor-0.
+// The second of two units, tensor-3, is ready long before the first one's tensor-0.
 TEST_F(OverlapTest, ABucketWaitsForTheLatestOfItsGradients) {
   Feed feed = overlapped("first=1mb,rest=1mb");
   feed.granularity = Granularity::kBucket;

@@ -45,7 +45,7 @@ TrialOptions between(int from, int to) {
 
 constexpr const char *kLink = "rate=40mbit", *kSmallQueue = "rate=40mbit,queue=64kb";
 
-// What the program promises of a schedule that changes nothing; half of it is left to the machine.
+// The program's promise for a schedule that changes nothing; half of it is left to the machine.
 constexpr double kCostsNothing = 0.005;
 // A change that is 1 ms late, as long as the bucket, moves 1 % of the bytes of 100 ms; frames that
 // are on their way at either end are 0.01 % of 2 s; of a valid measurement the machine takes 1 %.
