@@ -75,7 +75,7 @@ class Builds(GateTest):
     def test_a_build_that_takes_no_turns_is_launched_in_turn(self):
         older = self.folder / "older"
         older.write_text(f"#!/bin/sh\n[ \"$2\" = --help ] && exec echo no such thing\n"
-                         f"exec {THINPIPE} \"$@\"\n")
+                         f"exec '{THINPIPE}' \"$@\"\n")
         older.chmod(0o755)
         self.gate("--baseline-exe", older, "--pairs", 4, "--looks", 1, "--json", "out.json", "--",
                   *BENCH, expect=0)
@@ -89,7 +89,7 @@ class Builds(GateTest):
 
     def test_a_build_that_dies_while_the_other_measures(self):
         older = self.folder / "older"
-        older.write_text(f"#!/bin/sh\n[ \"$2\" = --help ] && exec {THINPIPE} \"$@\"\nkill -9 $$\n")
+        older.write_text(f"#!/bin/sh\n[ \"$2\" = --help ] && exec '{THINPIPE}' \"$@\"\nkill -9 $$\n")
         older.chmod(0o755)
         result = self.gate("--baseline-exe", older, "--", *BENCH, expect=4)
         self.assertIn("killed by signal 9", result.stderr)

@@ -38,6 +38,9 @@ class HostsCase(Measured):
         self.folder = tempfile.mkdtemp(prefix="thinpipe-hosts-", dir="/var/tmp")
         self.addCleanup(shutil.rmtree, self.folder)
         self.out = os.path.join(self.folder, "out")
+        # --agent is a text of several words, and PLAY_HOSTS may lie below a folder with a space.
+        self.agent = self.write("agent", f'#!/bin/sh\nexec {shlex.quote(PLAY_HOSTS)} on "$@"\n')
+        os.chmod(self.agent, 0o755)
         self.hostfile = self.write("hosts", "".join(f"{host} slots=1\n" for host in HOSTS))
         self.trace = os.path.join(self.folder, "trace")
         subprocess.run([MAKE_TRACE, self.trace, "2", "3", "100000", "0.002"], check=True)
@@ -53,7 +56,7 @@ class HostsCase(Measured):
         # In a session of its own, as from another terminal.
         return subprocess.Popen(
             [THINPIPE, "run", "--trace", self.trace, "--out", self.out, "--hosts", self.hostfile,
-             "--agent", PLAY_HOSTS + " on", *arguments],
+             "--agent", self.agent, *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def finish(self, process, code=0):
@@ -289,7 +292,7 @@ class GiveBackTest(HostsCase):
         self.wait_for_throttled(process)
         second = subprocess.run(
             [THINPIPE, "run", "--trace", self.trace, "--out", self.out + "-2", "--hosts",
-             self.hostfile, "--agent", PLAY_HOSTS + " on", "--shape", DATA],
+             self.hostfile, "--agent", self.agent, "--shape", DATA],
             capture_output=True, text=True)
         self.assertEqual(second.returncode, 4, second.stderr)
         self.assertIn("throttled already, by process", second.stderr)
@@ -309,7 +312,7 @@ class GiveBackTest(HostsCase):
         process.communicate()
         self.wait_for(lambda: not self.processes("thinpipe-shape"), "the guards' end")
         self.assertEqual(self.qdiscs(), ["tbf 1:", "tbf 1:"])
-        doctor = on(HOSTS[0], "sh", "-c", THINPIPE + " doctor; true")
+        doctor = on(HOSTS[0], "sh", "-c", shlex.quote(THINPIPE) + " doctor; true")
         self.assertIn("and its guard is dead", " ".join(doctor.split()))
         for host in HOSTS:
             self.assertEqual(on(host, THINPIPE, "net", "restore"), DATA + ": gave back bfifo 1:")

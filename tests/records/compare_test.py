@@ -14,7 +14,9 @@ import unittest
 
 THINPIPE = os.environ["THINPIPE"]
 # A library which, preloaded, is a machine with a GPU.
-PLAYED = {"LD_PRELOAD": os.environ["PLAYED_GPU"],
+# By name and folder: ld.so takes a space in LD_PRELOAD for the end of a path.
+PLAYED = {"LD_PRELOAD": os.path.basename(os.environ["PLAYED_GPU"]),
+          "LD_LIBRARY_PATH": os.path.dirname(os.environ["PLAYED_GPU"]),
           "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 COMPARE = pathlib.Path("/usr/share/benchmark/compare.py")
 BENCH = ["bench", "-c", "topk", "-c", "3lc", "--size", "20k", "--residency", "cache",

@@ -7,7 +7,9 @@ import unittest
 
 from run_case import RunCase, main
 
-PLAYED = {"LD_PRELOAD": os.environ["PLAYED_GPU"],
+# By name and folder: ld.so takes a space in LD_PRELOAD for the end of a path.
+PLAYED = {"LD_PRELOAD": os.path.basename(os.environ["PLAYED_GPU"]),
+          "LD_LIBRARY_PATH": os.path.dirname(os.environ["PLAYED_GPU"]),
           "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 SPECS = ["topk:ratio=0.05", "int8", "terngrad", "sparseloco:chunk=256,k=16", "demo",
          "qsgd:coding=elias", "powersgd:exchange=allgather,rank=2"]

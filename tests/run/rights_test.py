@@ -36,7 +36,9 @@ class RightsTest(RunCase):
     def test_a_right_lost_fails_the_points_after_it_and_resume_measures_them(self):
         command = self.command("--repeats", "2")
         process = self.start_command(*command, environment={
-            "LD_PRELOAD": os.environ["LOSE_RIGHTS"],
+            # By name and folder: ld.so takes a space in LD_PRELOAD for the end of a path.
+            "LD_PRELOAD": os.path.basename(os.environ["LOSE_RIGHTS"]),
+            "LD_LIBRARY_PATH": os.path.dirname(os.environ["LOSE_RIGHTS"]),
             "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"})
         self.wait_for(self.has_a_point, "the first point")
         (sandbox,) = [p for p in self.ours("thinpipe") if self.parent_of(p) == process.pid]

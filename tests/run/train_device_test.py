@@ -9,7 +9,9 @@ import signal
 
 from run_case import RunCase, main
 
-PLAYED = {"LD_PRELOAD": os.environ["PLAYED_GPU"],
+# By name and folder: ld.so takes a space in LD_PRELOAD for the end of a path.
+PLAYED = {"LD_PRELOAD": os.path.basename(os.environ["PLAYED_GPU"]),
+          "LD_LIBRARY_PATH": os.path.dirname(os.environ["PLAYED_GPU"]),
           "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 
 
