@@ -25,7 +25,20 @@ set(CMAKE_INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR} $ORIGIN/../../${CMAKE
                         $ORIGIN)
 
 find_program(THINPIPE_CCACHE ccache)
+set(use_ccache ${THINPIPE_CCACHE})
 if(THINPIPE_CCACHE)
+  # It compiles nothing where it cannot write: HOME may be read-only.
+  execute_process(COMMAND ${THINPIPE_CCACHE} --get-config cache_dir OUTPUT_VARIABLE ccache_folder
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  execute_process(COMMAND sh -c "mkdir -p \"$1\" && file=$(mktemp \"$1/thinpipe.XXXXXX\") && rm \"$file\"" sh
+                          "${ccache_folder}"
+                  RESULT_VARIABLE not_writable OUTPUT_QUIET ERROR_QUIET)
+  if(not_writable)
+    message(STATUS "ccache cannot write to ${ccache_folder}: compiling without it")
+    set(use_ccache OFF)
+  endif()
+endif()
+if(use_ccache)
   # What it must be told to keep objects that precompiled headers are part of.
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${THINPIPE_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})

@@ -16,7 +16,7 @@ struct WayCalibration {
   double round_trip_set = 0;  ///< s, of which the links on the way are to make so much
   double seconds = 0;         ///< of traffic that was measured
   int flows = 1;
-  int attempts = 1;   ///< the closest to the ceiling counts
+  int attempts = 1;   ///< the last counts, which settled longest
   bool fills = true;  ///< else the ceiling is what all hosts together can send over it
   double ratio() const { return ceiling > 0 ? goodput / ceiling : 0; }
 };

@@ -27,8 +27,8 @@ constexpr double kSettle = 0.3;    // s before that: the bucket's credit, slow s
 // Where a switch's port is what limits, slow start ends in drops; TCP is back after 1 to 2 s.
 constexpr double kSettleBehindSwitch = 2, kWindowBehindSwitch = 0.2;
 constexpr double kDoublings = 20;  // of the window, each a round trip
-// A machine that was busy, or TCP not back yet, may have been what was measured. A link that does
-// not hold fails all of them. Each settles twice as long as the one before.
+// TCP not back yet, or a machine that was busy, may have been what was measured. Each attempt settles
+// twice as long as the one before, and the last counts.
 constexpr int kAttempts = 3;
 constexpr double kPingSeconds = 3;
 constexpr int kFewestPings = 5, kMostPings = 20;
@@ -82,10 +82,9 @@ WayCalibration measure_way(const Network& network, const LinkProbe& probe) {
   options.seconds = options.windows * window;
   options.settle = (at_sender ? kSettle : kSettleBehindSwitch) + kDoublings * way.round_trip_set;
   way.attempts = 0;
-  const auto off = [&](double goodput) { return std::fabs(goodput / way.ceiling - 1); };
-  while (way.attempts < kAttempts && (way.attempts == 0 || off(way.goodput) > kGoodputTolerance)) {
-    const double goodput = median_goodput(measure_flows(network, probe.flows, options).flows);
-    if (way.attempts == 0 || off(goodput) < off(way.goodput)) way.goodput = goodput;
+  const auto is_off = [&] { return std::fabs(way.goodput / way.ceiling - 1) > kGoodputTolerance; };
+  while (way.attempts == 0 || (is_off() && way.attempts < kAttempts)) {
+    way.goodput = median_goodput(measure_flows(network, probe.flows, options).flows);
     way.seconds += options.seconds;
     options.settle *= 2;
     ++way.attempts;

@@ -20,9 +20,10 @@ SIZE = "2k"
 SMALL = {"CAMPAIGN_SIZES": SIZE, "CAMPAIGN_SMALL": "1k", "CAMPAIGN_WARMUP": "2",
          "CAMPAIGN_BENCH": "--repetitions 2 --min-time 1e-5"}
 STAGES = ["bench", "graphs", "roofline"]
-# A program of the packed ones that finds the played GPU; others do not.
+# A program of the packed ones that finds the played GPU; others do not. The loader splits LD_PRELOAD
+# at spaces: the library's folder goes where its name is looked for.
 PLAY = """#!/bin/sh
-export LD_PRELOAD='{library}' ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0"
+export LD_LIBRARY_PATH='{folder}' LD_PRELOAD='{library}' ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0"
 exec "$(dirname "$0")/played/{name}" "$@"
 """
 
@@ -36,9 +37,10 @@ class Campaign(unittest.TestCase):
         subprocess.run([CAMPAIGN, "pack", BUILD, cls.packed], check=True,
                        env=os.environ | {"CAMPAIGN_PEERS": "off"})
         (cls.packed / "played").mkdir()
+        folder, library = os.path.split(os.environ["PLAYED_GPU"])
         for name in ("thinpipe", "gpu_tests"):
             (cls.packed / name).rename(cls.packed / "played" / name)
-            (cls.packed / name).write_text(PLAY.format(library=os.environ["PLAYED_GPU"], name=name))
+            (cls.packed / name).write_text(PLAY.format(folder=folder, library=library, name=name))
             (cls.packed / name).chmod(0o755)
 
     def setUp(self):

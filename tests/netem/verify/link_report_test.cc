@@ -148,8 +148,8 @@ TEST(LinkReport, EachDirectionOfAnAsymmetricLink) {
     // Between two such hosts only 20 Mbit/s ever show.
     require(report.goodput->there.ceiling < 20e6 && report.goodput->back.ceiling < 20e6,
             "the slower of two");
-    require(report.goodput->down->figures.goodput > 45e6, "the way down alone");
-    require(report.goodput->up->figures.goodput < 20e6, "the way up alone");
+    require(report.goodput->down->figures.goodput > 45e6, "the downlink by itself");
+    require(report.goodput->up->figures.goodput < 20e6, "the uplink by itself");
   });
 }
 
