@@ -60,7 +60,7 @@ class HostsCase(Measured):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def finish(self, process, code=0):
-        out, error = process.communicate(timeout=240)
+        out, error = process.communicate(timeout=int(os.environ["TIME_LIMIT"]))
         self.assertEqual(process.returncode, code, error)
         return out + error
 

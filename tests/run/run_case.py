@@ -43,7 +43,7 @@ class RunCase(Measured):
                                 stdout=subprocess.PIPE, text=True, **options)
 
     def finish(self, process, code=0):
-        out, error = process.communicate(timeout=300)
+        out, error = process.communicate(timeout=int(os.environ["TIME_LIMIT"]))
         self.assertEqual(process.returncode, code, error)
         return out + error
 
