@@ -34,7 +34,7 @@ class PlainTable {
  public:
   /// @param heads  of the columns, lines separated by '\n'
   /// @param words  so many columns from the left hold words, flush left; the rest figures
-  explicit PlainTable(std::vector<std::string> heads, std::size_t words = 1) : words_(words) {
+  explicit PlainTable(const std::vector<std::string>& heads, std::size_t words = 1) : words_(words) {
     std::size_t lines = 0;
     for (const std::string& head : heads) lines = std::max(lines, split(head, '\n').size());
     heads_.assign(lines, {});

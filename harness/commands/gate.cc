@@ -67,8 +67,8 @@ GateOutcome gate_builds(const Arguments& arguments, const GatePolicy& policy,
   Undisturbed undisturbed(launcher, retakes_of(policy));
   GateOutcome outcome;
   for (int look = 0; look < policy.looks; ++look) {
-    for (const auto pairs = static_cast<std::size_t>(policy.pairs << look);
-         after.launches < pairs;) {
+    const std::size_t pairs = static_cast<std::size_t>(policy.pairs) << look;
+    while (after.launches < pairs) {
       progress.describe(fmt::format("pair {} of {}", after.launches + 1, pairs));
       const auto [one, other] = undisturbed.pair(older, this_program(), turns, generator);
       append_launches(before, one);

@@ -32,13 +32,13 @@ void append(ImageSet& set, const ImageSet& from, std::size_t index) {
 }
 
 ImageData data_of(ImageSet training, std::optional<ImageSet> test) {
-  if (!test) return hold_out_fifth(std::move(training));
+  if (!test) return hold_out_fifth(training);
   return {std::move(training), std::move(*test)};
 }
 
 }  // namespace
 
-ImageData hold_out_fifth(ImageSet images) {
+ImageData hold_out_fifth(const ImageSet& images) {
   if (images.size() < kFifth) {
     throw InputError(fmt::format("data: {} images, expected at least {} to hold some out",
                                  images.size(), kFifth));

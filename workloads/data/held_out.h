@@ -20,7 +20,7 @@ struct TextData {
 
 /// Every fifth image (4, 9, 14, ...) is held out.
 /// @throws InputError when there are fewer than five
-ImageData hold_out_fifth(ImageSet images);
+ImageData hold_out_fifth(const ImageSet& images);
 
 /// The last tenth of the text is held out, rounded down.
 /// @throws InputError when that leaves nothing in either part
