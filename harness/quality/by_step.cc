@@ -22,7 +22,7 @@ void add(const TensorQuality& tensor, std::map<std::size_t, StepSamples>& steps)
   }
 }
 
-std::vector<StepQuality> finish(std::map<std::size_t, StepSamples> steps) {
+std::vector<StepQuality> finish(std::map<std::size_t, StepSamples>& steps) {
   std::vector<StepQuality> result;
   for (auto& [number, step] : steps) {
     for (const auto& [rank, sum] : step.by_rank) step.tally.add(sum);
@@ -36,13 +36,13 @@ std::vector<StepQuality> finish(std::map<std::size_t, StepSamples> steps) {
 std::vector<StepQuality> quality_by_step(const CompressorQuality& quality) {
   std::map<std::size_t, StepSamples> steps;
   for (const TensorQuality& tensor : quality.tensors) add(tensor, steps);
-  return finish(std::move(steps));
+  return finish(steps);
 }
 
 std::vector<StepQuality> quality_by_step(const TensorQuality& tensor) {
   std::map<std::size_t, StepSamples> steps;
   add(tensor, steps);
-  return finish(std::move(steps));
+  return finish(steps);
 }
 
 }  // namespace thinpipe

@@ -32,8 +32,8 @@ std::string percent_cell(std::optional<double> share) {
 QualityTable::QualityTable()
     : kept_({"compressor", "bytes", "bits", "error\n%", "cosine", "drift", "top-k\n%", "passes"}),
       sent_({"sent over asked, k\xcc\x82/k", "mean",
-             "\xc2\xb1"
-             "90%",
+             ("\xc2\xb1"
+              "90%"),
              "p5", "p50", "p95", "max"}) {}
 
 void QualityTable::add_row(const std::string& name, const QualitySummary& summary) {

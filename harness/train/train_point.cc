@@ -71,7 +71,7 @@ TrainPoint::TrainPoint(const SweepPoint& point, const TrainOptions& options,
       identity_(identity_of(point, options)) {}
 
 // Once a stop was asked for, ranks are given some time to come to where a checkpoint can be made.
-std::vector<json> TrainPoint::ask(json message, double seconds) {
+std::vector<json> TrainPoint::ask(const json& message, double seconds) {
   return launch_.ask(message, seconds, kGrace);
 }
 

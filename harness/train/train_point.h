@@ -47,7 +47,7 @@ class TrainPoint {
   const Checkpoints& checkpoints() const { return checkpoints_; }
 
  private:
-  std::vector<nlohmann::json> ask(nlohmann::json message, double seconds);
+  std::vector<nlohmann::json> ask(const nlohmann::json& message, double seconds);
   void take_step(std::uint64_t step, ScheduleLog& schedule);
   std::vector<nlohmann::json> exchange(std::uint64_t step, ScheduleLog& schedule);
   std::vector<double> losses_of(const std::vector<nlohmann::json>& loaded) const;

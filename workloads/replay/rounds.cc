@@ -10,7 +10,7 @@
 
 namespace thinpipe {
 
-Rounds::Rounds(std::vector<Compressor*> compressors, int threads) : threads_(threads) {
+Rounds::Rounds(const std::vector<Compressor*>& compressors, int threads) : threads_(threads) {
   std::size_t bytes = 0, longest = 0;
   for (Compressor* compressor : compressors) {
     tensors_.push_back({.compressor = compressor, .payload_at = bytes});

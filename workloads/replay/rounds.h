@@ -26,7 +26,7 @@ class Rounds : public RoundFloats {
  public:
   /// The compressors must stay where they are. Buffers are made once.
   /// @param threads  what the compressors were made with; says whose processor time counts
-  Rounds(std::vector<Compressor*> compressors, int threads);
+  Rounds(const std::vector<Compressor*>& compressors, int threads);
 
   /// Forgets the step before.
   void begin();
