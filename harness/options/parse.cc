@@ -49,10 +49,12 @@ std::vector<po::option> tokens(const Verb& verb, const std::vector<std::string>&
   // Without guessing: `--step` for `--steps` would change its meaning when an option is added.
   const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   const po::options_description description = describe(verb);
-  // Boost takes `--=5` for the argument `5`, and `--=` for an option whose value is missing.
+  // Boost takes `--=5` for the argument `5`, and `--=` or `----=` for an option whose value is missing.
   for (const std::string& word : words) {
     if (word == "--") break;
-    if (word.starts_with("--=")) throw InputError(in_quotes(word) + " names no option");
+    const std::size_t dashes = word.find_first_not_of('-');
+    if (dashes != std::string::npos && dashes >= 2 && word[dashes] == '=')
+      throw InputError(in_quotes(word) + " names no option");
   }
   try {
     return po::command_line_parser(words).options(description).style(style).run().options;

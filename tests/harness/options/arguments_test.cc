@@ -95,7 +95,7 @@ TEST(Arguments, ErrorsNameWhatWasFoundAndExpected) {
             "unknown option '--step'; did you mean '--steps'?");
   EXPECT_EQ(error_of(verb, {"d", "--steps"}), "option '--steps' needs a value (N)");
   EXPECT_EQ(error_of(verb, {"d", "--json=yes"}), "option '--json' takes no value");
-  for (const std::string bad : {"--=5", "--="})
+  for (const std::string bad : {"--=5", "--=", "----="})
     EXPECT_EQ(error_of(verb, {"d", bad}), "'" + bad + "' names no option");
   EXPECT_EQ(error_of(verb, {"d", "-s", "3", "-s", "4"}),
             "option '--steps' is given more than once");
