@@ -11,6 +11,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import many_runs  # pylint: disable=wrong-import-position
 import summary  # pylint: disable=wrong-import-position
 
 
@@ -21,6 +22,21 @@ def case(name, status, output="", inner=""):
 
 GTEST = "Running main() from ./gtest_main.cc\n{}\n"
 SKIP_CODE = '<skipped message="SKIP_RETURN_CODE=77"/>'
+
+
+class ManyRuns(unittest.TestCase):
+    def test_the_end_of_a_run_is_read(self):
+        self.assertEqual(many_runs.read_end(
+            ["skipped: of a test's own output", "./check (standard) took 8 min 3 s.",
+             "skipped: a.b: machine too busy (idle 0.4 %)", "FAILED: c: Failed",
+             "7 passed, 1 failed, 1 skipped"]),
+            (7, 1, "8 min 3 s", [("skipped", "a.b: machine too busy (idle 0.4 %)"),
+                                 ("FAILED", "c: Failed")]))
+
+    def test_a_run_without_an_end_is_none(self):
+        for lines in ([], ["7 passed, 1 failed, 1 skipped"], ["./check took 8 min 3 s.", "killed"]):
+            with self.assertRaises(ValueError):
+                many_runs.read_end(lines)
 
 
 class Summaries(unittest.TestCase):

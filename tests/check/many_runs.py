@@ -40,18 +40,26 @@ class Beside:
             self.process.wait()
 
 
-def run_check(options, beside, log):
-    """@returns (passed, failed, time, [(kind, name and reason)])"""
-    with Beside(beside), open(log, "w", encoding="utf-8") as out:
-        subprocess.run([ROOT / "check", *options], stdin=subprocess.DEVNULL, stdout=out,
-                       stderr=subprocess.STDOUT, check=False)
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    sums, took = SUMS.fullmatch(lines[-1]), next(filter(None, map(TOOK.match, reversed(lines))), None)
+def read_end(lines):
+    """Of what ./check printed: (passed, failed, time, [(kind, name and reason)])."""
+    sums = SUMS.fullmatch(lines[-1]) if lines else None
+    took = next(filter(None, map(TOOK.match, reversed(lines))), None)
     if not sums or not took:
-        raise SystemExit(f"many_runs.py: {log} does not end as ./check does")
+        raise ValueError
     named = [NAMED.fullmatch(line) for line in lines[-1 - int(sums[2]) - int(sums[3]):-1]]
     return (int(sums[1]), int(sums[2]), f"{took[1]} min {took[2]} s",
             [(one[1], one[2]) for one in named if one])
+
+
+def run_check(options, beside, log):
+    """@returns what read_end() does"""
+    with Beside(beside), open(log, "w", encoding="utf-8") as out:
+        subprocess.run([ROOT / "check", *options], stdin=subprocess.DEVNULL, stdout=out,
+                       stderr=subprocess.STDOUT, check=False)
+    try:
+        return read_end(log.read_text(encoding="utf-8", errors="replace").splitlines())
+    except ValueError:
+        raise SystemExit(f"many_runs.py: {log} does not end as ./check does") from None
 
 
 def main(arguments):
