@@ -1,5 +1,7 @@
 // `thinpipe doctor`: what this machine can do, and what its gaps cost.
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "harness/commands/output.h"
@@ -20,9 +22,11 @@ int doctor(const Arguments& arguments) {
   const KernelFeatures features = probe_kernel();
   std::vector<Finding> findings = kernel_findings(features);
   for (Finding& finding : software_findings()) findings.push_back(std::move(finding));
-  const auto guest = find_in_path("linux.uml");
-  findings.push_back(
-      netem_tests_finding(features.netem, guest ? first_line(*guest, "--version") : std::nullopt));
+  std::vector<std::string> guests;
+  if (const auto uml = find_in_path("linux.uml"))
+    guests.push_back("user-mode Linux " + first_line(*uml, "--version").value_or(""));
+  if (find_in_path("qemu-system-x86_64")) guests.push_back("QEMU");
+  findings.push_back(netem_tests_finding(features.netem, guests));
   for (Finding& finding : machine_findings(read_machine(std::filesystem::current_path()))) {
     findings.push_back(std::move(finding));
   }

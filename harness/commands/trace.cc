@@ -197,7 +197,7 @@ Action prepare_verify(const Arguments& arguments) {
   const std::string& place = arguments.positional("DIR");
   const SyntheticSpec spec = is_synthetic(place) ? parse_synthetic_spec(place) : SyntheticSpec();
   const bool drawn = is_synthetic(place) && !spec.is_fit();
-  // Of a fit, the trace that it draws like.
+  // What a fit imitates is a trace on disk.
   const auto trace = std::make_shared<const Trace>(drawn           ? make_synthetic(spec)
                                                    : spec.is_fit() ? Trace(spec.trace)
                                                                    : Trace(place));
