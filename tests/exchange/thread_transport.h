@@ -1,6 +1,7 @@
 // A transport between threads of one process, so that patterns can be tested without MPI.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -45,7 +46,7 @@ class ThreadTransport : public Transport {
     auto& queue = boxes_.messages[{pending.peer, rank_, pending.tag}];
     if (queue.empty()) return false;
     if (queue.front().size() > pending.data.size()) throw InputErrorInTest();
-    std::memcpy(pending.data.data(), queue.front().data(), queue.front().size());
+    std::copy(queue.front().begin(), queue.front().end(), pending.data.begin());
     if (received != nullptr) *received = queue.front().size();
     received_.messages += 1;
     received_.bytes += queue.front().size();

@@ -148,7 +148,8 @@ TEST(DeviceTensorBench, AWrongPayloadIsNoRow) {
         << failure.reason;
   EXPECT_TRUE(result.groups[0].rows.empty());
   EXPECT_EQ(result.groups[0].roofline.read.size(), 4u);
-  for (const auto& row : nlohmann::json::parse(result.json).at("benchmarks"))
+  const auto json = nlohmann::json::parse(result.json);
+  for (const auto& row : json.at("benchmarks"))
     EXPECT_EQ(row.at("run_name").get<std::string>().find("code/"), std::string::npos);
 }
 
