@@ -2,6 +2,8 @@
 // machine.
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "base/error.h"
 #include "tests/exchange/thread_transport.h"
 #include "tests/trace/sample_trace.h"
@@ -101,7 +103,9 @@ TEST_F(TimeScaleTest, SlowMotionStretchesAllThatOverlaps) {
       EXPECT_GE(report.compress, 3 * report.codec * 0.999);
       EXPECT_GE(report.decode, 3 * report.codec_decode * 0.999);
       EXPECT_GE(report.overrun, 0);
-      EXPECT_GE(report.total, 3 * captured_ + (beside ? 0 : 2.997 * report.codec));
+      // Between rounds PowerSGD computes in the thread that communicates, beside the backward pass.
+      const bool in_turn = !beside && std::string_view(spec) != "powersgd:rank=2";
+      EXPECT_GE(report.total, 3 * captured_ + (in_turn ? 2.997 * report.codec : 0));
       // The bucket of the last tensor, ready first: a third of the step is forward, and a quarter
       // of the rest has passed by then.
       for (const PhaseSpan& span : report.timeline)
