@@ -144,7 +144,9 @@ TEST(TopologyNetwork, BothWaysAtOnceLeaveRoomForAcknowledgements) {
       require(both.there < 1.03 * both.there_ceiling && both.back < 1.03 * both.back_ceiling,
               "no more than the link has");
       require(both.there > 0.5 * both.there_ceiling && both.back > 0.5 * both.back_ceiling,
-              "neither way starves");
+              fmt::format("{}: neither way starves, there {:.0f} of {:.0f} bit/s, back {:.0f} of {:.0f}",
+                          check.link, both.there, both.there_ceiling, both.back,
+                          both.back_ceiling));
     }
   });
 }
