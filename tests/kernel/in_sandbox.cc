@@ -65,6 +65,10 @@ std::vector<double> in_sandbox(const std::function<std::vector<double>()>& body)
       testing::TestPartResult(testing::TestPartResult::kSkip, nullptr, -1, ""));
 }
 
+std::vector<double> counts_in_sandbox(const std::function<std::vector<double>()>& body) {
+  return measure_once(body).value;
+}
+
 void note(const std::string& name, double value, const std::string& unit) {
   const std::string text = fmt::format("{:.4g} {}", value, unit);
   testing::Test::RecordProperty(name, text);

@@ -25,7 +25,7 @@ TEST(Loss, IsWithinItsBinomialBand) {
   constexpr int kCount = 10000;
   for (const double percent : {0.5, 5.0, 30.0}) {
     const std::string link = "loss=" + std::to_string(percent) + "%";
-    const auto arrivals = train_over(link, fast_train(kCount));
+    const auto arrivals = fates_over(link, fast_train(kCount));
     const double lost = kCount - static_cast<double>(arrivals.size());
     note(link, 100 * lost / kCount, "%");
     EXPECT_NEAR(lost, kCount * percent / 100, binomial_band(kCount, percent / 100)) << link;
@@ -33,7 +33,7 @@ TEST(Loss, IsWithinItsBinomialBand) {
 }
 
 TEST(Loss, AllAndNothing) {
-  EXPECT_EQ(train_over("loss=0%,delay=1ms", fast_train(2000)).size(), 2000U);
+  EXPECT_EQ(fates_over("loss=0%,delay=1ms", fast_train(2000)).size(), 2000U);
 }
 
 // Of the two-state chain that starts to lose with p and stops with r: p / (p +
@@ -42,7 +42,7 @@ TEST(Loss, AllAndNothing) {
 TEST(Loss, GilbertElliottHasItsMeanAndItsBursts) {
   constexpr int kCount = 20000;
   constexpr double kStart = 0.05, kStop = 0.5;
-  const auto arrivals = train_over("loss=ge:5%/50%", fast_train(kCount));
+  const auto arrivals = fates_over("loss=ge:5%/50%", fast_train(kCount));
   std::vector<bool> lost(kCount, true);
   for (const Arrival& one : arrivals) lost[one.number] = false;
   double losses = 0, bursts = 0;
@@ -64,7 +64,7 @@ TEST(Loss, GilbertElliottHasItsMeanAndItsBursts) {
 TEST(Loss, CorrelatedIsWhatWasAskedForToo) {
   constexpr int kCount = 20000;
   constexpr double kAsked = 0.2, kCorrelation = 0.25;
-  const auto arrivals = train_over("loss=20%/25%", fast_train(kCount));
+  const auto arrivals = fates_over("loss=20%/25%", fast_train(kCount));
   std::vector<double> lost(kCount, 1);
   for (const Arrival& one : arrivals) lost[one.number] = 0;
   note("lost", 100 * mean(lost), "%");
@@ -79,7 +79,7 @@ TEST(Loss, CorrelatedIsWhatWasAskedForToo) {
 
 TEST(Duplicate, IsWithinItsBinomialBand) {
   constexpr int kCount = 10000;
-  const auto arrivals = train_over("duplicate=5%", fast_train(kCount));
+  const auto arrivals = fates_over("duplicate=5%", fast_train(kCount));
   std::set<std::uint32_t> numbers;
   for (const Arrival& one : arrivals) numbers.insert(one.number);
   EXPECT_EQ(numbers.size(),
@@ -93,7 +93,7 @@ TEST(Duplicate, IsWithinItsBinomialBand) {
 // costs the datagram.
 TEST(Corrupt, FlipsABitInSome) {
   constexpr int kCount = 5000;
-  const auto arrivals = train_over("corrupt=10%", fast_train(kCount, 1000, false));
+  const auto arrivals = fates_over("corrupt=10%", fast_train(kCount, 1000, false));
   double intact = 0;
   for (const Arrival& one : arrivals) intact += one.intact ? 1 : 0;
   const double damaged = static_cast<double>(arrivals.size()) - intact;
@@ -105,7 +105,7 @@ TEST(Corrupt, FlipsABitInSome) {
 
 TEST(Corrupt, IsLossToWhoeverChecksSums) {
   constexpr int kCount = 5000;
-  const auto arrivals = train_over("corrupt=10%", fast_train(kCount, 1000));
+  const auto arrivals = fates_over("corrupt=10%", fast_train(kCount, 1000));
   for (const Arrival& one : arrivals) ASSERT_TRUE(one.intact);
   note("intact", 100 * static_cast<double>(arrivals.size()) / kCount, "%");
   EXPECT_NEAR(static_cast<double>(arrivals.size()), kCount * 0.9,
@@ -147,7 +147,7 @@ TEST(Reorder, OnlyEveryGapThFrameWhereAGapIsSet) {
 // Attributes that a change leaves out keep their values in the kernel: all must
 // be sent.
 TEST(Impairments, AreGoneWhenTheLinkChanges) {
-  const auto counts = in_sandbox([] {
+  const auto counts = counts_in_sandbox([] {
     Network network(2);
     std::vector<double> found;
     for (const char* link :

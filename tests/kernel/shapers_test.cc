@@ -97,7 +97,7 @@ TEST(Seed, IsTakenOrRefused) {
     train.count = 300;
     train.spacing = 0;
     std::set<std::uint32_t> arrived;
-    for (const Arrival& one : train_over("delay=0.1ms,loss=20%,seed=7", train))
+    for (const Arrival& one : fates_over("delay=0.1ms,loss=20%,seed=7", train))
       arrived.insert(one.number);
     return arrived;
   };

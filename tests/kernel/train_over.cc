@@ -11,6 +11,13 @@ namespace {
 
 constexpr std::size_t kFigures = 4;  // of an arrival
 
+// Inside a sandbox.
+std::vector<double> train_between_two(const std::string& link, const TrainOptions& options) {
+  Network network(2);
+  set_links(network, link);
+  return to_figures(send_train(network, 0, 1, options));
+}
+
 }  // namespace
 
 void set_links(Network& network, const std::string& link) {
@@ -34,11 +41,11 @@ std::vector<Arrival> to_arrivals(const std::vector<double>& figures) {
 }
 
 std::vector<Arrival> train_over(const std::string& link, const TrainOptions& options) {
-  return to_arrivals(in_sandbox([&] {
-    Network network(2);
-    set_links(network, link);
-    return to_figures(send_train(network, 0, 1, options));
-  }));
+  return to_arrivals(in_sandbox([&] { return train_between_two(link, options); }));
+}
+
+std::vector<Arrival> fates_over(const std::string& link, const TrainOptions& options) {
+  return to_arrivals(counts_in_sandbox([&] { return train_between_two(link, options); }));
 }
 
 std::vector<double> delays_of(std::vector<Arrival> arrivals) {

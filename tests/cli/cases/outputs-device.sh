@@ -1,6 +1,7 @@
 # As root: a device is written to and stays one. These are devices of our own, with the numbers of
 # /dev/null and /dev/full.
-mknod null c 1 3 2> /dev/null && mknod full c 1 7 && { : > null; } 2> /dev/null || exit 77
+mknod null c 1 3 2> /dev/null && mknod full c 1 7 && { : > null; } 2> /dev/null ||
+  { echo 'devices cannot be made here'; exit 77; }
 thinpipe-make-trace trace
 gradient=trace/rank-000/step-00000000.safetensors
 thinpipe quality --trace trace -c none --out kept > /dev/null

@@ -1,11 +1,12 @@
 # A disk of 64 KiB that is full: an error with file and reason, the old file is whole, nothing is left.
-unshare --user --map-root-user --mount true 2> /dev/null || exit 77
+unshare --user --map-root-user --mount true 2> /dev/null ||
+  { echo 'no user namespaces here'; exit 77; }
 thinpipe-make-trace trace
 thinpipe quality --trace trace -c none --out kept > /dev/null
 thinpipe compress -c none -i trace/rank-000/step-00000000.safetensors -o step.tpp > /dev/null
 unshare --user --map-root-user --mount bash -u <<'INSIDE'
 mkdir disk
-mount -t tmpfs -o size=64k full disk || exit 77
+mount -t tmpfs -o size=64k full disk || { echo 'no disk of our own can be mounted here'; exit 77; }
 for name in export report compress decompress show gate; do echo old > disk/$name; done
 head -c 1M /dev/zero > disk/ballast 2> /dev/null
 thinpipe export kept -o disk/export; echo "exit $?"

@@ -1,6 +1,6 @@
 # Gradients on a GPU: what has no twin there is refused by name (2); where there is no GPU, what is
 # missing and what to do (4); nothing is begun.
-if [ -e /dev/nvidia0 ] || [ -e /dev/nvidiactl ]; then exit 77; fi
+if [ -e /dev/nvidia0 ] || [ -e /dev/nvidiactl ]; then echo 'this machine has a GPU'; exit 77; fi
 try() {
   thinpipe run --trace synthetic:elements=1k --out out "$@" 2>error
   echo "exit $?"
