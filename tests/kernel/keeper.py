@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+RELEASED = b"."  # to a keeper from a process that removes its folder itself
 
 
 def namespace_prefix():
@@ -63,7 +64,6 @@ class Keeper:
 
     def __init__(self, kernel, command, console, environment, work):
         read, self._leash = os.pipe()
-        parent = os.getpid()
         self._pid = os.fork()
         if self._pid != 0:
             os.close(read)
@@ -79,7 +79,9 @@ class Keeper:
                 stderr=console, env=environment, preexec_fn=kernel.prepare_process)
             select.select([read, os.pidfd_open(guest.pid)], [], [])
             end_descendants()
-            if os.getppid() != parent:
+            # The kernel closes the leash of a process that is killed before its children can see
+            # that they have another parent, so getppid() would be too early.
+            if select.select([read], [], [], 0)[0] and os.read(read, 1) != RELEASED:
                 shutil.rmtree(work, ignore_errors=True)
         except BaseException:  # pylint: disable=broad-except
             sys.excepthook(*sys.exc_info())
@@ -92,6 +94,10 @@ class Keeper:
         return not self._pid
 
     def end(self):
+        try:
+            os.write(self._leash, RELEASED)
+        except BrokenPipeError:
+            pass  # it has ended by itself
         os.close(self._leash)
         if self._pid:
             os.waitpid(self._pid, 0)
