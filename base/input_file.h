@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 
@@ -106,6 +107,28 @@ class InputFile {
 inline std::string read_input(const std::filesystem::path& path, const std::string& expected,
                               std::uint64_t max_bytes, Pipes pipes = Pipes::kTaken) {
   return InputFile(path, expected, pipes).read_all(max_bytes);
+}
+
+/// The regular files below a folder, in no order; links to folders are not followed.
+/// @param expected  what the folder is, for messages: "a folder of records"
+/// @throws InputError when it cannot be read, or has more than `most` files and folders: the walk
+///   of "/" would not end
+inline std::vector<std::filesystem::path> input_files_below(const std::filesystem::path& folder,
+                                                            const std::string& expected,
+                                                            std::size_t most) {
+  const auto refuse = [&](const std::string& what) {
+    throw InputError(folder.string() + ": " + what + "; expected " + expected);
+  };
+  std::vector<std::filesystem::path> files;
+  std::error_code failure, not_a_file;
+  std::size_t seen = 0;
+  for (std::filesystem::recursive_directory_iterator it(folder, failure), end;
+       !failure && it != end; it.increment(failure)) {
+    if (++seen > most) refuse("more than " + std::to_string(most) + " files and folders");
+    if (it->is_regular_file(not_a_file)) files.push_back(it->path());
+  }
+  if (failure) refuse("cannot read it (" + failure.message() + ")");
+  return files;
 }
 
 /// Lines of a file, or of a text in memory, one after the other.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/input_file.h"
 #include "reports/record/machine.h"
 #include "reports/record/reader.h"
 #include "reports/statistics/quantile.h"
@@ -21,27 +22,11 @@ struct Entry {
   std::map<std::string, Point> points;
 };
 
-std::vector<fs::path> record_files(const fs::path& folder) {
-  std::error_code failure;
-  std::vector<fs::path> files;
-  if (fs::is_regular_file(folder, failure)) return {folder};
-  for (auto file = fs::recursive_directory_iterator(folder, failure);
-       file != fs::recursive_directory_iterator(); file.increment(failure)) {
-    if (failure) break;
-    if (file->path().extension() == ".jsonl") files.push_back(file->path());
-  }
-  if (failure)
-    throw InputError(folder.string() + ": cannot read it (" + failure.message() +
-                     "); expected a folder of record files");
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 std::vector<Entry> read_entries(const std::vector<fs::path>& folders,
                                 std::vector<std::string>& notes) {
   std::vector<fs::path> files;
   for (const fs::path& folder : folders)
-    for (fs::path& file : record_files(folder)) files.push_back(std::move(file));
+    for (fs::path& file : history_files(folder)) files.push_back(std::move(file));
   std::vector<Entry> entries;
   for (fs::path& file : files) {
     std::vector<Entry> of_file;
@@ -158,6 +143,17 @@ MetricComparison judge_one(const SeriesName& name, const HistorySeries& series,
 }
 
 }  // namespace
+
+std::vector<fs::path> history_files(const fs::path& folder_or_file) {
+  constexpr std::size_t kMostBelow = 100'000;
+  std::error_code failure;
+  if (fs::is_regular_file(folder_or_file, failure)) return {folder_or_file};
+  std::vector<fs::path> files =
+      input_files_below(folder_or_file, "a folder of record files", kMostBelow);
+  std::erase_if(files, [](const fs::path& file) { return file.extension() != ".jsonl"; });
+  std::sort(files.begin(), files.end());
+  return files;
+}
 
 History read_history(const fs::path& folder) { return read_history(std::vector<fs::path>{folder}); }
 

@@ -42,6 +42,10 @@ struct History {
   std::map<std::string, std::string> not_good;  ///< points of the newest launch that are not `ok`
 };
 
+/// Every `*.jsonl` below a folder, by name; of a file, the file itself.
+/// @throws InputError when it cannot be read, or has more than 100,000 files and folders.
+std::vector<std::filesystem::path> history_files(const std::filesystem::path& folder_or_file);
+
 /// Reads every `*.jsonl` below a folder, each launch an entry, in the order of their `created`.
 /// Only launches of the newest one's kind count; times in seconds, also only those of its machine.
 /// @throws InputError when there is no such folder, or not one launch in it.

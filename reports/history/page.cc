@@ -22,12 +22,7 @@ bool is_history(const fs::path& folder_or_file) {
   if (fs::is_directory(folder_or_file, failure) &&
       !fs::exists(folder_or_file / kRecordFileName, failure)) {
     if (fs::exists(folder_or_file / kStatsFileName, failure)) return false;
-    for (auto below = fs::recursive_directory_iterator(folder_or_file, failure);
-         below != fs::recursive_directory_iterator(); below.increment(failure)) {
-      if (failure) break;
-      if (below->path().extension() == ".jsonl") return true;
-    }
-    return false;
+    return !history_files(folder_or_file).empty();
   }
   const auto header = first_record(folder_or_file);
   if (!header || !header->contains("kind")) return false;

@@ -145,5 +145,30 @@ TEST(InputLines, RefusesALineThatIsTooLong) {
   }
 }
 
+TEST(InputFilesBelow, NamesRegularFilesUpToTheLimit) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "a/b");
+  write_bytes(folder / "a/b/file", "x");
+  fs::create_directory_symlink("..", folder / "a/around");
+  ASSERT_EQ(mkfifo((folder / "a/pipe").c_str(), 0600), 0);
+  const auto found = [&](const fs::path& where, std::size_t most) -> std::string {
+    try {
+      std::string names;
+      for (const fs::path& file : input_files_below(where, "a plan", most))
+        names += file.string() + "\n";
+      return names;
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  };
+  // a, a/b, a/b/file, a/around, a/pipe
+  EXPECT_EQ(found(folder.path(), 5), (folder / "a/b/file").string() + "\n");
+  EXPECT_EQ(found(folder.path(), 4),
+            folder.path().string() + ": more than 4 files and folders; expected a plan");
+  EXPECT_EQ(found(folder / "none", 4), (folder / "none").string() +
+                                           ": cannot read it (No such file or directory); "
+                                           "expected a plan");
+}
+
 }  // namespace
 }  // namespace thinpipe

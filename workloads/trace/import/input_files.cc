@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/input_file.h"
 #include "workloads/trace/import/path_pattern.h"
 #include "workloads/trace/json_fields.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostFiles = 1'000'000;
+constexpr std::size_t kMostBelow = 1'000'000;  // files and folders
 
 /// Digits compare as numbers, so that layer 10 comes after layer 9.
 bool natural_less(const std::string& a, const std::string& b) {
@@ -44,16 +45,8 @@ bool natural_less(const std::string& a, const std::string& b) {
 
 std::vector<ImportFile> files_in(const fs::path& folder) {
   std::vector<ImportFile> files;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    if (!it->is_regular_file()) continue;
-    files.push_back({it->path().lexically_relative(folder).generic_string(), it->path()});
-    if (files.size() > kMostFiles) {
-      throw InputError(fmt::format("{}: more than {} files", folder.string(), kMostFiles));
-    }
-  }
-  if (error) throw InputError(folder.string() + ": cannot be read: " + error.message());
+  for (const fs::path& file : input_files_below(folder, "a folder of gradients", kMostBelow))
+    files.push_back({file.lexically_relative(folder).generic_string(), file});
   std::sort(files.begin(), files.end(),
             [](const ImportFile& a, const ImportFile& b) { return natural_less(a.path, b.path); });
   return files;
