@@ -1,8 +1,8 @@
 """`thinpipe run`: what it records of every point."""
+import contextlib
 import os
 import shutil
 import subprocess
-import time
 
 from run_case import RunCase, main
 from wire import FRAME, PAYLOAD, SEGMENT, check_sent, in_messages
@@ -105,20 +105,25 @@ class SweepTest(RunCase):
     def test_a_link_that_somebody_changes_makes_its_point_invalid(self):
         if not shutil.which("tc") or not shutil.which("nsenter"):
             self.skipTest("tc (iproute2) or nsenter (util-linux) is not installed")
-        # 400000 floats take 0.67 s a step.
+        # 400000 floats are 1.6 MB a step, and take 0.67 s.
         process = self.start("run", "--trace", self.trace(elements=400000), "--out", self.out,
-                             "--ranks", "2", "--link", "rate=20mbit", "-c", "none", "--steps", "2",
+                             "--ranks", "2", "--link", "rate=20mbit", "-c", "none", "--steps", "4",
                              "--warmup", "1")
-        self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")
-        # Again and again: what comes before the point has set its links is undone by that.
-        while process.poll() is None:
-            for rank in self.ours("thinpipe-worker")[:1]:
-                own = os.stat(f"/proc/{rank}/ns/user").st_ino != os.stat("/proc/self/ns/user").st_ino
-                subprocess.run(
-                    ["nsenter", "-t", str(rank), "-n", *(["-U", "--preserve-credentials"] * own),
-                     "tc", "qdisc", "change", "dev", "thin0", "root", "handle", "1:", "tbf", "rate",
-                     "30mbit", "burst", "16kb", "limit", "256kb"], capture_output=True)
-            time.sleep(0.2)
+        # What is changed before the point sets its links is undone by that, or fails the point. Its
+        # ranks then exchange 1.1 MB before they begin, and 8 MB in their steps: 4 MB are in the midst.
+        said = ""
+        while not said.startswith("calibrated"):
+            said = process.stderr.readline()
+            self.assertTrue(said, "the run ended early")
+        self.wait_for(self.bytes_sent, "the point's ranks")
+        calibrated = self.bytes_sent()
+        self.wait_for(lambda: self.bytes_sent() > calibrated + 4_000_000, "the second step")
+        rank = self.ours("thinpipe-worker")[0]
+        own = os.stat(f"/proc/{rank}/ns/user").st_ino != os.stat("/proc/self/ns/user").st_ino
+        subprocess.run(
+            ["nsenter", "-t", str(rank), "-n", *(["-U", "--preserve-credentials"] * own), "tc",
+             "qdisc", "change", "dev", "thin0", "root", "handle", "1:", "tbf", "rate", "30mbit",
+             "burst", "16kb", "limit", "256kb"], check=True)
         self.finish(process)
         self.assert_nothing_left()
         (point,) = self.points().values()
@@ -127,6 +132,15 @@ class SweepTest(RunCase):
         self.assertEqual(len(changed), 1, point["reasons"])
         self.assertRegex(changed[0], "link host[01]: qdisc tbf on thin0: tbf rate.*"
                                      "asked 2500000, got 3750000")
+
+    def bytes_sent(self):
+        """By the interface of one of the ranks; 0 while there is none."""
+        for rank in self.ours("thinpipe-worker"):
+            with contextlib.suppress(OSError), open(f"/proc/{rank}/net/dev") as file:
+                for line in file:
+                    if line.strip().startswith("thin0:"):
+                        return int(line.split()[9])
+        return 0
 
     def test_more_ranks_than_the_trace_has_replay_it_later(self):
         self.run_thinpipe("run", "--trace", self.trace(ranks=1), "--out", self.out, "--ranks", "3",
