@@ -95,9 +95,10 @@ function(thinpipe_test_flags target)
   thinpipe_precompiled(${target} test)
 endfunction()
 
-# thinpipe_test(NAME SOURCES ... LINK deps... [LABELS ...] [SHARDS N]): a GoogleTest binary. Each case is
-# an entry of ctest; with SHARDS there are N entries of an equal number of cases each, for a program
-# whose start takes longer than its cases (libtorch loads for half a second) or that has very many.
+# thinpipe_test(NAME SOURCES ... LINK deps... [LABELS ...] [SHARDS N]): a GoogleTest binary, of which each
+# of N entries of ctest (4) runs as many cases: a process a case costs more than most cases. Those that
+# measure links (label netem) are an entry each, with the cores for themselves; `./check` counts and names
+# cases either way.
 function(thinpipe_test name)
   cmake_parse_arguments(ARG "" "SHARDS" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -105,26 +106,20 @@ function(thinpipe_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   thinpipe_test_flags(${name})
   thinpipe_unity(${name} ${ARG_SOURCES})
-  # Under a sanitizer every program's start takes longer than most cases.
-  if(THINPIPE_SANITIZE AND NOT ARG_SHARDS AND NOT "netem" IN_LIST ARG_LABELS)
-    set(ARG_SHARDS 4)
-  endif()
-  if(ARG_SHARDS)
-    foreach(shard RANGE 1 ${ARG_SHARDS})
-      math(EXPR index "${shard} - 1")
-      add_test(NAME ${name}.${shard} COMMAND ${name})
-      set_tests_properties(
-        ${name}.${shard} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1800 PROCESSORS 2 COST 30 ENVIRONMENT
-                                    "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
-    endforeach()
+  # PROCESSORS are halves of a core, here and in all tests: `ctest -j4` fills two.
+  if(netem IN_LIST ARG_LABELS)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300
+                                                                 PROCESSORS 2 RUN_SERIAL ON)
     return()
   endif()
-  # Tests that hold a goodput against a ceiling want the cores for themselves.
-  set(serial OFF)
-  if(netem IN_LIST ARG_LABELS)
-    set(serial ON)
+  if(NOT ARG_SHARDS)
+    set(ARG_SHARDS 4)
   endif()
-  # PROCESSORS are halves of a core, here and in all tests: `ctest -j4` fills two.
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300
-                                                               PROCESSORS 2 RUN_SERIAL ${serial})
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${name}.${shard} COMMAND ${name})
+    set_tests_properties(
+      ${name}.${shard} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1800 PROCESSORS 2 COST 30 ENVIRONMENT
+                                  "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()

@@ -26,6 +26,13 @@ constexpr double kConnectSeconds = 10;
 constexpr double kDrainSeconds = 30;  // of what was sent when the time was up, and what it takes
 constexpr int kPollMilliseconds = 100;
 
+// Closing then drops what the sender's buffer still holds.
+void reset_on_close(const FileDescriptor& sender) {
+  const linger at_once = {1, 0};
+  if (setsockopt(sender.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) != 0)
+    throw SystemError("set SO_LINGER of a flow");
+}
+
 double since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
@@ -161,6 +168,10 @@ MeasuredFlows measure_flows(const Network& network, const std::vector<Flow>& flo
     found.flows.push_back({(one.received - one.before) * 8 / seconds, 0,
                            (acks_sent(one.pair.receiver) - one.acks_before) / seconds,
                            std::move(windows[i])});
+  }
+  if (!options.drain) {
+    for (const Connection& connection : connections) reset_on_close(connection.pair.sender);
+    return found;
   }
   traffic.stop_sending();
   traffic.run(drain_seconds(network, flows), false);

@@ -15,11 +15,12 @@ struct FlowOptions {
   double seconds = 1;   ///< measured
   int windows = 1;      ///< it is cut into so many
   bool awake = false;   ///< the machine's processors are kept from sleeping (netem/awake.h)
+  bool drain = true;    ///< the flows end when all that was sent has arrived; else at once, by a reset
 };
 
 struct FlowFigures {
   double goodput = 0;           ///< bit/s of payload that arrived while it was measured
-  double payload = 0;           ///< bytes that arrived in all, from the first to the last
+  double payload = 0;           ///< bytes that arrived in all, from the first to the last; without `drain` some
   double acks = 0;              ///< acknowledgements without data a second that the receiver sent
   std::vector<double> windows;  ///< bit/s in each window
 };
@@ -29,7 +30,8 @@ struct MeasuredFlows {
   Disturbance machine;
 };
 
-/// All flows start and end together; afterwards nothing is on its way. From within a sandbox.
+/// All flows start and end together. Afterwards nothing is on its way, unless `drain` is off: then
+/// what queues hold. From within a sandbox.
 /// @throws RunError when a connection cannot be made or breaks, or a stop was asked for.
 MeasuredFlows measure_flows(const Network& network, const std::vector<Flow>& flows,
                             const FlowOptions& options);

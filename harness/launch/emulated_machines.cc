@@ -27,6 +27,8 @@ constexpr double kSettle = 0.3;    // s before that: the bucket's credit, slow s
 // Where a switch's port is what limits, slow start ends in drops; TCP is back after 1 to 2 s.
 constexpr double kSettleBehindSwitch = 2, kWindowBehindSwitch = 0.2;
 constexpr double kDoublings = 20;  // of the window, each a round trip
+// bytes in the queue of a sender whose flow was reset: TCP small queues let two packets of 64 KiB in
+constexpr double kLeftOver = 128 * 1024;
 // TCP not back yet, or a machine that was busy, may have been what was measured. Each attempt settles
 // twice as long as the one before, and the last counts.
 constexpr int kAttempts = 3;
@@ -56,7 +58,8 @@ double median_goodput(const std::vector<FlowFigures>& flows) {
   return *middle;
 }
 
-WayCalibration measure_way(const Network& network, const LinkProbe& probe) {
+// All but the goodput: while nothing else is sent.
+WayCalibration measure_idle(const Network& network, const LinkProbe& probe) {
   const Topology& topology = network.topology();
   const LinkSpec& link = topology.link(probe.hop.link);
   const Flow& first = probe.flows.at(0);
@@ -74,13 +77,21 @@ WayCalibration measure_way(const Network& network, const LinkProbe& probe) {
                                      kFewestPings, kMostPings)
                         : kMostPings;
   way.round_trip = measure_round_trip(network, first, pings);
+  return way;
+}
+
+void measure_goodput(const Network& network, const LinkProbe& probe, WayCalibration& way) {
+  const LinkSpec& link = network.topology().link(probe.hop.link);
   const bool at_sender = limited_at_sender(network, probe);
   const double window = std::max(at_sender ? kWindow : kWindowBehindSwitch,
                                  kFrames * 8 * link.frame_bytes() / probe.goodput);
   FlowOptions options;
   options.windows = window > kLongWindow ? kFewestWindows : kWindows;
   options.seconds = options.windows * window;
-  options.settle = (at_sender ? kSettle : kSettleBehindSwitch) + kDoublings * way.round_trip_set;
+  // Where its own link limits a sender, half a second waits in its buffer, little in the queue.
+  options.drain = !at_sender;
+  options.settle = (at_sender ? kSettle : kSettleBehindSwitch) + kDoublings * way.round_trip_set +
+                   kLeftOver * 8 / probe.goodput;
   way.attempts = 0;
   const auto is_off = [&] { return std::fabs(way.goodput / way.ceiling - 1) > kGoodputTolerance; };
   while (way.attempts == 0 || (is_off() && way.attempts < kAttempts)) {
@@ -89,7 +100,6 @@ WayCalibration measure_way(const Network& network, const LinkProbe& probe) {
     options.settle *= 2;
     ++way.attempts;
   }
-  return way;
 }
 
 }  // namespace
@@ -121,8 +131,10 @@ LinkCalibration EmulatedMachines::calibrate(const LinkSpec& link, double time_sc
   network_.set_links(link, time_scale);
   const Topology& topology = network_.topology();
   LinkCalibration result;
-  for (const LinkProbe& probe : link_probes(topology, true))
-    result.ways.push_back(measure_way(network_, probe));
+  const std::vector<LinkProbe> probes = link_probes(topology, true);
+  for (const LinkProbe& probe : probes) result.ways.push_back(measure_idle(network_, probe));
+  for (std::size_t i = 0; i < probes.size(); ++i)
+    measure_goodput(network_, probes[i], result.ways[i]);
   if (!result.ways.empty()) return result;
   // What TCP reaches where frames are lost or reordered is no measure of the link.
   result.unmeasured = size() < 2           ? "one host has nobody to send to"

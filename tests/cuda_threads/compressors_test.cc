@@ -22,7 +22,7 @@ class Threads : public testing::TestWithParam<std::string> {};
 
 TEST_P(Threads, SendAndKeepTheSame) {
   // Several tiles, and what is less than a warp.
-  std::vector<std::size_t> sizes = {9000, 4097, 65, 0, 1};
+  std::vector<std::size_t> sizes = {4097, 65, 0, 1};
 #ifndef __SANITIZE_THREAD__  // which takes eight times as long
   sizes.push_back(33000);    // several blocks of sums
 #endif
@@ -30,7 +30,7 @@ TEST_P(Threads, SendAndKeepTheSame) {
   for (std::uint64_t step = 0; step < 3; ++step) {
     std::vector<std::vector<float>> gradients;
     for (const std::size_t size : sizes) gradients.push_back(drawn(size, 10 * step + size));
-    if (step == 2) gradients[1][17] = std::numeric_limits<float>::infinity();
+    if (step == 2) gradients[0][17] = std::numeric_limits<float>::infinity();
     twins.step(gradients);
   }
 }

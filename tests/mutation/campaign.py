@@ -98,8 +98,13 @@ class Build:
         self.tests = {}
         for test in json.loads(output_of(["ctest", "--test-dir", str(self.folder),
                                           "--show-only=json-v1"]))["tests"]:
-            if "command" in test:
+            if "command" not in test:
+                continue
+            shard = environment_of(test).get("GTEST_SHARD_INDEX")
+            if shard is None:
                 self.tests[test["name"]] = test
+            elif shard == "0":
+                self.tests.update(cases_of(test))
 
     def library(self, file, text, folder):
         """Makes in `folder` the library of `file`, which says `text` there."""
@@ -137,6 +142,23 @@ class Build:
         return names
 
 
+def environment_of(test):
+    return dict(one.split("=", 1) for one in properties_of(test).get("ENVIRONMENT", []))
+
+
+def cases_of(test):
+    """The cases of a GoogleTest program of which entries of ctest run a part each, as tests."""
+    program = test["command"][0]
+    cases, suite = {}, ""
+    for line in output_of([program, "--gtest_list_tests"]).splitlines():
+        word = line.split("#")[0].strip()
+        if line.startswith("  "):
+            cases[suite + word] = {"command": [program, f"--gtest_filter={suite}{word}"]}
+        elif word.endswith("."):
+            suite = word
+    return cases
+
+
 def properties_of(test):
     return {one["name"]: one["value"] for one in test.get("properties", [])}
 
@@ -145,7 +167,7 @@ def run_program(command, test, folder, seconds):
     """Exit code and output; None instead of the code where time was up."""
     properties = properties_of(test)
     environment = dict(os.environ, LD_LIBRARY_PATH=str(folder))
-    environment.update(one.split("=", 1) for one in properties.get("ENVIRONMENT", []))
+    environment.update(environment_of(test))
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace",
                           env=environment, cwd=properties.get("WORKING_DIRECTORY"),

@@ -9,7 +9,7 @@ class Defect:
     file: str
     text: str
     instead: str
-    tests: tuple  # regular expressions for names of ctest
+    tests: tuple  # regular expressions for names of tests: Suite.Case, or as ctest has them
     may_hang: bool = False  # what it breaks waits for ever: time being up is a catch
     added: bool = False  # a test was written because nobody noticed
 

@@ -73,6 +73,17 @@ TEST(TopologyNetwork, APathDeliversWhatItsNarrowestLinkHas) {
              });
 }
 
+TEST(TopologyNetwork, AFlowThatIsResetLeavesLittleOnItsWay) {
+  in_network("star", 2, "rate=20mbit", [](Network& network) {
+    FlowOptions reset = kQuick;
+    reset.drain = false;
+    require_goodput(network, {{0, 1}}, {20e6}, reset);
+    // Two packets of 64 KiB in the queue, by TCP small queues; its buffer held 1.5 MB.
+    const double trip = measure_round_trip(network, {0, 1}, 1);
+    require(trip < 128 * 1024 * 8 / 20e6, fmt::format("{} s", trip));
+  });
+}
+
 TEST(TopologyNetwork, FlowsAcrossRacksShareTheUplink) {
   in_network("racks:oversubscription=2", 8, "rate=20mbit", [](Network& network) {
     const std::vector<Flow> flows = {{0, 4}, {1, 5}, {2, 6}, {3, 7}};
