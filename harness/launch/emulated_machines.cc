@@ -19,16 +19,16 @@ namespace {
 
 // The median of so many windows counts: a moment in which a busy machine stood still, or in which
 // TCP hands over what waited behind a lost frame, is one of them.
-constexpr int kWindows = 7, kFewestWindows = 3;
+constexpr int kWindows = 5, kFewestWindows = 3;
 constexpr double kWindow = 0.1;    // s: 100 times the default bucket
 constexpr double kFrames = 50;     // in a window at least, so that one more or less is 2 %
 constexpr double kLongWindow = 1;  // s; of longer ones there are fewer
-constexpr double kSettle = 0.3;    // s before that: the bucket's credit, slow start
+constexpr double kSettle = 0.2;    // s before that: the bucket's credit, slow start
 // Where a switch's port is what limits, slow start ends in drops; TCP is back after 1 to 2 s.
 constexpr double kSettleBehindSwitch = 2, kWindowBehindSwitch = 0.2;
 constexpr double kDoublings = 20;  // of the window, each a round trip
-// bytes in the queue of a sender whose flow was reset: TCP small queues let two packets of 64 KiB in
-constexpr double kLeftOver = 128 * 1024;
+// bytes in the queue of a sender whose flow was reset: TCP small queues let two packets in, of 45 frames
+constexpr double kLeftOver = 2 * 45 * 1514;
 // TCP not back yet, or a machine that was busy, may have been what was measured. Each attempt settles
 // twice as long as the one before, and the last counts.
 constexpr int kAttempts = 3;

@@ -78,9 +78,10 @@ TEST(TopologyNetwork, AFlowThatIsResetLeavesLittleOnItsWay) {
     FlowOptions reset = kQuick;
     reset.drain = false;
     require_goodput(network, {{0, 1}}, {20e6}, reset);
-    // Two packets of 64 KiB in the queue, by TCP small queues; its buffer held 1.5 MB.
+    // By TCP small queues two packets are in the queue, of 64 KiB in 45 frames, before the datagram,
+    // whose waits a machine that is not disturbed ends within 2 ms. The buffer held 1.5 MB, or 0.6 s.
     const double trip = measure_round_trip(network, {0, 1}, 1);
-    require(trip < 128 * 1024 * 8 / 20e6, fmt::format("{} s", trip));
+    require(trip < 2 * 45 * 1514 * 8 / 20e6 + 2e-3, fmt::format("{} s", trip));
   });
 }
 
