@@ -8,6 +8,7 @@
 #include <deque>
 #include <exception>
 #include <new>
+#include <sanitizer/asan_interface.h>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -33,6 +34,18 @@ constexpr unsigned kMostBlocks = 64;
 constexpr std::align_val_t kRoomAlignment{16};
 
 struct Thread;
+
+/// Stacks that AddressSanitizer takes for clean: of one that was unwound, which it does not follow,
+/// it remembers the last variables, and the next may lie in the same place.
+using PlainStack = context::protected_fixedsize_stack;
+struct CleanStack : PlainStack {
+  explicit CleanStack(std::size_t bytes) : PlainStack(bytes) {}
+  context::stack_context allocate() {
+    const context::stack_context made = PlainStack::allocate();
+    ASAN_UNPOISON_MEMORY_REGION(static_cast<std::byte*>(made.sp) - made.size, made.size);
+    return made;
+  }
+};
 
 /// Threads that wait for each other. Who is seen afterwards by whom alternates: a thread that has
 /// gone on to the next meeting has shown the slower ones of this nothing more.
@@ -129,7 +142,7 @@ struct Grid::State {
     Thread& thread = threads.emplace_back();
     thread.stack = new_stack();
     thread.here =
-        context::fiber(std::allocator_arg, context::protected_fixedsize_stack(kStackBytes),
+        context::fiber(std::allocator_arg, CleanStack(kStackBytes),
                        [this, &thread](context::fiber&& back) {
                          thread.there = std::move(back);
                          while (!thread.quits) {
