@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include <chrono>
+
 namespace thinpipe {
 
 /// Seconds of the monotonic clock, the same for all processes of the machine.
@@ -10,6 +12,10 @@ inline double now_seconds(clockid_t clock = CLOCK_MONOTONIC) {
   timespec time = {};
   clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+inline double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 /// The clock of the processor time of work on so many threads: with helpers, theirs counts too.

@@ -61,7 +61,7 @@ class InputFile {
   bool read_more(std::string& text, std::size_t most) {
     const std::size_t before = text.size();
     text.resize(before + most);
-    const ssize_t count = read(fd_, text.data() + before, most);
+    const ssize_t count = ::read(fd_, text.data() + before, most);
     text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     if (count < 0 && errno == EINTR) throw RunError("read " + path_.string() + ": interrupted");
     if (count < 0) throw SystemError("read " + path_.string());

@@ -27,29 +27,31 @@ function(thinpipe_compile_flags target)
   endif()
 endfunction()
 
-# thinpipe_unity(TARGET SOURCES...): compiles up to eight files of one folder as one unit, which reads
-# what they all include once and takes two fifths of the time. Names without linkage must therefore
-# be unique in a folder; two that mean the same belong in one place anyway.
+# thinpipe_unity(TARGET SOURCES...): compiles files together, 50 kB a unit, which reads and generates
+# once what they all use and takes a third of the time. Names without linkage must therefore be unique in
+# a target; two that mean the same belong in one place anyway. Alone stay files that Highway includes once
+# a SIMD target, one with the kernel's view of TCP, which contradicts the C library's, and one that
+# replaces operator new.
 function(thinpipe_unity target)
   if(NOT THINPIPE_UNITY)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set(unit 0)
+  set(unit_size 0)
   foreach(source ${ARGN})
-    # A file that Highway includes once a SIMD target is compiled alone.
-    file(STRINGS ${source} per_target REGEX "HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
-    if(per_target OR NOT source MATCHES "\\.cc$")
+    file(STRINGS ${source} alone REGEX "HWY_TARGET_INCLUDE|<linux/tcp.h>|^void. operator new"
+         LIMIT_COUNT 1)
+    if(alone OR NOT source MATCHES "\\.cc$")
       continue()
     endif()
-    get_filename_component(folder ${source} DIRECTORY)
-    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
-    string(MAKE_C_IDENTIFIER ${folder} folder)
-    if(NOT DEFINED count_${folder})
-      set(count_${folder} 0)
+    file(SIZE ${source} size)
+    math(EXPR unit_size "${unit_size} + ${size}")
+    if(unit_size GREATER 50000)
+      math(EXPR unit "${unit} + 1")
+      set(unit_size ${size})
     endif()
-    math(EXPR part "${count_${folder}} / 8")
-    math(EXPR count_${folder} "${count_${folder}} + 1")
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${part})
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit})
   endforeach()
 endfunction()
 

@@ -12,7 +12,7 @@ namespace thinpipe {
 namespace {
 
 /// Elements decoded at a time: their positions and values stay in the first-level cache.
-constexpr std::size_t kBlock = 1024;
+constexpr std::size_t kPairsBlock = 1024;
 
 }  // namespace
 
@@ -83,10 +83,10 @@ void SparsePipeline::decode_add(std::span<const std::byte> payload, float factor
   const std::size_t count = in.get_varint(elements(), "the count of elements");
   const auto encoded_values = in.get_bytes(parts_.values->size(count), "values");
   PositionCursor cursor = parts_.positions->start(in, count, elements());
-  std::array<std::uint32_t, kBlock> positions;
-  std::array<float, kBlock> values;
-  for (std::size_t first = 0; first < count; first += kBlock) {
-    const std::size_t n = std::min(kBlock, count - first);
+  std::array<std::uint32_t, kPairsBlock> positions;
+  std::array<float, kPairsBlock> values;
+  for (std::size_t first = 0; first < count; first += kPairsBlock) {
+    const std::size_t n = std::min(kPairsBlock, count - first);
     parts_.positions->decode(cursor, std::span(positions).first(n));
     parts_.values->decode(encoded_values, first, std::span(values).first(n));
     for (std::size_t i = 0; i < n; ++i) out[positions[i]] += factor * values[i];

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "netem/sandbox.h"
 
@@ -25,10 +26,6 @@ constexpr int kShellOffset = 128;  // of exit codes that tell of a signal
 constexpr int kPollMilliseconds = 10;
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Ignored signals stay so in a new program, and a blocked one blocked.
 void set_signals(posix_spawnattr_t& attributes) {

@@ -14,7 +14,6 @@ using namespace link_values;
 
 constexpr double kLargestBytes = 1e9;         // bucket and queue are 32 bits in the kernel
 constexpr double kSmallestBytes = 590;        // a frame at the smallest MTU
-constexpr double kLongestDelay = 100;         // s
 constexpr double kLongestJitter = 2;          // s: netem keeps 31 bits of nanoseconds
 constexpr std::uint32_t kMostOverhead = 256;  // bytes: beyond any link layer's framing
 constexpr std::uint32_t kSmallestMtu = 576;   // what every IPv4 host must take (RFC 791)
@@ -136,7 +135,9 @@ const DirectionKey kDirectionKeys[] = {
        return of.shaper == Shaper::kTbf ? "" : kShapers[static_cast<std::size_t>(of.shaper)];
      }},
     {"delay", "TIME", "on the way between two hosts, one way (10ms)", "0s",
-     [](Direction& to, const std::string& text) { to.way.delay = read_time(text, kLongestDelay); },
+     [](Direction& to, const std::string& text) {
+       to.way.delay = read_time(text, kLongestLinkDelay);
+     },
      [](const Direction& of) { return of.way.delay.count() > 0 ? print_time(of.way.delay) : ""; }},
     {"jitter", "TIME", "deviation of the delay (1ms)", "0s", read_jitter, print_jitter},
     {"dist", "NAME", "of the delay: uniform, normal, pareto, paretonormal or table:FILE", "uniform",

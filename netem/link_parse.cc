@@ -15,7 +15,6 @@ namespace thinpipe {
 
 namespace {
 
-constexpr const char* kUnthrottled = "unthrottled";
 // Buckets are kept as transmit time in 32 bits of 64 ns.
 constexpr double kLongestBurst = 250;  // s
 

@@ -110,6 +110,12 @@ struct LinkSpec {
 };
 
 /// Ethernet header, which qdiscs count; preamble, check sequence and gap are `overhead`.
+/// What a link may be set to; schedules and time dilation stay within it.
+inline constexpr const char* kUnthrottled = "unthrottled";  // a link without a key, as text
+inline constexpr double kLowestLinkRate = 1e3;     // bit/s: below, one frame takes more than 12 s
+inline constexpr double kHighestLinkRate = 100e9;  // bit/s: nothing here would carry more
+inline constexpr double kLongestLinkDelay = 100;   // s
+
 inline constexpr int kEthernetHeader = 14;
 /// IPv4, TCP and its timestamps.
 inline constexpr int kTcpHeaders = 20 + 20 + 12;

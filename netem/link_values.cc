@@ -15,18 +15,15 @@ namespace thinpipe::link_values {
 
 namespace {
 
-constexpr double kLowestRate = 1e3;     // below, one frame takes longer than 12 s
-constexpr double kHighestRate = 100e9;  // kernels take more; nothing here would carry it
-
 constexpr double kMostCorrelation = 99;  // percent
 
 }  // namespace
 
 double read_rate(const std::string& text) {
   const double rate = parse_rate(text);
-  if (rate >= kLowestRate && rate <= kHighestRate) return rate;
+  if (rate >= kLowestLinkRate && rate <= kHighestLinkRate) return rate;
   throw InputError(fmt::format("{} is out of range; {} to {} is possible", excerpt(text),
-                               print_rate(kLowestRate), print_rate(kHighestRate)));
+                               print_rate(kLowestLinkRate), print_rate(kHighestLinkRate)));
 }
 
 std::uint32_t read_bytes(const std::string& text, double least, double most) {

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kConnectSeconds = 10;
 constexpr double kDrainSeconds = 30;  // of what was sent when the time was up, and what it takes
-constexpr int kPollMilliseconds = 100;
+constexpr int kFlowPollMilliseconds = 100;
 
 // Closing then drops what the sender's buffer still holds.
 void reset_on_close(const FileDescriptor& sender) {
@@ -100,7 +100,7 @@ class Traffic {
       waiting_.push_back({connection.ended ? -1 : connection.pair.receiver.get(), POLLIN, 0});
       waiting_.push_back({sending ? connection.pair.sender.get() : -1, POLLOUT, 0});
     }
-    poll(waiting_.data(), waiting_.size(), kPollMilliseconds);
+    poll(waiting_.data(), waiting_.size(), kFlowPollMilliseconds);
   }
 
   void receive(Connection& connection) {

@@ -15,7 +15,6 @@ namespace {
 
 constexpr const char* kData = "thin0";
 constexpr const char* kControl = "ctl0";
-constexpr int kMostHosts = 1000;  // the control bridge has at most 1023 ports
 // Of a host or switch: two namespaces, a netlink socket, two more of a schedule, the connection of
 // a rank. mpirun, which has the same limit, needs a connection, three pipes and a channel a host.
 constexpr std::uint64_t kFilesOfOne = 8;

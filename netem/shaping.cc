@@ -18,7 +18,6 @@ constexpr std::uint32_t kRoot = 0xffffffff;
 constexpr std::uint32_t kRootHandle = 0x10000;  // 1:
 constexpr std::uint32_t kFirstClass = 0x10001;  // 1:1, TBF's only class and HTB's
 constexpr std::uint32_t kLeafHandle = 0x20000;  // 2:
-constexpr double kUnthrottledRate = 100e9;      // bit/s: the fastest link there can be
 constexpr double kMostFrames = 4e6;             // 6 GB of full frames
 constexpr std::uint32_t kLeastFrames = 1000;    // netem's own default
 constexpr double kJitters = 4;                  // what the tables are cut at
@@ -82,7 +81,7 @@ std::optional<std::uint64_t> netem_seed(const LinkSpec& link, std::uint64_t stre
 }
 
 std::uint32_t netem_limit(const Direction& direction, std::uint32_t frame_bytes) {
-  const double rate = direction.rate > 0 ? direction.rate : kUnthrottledRate;
+  const double rate = direction.rate > 0 ? direction.rate : kHighestLinkRate;
   const double seconds =
       std::chrono::duration<double>(direction.way.delay + direction.way.jitter * kJitters).count();
   const double frames = std::ceil(rate * seconds / (8.0 * frame_bytes)) +

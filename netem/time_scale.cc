@@ -13,8 +13,6 @@ namespace thinpipe {
 
 namespace {
 
-constexpr double kLowestRate = 1e3, kHighestRate = 100e9;  // bit/s, as links have them
-
 // Of Linux' TCP, in s; net/ipv4/tcp_timer.c and include/net/tcp.h. All are real time.
 constexpr double kRetransmission = 0.2;     // least wait before data is sent again, beyond the RTT
 constexpr double kFirstRetransmission = 1;  // before the round trip was measured
@@ -32,7 +30,7 @@ void slow(Direction& direction, bool burst_is_ours, std::uint32_t frame_bytes, d
   direction.way.jitter = stretched(direction.way.jitter, factor);
   if (direction.rate == 0) return;
   const double rate = std::round(direction.rate / factor / 8) * 8;  // kernels count whole bytes
-  if (rate < kLowestRate || rate > kHighestRate)
+  if (rate < kLowestLinkRate || rate > kHighestLinkRate)
     throw InputError(fmt::format(
         "time scale {}: a link of {} would be set to {}; expected 1 kbit/s to 100 Gbit/s", factor,
         format_rate(direction.rate), format_rate(rate)));

@@ -1,5 +1,5 @@
-// Blocks of kBlock gaps (zeros before each position); every block has one byte that says how many
-// bits its largest gap needs, then all of them in so many bits, filled up to a whole byte.
+// Blocks of kPackedBlock gaps (zeros before each position); every block has one byte that says how
+// many bits its largest gap needs, then all of them in so many bits, filled up to a whole byte.
 // What search engines call frame-of-reference or bit-packed delta coding; see Lemire and Boytsov,
 // "Decoding billions of integers per second through vectorization", 2015.
 #include <array>
@@ -10,7 +10,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kBlock = 128;
+constexpr std::size_t kPackedBlock = 128;
 constexpr int kMostWidth = 32;
 
 /// Bytes of a block of `gaps`.
@@ -32,25 +32,25 @@ void put_gaps(BitWriter& out, std::span<const std::uint32_t> gaps, int width) {
 class PackedCodec : public PositionCodec {
  public:
   std::size_t max_size(std::size_t max_count, std::size_t elements) const override {
-    const std::size_t blocks = (max_count + kBlock - 1) / kBlock;
+    const std::size_t blocks = (max_count + kPackedBlock - 1) / kPackedBlock;
     // No gap is wider than the largest position. Fewer positions make neither more nor larger
     // blocks.
     const int widest = static_cast<int>(std::bit_width(elements));
-    std::size_t least =
-        max_count / kBlock * block_bytes(kBlock, widest) + block_bytes(max_count % kBlock, widest);
+    std::size_t least = max_count / kPackedBlock * block_bytes(kPackedBlock, widest) +
+                        block_bytes(max_count % kPackedBlock, widest);
     // The largest gaps of all blocks sum to d at most, and a gap z needs no more than j + z / 2^j
     // bits, for any j (see most_digits_in_all in elias.cc; a gap of 0 needs none).
     for (std::size_t j = 0; j <= kMostWidth; ++j) {
-      least = std::min(least, kBlock / 8 * (blocks * j + (elements >> j)));
+      least = std::min(least, kPackedBlock / 8 * (blocks * j + (elements >> j)));
     }
     return blocks + least;
   }
   void encode(std::span<const std::uint32_t> positions, std::size_t /*elements*/,
               ByteWriter& out) const override {
-    std::array<std::uint32_t, kBlock> gaps;
+    std::array<std::uint32_t, kPackedBlock> gaps;
     std::uint32_t next = 0;  // d < 2^32, so that one more than a position fits
-    for (std::size_t i = 0; i < positions.size(); i += kBlock) {
-      const auto block = positions.subspan(i, std::min(kBlock, positions.size() - i));
+    for (std::size_t i = 0; i < positions.size(); i += kPackedBlock) {
+      const auto block = positions.subspan(i, std::min(kPackedBlock, positions.size() - i));
       gaps[0] = block[0] - next;
       for (std::size_t k = 1; k < block.size(); ++k) gaps[k] = block[k] - block[k - 1] - 1;
       next = block.back() + 1;
@@ -90,14 +90,14 @@ class PackedCodec : public PositionCodec {
   }
   void finish(const PositionCursor& cursor) const override { cursor.bytes.expect_end(); }
   double expected_bits(double density) const override {
-    // The mean width is the sum over j of P(the largest of kBlock gaps needs more than j bits),
-    // and a gap is below 2^j with probability 1 - (1 - p)^(2^j).
+    // The mean width is the sum over j of P(the largest of kPackedBlock gaps needs more than j
+    // bits), and a gap is below 2^j with probability 1 - (1 - p)^(2^j).
     double width = 0;
     for (int j = 0; j < kMostWidth && density < 1; ++j) {
       const double below = -std::expm1(std::ldexp(std::log1p(-density), j));
-      width += 1 - std::pow(below, static_cast<double>(kBlock));
+      width += 1 - std::pow(below, static_cast<double>(kPackedBlock));
     }
-    return width + 8.0 / kBlock;
+    return width + 8.0 / kPackedBlock;
   }
 
  private:
@@ -108,7 +108,7 @@ class PackedCodec : public PositionCodec {
                          " of a block in the payload; expected at most " +
                          std::to_string(kMostWidth));
     }
-    cursor.left = std::min<std::uint64_t>(kBlock, cursor.count);
+    cursor.left = std::min<std::uint64_t>(kPackedBlock, cursor.count);
     cursor.bits = BitReader(
         cursor.bytes.get_bytes(block_bytes(cursor.left, cursor.parameter), "a block of gaps"));
   }

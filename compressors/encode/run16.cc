@@ -14,15 +14,15 @@ namespace {
 
 constexpr std::uint64_t kSplit = 65535;
 /// Words that are made at a time: they stay in the first-level cache.
-constexpr std::size_t kBlock = 1024;
+constexpr std::size_t kRunBlock = 1024;
 
 /// Writes a word for each of positions [begin, end). @returns whether no run had to be split.
 bool write_runs(std::span<const std::uint32_t> positions, std::size_t begin, std::size_t end,
                 std::byte* out) {
-  std::array<std::uint16_t, kBlock> words;
+  std::array<std::uint16_t, kRunBlock> words;
   std::uint32_t longest = 0;
-  for (std::size_t at = begin; at < end; at += kBlock) {
-    const std::size_t n = std::min(kBlock, end - at);
+  for (std::size_t at = begin; at < end; at += kRunBlock) {
+    const std::size_t n = std::min(kRunBlock, end - at);
     const std::uint32_t* const own = positions.data() + at;
     const auto first = at == 0 ? own[0] : own[0] - own[-1] - 1;
     longest = std::max(longest, first);
@@ -46,7 +46,7 @@ class Run16Codec : public PositionCodec {
               ByteWriter& out) const override {
     // Where no run is split, which is nearly always, a word's place is known.
     std::atomic<bool> whole = true;
-    parallel_stretches(positions.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    parallel_stretches(positions.size(), kRunBlock, [&](std::size_t begin, std::size_t end) {
       if (!write_runs(positions, begin, end, out.free().data())) whole = false;
     });
     if (whole) return out.advance(positions.size() * sizeof(std::uint16_t));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kRows = kColumnRows;
 /// Elements whose bits are aligned at a time.
-constexpr std::size_t kBlock = 1024;
+constexpr std::size_t kMeansBlock = 1024;
 
 class ColumnMeansQuantizer : public Quantizer {
  public:
@@ -53,11 +53,11 @@ class ColumnMeansQuantizer : public Quantizer {
     }
     const auto* bits = reinterpret_cast<const std::uint8_t*>(bytes.data());
     // Columns in blocks: a block's means are copied once, out of a payload at any address.
-    std::array<float, kBlock> positive;
-    std::array<float, kBlock> negative;
-    std::array<std::uint8_t, kBlock / 8> aligned;
-    for (std::size_t first = 0; first < columns_; first += kBlock) {
-      const std::size_t n = std::min(kBlock, columns_ - first);
+    std::array<float, kMeansBlock> positive;
+    std::array<float, kMeansBlock> negative;
+    std::array<std::uint8_t, kMeansBlock / 8> aligned;
+    for (std::size_t first = 0; first < columns_; first += kMeansBlock) {
+      const std::size_t n = std::min(kMeansBlock, columns_ - first);
       std::memcpy(positive.data(), encoded.data() + first * sizeof(float), n * sizeof(float));
       std::memcpy(negative.data(), encoded.data() + (columns_ + first) * sizeof(float),
                   n * sizeof(float));

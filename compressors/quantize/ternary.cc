@@ -19,7 +19,7 @@ namespace thinpipe {
 namespace {
 
 /// Elements whose sum is done and then coded while it is in the first-level cache.
-constexpr std::size_t kFused = 4096;
+constexpr std::size_t kFusedTernary = 4096;
 
 class TernaryQuantizer : public Quantizer {
  public:
@@ -167,7 +167,8 @@ class TernaryQuantizer : public Quantizer {
     const PendingSum* const sum = signal.take_sum();
     const auto c = signal.values();
     // With a sum to be done, few buckets at a time: they are coded in the first-level cache.
-    const std::size_t some = sum == nullptr ? c.size() : std::max(bucket, kFused / bucket * bucket);
+    const std::size_t some =
+        sum == nullptr ? c.size() : std::max(bucket, kFusedTernary / bucket * bucket);
     std::atomic<std::size_t> nonzero = 0;
     parallel_stretches(c.size(), bucket, [&](std::size_t begin, std::size_t end) {
       for (std::size_t at = begin; at < end; at += some) {

@@ -13,7 +13,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr int kBits = 2;
+constexpr int kTernaryBits = 2;
 /// A variance under this share of the mean square is the rounding of equal values.
 constexpr double kNoSpread = 1e-12;
 
@@ -22,7 +22,7 @@ class TernGradBucket : public BucketCodec {
   explicit TernGradBucket(const TernGradOptions& options) : options_(options) {}
 
   std::size_t max_size(std::size_t n) const override {
-    return sizeof(float) + packed_size(n, kBits);
+    return sizeof(float) + packed_size(n, kTernaryBits);
   }
   std::size_t encode(Signal& c, const BucketContext& context, std::span<float> remainder,
                      ByteWriter& out) override {
@@ -32,7 +32,7 @@ class TernGradBucket : public BucketCodec {
     out.put(scale);
     const std::size_t nonzero = pack_levels(c.values(), scale, rounding(context), remainder,
                                             reinterpret_cast<std::uint8_t*>(out.free().data()));
-    out.advance(packed_size(c.size(), kBits));
+    out.advance(packed_size(c.size(), kTernaryBits));
     return nonzero;
   }
   std::size_t encode_buckets(std::span<const float> c, std::size_t bucket,
@@ -47,7 +47,7 @@ class TernGradBucket : public BucketCodec {
   void decode_add(ByteReader& in, float factor, std::span<float> out) const override {
     const auto scale = in.get<float>("the scale");
     check_scale(scale, "the scale");
-    get_levels(in, factor * scale, kBits, out);
+    get_levels(in, factor * scale, kTernaryBits, out);
   }
   int passes(bool /*keeps*/) const override { return 2; }
 
@@ -66,7 +66,7 @@ class TernGradBucket : public BucketCodec {
 
  private:
   static LevelRounding rounding(const BucketContext& context) {
-    return {.bits = kBits, .key = context.key, .first = context.first};
+    return {.bits = kTernaryBits, .key = context.key, .first = context.first};
   }
 
   TernGradOptions options_;

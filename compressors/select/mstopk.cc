@@ -18,8 +18,8 @@
 namespace thinpipe {
 namespace {
 
-constexpr int kLevels = 3;              // rounds of one count
-constexpr std::size_t kCandidates = 7;  // 2^kLevels - 1 thresholds
+constexpr int kTriedLevels = 3;         // rounds of one count
+constexpr std::size_t kCandidates = 7;  // 2^kTriedLevels - 1 thresholds
 static_assert(kCandidates <= kMaxLimits);
 
 constexpr int kMaxCounts = 3;  // passes that count
@@ -33,7 +33,7 @@ class Bisection {
   Bisection(std::size_t k, double mean, double greatest)
       : k_(k), mean_(mean), range_(std::max(0.0, greatest - mean)) {}
 
-  /// Up to kLevels rounds, all counted in one pass over `x`.
+  /// Up to kTriedLevels rounds, all counted in one pass over `x`.
   void refine(std::span<const float> x, int rounds) {
     std::array<std::int32_t, kCandidates> limits;
     std::array<std::size_t, kCandidates> counts;
@@ -130,7 +130,7 @@ class MsTopKSelector : public Selector {
     const std::size_t worth_it = std::max(2 * k, c.size() / kCompacted);
     for (int pass = 0; left > 0 && pass < kMaxCounts; ++pass) {
       if (bisection.has_lower() && bisection.lower_count() <= worth_it) break;
-      const int rounds = std::min(kLevels, left);
+      const int rounds = std::min(kTriedLevels, left);
       bisection.refine(c, rounds);
       left -= rounds;
       ++selection.passes;

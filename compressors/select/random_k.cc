@@ -11,7 +11,7 @@ namespace thinpipe {
 namespace {
 
 /// Positions read at a time; the elements of the next few of them are asked for.
-constexpr std::size_t kBlock = 1024;
+constexpr std::size_t kDrawnBlock = 1024;
 constexpr std::size_t kAhead = 64;
 
 class RandomKSelector : public Selector {
@@ -41,8 +41,8 @@ class RandomKSelector : public Selector {
     parallel_parts(parts, threads, [&](std::size_t part) {
       std::uint64_t next = c.size() * part / parts;
       const std::size_t end = positions_->rank(c.size() * (part + 1) / parts);
-      for (std::size_t at = positions_->rank(next); at < end; at += kBlock) {
-        next = gather(c, next, factor, at, std::min(kBlock, end - at), selection) + 1;
+      for (std::size_t at = positions_->rank(next); at < end; at += kDrawnBlock) {
+        next = gather(c, next, factor, at, std::min(kDrawnBlock, end - at), selection) + 1;
       }
     });
   }

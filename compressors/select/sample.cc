@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLine = 16;
 /// Misses under way at once; memory systems serve some ten to twenty for a core.
-constexpr std::size_t kAhead = 64;
+constexpr std::size_t kDrawnAhead = 64;
 
 /// Keys of runs of `length` neighbours, the i-th run from place(i) on, on the current threads. The
 /// last run is as long as there is room.
@@ -26,17 +26,17 @@ void gather(const Signal& x, KeyOrder order, Place place, std::span<std::int32_t
   parallel_parts(parts, threads, [&](std::size_t part) {
     const std::size_t begin = runs * part / parts;
     const std::size_t end = runs * (part + 1) / parts;
-    std::array<std::size_t, kAhead> places;
+    std::array<std::size_t, kDrawnAhead> places;
     const auto ask = [&](std::size_t i) {
-      places[i % kAhead] = place(i);
-      x.prefetch(places[i % kAhead]);
+      places[i % kDrawnAhead] = place(i);
+      x.prefetch(places[i % kDrawnAhead]);
     };
-    for (std::size_t i = begin; i < std::min(end, begin + kAhead); ++i) ask(i);
+    for (std::size_t i = begin; i < std::min(end, begin + kDrawnAhead); ++i) ask(i);
     for (std::size_t i = begin; i < end; ++i) {
-      const std::size_t at = places[i % kAhead];
+      const std::size_t at = places[i % kDrawnAhead];
       const std::size_t some = std::min(length, keys.size() - i * length);
       for (std::size_t j = 0; j < some; ++j) keys[i * length + j] = key_of(x.at(at + j), order);
-      if (i + kAhead < end) ask(i + kAhead);
+      if (i + kDrawnAhead < end) ask(i + kDrawnAhead);
     }
   });
 }

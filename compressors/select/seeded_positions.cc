@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kWord = 64;
 /// Numbers whose words are asked for before they are set: 16 KiB of lines, in the first-level
 /// cache.
-constexpr std::size_t kBlock = 256;
+constexpr std::size_t kSeededBlock = 256;
 constexpr std::size_t kLineWords = 8;  ///< of a cache line: no two threads write to one
 /// Fewer numbers than these are not worth a second thread.
 constexpr std::size_t kMinParallelDraws = 10000;
@@ -97,11 +97,11 @@ void SeededPositions::draw(std::uint32_t tag, std::size_t count) {
 
 std::size_t SeededPositions::set_drawn(SplitMix64 random, std::size_t numbers, std::size_t begin,
                                        std::size_t end) {
-  std::array<std::uint32_t, kBlock> inside;
+  std::array<std::uint32_t, kSeededBlock> inside;
   std::size_t fresh = 0;
-  for (std::size_t first = 0; first < numbers; first += kBlock) {
+  for (std::size_t first = 0; first < numbers; first += kSeededBlock) {
     std::size_t count = 0;
-    for (std::size_t i = first; i < std::min(first + kBlock, numbers); ++i) {
+    for (std::size_t i = first; i < std::min(first + kSeededBlock, numbers); ++i) {
       const std::uint64_t at = random.below(elements_);
       inside[count] = static_cast<std::uint32_t>(at);
       count += at / kWord - begin < end - begin ? 1 : 0;

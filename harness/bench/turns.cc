@@ -12,6 +12,7 @@
 #include <numeric>
 #include <random>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "harness/bench/allocations.h"
 #include "harness/bench/measure.h"
@@ -23,10 +24,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kSlice = 2e-3;  // s: far above the cost of a turn, far below a machine's moods
 constexpr double kMostRounds = 1000;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // What a compressor does wrong stops its own row alone.
 template <class Work>

@@ -13,10 +13,10 @@
 namespace thinpipe {
 namespace {
 
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
-json to_json(const Topology& topology) {
-  json hosts = json::array(), trunks = json::array();
+Json to_json(const Topology& topology) {
+  Json hosts = Json::array(), trunks = Json::array();
   for (const TopologyHost& host : topology.hosts) {
     hosts.push_back({{"name", host.name},
                      {"switch", topology.switches[static_cast<std::size_t>(host.at)]},

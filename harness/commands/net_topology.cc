@@ -24,7 +24,7 @@ namespace thinpipe {
 
 namespace {
 
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
 // Where switches drop what does not fit, flows that meet each other's acknowledgements may get
 // less; more than there is they may not get.
@@ -84,11 +84,11 @@ std::string to_text(const Topology& topology, const ProbeCheck& check, double to
   return text + "\n";
 }
 
-json to_json(const ProbeCheck& check, double tolerance) {
+Json to_json(const ProbeCheck& check, double tolerance) {
   const std::optional<bool> verdict = verdict_on(check, tolerance);
-  json flows = json::array();
+  Json flows = Json::array();
   for (const Flow& flow : check.probe.flows) flows.push_back({flow.from, flow.to});
-  json both;
+  Json both;
   if (check.both)
     both = {{"there", check.both->there},
             {"there_ceiling", check.both->there_ceiling},
@@ -106,7 +106,7 @@ json to_json(const ProbeCheck& check, double tolerance) {
           {"both", both},
           {"round_trip", check.round_trip},
           {"round_trip_set", check.round_trip_set},
-          {"holds", verdict ? json(*verdict) : json()},
+          {"holds", verdict ? Json(*verdict) : Json()},
           {"valid", verdict.has_value()},
           {"disturbed", check.disturbed}};
 }
@@ -139,7 +139,7 @@ int verify_network(const TopologySpec& spec, int hosts, const std::vector<LinkSp
   const double tolerance = arguments.real("tolerance") / 100;
   return run_in_sandbox([&](const Sandbox&) {
     Network network(hosts, spec);
-    json all = json::array();
+    Json all = Json::array();
     bool hold = true, valid = true;
     std::vector<ProbeCheck> all_checks;
     Progress progress(static_cast<double>(links.size()));
@@ -154,7 +154,7 @@ int verify_network(const TopologySpec& spec, int hosts, const std::vector<LinkSp
       if (checks.empty())
         throw InputError(fmt::format("topology '{}' with link '{}': no link has a rate to verify",
                                      spec.to_string(), link.to_string()));
-      json found = json::array();
+      Json found = Json::array();
       std::string text =
           fmt::format("{}, {} hosts, link {}\n", spec.to_string(), hosts, link.to_string());
       for (const ProbeCheck& check : checks) {

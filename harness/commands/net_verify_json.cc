@@ -8,10 +8,10 @@ namespace thinpipe {
 
 namespace {
 
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
-json stream_json(const GoodputWay& way) {
-  json result = {{"goodput", way.figures.goodput}, {"low", way.figures.low},
+Json stream_json(const GoodputWay& way) {
+  Json result = {{"goodput", way.figures.goodput}, {"low", way.figures.low},
                  {"high", way.figures.high},       {"ceiling", nullptr},
                  {"deviation", nullptr},           {"acks_per_second", way.figures.acks},
                  {"payload", way.figures.payload}, {"wire_ratio", nullptr}};
@@ -23,8 +23,8 @@ json stream_json(const GoodputWay& way) {
   return result;
 }
 
-json goodput_json(const GoodputReport& found) {
-  json result = {{"there", stream_json(found.there)},
+Json goodput_json(const GoodputReport& found) {
+  Json result = {{"there", stream_json(found.there)},
                  {"back", stream_json(found.back)},
                  {"both_there", stream_json(found.both_there)},
                  {"both_back", stream_json(found.both_back)},
@@ -35,8 +35,8 @@ json goodput_json(const GoodputReport& found) {
   return result;
 }
 
-json trips_json(const RoundTrips& found) {
-  json result = {{"median", nullptr},
+Json trips_json(const RoundTrips& found) {
+  Json result = {{"median", nullptr},
                  {"p95", nullptr},
                  {"most", nullptr},
                  {"sent", found.sent},
@@ -49,52 +49,52 @@ json trips_json(const RoundTrips& found) {
   return result;
 }
 
-json round_trip_json(const RoundTripReport& found) {
+Json round_trip_json(const RoundTripReport& found) {
   return {{"set", found.set},
           {"idle", trips_json(found.idle)},
           {"beside_stream", trips_json(found.beside_stream)},
-          {"full_queue", found.full ? trips_json(*found.full) : json()},
-          {"queue_wait", found.full ? json(found.wait.seconds) : json()}};
+          {"full_queue", found.full ? trips_json(*found.full) : Json()},
+          {"queue_wait", found.full ? Json(found.wait.seconds) : Json()}};
 }
 
-json loss_way_json(const LossWay& way) {
+Json loss_way_json(const LossWay& way) {
   return {{"sent", way.figures.sent},          {"lost", way.figures.lost},
           {"share", way.figures.share()},      {"low", way.interval.low},
           {"high", way.interval.high},         {"duplicates", way.figures.duplicates},
           {"overtaken", way.figures.overtaken}};
 }
 
-json loss_json(const LossReport& found) {
+Json loss_json(const LossReport& found) {
   return {{"expected", found.expected},
           {"confidence", kLossConfidence},
           {"there", loss_way_json(found.there)},
           {"back", loss_way_json(found.back)}};
 }
 
-json burst_json(const BurstReport& found) {
-  const auto way = [](const BurstFigures& one) -> json {
+Json burst_json(const BurstReport& found) {
+  const auto way = [](const BurstFigures& one) -> Json {
     return {{"credit", one.credit}, {"low", one.low}, {"high", one.high}, {"frame", one.frame}};
   };
   return {
       {"expected", found.there.expected}, {"there", way(found.there)}, {"back", way(found.back)}};
 }
 
-json change_json(const ChangeFigures& found) {
-  return {{"median", found.changes > found.unseen ? json(found.median) : json()},
-          {"most", found.changes > found.unseen ? json(found.most) : json()},
+Json change_json(const ChangeFigures& found) {
+  return {{"median", found.changes > found.unseen ? Json(found.median) : Json()},
+          {"most", found.changes > found.unseen ? Json(found.most) : Json()},
           {"changes", found.changes},
           {"unseen", found.unseen},
           {"sent", found.sent},
           {"lost", found.lost}};
 }
 
-json figure_json(const ToolFigure& figure) {
+Json figure_json(const ToolFigure& figure) {
   return {{"tool", figure.tool},
-          {"value", figure.value ? json(*figure.value) : json()},
-          {"trouble", figure.trouble.empty() ? json() : json(figure.trouble)}};
+          {"value", figure.value ? Json(*figure.value) : Json()},
+          {"trouble", figure.trouble.empty() ? Json() : Json(figure.trouble)}};
 }
 
-json tools_json(const ToolReport& found) {
+Json tools_json(const ToolReport& found) {
   return {{"goodput_there", figure_json(found.there)},
           {"goodput_back", figure_json(found.back)},
           {"round_trip", figure_json(found.round_trip)}};
@@ -102,23 +102,23 @@ json tools_json(const ToolReport& found) {
 
 }  // namespace
 
-json link_report_json(const LinkReport& report, const LinkVerdict& verdict) {
+Json link_report_json(const LinkReport& report, const LinkVerdict& verdict) {
   const std::optional<bool> holds = verdict.holds();
   return {{"link", report.link.to_string()},
           {"spec", link_json(report.link)},
-          {"holds", holds ? json(*holds) : json()},
+          {"holds", holds ? Json(*holds) : Json()},
           {"valid", verdict.valid()},
           {"reasons", verdict.reasons},
           {"disturbed", verdict.disturbed},
           {"warnings", verdict.warnings},
           {"checked", verdict.passed},
           {"not_measured", report.not_measured},
-          {"goodput", report.goodput ? goodput_json(*report.goodput) : json()},
-          {"round_trip", report.round_trip ? round_trip_json(*report.round_trip) : json()},
-          {"loss", report.loss ? loss_json(*report.loss) : json()},
-          {"burst_credit", report.burst ? burst_json(*report.burst) : json()},
-          {"change_latency", report.change ? change_json(*report.change) : json()},
-          {"tools", report.tools ? tools_json(*report.tools) : json()},
+          {"goodput", report.goodput ? goodput_json(*report.goodput) : Json()},
+          {"round_trip", report.round_trip ? round_trip_json(*report.round_trip) : Json()},
+          {"loss", report.loss ? loss_json(*report.loss) : Json()},
+          {"burst_credit", report.burst ? burst_json(*report.burst) : Json()},
+          {"change_latency", report.change ? change_json(*report.change) : Json()},
+          {"tools", report.tools ? tools_json(*report.tools) : Json()},
           {"seconds", report.seconds},
           {"units",
            {{"goodput", "bit/s; payload: bytes"},

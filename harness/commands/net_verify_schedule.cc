@@ -22,7 +22,7 @@ namespace thinpipe {
 
 namespace {
 
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
 // Changes that come later make the points of a run invalid; docs/measuring.md.
 constexpr double kLatestChange = 20e-3;
@@ -68,7 +68,7 @@ std::string way_text(const char* name, const WayUnderSchedule& way) {
   return text;
 }
 
-json way_json(const WayUnderSchedule& way) {
+Json way_json(const WayUnderSchedule& way) {
   const TrialResult& result = way.result;
   return {{"goodput", result.goodput},
           {"expected", result.expected},
@@ -93,7 +93,7 @@ int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<Sched
   const double tolerance = arguments.real("tolerance") / 100;
   return run_in_sandbox([&](const Sandbox&) {
     Network network(kPair);
-    json all = json::array();
+    Json all = Json::array();
     std::size_t holding = 0, invalid = 0;
     Progress progress(2 * options.seconds * static_cast<double>(links.size() * schedules.size()));
     for (const LinkSpec& link : links)
@@ -124,7 +124,7 @@ int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<Sched
         all.push_back({{"link", link.to_string()},
                        {"schedule", schedule.to_string()},
                        {"digest", schedule.digest()},
-                       {"holds", holds && !valid ? json() : json(holds)},
+                       {"holds", holds && !valid ? Json() : Json(holds)},
                        {"goodput_judged", judged},
                        {"there", way_json(there)},
                        {"back", way_json(back)},

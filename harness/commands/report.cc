@@ -180,7 +180,7 @@ int finish(const std::filesystem::path& written, const Arguments& arguments) {
   return kExitGood;
 }
 
-std::filesystem::path output_of(const Arguments& arguments, std::filesystem::path standard,
+std::filesystem::path output_or(const Arguments& arguments, std::filesystem::path standard,
                                 const std::string& ending) {
   if (arguments.given("output")) return arguments.text("output");
   return standard += "." + ending;
@@ -219,7 +219,7 @@ int report_figure(const Page& page, const Arguments& arguments) {
     write_data(svg);
     return kExitGood;
   }
-  const auto file = output_of(arguments, page.place.parent_path() / name, format);
+  const auto file = output_or(arguments, page.place.parent_path() / name, format);
   return on_paper(arguments, file, [&](const std::filesystem::path& scratch) {
     write_figure(svg, format, scratch, file);
   });
@@ -238,7 +238,7 @@ int report(const Page& page, const Arguments& arguments) {
   }
   if (format == "pdf") {
     if (arguments.text("output") == "-") throw InputError("--output - takes html or md, not pdf");
-    const auto file = output_of(arguments, page.place, "pdf");
+    const auto file = output_or(arguments, page.place, "pdf");
     const std::string html = page.render(ReportFormat::kHtml);
     return on_paper(arguments, file, [&](const std::filesystem::path& scratch) {
       write_page_pdf(html, scratch, file);
@@ -249,7 +249,7 @@ int report(const Page& page, const Arguments& arguments) {
     write_data(text);
     return kExitGood;
   }
-  const auto file = output_of(arguments, page.place, format);
+  const auto file = output_or(arguments, page.place, format);
   write_output(file, text);
   return finish(file, arguments);
 }

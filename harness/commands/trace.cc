@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// What all steps of all ranks have in common.
-struct Summary {
+struct TraceSummary {
   double median_compute = 0;  ///< s
   double first_loss = 0;      ///< mean over ranks
   double last_loss = 0;
@@ -35,7 +35,7 @@ double mean_loss(const Trace& trace, std::size_t step) {
   return sum / static_cast<double>(trace.ranks());
 }
 
-Summary summarise(const Trace& trace) {
+TraceSummary summarise(const Trace& trace) {
   // Generated times come again and again; there may be 10^10 of them.
   constexpr std::size_t kMostGenerated = 256;
   const std::size_t most = trace.generated() ? kMostGenerated : SIZE_MAX;
@@ -83,7 +83,7 @@ std::string drawing_memory(const Trace& trace) {
 }
 
 std::string info_json(const Trace& trace) {
-  const Summary summary = summarise(trace);
+  const TraceSummary summary = summarise(trace);
   Json tensors = Json::array();
   for (const TraceTensor& tensor : trace.tensors()) {
     tensors.push_back({{"name", tensor.name},
@@ -112,7 +112,7 @@ std::string info_json(const Trace& trace) {
 }
 
 std::string info_text(const Trace& trace) {
-  const Summary summary = summarise(trace);
+  const TraceSummary summary = summarise(trace);
   std::string text;
   const auto line = [&](const char* name, const std::string& value) {
     text += fmt::format("{:<16}{}\n", name, visible_line(value));

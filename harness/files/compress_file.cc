@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "base/clock.h"
 #include "base/output_file.h"
 #include "compressors/kernels/buffer.h"
 #include "compressors/registry.h"
@@ -17,10 +18,6 @@ namespace thinpipe {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// The states of an earlier call, if there are any.
 class EarlierStates {

@@ -24,7 +24,6 @@ namespace thinpipe {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 // "Model: \t\t NVIDIA H200"
@@ -79,19 +78,19 @@ std::optional<std::string> ask_driver(const std::string& query) {
 }
 
 // " 1980" is of MHz; null for "[N/A]" and the like.
-Json hertz(const std::string& field) {
+nlohmann::json hertz(const std::string& field) {
   const std::size_t begin = std::min(field.find_first_not_of(' '), field.size());
   const auto megahertz = parse_number<std::uint32_t>(std::string_view(field).substr(begin));
-  return megahertz ? Json(std::uint64_t{*megahertz} * 1'000'000) : Json();
+  return megahertz ? nlohmann::json(std::uint64_t{*megahertz} * 1'000'000) : nlohmann::json();
 }
 
-void add_clocks(Json& card, Json& now) {
+void add_clocks(nlohmann::json& card, nlohmann::json& now) {
   const auto answer = ask_driver(
       "clocks.max.sm,clocks.max.memory,clocks.applications.graphics,clocks.applications.memory,"
       "clocks.sm,clocks.memory");
   card["clocks"] = nullptr;
   if (!answer) return;
-  Json limits = Json::array(), current = Json::array();
+  nlohmann::json limits = nlohmann::json::array(), current = nlohmann::json::array();
   for (const std::string& line : split(*answer, '\n')) {
     const std::vector<std::string> fields = split(line, ',');
     if (fields.size() != 6) continue;
@@ -108,8 +107,8 @@ void add_clocks(Json& card, Json& now) {
 
 }  // namespace
 
-Json graphics_description(const fs::path& root) {
-  Json card, clocks;  // null
+nlohmann::json graphics_description(const fs::path& root) {
+  nlohmann::json card, clocks;  // null
   std::ifstream version(root / "sys/module/nvidia/version");
   std::string driver;
   if (version >> driver) {
@@ -118,7 +117,7 @@ Json graphics_description(const fs::path& root) {
     for (const auto& entry : fs::directory_iterator(root / "proc/driver/nvidia/gpus", none))
       cards.push_back(entry.path());
     std::sort(cards.begin(), cards.end());
-    Json models = Json::array();
+    nlohmann::json models = nlohmann::json::array();
     for (const fs::path& of : cards) models.push_back(model_of(of / "information"));
     card = {{"driver", driver}, {"models", models}};
     add_clocks(card, clocks);

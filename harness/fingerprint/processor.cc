@@ -11,7 +11,6 @@ namespace thinpipe {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);
@@ -27,17 +26,17 @@ std::optional<double> number_of(const fs::path& path) {
   return std::nullopt;
 }
 
-Json whole_or_null(std::optional<double> value) {
-  return value ? Json(static_cast<std::uint64_t>(*value)) : Json(nullptr);
+nlohmann::json whole_or_null(std::optional<double> value) {
+  return value ? nlohmann::json(static_cast<std::uint64_t>(*value)) : nlohmann::json(nullptr);
 }
 
-Json smt(const fs::path& root) {
+nlohmann::json smt(const fs::path& root) {
   const std::string active = text_of(root / "sys/devices/system/cpu/smt/active");
-  return active.empty() ? Json(nullptr) : Json(active == "1");
+  return active.empty() ? nlohmann::json(nullptr) : nlohmann::json(active == "1");
 }
 
 // Intel's driver says what is forbidden, the others what is allowed.
-Json turbo(const fs::path& root) {
+nlohmann::json turbo(const fs::path& root) {
   const fs::path cpu = root / "sys/devices/system/cpu";
   if (const std::string off = text_of(cpu / "intel_pstate/no_turbo"); !off.empty())
     return off == "0";
@@ -46,7 +45,7 @@ Json turbo(const fs::path& root) {
 }
 
 // "48K", "2048K", "273M" in the kernel's own words; of cpu0, data or unified.
-Json cache_bytes(const fs::path& root, int level) {
+nlohmann::json cache_bytes(const fs::path& root, int level) {
   const fs::path folder = root / "sys/devices/system/cpu/cpu0/cache";
   for (int i = 0; fs::exists(folder / ("index" + std::to_string(i))); ++i) {
     const fs::path cache = folder / ("index" + std::to_string(i));
@@ -61,7 +60,7 @@ Json cache_bytes(const fs::path& root, int level) {
   return nullptr;
 }
 
-Json memory_bytes(const fs::path& root) {
+nlohmann::json memory_bytes(const fs::path& root) {
   std::ifstream file(root / "proc/meminfo");
   std::string name;
   std::uint64_t kilobytes = 0;
@@ -72,7 +71,7 @@ Json memory_bytes(const fs::path& root) {
   return nullptr;
 }
 
-Json cpu_limit(const fs::path& root) {
+nlohmann::json cpu_limit(const fs::path& root) {
   std::ifstream file(root / "sys/fs/cgroup/cpu.max");  // "200000 100000"; "max 100000" for none
   double quota = 0, period = 0;
   if (file >> quota >> period && period > 0) return quota / period;
@@ -80,7 +79,7 @@ Json cpu_limit(const fs::path& root) {
 }
 
 // Coarse clocks advance once a tick.
-Json ticks_a_second() {
+nlohmann::json ticks_a_second() {
   timespec resolution = {};
   if (clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) != 0 || resolution.tv_nsec <= 0)
     return nullptr;
@@ -89,7 +88,7 @@ Json ticks_a_second() {
 
 }  // namespace
 
-Json processor_description(const fs::path& root) {
+nlohmann::json processor_description(const fs::path& root) {
   return {{"smt", smt(root)},
           {"turbo", turbo(root)},
           {"l1d_bytes", cache_bytes(root, 1)},

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/visible.h"
 
@@ -22,13 +23,9 @@ namespace thinpipe {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kStartSeconds = 60;   // ssh may ask name servers, wait for a slow login
+constexpr double kHelloSeconds = 60;   // ssh may ask name servers, wait for a slow login
 constexpr double kAnswerSeconds = 15;  // s, of a guard that lives
 constexpr double kEndSeconds = 10;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 std::string last_line(const std::string& path) {
   std::ifstream file(path);
@@ -66,7 +63,7 @@ GuardLine::GuardLine(const GuardCommand& command, const std::string& log)
     _exit(127);
   }
   theirs.reset();  // else the child's end would never be seen
-  const std::string hello = read_line(kStartSeconds);
+  const std::string hello = read_line(kHelloSeconds);
   if (hello.starts_with("refused ")) fail(hello.substr(8));
   std::istringstream words_of(hello);
   std::string guarding;

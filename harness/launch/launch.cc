@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "harness/fingerprint/fingerprint.h"
 #include "harness/programs.h"
 #include "netem/limits.h"
@@ -31,10 +32,6 @@ constexpr double kStartSecondsARank = 1;  // 64 ranks on two cores: 8 s
 constexpr std::uint64_t kTasksARank = 9;
 constexpr double kQuitSeconds = 10;
 constexpr int kPollMilliseconds = 200;  // how soon a stop or a dead mpirun is noticed
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 std::string log_path(const std::string& scratch) { return scratch + "/mpirun.log"; }
 

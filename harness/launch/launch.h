@@ -19,6 +19,9 @@ namespace thinpipe {
 /// the links.
 inline constexpr const char* kTransports = "tcp,self";
 
+/// s for ranks to read a trace or data and make what they need.
+inline constexpr double kPreparePatience = 300;
+
 /// A running `mpirun` with one thinpipe-worker a machine. Its destructor ends them: in a sandbox's
 /// first process every other process there, else mpirun, which ends what it started.
 ///

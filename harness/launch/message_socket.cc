@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kLongestMessage = 65536;
 constexpr std::size_t kLongestInStream = std::size_t{1} << 28;
-constexpr std::size_t kLengthBytes = 4;
+constexpr std::size_t kLengthField = 4;
 
 // As many bytes as asked for, or fewer when the other side has gone.
 std::size_t read_all(int descriptor, char* to, std::size_t size) {
@@ -107,7 +107,7 @@ std::optional<std::string> MessageSocket::receive_text() const {
     text.resize(static_cast<std::size_t>(size));
     return text;
   }
-  std::array<char, kLengthBytes> header;
+  std::array<char, kLengthField> header;
   if (read_all(descriptor(), header.data(), header.size()) < header.size()) return std::nullopt;
   std::size_t size = 0;
   for (const char byte : header) size = size << 8 | static_cast<unsigned char>(byte);

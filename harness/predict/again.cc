@@ -62,7 +62,7 @@ std::string row_of(const PredictedAgain& one) {
                            format_time(one.prediction->step), ratio_text, remark_of(one));
 }
 
-nlohmann::ordered_json number_or_null(const std::optional<double>& value) {
+nlohmann::ordered_json value_json(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
@@ -129,11 +129,11 @@ nlohmann::ordered_json again_json(const std::vector<PredictedAgain>& points) {
                      {"ranks", one.axes.ranks},
                      {"repeat", one.axes.repeat}}},
                    {"status", status_name(one.status)},
-                   {"measured", number_or_null(one.measured)},
-                   {"recorded", number_or_null(one.recorded)},
+                   {"measured", value_json(one.measured)},
+                   {"recorded", value_json(one.recorded)},
                    {"predicted", one.prediction ? nlohmann::ordered_json(one.prediction->step)
                                                 : nlohmann::ordered_json(nullptr)},
-                   {"ratio", number_or_null(one.ratio())},
+                   {"ratio", value_json(one.ratio())},
                    {"incast", one.prediction && one.prediction->incast},
                    {"refusal", one.refusal}});
   return {{"points", std::move(all)}};

@@ -19,10 +19,9 @@ namespace thinpipe {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Verdict = CalibratedLink::Verdict;
 using nlohmann::json;
 
-json or_null(double seconds) { return seconds > 0 ? json(seconds) : json(nullptr); }
+json positive_or_null(double seconds) { return seconds > 0 ? json(seconds) : json(nullptr); }
 
 json way_json(const WayCalibration& way) {
   return {{"where", way.where},
@@ -30,7 +29,7 @@ json way_json(const WayCalibration& way) {
           {"ceiling", way.ceiling},
           {"goodput", way.goodput},
           {"ratio", way.ratio()},
-          {"round_trip", or_null(way.round_trip)},
+          {"round_trip", positive_or_null(way.round_trip)},
           {"round_trip_set", way.round_trip_set},
           {"seconds", way.seconds},
           {"attempts", way.attempts},
@@ -47,23 +46,23 @@ std::string in_words(const WayCalibration& way) {
 
 }  // namespace
 
-const char* verdict_name(Verdict verdict) {
+const char* verdict_name(CalibratedLink::Verdict verdict) {
   switch (verdict) {
-    case Verdict::kHolds:
+    case CalibratedLink::Verdict::kHolds:
       return "holds";
-    case Verdict::kOff:
+    case CalibratedLink::Verdict::kOff:
       return "off";
-    case Verdict::kUnjudged:
+    case CalibratedLink::Verdict::kUnjudged:
       return "unjudged";
-    case Verdict::kUnmeasured:
+    case CalibratedLink::Verdict::kUnmeasured:
       return "unmeasured";
-    case Verdict::kBroken:
+    case CalibratedLink::Verdict::kBroken:
       return "broken";
   }
   return "broken";
 }
 
-Verdict CalibratedLink::verdict() const {
+CalibratedLink::Verdict CalibratedLink::verdict() const {
   if (!error.empty()) return Verdict::kBroken;
   const WayCalibration* way = figures.farthest();
   if (way == nullptr) return Verdict::kUnmeasured;

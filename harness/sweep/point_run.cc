@@ -20,9 +20,6 @@ using nlohmann::json;
 
 namespace {
 
-// s for ranks to read a trace and make what they need.
-constexpr double kPreparePatience = 300;
-
 // s for a synthetic step to be drawn; 8 thousand million elements took a core half a minute.
 constexpr double kLoadPatience = 600;
 

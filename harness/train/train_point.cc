@@ -21,7 +21,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr double kPreparePatience = 300;  // s: data are read, learners made
 constexpr double kComputePatience = 600;  // s: a mini-batch, all ranks on this machine's cores
 constexpr double kGrace = 15;             // s to end a step in when a stop was asked for
 

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr const char* kFirstLine = "thinpipe-shape 1";
 
-std::string path_of(const std::string& interface) {
+std::string file_of(const std::string& interface) {
   // Kernel names hold neither '/' nor blanks; anything else is no interface.
   if (interface.empty() || interface.size() >= IFNAMSIZ || interface == "." || interface == ".." ||
       interface.find_first_of("/ \t\n") != std::string::npos)
@@ -77,7 +77,7 @@ ShapedState parse(const std::string& path, const std::string& text) {
 }  // namespace
 
 std::optional<StateFile> StateFile::hold(const std::string& interface) {
-  const std::string path = path_of(interface);
+  const std::string path = file_of(interface);
   if (mkdir(kStateFolder, 0755) != 0 && errno != EEXIST)
     throw SystemError(fmt::format("make {} (as root: install -d -m 0755 -o USER {})", kStateFolder,
                                   kStateFolder));
@@ -129,7 +129,7 @@ std::vector<std::string> shaped_interfaces() {
 }
 
 pid_t guard_of(const std::string& interface) {
-  const std::string path = path_of(interface);
+  const std::string path = file_of(interface);
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file.valid()) return 0;
   try {

@@ -19,7 +19,7 @@ struct Column {
   const char* field;
   const char* suffix;  // "": cells have their own unit
 };
-constexpr Column kColumns[] = {
+constexpr Column kTableColumns[] = {
     {"time", "time", ""},          {"time_s", "time", "s"},       {"time_ms", "time", "ms"},
     {"rate", "rate", ""},          {"rate_bit", "rate", "bit"},   {"rate_kbit", "rate", "kbit"},
     {"rate_mbit", "rate", "mbit"}, {"rate_gbit", "rate", "gbit"}, {"delay", "delay", ""},
@@ -74,12 +74,12 @@ class Table {
 
   void read_header(const std::vector<std::string>& cells) {
     std::vector<std::string> known;
-    for (const Column& column : kColumns) known.emplace_back(column.name);
+    for (const Column& column : kTableColumns) known.emplace_back(column.name);
     std::set<std::string> fields;
     for (const std::string& cell : cells) {
-      const auto* column = std::find_if(std::begin(kColumns), std::end(kColumns),
+      const auto* column = std::find_if(std::begin(kTableColumns), std::end(kTableColumns),
                                         [&](const Column& one) { return cell == one.name; });
-      if (column == std::end(kColumns))
+      if (column == std::end(kTableColumns))
         fail(in_quotes(cell), fmt::format("no such column; expected {}{}", fmt::join(known, ", "),
                                           did_you_mean(cell, known)));
       if (!fields.insert(column->field).second) fail(column->field, "stands twice in the header");

@@ -15,9 +15,6 @@ namespace thinpipe {
 
 namespace {
 
-constexpr double kLowestRate = 1e3;     // below, a frame takes 12 s and more
-constexpr double kHighestRate = 100e9;  // bit/s
-constexpr double kLongestDelay = 100;   // s
 constexpr double kMostShare = 10;
 constexpr double kLongestTime = 1e6;  // s: eleven days
 
@@ -46,13 +43,13 @@ Level parse_level(Quantity quantity, const std::string& text) {
   if (text.ends_with('%')) return {parse_percent(text, kMostShare), true};
   if (quantity == Quantity::kRate) {
     const double rate = parse_rate(text);
-    if (rate != 0 && !(rate >= kLowestRate && rate <= kHighestRate))
+    if (rate != 0 && !(rate >= kLowestLinkRate && rate <= kHighestLinkRate))
       throw InputError(
           fmt::format("{} is not a rate from 1kbit to 100gbit, nor 0", in_quotes(text)));
     return {rate, false};
   }
   const double delay = text == "0" ? 0 : parse_time(text);
-  if (delay > kLongestDelay)
+  if (delay > kLongestLinkDelay)
     throw InputError(fmt::format("{} is a delay above 100s", in_quotes(text)));
   return {delay, false};
 }

@@ -192,7 +192,7 @@ class Parser {
 };
 
 // The first line that is neither empty nor a comment.
-std::string first_line(const std::string& content) {
+std::string first_statement(const std::string& content) {
   for (const std::string& raw : split(content, '\n')) {
     const std::string line = raw.substr(0, raw.find_last_not_of(" \t\r") + 1);
     if (!line.empty() && line[0] != '#') return line;
@@ -202,7 +202,7 @@ std::string first_line(const std::string& content) {
 
 ScheduleSpec parse_file(const std::string& path) {
   const std::string content = read_schedule_file(path).text;
-  const std::string line = first_line(content);
+  const std::string line = first_statement(content);
   Parser parser;
   if (line.empty()) throw InputError(path + ": nothing but comments; expected a schedule");
   if (path.find_first_of(",;") != std::string::npos)

@@ -258,7 +258,7 @@ bool SchedulePlayer::wait_until(double t, const ScheduleClock::Setting& setting)
     if (errno != EINTR) throw SystemError("wait for a timer");
   if ((waiting[1].revents & POLLIN) == 0) return true;
   std::uint64_t count = 0;
-  if (read(wake_.get(), &count, sizeof(count)) != sizeof(count)) throw SystemError("eventfd");
+  if (::read(wake_.get(), &count, sizeof(count)) != sizeof(count)) throw SystemError("eventfd");
   return false;
 }
 

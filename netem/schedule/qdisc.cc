@@ -20,9 +20,9 @@ namespace thinpipe {
 
 namespace {
 
-constexpr std::uint32_t kRoot = 0x10000;   // 1:
-constexpr std::uint32_t kClass = 0x10001;  // 1:1
-constexpr std::uint32_t kGate = 0x20000;   // 2:
+constexpr std::uint32_t kOwnHandle = 0x10000;  // 1:
+constexpr std::uint32_t kClass = 0x10001;      // 1:1
+constexpr std::uint32_t kGate = 0x20000;       // 2:
 
 // Larger than any GSO packet (64 KiB of payload, and the headers of each frame): cutting those up,
 // in software, is most of what a link of 1 Gbit/s costs. The bucket may be larger still.
@@ -55,8 +55,8 @@ int take_reading(nl_msg* message, void* into) {
   return NL_OK;
 }
 
-TrafficPlace root_of(int index) { return {index, {TC_H_ROOT, kRoot}, false}; }
-TrafficPlace class_of(int index) { return {index, {kRoot, kClass}, true}; }
+TrafficPlace root_of(int index) { return {index, {TC_H_ROOT, kOwnHandle}, false}; }
+TrafficPlace class_of(int index) { return {index, {kOwnHandle, kClass}, true}; }
 TrafficPlace gate_of(int index) { return {index, {kClass, kGate}, false}; }
 
 std::uint32_t burst_of(double rate, const ScheduleQdiscSettings& settings) {
@@ -157,7 +157,7 @@ QueueReading ScheduleQdisc::read() {
   header.tcm_family = AF_UNSPEC;
   header.tcm_ifindex = index_;
   header.tcm_parent = TC_H_ROOT;
-  header.tcm_handle = kRoot;
+  header.tcm_handle = kOwnHandle;
   nlmsg_append(message, &header, sizeof(header), NLMSG_ALIGNTO);
   Answer answer;
   nl_socket_modify_cb(socket_, NL_CB_VALID, NL_CB_CUSTOM, take_reading, &answer);

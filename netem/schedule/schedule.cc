@@ -13,9 +13,6 @@ namespace {
 
 CurvePtr constant(double value) { return table_curve({{0, value}}, false); }
 
-constexpr double kLeastOfBase = 1e3;
-constexpr double kHighestRate = 100e9;
-
 }  // namespace
 
 Schedule::Schedule(CurvePtr rate, CurvePtr delay, CurvePtr loss)
@@ -102,14 +99,14 @@ Schedule ScheduleSpec::on(const LinkState& set) const {
   }
   if (rate->most() <= 0)
     throw InputError(fmt::format("schedule {}: the link never has a rate", in_quotes(text_)));
-  if (rate->most() > kHighestRate)
+  if (rate->most() > kHighestLinkRate)
     throw InputError(
         fmt::format("schedule {}: {:.3g} bit/s is above 100gbit", in_quotes(text_), rate->most()));
-  if (rate->least() > 0 && rate->least() < kLeastOfBase)
+  if (rate->least() > 0 && rate->least() < kLowestLinkRate)
     throw InputError(fmt::format("schedule {}: {:.3g} bit/s is neither 0 nor at least 1kbit",
                                  in_quotes(text_), rate->least()));
   if (outage_) rate = outage_curve(std::move(rate), *outage_);
-  if (rate->most() > kHighestRate * slow_)
+  if (rate->most() > kHighestLinkRate * slow_)
     throw InputError(fmt::format("schedule {}: {:.3g} bit/s at time scale {} is above 100gbit",
                                  in_quotes(text_), rate->most(), slow_));
   const Schedule schedule(std::move(rate), std::move(delay), std::move(loss));

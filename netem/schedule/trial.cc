@@ -18,9 +18,9 @@ namespace thinpipe {
 
 namespace {
 
-constexpr int kPollMilliseconds = 20;
+constexpr int kTrialPollMilliseconds = 20;
 // Longer than any outage a TCP stream survives; then something else is wrong.
-constexpr double kPatience = 120;
+constexpr double kTrialPatience = 120;
 
 // Sends until stopped. The socket does not block for longer than a poll, so that stop() is heard
 // during an outage.
@@ -39,7 +39,7 @@ class Sender {
     const std::vector<char> block(std::size_t{64} * 1024);
     pollfd ready = {socket_fd, POLLOUT, 0};
     while (!done_) {
-      if (poll(&ready, 1, kPollMilliseconds) <= 0) continue;
+      if (poll(&ready, 1, kTrialPollMilliseconds) <= 0) continue;
       if (send(socket_fd, block.data(), block.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
           errno != EAGAIN && errno != EINTR)
         return;  // the receiver sees it
@@ -76,7 +76,7 @@ class Trial {
     while (readings_.back().time < options_.seconds) {
       player_.check();
       if (stop_requested()) throw RunError("interrupted");
-      const bool more = poll(&ready, 1, kPollMilliseconds) > 0;
+      const bool more = poll(&ready, 1, kTrialPollMilliseconds) > 0;
       const ssize_t got =
           more ? recv(stream.receiver.get(), block.data(), block.size(), MSG_DONTWAIT) : 0;
       if (got < 0 && errno != EAGAIN) throw SystemError("receive on the scheduled link");
@@ -91,7 +91,7 @@ class Trial {
     if (bytes > 0) {
       result_.longest_gap = std::max(result_.longest_gap, time - std::max(heard_, 0.0));
       heard_ = time;
-    } else if (time - heard_ > kPatience) {
+    } else if (time - heard_ > kTrialPatience) {
       throw RunError("nothing arrived on the scheduled link for two minutes");
     }
     readings_.push_back({time, readings_.back().bytes + bytes});
@@ -164,7 +164,7 @@ TrialResult try_schedule(Network& network, const LinkSpec& link, const ScheduleS
     throw InputError(fmt::format("from host{} to host{} nothing is throttled, or nothing crosses",
                                  options.from, options.to));
   player.start(options.settle);
-  const SocketPair stream = stream_pair(network, {options.from, options.to}, 0, kPatience);
+  const SocketPair stream = stream_pair(network, {options.from, options.to}, 0, kTrialPatience);
   const Sender sender(stream.sender.get());
   MachineWatch watch;
   TrialResult result = Trial(player, path, options, told).run(stream);

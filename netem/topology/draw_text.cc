@@ -16,7 +16,7 @@ namespace thinpipe {
 
 namespace {
 
-constexpr std::size_t kColumns = 80;
+constexpr std::size_t kTextColumns = 80;
 constexpr int kMostSingleHosts = 8;     // of a switch; more are drawn as runs
 constexpr int kMostForAllPairs = 64;    // hosts; 4032 flows
 constexpr std::size_t kMostWidth = 44;  // of the tree before the links' column
@@ -38,7 +38,7 @@ std::string wrapped(const std::string& text, std::size_t indent) {
     std::size_t end = text.find_first_of(" ,", start);
     end = end == std::string::npos ? text.size() : end + 1;
     const std::string word = text.substr(start, end - start);
-    if (width(line) + width(word) > kColumns && width(line) > indent) {
+    if (width(line) + width(word) > kTextColumns && width(line) > indent) {
       result += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
       line = std::string(indent, ' ');
     }
@@ -48,7 +48,7 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   return result + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
-struct Line {
+struct LinkLine {
   std::string left, right;
 };
 
@@ -63,10 +63,10 @@ class Tree {
       for (int i = 0; i < static_cast<int>(topology_.switches.size()); ++i) grow(i, -1, "", "");
     }
     std::size_t column = 0;
-    for (const Line& line : lines_) column = std::max(column, width(line.left));
+    for (const LinkLine& line : lines_) column = std::max(column, width(line.left));
     column = std::min(column, kMostWidth) + 2;
     std::string text;
-    for (const Line& line : lines_)
+    for (const LinkLine& line : lines_)
       text +=
           wrapped(line.right.empty() ? line.left : padded(line.left, column) + line.right, column);
     if (!whole_) text += "\n" + between();
@@ -130,7 +130,7 @@ class Tree {
 
   const Topology& topology_;
   bool whole_;
-  std::vector<Line> lines_;
+  std::vector<LinkLine> lines_;
 };
 
 std::string counted(std::size_t count, const char* what, const char* plural) {

@@ -21,9 +21,8 @@ namespace thinpipe {
 namespace {
 
 constexpr int kMostSwitches = 128;
-constexpr int kMostHosts = 1000;  // as --ranks takes
 constexpr std::size_t kLongestName = 32;
-constexpr std::uint64_t kLargestFile = 1 << 20;  // 128 switches and 1000 hosts take a tenth
+constexpr std::uint64_t kLargestTopology = 1 << 20;  // 128 switches and 1000 hosts take a tenth
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -44,7 +43,7 @@ std::vector<std::string> words_of(const std::string& statement) {
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
-class Reader {
+class FileReader {
  public:
   TopologySpec read(std::string_view text, const std::string& source) {
     spec_.kind = "file";
@@ -141,11 +140,11 @@ class Reader {
 }  // namespace
 
 TopologySpec parse_topology_statements(std::string_view text, const std::string& source) {
-  return Reader().read(text, source);
+  return FileReader().read(text, source);
 }
 
 TopologySpec read_topology_file(const std::filesystem::path& file) {
-  return parse_topology_statements(read_input(file, "the file of a topology", kLargestFile),
+  return parse_topology_statements(read_input(file, "the file of a topology", kLargestTopology),
                                    file.string());
 }
 

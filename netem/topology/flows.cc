@@ -85,7 +85,7 @@ std::vector<double> fair_rates(const Topology& topology,
 }
 
 double exchange_goodput(const Topology& topology) {
-  constexpr int kMostHosts = 64;  // 4032 flows
+  constexpr int kMostOfAllPairs = 64;  // 4032 flows
   const Routes routes(topology);
   const int hosts = static_cast<int>(topology.hosts.size());
   std::vector<std::vector<Hop>> paths;
@@ -97,7 +97,7 @@ double exchange_goodput(const Topology& topology) {
       if (const PathFigures figures = figures_of(topology, paths.back()); figures.goodput > 0)
         slowest = std::min(slowest, figures.goodput);
     }
-  if (hosts <= kMostHosts)
+  if (hosts <= kMostOfAllPairs)
     for (const double rate : fair_rates(topology, paths))
       if (rate > 0) slowest = std::min(slowest, tcp_ceiling(rate) * (hosts - 1));
   return std::isfinite(slowest) ? slowest : 0;

@@ -17,7 +17,6 @@ namespace thinpipe {
 namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
-constexpr const char* kUnthrottled = "unthrottled";
 
 Pairs split_pairs(std::string_view text) {
   Pairs pairs;

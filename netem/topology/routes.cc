@@ -25,26 +25,26 @@ bool better(const Way& a, const Way& b) {
   return a.trunks < b.trunks;
 }
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
+std::size_t as_index(int index) { return static_cast<std::size_t>(index); }
 
 // For every switch the trunk towards `to`.
 std::vector<int> trunks_towards(const Topology& topology, int to) {
   std::vector<Way> ways(topology.switches.size());
   std::vector<int> next(topology.switches.size(), -1);
-  ways[at(to)].known = true;
+  ways[as_index(to)].known = true;
   for (bool changed = true; changed;) {  // Bellman and Ford: at most a round a switch
     changed = false;
     for (std::size_t i = 0; i < topology.trunks.size(); ++i)
       for (const auto& [from, via] : {std::pair{topology.trunks[i].a, topology.trunks[i].b},
                                       std::pair{topology.trunks[i].b, topology.trunks[i].a}}) {
-        if (!ways[at(via)].known) continue;
-        Way way = ways[at(via)];
+        if (!ways[as_index(via)].known) continue;
+        Way way = ways[as_index(via)];
         const int trunk = static_cast<int>(i);
         way.trunks.insert(
             std::upper_bound(way.trunks.begin(), way.trunks.end(), trunk, std::greater<>()), trunk);
-        if (!better(way, ways[at(from)])) continue;
-        ways[at(from)] = std::move(way);
-        next[at(from)] = trunk;
+        if (!better(way, ways[as_index(from)])) continue;
+        ways[as_index(from)] = std::move(way);
+        next[as_index(from)] = trunk;
         changed = true;
       }
   }
@@ -58,14 +58,14 @@ Routes::Routes(const Topology& topology) : topology_(topology) {
     next_.push_back(trunks_towards(topology, to));
 }
 
-int Routes::next_trunk(int from, int to) const { return next_[at(to)][at(from)]; }
+int Routes::next_trunk(int from, int to) const { return next_[as_index(to)][as_index(from)]; }
 
 std::vector<Hop> Routes::path(int from_host, int to_host) const {
   std::vector<Hop> hops = {{from_host, true}};
-  const int to = topology_.hosts[at(to_host)].at;
-  for (int here = topology_.hosts[at(from_host)].at; here != to;) {
+  const int to = topology_.hosts[as_index(to_host)].at;
+  for (int here = topology_.hosts[as_index(from_host)].at; here != to;) {
     const int index = next_trunk(here, to);
-    const Trunk& trunk = topology_.trunks[at(index)];
+    const Trunk& trunk = topology_.trunks[as_index(index)];
     hops.push_back({static_cast<int>(topology_.hosts.size()) + index, trunk.a == here});
     here = trunk.a == here ? trunk.b : trunk.a;
   }

@@ -9,6 +9,9 @@
 
 namespace thinpipe {
 
+/// Servers among them. The control bridge has at most 1023 ports; `--ranks` takes as many.
+inline constexpr int kMostHosts = 1000;
+
 /// A host and its access link.
 struct TopologyHost {
   std::string name;  ///< its hostname: "host0"

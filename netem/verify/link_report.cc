@@ -28,7 +28,7 @@ constexpr double kBothBuffer = 0.4;
 // A window that left slow start too early takes seconds to get there: so many attempts, each of
 // which settles so many s longer. A link that delivers less fails all of them.
 constexpr int kBothAttempts = 3;
-constexpr double kSettleMore = 1.5;
+constexpr double kSettleMoreEachAttempt = 1.5;
 constexpr double kLossSeconds = 0.75;  // of `seconds` is each way's train
 constexpr int kPings = 20;             // of the tool
 constexpr double kWider = 8;           // times the link's own rate is what does not limit it
@@ -105,7 +105,7 @@ class Reporter {
     TcpStreamOptions streams{.seconds = options_.seconds,
                              .settle = drops_at_switch(link_) ? kSettleBehindSwitch : kSettle};
     if (!both || !link_.throttled()) return streams;
-    streams.settle += kSettleBoth + attempt * kSettleMore;
+    streams.settle += kSettleBoth + attempt * kSettleMoreEachAttempt;
     streams.buffer = kBothBuffer;
     return streams;
   }

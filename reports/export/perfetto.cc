@@ -19,7 +19,7 @@ using Nanoseconds = std::int64_t;
 constexpr Nanoseconds kBetweenPoints = 1'000'000;
 /// What ranks do side by side; further threads of a kind follow its first one.
 constexpr std::array<const char*, 3> kKinds = {"computes", "codec", "exchanges"};
-constexpr int kMostThreads = 1000;  // of a rank; only keeps thread numbers of ranks apart
+constexpr int kThreadsPerProcess = 1000;  // of a rank; only keeps thread numbers of ranks apart
 
 struct Span {
   std::string phase;
@@ -52,7 +52,7 @@ class RankEvents {
   RankEvents(int process, Json& events) : process_(process), events_(events) {}
 
   void name(const std::string& text) {
-    add_name("process", process_ * kMostThreads + 1, text, process_);
+    add_name("process", process_ * kThreadsPerProcess + 1, text, process_);
     for (std::size_t kind = 0; kind < kKinds.size(); ++kind) thread_of(kind, 0);
   }
 
@@ -110,11 +110,11 @@ class RankEvents {
   int thread_of(std::size_t kind, std::size_t lane) {
     const auto [found, is_new] =
         threads_.try_emplace({kind, lane}, static_cast<int>(threads_.size()) + 1);
-    const int thread = process_ * kMostThreads + found->second;
+    const int thread = process_ * kThreadsPerProcess + found->second;
     if (is_new) {
       const std::string number = lane == 0 ? "" : " " + std::to_string(lane + 1);
       add_name("thread", thread, kKinds[kind] + number,
-               static_cast<int>(kind) * kMostThreads + static_cast<int>(lane));
+               static_cast<int>(kind) * kThreadsPerProcess + static_cast<int>(lane));
     }
     return thread;
   }

@@ -15,7 +15,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr const char* kHeadline = "How these gradients are distributed";
+constexpr const char* kGradientsHeadline = "How these gradients are distributed";
 
 /// The tables that have rows, with their titles.
 std::vector<std::pair<std::string, Table>> tables_of(const StatsSummary& summary) {
@@ -41,7 +41,7 @@ std::vector<std::string> commands_of(const StatsRecords& records) {
 std::string render_stats_html(const StatsRecords& records) {
   const StatsSummary summary = summarize(records);
   std::string page = "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" +
-                     std::string(kHeadline) + "</h1>\n<p class=\"facts\">" +
+                     std::string(kGradientsHeadline) + "</h1>\n<p class=\"facts\">" +
                      escape_html(stats_subject(summary)) + " &middot; " +
                      escape_html(records.origin.headers.back().created) + "</p>\n</header>\n";
   page +=
@@ -73,7 +73,7 @@ std::string render_stats_html(const StatsRecords& records) {
 
 std::string render_stats_markdown(const StatsRecords& records) {
   const StatsSummary summary = summarize(records);
-  std::string text = "# " + std::string(kHeadline) + "\n\n" +
+  std::string text = "# " + std::string(kGradientsHeadline) + "\n\n" +
                      escape_markdown(stats_subject(summary)) + "\n\n## What was found\n\n" +
                      markdown::bullets(stats_findings(summary));
   for (const auto& [title, table] : tables_of(summary))

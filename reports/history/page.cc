@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kHeadline = "What changed from launch to launch";
+constexpr const char* kHistoryHeadline = "What changed from launch to launch";
 
 }  // namespace
 
@@ -31,7 +31,7 @@ bool is_history(const fs::path& folder_or_file) {
 
 std::string render_history_html(const HistorySummary& summary, const std::string& command) {
   std::string page = "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" +
-                     std::string(kHeadline) + "</h1>\n<p class=\"facts\">" +
+                     std::string(kHistoryHeadline) + "</h1>\n<p class=\"facts\">" +
                      escape_html(history_subject(summary)) +
                      "</p>\n</header>\n<section class=\"verdict\" aria-labelledby=\"found\">\n"
                      "<h2 id=\"found\">What was found</h2>\n" +
@@ -49,7 +49,7 @@ std::string render_history_html(const HistorySummary& summary, const std::string
 }
 
 std::string render_history_markdown(const HistorySummary& summary, const std::string& command) {
-  return "# " + std::string(kHeadline) + "\n\n" + escape_markdown(history_subject(summary)) +
+  return "# " + std::string(kHistoryHeadline) + "\n\n" + escape_markdown(history_subject(summary)) +
          "\n\n## What was found\n\n" + markdown::bullets(history_findings(summary)) +
          "## Every metric\n\n" + markdown::table(history_trends_table(summary)) +
          "## Launches\n\n" + markdown::table(history_launches_table(summary)) +

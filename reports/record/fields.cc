@@ -19,7 +19,7 @@ std::string quote(const nlohmann::json& value) {
   return text;
 }
 
-std::string listed(const std::vector<std::string>& words) {
+std::string quoted(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "'" : ", '") + word + "'";
   return text;
@@ -58,7 +58,7 @@ std::string Fields::text_or(const std::string& key, const std::string& fallback)
 }
 
 std::string Fields::one_of(const std::string& key, const std::vector<std::string>& allowed) const {
-  const std::string expected = "one of " + listed(allowed);
+  const std::string expected = "one of " + quoted(allowed);
   const nlohmann::json& value = need(key, expected);
   if (!value.is_string() || std::find(allowed.begin(), allowed.end(),
                                       value.get_ref<const std::string&>()) == allowed.end()) {

@@ -9,7 +9,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kWidth = 80;
+constexpr std::size_t kTextColumns = 80;
 constexpr std::size_t kLabelWidth = 30;
 
 // Characters, not bytes: of UTF-8 every byte counts but those that go on.
@@ -53,7 +53,7 @@ std::string blocks_of(const ReproductionPlan& plan, const std::vector<TextColumn
   std::string text;
   for (std::size_t begin = 0; begin < columns.size();) {
     std::size_t end = begin, width = kLabelWidth;
-    while (end < columns.size() && (end == begin || width + columns[end].width() <= kWidth))
+    while (end < columns.size() && (end == begin || width + columns[end].width() <= kTextColumns))
       width += columns[end++].width();
     for (std::size_t line = 0; line <= plan.rows.size(); ++line) {
       const std::string label = line == 0 ? "" : plan.rows[line - 1].label.substr(0, kLabelWidth);

@@ -26,13 +26,6 @@ std::size_t draw(Generator& generator, std::size_t n) {
   return static_cast<std::size_t>((static_cast<Wide>(generator()) * n) >> 64);
 }
 
-std::vector<double> pooled(const Repeats& repeats) {
-  std::vector<double> all;
-  for (const std::vector<double>& repeat : repeats)
-    all.insert(all.end(), repeat.begin(), repeat.end());
-  return all;
-}
-
 // Resamples by counting: every sample is its place in the sorted whole, so the median of a resample
 // is found by one pass over the counts instead of a selection among as many numbers.
 class Resampler {
@@ -87,6 +80,13 @@ Repeats without_empty(const Repeats& repeats) {
 }
 
 }  // namespace
+
+std::vector<double> pooled(const Repeats& repeats) {
+  std::vector<double> all;
+  for (const std::vector<double>& repeat : repeats)
+    all.insert(all.end(), repeat.begin(), repeat.end());
+  return all;
+}
 
 std::optional<Interval> exact_median_interval(std::span<const double> samples) {
   const std::size_t n = samples.size();

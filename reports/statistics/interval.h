@@ -12,6 +12,9 @@ namespace thinpipe {
 /// Samples of one measurement: one inner vector a repeat, one value a step.
 using Repeats = std::vector<std::vector<double>>;
 
+/// The samples of all repeats, in their order.
+std::vector<double> pooled(const Repeats& repeats);
+
 struct Interval {
   double low = 0;
   double high = 0;

@@ -16,18 +16,6 @@ Repeats Cell::repeats(const std::string& metric) const {
   return result;
 }
 
-namespace {
-
-std::vector<double> pooled(const Repeats& repeats) {
-  std::vector<double> all;
-  for (const std::vector<double>& repeat : repeats) {
-    all.insert(all.end(), repeat.begin(), repeat.end());
-  }
-  return all;
-}
-
-}  // namespace
-
 std::optional<double> Cell::median_of_metric(const std::string& metric) const {
   const std::vector<double> all = pooled(repeats(metric));
   return all.empty() ? std::nullopt : std::optional<double>(median(all));

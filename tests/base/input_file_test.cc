@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/base/input_error.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/trace_files.h"
 
@@ -16,12 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string refusal(const fs::path& file, std::uint64_t most = 100) {
-  try {
+  return input_error([&] {
     read_input(file, "a plan", most);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "read";
+  });
 }
 
 TEST(ReadInput, ReadsUpToTheLimit) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/base/input_error.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/trace_files.h"
 

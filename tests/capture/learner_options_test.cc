@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/trace/trace_files.h"
+#include "tests/base/input_error.h"
 #include "workloads/models/catalogue.h"
 
 namespace thinpipe {

@@ -6,16 +6,13 @@
 #include <limits>
 #include <stdexcept>
 
+#include "tests/base/input_error.h"
+
 namespace thinpipe {
 namespace {
 
 std::string error_of(const std::string& spec) {
-  try {
-    check_spec(parse_spec(spec));
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return input_error([&] { check_spec(parse_spec(spec)); });
 }
 
 TEST(Registry, KnowsItsMethodsByName) {

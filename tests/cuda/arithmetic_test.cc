@@ -16,7 +16,7 @@ namespace {
 // Around a block of 4096, and none at all.
 constexpr std::size_t kLengths[] = {0, 1, 255, 4095, 4096, 4097, 70001};
 
-class ArithmeticTest : public testing::Test {
+class ArithmeticTest : public ::testing::Test {
  protected:
   // One more element, which nothing may touch.
   float* there(const std::vector<float>& values) {

@@ -21,7 +21,7 @@ class CountingDevice : public SerialDevice {
   int waits = 0;
 };
 
-class DecodesTest : public testing::TestWithParam<const char*> {
+class DecodesTest : public ::testing::TestWithParam<const char*> {
  protected:
   static constexpr std::size_t kTensors = 3, kElements = 5000;
 
@@ -111,8 +111,8 @@ TEST_P(DecodesTest, OneThatIsMalformedIsNamedAndTheNextAreAgainAsTheyWere) {
 
 // Of 2-bit and 8-bit codes all ones are no code.
 INSTANTIATE_TEST_SUITE_P(All, DecodesTest,
-                         testing::Values("topk:ratio=0.01", "topk:ratio=0.01,positions=golomb",
-                                         "terngrad", "int8"));
+                         ::testing::Values("topk:ratio=0.01", "topk:ratio=0.01,positions=golomb",
+                                           "terngrad", "int8"));
 
 }  // namespace
 }  // namespace thinpipe::cuda

@@ -175,7 +175,7 @@ std::vector<std::string> specs() {
   return all;
 }
 
-class LaunchesTest : public testing::TestWithParam<std::string> {};
+class LaunchesTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(LaunchesTest, OfManyTensorsAreAsManyAsOfFew) {
   Model few(GetParam(), shapes(7));
@@ -200,7 +200,7 @@ TEST_P(LaunchesTest, OfManyTensorsAreAsManyAsOfFew) {
   EXPECT_EQ(few.encoding().copies, many.encoding().copies);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LaunchesTest, testing::ValuesIn(specs()));
+INSTANTIATE_TEST_SUITE_P(All, LaunchesTest, ::testing::ValuesIn(specs()));
 
 TEST(Launches, OfATensorThatIsBegunAgainComeAfterTheFirst) {
   for (const std::string& spec : specs()) {

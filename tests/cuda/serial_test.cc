@@ -20,13 +20,13 @@ TwinDevice serial(std::uint64_t seed) {
           }};
 }
 
-class Serial : public testing::TestWithParam<std::string> {};
+class Serial : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Serial, SendsAndKeepsTheSame) { expect_same_bytes(serial, GetParam()); }
 TEST_P(Serial, WhateverTheValues) { expect_same_bytes_of_special_values(serial, GetParam()); }
 TEST_P(Serial, GoesOnFromAStateOfTheOther) { expect_same_states(serial, GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Twins, Serial, testing::ValuesIn(twin_specs()));
+INSTANTIATE_TEST_SUITE_P(Twins, Serial, ::testing::ValuesIn(twin_specs()));
 
 TEST(SerialTwins, SendTheSameOfMatrices) { expect_same_bytes_of_matrices(serial); }
 TEST(SerialTwins, SendTheSameInRounds) { expect_same_bytes_in_rounds(serial); }

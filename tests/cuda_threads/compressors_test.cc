@@ -18,7 +18,7 @@ TwinDevice threads(std::uint64_t seed) {
           }};
 }
 
-class Threads : public testing::TestWithParam<std::string> {};
+class Threads : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Threads, SendAndKeepTheSame) {
   // Several tiles, and what is less than a warp.
@@ -35,7 +35,7 @@ TEST_P(Threads, SendAndKeepTheSame) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Twins, Threads, testing::ValuesIn(twin_specs()));
+INSTANTIATE_TEST_SUITE_P(Twins, Threads, ::testing::ValuesIn(twin_specs()));
 
 TEST(ThreadsTwins, SendTheSameOfMatrices) { expect_same_bytes_of_matrices(threads); }
 TEST(ThreadsTwins, SendTheSameInRounds) { expect_same_bytes_in_rounds(threads); }

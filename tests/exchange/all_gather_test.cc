@@ -23,7 +23,7 @@ std::vector<std::byte> message_of(int rank, std::size_t size) {
 const std::vector<std::size_t> kLengths = {0,     1,     32760, 32761,    32759,
                                            32768, 65528, 65529, kCapacity};
 
-class AllGatherTest : public testing::TestWithParam<std::tuple<std::string, int>> {};
+class AllGatherTest : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
 
 TEST_P(AllGatherTest, EveryRankGetsEveryMessage) {
   const auto& [pattern, ranks] = GetParam();
@@ -51,8 +51,8 @@ TEST_P(AllGatherTest, EveryRankGetsEveryMessage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Patterns, AllGatherTest,
-                         testing::Combine(testing::ValuesIn(plan_patterns()),
-                                          testing::Values(1, 2, 3, 4, 5, 7, 8)),
+                         ::testing::Combine(::testing::ValuesIn(plan_patterns()),
+                                            ::testing::Values(1, 2, 3, 4, 5, 7, 8)),
                          plan_pattern_name);
 
 TEST(AllGather, RefusesAnImpossibleLength) {

@@ -61,7 +61,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
                          std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-class AllReduceTest : public testing::TestWithParam<std::tuple<std::string, int>> {};
+class AllReduceTest : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
 
 TEST_P(AllReduceTest, GivesTheMeanAndTheSameBitsEverywhere) {
   const auto& [pattern, ranks] = GetParam();
@@ -133,8 +133,8 @@ TEST(AllReduce, OfLongArraysEnds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Patterns, AllReduceTest,
-                         testing::Combine(testing::ValuesIn(plan_patterns()),
-                                          testing::Values(1, 2, 3, 4, 5, 7, 8)),
+                         ::testing::Combine(::testing::ValuesIn(plan_patterns()),
+                                            ::testing::Values(1, 2, 3, 4, 5, 7, 8)),
                          plan_pattern_name);
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tests/base/input_error.h"
 #include "tests/exchange/thread_transport.h"
 
 namespace thinpipe {
@@ -19,12 +20,7 @@ std::vector<std::string> expanded(const std::string& text) {
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    expand_patterns(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "none";
+  return input_error([&] { expand_patterns(text); });
 }
 
 TEST(Patterns, AreNamedOnceAndSaidWhatTheyAre) {

@@ -23,7 +23,7 @@ inline std::vector<std::string> plan_patterns() {
 
 /// "hierarchical_group_2_5" for 5 ranks.
 inline std::string plan_pattern_name(
-    const testing::TestParamInfo<std::tuple<std::string, int>>& info) {
+    const ::testing::TestParamInfo<std::tuple<std::string, int>>& info) {
   std::string name = std::get<0>(info.param) + "_" + std::to_string(std::get<1>(info.param));
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '-' || c == ':' || c == '='; }, '_');

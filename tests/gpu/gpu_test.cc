@@ -19,7 +19,7 @@ TwinDevice gpu(std::uint64_t /*seed*/) {
           }};
 }
 
-class Gpu : public testing::TestWithParam<std::string> {
+class Gpu : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     if (const GpuStatus status = probe_gpu(); !status.available) {
@@ -33,13 +33,13 @@ TEST_P(Gpu, SendsAndKeepsTheSame) { expect_same_bytes(gpu, GetParam()); }
 TEST_P(Gpu, WhateverTheValues) { expect_same_bytes_of_special_values(gpu, GetParam()); }
 TEST_P(Gpu, GoesOnFromAStateOfTheOther) { expect_same_states(gpu, GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Twins, Gpu, testing::ValuesIn(twin_specs()));
+INSTANTIATE_TEST_SUITE_P(Twins, Gpu, ::testing::ValuesIn(twin_specs()));
 
 class GpuPayloads : public Gpu {};
 TEST_P(GpuPayloads, AreTheSameOfMatrices) { expect_same_bytes_of_matrices(gpu); }
 TEST_P(GpuPayloads, AreTheSameInRounds) { expect_same_bytes_in_rounds(gpu); }
 TEST_P(GpuPayloads, MalformedOnesAreRefused) { expect_malformed_payloads_refused(gpu); }
-INSTANTIATE_TEST_SUITE_P(Twins, GpuPayloads, testing::Values("topk"));
+INSTANTIATE_TEST_SUITE_P(Twins, GpuPayloads, ::testing::Values("topk"));
 
 // What compressors are timed with (harness/bench/device).
 class GpuClock : public Gpu {};
@@ -69,7 +69,7 @@ TEST_P(GpuClock, ReadsAreWholeAndTimesAreWithinTheHosts) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Twins, GpuClock, testing::Values("topk"));
+INSTANTIATE_TEST_SUITE_P(Twins, GpuClock, ::testing::Values("topk"));
 
 // Larger than what any block of threads sees at once, and than caches.
 class GpuLarge : public Gpu {};
@@ -84,14 +84,14 @@ TEST_P(GpuLarge, SendsAndKeepsTheSame) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Twins, GpuLarge,
-                         testing::Values("topk:ratio=0.1", "topk:ratio=0.001", "sidco:ratio=0.01",
-                                         "sidco:ratio=0.001,stages=4", "threshold:tau=0.05",
-                                         "dgc:ratio=0.01", "sbc:p=0.01", "randomk:ratio=0.01",
-                                         "mstopk", "gaussiank", "sidco:ratio=0.01,dist=gamma",
-                                         "int8", "3lc:s=1.75", "stoch3", "3lc:s=1.75,bucket=512",
-                                         "qsgd", "qsgd:bucket=0", "terngrad", "efsignsgd",
-                                         "mqe1bit", "natural", "sdp4bit", "mxfp4", "thc",
-                                         "topk:ratio=0.01,memory=ef21,clip=1"));
+                         ::testing::Values("topk:ratio=0.1", "topk:ratio=0.001", "sidco:ratio=0.01",
+                                           "sidco:ratio=0.001,stages=4", "threshold:tau=0.05",
+                                           "dgc:ratio=0.01", "sbc:p=0.01", "randomk:ratio=0.01",
+                                           "mstopk", "gaussiank", "sidco:ratio=0.01,dist=gamma",
+                                           "int8", "3lc:s=1.75", "stoch3", "3lc:s=1.75,bucket=512",
+                                           "qsgd", "qsgd:bucket=0", "terngrad", "efsignsgd",
+                                           "mqe1bit", "natural", "sdp4bit", "mxfp4", "thc",
+                                           "topk:ratio=0.01,memory=ef21,clip=1"));
 
 }  // namespace
 }  // namespace thinpipe::cuda

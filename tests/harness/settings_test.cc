@@ -7,12 +7,13 @@
 
 #include "base/error.h"
 #include "compressors/simd.h"
+#include "tests/base/input_error.h"
 
 namespace thinpipe {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 Records measured_with(const SweepOptions& options) {
   Records records;
@@ -27,12 +28,7 @@ Records measured_with(const SweepOptions& options) {
 }
 
 std::string refusal(const SweepOptions& before, const SweepOptions& now) {
-  try {
-    check_same_settings(measured_with(before), now, settings_of(now));
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return input_error([&] { check_same_settings(measured_with(before), now, settings_of(now)); });
 }
 
 TEST(Settings, OptionsThatChangeFiguresAndAreNoAxisMustBeTheSame) {

@@ -61,8 +61,8 @@ std::vector<double> in_sandbox(const std::function<std::vector<double>()>& body)
     [&] { GTEST_SKIP() << busy.what(); }();
   }
   // GoogleTest's own, which ends a test that has told its result.
-  throw testing::AssertionException(
-      testing::TestPartResult(testing::TestPartResult::kSkip, nullptr, -1, ""));
+  throw ::testing::AssertionException(
+      ::testing::TestPartResult(::testing::TestPartResult::kSkip, nullptr, -1, ""));
 }
 
 std::vector<double> counts_in_sandbox(const std::function<std::vector<double>()>& body) {
@@ -71,7 +71,7 @@ std::vector<double> counts_in_sandbox(const std::function<std::vector<double>()>
 
 void note(const std::string& name, double value, const std::string& unit) {
   const std::string text = fmt::format("{:.4g} {}", value, unit);
-  testing::Test::RecordProperty(name, text);
+  ::testing::Test::RecordProperty(name, text);
   fmt::print("  {}: {}\n", name, text);
 }
 

@@ -9,7 +9,7 @@
 
 int main(int argc, char** argv) {
   constexpr int kSkipped = 77;  // ctest's SKIP_RETURN_CODE
-  testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);
   if (argc > 1 && std::strcmp(argv[1], "--skip-unless-able") == 0) {
     const thinpipe::KernelFeatures features = thinpipe::probe_kernel();
     bool able = true;

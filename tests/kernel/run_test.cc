@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 // A folder that is gone afterwards.
-class Run : public testing::Test {
+class Run : public ::testing::Test {
  protected:
   Run() {
     char name[] = "/tmp/thinpipe-kernel-XXXXXX";

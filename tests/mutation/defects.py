@@ -32,7 +32,7 @@ COMPRESSORS = [
        r"^PositionCodec\."),
     of("the last of an odd number of 28-bit positions is not written",
        "compressors/encode/index28.cc",
-       "if (i < positions.size()) writer.put(positions[i], kBits);", "", r"^Index28\."),
+       "if (i < positions.size()) writer.put(positions[i], kIndexBits);", "", r"^Index28\."),
     of("int8 values are cut off instead of rounded", "compressors/encode/value_int8.cc",
        "const float q = round_to_even(std::clamp(scaled, -kLevels, kLevels));",
        "const float q = std::trunc(std::clamp(scaled, -kLevels, kLevels));", r"^ValueCodec\."),

@@ -57,7 +57,7 @@ TEST(DelayDistribution, HasItsShape) {
   EXPECT_LT(above(pareto, 0), 0.4);                                   // most are below the mean
 }
 
-class DistributionFile : public testing::Test {
+class DistributionFile : public ::testing::Test {
  protected:
   std::string write(const std::string& text) {
     std::ofstream(file_) << text;

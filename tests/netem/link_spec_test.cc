@@ -5,19 +5,15 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "tests/base/input_error.h"
 
 namespace thinpipe {
 namespace {
 
 using namespace std::chrono_literals;
 
-std::string error_of(const std::string& text) {
-  try {
-    expand_link_specs(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string link_error(const std::string& text) {
+  return input_error([&] { expand_link_specs(text); });
 }
 
 TEST(LinkSpec, ParsesAndPrintsTheSameLink) {
@@ -198,13 +194,13 @@ TEST(LinkSpec, RefusesWhatNoLinkCanBe) {
                            "rate=1mbit,overhead=-24",
                            "rate=1mbit,shaper=cbq",
                            "rate=1mbit,lte"})
-    EXPECT_NE(error_of(text), "") << text;
+    EXPECT_NE(link_error(text), "") << text;
 }
 
 TEST(LinkSpec, ErrorsNameTheFieldAndWhatIsExpected) {
   const auto expect_in = [](const std::string& text, std::initializer_list<const char*> parts) {
     for (const char* part : parts)
-      EXPECT_NE(error_of(text).find(part), std::string::npos) << text << ": " << error_of(text);
+      EXPECT_NE(link_error(text).find(part), std::string::npos) << text << ": " << link_error(text);
   };
   expect_in("rate=1mbit,brust=16kb", {"brust", "did you mean 'burst'?"});
   expect_in("rate=1mbit,up.dealy=1ms", {"up.dealy", "did you mean 'up.delay'?"});

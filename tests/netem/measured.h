@@ -23,12 +23,9 @@
 #include "netem/verify/judge.h"
 #include "netem/verify/streams.h"
 #include "netem/verify_topology.h"
+#include "tests/netem/require.h"
 
 namespace thinpipe {
-
-inline void require(bool condition, const std::string& what) {
-  if (!condition) throw RunError(what);
-}
 
 /// No measurement was valid: "machine too busy (idle 0.4 %)".
 class MachineTooBusy : public std::runtime_error {

@@ -10,16 +10,10 @@
 #include "netem/qdisc_netem.h"
 #include "netem/qdisc_tbf.h"
 #include "tests/netem/hex.h"
+#include "tests/netem/mismatches.h"
 
 namespace thinpipe {
 namespace {
-
-std::string settings_of(const std::vector<Mismatch>& mismatches) {
-  std::string text;
-  for (const Mismatch& mismatch : mismatches)
-    text += fmt::format("{}: {} {}\n", mismatch.setting, mismatch.asked, mismatch.got);
-  return text;
-}
 
 TEST(Qdisc, RateIsWholeBytes) {
   EXPECT_EQ(bytes_per_second(100e6), 12500000U);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kGivenRanks = 2;
 
-class GivenGradientsTest : public testing::Test {
+class GivenGradientsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     SampleTrace what;

@@ -98,7 +98,7 @@ TEST(ExchangeThread, ThrowsWhatAJobThrew) {
   EXPECT_FALSE(ran);  // what came after it was dropped
 }
 
-class OverlapTest : public testing::Test {
+class OverlapTest : public ::testing::Test {
  protected:
   void SetUp() override {
     SampleTrace what;

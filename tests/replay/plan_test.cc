@@ -83,7 +83,7 @@ TEST(Feed, SaysOnlyWhatDiffers) {
   EXPECT_EQ(feed.to_string(), "min_elements=1000;overlap=bucket;codec=thread;local_steps=4");
 }
 
-class PlanTest : public testing::Test {
+class PlanTest : public ::testing::Test {
  protected:
   std::vector<PlannedBucket> plan(const std::string& rules) const {
     return plan_buckets(tensors_, CompressorRules::parse(rules), feed_);

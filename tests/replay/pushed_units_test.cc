@@ -42,7 +42,7 @@ PlannedUnit unit(const std::string& name, std::int64_t elements, const std::stri
 const PlannedBucket kBucket{
     {unit("a", 100, "int8"), unit("b", 20'000, "none"), unit("c", 300, "int8")}};
 
-class PushedUnitsTest : public testing::Test {
+class PushedUnitsTest : public ::testing::Test {
  protected:
   const std::vector<std::byte> bytes_ = std::vector<std::byte>(80'000);
   const std::vector<std::span<const std::byte>> payloads_ = {

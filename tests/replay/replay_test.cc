@@ -23,7 +23,7 @@ void connect(Replay& replay, Mailboxes& boxes, int rank, int ranks) {
   });
 }
 
-class ReplayTest : public testing::Test {
+class ReplayTest : public ::testing::Test {
  protected:
   void SetUp() override {
     SampleTrace what;

@@ -67,7 +67,7 @@ struct Outcome {
   }
 };
 
-class RoundsTest : public testing::Test {
+class RoundsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     SampleTrace what;

@@ -75,7 +75,7 @@ TEST(SparseSums, JoinsUnitsAndPutsBackWhatWasDropped) {
   }
 }
 
-class SparseReplay : public testing::Test {
+class SparseReplay : public ::testing::Test {
  protected:
   void SetUp() override {
     SampleTrace what;

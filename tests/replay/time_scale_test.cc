@@ -44,7 +44,7 @@ TEST(Pace, WaitingIsNotWork) {
   EXPECT_EQ(pace.overrun(), 0);
 }
 
-class TimeScaleTest : public testing::Test {
+class TimeScaleTest : public ::testing::Test {
  protected:
   void SetUp() override {
     SampleTrace what;

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <regex>
 
 #include "base/error.h"
@@ -17,6 +16,7 @@
 #include "tests/reports/sample.h"
 #include "tests/reports/synthetic_run.h"
 #include "tests/trace/temporary_folder.h"
+#include "tests/trace/trace_files.h"
 
 namespace thinpipe {
 namespace {
@@ -52,11 +52,6 @@ Records hostile_records() {
     for (std::string& reason : point.reasons) reason += kHostile;
   }
   return records;
-}
-
-std::string contents(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -208,12 +203,12 @@ TEST(Report, WritesBothFormatsBesideTheRecords) {
   EXPECT_EQ(write_report(folder.path(), {ReportFormat::kHtml, ""}), folder.path() / "report.html");
   EXPECT_EQ(write_report(folder.path(), {ReportFormat::kMarkdown, ""}),
             folder.path() / "report.md");
-  EXPECT_THAT(contents(folder.path() / "report.html"), HasSubstr("</html>"));
-  EXPECT_THAT(contents(folder.path() / "report.md"), HasSubstr("# thinpipe report"));
+  EXPECT_THAT(read_bytes(folder.path() / "report.html"), HasSubstr("</html>"));
+  EXPECT_THAT(read_bytes(folder.path() / "report.md"), HasSubstr("# thinpipe report"));
   const std::filesystem::path elsewhere = folder.path() / "other.html";
   write_report(folder.path() / "records.jsonl", {ReportFormat::kHtml, elsewhere});
-  EXPECT_EQ(contents(elsewhere),
-            contents(folder.path() / "report.html"));  // same records, same report
+  EXPECT_EQ(read_bytes(elsewhere),
+            read_bytes(folder.path() / "report.html"));  // same records, same report
 }
 
 TEST(Report, WithoutGnuplotMarkdownStillWorks) {

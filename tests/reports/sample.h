@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "reports/record/record.h"
 
@@ -63,6 +65,13 @@ inline Point point(const std::string& compressor, double rate, int repeat,
   point.started = "2026-01-31T12:00:01Z";
   point.metrics["step_time"] = {"s", "lower", "timed", std::move(step_times)};
   return point;
+}
+
+inline Records records(std::vector<Point> points) {
+  Records records;
+  records.headers = {header()};
+  records.points = std::move(points);
+  return records;
 }
 
 }  // namespace thinpipe::sample

@@ -126,7 +126,7 @@ TEST_F(Latents, StreamedValuesAreTheSame) {
 
 // Whatever is kept and shared, and in every step: the values have their distribution.
 TEST_F(Latents, ValuesKeepTheirDistribution) {
-  std::vector<float> values(std::size_t{1} << 20);
+  std::vector<float> values(std::size_t{1} << 18);
   std::vector<std::int16_t> z(values.size());
   for (const ClosedForm& form : closed_forms()) {
     const CopulaTable table(make_family(form.family, form.parameters));

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/trace/trace_files.h"
+#include "tests/base/input_error.h"
 
 namespace thinpipe {
 namespace {

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/base/input_error.h"
 #include "tests/synthetic/ks.h"
-#include "tests/trace/trace_files.h"
 #include "workloads/synthetic/fit.h"
 
 namespace thinpipe {

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/base/input_error.h"
 #include "tests/trace/temporary_folder.h"
-#include "tests/trace/trace_files.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {

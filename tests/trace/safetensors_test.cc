@@ -3,16 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/base/input_error.h"
 #include "tests/trace/trace_files.h"
 
 namespace thinpipe {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::span<const std::byte> bytes_of(const std::string& text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
 
 std::string parse_error(const std::string& bytes) {
   return input_error([&] { parse_safetensors(bytes_of(bytes), "f"); });

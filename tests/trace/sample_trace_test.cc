@@ -4,7 +4,6 @@
 
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
-#include "tests/trace/trace_files.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {

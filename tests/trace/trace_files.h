@@ -7,12 +7,11 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <span>
 #include <stdexcept>
 #include <string>
 
 #include <nlohmann/json.hpp>
-
-#include "base/error.h"
 
 namespace thinpipe {
 
@@ -26,6 +25,10 @@ inline void write_bytes(const std::filesystem::path& path, const std::string& by
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (!file.flush()) throw std::runtime_error("cannot write " + path.string());
+}
+
+inline std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
 }
 
 /// Applies `change` to trace.json.
@@ -42,16 +45,6 @@ inline std::string safetensors_bytes(const std::string& header, std::size_t buff
   std::string bytes(sizeof length, '\0');
   std::memcpy(bytes.data(), &length, sizeof length);
   return bytes + header + std::string(buffer, '\x3f');
-}
-
-/// The InputError's message, or "" when nothing is thrown. Other exceptions pass.
-inline std::string input_error(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace thinpipe

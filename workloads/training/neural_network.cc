@@ -1,4 +1,5 @@
 #include "workloads/training/neural_network.h"
+#include "base/clock.h"
 
 #include <dlfcn.h>
 
@@ -10,10 +11,6 @@ namespace thinpipe {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 }  // namespace
 

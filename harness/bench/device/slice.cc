@@ -13,8 +13,8 @@ namespace thinpipe {
 namespace {
 
 constexpr int kAttempts = 3;
-constexpr double kShare = 0.02;    // of the time, by which two clocks may differ
-constexpr double kSeconds = 1e-4;  // and beside it: to start, to wait, resolution of marks
+constexpr double kShare = 0.02;           // of the time, by which two clocks may differ
+constexpr double kAllowedSeconds = 1e-4;  // and beside it: to start, to wait, resolution of marks
 
 struct Span {
   double sum = 0;    // of all calls' own times
@@ -22,7 +22,7 @@ struct Span {
   double wall = 0;   // by the host
   double cpu = 0;    // of the calling thread
 
-  double allowed() const { return kShare * wall + kSeconds; }
+  double allowed() const { return kShare * wall + kAllowedSeconds; }
   bool agrees() const {
     return std::fabs(wall - whole) <= allowed() && sum <= whole + allowed() && sum >= 0;
   }

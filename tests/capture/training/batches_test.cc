@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
-#include "tests/trace/trace_files.h"
+#include "tests/base/input_error.h"
 #include "workloads/data/digits.h"
 #include "workloads/training/image_batches.h"
 #include "workloads/training/text_batches.h"

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "tests/trace/trace_files.h"
 #include "workloads/data/digits.h"
 #include "workloads/training/image_batches.h"
 #include "workloads/training/text_batches.h"

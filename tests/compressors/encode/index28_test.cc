@@ -7,11 +7,11 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kMost = std::size_t{1} << 28;
+constexpr std::size_t kMostIndices = std::size_t{1} << 28;
 
 TEST(Index28, IsTwentyEightBitsAPosition) {
   const auto codec = make_index28_codec();
-  for (const auto& test : testing::position_cases(kMost)) {
+  for (const auto& test : testing::position_cases(kMostIndices)) {
     SCOPED_TRACE(test.name());
     testing::SlowBits expected;
     for (std::uint32_t position : test.positions) expected.number(position, 28);
@@ -23,12 +23,12 @@ TEST(Index28, IsTwentyEightBitsAPosition) {
 
 TEST(Index28, RefusesTensorsThatItCannotAddress) {
   const auto codec = make_index28_codec();
-  EXPECT_NO_THROW(codec->max_size(1, kMost));
-  EXPECT_THROW(codec->max_size(1, kMost + 1), InputError);
+  EXPECT_NO_THROW(codec->max_size(1, kMostIndices));
+  EXPECT_THROW(codec->max_size(1, kMostIndices + 1), InputError);
   std::vector<std::byte> room(16);
   ByteWriter out(room);
-  EXPECT_THROW(codec->encode(testing::Positions{1}, kMost + 1, out), InputError);
-  EXPECT_THROW(codec->start(ByteReader(room), 1, kMost + 1), InputError);
+  EXPECT_THROW(codec->encode(testing::Positions{1}, kMostIndices + 1, out), InputError);
+  EXPECT_THROW(codec->start(ByteReader(room), 1, kMostIndices + 1), InputError);
 }
 
 TEST(Index28, RefusesDisorder) {

@@ -88,7 +88,7 @@ std::vector<double> values_of(BlockElement element) {
   return values;
 }
 
-constexpr BlockElement kElements[] = {
+constexpr BlockElement kBlockElements[] = {
     BlockElement::kInt8, BlockElement::kInt4,     BlockElement::kE4M3,     BlockElement::kE5M2,
     BlockElement::kE2M1, BlockElement::kLevels16, BlockElement::kLevels256};
 constexpr BlockScale kScales[] = {BlockScale::kF32, BlockScale::kF16, BlockScale::kE8M0};
@@ -121,7 +121,7 @@ double plain_scale(const BlockFormat& format, const float* c, std::size_t n) {
 }
 
 TEST(Blocks, DecodedIsANearestValueOfTheFormat) {
-  for (BlockElement element : kElements) {
+  for (BlockElement element : kBlockElements) {
     const auto values = values_of(element);
     for (BlockScale scale : kScales) {
       const BlockFormat format{.element = element, .scale = scale, .block = 64};
@@ -159,7 +159,7 @@ TEST(Blocks, DecodedIsANearestValueOfTheFormat) {
 
 TEST(Blocks, EveryCodeIsItsValue) {
   for_each_target([] {
-    for (BlockElement element : kElements) {
+    for (BlockElement element : kBlockElements) {
       const BlockFormat format{.element = element, .scale = BlockScale::kF32, .block = 32};
       if (element_max(element) == 7.5F || element_max(element) == 127.5F) continue;  // no 0 there
       const auto values = values_of(element);
@@ -211,7 +211,7 @@ TEST(Blocks, SameBytesOnEveryTargetAndInPlace) {
   for (auto& input : testing::non_finite_inputs()) {
     if (input.values.size() < 2000) inputs.push_back(std::move(input));  // a few blocks
   }
-  for (BlockElement element : kElements) {
+  for (BlockElement element : kBlockElements) {
     for (bool rotate : {false, true}) {
       for (bool stochastic : {false, true}) {
         const BlockFormat format{.element = element,
@@ -247,7 +247,7 @@ TEST(Blocks, StochasticRoundingIsUnbiased) {
   constexpr int kRounds = 4000;
   auto c = testing::bell(64, 5);
   c[7] = 7.9F;  // with the scale of nearest rounding, a power of two, over every greatest element
-  for (BlockElement element : kElements) {
+  for (BlockElement element : kBlockElements) {
     for (int variant = 0; variant < 4; ++variant) {
       const BlockFormat format{.element = element,
                                .scale = variant < 2 ? BlockScale::kF32 : BlockScale::kE8M0,

@@ -11,25 +11,25 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kElements = 3000;
+constexpr std::size_t kLength = 3000;
 constexpr std::size_t kWorkers = 3;
 constexpr std::uint64_t kSteps = 60;
 
-struct Pairs {
+struct SentPairs {
   std::vector<std::uint32_t> positions;
   std::vector<float> values;
 };
 
-Pairs pairs_of(const Compressor& compressor, std::span<const std::byte> payload) {
-  Pairs pairs{std::vector<std::uint32_t>(compressor.max_pairs()),
-              std::vector<float>(compressor.max_pairs())};
+SentPairs pairs_of(const Compressor& compressor, std::span<const std::byte> payload) {
+  SentPairs pairs{std::vector<std::uint32_t>(compressor.max_pairs()),
+                  std::vector<float>(compressor.max_pairs())};
   const std::size_t count = compressor.decode_pairs(payload, pairs.positions, pairs.values);
   pairs.positions.resize(count);
   pairs.values.resize(count);
   return pairs;
 }
 
-TEST(Pairs, AreWhatDecodeAddAdds) {
+TEST(SentPairs, AreWhatDecodeAddAdds) {
   int with_pairs = 0;
   for (const std::string& spec : testing::all_specs()) {
     SCOPED_TRACE(spec);
@@ -43,7 +43,7 @@ TEST(Pairs, AreWhatDecodeAddAdds) {
       }
       ++with_pairs;
       const auto encoded = testing::encode(*compressor, input);
-      const Pairs pairs = pairs_of(*compressor, encoded.payload);
+      const SentPairs pairs = pairs_of(*compressor, encoded.payload);
       EXPECT_EQ(pairs.positions.size(), encoded.report.selected_elements) << name;
       EXPECT_TRUE(input.empty() || (encoded.report.target_elements > 0) == method.has_target);
       std::vector<float> sum(input.size(), 0.0F);
@@ -59,14 +59,14 @@ TEST(Pairs, AreWhatDecodeAddAdds) {
   EXPECT_GT(with_pairs, 0);
 }
 
-TEST(Pairs, OfAPayloadThatIsCutShortAreRefused) {
-  const auto gradient = testing::heavy(kElements, 1);
+TEST(SentPairs, OfAPayloadThatIsCutShortAreRefused) {
+  const auto gradient = testing::heavy(kLength, 1);
   for (const std::string& spec : testing::all_specs()) {
-    const auto compressor = testing::make(spec, kElements);
+    const auto compressor = testing::make(spec, kLength);
     if (!compressor->has_pairs()) continue;
     const auto payload = testing::encode(*compressor, gradient).payload;
-    Pairs room{std::vector<std::uint32_t>(compressor->max_pairs()),
-               std::vector<float>(compressor->max_pairs())};
+    SentPairs room{std::vector<std::uint32_t>(compressor->max_pairs()),
+                   std::vector<float>(compressor->max_pairs())};
     if (payload.size() <= 1) continue;
     EXPECT_THROW(compressor->decode_pairs(std::span(payload).first(payload.size() - 1),
                                           room.positions, room.values),
@@ -96,26 +96,26 @@ TEST(GiveBack, IsNothingForAMemoryThatKeepsNothing) {
 
 /// Some workers of one spec, and a selection that takes every other element of every second
 /// step's sum and gives the rest back to a worker that need not have sent it.
-class Job {
+class GiveBackJob {
  public:
-  explicit Job(const std::string& spec) : in_(kElements), kept_(kElements), scale_(kElements) {
+  explicit GiveBackJob(const std::string& spec) : in_(kLength), kept_(kLength), scale_(kLength) {
     for (std::size_t worker = 0; worker < kWorkers; ++worker)
-      workers_.push_back(testing::make(spec, kElements));
+      workers_.push_back(testing::make(spec, kLength));
   }
 
   /// `input` is what a gradient adds to a worker's books.
   template <class Input>
   void run(Input input) {
     for (std::uint64_t step = 0; step < kSteps; ++step) {
-      std::vector<Pairs> sent;
+      std::vector<SentPairs> sent;
       for (std::size_t worker = 0; worker < kWorkers; ++worker) {
-        const auto gradient = testing::heavy(kElements, step * kWorkers + worker);
+        const auto gradient = testing::heavy(kLength, step * kWorkers + worker);
         input(worker, gradient, in_);
         const auto payload = testing::encode(*workers_[worker], gradient, step).payload;
         sent.push_back(pairs_of(*workers_[worker], payload));
       }
       for (std::size_t worker = 0; worker < kWorkers; ++worker) {
-        Pairs back;
+        SentPairs back;
         for (std::size_t i = 0; i < sent[worker].positions.size(); ++i) {
           const std::uint32_t position = sent[worker].positions[i];
           const float value = sent[worker].values[i];
@@ -136,7 +136,7 @@ class Job {
   template <class Left>
   void expect_balance(Left left) const {
     double kept = 0;
-    for (std::size_t i = 0; i < kElements; ++i) {
+    for (std::size_t i = 0; i < kLength; ++i) {
       // A few roundings a step and worker, each at most 2^-24 of what was there.
       const double bound = 8.0 * kWorkers * kSteps * 0x1p-24 * (scale_[i] + std::fabs(in_[i]) + 1);
       ASSERT_NEAR(in_[i], kept_[i] + left(i), bound) << i;
@@ -163,7 +163,7 @@ TEST(GiveBack, ToAResidualLosesNothing) {
         "sidco:ratio=0.05,positions=golomb", "strom:tau=0.01", "hybrid:tau=0.01",
         "randomk:memory=residual,ratio=0.2,scale=false", "sbc:p=0.05,positions=packed"}) {
     SCOPED_TRACE(spec);
-    Job job(spec);
+    GiveBackJob job(spec);
     job.run(add);
     job.expect_balance([&](std::size_t i) {
       double left = 0;
@@ -176,8 +176,8 @@ TEST(GiveBack, ToAResidualLosesNothing) {
 
 TEST(GiveBack, ToAnAccumulatedVelocityLosesNothing) {
   // DGC eq. 7 without masking: what v takes in is u = m u + g.
-  Job job("topk:ratio=0.1,memory=momentum,momentum=0.5,masking=false");
-  std::vector<std::vector<double>> velocity(kWorkers, std::vector<double>(kElements));
+  GiveBackJob job("topk:ratio=0.1,memory=momentum,momentum=0.5,masking=false");
+  std::vector<std::vector<double>> velocity(kWorkers, std::vector<double>(kLength));
   job.run([&](std::size_t worker, std::span<const float> gradient, std::vector<double>& in) {
     for (std::size_t i = 0; i < in.size(); ++i) {
       velocity[worker][i] = 0.5 * velocity[worker][i] + static_cast<double>(gradient[i]);
@@ -193,13 +193,13 @@ TEST(GiveBack, ToAnAccumulatedVelocityLosesNothing) {
 }
 
 TEST(GiveBack, ToEf21sEstimatesKeepsTheirSumWhatAggregatesBrought) {
-  Job job("topk:ratio=0.1,memory=ef21");
+  GiveBackJob job("topk:ratio=0.1,memory=ef21");
   job.run([](std::size_t, std::span<const float>, std::vector<double>&) {});
   // The state ends with the estimate, then the change. With nothing booked in: 0 = kept - estimate.
   std::vector<std::vector<float>> estimates;
   for (std::size_t worker = 0; worker < kWorkers; ++worker)
     estimates.push_back(
-        testing::floats_of_state(job.worker(worker), kElements, kElements * sizeof(float)));
+        testing::floats_of_state(job.worker(worker), kLength, kLength * sizeof(float)));
   job.expect_balance([&](std::size_t i) {
     double held = 0;
     for (const auto& estimate : estimates) held += static_cast<double>(estimate[i]);
@@ -212,7 +212,7 @@ TEST(GiveBack, PutsBackWhatAMemoryClears) {
   const auto compressor = testing::make("topk:memory=clear,values=mean,ratio=0.5", 4);
   const auto payload = testing::encode(*compressor, std::vector<float>{0.1F, 3, -1, 0.2F}).payload;
   EXPECT_EQ(compressor->residual()[1], 0);
-  const Pairs pairs = pairs_of(*compressor, payload);
+  const SentPairs pairs = pairs_of(*compressor, payload);
   EXPECT_EQ(pairs.values, (std::vector<float>{1, 1}));
   compressor->give_back(pairs.positions, pairs.values);
   EXPECT_EQ(std::vector<float>(compressor->residual().begin(), compressor->residual().end()),

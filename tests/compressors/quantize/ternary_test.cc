@@ -16,14 +16,14 @@ namespace {
 using testing::read;
 
 /// The plain form of a payload without zero runs: scales, then bytes; with the decoded values.
-struct Plain {
+struct PlainTernary {
   std::vector<float> scales;
   std::vector<std::uint8_t> bytes;
   std::vector<float> decoded;
 };
 
-Plain plain(const std::vector<float>& c, std::size_t bucket, float sparsity) {
-  Plain result;
+PlainTernary plain(const std::vector<float>& c, std::size_t bucket, float sparsity) {
+  PlainTernary result;
   for (std::size_t at = 0; at < c.size(); at += bucket) {
     const std::size_t n = std::min(bucket, c.size() - at);
     float most = 0;
@@ -75,7 +75,7 @@ TEST(TernaryBuckets, AreAsTheWireFormatSays) {
           SCOPED_TRACE(name + ", buckets of " + std::to_string(bucket));
           // In one bucket the input's greatest magnitude may be looked at in another pass.
           if (c.size() <= bucket) continue;
-          const Plain expected = plain(c, bucket, 1.5F);
+          const PlainTernary expected = plain(c, bucket, 1.5F);
           const auto quantizer = make_ternary_quantizer(
               c.size(), {.sparsity = 1.5F, .zero_run = zero_run, .bucket = bucket});
           const auto result = testing::quantize(*quantizer, c);

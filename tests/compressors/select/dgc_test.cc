@@ -16,13 +16,13 @@ using testing::make_selection;
 using testing::plain_top_k;
 using testing::positions_of;
 
-struct Plain {
+struct PlainDgc {
   std::vector<std::uint32_t> positions;
   int passes = 0;
 };
 
 /// The method's description, by sorting.
-Plain plain_dgc(const std::vector<float>& c, const DgcOptions& options, std::uint64_t step) {
+PlainDgc plain_dgc(const std::vector<float>& c, const DgcOptions& options, std::uint64_t step) {
   const std::size_t d = c.size();
   const std::size_t n = target_count(options.sample, d);
   const std::size_t k = target_count(options.ratio.ratio, d);
@@ -47,7 +47,7 @@ Plain plain_dgc(const std::vector<float>& c, const DgcOptions& options, std::uin
   const auto top = static_cast<std::size_t>(
       std::ceil(options.sample * options.ratio.ratio * static_cast<double>(d) * (1 - 1e-12)));
   auto threshold = static_cast<double>(sample[std::max<std::size_t>(top, 1) - 1]);
-  Plain plain;
+  PlainDgc plain;
   for (int lowered = 0;; ++lowered) {
     plain.positions.clear();
     for (std::size_t i = 0; i < d; ++i) {
@@ -78,7 +78,7 @@ TEST(Dgc, SameAsItsDescription) {
         Selection selection = make_selection(c.size());
         for (std::uint64_t step : {0UL, 1UL, 12UL}) {
           selector->select(c, {.step = step}, selection);
-          const Plain plain = plain_dgc(c, options, step);
+          const PlainDgc plain = plain_dgc(c, options, step);
           ASSERT_EQ(positions_of(selection), plain.positions);
           EXPECT_EQ(selection.passes, plain.passes);
           EXPECT_LE(selection.count, selector->max_selected());

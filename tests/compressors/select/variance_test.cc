@@ -97,7 +97,7 @@ TEST(Variance, CriterionFromPerSampleGradients) {
 }
 
 /// Figures 1 and 2 of the paper, one element after the other. tau = 0: figure 1.
-struct Plain {
+struct PlainVariance {
   float tau;
   float alpha;
   float zeta;
@@ -146,8 +146,8 @@ TEST(Variance, TheAlgorithmsOfThePaper) {
                  : std::string("hybrid:alpha=1.5,zeta=0.99,tau=") + (tau == 0.01F ? "0.01" : "0.2");
     SCOPED_TRACE(spec);
     const auto compressor = testing::make(spec, kElements);
-    Plain plain{tau, 1.5F, 0.99F, std::vector<float>(kElements, 0.0F),
-                std::vector<float>(kElements, 0.0F)};
+    PlainVariance plain{tau, 1.5F, 0.99F, std::vector<float>(kElements, 0.0F),
+                        std::vector<float>(kElements, 0.0F)};
     std::size_t sent = 0;
     for (std::uint64_t step = 0; step < 100; ++step) {
       const auto gradient = testing::heavy(kElements, 100 + step);

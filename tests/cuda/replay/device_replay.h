@@ -31,7 +31,7 @@ inline Feed local_feed() {
   return feed;
 }
 
-class DeviceReplayTest : public testing::Test {
+class DeviceReplayTest : public ::testing::Test {
  protected:
   // What came of one step on one rank.
   struct Stepped {

@@ -34,7 +34,7 @@ std::vector<Traffic> counted(const std::string& pattern, int ranks, std::size_t 
   return traffic;
 }
 
-class TrafficTest : public testing::TestWithParam<std::tuple<std::string, int>> {};
+class TrafficTest : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
 
 TEST_P(TrafficTest, OfAnAllReduceIsWhatTransportsCount) {
   const auto& [pattern, ranks] = GetParam();
@@ -69,8 +69,8 @@ TEST_P(TrafficTest, OfAnAllGatherIsWhatTransportsCount) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Patterns, TrafficTest,
-                         testing::Combine(testing::ValuesIn(plan_patterns()),
-                                          testing::Values(1, 2, 3, 4, 5, 7, 8)),
+                         ::testing::Combine(::testing::ValuesIn(plan_patterns()),
+                                            ::testing::Values(1, 2, 3, 4, 5, 7, 8)),
                          plan_pattern_name);
 
 TEST(Traffic, OfQgzAndOfTheRingBesideSparseSums) {

@@ -9,8 +9,8 @@
 namespace thinpipe {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 GradientStats stats_of(const std::string& tensor, std::uint64_t step,
                        const std::vector<float>& values) {

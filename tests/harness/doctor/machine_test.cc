@@ -12,12 +12,12 @@ namespace {
 namespace fs = std::filesystem;
 using State = Finding::State;
 
-class DoctorMachine : public testing::Test {
+class DoctorMachine : public ::testing::Test {
  protected:
   void SetUp() override {
     root_ =
-        fs::path(testing::TempDir()) /
-        ("doctor_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+        fs::path(::testing::TempDir()) /
+        ("doctor_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
     write("proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\n");
     write("proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable:    4194304 kB\n");
     write("proc/loadavg", "0.10 0.20 0.30 1/100 1234\n");

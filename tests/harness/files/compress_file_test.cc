@@ -9,6 +9,7 @@
 
 #include "compressors/wire/frame.h"
 #include "harness/files/decompress_file.h"
+#include "tests/base/input_error.h"
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/methods.h"
 #include "tests/harness/files/files.h"

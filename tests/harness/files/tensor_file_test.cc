@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "tests/base/input_error.h"
 #include "tests/harness/files/files.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/trace_files.h"

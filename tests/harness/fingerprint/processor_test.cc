@@ -63,7 +63,7 @@ TEST(Processor, TurboOfOtherDrivers) {
 }
 
 // A machine with two GPUs, and an nvidia-smi that runs these shell commands.
-class Graphics : public testing::Test {
+class Graphics : public ::testing::Test {
  protected:
   Graphics() {
     write(root.path() / "sys/module/nvidia/version", "580.65.06\n");

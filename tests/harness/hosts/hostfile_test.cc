@@ -13,7 +13,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-class Hostfile : public testing::Test {
+class Hostfile : public ::testing::Test {
  protected:
   Names read(const std::string& text) {
     std::ofstream(path_) << text << std::flush;
@@ -29,7 +29,7 @@ class Hostfile : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove(path_); }
   // Each test is a process of its own, beside others.
-  const std::string path_ = testing::TempDir() + "hostfile-test-" + std::to_string(getpid());
+  const std::string path_ = ::testing::TempDir() + "hostfile-test-" + std::to_string(getpid());
 };
 
 TEST_F(Hostfile, NamesCommentsAndSlots) {
@@ -55,7 +55,7 @@ TEST_F(Hostfile, ErrorsNameFileAndLine) {
 
 TEST_F(Hostfile, AFileThatIsNotThere) {
   EXPECT_THROW(read_hostfile("/nonexistent/hosts"), InputError);
-  EXPECT_THROW(read_hostfile(testing::TempDir()), InputError);  // a folder
+  EXPECT_THROW(read_hostfile(::testing::TempDir()), InputError);  // a folder
 }
 
 TEST(NodeList, RangesListsAndWidths) {
@@ -74,7 +74,7 @@ TEST(NodeList, WhatCannotBeRead) {
     EXPECT_THROW(expand_node_list(bad), InputError) << bad;
 }
 
-class Slurm : public testing::Test {
+class Slurm : public ::testing::Test {
  protected:
   void TearDown() override {
     for (const char* name :

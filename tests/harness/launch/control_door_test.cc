@@ -13,7 +13,7 @@
 namespace thinpipe {
 namespace {
 
-class Door : public testing::Test {
+class Door : public ::testing::Test {
  protected:
   void TearDown() override { unsetenv(kTokenVariable); }
   std::string port() const { return door_.where().substr(4, door_.where().find(':', 4) - 4); }

@@ -55,7 +55,7 @@ TEST_F(OtherRunsTest, AKilledOneIsGone) {
   const pid_t child = fork();
   if (child == 0) {
     const OtherRuns two;
-    if (write(ready[1], "x", 1) == 1) pause();
+    if (::write(ready[1], "x", 1) == 1) pause();
     _exit(0);
   }
   char byte;

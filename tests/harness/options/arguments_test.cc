@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
+#include "tests/base/input_error.h"
 
 namespace thinpipe {
 namespace {
@@ -38,12 +39,7 @@ Verb sample() {
 }
 
 std::string error_of(const Verb& verb, const Words& words) {
-  try {
-    const Arguments arguments(verb, words);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return input_error([&] { const Arguments arguments(verb, words); });
 }
 
 TEST(Arguments, DefaultsWhenNotGiven) {

@@ -8,8 +8,8 @@
 namespace thinpipe {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 PredictedPoint point_of_model(const char* compressor, const char* link, int ranks, double step,
                               double baseline) {

@@ -7,12 +7,12 @@
 
 #include "harness/quality/by_step.h"
 #include "harness/quality/records.h"
+#include "tests/base/input_error.h"
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/methods.h"
 #include "tests/harness/files/files.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
-#include "tests/trace/trace_files.h"
 
 namespace thinpipe {
 namespace {

@@ -26,13 +26,9 @@
 #include "netem/real_nic/saved_qdiscs.h"
 #include "netem/real_nic/state_file.h"
 #include "netem/sandbox.h"
+#include "tests/netem/require.h"
 
 namespace thinpipe {
-
-// Expectations inside a sandbox are in another process: they are thrown, and the exit code tells.
-inline void require(bool condition, const std::string& what) {
-  if (!condition) throw RunError("not so: " + what);
-}
 
 /// Runs `body` in a sandbox that has a /run of its own and the interfaces nic0 and nic1, up, with
 /// 10.1.0.1/24 and 10.2.0.1/24. @returns the exit code.

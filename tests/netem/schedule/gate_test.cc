@@ -3,19 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
-
 #include "tests/netem/hex.h"
+#include "tests/netem/mismatches.h"
 
 namespace thinpipe {
 namespace {
-
-std::string settings_of(const std::vector<Mismatch>& mismatches) {
-  std::string text;
-  for (const Mismatch& mismatch : mismatches)
-    text += fmt::format("{}: {} {}\n", mismatch.setting, mismatch.asked, mismatch.got);
-  return text;
-}
 
 // tc_ratespec: cell_log, linklayer, overhead (2), cell_align (2), mpu (2), rate (4).
 TEST(Gate, OpenIsNoThrottle) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "netem/topology/spec.h"
+#include "tests/base/input_error.h"
 
 namespace thinpipe {
 namespace {
@@ -146,12 +147,7 @@ TEST(ScheduledLinks, PlayInSlowMotion) {
 }
 
 std::string refusal(const char* topology, int hosts, const char* link, const char* schedule) {
-  try {
-    links(topology, hosts, link, schedule);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return input_error([&] { links(topology, hosts, link, schedule); });
 }
 
 TEST(ScheduledLinks, RefusesWhatDoesNotFit) {

@@ -16,14 +16,10 @@
 #include "netem/real_nic/saved_qdiscs.h"
 #include "netem/sandbox.h"
 #include "netem/schedule/gate.h"
+#include "tests/netem/require.h"
 
 namespace thinpipe {
 namespace {
-
-// Expectations inside a sandbox are in another process: they are thrown, and the exit code tells.
-void require(bool condition, const std::string& what) {
-  if (!condition) throw RunError(what);
-}
 
 TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
   EXPECT_EQ(run_in_sandbox([](const Sandbox&) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "tests/base/input_error.h"
 
 namespace thinpipe {
 namespace {
@@ -16,12 +17,7 @@ constexpr LinkState kLink = {100e6, 0.01, 0};
 Schedule on_link(const std::string& text) { return parse_schedule(text).on(kLink); }
 
 std::string complaint(const std::string& text) {
-  try {
-    on_link(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return input_error([&] { on_link(text); });
 }
 
 void expect_complaint(const std::string& text, const std::string& part) {

@@ -6,18 +6,14 @@
 
 #include "base/error.h"
 #include "netem/topology/flows.h"
+#include "tests/base/input_error.h"
 #include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {
 
-std::string error_of(const std::string& text) {
-  try {
-    parse_topology(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+std::string spec_error(const std::string& text) {
+  return input_error([&] { parse_topology(text); });
 }
 
 std::string plan_error(const std::string& text, int hosts, const std::string& link) {
@@ -76,7 +72,8 @@ TEST(TopologySpec, ErrorsSayWhatAndWhere) {
       {"switch", "neither a file"},
   };
   for (const auto& [text, message] : cases)
-    EXPECT_NE(error_of(text).find(message), std::string::npos) << text << ": " << error_of(text);
+    EXPECT_NE(spec_error(text).find(message), std::string::npos)
+        << text << ": " << spec_error(text);
 }
 
 TEST(TopologySpec, ErrorsOfAPlanNameTheTopology) {
@@ -154,7 +151,7 @@ TEST(TopologyFile, SaysFileLineAndStatement) {
   const TemporaryFolder folder;
   const std::string path = folder / "bad.topo";
   std::ofstream(path) << "# two\nswitch a hosts=1\nswitch b hosts=1\n\nlink a c rate=1mbit\n";
-  EXPECT_EQ(error_of(path), path + ":5: link: no switch 'c' before this line");
+  EXPECT_EQ(spec_error(path), path + ":5: link: no switch 'c' before this line");
   const std::pair<const char*, const char*> cases[] = {
       {"switch a-b hosts=1", "a name has letters, digits, _ and ."},
       {"switch a hosts=x", "expected hosts=N"},
@@ -171,8 +168,9 @@ TEST(TopologyFile, SaysFileLineAndStatement) {
       {"switch a hosts=1; swich b", "did you mean 'switch'?"},
   };
   for (const auto& [text, message] : cases)
-    EXPECT_NE(error_of(text).find(message), std::string::npos) << text << ": " << error_of(text);
-  EXPECT_NE(error_of(folder.path()).find("a folder"), std::string::npos);
+    EXPECT_NE(spec_error(text).find(message), std::string::npos)
+        << text << ": " << spec_error(text);
+  EXPECT_NE(spec_error(folder.path()).find("a folder"), std::string::npos);
 }
 
 TEST(TopologyFile, PlacesItsHosts) {

@@ -11,7 +11,7 @@
 namespace thinpipe {
 namespace {
 
-const LinkSpec kLink = parse_link_spec("rate=20mbit");
+const LinkSpec kChangedLink = parse_link_spec("rate=20mbit");
 
 template <class Measure>
 ChangeFigures of_valid(const Measure& measure) {
@@ -20,9 +20,9 @@ ChangeFigures of_valid(const Measure& measure) {
 
 TEST(ChangeLatency, IsShortAndLosesNothing) {
   measure_between_two([](Network& network) {
-    network.set_links(kLink);
+    network.set_links(kChangedLink);
     const ChangeFigures found = of_valid([&] {
-      return measure_change_latency(network, kLink, {0, 1}, {});
+      return measure_change_latency(network, kChangedLink, {0, 1}, {});
     });
     require(found.not_measured.empty(), found.not_measured);
     require(found.lost == 0 && found.sent > 500,
@@ -40,7 +40,7 @@ TEST(ChangeLatency, ShowsOneThatIsSlowAndOneThatLoses) {
     network.host(0).inside([&] {
       ScheduleQdisc throttle("thin0", {.highest_rate = 20e6, .queue = 262144});
       const ChangeFigures slow = of_valid([&] {
-        return measure_changes(network, kLink, {0, 1}, {}, [&](double rate) {
+        return measure_changes(network, kChangedLink, {0, 1}, {}, [&](double rate) {
           std::this_thread::sleep_for(std::chrono::milliseconds(30));
           throttle.set_rate(rate);
         });
@@ -50,11 +50,12 @@ TEST(ChangeLatency, ShowsOneThatIsSlowAndOneThatLoses) {
     });
     network.host(0).inside([&] {
       Netlink netlink;
-      const ChangeFigures loses = measure_changes(network, kLink, {0, 1}, {}, [&](double rate) {
-        LinkSpec link = kLink;
-        link.up.rate = rate;
-        install(netlink, "thin0", shaping_of(link).host);
-      });
+      const ChangeFigures loses =
+          measure_changes(network, kChangedLink, {0, 1}, {}, [&](double rate) {
+            LinkSpec link = kChangedLink;
+            link.up.rate = rate;
+            install(netlink, "thin0", shaping_of(link).host);
+          });
       require(loses.lost > 10, fmt::format("{} lost", loses.lost));
     });
   });
@@ -63,9 +64,9 @@ TEST(ChangeLatency, ShowsOneThatIsSlowAndOneThatLoses) {
 // What is told to nobody is not seen.
 TEST(ChangeLatency, ShowsOneThatDoesNothing) {
   measure_between_two([](Network& network) {
-    network.set_links(kLink);
+    network.set_links(kChangedLink);
     const ChangeFigures found = of_valid([&] {
-      return measure_changes(network, kLink, {0, 1}, {.changes = 4}, [](double) {});
+      return measure_changes(network, kChangedLink, {0, 1}, {.changes = 4}, [](double) {});
     });
     require(found.unseen == 4, fmt::format("{} of 4 not seen", found.unseen));
   });

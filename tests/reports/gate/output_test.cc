@@ -12,14 +12,14 @@
 namespace thinpipe {
 namespace {
 
-constexpr const char* kHostile = "<b>&\"' | % \n ::error::";
+constexpr const char* kHostileName = "<b>&\"' | % \n ::error::";
 
 GateOutcome sample_outcome() {
   Measured before = sample::measured(10), after = sample::measured(10);
   const std::vector<std::vector<double>> second(10, {1.0}), slower(10, {1.25}), faster(10, {0.5});
-  before.series[{"a/" + std::string(kHostile), "encode_time"}] =
+  before.series[{"a/" + std::string(kHostileName), "encode_time"}] =
       sample::series("timed", "lower", second);
-  after.series[{"a/" + std::string(kHostile), "encode_time"}] =
+  after.series[{"a/" + std::string(kHostileName), "encode_time"}] =
       sample::series("timed", "lower", slower);
   before.series[{"b", "encode_time"}] = sample::series("timed", "lower", second);
   after.series[{"b", "encode_time"}] = sample::series("timed", "lower", faster);
@@ -33,7 +33,7 @@ TEST(GateOutput, SentenceNamesTheWorst) {
   EXPECT_EQ(gate_sentence(sample_outcome()),
             "Of 3 metrics: 1 worse, 1 better, 1 the same, 1 not comparable. The worst: encode_time "
             "of a/" +
-                std::string(kHostile) + ", +25.00 % (+25.00 to +25.00).");
+                std::string(kHostileName) + ", +25.00 % (+25.00 to +25.00).");
   EXPECT_EQ(gate_sentence(GateOutcome()), "Nothing was compared.");
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tests/base/input_error.h"
 
 namespace thinpipe {
 namespace {
@@ -45,12 +46,7 @@ TEST(GatePolicyFile, TheMachinesOwnTimesAreIgnoredUnlessAskedFor) {
 }
 
 std::string complaint(const std::string& text) {
-  try {
-    parse_policy(text, "gate.ini");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return input_error([&] { parse_policy(text, "gate.ini"); });
 }
 
 TEST(GatePolicyFile, ComplaintsNameLineAndKey) {

@@ -12,6 +12,7 @@
 #include "reports/gradients/page.h"
 #include "reports/gradients/tables.h"
 #include "reports/report.h"
+#include "tests/base/input_error.h"
 #include "tests/reports/gradients/sample.h"
 #include "tests/reports/markup.h"
 #include "tests/trace/temporary_folder.h"
@@ -25,36 +26,31 @@ using ::testing::Not;
 
 StatsRecords parsed(const std::string& text) { return parse_trace_stats(text, "stats.jsonl"); }
 
-std::string message_of(const std::string& text) {
-  try {
-    parsed(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string stats_error(const std::string& text) {
+  return input_error([&] { parsed(text); });
 }
 
 TEST(StatsRecords, SaysFileLineAndFieldOfWhatIsBroken) {
   const std::string head = sample::stats_header().dump() + "\n";
   nlohmann::json gradient = sample::stats_gradient("a", 10, false);
   gradient["curves"]["x"].push_back(1);
-  EXPECT_THAT(message_of(head + gradient.dump() + "\n"),
+  EXPECT_THAT(stats_error(head + gradient.dump() + "\n"),
               HasSubstr("stats.jsonl line 2: field 'curves.empirical': expected 21 numbers"));
   gradient = sample::stats_gradient("a", 10, false);
   gradient["best_k_error"] = {{0.1, 0.5}};
-  EXPECT_THAT(message_of(head + gradient.dump() + "\n"),
+  EXPECT_THAT(stats_error(head + gradient.dump() + "\n"),
               HasSubstr("field 'best_k_error': expected 2 pairs of a ratio and an error"));
   gradient["best_k_error"] = {{0.1, 0.5}, 3};
-  EXPECT_THAT(message_of(head + gradient.dump() + "\n"), HasSubstr("best_k_error"));
+  EXPECT_THAT(stats_error(head + gradient.dump() + "\n"), HasSubstr("best_k_error"));
   gradient = sample::stats_gradient("a", 10, false);
   gradient["decay"]["p"] = "steep";
-  EXPECT_THAT(message_of(head + gradient.dump() + "\n"),
+  EXPECT_THAT(stats_error(head + gradient.dump() + "\n"),
               HasSubstr("field 'decay.p': expected a number or null, found \"steep\""));
-  EXPECT_THAT(message_of(head + "{\n"), HasSubstr("line 2: not JSON"));
-  EXPECT_THAT(message_of(head + R"({"record": "point"})" + "\n"), HasSubstr("'gradient'"));
+  EXPECT_THAT(stats_error(head + "{\n"), HasSubstr("line 2: not JSON"));
+  EXPECT_THAT(stats_error(head + R"({"record": "point"})" + "\n"), HasSubstr("'gradient'"));
   nlohmann::json other = sample::stats_header();
   other["statistics"].erase("ratios");
-  EXPECT_THAT(message_of(other.dump() + "\n"), HasSubstr("'statistics.ratios'"));
+  EXPECT_THAT(stats_error(other.dump() + "\n"), HasSubstr("'statistics.ratios'"));
 }
 
 TEST(StatsRecords, AreFoundInAFolderWithoutARunsRecords) {

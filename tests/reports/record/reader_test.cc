@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "tests/base/input_error.h"
 #include "tests/reports/sample.h"
 #include "tests/trace/temporary_folder.h"
 
@@ -25,13 +26,8 @@ std::string small_file() {
          line(point_json(sample::point("topk:ratio=0.01", 1e6, 0, {0.125})));
 }
 
-std::string message_of(const std::string& text) {
-  try {
-    parse_records(text, "f.jsonl");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no InputError";
+std::string records_error(const std::string& text) {
+  return input_error([&] { parse_records(text, "f.jsonl"); });
 }
 
 TEST(Reader, ReadsEveryField) {
@@ -119,15 +115,16 @@ TEST(Reader, NullSamplesBecomeNaNAndAreNotAmongTheFinite) {
 TEST(Reader, DamageInTheMiddleNamesFileAndLine) {
   const std::string head = line(header_json(sample::header()));
   const std::string point = line(point_json(sample::point("none", 1e6, 0, {1})));
-  EXPECT_THAT(message_of(head + "{\"rec\n" + point), HasSubstr("f.jsonl line 2: not JSON"));
-  EXPECT_THAT(message_of(head + "[]\n" + point), HasSubstr("f.jsonl line 2: expected an object"));
-  EXPECT_THAT(message_of(point), HasSubstr("line 1: field 'record': the first record must be"));
+  EXPECT_THAT(records_error(head + "{\"rec\n" + point), HasSubstr("f.jsonl line 2: not JSON"));
+  EXPECT_THAT(records_error(head + "[]\n" + point),
+              HasSubstr("f.jsonl line 2: expected an object"));
+  EXPECT_THAT(records_error(point), HasSubstr("line 1: field 'record': the first record must be"));
 }
 
 TEST(Reader, AnUnknownVersionIsRefused) {
   nlohmann::json header = header_json(sample::header());
   header["version"] = 7;
-  EXPECT_THAT(message_of(line(header)),
+  EXPECT_THAT(records_error(line(header)),
               HasSubstr("field 'version': this thinpipe reads version 1, found 7"));
 }
 
@@ -138,10 +135,12 @@ TEST(Reader, EveryRequiredFieldIsNamedWhenItIsWrong) {
        {"record", "version", "kind", "created", "command", "seed", "trace", "fingerprint"}) {
     nlohmann::json missing = head;
     missing.erase(key);
-    EXPECT_THAT(message_of(line(missing)), HasSubstr("line 1: field '" + std::string(key) + "'"));
+    EXPECT_THAT(records_error(line(missing)),
+                HasSubstr("line 1: field '" + std::string(key) + "'"));
     nlohmann::json mistyped = head;
     mistyped[key] = false;
-    EXPECT_THAT(message_of(line(mistyped)), HasSubstr("line 1: field '" + std::string(key) + "'"));
+    EXPECT_THAT(records_error(line(mistyped)),
+                HasSubstr("line 1: field '" + std::string(key) + "'"));
   }
   const nlohmann::json point = point_json(sample::point("none", 1e6, 0, {1}));
   for (const char* pointer :
@@ -154,11 +153,11 @@ TEST(Reader, EveryRequiredFieldIsNamedWhenItIsWrong) {
     std::replace(field.begin(), field.end(), '/', '.');
     nlohmann::json mistyped = point;
     mistyped[place] = false;
-    EXPECT_THAT(message_of(line(head) + line(mistyped)),
+    EXPECT_THAT(records_error(line(head) + line(mistyped)),
                 HasSubstr("f.jsonl line 2: field '" + field + "'"));
     nlohmann::json missing = point;
     missing[place.parent_pointer()].erase(place.back());
-    EXPECT_THAT(message_of(line(head) + line(missing)),
+    EXPECT_THAT(records_error(line(head) + line(missing)),
                 HasSubstr("f.jsonl line 2: field '" + field + "'"));
   }
 }
@@ -177,7 +176,8 @@ TEST(Reader, TimelinesAreReadAndChecked) {
       {{"compute", 0, 0.5, 0.1}}, {{"compute", 0, 0.5}}, {{0, 0, 0.1, 0.5}}, {"compute"}, 7};
   for (const nlohmann::json& rank : broken) {
     point["timeline"]["ranks"][0] = rank;
-    EXPECT_THAT(message_of(line(head) + line(point)), HasSubstr("line 2: field 'timeline.ranks'"))
+    EXPECT_THAT(records_error(line(head) + line(point)),
+                HasSubstr("line 2: field 'timeline.ranks'"))
         << rank;
   }
 }
@@ -192,11 +192,11 @@ TEST(Reader, ThreadsAndInstructionSetMayBeMissing) {
   EXPECT_EQ(records.headers[0].simd, "");
   for (const nlohmann::json& wrong : {nlohmann::json(0), nlohmann::json(1.5)}) {
     head["threads"] = wrong;
-    EXPECT_THAT(message_of(line(head)), HasSubstr("line 1: field 'threads'"));
+    EXPECT_THAT(records_error(line(head)), HasSubstr("line 1: field 'threads'"));
   }
   head["threads"] = 1;
   head["simd"] = 2;
-  EXPECT_THAT(message_of(line(head)), HasSubstr("line 1: field 'simd'"));
+  EXPECT_THAT(records_error(line(head)), HasSubstr("line 1: field 'simd'"));
 }
 
 TEST(Reader, ImpossibleValuesAreRefused) {
@@ -219,7 +219,7 @@ TEST(Reader, ImpossibleValuesAreRefused) {
   for (const auto& [pointer, value] : wrong) {
     nlohmann::json changed = point;
     changed[nlohmann::json::json_pointer(pointer)] = value;
-    EXPECT_THAT(message_of(line(head) + line(changed)), HasSubstr("line 2: field")) << pointer;
+    EXPECT_THAT(records_error(line(head) + line(changed)), HasSubstr("line 2: field")) << pointer;
   }
 }
 

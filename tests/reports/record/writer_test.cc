@@ -10,23 +10,18 @@
 #include <cmath>
 #include <csignal>
 #include <fstream>
-#include <iterator>
 
 #include "base/error.h"
 #include "reports/record/reader.h"
 #include "tests/reports/sample.h"
 #include "tests/trace/temporary_folder.h"
+#include "tests/trace/trace_files.h"
 
 namespace thinpipe {
 namespace {
 
 using ::testing::HasSubstr;
 using Mode = RecordWriter::Mode;
-
-std::string contents(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
 
 TEST(Writer, RoundTrip) {
   const TemporaryFolder folder;
@@ -54,7 +49,7 @@ TEST(Writer, InvalidUtf8IsReplacedAndDoesNotStopTheRun) {
   RecordWriter writer(folder.path(), Mode::kCreate);
   writer.append(sample::header());
   writer.append(point);
-  EXPECT_EQ(parse_records(contents(writer.file()), "f").points[0].reasons[0],
+  EXPECT_EQ(parse_records(read_bytes(writer.file()), "f").points[0].reasons[0],
             "bad \xef\xbf\xbd byte");
 }
 
@@ -70,7 +65,7 @@ TEST(Writer, CreateRefusesRecordsAndResumeContinuesThem) {
   EXPECT_EQ(writer.existing().finished_ids().size(), 1u);
   writer.append(sample::header());
   writer.append(sample::point("topk", 1e8, 0, {0.1}));
-  const Records records = parse_records(contents(writer.file()), "f");
+  const Records records = parse_records(read_bytes(writer.file()), "f");
   EXPECT_EQ(records.headers.size(), 2u);
   EXPECT_EQ(records.points.size(), 2u);
 }
@@ -99,10 +94,10 @@ TEST(Writer, ARecordThatBreaksTheContractIsNotWritten) {
   RecordWriter writer(folder.path(), Mode::kCreate);
   EXPECT_THROW(writer.append(sample::point("none", 1e8, 0, {0.1})), InputError);  // no header yet
   writer.append(sample::header());
-  const std::string before = contents(writer.file());
+  const std::string before = read_bytes(writer.file());
   EXPECT_THROW(writer.append(sample::point("none", std::nan(""), 0, {0.1})), InputError);
   EXPECT_THROW(writer.append(nlohmann::json{{"record", "point"}}), InputError);
-  EXPECT_EQ(contents(writer.file()), before);
+  EXPECT_EQ(read_bytes(writer.file()), before);
 }
 
 // A file-size limit stands for the full disk: the kernel writes what fits, then refuses. The
@@ -114,14 +109,14 @@ TEST(Writer, AFullDiskLeavesWholeRecordsAndNamesTheFile) {
     signal(SIGXFSZ, SIG_IGN);
     RecordWriter writer(folder.path(), Mode::kCreate);
     writer.append(sample::header());
-    const std::string before = contents(writer.file());
+    const std::string before = read_bytes(writer.file());
     const rlimit limit = {before.size() + 40, before.size() + 40};  // 40 bytes of the point fit
     setrlimit(RLIMIT_FSIZE, &limit);
     try {
       writer.append(sample::point("none", 1e8, 0, {0.1}));
     } catch (const RunError& error) {
       const bool names_file = std::string(error.what()).find("records.jsonl") != std::string::npos;
-      _exit(!names_file ? 2 : contents(writer.file()) != before ? 3 : 0);
+      _exit(!names_file ? 2 : read_bytes(writer.file()) != before ? 3 : 0);
     }
     _exit(1);
   }

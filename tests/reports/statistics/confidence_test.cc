@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace thinpipe {
@@ -40,6 +41,21 @@ TEST(MeanOfSamples, HasAnIntervalFromThreeOn) {
   const Estimate three = mean_of_samples(std::vector<double>{1, 2, 3});
   EXPECT_DOUBLE_EQ(three.value, 2);
   EXPECT_NEAR(three.interval->high, 2 + 4.302653 / std::sqrt(3.0), 1e-5);  // t(0.975; 2)
+}
+
+TEST(MeanOfSamples, HasStudentsInterval) {
+  // R: t.test(c(1, 2, 4)): -1.461 to 6.128.
+  const std::vector<double> samples = {1, 2, 4};
+  const Estimate found = mean_of_samples(samples);
+  ASSERT_TRUE(found.interval);
+  EXPECT_NEAR(found.interval->low, 7.0 / 3 - 4.302653 * std::sqrt(7.0 / 3 / 3), 1e-5);
+  EXPECT_NEAR(found.interval->high, 7.0 / 3 + 4.302653 * std::sqrt(7.0 / 3 / 3), 1e-5);
+  EXPECT_FALSE(mean_of_samples(std::span(samples).first(2)).interval);
+  // R: qt(0.975, 40) = 2.021075.
+  std::vector<double> many(41, 0.0);
+  many[0] = 41;
+  EXPECT_NEAR((mean_of_samples(many).interval->high - 1) * std::sqrt(41.0) / std::sqrt(41.0),
+              2.021075, 1e-3);
 }
 
 }  // namespace

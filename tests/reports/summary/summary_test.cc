@@ -10,13 +10,6 @@
 namespace thinpipe {
 namespace {
 
-Records records_of(std::vector<Point> points) {
-  Records records;
-  records.headers = {sample::header()};
-  records.points = std::move(points);
-  return records;
-}
-
 std::vector<double> constant(double value) { return std::vector<double>(8, value); }
 
 Point with_status(Point point, Status status, const std::string& reason) {
@@ -31,7 +24,7 @@ TEST(Summary, GroupsByRanksAndLinkButNotByRate) {
   slow.axes.delay = 0.01;
   Point eight = sample::point("none", 1e7, 0, {1});
   eight.axes.ranks = 8;
-  const Records records = records_of(
+  const Records records = sample::records(
       {eight, slow, sample::point("none", 1e7, 0, {1}), sample::point("none", 1e8, 0, {1})});
   const Summary summary = summarize(records);
   ASSERT_EQ(summary.groups.size(), 3u);
@@ -42,7 +35,7 @@ TEST(Summary, GroupsByRanksAndLinkButNotByRate) {
 }
 
 TEST(Summary, AMetricsMedianIsNotItsMean) {
-  const Records records = records_of({sample::point("none", 1e7, 0, {1, 1, 1, 1, 1, 1, 8})});
+  const Records records = sample::records({sample::point("none", 1e7, 0, {1, 1, 1, 1, 1, 1, 8})});
   const Cell cell = summarize(records).groups[0].series[0].cells[0];
   EXPECT_EQ(cell.median_of_metric("step_time"), 1);
   EXPECT_EQ(cell.mean_of_metric("step_time"), 2);
@@ -51,7 +44,7 @@ TEST(Summary, AMetricsMedianIsNotItsMean) {
 // none takes 2 s, topk 0.5 s at 10 Mbit/s: 4 times as fast; 2 s against 4 s at 1 Gbit/s: 0.5 times.
 // ln 4 to -ln 2 over ln 100: zero after 2/3: 10^(7 + 4/3).
 TEST(Summary, SpeedupAndBreakEven) {
-  const Records records = records_of(
+  const Records records = sample::records(
       {sample::point("none", 1e7, 0, constant(2)), sample::point("none", 1e9, 0, constant(2)),
        sample::point("topk", 1e7, 0, constant(0.5)), sample::point("topk", 1e9, 0, constant(4))});
   const Summary summary = summarize(records);
@@ -67,7 +60,7 @@ TEST(Summary, SpeedupAndBreakEven) {
 }
 
 TEST(Summary, InvalidRepeatsCountOnlyWhereThereIsNoGoodOne) {
-  const Records records = records_of(
+  const Records records = sample::records(
       {sample::point("none", 1e7, 0, constant(2)),
        with_status(sample::point("none", 1e7, 1, constant(9)), Status::kInvalid, "clock"),
        with_status(sample::point("topk", 1e7, 0, constant(1)), Status::kInvalid, "clock"),
@@ -86,7 +79,7 @@ TEST(Summary, InvalidRepeatsCountOnlyWhereThereIsNoGoodOne) {
 
 // Medians of the repeats 1 and 3, of all 2: both are 50 % off.
 TEST(Summary, RepeatsThatDisagreeAreMeasured) {
-  const Records records = records_of(
+  const Records records = sample::records(
       {sample::point("none", 1e7, 0, constant(1)), sample::point("none", 1e7, 1, constant(3))});
   EXPECT_DOUBLE_EQ(*summarize(records).groups[0].series[0].cells[0].repeat_spread, 0.5);
 }
@@ -95,8 +88,8 @@ TEST(Summary, TheFastestPatternOfNoneIsTheBaseline) {
   Point library = sample::point("none", 1e7, 0, constant(3));
   library.id += "|mpi";
   library.axes.pattern = "allreduce-mpi";
-  const Records records = records_of({library, sample::point("none", 1e7, 0, constant(2)),
-                                      sample::point("topk", 1e7, 0, constant(1))});
+  const Records records = sample::records({library, sample::point("none", 1e7, 0, constant(2)),
+                                           sample::point("topk", 1e7, 0, constant(1))});
   const Summary summary = summarize(records);
   const Group& group = summary.groups[0];
   ASSERT_EQ(group.series.size(), 3u);
@@ -112,10 +105,10 @@ TEST(Summary, FeedsAreSeriesOfTheirOwnAndLocalStepsNoBaseline) {
     point.axes.feed = feed;
     return point;
   };
-  const Records records = records_of({sample::point("none", 1e7, 0, constant(4)),
-                                      fed("none", "overlap=bucket;buckets=first=1kb", 2),
-                                      fed("none", "local_steps=4", 1),
-                                      fed("topk", "overlap=bucket;buckets=first=1kb", 0.5)});
+  const Records records = sample::records({sample::point("none", 1e7, 0, constant(4)),
+                                           fed("none", "overlap=bucket;buckets=first=1kb", 2),
+                                           fed("none", "local_steps=4", 1),
+                                           fed("topk", "overlap=bucket;buckets=first=1kb", 0.5)});
   const Summary summary = summarize(records);
   const Group& group = summary.groups[0];
   ASSERT_EQ(group.series.size(), 4u);
@@ -143,9 +136,9 @@ TEST(WayLabels, SayWhatTellsWaysApart) {
 }
 
 TEST(Summary, StepsWithoutATimeAreNotCompared) {
-  const Records records =
-      records_of({sample::point("none", 1e7, 0, constant(2)),
-                  sample::point("topk", 1e7, 0, constant(0)), sample::point("sbc", 1e7, 0, {})});
+  const Records records = sample::records({sample::point("none", 1e7, 0, constant(2)),
+                                           sample::point("topk", 1e7, 0, constant(0)),
+                                           sample::point("sbc", 1e7, 0, {})});
   const Summary summary = summarize(records);
   EXPECT_FALSE(summary.groups[0].series[1].cells[0].step_time.has_value());
   EXPECT_FALSE(summary.groups[0].series[2].cells[0].speedup.has_value());

@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "reports/statistics/confidence.h"
 
 namespace thinpipe {
 namespace {
@@ -102,21 +101,6 @@ TEST(TrainingTable, ConcludesNothingFromWhatIsNotBelieved) {
   EXPECT_NE(findings[0].find("No training"), std::string::npos);
   EXPECT_NE(findings[1].find("Of 6 trainings 1 failed and 5"), std::string::npos) << findings[1];
   EXPECT_THROW(summarize_training(Records()), InputError);
-}
-
-TEST(MeanInterval, IsStudents) {
-  // R: t.test(c(1, 2, 4)): -1.461 to 6.128.
-  const std::vector<double> samples = {1, 2, 4};
-  const Estimate found = mean_of_samples(samples);
-  ASSERT_TRUE(found.interval);
-  EXPECT_NEAR(found.interval->low, 7.0 / 3 - 4.302653 * std::sqrt(7.0 / 3 / 3), 1e-5);
-  EXPECT_NEAR(found.interval->high, 7.0 / 3 + 4.302653 * std::sqrt(7.0 / 3 / 3), 1e-5);
-  EXPECT_FALSE(mean_of_samples(std::span(samples).first(2)).interval);
-  // R: qt(0.975, 40) = 2.021075.
-  std::vector<double> many(41, 0.0);
-  many[0] = 41;
-  EXPECT_NEAR((mean_of_samples(many).interval->high - 1) * std::sqrt(41.0) / std::sqrt(41.0),
-              2.021075, 1e-3);
 }
 
 }  // namespace

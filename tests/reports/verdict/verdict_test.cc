@@ -18,15 +18,8 @@ std::vector<double> around(double value) {
   return samples;
 }
 
-Records records_of(std::vector<Point> points) {
-  Records records;
-  records.headers = {sample::header()};
-  records.points = std::move(points);
-  return records;
-}
-
 TEST(Verdict, SaysWhoWinsByHowMuchAndWhereItStops) {
-  const Records records = records_of(
+  const Records records = sample::records(
       {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),
        sample::point("topk", 1e7, 0, around(0.5)), sample::point("topk", 1e9, 0, around(4)),
        sample::point("sbc", 1e7, 0, around(1)), sample::point("sbc", 1e9, 0, around(8))});
@@ -43,12 +36,12 @@ TEST(Verdict, SaysWhoWinsByHowMuchAndWhereItStops) {
 }
 
 TEST(Verdict, DoesNotNameAWinnerThatTheIntervalsCannotTell) {
-  const Records records = records_of(
+  const Records records = sample::records(
       {sample::point("none", 1e7, 0, around(1)), sample::point("topk", 1e7, 0, around(0.9995))});
   EXPECT_THAT(verdict(records)[0], HasSubstr("none is as good as any"));
-  const Records tie = records_of({sample::point("none", 1e7, 0, around(1)),
-                                  sample::point("sbc", 1e7, 0, around(0.5)),
-                                  sample::point("topk", 1e7, 0, around(0.5001))});
+  const Records tie = sample::records({sample::point("none", 1e7, 0, around(1)),
+                                       sample::point("sbc", 1e7, 0, around(0.5)),
+                                       sample::point("topk", 1e7, 0, around(0.5001))});
   EXPECT_THAT(verdict(tie)[0], HasSubstr("not told apart from topk"));
 }
 
@@ -60,7 +53,7 @@ TEST(Verdict, SaysThatAWinnerSendsAnotherNumberOfElementsThanAsked) {
   };
   const auto told = [&](std::vector<double> kept) {
     return verdict(
-        records_of({sample::point("none", 1e7, 0, around(1)), winner(std::move(kept))}))[0];
+        sample::records({sample::point("none", 1e7, 0, around(1)), winner(std::move(kept))}))[0];
   };
   EXPECT_THAT(told({0.2, 0.6}), HasSubstr("; sidco sends 0.4 times the elements that it is asked"));
   EXPECT_THAT(told({1.5, 2.5}), HasSubstr("; sidco sends 2 times the elements that it is asked"));
@@ -69,7 +62,7 @@ TEST(Verdict, SaysThatAWinnerSendsAnotherNumberOfElementsThanAsked) {
 }
 
 TEST(Verdict, SaysWhichLinksDeliveredWhatTheyWereSetTo) {
-  Records records = records_of({sample::point("none", 1e8, 0, around(1))});
+  Records records = sample::records({sample::point("none", 1e8, 0, around(1))});
   EXPECT_THAT(verdict(records).back(), Not(HasSubstr("Before they were used")));
   records.headers[0].calibration = sample::calibration();
   EXPECT_THAT(verdict(records).back(),
@@ -86,7 +79,7 @@ TEST(Verdict, SaysWhichLinksDeliveredWhatTheyWereSetTo) {
 
 // A header is outside input.
 TEST(Verdict, CalibrationOfAnotherShapeIsPassedOver) {
-  Records records = records_of({sample::point("none", 1e8, 0, around(1))});
+  Records records = sample::records({sample::point("none", 1e8, 0, around(1))});
   for (const nlohmann::json& odd :
        {nlohmann::json{{"links", 3}}, nlohmann::json{{"links", {1, nullptr, "x"}}},
         nlohmann::json{{"links", {{{"link", 3}, {"verdict", "holds"}}}}},
@@ -108,7 +101,7 @@ nlohmann::json path(double waited, double busy) {
 }
 
 TEST(CriticalPathSentence, NamesWhomStepsWaitedForAndTheSlowLink) {
-  Records records = records_of(
+  Records records = sample::records(
       {sample::point("none", 1e7, 0, around(2)), sample::point("topk", 1e7, 0, around(1))});
   EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]), "");
   records.points[1].critical_path = path(0.62, 0.5);
@@ -137,7 +130,7 @@ TEST(CriticalPathSentence, NamesWhomStepsWaitedForAndTheSlowLink) {
 }
 
 TEST(CriticalPathSentence, StragglersAreGroupsOfTheirOwn) {
-  Records records = records_of(
+  Records records = sample::records(
       {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e7, 0, around(4))});
   records.points[1].axes.stragglers = "host3:compute=2";
   const Summary summary = summarize(records);
@@ -147,7 +140,7 @@ TEST(CriticalPathSentence, StragglersAreGroupsOfTheirOwn) {
 }
 
 TEST(BreakEvenLines, SayUpToWhichRateEachCompressorPays) {
-  const Records records = records_of(
+  const Records records = sample::records(
       {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),
        sample::point("topk:ratio=0.01", 1e7, 0, around(0.5)),
        sample::point("topk:ratio=0.01", 1e9, 0, around(4)), sample::point("sbc", 1e7, 0, around(1)),
@@ -165,7 +158,7 @@ TEST(BreakEvenLines, SayUpToWhichRateEachCompressorPays) {
 
 // 2 s against 1.99 +- 0.008: neither faster nor slower; at the other rate twice as fast.
 TEST(BreakEvenLines, SayWhatCannotBeTold) {
-  const Records records = records_of(
+  const Records records = sample::records(
       {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),
        sample::point("topk", 1e7, 0, around(1)), sample::point("topk", 1e9, 0, around(1.999))});
   const std::vector<std::string> lines = break_even_lines(summarize(records));
@@ -177,7 +170,7 @@ TEST(BreakEvenLines, SayWhatCannotBeTold) {
 }
 
 TEST(BreakEvenLines, WithoutTheBaselineSayThatItIsMissing) {
-  const Records records = records_of(
+  const Records records = sample::records(
       {sample::point("topk", 1e7, 0, around(1)), sample::point("topk", 1e9, 0, around(1))});
   EXPECT_EQ(break_even_lines(summarize(records)),
             (std::vector<std::string>{"topk cannot be told: none was not measured"}));
@@ -185,7 +178,7 @@ TEST(BreakEvenLines, WithoutTheBaselineSayThatItIsMissing) {
 
 // Beside what was measured, what models said; of several links the one nearest to what it says.
 TEST(BreakEvenLines, SayWhatWasPredicted) {
-  Records records = records_of(
+  Records records = sample::records(
       {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),
        sample::point("topk", 1e7, 0, around(0.5)), sample::point("topk", 1e9, 0, around(4)),
        sample::point("sbc", 1e7, 0, around(1)), sample::point("sbc", 1e9, 0, around(1))});
@@ -211,7 +204,7 @@ TEST(BreakEvenLines, SayWhatWasPredicted) {
 
 TEST(BreakEvenLines, FitTheScreenAndSayWhatElseIsKnown) {
   const std::string name = "topk:memory=residual," + std::string(80, 'x') + "=1";
-  Records records = records_of(
+  Records records = sample::records(
       {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),
        sample::point(name, 1e7, 0, around(0.5)), sample::point(name, 1e9, 0, around(4)),
        sample::point("topk", 1e7, 0, around(1))});
@@ -236,8 +229,8 @@ TEST(Verdict, InvalidPointsDecideNothing) {
   Point invalid = sample::point("topk", 1e7, 0, around(0.1));
   invalid.status = Status::kInvalid;
   invalid.reasons = {"clock drifted"};
-  const Records records = records_of({sample::point("none", 1e7, 0, around(1)), invalid,
-                                      sample::point("sbc", 1e7, 0, around(0.5))});
+  const Records records = sample::records({sample::point("none", 1e7, 0, around(1)), invalid,
+                                           sample::point("sbc", 1e7, 0, around(0.5))});
   const std::vector<std::string> sentences = verdict(records);
   EXPECT_THAT(sentences[0], HasSubstr("sbc wins"));
   EXPECT_THAT(sentences[1], Not(HasSubstr("topk")));
@@ -246,7 +239,7 @@ TEST(Verdict, InvalidPointsDecideNothing) {
 }
 
 TEST(Verdict, WithoutABaselineItStillRanks) {
-  const Records records = records_of(
+  const Records records = sample::records(
       {sample::point("sbc", 1e7, 0, around(0.5)), sample::point("topk", 1e7, 0, around(0.25))});
   const std::vector<std::string> sentences = verdict(records);
   EXPECT_THAT(sentences[0], HasSubstr("topk is fastest with 250 ms a step"));
@@ -257,7 +250,7 @@ TEST(Verdict, NothingMeasuredIsSaid) {
   Point failed = sample::point("topk", 1e7, 0, {});
   failed.status = Status::kFailed;
   failed.reasons = {"no namespaces"};
-  const std::vector<std::string> sentences = verdict(records_of({failed}));
+  const std::vector<std::string> sentences = verdict(sample::records({failed}));
   EXPECT_THAT(sentences[0], HasSubstr("no compressor was measured that can be trusted"));
   EXPECT_THAT(sentences.back(), HasSubstr("first reason: no namespaces"));
   EXPECT_TRUE(verdict(Records{}).empty());
@@ -269,7 +262,7 @@ TEST(Verdict, OfManyRatesNeighboursAreToldTogether) {
     points.push_back(sample::point("none", rate, 0, around(8e7 / rate)));
     points.push_back(sample::point("topk", rate, 0, around(rate < 1e9 ? 2e7 / rate : 1)));
   }
-  EXPECT_THAT(verdict(records_of(points))[0],
+  EXPECT_THAT(verdict(sample::records(points))[0],
               ::testing::MatchesRegex(
                   "From 10 Mbit/s to 100 Mbit/s topk wins, 4 times as fast as none \\(.*\\) at 10 "
                   "Mbit/s and 4 times \\(.*\\) at 100 Mbit/s; at 1 Gbit/s none wins: .*"));
@@ -286,15 +279,15 @@ TEST(Verdict, NamesTheGroupWhenThereAreSeveral) {
 }
 
 TEST(Verdict, FewStepsHaveNoIntervalAndThatIsSaid) {
-  const Records records =
-      records_of({sample::point("none", 1e7, 0, {1, 1}), sample::point("topk", 1e7, 0, {0.5})});
+  const Records records = sample::records(
+      {sample::point("none", 1e7, 0, {1, 1}), sample::point("topk", 1e7, 0, {0.5})});
   const std::vector<std::string> sentences = verdict(records);
   EXPECT_THAT(sentences[0], HasSubstr("too few steps for an interval"));
   EXPECT_THAT(sentences.back(), HasSubstr("fewer than 6 steps"));
 }
 
 TEST(Verdict, DifferentTracesAreACaution) {
-  Records records = records_of({sample::point("none", 1e7, 0, around(1))});
+  Records records = sample::records({sample::point("none", 1e7, 0, around(1))});
   records.headers.push_back(sample::header());
   records.headers[1].trace["identity"] = "sha256:11";
   EXPECT_THAT(verdict(records).back(), HasSubstr("different traces"));

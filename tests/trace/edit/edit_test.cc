@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/output_file.h"
+#include "tests/base/input_error.h"
 #include "tests/trace/half_trace.h"
 #include "tests/trace/same_trace.h"
 #include "tests/trace/sample_trace.h"

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/base/input_error.h"
 #include "tests/trace/numpy_python.h"
 #include "tests/trace/same_trace.h"
 #include "tests/trace/sample_trace.h"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/base/input_error.h"
 #include "tests/trace/trace_files.h"
 
 namespace thinpipe {
@@ -11,10 +12,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace std::string_literals;
-
-std::span<const std::byte> bytes_of(const std::string& text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
 
 std::string npy_file(const std::string& header, const std::string& elements, char major = 1) {
   std::string file = "\x93NUMPY"s + major + '\0';

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/trace/trace_files.h"
+#include "tests/base/input_error.h"
 #include "workloads/trace/import/renames.h"
 
 namespace thinpipe {

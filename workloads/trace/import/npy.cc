@@ -21,10 +21,10 @@ namespace thinpipe {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kPreamble = 8;       // magic and version
-constexpr std::size_t kMaxHeader = 65536;  // NumPy itself reads 10,000 unless told otherwise
-constexpr std::size_t kMaxDimensions = 64;
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kPreamble = 8;          // magic and version
+constexpr std::size_t kMaxNpyHeader = 65536;  // NumPy itself reads 10,000 unless told otherwise
+constexpr std::size_t kMaxNpyDimensions = 64;
+constexpr std::size_t kNpyAlignment = 64;
 
 /// Reads the header: the text of a Python dictionary with three members.
 class Dictionary {
@@ -113,7 +113,7 @@ class Dictionary {
     expect('(');
     std::vector<std::int64_t> values;
     while (!accept(')')) {
-      if (values.size() == kMaxDimensions) fail("shape: more than 64 dimensions");
+      if (values.size() == kMaxNpyDimensions) fail("shape: more than 64 dimensions");
       values.push_back(integer());
       if (!accept(',')) {
         expect(')');
@@ -165,9 +165,9 @@ NpyArray parse_npy(std::span<const std::byte> file, const std::string& name) {
   std::uint32_t length = 0;
   std::memcpy(&length, text.data() + kPreamble, length_bytes);
   const std::size_t begin = kPreamble + length_bytes;
-  if (length > std::min(text.size() - begin, kMaxHeader)) {
+  if (length > std::min(text.size() - begin, kMaxNpyHeader)) {
     throw InputError(fmt::format("{}: header length: {} bytes, expected at most {}", name, length,
-                                 std::min(text.size() - begin, kMaxHeader)));
+                                 std::min(text.size() - begin, kMaxNpyHeader)));
   }
   NpyArray array;
   Dictionary(text.substr(begin, length), name).parse(array);
@@ -220,7 +220,7 @@ std::vector<float> row_major(std::span<const float> values, std::span<const std:
 std::string npy_prologue(std::span<const std::int64_t> shape) {
   std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}{}), }}",
                                    fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-  while ((kPreamble + 2 + header.size() + 1) % kAlignment != 0) header += ' ';
+  while ((kPreamble + 2 + header.size() + 1) % kNpyAlignment != 0) header += ' ';
   header += '\n';
   const auto length = static_cast<std::uint16_t>(header.size());
   std::string prologue = std::string(kMagic) + '\1' + '\0';

@@ -1,0 +1,21 @@
+// What is wrong with an input, as its user is told.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/error.h"
+
+namespace thinpipe {
+
+/// The InputError's message, or "" when nothing is thrown. Other exceptions pass.
+inline std::string input_error(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace thinpipe

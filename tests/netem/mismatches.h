@@ -1,0 +1,20 @@
+// What the kernel has instead of what it was asked for, a line each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "netem/qdisc.h"
+
+namespace thinpipe {
+
+inline std::string settings_of(const std::vector<Mismatch>& mismatches) {
+  std::string text;
+  for (const Mismatch& mismatch : mismatches)
+    text += fmt::format("{}: {} {}\n", mismatch.setting, mismatch.asked, mismatch.got);
+  return text;
+}
+
+}  // namespace thinpipe
