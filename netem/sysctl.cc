@@ -15,7 +15,7 @@ std::string path_of(std::string name) {
   return "/proc/sys/" + name;
 }
 
-std::string read(const std::string& name) {
+std::string read_value(const std::string& name) {
   std::ifstream file(path_of(name));
   std::string value;
   std::getline(file, value);
@@ -40,10 +40,10 @@ std::map<std::string, std::string> tune_tcp() {
   std::map<std::string, std::string> in_force;
   for (const auto& [name, value] : kWanted) {
     std::ofstream(path_of(name)) << value << std::flush;
-    in_force[name] = read(name);
+    in_force[name] = read_value(name);
   }
   for (const char* name : {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_timestamps"})
-    in_force[name] = read(name);
+    in_force[name] = read_value(name);
   return in_force;
 }
 
@@ -55,7 +55,7 @@ void widen_tcp_buffers(double window, std::map<std::string, std::string>& in_for
     long long least = 0, initial = 0, most = 0;
     if (!(std::ifstream(path_of(name)) >> least >> initial >> most) || most >= wanted) continue;
     std::ofstream(path_of(name)) << least << ' ' << initial << ' ' << wanted << std::flush;
-    in_force[name] = read(name);
+    in_force[name] = read_value(name);
   }
 }
 
@@ -67,9 +67,9 @@ void forward_packets() {
       {"net.ipv6.conf.default.disable_ipv6", "1"},
   };
   for (const auto& [name, value] : kWanted) std::ofstream(path_of(name)) << value << std::flush;
-  if (read("net.ipv4.ip_forward") != "1")
+  if (read_value("net.ipv4.ip_forward") != "1")
     throw RunError("set net.ipv4.ip_forward to 1 in a switch: it is " +
-                   read("net.ipv4.ip_forward"));
+                   read_value("net.ipv4.ip_forward"));
 }
 
 }  // namespace thinpipe

@@ -65,7 +65,7 @@ bool is_word(std::string_view text, std::string_view also) {
          });
 }
 
-std::string name_of(const char* text, std::string_view also, const Complaint& complaint) {
+std::string checked_name(const char* text, std::string_view also, const Complaint& complaint) {
   std::string name = text_of(text, "name", complaint);
   const bool good = is_word(name, also) && name[0] >= 'a' && name[0] <= 'z';
   complaint.require(good, fmt::format("the name '{}' is not allowed; expected a lower-case letter, "
@@ -89,7 +89,7 @@ std::vector<std::string> choices_of(const char* const* choices, const Complaint&
 ParameterInfo parameter_of(const thinpipe_plugin_parameter& given, const Complaint& method) {
   using Type = ParameterInfo::Type;
   ParameterInfo info;
-  info.name = name_of(given.name, "_", method.of("a parameter"));
+  info.name = checked_name(given.name, "_", method.of("a parameter"));
   const Complaint complaint = method.of("parameter '" + info.name + "'");
   info.default_value = text_of(given.default_value, "default", complaint);
   info.help = text_of(given.help, "help", complaint);
@@ -177,7 +177,7 @@ void check_parameters(const MethodInfo& info, const Complaint& complaint) {
 MethodInfo method_of(const thinpipe_plugin_method& given, std::size_t parameter_size,
                      const Complaint& plugin) {
   MethodInfo info;
-  info.name = name_of(given.name, "_-", plugin.of("a method"));
+  info.name = checked_name(given.name, "_-", plugin.of("a method"));
   const Complaint complaint = plugin.of("method '" + info.name + "'");
   info.summary = text_of(given.summary, "summary", complaint);
   info.source = text_of(given.source, "source", complaint);

@@ -18,8 +18,8 @@ namespace {
 
 using Type = OptionInfo::Type;
 
-double number(const std::string& option, const std::string& text, double least, double most,
-              bool whole) {
+double number_in(const std::string& option, const std::string& text, double least, double most,
+                 bool whole) {
   const auto value = parse_number<double>(text, least, most);
   if (!value || (whole && *value != std::floor(*value)))
     throw InputError(fmt::format("--{} {}: expected a {} from {} to {}, or several joined by '|'",
@@ -129,7 +129,7 @@ std::vector<Feed> feeds_of(const Arguments& arguments) {
   each("granularity",
        [](const auto& text, Feed& feed) { feed.granularity = parse_granularity(text); });
   each("min-elements", [](const auto& text, Feed& feed) {
-    feed.min_elements = static_cast<std::size_t>(number("min-elements", text, 0, 1e12, true));
+    feed.min_elements = static_cast<std::size_t>(number_in("min-elements", text, 0, 1e12, true));
   });
   each("overlap", [](const auto& text, Feed& feed) { feed.overlap = parse_overlap(text); });
   each("codec", [](const auto& text, Feed& feed) {
@@ -141,13 +141,13 @@ std::vector<Feed> feeds_of(const Arguments& arguments) {
   cross("buckets", arguments.texts("buckets"),
         [](const auto& text, Feed& feed) { feed.limits = BucketLimits::parse(text); });
   each("local-steps", [](const auto& text, Feed& feed) {
-    feed.local_steps = static_cast<std::uint64_t>(number("local-steps", text, 1, 1e6, true));
+    feed.local_steps = static_cast<std::uint64_t>(number_in("local-steps", text, 1, 1e6, true));
   });
   each("outer", [](const auto& text, Feed& feed) {
     if (text != "none") feed.outer = OuterOptions::parse(text);
   });
   each("epoch",
-       [](const auto& text, Feed& feed) { feed.epoch = number("epoch", text, 0, 1e6, false); });
+       [](const auto& text, Feed& feed) { feed.epoch = number_in("epoch", text, 0, 1e6, false); });
   std::vector<Feed> different;
   for (const Feed& feed : feeds)
     if (const Feed one = normal(feed);

@@ -48,14 +48,14 @@ void open_page(const std::filesystem::path& file) {
 }
 
 // The findings alone, a paragraph each, for the end of a terminal session.
-std::string paragraphs(const std::vector<std::string>& sentences) {
+std::string html_paragraphs(const std::vector<std::string>& sentences) {
   std::string text;
   for (const std::string& sentence : sentences) text += wrap(sentence, 0) + "\n";
   return text;
 }
 
 std::string findings(const Records& records) {
-  return paragraphs(verdict(records)) + paragraphs(records.notes);
+  return html_paragraphs(verdict(records)) + html_paragraphs(records.notes);
 }
 
 /// What is reported of, whatever was measured.
@@ -72,7 +72,7 @@ Page stats_page(const StatsRecords& records) {
   return {records.origin.file,
           "statistics of gradients",
           [records](ReportFormat format) { return render_stats(records, format); },
-          [records] { return paragraphs(stats_findings(summarize(records))); },
+          [records] { return html_paragraphs(stats_findings(summarize(records))); },
           {},
           std::filesystem::path(records.origin.file).replace_extension()};
 }
@@ -84,7 +84,7 @@ Page history_page(const std::vector<std::filesystem::path>& folders) {
 
           "a history",
           [=](ReportFormat format) { return render_history(*summary, format, folders); },
-          [=] { return paragraphs(history_findings(*summary)); },
+          [=] { return html_paragraphs(history_findings(*summary)); },
           [=] { return history_csv(*summary); },
           (std::filesystem::is_directory(first) ? first : first.parent_path()) / "history"};
 }
@@ -94,7 +94,8 @@ Page kept_page(const Records& records) {
           "the records of thinpipe quality",
           [records](ReportFormat format) { return render_kept(records, format); },
           [records] {
-            return paragraphs(kept_findings(summarize_kept(records))) + paragraphs(records.notes);
+            return html_paragraphs(kept_findings(summarize_kept(records))) +
+                   html_paragraphs(records.notes);
           },
           {},
           records.file.parent_path() / "report"};
@@ -105,7 +106,8 @@ Page bench_page(const Records& records) {
           "the records of thinpipe bench",
           [records](ReportFormat format) { return render_bench(records, format); },
           [records] {
-            return paragraphs(bench_findings(summarize_bench(records))) + paragraphs(records.notes);
+            return html_paragraphs(bench_findings(summarize_bench(records))) +
+                   html_paragraphs(records.notes);
           },
           {},
           records.file.parent_path() / "report"};

@@ -42,7 +42,7 @@ std::string entry(const std::string& heading, const std::string& text) {
 
 std::string trimmed(const std::string& text) { return text.substr(text.find_first_not_of(' ')); }
 
-std::string options(const Verb& verb) {
+std::string options_section(const Verb& verb) {
   std::string out;
   for (const PositionalInfo& info : verb.positionals) {
     out += entry(positional_heading(info), info.help);
@@ -70,11 +70,12 @@ std::string man_page(const Verb& command, const std::vector<Verb>& verbs,
   out += ".SH NAME\nthinpipe \\- " + escaped(command.summary) + "\n";
   out += ".SH SYNOPSIS\n.B thinpipe\n.I VERB\n[\\fIOPTIONS\\fR]\n";
   out += ".SH DESCRIPTION\n" + paragraphs(command.description);
-  out += ".SH OPTIONS\n" + options(command) + entry("-h, --help", "print help; also after a verb");
+  out += ".SH OPTIONS\n" + options_section(command) +
+         entry("-h, --help", "print help; also after a verb");
   out += ".SH VERBS\n";
   for (const Verb& verb : verbs) {
     out += ".SS " + escaped(usage_line(verb)) + "\n" + escaped(verb.summary) + ".\n.PP\n";
-    out += paragraphs(verb.description) + options(verb) + examples(verb);
+    out += paragraphs(verb.description) + options_section(verb) + examples(verb);
   }
   out += ".SH EXIT STATUS\n";
   out += entry("0", "Done, and good.");

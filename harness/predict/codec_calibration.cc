@@ -73,7 +73,7 @@ class Worker {
 
 // The first quartile where times that passed stand for processor time: others on the machine make
 // them longer, never shorter.
-double typical(std::vector<double> values, bool passed) {
+double typical_pass(std::vector<double> values, bool passed) {
   if (values.empty()) return 0;
   const std::size_t place = passed ? values.size() / 4 : values.size() / 2;
   const auto found = values.begin() + static_cast<std::ptrdiff_t>(place);
@@ -151,13 +151,13 @@ bool gathers(const std::vector<ProfiledExchange>& exchanges) {
 // @param passed  its times are of a clock, not of a processor
 ProfiledBucket bucket_of(const BucketSamples& samples, double steps, bool passed) {
   ProfiledBucket bucket;
-  bucket.compress = typical(samples.compress, passed);
+  bucket.compress = typical_pass(samples.compress, passed);
   bucket.exchanges = samples.exchanges;
   for (ProfiledExchange& one : bucket.exchanges) {
     for (double& bytes : one.bytes) bytes /= steps;
     one.k /= steps;
   }
-  const double decode = typical(samples.decode, passed);
+  const double decode = typical_pass(samples.decode, passed);
   if (gathers(bucket.exchanges))
     bucket.decode_message = decode / EchoPattern::kRanks;
   else
@@ -237,7 +237,7 @@ CodecProfile measure_codec(const Trace& trace, const CompressorRules& compressor
   profile.compressor = compressor.to_string();
   profile.period = static_cast<double>(period) /
                    static_cast<double>(std::max<std::uint64_t>(1, in_first_period));
-  profile.hold = typical(samples.hold, false);
+  profile.hold = typical_pass(samples.hold, false);
   profile.payload_bytes = samples.payload / static_cast<double>(samples.exchanged);
   profile.elements = static_cast<double>(trace.elements());
   if (samples.selected > 0)

@@ -27,14 +27,14 @@ std::string other_axes(const SweepPoint& point, const TopologySpec& topology) {
   return text;
 }
 
-std::string heading(const std::string& text) { return wrap(text, 2, kColumns, false) + "\n"; }
+std::string heading_line(const std::string& text) { return wrap(text, 2, kColumns, false) + "\n"; }
 
 std::string heading_of(const SweepPoint& point, const TopologySpec& topology) {
   std::string text = fmt::format("{} ranks, {}, {}", point.ranks, point.pattern.to_string(),
                                  link_line(point.link)) +
                      other_axes(point, topology);
   if (point.time_scale != 1) text += fmt::format(", time scale {}", point.time_scale);
-  return heading(text);
+  return heading_line(text);
 }
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -149,7 +149,7 @@ std::string crossing_table(const std::vector<PredictedCrossing>& crossings,
   }
   std::string text;
   for (const auto& [setting, table] : tables)
-    text += (text.empty() ? "" : "\n") + heading(setting) + table.text();
+    text += (text.empty() ? "" : "\n") + heading_line(setting) + table.text();
   return text;
 }
 

@@ -11,7 +11,7 @@ namespace thinpipe {
 namespace {
 
 // Cores that this process may use: all, unless somebody gave it fewer.
-int usable_cores() {
+int own_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
@@ -23,7 +23,7 @@ const TimeScaleChoice& ScaleChooser::choose(Network& network, const std::string&
                                             const Topology& busiest) {
   const auto [found, inserted] = choices_.try_emplace(Key{key, ranks});
   if (!inserted) return found->second;
-  Capacity machine{.cores = usable_cores(), .ranks = ranks, .threads = threads_};
+  Capacity machine{.cores = own_cores(), .ranks = ranks, .threads = threads_};
   if (ranks > 1) {
     Topology fast = busiest;
     for (int i = 0; i < fast.links(); ++i) fast.link(i) = ceiling_link(fast.link(i));

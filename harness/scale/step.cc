@@ -16,10 +16,10 @@ using nlohmann::json;
 
 constexpr const char* kTimes[] = {"compute", "compress", "exchange", "decode", "total"};
 
-double number(const json& rank, const char* field) { return rank.at(field).get<double>(); }
+double number_at(const json& rank, const char* field) { return rank.at(field).get<double>(); }
 
 template <class Value>
-double greatest(const std::vector<json>& ranks, Value value) {
+double greatest_of(const std::vector<json>& ranks, Value value) {
   double most = value(ranks.front());
   for (const json& rank : ranks) most = std::max(most, value(rank));
   return most;
@@ -34,8 +34,8 @@ double median(std::vector<double> values) {
 
 // What a rank's step lacks of being the emulated one; both in the emulated machine's time.
 double skew_of(const json& rank, double shift, double factor) {
-  const double overrun = std::max(0.0, number(rank, "overrun"));
-  return (std::fabs(number(rank, "lag") - shift) + overrun) / factor;
+  const double overrun = std::max(0.0, number_at(rank, "overrun"));
+  return (std::fabs(number_at(rank, "lag") - shift) + overrun) / factor;
 }
 
 void keep_raw(json& rank) {
@@ -45,10 +45,10 @@ void keep_raw(json& rank) {
 
 void scale_rank(json& rank, double shift, double factor) {
   const double skew = skew_of(rank, shift, factor);
-  const double end = number(rank, "total") - number(rank, "decode");
+  const double end = number_at(rank, "total") - number_at(rank, "decode");
   keep_raw(rank);
-  const double compute = number(rank, "wanted"), compress = number(rank, "codec");
-  const double decode = number(rank, "codec_decode");
+  const double compute = number_at(rank, "wanted"), compress = number_at(rank, "codec");
+  const double decode = number_at(rank, "codec_decode");
   const double exchange = std::max(0.0, (end - shift) / factor - compute - compress);
   rank["compute"] = compute;
   rank["compress"] = compress;
@@ -57,7 +57,7 @@ void scale_rank(json& rank, double shift, double factor) {
   rank["total"] = compute + compress + exchange + decode;
   rank["exposed"] = exchange;
   rank["link_idle"] = compute + compress + decode;
-  rank["late"] = number(rank, "late") / factor;
+  rank["late"] = number_at(rank, "late") / factor;
   rank["skew"] = skew;
 }
 
@@ -65,9 +65,10 @@ void scale_rank(json& rank, double shift, double factor) {
 
 void scale_step(std::vector<json>& ranks, double factor) {
   if (ranks.empty()) return;
-  const double began = greatest(ranks, [](const json& rank) { return number(rank, "arrived"); });
-  const double due = greatest(
-      ranks, [](const json& rank) { return number(rank, "arrived") - number(rank, "lag"); });
+  const double began =
+      greatest_of(ranks, [](const json& rank) { return number_at(rank, "arrived"); });
+  const double due = greatest_of(
+      ranks, [](const json& rank) { return number_at(rank, "arrived") - number_at(rank, "lag"); });
   for (json& rank : ranks) scale_rank(rank, began - due, factor);
 }
 
@@ -78,8 +79,8 @@ void scale_overlapped_step(std::vector<json>& ranks, double factor) {
     rank["compress"] = rank.at("codec");
     rank["decode"] = rank.at("codec_decode");
     for (const char* time : {"exchange", "exposed", "link_idle", "total", "late"})
-      rank[time] = number(rank, time) / factor;
-    rank["skew"] = std::max(0.0, number(rank, "overrun")) / factor;
+      rank[time] = number_at(rank, time) / factor;
+    rank["skew"] = std::max(0.0, number_at(rank, "overrun")) / factor;
   }
 }
 
@@ -87,13 +88,13 @@ json raw_times(const std::vector<std::vector<json>>& steps, bool overlapped) {
   json times = json::object();
   // The rank whose exchange times hold least waiting for others.
   const auto waits_more = [&](const json& a, const json& b) {
-    return overlapped ? number(a, "exchange") > number(b, "exchange")
-                      : number(a, "arrived") < number(b, "arrived");
+    return overlapped ? number_at(a, "exchange") > number_at(b, "exchange")
+                      : number_at(a, "arrived") < number_at(b, "arrived");
   };
   for (const std::vector<json>& ranks : steps) {
     const auto last = std::max_element(ranks.begin(), ranks.end(), waits_more);
     times["step_time"].push_back(
-        greatest(ranks, [](const json& rank) { return number(rank.at("raw"), "total"); }));
+        greatest_of(ranks, [](const json& rank) { return number_at(rank.at("raw"), "total"); }));
     for (const char* part : {"compute", "compress", "exchange", "decode"})
       times[fmt::format("{}_time", part)].push_back(last->at("raw").at(part));
   }
@@ -104,8 +105,8 @@ std::vector<std::string> scale_doubts(const std::vector<std::vector<json>>& step
   std::vector<double> skews, totals;
   for (const std::vector<json>& ranks : steps) {
     if (ranks.empty()) continue;
-    skews.push_back(greatest(ranks, [](const json& rank) { return number(rank, "skew"); }));
-    totals.push_back(greatest(ranks, [](const json& rank) { return number(rank, "total"); }));
+    skews.push_back(greatest_of(ranks, [](const json& rank) { return number_at(rank, "skew"); }));
+    totals.push_back(greatest_of(ranks, [](const json& rank) { return number_at(rank, "total"); }));
   }
   const double skew = median(skews), total = median(totals);
   if (skew <= kSkewTolerance * total) return {};

@@ -33,7 +33,9 @@ namespace {
 // Measures points with a writer that nobody else has.
 using Runner = std::function<int(std::vector<SweepPoint>, RecordWriter&)>;
 
-void tell(const std::string& line) { fmt::print(stderr, "{}\n", for_stream(STDERR_FILENO, line)); }
+void tell_user(const std::string& line) {
+  fmt::print(stderr, "{}\n", for_stream(STDERR_FILENO, line));
+}
 
 // Opens the records and hands over the points that are not in them yet.
 int with_missing_points(const SweepOptions& options, const Trace& trace, const PointWork* work,
@@ -72,7 +74,7 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace, Po
   return with_missing_points(options, trace, work, [&](auto points, RecordWriter& writer) {
     const OtherRuns others;
     if (others.any())
-      tell(fmt::format(
+      tell_user(fmt::format(
           "another run is being measured on this machine: their figures disturb each other{}",
           options.share_machine ? "" : ", so points will be invalid (see --share-machine)"));
     return run_in_sandbox([&](const Sandbox& sandbox) {
@@ -92,7 +94,7 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace, Po
 
 int run_sweep(const SweepOptions& options, const Trace& trace, PointWork* work) {
   for (const std::string& pair : pairs_left_out(options))
-    tell(fmt::format("left out: {}, which the pattern cannot exchange", pair));
+    tell_user(fmt::format("left out: {}, which the pattern cannot exchange", pair));
   find_program(work ? work->program()
                     : "thinpipe-worker");  // say now what is missing, not in the sandbox
   find_program(options.hosts ? "thinpipe-shape" : "thinpipe-enter");

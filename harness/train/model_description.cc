@@ -24,7 +24,7 @@ using nlohmann::json;
 namespace {
 
 // All that a pipe brings until its writers are gone.
-std::string read_all(int descriptor) {
+std::string read_to_end(int descriptor) {
   std::string text;
   char buffer[4096];
   for (;;) {
@@ -125,7 +125,7 @@ ModelDescription describe_model(const LearnerOptions& options, bool measures) {
       start_process(program, {measures ? "--describe" : "--order", options.to_json().dump()}, -1,
                     in.get(), STDERR_FILENO);
   in = FileDescriptor();  // the child has it
-  const std::string text = read_all(out.get());
+  const std::string text = read_to_end(out.get());
   int status = 0;
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR) throw SystemError("wait for thinpipe-train-worker");

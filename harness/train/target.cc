@@ -10,7 +10,7 @@ namespace thinpipe {
 
 namespace {
 
-const char* name_of(Target::Figure figure) {
+const char* figure_name(Target::Figure figure) {
   switch (figure) {
     case Target::Figure::kAccuracy:
       return "acc";
@@ -27,7 +27,7 @@ const char* name_of(Target::Figure figure) {
 Target Target::parse(const std::string& text) {
   const std::size_t equals = text.find('=');
   for (const Figure figure : {Figure::kAccuracy, Figure::kLoss, Figure::kPerplexity}) {
-    if (equals == std::string::npos || text.substr(0, equals) != name_of(figure)) continue;
+    if (equals == std::string::npos || text.substr(0, equals) != figure_name(figure)) continue;
     const auto value = parse_number<double>(text.substr(equals + 1));
     const bool in_range = figure == Figure::kAccuracy     ? value > 0.0 && value <= 1.0
                           : figure == Figure::kPerplexity ? value >= 1.0
@@ -40,6 +40,6 @@ Target Target::parse(const std::string& text) {
                   in_quotes(text)));
 }
 
-std::string Target::to_string() const { return fmt::format("{}={}", name_of(figure), value); }
+std::string Target::to_string() const { return fmt::format("{}={}", figure_name(figure), value); }
 
 }  // namespace thinpipe

@@ -44,7 +44,7 @@ double greatest(const std::vector<json>& answers, const char* field) {
   return most;
 }
 
-double mean_of(const std::vector<json>& answers, const char* field) {
+double mean_field(const std::vector<json>& answers, const char* field) {
   double sum = 0;
   for (const json& one : answers) sum += one.at(field).get<double>();
   return sum / static_cast<double>(answers.size());
@@ -198,8 +198,8 @@ void TrainPoint::keep(const std::vector<json>& loaded, std::vector<json> stepped
   const std::vector<double> losses = losses_of(loaded);
   series_.loss.push_back(std::accumulate(losses.begin(), losses.end(), 0.0) / point_.ranks);
   series_.seconds.push_back(greatest(stepped, "total"));
-  series_.pulled.push_back(mean_of(stepped, "pulled_bytes"));
-  series_.bytes.push_back(mean_of(stepped, "payload_bytes") + series_.pulled.back());
+  series_.pulled.push_back(mean_field(stepped, "pulled_bytes"));
+  series_.bytes.push_back(mean_field(stepped, "payload_bytes") + series_.pulled.back());
   samples_.answers.push_back(slim(stepped));
   if (!servers.empty()) samples_.servers.push_back(slim(servers));
 }

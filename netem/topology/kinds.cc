@@ -24,7 +24,7 @@ Number number(const TopologySpec& spec, const char* name, Number least, Number m
                                std::is_integral_v<Number> ? "whole " : "", least, most));
 }
 
-int count(const TopologySpec& spec, const char* name, int least) {
+int count_of(const TopologySpec& spec, const char* name, int least) {
   return number<int>(spec, name, least, kMostGroups);
 }
 
@@ -72,7 +72,7 @@ void lay_out_star(const TopologySpec& spec, int hosts, const LinkSpec& link, Top
 }
 
 void check_racks(const TopologySpec& spec) {
-  count(spec, "racks", 2);
+  count_of(spec, "racks", 2);
   spread(spec);
   number<double>(spec, "oversubscription", 0.01, 1000);
   if (given(spec, "uplink") != nullptr && spec.values.contains("oversubscription"))
@@ -80,7 +80,7 @@ void check_racks(const TopologySpec& spec) {
 }
 
 void lay_out_racks(const TopologySpec& spec, int hosts, const LinkSpec& link, Topology& plan) {
-  const int racks = count(spec, "racks", 2);
+  const int racks = count_of(spec, "racks", 2);
   const LinkSpec own = link_or(spec, "hosts", link, link);
   place_hosts(spec, hosts, racks, "rack", own, plan);
   LinkSpec uplink;
@@ -99,22 +99,22 @@ void lay_out_racks(const TopologySpec& spec, int hosts, const LinkSpec& link, To
 }
 
 void check_wan(const TopologySpec& spec) {
-  count(spec, "sites", 2);
+  count_of(spec, "sites", 2);
   spread(spec);
 }
 
 void lay_out_wan(const TopologySpec& spec, int hosts, const LinkSpec& link, Topology& plan) {
-  const int sites = count(spec, "sites", 2);
+  const int sites = count_of(spec, "sites", 2);
   place_hosts(spec, hosts, sites, "site", link_or(spec, "hosts", LinkSpec{}, link), plan);
   for (int i = 0; i < sites; ++i) plan.switches.push_back(fmt::format("site{}", i));
   for (int a = 0; a < sites; ++a)
     for (int b = a + 1; b < sites; ++b) plan.trunks.push_back({a, b, link});
 }
 
-void check_ps(const TopologySpec& spec) { count(spec, "servers", 1); }
+void check_ps(const TopologySpec& spec) { count_of(spec, "servers", 1); }
 
 void lay_out_ps(const TopologySpec& spec, int hosts, const LinkSpec& link, Topology& plan) {
-  const int servers = count(spec, "servers", 1);
+  const int servers = count_of(spec, "servers", 1);
   if (hosts <= servers)
     throw InputError(fmt::format("{} hosts with {} servers leave no worker", hosts, servers));
   lay_out_star(spec, hosts, link, plan);

@@ -137,7 +137,7 @@ class RankEvents {
 };
 
 // Returns when the point's last phase ends.
-Nanoseconds add_point(const Json& point, Nanoseconds begin, int& process, int& flow, Json& events) {
+Nanoseconds add_trace(const Json& point, Nanoseconds begin, int& process, int& flow, Json& events) {
   Nanoseconds end = begin;
   const Json& ranks = point.at("timeline").at("ranks");
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -164,7 +164,7 @@ std::string export_perfetto(const std::vector<LaunchRecords>& launches) {
   for (const LaunchRecords& launch : launches) {
     for (const Json& point : launch.points) {
       if (!point.contains("timeline")) continue;
-      begin = add_point(point, begin, process, flow, events) + kBetweenPoints;
+      begin = add_trace(point, begin, process, flow, events) + kBetweenPoints;
     }
   }
   if (events.empty())

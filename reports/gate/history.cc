@@ -94,8 +94,8 @@ int side(const Standing& standing, double margin) {
   return standing.change > 0 ? 1 : -1;
 }
 
-Verdict verdict_of(const std::string& better, const Standing& standing, double newest,
-                   double margin) {
+Verdict standing_verdict(const std::string& better, const Standing& standing, double newest,
+                         double margin) {
   const int where = side(standing, margin);
   if (where == 0) return Verdict::kSame;
   if (better == "higher") return where < 0 ? Verdict::kWorse : Verdict::kBetter;
@@ -138,7 +138,7 @@ MetricComparison judge_one(const SeriesName& name, const HistorySeries& series,
   comparison.before = found->typical;
   comparison.change = series.better == "higher" ? -found->change : found->change;
   comparison.samples = values.size() - 1 - found->since;
-  comparison.verdict = verdict_of(series.better, *found, comparison.after, margin);
+  comparison.verdict = standing_verdict(series.better, *found, comparison.after, margin);
   return comparison;
 }
 

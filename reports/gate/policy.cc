@@ -102,7 +102,7 @@ MetricRule parse_section(std::string_view title) {
   return rule;
 }
 
-bool fits(const std::string& glob, const std::string& name) {
+bool matches(const std::string& glob, const std::string& name) {
   return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
 }
 
@@ -120,7 +120,7 @@ GateMargins GatePolicy::of(const std::string& point, const std::string& metric,
                            double standard) const {
   GateMargins margins{.margin = standard};
   for (const MetricRule& rule : rules) {
-    if (!fits(rule.metric, metric) || !fits(rule.point, point)) continue;
+    if (!matches(rule.metric, metric) || !matches(rule.point, point)) continue;
     if (rule.ignore) margins.ignore = *rule.ignore;
     if (rule.margin) margins.margin = *rule.margin;
     if (rule.least) margins.least = rule.least;

@@ -13,7 +13,7 @@ std::string counted_if_any(std::size_t count, const char* what) {
   return count == 0 ? "" : fmt::format("{}{}", count, what);
 }
 
-void add(std::string& list, const std::string& item) {
+void add_item(std::string& list, const std::string& item) {
   if (!item.empty()) list += (list.empty() ? "" : ", ") + item;
 }
 
@@ -21,12 +21,12 @@ void add(std::string& list, const std::string& item) {
 
 std::string gate_sentence(const GateOutcome& outcome) {
   std::string counts;
-  add(counts, counted_if_any(outcome.count(Verdict::kWorse), " worse"));
-  add(counts, counted_if_any(outcome.count(Verdict::kUnclear), " unclear"));
-  add(counts, counted_if_any(outcome.count(Verdict::kBetter), " better"));
-  add(counts, counted_if_any(outcome.count(Verdict::kSame), " the same"));
-  add(counts, counted_if_any(outcome.missing.size(), " not comparable"));
-  add(counts, counted_if_any(outcome.failed.size(), " failed"));
+  add_item(counts, counted_if_any(outcome.count(Verdict::kWorse), " worse"));
+  add_item(counts, counted_if_any(outcome.count(Verdict::kUnclear), " unclear"));
+  add_item(counts, counted_if_any(outcome.count(Verdict::kBetter), " better"));
+  add_item(counts, counted_if_any(outcome.count(Verdict::kSame), " the same"));
+  add_item(counts, counted_if_any(outcome.missing.size(), " not comparable"));
+  add_item(counts, counted_if_any(outcome.failed.size(), " failed"));
   if (counts.empty()) return "Nothing was compared.";
   std::string text = fmt::format("Of {} metrics: {}.", outcome.comparisons.size(), counts);
   if (outcome.count(Verdict::kWorse) > 0) {

@@ -13,7 +13,7 @@ namespace {
 
 using Values = std::vector<double> StatsPoints::*;
 
-void add_curves(const StatsUnit& unit, Values values, Figure& figure, Chart& chart) {
+void add_decay_curves(const StatsUnit& unit, Values values, Figure& figure, Chart& chart) {
   std::size_t style = 0;
   for (const auto& [label, gradient] : drawn_gradients(unit)) {
     const StatsPoints& points = *gradient->points;
@@ -52,7 +52,7 @@ Figure power_decay(const StatsSummary& summary) {
       "gradient counts as compressible. SIDCo, figure 7a.";
   Chart chart = place_chart(figure, "Sorted magnitudes against their place");
   chart.y.label = "magnitude over norm";
-  add_curves(unit, &StatsPoints::magnitudes, figure, chart);
+  add_decay_curves(unit, &StatsPoints::magnitudes, figure, chart);
   // The border case through the middle of the first curve.
   if (!chart.curves.empty() && chart.curves[0].points.size() > 1) {
     const std::vector<ChartPoint>& points = chart.curves[0].points;
@@ -77,7 +77,7 @@ Figure best_k(const StatsSummary& summary) {
   Chart chart = place_chart(figure, "Best-k error against k");
   chart.x.label = "k";
   chart.y = {"best-k error", false, format_tick, {0.0, 1.0}, {}};
-  add_curves(unit, &StatsPoints::errors, figure, chart);
+  add_decay_curves(unit, &StatsPoints::errors, figure, chart);
   add_panel(figure, "", chart);
   return figure;
 }

@@ -92,7 +92,7 @@ Chart chart_of(const HistoryTrend& of, const std::string& id, const History& his
   return chart;
 }
 
-std::vector<LegendEntry> legend(bool is_exact) {
+std::vector<LegendEntry> history_legend(bool is_exact) {
   const std::string line =
       "<svg class='marker' viewBox='0 0 14 14' width='14' height='14' aria-hidden='true' "
       "style='stroke:var(--muted);stroke-width:1.5;fill:none'>";
@@ -122,7 +122,7 @@ Figure figure_of(const std::string& metric, const HistorySeries& series, std::si
   if (series.better == "lower" || series.better == "higher")
     figure.caption +=
         " " + std::string(series.better == "lower" ? "Lower" : "Higher") + " is better.";
-  figure.legend = legend(is_exact);
+  figure.legend = history_legend(is_exact);
   return figure;
 }
 

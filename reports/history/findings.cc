@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMostSentences = 10;
 constexpr std::size_t kBars = 16;  // as fit one line of the table
 
-std::string counted(std::size_t count, const std::string& one, const std::string& many) {
+std::string counted_as(std::size_t count, const std::string& one, const std::string& many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
@@ -81,7 +81,7 @@ std::vector<std::string> step_sentences(const HistorySummary& summary) {
 std::string history_subject(const HistorySummary& summary) {
   const History& history = summary.history;
   return fmt::format("{}, {}, {} to {}", history.kind,
-                     counted(history.launches, "launch", "launches"),
+                     counted_as(history.launches, "launch", "launches"),
                      history.origins.front().created, history.origins.back().created);
 }
 
@@ -94,7 +94,7 @@ std::vector<std::string> history_findings(const HistorySummary& summary) {
     findings.push_back(
         fmt::format("Of {} in the newest launch {} worse, {} better, {} as before; of {} too few "
                     "launches are there to tell.",
-                    counted(outcome.comparisons.size(), "metric", "metrics"),
+                    counted_as(outcome.comparisons.size(), "metric", "metrics"),
                     outcome.count(Verdict::kWorse), outcome.count(Verdict::kBetter),
                     outcome.count(Verdict::kSame), outcome.count(Verdict::kUnclear)));
   add_some(newest_sentences(summary), "that changed in the newest launch", findings);
@@ -104,8 +104,9 @@ std::vector<std::string> history_findings(const HistorySummary& summary) {
     for (std::size_t i = 0; i + 1 < of.values.size(); ++i)
       passing += of.is_outlying(i) && !of.makes_step(i);
   if (passing > 0)
-    findings.push_back(fmt::format("Before the newest launch {} without a new level.",
-                                   counted(passing, "value was outlying", "values were outlying")));
+    findings.push_back(
+        fmt::format("Before the newest launch {} without a new level.",
+                    counted_as(passing, "value was outlying", "values were outlying")));
   std::vector<std::string> absent = outcome.missing;
   for (const std::string& failed : outcome.failed)
     absent.push_back("In the newest launch " + failed);

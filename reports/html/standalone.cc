@@ -80,7 +80,7 @@ Key key_of(std::string_view entry) {
           std::string(entry.substr(end + kSpanEnd.size()))};
 }
 
-std::vector<Key> legend_of(std::string_view figure) {
+std::vector<Key> figure_legend(std::string_view figure) {
   const std::string_view list = between(figure, "<ul class=\"legend\">", "</ul>");
   std::vector<Key> keys;
   for (std::size_t at = list.find("<li>"); at != std::string_view::npos;
@@ -187,7 +187,7 @@ std::string standalone_svg(std::string_view page, const std::string& name) {
   const std::size_t columns = std::min<std::size_t>(drawings.size(), drawings.size() == 4 ? 2 : 3);
   const double width = static_cast<double>(columns) * (panel_width + kGap) - kGap;
   double y = 0;
-  std::string body = drawn_legend(legend_of(figure), width, y);
+  std::string body = drawn_legend(figure_legend(figure), width, y);
   body += drawn_panels(drawings, columns, panel_width, y);
   const double height = y - kGap;
   return standalone_document(width, height, "", body);

@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_of(const json& object, const char* key) {
+std::string text_in(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -33,7 +33,7 @@ std::optional<CalibratedWay> way_of(const json& object) {
              ratio = number_of(object, "ratio");
   if (!ceiling || !goodput || !ratio) return std::nullopt;
   return CalibratedWay{
-      text_of(object, "where"),       text_of(object, "set"), *ceiling, *goodput, *ratio,
+      text_in(object, "where"),       text_in(object, "set"), *ceiling, *goodput, *ratio,
       number_of(object, "round_trip")};
 }
 
@@ -52,9 +52,9 @@ std::vector<CalibratedLinkRecord> calibrated_links(const Records& records) {
   for (std::size_t launch = 0; launch < records.headers.size(); ++launch)
     for (const json& object : objects_of(records.headers[launch].calibration, "links")) {
       CalibratedLinkRecord link{launch,
-                                text_of(object, "link"),
-                                text_of(object, "verdict"),
-                                text_of(object, "reason"),
+                                text_in(object, "link"),
+                                text_in(object, "verdict"),
+                                text_in(object, "reason"),
                                 {}};
       if (link.link.empty() || link.verdict.empty()) continue;
       for (const json& one : objects_of(object, "ways"))

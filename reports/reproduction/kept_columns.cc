@@ -31,7 +31,7 @@ void add_means_of_workers(const Point& point, const std::string& metric, double 
 }
 
 // Nothing sent at all is as far off as this can tell.
-double distance_from_one(double share) {
+double share_off_one(double share) {
   constexpr double kLeastTold = 1e-6;
   return std::abs(std::log(std::max(share, kLeastTold)));
 }
@@ -67,7 +67,7 @@ ReproductionColumn off_by() {
   return {"off by", format_times, [](const ArmRecords& arm, const std::string& compressor) {
             MeasuredCell cell;
             for (const Point* point : whole_models(arm, compressor))
-              add_means_of_workers(*point, "quality", distance_from_one, cell);
+              add_means_of_workers(*point, "quality", share_off_one, cell);
             for (Repetition& one : cell.repetitions) one.value = std::exp(one.value);
             return cell;
           }};

@@ -12,7 +12,7 @@ namespace {
 constexpr int kChartHeight = 296, kLine = 22, kSide = 24, kAcross = 2;
 
 // Markers are 28 px wide and 14 high; words stand on the same line.
-std::string legend_of(const ReproductionPicture& picture, int width) {
+std::string picture_legend(const ReproductionPicture& picture, int width) {
   std::string text;
   int place = 0;
   for (std::size_t i = 0; i < picture.names.size() && i < picture.chart.curves.size(); ++i) {
@@ -40,7 +40,7 @@ std::string reproduction_picture(const Reproduction& reproduction) {
   const int lines = (static_cast<int>(picture.names.size()) + kAcross - 1) / kAcross;
   const int height = kChartHeight + 16 + lines * kLine;
   return html::standalone_document(width, height, picture.chart.alt,
-                                   chart + "\n" + legend_of(picture, width));
+                                   chart + "\n" + picture_legend(picture, width));
 }
 
 }  // namespace thinpipe

@@ -16,7 +16,7 @@ namespace {
 // Percentages have decimals of their own; of others three digits do.
 bool is_percentage(std::string (*format)(double)) { return format == format_percentage; }
 
-std::string with_interval(const Estimate& estimate, std::string (*format)(double)) {
+std::string formatted_with_interval(const Estimate& estimate, std::string (*format)(double)) {
   if (!estimate.interval) return format(estimate.value);
   if (is_percentage(format))
     return fmt::format("{:.2f} +-{:.2f} %", estimate.value,
@@ -38,7 +38,7 @@ const ReproductionColumn& column_called(const ReproductionPlan& plan, const std:
 std::string cell_words(const MeasuredCell& cell, std::string (*format)(double)) {
   if (cell.distrusted) return "not trusted";
   if (cell.repetitions.empty()) return kAbsent;
-  return with_interval(cell.estimate(), format);
+  return formatted_with_interval(cell.estimate(), format);
 }
 
 std::string rule_words(const ReproductionPlan& plan, const Expectation& expected) {
@@ -52,8 +52,9 @@ std::string measured_words(const ReproductionPlan& plan, const JudgedFinding& fi
   if (!finding.measured) return kAbsent;
   const ReproductionColumn& column = column_called(plan, finding.expected.column);
   if (finding.expected.bounded == Bounded::kRatio)
-    return with_interval(*finding.measured, format_plain);
-  if (!is_percentage(column.format)) return with_interval(*finding.measured, column.format);
+    return formatted_with_interval(*finding.measured, format_plain);
+  if (!is_percentage(column.format))
+    return formatted_with_interval(*finding.measured, column.format);
   std::string text = fmt::format("{:.2f}", finding.measured->value);
   if (finding.measured->interval)
     text += fmt::format(" +-{:.2f}", finding.measured->interval->high - finding.measured->value);

@@ -22,7 +22,7 @@ using ByFactor = std::map<double, Repeats>;
 
 double distance_from_one(double factor) { return std::fabs(std::log(factor)); }
 
-ScaleAgreement::Verdict verdict_of(const Estimate& ratio) {
+ScaleAgreement::Verdict agreement_of(const Estimate& ratio) {
   if (!ratio.interval) return ScaleAgreement::Verdict::kTooFew;
   const bool apart =
       ratio.interval->low > 1 + kNegligible || ratio.interval->high < 1 - kNegligible;
@@ -48,7 +48,7 @@ void compare(const std::string& what, const ByFactor& by_factor,
       agreement.base_time = of_base.value;
       agreement.time = of_other.value;
       agreement.ratio = ratio_of_medians(of_other, of_base);
-      agreement.verdict = verdict_of(agreement.ratio);
+      agreement.verdict = agreement_of(agreement.ratio);
     }
     agreements.push_back(std::move(agreement));
   }

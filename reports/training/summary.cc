@@ -59,7 +59,7 @@ void label(std::vector<TrainedGroup>& groups) {
   }
 }
 
-void add_point(const Point& point, TrainedGroup& group) {
+void add_training(const Point& point, TrainedGroup& group) {
   (point.status == Status::kOk        ? group.ok
    : point.status == Status::kInvalid ? group.invalid
                                       : group.failed) += 1;
@@ -128,7 +128,7 @@ TrainingSummary summarize_training(const Records& records) {
                               [&](const TrainedGroup& one) { return one.holds(point); });
     if (group == summary.groups.end())
       group = summary.groups.insert(summary.groups.end(), group_of(point));
-    add_point(point, *group);
+    add_training(point, *group);
   }
   for (TrainedGroup& group : summary.groups)
     for (const Point& point : records.points)

@@ -335,7 +335,7 @@ HARNESS = [
        "[](const Rank& a, const Rank& b) { return a.end < b.end; }",
        "[](const Rank& a, const Rank& b) { return a.end > b.end; }", r"^CriticalPath\."),
     of("a dilated step's waits are not scaled back", "harness/scale/step.cc",
-       'rank["late"] = number(rank, "late") / factor;', 'rank["late"] = number(rank, "late");',
+       'rank["late"] = number_at(rank, "late") / factor;', 'rank["late"] = number_at(rank, "late");',
        r"^ScaleStep\."),
     of("a point's record lacks what its servers did", "harness/sweep/point_record.cc",
        'if (!samples.servers.empty()) record["servers"] = per_server(samples);', "", r"^run\.ps$"),

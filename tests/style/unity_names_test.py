@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
-"""Files of a folder are compiled together (thinpipe_unity): no two give one function name to
+"""Files of a target are compiled together (thinpipe_unity): no two give one function name to
 different things. The compiler refuses two definitions of the same signature by itself, but takes
 another file's overload without a word where that fits better. Overloads whose first parameters are
 of different classes of ours cannot be mistaken for each other.
 
-unity_names_test.py ROOT: looks at the .cc files below ROOT's source folders, and names what is
-defined without linkage in two files of one folder.
+unity_names_test.py BUILD: looks at the files that the targets of BUILD compile together, and names
+what is defined without linkage in two files of one target.
 """
 import collections
+import json
 import pathlib
 import re
 import sys
 
-FOLDERS = ("base", "compressors", "netem", "reports", "workloads", "harness", "tests")
+UNIT = re.compile(r"CMakeFiles/(?P<target>[^/]+)\.dir/Unity/unity_")
+MEMBER = re.compile(r'^#include "(.*)"$', re.MULTILINE)
 # A definition begins in the first column: a type, the name, an opening bracket.
 FUNCTION = re.compile(r"^(?!TEST|return|using|namespace|template|static_assert|struct|class|#|//|})"
                       r"[A-Za-z_][\w:<>,&*\s\[\]]*[\s&*](?P<name>\w+)\((?P<first>[^,)]*)")
 OUR_CLASS = re.compile(r"^(const )?(?P<name>[A-Z]\w+)&? \w+$")
-MAIN = re.compile(r"^int main\(", re.MULTILINE)
 
 
 def names_without_linkage(text):
@@ -37,31 +38,35 @@ def names_without_linkage(text):
     return found
 
 
-def main(root):
-    root = pathlib.Path(root)
-    wrong, files = 0, 0
-    for top in FOLDERS:
-        for folder in sorted({path.parent for path in (root / top).rglob("*.cc")}):
-            users = collections.defaultdict(list)
-            for path in sorted(folder.glob("*.cc")):
-                text = path.read_text(encoding="utf-8")
-                if MAIN.search(text) or "HWY_TARGET_INCLUDE" in text or (
-                        top == "tests" and not path.name.endswith("_test.cc")):
-                    continue  # compiled alone
-                files += 1
-                for name, first in names_without_linkage(text):
-                    users[name].append((path.name, first))
-            for name, found in sorted(users.items()):
-                definers = sorted({file for file, _ in found})
-                classes = [first for _, first in found]
-                if len(definers) == 1 or ("" not in classes and len(set(classes)) == len(classes)):
-                    continue
-                wrong += 1
-                print(f"{folder.relative_to(root)}: {name}() is in {', '.join(definers)}: give each "
-                      "a name of its own, or put it where all can include it")
-    if not files:
-        print(f"{root} has no sources")
+def members_of_targets(build):
+    """@returns {target: its files that are compiled together}"""
+    targets = collections.defaultdict(list)
+    for unit in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+        if (found := UNIT.search(unit["file"])):
+            text = pathlib.Path(unit["file"]).read_text(encoding="utf-8")
+            targets[found["target"]] += map(pathlib.Path, MEMBER.findall(text))
+    return targets
+
+
+def main(build):
+    targets = members_of_targets(pathlib.Path(build))
+    if not targets:
+        print(f"{build} compiles no files together")
         return 1
+    wrong = 0
+    for target, members in sorted(targets.items()):
+        users = collections.defaultdict(list)
+        for path in members:
+            for name, first in names_without_linkage(path.read_text(encoding="utf-8")):
+                users[name].append((path, first))
+        for name, found in sorted(users.items()):
+            definers = sorted({str(file) for file, _ in found})
+            classes = [first for _, first in found]
+            if len(definers) == 1 or ("" not in classes and len(set(classes)) == len(classes)):
+                continue
+            wrong += 1
+            print(f"{target}: {name}() is in {', '.join(definers)}: give each a name of its own, or put "
+                  "it where all can include it")
     return 1 if wrong else 0
 
 

@@ -11,7 +11,7 @@ namespace {
 using testing::decode;
 using testing::encode;
 
-std::vector<std::byte> slowly(const testing::Positions& positions) {
+std::vector<std::byte> packed_slowly(const testing::Positions& positions) {
   const auto gaps = testing::gaps_of(positions);
   std::vector<std::byte> all;
   for (std::size_t first = 0; first < gaps.size(); first += 128) {
@@ -34,7 +34,7 @@ TEST(Packed, BlocksAreAsWideAsTheirLargestGap) {
   const auto codec = make_packed_codec();
   for (const auto& test : testing::position_cases()) {
     SCOPED_TRACE(test.name());
-    EXPECT_EQ(encode(*codec, test.positions, test.elements), slowly(test.positions));
+    EXPECT_EQ(encode(*codec, test.positions, test.elements), packed_slowly(test.positions));
   }
 }
 

@@ -31,7 +31,7 @@ Pairs numbered(const std::vector<float>& x) {
   return pairs;
 }
 
-Pairs plain(const Cut& cut, const Pairs& from) {
+Pairs plain_cut(const Cut& cut, const Pairs& from) {
   Pairs kept;
   for (std::size_t i = 0; i < from.values.size(); ++i) {
     const bool within = i >= cut.begin && i < cut.end;
@@ -44,7 +44,7 @@ Pairs plain(const Cut& cut, const Pairs& from) {
 
 /// filter() and filter_into(), the latter at odd addresses and with guards behind what it writes.
 void expect_same(const Cut& cut, const Pairs& from) {
-  const Pairs expected = plain(cut, from);
+  const Pairs expected = plain_cut(cut, from);
   const std::size_t kept = expected.values.size();
   EXPECT_EQ(count_kept(cut, from.values), kept);
 
@@ -120,7 +120,7 @@ TEST(Cut, TakesNeighboursAmongThoseBetween) {
           expected.positions.push_back(from.positions[i]);
           expected.values.push_back(x[i]);
         }
-        EXPECT_TRUE(plain(cut, from).positions == expected.positions);
+        EXPECT_TRUE(plain_cut(cut, from).positions == expected.positions);
         expect_same(cut, from);
       }
     }
@@ -136,7 +136,7 @@ TEST(Cut, SameOnAnyNumberOfThreads) {
   for (int threads : {1, 2, 4, 9}) {
     const UseThreads use(threads);
     EXPECT_EQ(count_at_least(x, KeyOrder::kMagnitude, low),
-              plain(cut_at(KeyOrder::kMagnitude, low), from).values.size());
+              plain_cut(cut_at(KeyOrder::kMagnitude, low), from).values.size());
     expect_same(cut_at(KeyOrder::kMagnitude, low), from);
     expect_same(one, from);
     const Cut same = cut_between(KeyOrder::kMagnitude, low, most, 1000, 20000, x);

@@ -11,7 +11,7 @@ namespace {
 
 using testing::Positions;
 
-std::vector<std::byte> slowly(const Positions& positions, int bits) {
+std::vector<std::byte> rice_slowly(const Positions& positions, int bits) {
   testing::SlowBits out;
   for (std::uint64_t gap : testing::gaps_of(positions)) {
     out.zeros_and_one((gap - 1) >> bits);
@@ -34,7 +34,7 @@ TEST(Rice, WritesTheCodes) {
     for (const auto& test : testing::position_cases()) {
       for (int bits : parameters_for(test.elements)) {
         SCOPED_TRACE(test.name() + ", " + std::to_string(bits) + " bits");
-        const auto expected = slowly(test.positions, bits);
+        const auto expected = rice_slowly(test.positions, bits);
         std::vector<std::byte> bytes(expected.size());  // not a byte more than they take
         EXPECT_EQ(rice_encode(test.positions, bits, bytes), expected.size());
         ASSERT_TRUE(bytes == expected);
@@ -48,7 +48,7 @@ TEST(Rice, ReadsAPrefixOfThem) {
     for (const auto& test : testing::position_cases()) {
       for (int bits : parameters_for(test.elements)) {
         SCOPED_TRACE(test.name() + ", " + std::to_string(bits) + " bits");
-        const auto bytes = slowly(test.positions, bits);
+        const auto bytes = rice_slowly(test.positions, bits);
         const auto gaps = testing::gaps_of(test.positions);
         // From every of the first codes on, so that reading starts at every bit of a byte.
         RiceCursor start;
@@ -82,7 +82,7 @@ TEST(Rice, ReadsNearlyAllWhereCodesAreShort) {
   testing::for_each_target([] {
     for (const auto& [density, bits] : {std::pair{0.1, 3}, {0.01, 6}, {0.001, 9}}) {
       const Positions positions = testing::positions_at(density, 4000000, 2);
-      const auto bytes = slowly(positions, bits);
+      const auto bytes = rice_slowly(positions, bits);
       const double mean =
           8.0 * static_cast<double>(bytes.size()) / static_cast<double>(positions.size());
       RiceCursor cursor;

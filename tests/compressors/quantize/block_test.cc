@@ -12,7 +12,7 @@ using testing::decode;
 using testing::encode;
 using testing::make;
 
-std::vector<int> bytes_of(const std::vector<std::byte>& payload) {
+std::vector<int> payload_bytes(const std::vector<std::byte>& payload) {
   std::vector<int> bytes;
   for (std::byte byte : payload) bytes.push_back(std::to_integer<int>(byte));
   return bytes;
@@ -20,20 +20,21 @@ std::vector<int> bytes_of(const std::vector<std::byte>& payload) {
 
 TEST(BlockMethods, PayloadsByHand) {
   // Scale 127 / 127 = 1; 0.5 goes to even.
-  EXPECT_EQ(bytes_of(encode(*make("blockint8", 4), std::vector<float>{127, -2, 0.5, 1.5}).payload),
-            (std::vector<int>{0, 0, 0x80, 0x3f, 127, 254, 0, 2}));
+  EXPECT_EQ(
+      payload_bytes(encode(*make("blockint8", 4), std::vector<float>{127, -2, 0.5, 1.5}).payload),
+      (std::vector<int>{0, 0, 0x80, 0x3f, 127, 254, 0, 2}));
   // Scale 7 / 7 = 1; nibbles 7, -1 = 15, 3, nothing.
-  EXPECT_EQ(bytes_of(encode(*make("qgz", 3), std::vector<float>{7, -1, 3}).payload),
+  EXPECT_EQ(payload_bytes(encode(*make("qgz", 3), std::vector<float>{7, -1, 3}).payload),
             (std::vector<int>{0, 0, 0x80, 0x3f, 0xf7, 0x03}));
   // Scale 1.0 as a half.
-  EXPECT_EQ(bytes_of(encode(*make("qgz:scale=f16", 1), std::vector<float>{7}).payload),
+  EXPECT_EQ(payload_bytes(encode(*make("qgz:scale=f16", 1), std::vector<float>{7}).payload),
             (std::vector<int>{0, 0x3c, 7}));
   // floor(log2 5) - 2 = 0: exponent 127; 5 ties between 4 and 6, 4 has the even mantissa: code 6;
   // -0.5 is code 1 with the sign 8.
-  EXPECT_EQ(bytes_of(encode(*make("mxfp4", 2), std::vector<float>{5, -0.5}).payload),
+  EXPECT_EQ(payload_bytes(encode(*make("mxfp4", 2), std::vector<float>{5, -0.5}).payload),
             (std::vector<int>{127, 0x96}));
   // 448 is 1111.110, 1 is 0111.000, the least denormal is 2^-9.
-  EXPECT_EQ(bytes_of(encode(*make("fp8", 3), std::vector<float>{448, 1, -0x1p-9}).payload),
+  EXPECT_EQ(payload_bytes(encode(*make("fp8", 3), std::vector<float>{448, 1, -0x1p-9}).payload),
             (std::vector<int>{0, 0, 0x80, 0x3f, 0x7e, 0x38, 0x81}));
 }
 

@@ -22,7 +22,7 @@ struct PlainTernary {
   std::vector<float> decoded;
 };
 
-PlainTernary plain(const std::vector<float>& c, std::size_t bucket, float sparsity) {
+PlainTernary plain_ternary(const std::vector<float>& c, std::size_t bucket, float sparsity) {
   PlainTernary result;
   for (std::size_t at = 0; at < c.size(); at += bucket) {
     const std::size_t n = std::min(bucket, c.size() - at);
@@ -75,7 +75,7 @@ TEST(TernaryBuckets, AreAsTheWireFormatSays) {
           SCOPED_TRACE(name + ", buckets of " + std::to_string(bucket));
           // In one bucket the input's greatest magnitude may be looked at in another pass.
           if (c.size() <= bucket) continue;
-          const PlainTernary expected = plain(c, bucket, 1.5F);
+          const PlainTernary expected = plain_ternary(c, bucket, 1.5F);
           const auto quantizer = make_ternary_quantizer(
               c.size(), {.sparsity = 1.5F, .zero_run = zero_run, .bucket = bucket});
           const auto result = testing::quantize(*quantizer, c);

@@ -15,7 +15,7 @@ using testing::encode;
 using testing::make;
 
 /// Every chunk sorted by itself.
-std::vector<std::uint32_t> plain(const std::vector<float>& c, const Chunks& chunks) {
+std::vector<std::uint32_t> plain_chunks(const std::vector<float>& c, const Chunks& chunks) {
   std::vector<std::uint32_t> all;
   for (std::size_t at = 0; at < c.size(); at += chunks.size) {
     const std::size_t end = std::min(c.size(), at + chunks.size);
@@ -43,7 +43,7 @@ TEST(ChunkedTopK, IsTopKOfEveryChunk) {
         const auto selector = make_chunked_top_k_selector(c.size(), chunks);
         Selection selection = testing::make_selection(c.size());
         selector->select(c, {}, selection);
-        ASSERT_EQ(testing::positions_of(selection), plain(c, chunks));
+        ASSERT_EQ(testing::positions_of(selection), plain_chunks(c, chunks));
         ASSERT_EQ(selection.count, chunks.selected(c.size()));
         ASSERT_EQ(selector->max_selected(), selection.count);
       }
@@ -72,7 +72,7 @@ TEST(ChunkedCodec, RoundTripsWhateverWasDropped) {
   const auto codec = make_chunked_codec(chunks);
   SplitMix64 random(1);
   for (std::size_t n : {0UL, 1UL, 5UL, 64UL, 65UL, 1000UL, 1024UL}) {
-    const auto all = plain(testing::heavy(n, 1), chunks);
+    const auto all = plain_chunks(testing::heavy(n, 1), chunks);
     for (std::uint64_t kept : {0UL, 1UL, 50UL, 99UL, 100UL}) {
       std::vector<std::uint32_t> some;
       for (std::uint32_t position : all) {
@@ -88,7 +88,7 @@ TEST(ChunkedCodec, RoundTripsWhateverWasDropped) {
 TEST(ChunkedCodec, TwelveBitsEach) {
   // SparseLoCo: 64 of 4096, 12 bits a position.
   const auto codec = make_chunked_codec({});
-  const auto positions = plain(testing::heavy(40960, 2), {});
+  const auto positions = plain_chunks(testing::heavy(40960, 2), {});
   std::vector<std::byte> bytes(codec->max_size(positions.size(), 40960));
   ByteWriter out(bytes);
   codec->encode(positions, 40960, out);
@@ -135,7 +135,7 @@ TEST(SparseLoCo, SendsSixtyFourOfEachChunkAndForgetsATwentieth) {
   const auto next =
       decode(*compressor, encode(*compressor, std::vector<float>(gradient.size(), 0.0F)).payload);
   std::vector<float> expected(left.size(), 0.0F);
-  for (std::uint32_t i : plain(left, {})) expected[i] = left[i];
+  for (std::uint32_t i : plain_chunks(left, {})) expected[i] = left[i];
   EXPECT_EQ(next, expected);
 }
 

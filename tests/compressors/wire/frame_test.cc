@@ -41,7 +41,7 @@ Bytes written(const Frame& frame) {
 }
 
 /// Reads all frames of a file. @returns the error, or "".
-std::string error_of(std::span<const std::byte> file, std::vector<Frame>* frames = nullptr) {
+std::string frame_error(std::span<const std::byte> file, std::vector<Frame>* frames = nullptr) {
   // A copy of exactly this size lets a sanitizer see any read past its end.
   const Bytes exact(file.begin(), file.end());
   try {
@@ -144,12 +144,12 @@ TEST(Frame, AnotherProcessDecodesEveryMethodFromTheFrameAlone) {
 TEST(Frame, EveryTruncationAndExtensionIsRefused) {
   Bytes file;
   for (std::uint32_t i = 0; i < 3; ++i) append_frame(sample(i, 3), file);
-  EXPECT_EQ(error_of(file), "");
+  EXPECT_EQ(frame_error(file), "");
   for (std::size_t size = 0; size < file.size(); ++size) {
-    EXPECT_NE(error_of(std::span(file).first(size)), "") << size;
+    EXPECT_NE(frame_error(std::span(file).first(size)), "") << size;
   }
   file.push_back(std::byte{0});
-  EXPECT_NE(error_of(file).find("1 bytes follow the last frame"), std::string::npos);
+  EXPECT_NE(frame_error(file).find("1 bytes follow the last frame"), std::string::npos);
 }
 
 TEST(Frame, EveryFlippedBitIsFound) {
@@ -157,7 +157,7 @@ TEST(Frame, EveryFlippedBitIsFound) {
   for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
     Bytes damaged = file;
     damaged[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
-    EXPECT_NE(error_of(damaged), "") << "bit " << bit;
+    EXPECT_NE(frame_error(damaged), "") << "bit " << bit;
   }
 }
 
@@ -169,7 +169,7 @@ TEST(Frame, WithoutChecksumAFlippedBitOfThePayloadIsThePayloads) {
   for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
     Bytes damaged = file;
     damaged[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
-    EXPECT_EQ(error_of(damaged).empty(), bit / 8 >= header) << "bit " << bit;
+    EXPECT_EQ(frame_error(damaged).empty(), bit / 8 >= header) << "bit " << bit;
   }
 }
 
@@ -182,7 +182,7 @@ TEST(Frame, RandomBytesEndInAnError) {
     // Half of them with a good beginning of some length, so that later fields are reached too.
     const std::size_t good_bytes = random.below(2) == 0 ? 0 : random.below(bytes.size() + 1);
     std::copy_n(good.begin(), std::min<std::size_t>(good_bytes, 100), bytes.begin());
-    EXPECT_NE(error_of(bytes), "");
+    EXPECT_NE(frame_error(bytes), "");
   }
 }
 
@@ -193,7 +193,7 @@ std::string error_after(std::size_t at, std::uint64_t value, std::size_t size) {
   const std::size_t header = file.size() - 4 - kPayload.size() - 4;
   const std::uint32_t crc = crc32c(std::span(file).first(header));
   std::memcpy(file.data() + header, &crc, sizeof crc);
-  return error_of(file);
+  return frame_error(file);
 }
 
 TEST(Frame, ErrorsNameFieldAndByte) {

@@ -7,7 +7,7 @@
 namespace thinpipe {
 namespace {
 
-QualitySample sample(std::size_t rank, Distortion distortion, double decoded_squares) {
+QualitySample tally_sample(std::size_t rank, Distortion distortion, double decoded_squares) {
   QualitySample sample;
   sample.rank = rank;
   sample.elements = 100;
@@ -29,10 +29,10 @@ TEST(Tally, NothingIsNothing) {
 TEST(Tally, ErrorsAndCosines) {
   // c = (3, 4), decoded (0, 4): error 3 of 5; cosine 16 / (5 * 4) = 0.8.
   Tally tally;
-  tally.add(sample(0, {9, 25}, 16));
+  tally.add(tally_sample(0, {9, 25}, 16));
   // decoded = c on another rank, in its last step.
-  tally.add(sample(1, {9, 25}, 16));
-  tally.add(sample(1, {0, 25}, 25));
+  tally.add(tally_sample(1, {9, 25}, 16));
+  tally.add(tally_sample(1, {0, 25}, 25));
   const QualitySummary summary = tally.summary();
   EXPECT_DOUBLE_EQ(*summary.error_mean, (0.6 + 0.6 + 0) / 3);
   EXPECT_DOUBLE_EQ(*summary.error_last, (0.6 + 0) / 2);
@@ -50,7 +50,7 @@ TEST(Tally, HeldStepsCountForTheBitsAlone) {
   held.exchanged = false;
   held.elements = 100;
   tally.add(held);
-  tally.add(sample(0, {9, 25}, 16));
+  tally.add(tally_sample(0, {9, 25}, 16));
   EXPECT_DOUBLE_EQ(tally.summary().bits_per_element, 1);
   EXPECT_DOUBLE_EQ(*tally.summary().error_mean, 0.6);
 }
@@ -64,7 +64,7 @@ TEST(Tally, DistributionAndOverlap) {
     tally.add_estimation(of_a_tensor);
   }
   tally.add_estimation({});  // of a method without a target
-  QualitySample some = sample(0, {0, 1}, 1);
+  QualitySample some = tally_sample(0, {0, 1}, 1);
   some.overlap_of = 40;
   some.overlap = 30;
   tally.add(some);
@@ -88,7 +88,7 @@ TEST(Tally, QualityIsOfStepsWithSidcosInterval) {
   const std::size_t selected[3][2] = {{90, 110}, {100, 120}, {150, 150}};  // by step and rank
   for (std::size_t step = 0; step < 3; ++step) {
     for (std::size_t rank = 0; rank < 2; ++rank) {
-      QualitySample one = sample(rank, {1, 2}, 1);
+      QualitySample one = tally_sample(rank, {1, 2}, 1);
       one.step = step;
       one.selected = selected[step][rank];
       one.target = 100;
@@ -109,7 +109,7 @@ TEST(Tally, QualityIsOfStepsWithSidcosInterval) {
 TEST(Tally, DriftIsTheLastOfEachRank) {
   Tally tally;
   const auto drifted = [](std::size_t rank, double difference, double inputs) {
-    QualitySample one = sample(rank, {0, 1}, 1);
+    QualitySample one = tally_sample(rank, {0, 1}, 1);
     one.drift_difference = difference;
     one.drift_inputs = inputs;
     return one;
@@ -126,8 +126,8 @@ TEST(Tally, DriftIsTheLastOfEachRank) {
 
 TEST(Tally, SamplesOfTensorsAddUp) {
   QualitySample all;
-  all += sample(0, {9, 25}, 16);
-  all += sample(0, {16, 75}, 9);
+  all += tally_sample(0, {9, 25}, 16);
+  all += tally_sample(0, {16, 75}, 9);
   EXPECT_EQ(all.elements, 200U);
   EXPECT_EQ(all.encoded_bytes, 50U);
   EXPECT_DOUBLE_EQ(all.distortion.relative(), 0.5);  // sqrt(25 / 100)

@@ -9,7 +9,7 @@ using nlohmann::json;
 
 // A rank as it is measured: it should begin its exchange when its compute time and codec have
 // passed, stretched, and does `lag` later; the exchange ends at `end`.
-json stepped(double factor, double compute, double codec, double lag, double end) {
+json scaled_step(double factor, double compute, double codec, double lag, double end) {
   const double arrived = factor * (compute + codec) + lag;
   constexpr double kDecode = 0.004;  // that passed; its processor time was half of it
   return {{"wanted", compute},
@@ -30,8 +30,8 @@ double at(const json& rank, const char* field) { return rank.at(field).get<doubl
 
 TEST(ScaleStep, IsWhatASlowMachineTookDividedByTheFactor) {
   // At factor 4: 10 ms and 1 ms become 44 ms; the exchange takes 80 ms, 20 in emulated time.
-  std::vector<json> ranks = {stepped(4, 0.010, 0.001, 0, 0.124),
-                             stepped(4, 0.008, 0.001, 0, 0.124)};
+  std::vector<json> ranks = {scaled_step(4, 0.010, 0.001, 0, 0.124),
+                             scaled_step(4, 0.008, 0.001, 0, 0.124)};
   scale_step(ranks, 4);
   EXPECT_NEAR(at(ranks[0], "compute"), 0.010, 1e-12);
   EXPECT_NEAR(at(ranks[0], "compress"), 0.001, 1e-12);
@@ -52,8 +52,8 @@ TEST(ScaleStep, IsWhatASlowMachineTookDividedByTheFactor) {
 // At factor 0.1 a codec of 50 ms does not fit into a tenth of 100 ms: ranks begin 35 ms late, at
 // 50 ms instead of 15. That is no part of the emulated step: 150 ms, and 10 times the exchange.
 TEST(ScaleStep, CodecsThatTakeTooLongForAFastLinkAreAccountedApart) {
-  std::vector<json> ranks = {stepped(0.1, 0.1, 0.05, 0.035, 0.070),
-                             stepped(0.1, 0.1, 0.05, 0.035, 0.070)};
+  std::vector<json> ranks = {scaled_step(0.1, 0.1, 0.05, 0.035, 0.070),
+                             scaled_step(0.1, 0.1, 0.05, 0.035, 0.070)};
   scale_step(ranks, 0.1);
   EXPECT_NEAR(at(ranks[0], "compute"), 0.1, 1e-12);
   EXPECT_NEAR(at(ranks[0], "compress"), 0.05, 1e-12);
@@ -65,8 +65,8 @@ TEST(ScaleStep, CodecsThatTakeTooLongForAFastLinkAreAccountedApart) {
 
 // Only one rank is late: it alone holds up the exchange, which is not so on the emulated machines.
 TEST(ScaleStep, RanksThatBeginApartAreDoubted) {
-  std::vector<json> ranks = {stepped(2, 0.010, 0.010, 0, 0.100),
-                             stepped(2, 0.010, 0.010, 0.006, 0.100)};
+  std::vector<json> ranks = {scaled_step(2, 0.010, 0.010, 0, 0.100),
+                             scaled_step(2, 0.010, 0.010, 0.006, 0.100)};
   scale_step(ranks, 2);
   // From 46 ms, when the exchange began, to 100 ms.
   EXPECT_NEAR(at(ranks[1], "exchange"), 0.027, 1e-12);
@@ -76,7 +76,8 @@ TEST(ScaleStep, RanksThatBeginApartAreDoubted) {
 }
 
 TEST(ScaleStep, CodecWorkBetweenExchangesThatTakesTooLongIsDoubted) {
-  std::vector<json> ranks = {stepped(2, 0.010, 0.010, 0, 0.100), stepped(2, 0.010, 0.010, 0, 0.1)};
+  std::vector<json> ranks = {scaled_step(2, 0.010, 0.010, 0, 0.100),
+                             scaled_step(2, 0.010, 0.010, 0, 0.1)};
   ranks[1]["overrun"] = 0.01;
   scale_step(ranks, 2);
   EXPECT_NEAR(at(ranks[1], "skew"), 0.005, 1e-12);
@@ -85,8 +86,8 @@ TEST(ScaleStep, CodecWorkBetweenExchangesThatTakesTooLongIsDoubted) {
 
 // A step that is held back exchanges nothing; a rank that was done early has not been early.
 TEST(ScaleStep, NoPartIsNegative) {
-  std::vector<json> ranks = {stepped(0.1, 0.1, 0.05, 0.035, 0.050),
-                             stepped(0.1, 0.1, 0.02, 0.012, 0.024)};
+  std::vector<json> ranks = {scaled_step(0.1, 0.1, 0.05, 0.035, 0.050),
+                             scaled_step(0.1, 0.1, 0.02, 0.012, 0.024)};
   scale_step(ranks, 0.1);
   EXPECT_EQ(at(ranks[1], "exchange"), 0);
   EXPECT_NEAR(at(ranks[1], "total"), 0.122, 1e-12);
@@ -95,7 +96,7 @@ TEST(ScaleStep, NoPartIsNegative) {
 // With overlap all of it was stretched: what ran beside each other is divided by the factor, and
 // what a codec took is its own time, of which `compress` measured three times as much.
 TEST(ScaleOverlappedStep, DividesAllThatRanBesideEachOther) {
-  json rank = stepped(3, 0.010, 0.002, 0, 0.060);
+  json rank = scaled_step(3, 0.010, 0.002, 0, 0.060);
   rank["decode"] = 0.006;  // stretched too: 0.002 is its own
   rank["overrun"] = 0.0003;
   rank["exposed"] = 0.021;
@@ -117,8 +118,8 @@ TEST(ScaleOverlappedStep, DividesAllThatRanBesideEachOther) {
 }
 
 TEST(RawTimes, OfOverlappedExchangesAreOfTheShortest) {
-  std::vector<json> ranks = {stepped(3, 0.010, 0.002, 0, 0.060),
-                             stepped(3, 0.010, 0.002, 0, 0.060)};
+  std::vector<json> ranks = {scaled_step(3, 0.010, 0.002, 0, 0.060),
+                             scaled_step(3, 0.010, 0.002, 0, 0.060)};
   for (json& rank : ranks) rank["exposed"] = rank["link_idle"] = 0.001;
   ranks[0]["exchange"] = 0.030;
   ranks[1]["exchange"] = 0.027;
@@ -127,8 +128,8 @@ TEST(RawTimes, OfOverlappedExchangesAreOfTheShortest) {
 }
 
 TEST(RawTimes, AreOfTheSlowestRankAndOfTheLastToArrive) {
-  std::vector<json> ranks = {stepped(4, 0.010, 0.001, 0, 0.125),
-                             stepped(4, 0.008, 0.001, 0, 0.126)};
+  std::vector<json> ranks = {scaled_step(4, 0.010, 0.001, 0, 0.125),
+                             scaled_step(4, 0.008, 0.001, 0, 0.126)};
   scale_step(ranks, 4);
   const json raw = raw_times({ranks, ranks}, false);
   EXPECT_EQ(raw.at("step_time").size(), 2U);

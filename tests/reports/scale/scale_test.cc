@@ -9,7 +9,8 @@
 namespace thinpipe {
 namespace {
 
-Point at(double factor, const std::string& compressor, double rate, std::vector<double> times) {
+Point scaled_at(double factor, const std::string& compressor, double rate,
+                std::vector<double> times) {
   Point point = sample::point(compressor, rate, 0, std::move(times));
   point.axes.time_scale = factor;
   point.id += "|x" + std::to_string(factor);
@@ -28,7 +29,8 @@ const std::vector<double> kAboutOne = {0.99, 1.0, 1.01, 1.0, 0.995, 1.005, 1.0, 
 const std::vector<double> kAboutTwo = {1.99, 2.0, 2.01, 2.0, 1.995, 2.005, 2.0, 1.998};
 
 TEST(TimeScales, OfOneLinkAreNotMixedInAReport) {
-  const Records mixed = records_of({at(1, "none", 1e9, kAboutOne), at(2, "topk", 1e9, kAboutOne)});
+  const Records mixed =
+      records_of({scaled_at(1, "none", 1e9, kAboutOne), scaled_at(2, "topk", 1e9, kAboutOne)});
   try {
     summarize(mixed);
     FAIL() << "mixed time scales were summarized";
@@ -38,14 +40,14 @@ TEST(TimeScales, OfOneLinkAreNotMixedInAReport) {
   EXPECT_EQ(summarize(at_time_scale(mixed, 2)).groups.at(0).series.size(), 1U);
   EXPECT_THROW(at_time_scale(mixed, 4), InputError);
   // Each link may have its own: what is compared lies on one.
-  EXPECT_NO_THROW(
-      summarize(records_of({at(1, "none", 1e9, kAboutOne), at(10, "none", 1e10, kAboutOne)})));
+  EXPECT_NO_THROW(summarize(
+      records_of({scaled_at(1, "none", 1e9, kAboutOne), scaled_at(10, "none", 1e10, kAboutOne)})));
 }
 
 TEST(TimeScales, AreToldOfExceptWhereItIsOne) {
-  EXPECT_TRUE(time_scale_notes(records_of({at(1, "none", 1e9, kAboutOne)})).empty());
+  EXPECT_TRUE(time_scale_notes(records_of({scaled_at(1, "none", 1e9, kAboutOne)})).empty());
   const auto notes = time_scale_notes(
-      records_of({at(1, "none", 1e9, kAboutOne), at(20, "none", 25e9, kAboutOne)}));
+      records_of({scaled_at(1, "none", 1e9, kAboutOne), scaled_at(20, "none", 25e9, kAboutOne)}));
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_NE(notes[0].find("Time scale 20: 4 ranks on rate=25000000000 was measured in slow motion"),
             std::string::npos)
@@ -53,8 +55,8 @@ TEST(TimeScales, AreToldOfExceptWhereItIsOne) {
 }
 
 ScaleAgreement compared(const std::vector<double>& base, const std::vector<double>& other) {
-  const auto agreements =
-      compare_time_scales(records_of({at(1, "none", 1e9, base), at(4, "none", 1e9, other)}));
+  const auto agreements = compare_time_scales(
+      records_of({scaled_at(1, "none", 1e9, base), scaled_at(4, "none", 1e9, other)}));
   EXPECT_EQ(agreements.size(), 1U);
   return agreements.at(0);
 }
@@ -80,10 +82,10 @@ TEST(CompareTimeScales, TellsWhatAgreesFromWhatDoesNot) {
 }
 
 TEST(CompareTimeScales, TakesOnlyWhatIsTrusted) {
-  Point doubtful = at(4, "none", 1e9, kAboutOne);
+  Point doubtful = scaled_at(4, "none", 1e9, kAboutOne);
   doubtful.status = Status::kInvalid;
   const auto agreements =
-      compare_time_scales(records_of({at(1, "none", 1e9, kAboutOne), doubtful}));
+      compare_time_scales(records_of({scaled_at(1, "none", 1e9, kAboutOne), doubtful}));
   ASSERT_EQ(agreements.size(), 1U);
   EXPECT_EQ(agreements[0].verdict, ScaleAgreement::Verdict::kNotTrusted);
 }
