@@ -10,6 +10,7 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "netem/link_spec.h"
 
 namespace thinpipe {
 

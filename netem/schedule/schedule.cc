@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "netem/link_spec.h"
 
 namespace thinpipe {
 
