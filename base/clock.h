@@ -14,6 +14,7 @@ inline double now_seconds(clockid_t clock = CLOCK_MONOTONIC) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+/// Seconds of the monotonic clock from `begin` to now.
 inline double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }

@@ -27,11 +27,11 @@ function(thinpipe_compile_flags target)
   endif()
 endfunction()
 
-# thinpipe_unity(TARGET SOURCES...): compiles files together, 50 kB a unit, which reads and generates
-# once what they all use and takes a third of the time. Names without linkage must therefore be unique in
-# a target; two that mean the same belong in one place anyway. Alone stay files that Highway includes once
-# a SIMD target, one with the kernel's view of TCP, which contradicts the C library's, and one that
-# replaces operator new.
+# thinpipe_unity(TARGET SOURCES...): compiles files together, 50 kB a unit: headers that they share are
+# read once, templates compiled once. Names without linkage must therefore be unique in a target; two that
+# mean the same belong in one place anyway. Compiled alone are files that Highway includes once a SIMD
+# target, one with the kernel's view of TCP, which contradicts the C library's, and one that replaces
+# operator new.
 function(thinpipe_unity target)
   if(NOT THINPIPE_UNITY)
     return()

@@ -110,8 +110,10 @@ struct LinkSpec {
 };
 
 /// Ethernet header, which qdiscs count; preamble, check sequence and gap are `overhead`.
-/// What a link may be set to; schedules and time dilation stay within it.
-inline constexpr const char* kUnthrottled = "unthrottled";  // a link without a key, as text
+/// The text of a link without a key.
+inline constexpr const char* kUnthrottled = "unthrottled";
+
+/// Bounds of a link's settings; schedules and time dilation stay within them.
 inline constexpr double kLowestLinkRate = 1e3;     // bit/s: below, one frame takes more than 12 s
 inline constexpr double kHighestLinkRate = 100e9;  // bit/s: nothing here would carry more
 inline constexpr double kLongestLinkDelay = 100;   // s

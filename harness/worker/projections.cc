@@ -11,7 +11,7 @@ namespace thinpipe {
 namespace {
 
 using nlohmann::json;
-constexpr double kNoDifference = std::numeric_limits<double>::infinity();
+constexpr double kNotComparable = std::numeric_limits<double>::infinity();
 
 double weight(std::uint64_t bits) {
   const double magnitude = 0.5 + static_cast<double>(bits >> 12) * 0x1p-52;
@@ -19,7 +19,9 @@ double weight(std::uint64_t bits) {
 }
 
 // JSON writes what is not finite as null.
-double number(const json& value) { return value.is_number() ? value.get<double>() : kNoDifference; }
+double number(const json& value) {
+  return value.is_number() ? value.get<double>() : kNotComparable;
+}
 
 }  // namespace
 
@@ -46,14 +48,14 @@ double projected_error(const std::vector<json>& contributions, const std::vector
         double mean = 0;
         for (const json& one : contributions)
           mean += piece < one.size() && block < one[piece].size() ? number(one[piece][block])
-                                                                  : kNoDifference;
+                                                                  : kNotComparable;
         mean /= static_cast<double>(contributions.size());
         const double difference = std::fabs(number(results[rank][piece][block]) - mean);
-        off = std::isfinite(difference) ? std::max(off, difference) : kNoDifference;
+        off = std::isfinite(difference) ? std::max(off, difference) : kNotComparable;
       }
       const double scale = number(largest[rank].at(piece));
       worst = std::max(worst, scale > 0 ? off / scale : off);
-      if (!std::isfinite(off) || !std::isfinite(scale)) return kNoDifference;
+      if (!std::isfinite(off) || !std::isfinite(scale)) return kNotComparable;
     }
   return worst;
 }

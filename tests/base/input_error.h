@@ -1,4 +1,4 @@
-// What is wrong with an input, as its user is told.
+// The error message of an input that is refused.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What the kernel has instead of what it was asked for, a line each.
+// Settings of a qdisc that the kernel did not take as asked, a line each.
 #pragma once
 
 #include <string>

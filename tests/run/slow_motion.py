@@ -18,7 +18,7 @@ def step_time(point):
 
 def check_same_step(test, slowed, point):
     """A step at one time scale takes what it takes at another. What the program itself takes is not
-    scaled: ThreadSanitizer makes that ten times as much, a tenth of a step."""
+    scaled; under ThreadSanitizer that is a tenth of these steps."""
     if "thread" in os.environ.get("THINPIPE_SANITIZE", ""):
         test.skipTest("ThreadSanitizer: the program itself takes too much of a step")
     test.assertAlmostEqual(step_time(slowed) / step_time(point), 1, delta=TOLERANCE,
