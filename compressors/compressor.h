@@ -15,7 +15,7 @@ namespace thinpipe {
 
 /// How payloads of several workers become one aggregate.
 enum class Aggregation {
-  kAllReduce,  ///< the payload is a dense array of floats and sums element by element
+  kAllReduce,  ///< the payload is a dense array (Summation) and sums element by element
   kAllGather,  ///< every worker receives every payload and decodes all of them
 };
 

@@ -51,6 +51,11 @@ Aggregation aggregation_of(const Spec& spec) {
   return method.aggregation_with ? method.aggregation_with(parameters) : method.aggregation;
 }
 
+Summation summation_of(const Spec& spec) {
+  const MethodInfo& method = find_method(spec.name);
+  return method.summation ? method.summation(Parameters(method.parameters, spec)) : Summation{};
+}
+
 std::unique_ptr<Compressor> make_compressor(const Spec& spec, const TensorInfo& tensor,
                                             const CompressorSettings& settings) {
   const MethodInfo& method = find_method(spec.name);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compressors/compressor.h"
+#include "compressors/element_type.h"
 #include "compressors/spec.h"
 
 namespace thinpipe {
@@ -62,6 +63,15 @@ class Parameters {
   std::string text_;
 };
 
+/// How an all-reduce sums a method's payloads (Aggregation::kAllReduce).
+struct Summation {
+  ElementType element = ElementType::kFloat32;  ///< what payloads are arrays of
+  /// Every worker divides its array by the number of workers before the sum, as the hooks of PyTorch's
+  /// DDP do; else the sum is divided. Only for 16-bit elements.
+  bool predivides = false;
+  bool operator==(const Summation&) const = default;
+};
+
 struct MethodInfo {
   using Factory = std::function<std::unique_ptr<Compressor>(const Parameters&, const TensorInfo&,
                                                             const CompressorSettings&)>;
@@ -71,6 +81,7 @@ struct MethodInfo {
   Aggregation aggregation = Aggregation::kAllGather;  ///< see aggregation_of()
   /// Where parameters decide on the aggregation; else empty.
   std::function<Aggregation(const Parameters&)> aggregation_with = {};
+  std::function<Summation(const Parameters&)> summation = {};  ///< empty: of 32-bit floats
   bool needs_squares = false;  ///< GradientInput::squares must be there
   bool has_pairs = false;      ///< Compressor::has_pairs()
   bool has_target = false;     ///< of these, a number that all workers know beforehand
@@ -97,6 +108,9 @@ void check_spec(const Spec& spec);
 
 /// How payloads of the spec become one aggregate. @throws InputError as check_spec.
 Aggregation aggregation_of(const Spec& spec);
+
+/// How they are summed, where they are. @throws InputError as check_spec.
+Summation summation_of(const Spec& spec);
 
 /// A compressor for one tensor. @throws InputError as check_spec.
 std::unique_ptr<Compressor> make_compressor(const Spec& spec, const TensorInfo& tensor,

@@ -50,6 +50,25 @@ THINPIPE_BOTH inline float from_half(std::uint16_t half, HalfFormat format) {
   return (bits & 0x8000) != 0 ? -value : value;
 }
 
+/// Nearest, ties to even, as IEEE 754 has it: what is too great becomes infinite. Every NaN becomes the
+/// same one. For sums, in which overflow must show.
+THINPIPE_BOTH inline std::uint16_t to_half_or_infinity(float x, HalfFormat format) {
+  const bool fp16 = format == HalfFormat::kFp16;
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > kInfinityBits) return fp16 ? 0x7e00 : 0x7fc0;
+  // Halfway between the greatest finite number and the next that there would be.
+  if (magnitude < (fp16 ? kMaxFp16Bits + 0x1000 : kMaxBf16Bits + 0x8000)) return to_half(x, format);
+  return static_cast<std::uint16_t>((fp16 ? 0x7c00 : 0x7f80) | ((bits >> 16) & 0x8000));
+}
+
+/// Exact, infinities and NaN too.
+THINPIPE_BOTH inline float from_any_half(std::uint16_t half, HalfFormat format) {
+  if (format == HalfFormat::kFp16 && (half & 0x7c00) == 0x7c00)
+    return std::bit_cast<float>(((half & 0x8000U) << 16) | kInfinityBits | ((half & 0x3ffU) << 13));
+  return from_half(half, format);
+}
+
 /// Neither infinite nor NaN.
 THINPIPE_BOTH inline bool is_finite_half(std::uint16_t half, HalfFormat format) {
   const std::uint16_t exponent = format == HalfFormat::kFp16 ? 0x7c00 : 0x7f80;

@@ -1,5 +1,4 @@
-// encode/half.h in vectors of integers, not by the processors' own conversions, which flush
-// denormals on some and saturate on none.
+// Whole tensors of 16-bit floats (half-inl.h).
 #include "compressors/kernels/half.h"
 
 #include <atomic>
@@ -12,6 +11,7 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
+#include "compressors/kernels/half-inl.h"
 #include "compressors/kernels/vector_loop-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,47 +20,6 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <HalfFormat kFormat, class DI, class V = hn::Vec<DI>>
-HWY_INLINE V ToHalf(DI di, V bits) {
-  const hn::RebindToFloat<DI> d;
-  const auto set = [&](std::uint32_t x) { return hn::Set(di, static_cast<std::int32_t>(x)); };
-  const auto sign = hn::And(hn::ShiftRight<16>(bits), set(0x8000));
-  const auto all = hn::And(bits, set(0x7fffffff));
-  const auto is_nan = hn::Gt(all, set(kInfinityBits));
-  const auto one = set(1);
-  V half;
-  if constexpr (kFormat == HalfFormat::kBf16) {
-    const auto magnitude = hn::Min(all, set(kMaxBf16Bits));
-    const auto odd = hn::And(hn::ShiftRight<16>(magnitude), one);
-    half = hn::ShiftRight<16>(hn::Add(hn::Add(magnitude, set(0x7fff)), odd));
-  } else {
-    const auto magnitude = hn::Min(all, set(kMaxFp16Bits));
-    const auto odd = hn::And(hn::ShiftRight<13>(magnitude), one);
-    const auto rounded = hn::Add(hn::Add(magnitude, set(0xfff)), odd);
-    const auto normal = hn::ShiftRight<13>(hn::Sub(rounded, set(0x38000000)));
-    const auto shifted = hn::Add(hn::BitCast(d, magnitude), hn::Set(d, 0.5F));
-    const auto denormal = hn::Sub(hn::BitCast(di, shifted), set(0x3f000000));
-    half = hn::IfThenElse(hn::Lt(magnitude, set(kMinNormalFp16Bits)), denormal, normal);
-  }
-  return hn::IfThenZeroElse(is_nan, hn::Or(half, sign));
-}
-
-template <HalfFormat kFormat, class DI, class V = hn::Vec<DI>>
-HWY_INLINE auto FromHalf(DI di, V half) {
-  const hn::RebindToFloat<DI> d;
-  if constexpr (kFormat == HalfFormat::kBf16) {
-    return hn::BitCast(d, hn::ShiftLeft<16>(half));
-  } else {
-    const auto magnitude = hn::And(half, hn::Set(di, 0x7fff));
-    const auto sign = hn::ShiftLeft<16>(hn::And(half, hn::Set(di, 0x8000)));
-    const auto normal = hn::Add(hn::ShiftLeft<13>(magnitude), hn::Set(di, 0x38000000));
-    const auto denormal =
-        hn::BitCast(di, hn::Mul(hn::ConvertTo(d, magnitude), hn::Set(d, 0x1p-24F)));
-    const auto value = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, 0x400)), denormal, normal);
-    return hn::BitCast(d, hn::Or(value, sign));
-  }
-}
 
 template <HalfFormat kFormat>
 void Pack(const float* c, std::size_t n, float* left, std::uint8_t* HWY_RESTRICT halves) {
@@ -75,9 +34,10 @@ void Pack(const float* c, std::size_t n, float* left, std::uint8_t* HWY_RESTRICT
   });
 }
 
-template <HalfFormat kFormat>
-bool UnpackAdd(const std::uint8_t* HWY_RESTRICT halves, float factor, float* HWY_RESTRICT out,
-               std::size_t n) {
+/// Adds to `out`, or with kSets replaces what is there.
+template <HalfFormat kFormat, bool kSets>
+bool Unpack(const std::uint8_t* HWY_RESTRICT halves, float factor, float* HWY_RESTRICT out,
+            std::size_t n) {
   constexpr std::int32_t kExponent = kFormat == HalfFormat::kFp16 ? 0x7c00 : 0x7f80;
   bool sound = true;
   ForEachVector(n, [&](auto d, std::size_t i) {
@@ -88,7 +48,10 @@ bool UnpackAdd(const std::uint8_t* HWY_RESTRICT halves, float factor, float* HWY
     const auto exponent = hn::Set(di, kExponent);
     sound &= hn::AllFalse(di, hn::Eq(hn::And(half, exponent), exponent));
     const auto term = hn::Mul(FromHalf<kFormat>(di, half), hn::Set(d, factor));
-    hn::StoreU(hn::Add(hn::LoadU(d, out + i), term), d, out + i);
+    if constexpr (kSets)
+      hn::StoreU(term, d, out + i);
+    else
+      hn::StoreU(hn::Add(hn::LoadU(d, out + i), term), d, out + i);
   });
   return sound;
 }
@@ -100,10 +63,16 @@ void PackBf16(const float* c, std::size_t n, float* left, std::uint8_t* halves) 
   Pack<HalfFormat::kBf16>(c, n, left, halves);
 }
 bool AddFp16(const std::uint8_t* halves, float factor, float* out, std::size_t n) {
-  return UnpackAdd<HalfFormat::kFp16>(halves, factor, out, n);
+  return Unpack<HalfFormat::kFp16, false>(halves, factor, out, n);
 }
 bool AddBf16(const std::uint8_t* halves, float factor, float* out, std::size_t n) {
-  return UnpackAdd<HalfFormat::kBf16>(halves, factor, out, n);
+  return Unpack<HalfFormat::kBf16, false>(halves, factor, out, n);
+}
+bool SetFp16(const std::uint8_t* halves, float factor, float* out, std::size_t n) {
+  return Unpack<HalfFormat::kFp16, true>(halves, factor, out, n);
+}
+bool SetBf16(const std::uint8_t* halves, float factor, float* out, std::size_t n) {
+  return Unpack<HalfFormat::kBf16, true>(halves, factor, out, n);
 }
 
 }  // namespace
@@ -118,9 +87,21 @@ HWY_EXPORT(PackFp16);
 HWY_EXPORT(PackBf16);
 HWY_EXPORT(AddFp16);
 HWY_EXPORT(AddBf16);
+HWY_EXPORT(SetFp16);
+HWY_EXPORT(SetBf16);
 
 /// Elements whose halves fill a cache line.
 constexpr std::size_t kGrain = 32;
+
+/// @param kernel  (halves, out, n): whether all are finite
+template <class Kernel>
+bool unpack(const std::uint8_t* halves, std::span<float> out, Kernel kernel) {
+  std::atomic<bool> sound = true;
+  parallel_stretches(out.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    if (!kernel(halves + 2 * begin, out.data() + begin, end - begin)) sound = false;
+  });
+  return sound;
+}
 }  // namespace
 
 void half_pack(std::span<const float> c, HalfFormat format, std::span<float> remainder,
@@ -137,16 +118,17 @@ void half_pack(std::span<const float> c, HalfFormat format, std::span<float> rem
 
 bool half_unpack_add(const std::uint8_t* halves, HalfFormat format, float factor,
                      std::span<float> out) {
-  std::atomic<bool> sound = true;
-  parallel_stretches(out.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-    const std::uint8_t* const from = halves + 2 * begin;
-    float* const to = out.data() + begin;
-    const bool all = format == HalfFormat::kFp16
-                         ? HWY_DYNAMIC_DISPATCH(AddFp16)(from, factor, to, end - begin)
-                         : HWY_DYNAMIC_DISPATCH(AddBf16)(from, factor, to, end - begin);
-    if (!all) sound = false;
+  return unpack(halves, out, [&](const std::uint8_t* from, float* to, std::size_t n) {
+    return format == HalfFormat::kFp16 ? HWY_DYNAMIC_DISPATCH(AddFp16)(from, factor, to, n)
+                                       : HWY_DYNAMIC_DISPATCH(AddBf16)(from, factor, to, n);
   });
-  return sound;
+}
+
+bool half_unpack(const std::uint8_t* halves, HalfFormat format, std::span<float> out) {
+  return unpack(halves, out, [&](const std::uint8_t* from, float* to, std::size_t n) {
+    return format == HalfFormat::kFp16 ? HWY_DYNAMIC_DISPATCH(SetFp16)(from, 1, to, n)
+                                       : HWY_DYNAMIC_DISPATCH(SetBf16)(from, 1, to, n);
+  });
 }
 
 }  // namespace thinpipe

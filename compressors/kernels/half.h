@@ -16,5 +16,7 @@ void half_pack(std::span<const float> c, HalfFormat format, std::span<float> rem
 /// out += factor * decoded. @returns false where a half is not finite.
 bool half_unpack_add(const std::uint8_t* halves, HalfFormat format, float factor,
                      std::span<float> out);
+/// out = decoded, likewise.
+bool half_unpack(const std::uint8_t* halves, HalfFormat format, std::span<float> out);
 
 }  // namespace thinpipe

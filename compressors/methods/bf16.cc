@@ -1,21 +1,11 @@
 // Every element as a 16-bit float: the upper half of a binary32.
-#include "compressors/methods/dense.h"
-#include "compressors/quantize/half.h"
+#include "compressors/methods/half.h"
 
 namespace thinpipe {
 namespace {
 
-const Registration kBf16{dense_method({
-    .name = "bf16",
-    .summary = "every element as a 16-bit float, the upper half of a binary32",
-    .source = "mixed-precision training (Micikevicius et al., 2018)",
-    .quantizer =
-        [](const Parameters&, const TensorInfo& tensor, const CompressorSettings& settings) {
-          return make_bucket_quantizer(make_half_bucket(HalfFormat::kBf16),
-                                       whole_tensor(tensor, settings));
-        },
-    .expected_bits = [](const Parameters&) { return 16.0; },
-})};
+const Registration kBf16{half_method("bf16", "every element as a 16-bit float, the upper half of a binary32",
+                                     ElementType::kBfloat16)};
 
 }  // namespace
 }  // namespace thinpipe

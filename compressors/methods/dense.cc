@@ -23,6 +23,15 @@ BucketOptions bucket_of(const Parameters& parameters, const TensorInfo& tensor,
   return options;
 }
 
+ParameterInfo exchange_parameter(const std::string& help) {
+  return choice_parameter("exchange", "allreduce", help, {"allreduce", "allgather"});
+}
+
+Aggregation exchanged_as(const Parameters& parameters) {
+  return parameters.choice("exchange") == "allreduce" ? Aggregation::kAllReduce
+                                                      : Aggregation::kAllGather;
+}
+
 double bits_per_bucket(const Parameters& parameters, double bits) {
   const auto bucket = static_cast<double>(parameters.integer("bucket"));
   return bucket == 0 ? 0 : bits / bucket;
@@ -35,6 +44,7 @@ MethodInfo dense_method(const DenseMethod& method) {
   info.source = method.source;
   info.aggregation = method.aggregation;
   info.aggregation_with = method.aggregation_with;
+  info.summation = method.summation;
   info.parameters =
       join({method.parameters, memory_parameters(method.memory, method.delay, method.decay)});
   // A delay of n steps sends one payload for n gradients.

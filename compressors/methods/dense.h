@@ -18,6 +18,7 @@ struct DenseMethod {
   std::string source;
   Aggregation aggregation = Aggregation::kAllGather;
   std::function<Aggregation(const Parameters&)> aggregation_with = {};  ///< where parameters decide
+  std::function<Summation(const Parameters&)> summation = {};           ///< empty: 32-bit floats
   std::string memory = "none";                 ///< default of the shared parameter
   std::string delay = "1";                     ///< default of the shared parameter
   std::string decay = "1";                     ///< of the residual
@@ -37,6 +38,10 @@ BucketOptions bucket_of(const Parameters& parameters, const TensorInfo& tensor,
 BucketOptions whole_tensor(const TensorInfo& tensor, const CompressorSettings& settings);
 /// Bits an element that `bits` for every bucket make.
 double bits_per_bucket(const Parameters& parameters, double bits);
+
+/// `exchange`, for methods whose payloads are summed or gathered; read by exchanged_as().
+ParameterInfo exchange_parameter(const std::string& help);
+Aggregation exchanged_as(const Parameters& parameters);
 
 /// The method that puts the quantiser into a DensePipeline.
 MethodInfo dense_method(const DenseMethod& method);

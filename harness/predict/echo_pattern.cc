@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "workloads/exchange/element_sum.h"
 
 namespace thinpipe {
 
@@ -87,9 +88,10 @@ std::vector<ProfiledUnit> EchoServers::profile() const {
   return units;
 }
 
-void EchoPattern::all_reduce(std::span<const float> own, std::span<float> result, float factor) {
-  exchanges.push_back({Exchange::kAllReduce, static_cast<double>(own.size_bytes())});
-  for (std::size_t i = 0; i < own.size(); ++i) result[i] = kRanks * own[i] * factor;
+void EchoPattern::all_reduce(ElementType type, std::span<const std::byte> own,
+                             std::span<std::byte> result, float factor) {
+  exchanges.push_back({Exchange::kAllReduce, static_cast<double>(own.size())});
+  scale_elements(type, own, kRanks * factor, result);
 }
 
 const std::vector<std::span<const std::byte>>& EchoPattern::all_gather(

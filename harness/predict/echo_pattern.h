@@ -49,7 +49,9 @@ class EchoPattern : public Pattern {
   /// @param servers  of push(), or null; `rank` among those who push to them
   EchoPattern(EchoServers* servers, std::size_t rank) : servers_(servers), rank_(rank) {}
 
-  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override;
+  using Pattern::all_reduce;
+  void all_reduce(ElementType type, std::span<const std::byte> own, std::span<std::byte> result,
+                  float factor) override;
   const std::vector<std::span<const std::byte>>& all_gather(
       std::span<const std::byte> own) override;
   SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,

@@ -66,6 +66,11 @@ void add_comparison(const std::vector<json>& accounts, std::vector<json> compare
     for (const char* field : {"error", "outer_error"})
       if (answer.contains(field))
         samples.worst_error = std::max(samples.worst_error, error_in(answer, field));
+    if (answer.contains("sum_error")) {
+      samples.sum_error = std::max(samples.sum_error.value_or(0), error_in(answer, "sum_error"));
+      samples.sum_error_of_bound =
+          std::max(samples.sum_error_of_bound, error_in(answer, "sum_error_of_bound"));
+    }
     samples.identical_ranks =
         samples.identical_ranks && answer.at("digest") == compared[0].at("digest");
   }

@@ -111,10 +111,7 @@ void add_measured(const PointSamples& samples, const SweepPoint& point, const Me
   if (point.time_scale != 1) record["raw"] = raw_times(samples.answers, samples.overlapped);
   if (!point.schedule.empty()) record["schedule"] = on.schedule.record();
   if (!samples.wire.trunks.empty()) record["trunks"] = trunks_json(samples.wire);
-  record["validation"] = {{"aggregate_max_error", samples.worst_error},
-                          {"checked_steps", samples.checked_steps},
-                          {"identical_ranks", samples.identical_ranks},
-                          {"reference", samples.reference}};
+  record["validation"] = validation_of(samples);
 }
 
 }  // namespace thinpipe

@@ -142,6 +142,18 @@ double bus_bandwidth(const std::vector<json>& ranks, bool overlapped,
   return seconds > 0 ? bytes * 8 / seconds : 0;
 }
 
+json validation_of(const PointSamples& samples) {
+  json said = {{"aggregate_max_error", samples.worst_error},
+               {"checked_steps", samples.checked_steps},
+               {"identical_ranks", samples.identical_ranks},
+               {"reference", samples.reference}};
+  if (samples.sum_error) {
+    said["sum_error"] = *samples.sum_error;
+    said["sum_error_of_bound"] = samples.sum_error_of_bound;
+  }
+  return said;
+}
+
 json metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
   json metrics;
   metrics["step_time"] = metric("s", "lower", "timed", per_step(samples, [](const auto& ranks) {
@@ -293,6 +305,10 @@ std::vector<std::string> faults_of(const PointSamples& samples) {
     faults.push_back(fmt::format(
         "the aggregate differs from the reference by {:.2g} of its largest element (allowed: {:g})",
         samples.worst_error, kErrorTolerance));
+  if (!(samples.sum_error_of_bound <= 1))
+    faults.push_back(fmt::format(
+        "a sum in 16 bits is {:.2g} times as far from the mean as rounding can put it",
+        samples.sum_error_of_bound));
   if (!samples.identical_ranks) faults.push_back("ranks ended a step with different aggregates");
   if (!samples.servers_heard)
     faults.push_back("a worker ended a step with another delta than a server had answered");

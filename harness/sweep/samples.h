@@ -20,6 +20,10 @@ struct PointSamples {
   std::optional<double> idle_cpu;  ///< share of the processors' time nobody used; if long enough
   std::optional<double> goodput_ratio;  ///< calibration of the link: goodput / TCP ceiling; if any
   std::string goodput_of = "the link";  ///< which it is of: "rack0-spine up"
+  /// Of sums in 16 bits: how far they are from the mean of what was sent, relative to its greatest
+  /// element; and the greatest fraction of what rounding allows an element.
+  std::optional<double> sum_error;
+  double sum_error_of_bound = 0;
   double worst_error = 0;  ///< of the checked aggregates, relative to their largest element
   std::uint64_t checked_steps = 0;
   /// What aggregates were held against in these: "elements" of every rank's contribution, their
@@ -52,6 +56,9 @@ WireBounds wire_bounds(const PointSamples& samples);
 /// servers, what the busiest link must carry one way, be it a worker's or a server's.
 double bus_bandwidth(const std::vector<nlohmann::json>& ranks, bool overlapped,
                      const std::vector<nlohmann::json>& servers = {});
+
+/// The `validation` of docs/records.md.
+nlohmann::json validation_of(const PointSamples& samples);
 
 /// The `metrics` of docs/records.md.
 nlohmann::json metrics_of(const PointSamples& samples, std::size_t dense_bytes);

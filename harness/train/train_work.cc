@@ -136,10 +136,7 @@ void TrainWork::add_trained(const TrainPoint& trained, const PointSamples& sampl
   record["training"] = trained.series().record(options_.perplexity());
   record["training"]["digest"] = trained.digest();
   record["training"]["resumed"] = trained.resumed();
-  record["validation"] = {{"aggregate_max_error", samples.worst_error},
-                          {"checked_steps", samples.checked_steps},
-                          {"identical_ranks", samples.identical_ranks},
-                          {"reference", samples.reference}};
+  record["validation"] = validation_of(samples);
 }
 
 std::string TrainWork::outcome(const SweepPoint& point, const json& record) const {

@@ -102,6 +102,30 @@ double SharedContributions::error_of(const std::vector<std::span<const float>>& 
                      [&](std::size_t i) { return static_cast<double>(reference[i]); });
 }
 
+RoundingError SharedContributions::rounding_error_of(std::span<const float> aggregate,
+                                                     const std::vector<RoundedSum>& sums) {
+  all();
+  const double n = static_cast<double>(contributions_.size());
+  double worst = 0, largest = 0, of_bound = 0;
+  for (const RoundedSum& sum : sums) {
+    const bool fp16 = sum.type == ElementType::kFloat16;
+    const double unit = (fp16 ? 0x1p-11 : 0x1p-8) + 0x1p-23;
+    const double growth = std::expm1(n * std::log1p(unit));
+    const double least = fp16 ? 0x1p-24 : 0x1p-133;
+    for (std::size_t i = sum.begin; i < sum.begin + sum.size; ++i) {
+      double magnitudes = 0;
+      for (const std::span<float> contribution : contributions_)
+        magnitudes += std::fabs(static_cast<double>(contribution[i])) / n;
+      const double difference = std::fabs(static_cast<double>(aggregate[i]) - mean(i));
+      if (std::isnan(difference)) return {difference, difference};
+      worst = std::max(worst, difference);
+      largest = std::max(largest, std::fabs(mean(i)));
+      of_bound = std::max(of_bound, difference / (growth * magnitudes + (n + 1) * least / 2));
+    }
+  }
+  return {largest > 0 ? worst / largest : worst, of_bound};
+}
+
 double SharedContributions::error_of_places(const std::vector<Place>& places) {
   all();
   double worst = 0, largest = 0;

@@ -91,7 +91,18 @@ json Worker::compare() {
     reference_.resize(replay_->contribution_size());
     const auto all = contributions_->all();
     replay_->expected({all.begin(), all.end()}, reference_);
+    const std::vector<RoundedSum> rounded = replay_->rounded_sums();
+    for (const RoundedSum& sum : rounded)
+      if (!sum.knows_order) {  // held against what rounding allows alone
+        const auto there = replay_->aggregate().subspan(sum.begin, sum.size);
+        std::copy(there.begin(), there.end(), reference_.begin() + std::ptrdiff_t(sum.begin));
+      }
     said["error"] = contributions_->error_of(replay_->results(), reference_);
+    if (!rounded.empty()) {
+      const RoundingError error = contributions_->rounding_error_of(replay_->aggregate(), rounded);
+      said["sum_error"] = error.relative;
+      said["sum_error_of_bound"] = error.of_bound;
+    }
   }
   return said;
 }

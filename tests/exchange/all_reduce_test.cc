@@ -1,4 +1,4 @@
-// Every pattern's all-reduce of floats.
+// Every pattern's all-reduce.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,13 @@
 
 #include "tests/exchange/plan_patterns.h"
 #include "tests/exchange/thread_transport.h"
+#include "workloads/exchange/halving_doubling.h"
+#include "workloads/exchange/hierarchical.h"
 #include "workloads/exchange/patterns.h"
+#include "workloads/exchange/plan_sum.h"
+#include "workloads/exchange/recursive_doubling.h"
+#include "workloads/exchange/ring.h"
+#include "workloads/exchange/tree.h"
 
 namespace thinpipe {
 namespace {
@@ -53,6 +59,17 @@ Arrays all_reduced(const std::string& pattern, const Arrays& inputs, int calls =
   });
   for (const auto& [way, queue] : boxes.messages) EXPECT_TRUE(queue.empty()) << "left over";
   return results;
+}
+
+AllReducePlanner planner_of(const std::string& pattern) {
+  if (pattern == "ring") return ring_all_reduce;
+  if (pattern == "recursive-doubling") return recursive_doubling_all_reduce;
+  if (pattern == "halving-doubling") return halving_doubling_all_reduce;
+  if (pattern == "tree") return tree_all_reduce;
+  const Spec spec = parse_spec(pattern);
+  const int group = static_cast<int>(
+      Parameters(find_pattern(spec.name).parameters, spec).integer("group"));
+  return [group](int ranks, int rank) { return hierarchical_all_reduce(ranks, rank, group); };
 }
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
@@ -111,6 +128,112 @@ TEST_P(AllReduceTest, WhatIsNotFiniteComesThroughAsInAPlainSum) {
         ASSERT_NEAR(result[i], expected[i], 1e-5) << "element " << i;
       }
     }
+  }
+}
+
+// 16-bit elements as floats, and back.
+std::vector<std::uint16_t> halves_of(const std::vector<float>& values, ElementType type) {
+  std::vector<std::uint16_t> halves;
+  for (const float value : values) halves.push_back(to_half_or_infinity(value, half_format(type)));
+  return halves;
+}
+
+std::vector<float> floats_of(const std::vector<std::uint16_t>& halves, ElementType type) {
+  std::vector<float> values;
+  for (const std::uint16_t half : halves) values.push_back(from_any_half(half, half_format(type)));
+  return values;
+}
+
+// What each rank holds, and what it holds it against: the plan carried out by one rank.
+struct HalfSumsOfRanks {
+  Arrays results, expected;
+};
+
+HalfSumsOfRanks half_sums(const std::string& pattern, const Arrays& inputs, ElementType type,
+                          float factor) {
+  const int ranks = static_cast<int>(inputs.size());
+  HalfSumsOfRanks sums{Arrays(inputs.size()), Arrays(inputs.size())};
+  std::vector<std::vector<std::uint16_t>> halves;
+  Arrays exact;
+  for (const std::vector<float>& input : inputs) {
+    halves.push_back(halves_of(input, type));
+    exact.push_back(floats_of(halves.back(), type));
+  }
+  Mailboxes boxes;
+  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
+    const auto rank = static_cast<std::size_t>(transport->rank());
+    const auto own = make_pattern(parse_spec(pattern), std::move(transport), 0);
+    EXPECT_TRUE(own->lossy(type));
+    EXPECT_TRUE(own->knows_order());
+    std::vector<std::uint16_t> result(halves[rank].size());
+    own->all_reduce(type, std::as_bytes(std::span(halves[rank])),
+                    std::as_writable_bytes(std::span(result)), factor);
+    sums.results[rank] = floats_of(result, type);
+    sums.expected[rank].resize(result.size());
+    own->expected_all_reduce(type, std::vector<std::span<const float>>(exact.begin(), exact.end()),
+                             factor, sums.expected[rank]);
+  });
+  return sums;
+}
+
+TEST_P(AllReduceTest, Of16BitElementsAddsInItsOwnOrderToTheBit) {
+  const auto& [pattern, ranks] = GetParam();
+  for (const ElementType type : {ElementType::kFloat16, ElementType::kBfloat16})
+    for (const float factor : {1.0F, 1 / static_cast<float>(ranks)})
+      for (const std::size_t elements : {0, 1, 3, 5, 1000, 16384 * 4 + 1, 100001}) {
+        SCOPED_TRACE(::testing::Message() << to_string(type) << ", " << elements << " elements");
+        const Arrays inputs = inputs_of(ranks, elements);
+        const HalfSumsOfRanks sums = half_sums(pattern, inputs, type, factor);
+        const std::vector<double> mean = mean_of(inputs);
+        const double unit = type == ElementType::kFloat16 ? 0x1p-11 : 0x1p-8;
+        for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+          ASSERT_TRUE(same_bits(sums.results[rank], sums.expected[rank]));
+          ASSERT_TRUE(same_bits(sums.results[rank], sums.results[0]));
+        }
+        for (std::size_t i = 0; i < elements; ++i) {
+          // Every input is rounded once and every sum, of at most the sum of magnitudes, n times.
+          double magnitudes = 0;
+          for (const std::vector<float>& input : inputs)
+            magnitudes += std::fabs(static_cast<double>(input[i]));
+          ASSERT_NEAR(static_cast<double>(sums.results[0][i]), mean[i] * ranks * static_cast<double>(factor),
+                      1.01 * (ranks + 1) * unit * magnitudes * static_cast<double>(factor) + 1e-6);
+        }
+      }
+}
+
+TEST_P(AllReduceTest, Of16BitElementsOverflowsToInfinityAndKeepsNan) {
+  const auto& [pattern, ranks] = GetParam();
+  for (const ElementType type : {ElementType::kFloat16, ElementType::kBfloat16}) {
+    const float most = type == ElementType::kFloat16 ? 65504.0F : 0x1.fep127F;
+    Arrays inputs;
+    for (int rank = 0; rank < ranks; ++rank)
+      inputs.push_back({most, -most, rank == 0 ? most : -1, std::nanf("3"),
+                        std::numeric_limits<float>::infinity(),
+                        rank == 0 ? 0x1p-24F : 0.0F, -0.0F});
+    const HalfSumsOfRanks sums = half_sums(pattern, inputs, type, 1);
+    for (const std::vector<float>& result : sums.results) {
+      EXPECT_EQ(std::isinf(result[0]), ranks > 1);
+      EXPECT_EQ(std::isinf(result[1]), ranks > 1);
+      EXPECT_TRUE(std::isfinite(result[2]));
+      EXPECT_TRUE(std::isnan(result[3]));
+      EXPECT_TRUE(std::isinf(result[4]));
+      EXPECT_EQ(result[5], 0x1p-24F);  // fp16's least number
+      EXPECT_TRUE(same_bits(result, sums.results[0]));
+    }
+  }
+}
+
+// The plan carried out by one rank, of floats: the network's own additions, one by one.
+TEST_P(AllReduceTest, AddsFloatsAsItsPlanSays) {
+  const auto& [pattern, ranks] = GetParam();
+  const AllReducePlanner planner = planner_of(pattern);
+  for (const std::size_t elements : {1, 5, 100001}) {
+    const Arrays inputs = inputs_of(ranks, elements);
+    std::vector<float> expected(elements);
+    const float factor = 1 / static_cast<float>(ranks);
+    sum_by_plan(planner, ElementType::kFloat32,
+                std::vector<std::span<const float>>(inputs.begin(), inputs.end()), factor, expected);
+    EXPECT_TRUE(same_bits(all_reduced(pattern, inputs)[0], expected)) << elements;
   }
 }
 

@@ -69,6 +69,10 @@ TEST(Patterns, WhatACompressorNeedsDecidesOnTheExchange) {
   EXPECT_FALSE(serves(gtopk, parse_spec("terngrad")));
   EXPECT_EQ(exchange_of(gtopk, parse_spec("strom")), Exchange::kSparseAllReduce);
   EXPECT_FALSE(serves(parse_spec("qgz"), parse_spec("topk")));
+  EXPECT_EQ(exchange_of(ring, parse_spec("fp16")), Exchange::kAllReduce);
+  EXPECT_EQ(exchange_of(ring, parse_spec("bf16:exchange=allgather")), Exchange::kAllGather);
+  EXPECT_EQ(exchange_of(gtopk, parse_spec("fp16")), Exchange::kAllReduce);
+  EXPECT_FALSE(serves(parse_spec("qgz"), parse_spec("fp16")));
   const Spec servers = parse_spec("ps:servers=2");
   EXPECT_EQ(exchange_of(servers, parse_spec("none")), Exchange::kPushPull);
   EXPECT_EQ(exchange_of(servers, parse_spec("topk")), Exchange::kPushPull);
@@ -118,7 +122,7 @@ TEST(Patterns, WhatOneCannotDoOthersAreNamedFor) {
     }
     return "none";
   };
-  EXPECT_THAT(said([&] { idle.all_reduce({}, {}, 1); }), HasSubstr("no allreduce; ring"));
+  EXPECT_THAT(said([&] { idle.all_reduce(ElementType::kFloat16, {}, {}, 1); }), HasSubstr("no allreduce; ring"));
   EXPECT_THAT(said([&] { idle.all_gather({}); }), HasSubstr("no allgather; ring"));
   EXPECT_THAT(said([&] { idle.sparse_all_reduce({}, 1, 1, 1); }),
               HasSubstr("no sparsereduce; gtopk"));

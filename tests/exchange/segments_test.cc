@@ -25,6 +25,13 @@ TEST(Parts, AreAsEvenAsCanBeAndFollowEachOther) {
     }
 }
 
+TEST(Parts, OfSixteenBitElementsHaveTwiceAsManyInASegment) {
+  const Parts parts{3 * 16384 + 1, 2, 2};
+  EXPECT_EQ(parts.segment(), 16384U);
+  EXPECT_EQ(parts.first_segment(1), 2U);  // 24577 elements, then 24576
+  EXPECT_EQ(parts.segments(0, 2), 4U);
+}
+
 TEST(Segments, OfBytes) {
   EXPECT_EQ(segments_of_bytes(0), 0U);
   EXPECT_EQ(segments_of_bytes(1), 1U);

@@ -166,12 +166,12 @@ TEST(SparsePatterns, SayWhatTheirSumsAreHeldAgainst) {
   std::vector<float> out(4);
   const auto qgz =
       make_pattern(parse_spec("qgz:group=2"), std::make_unique<ThreadTransport>(boxes, 0, 2), 0);
-  qgz->expected_all_reduce(spans(arrays), 0.5F, out);
+  qgz->expected_all_reduce(ElementType::kFloat32, spans(arrays), 0.5F, out);
   EXPECT_NEAR(out[1], -1.5, 0.01);  // the greatest of its block is exact but for the last code
   EXPECT_NEAR(out[3], 0.25, 0.3);
   const auto ring =
       make_pattern(parse_spec("ring"), std::make_unique<ThreadTransport>(boxes, 0, 2), 0);
-  ring->expected_all_reduce(spans(arrays), 0.5F, out);
+  ring->expected_all_reduce(ElementType::kFloat32, spans(arrays), 0.5F, out);
   EXPECT_EQ(out, (std::vector<float>{1, -1.5F, 2, 0.25F}));
   const auto gtopk =
       make_pattern(parse_spec("gtopk"), std::make_unique<ThreadTransport>(boxes, 0, 2), 0);

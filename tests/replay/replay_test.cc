@@ -8,6 +8,7 @@
 #include "tests/exchange/thread_transport.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
+#include "workloads/exchange/element_sum.h"
 #include "workloads/exchange/push_pull_pattern.h"
 #include "workloads/exchange/ring_pattern.h"
 #include "workloads/replay/parameter_server.h"
@@ -223,10 +224,11 @@ TEST_F(ReplayTest, LocalStepsHandOverTheirOwnSum) {
 // Keeps what it was given to sum, and where that lay.
 class Witness : public Pattern {
  public:
-  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
-    place = own.data();
-    given.assign(own.begin(), own.end());
-    for (std::size_t i = 0; i < own.size(); ++i) result[i] = own[i] * factor;
+  void all_reduce(ElementType type, std::span<const std::byte> own, std::span<std::byte> result,
+                  float factor) override {
+    place = reinterpret_cast<const float*>(own.data());
+    given.assign(place, place + own.size() / sizeof(float));
+    scale_elements(type, own, factor, result);
   }
   TransportCounters counters() const override { return {}; }
 

@@ -22,9 +22,11 @@ constexpr std::uint64_t kSteps = 3;
 class FaultyPattern : public Pattern {
  public:
   FaultyPattern(RingPattern ring, int bad) : ring_(std::move(ring)), bad_(bad) {}
-  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
-    ring_.all_reduce(own, result, factor);
-    if (++calls_ == bad_) result[0] += 1e-3F * largest(result);
+  void all_reduce(ElementType type, std::span<const std::byte> own, std::span<std::byte> result,
+                  float factor) override {
+    ring_.all_reduce(type, own, result, factor);
+    const std::span floats(reinterpret_cast<float*>(result.data()), result.size() / sizeof(float));
+    if (++calls_ == bad_) floats[0] += 1e-3F * largest(floats);
   }
   const std::vector<std::span<const std::byte>>& all_gather(
       std::span<const std::byte> own) override {

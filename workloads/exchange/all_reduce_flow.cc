@@ -3,28 +3,20 @@
 #include <algorithm>
 #include <limits>
 
+#include "workloads/exchange/element_sum.h"
+
 namespace thinpipe {
 
 namespace {
 
 constexpr std::size_t kFlowWindow = kSegmentsInFlight;
-// Floats that a paced channel may be ahead: enough that a link is not idle while one of its
-// segments goes there and another comes back.
-constexpr std::size_t kAhead = kFlowWindow * kSegmentFloats;
+// Bytes that a paced channel may be ahead: enough that a link is not idle while one of its segments
+// goes there and another comes back.
+constexpr std::size_t kAhead = kFlowWindow * kSegmentBytes;
 
-void add_to_own(std::span<float> target, const float* __restrict own,
-                const float* __restrict theirs, float scale) {
-  float* __restrict sums = target.data();
-  for (std::size_t i = 0; i < target.size(); ++i) sums[i] = (own[i] + theirs[i]) * scale;
-}
-
-void add_to_sums(std::span<float> target, const float* __restrict theirs, float scale) {
-  float* __restrict sums = target.data();
-  for (std::size_t i = 0; i < target.size(); ++i) sums[i] = (sums[i] + theirs[i]) * scale;
-}
-
-void make_nans_one(std::span<float> values) {
+void make_nans_one(std::span<std::byte> floats) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const std::span values(reinterpret_cast<float*>(floats.data()), floats.size() / sizeof(float));
   for (float& value : values) value = value == value ? value : kNan;
 }
 
@@ -38,7 +30,7 @@ AllReduceFlow::AllReduceFlow(const AllReducePlan& plan)
     const bool out = step.kind == StepKind::kSend;
     Channel& way = channel(out, step);
     const bool adds = step.kind == StepKind::kAdd;
-    if (adds) way.staging.resize(kFlowWindow * kSegmentFloats);
+    if (adds) way.staging.resize(kFlowWindow * kSegmentBytes);
     for (int part = step.first; part < step.last; ++part) {
       const auto p = static_cast<std::size_t>(part);
       way.pieces.push_back({.part = part,
@@ -87,7 +79,7 @@ void AllReduceFlow::skip_empty(const Channel& channel, Cursor& cursor) const {
 }
 
 void AllReduceFlow::advance(const Channel& channel, Cursor& cursor) const {
-  cursor.offset += kSegmentFloats;
+  cursor.offset += segment_;
   if (cursor.offset < size_at(channel, cursor)) return;
   cursor = {cursor.piece + 1, 0};
   skip_empty(channel, cursor);
@@ -96,12 +88,14 @@ void AllReduceFlow::advance(const Channel& channel, Cursor& cursor) const {
 AllReduceFlow::Segment AllReduceFlow::segment_at(const Channel& channel,
                                                  const Cursor& cursor) const {
   const Place& place = places_[static_cast<std::size_t>(channel.pieces[cursor.piece].part)];
-  return {place.begin + cursor.offset,
-          std::min(kSegmentFloats, size_at(channel, cursor) - cursor.offset),
-          place.first_segment + cursor.offset / kSegmentFloats};
+  return {(place.begin + cursor.offset) * element_bytes_,
+          std::min(segment_, size_at(channel, cursor) - cursor.offset) * element_bytes_,
+          place.first_segment + cursor.offset / segment_};
 }
 
 void AllReduceFlow::reset(const Parts& parts) {
+  element_bytes_ = parts.element_bytes;
+  segment_ = parts.segment();
   for (std::size_t part = 0; part <= parts.count; ++part)
     places_[part] = {parts.begin(part), parts.first_segment(part)};
   received_.assign(places_.back().first_segment, 0);
@@ -111,20 +105,16 @@ void AllReduceFlow::reset(const Parts& parts) {
     skip_empty(channel, channel.starts);
     skip_empty(channel, channel.ends);
     channel.started = channel.finished = 0;
-    channel.floats_started = channel.floats_finished = 0;
+    channel.bytes_started = channel.bytes_finished = 0;
     channel.arrived = false;
   }
 }
 
-void AllReduceFlow::run(Transport& transport, std::span<const float> own, std::span<float> result,
-                        float factor) {
-  if (channels_.empty()) {
-    std::transform(own.begin(), own.end(), result.begin(),
-                   [factor](float value) { return value * factor; });
-    return;
-  }
-  const Call call{transport, own, result, factor};
-  reset({own.size(), places_.size() - 1});
+void AllReduceFlow::run(Transport& transport, ElementType type, std::span<const std::byte> own,
+                        std::span<std::byte> result, float factor) {
+  if (channels_.empty()) return scale_elements(type, own, factor, result);
+  const Call call{transport, type, own, result, factor};
+  reset({own.size() / size_of(type), places_.size() - 1, size_of(type)});
   for (bool busy = true; busy;) {
     bool moved = false;
     for (Channel& channel : channels_)
@@ -148,12 +138,12 @@ bool AllReduceFlow::receive(const Call& call, Channel& in) {
     const Segment segment = segment_at(in, in.starts);
     // What replaces goes to its place at once: it holds what this rank has sent of it, so that it
     // cannot come before that has left.
-    const std::span<float> target =
+    const std::span<std::byte> target =
         in.pieces[in.starts.piece].adds
-            ? std::span(in.staging).subspan(in.started % kFlowWindow * kSegmentFloats, segment.size)
+            ? std::span(in.staging).subspan(in.started % kFlowWindow * kSegmentBytes, segment.size)
             : call.result.subspan(segment.begin, segment.size);
     call.transport.receive(in.first_slot + static_cast<int>(in.started % kFlowWindow), in.peer,
-                           in.tag, std::as_writable_bytes(target));
+                           in.tag, target);
     ++in.started;
     advance(in, in.starts);
   }
@@ -168,7 +158,7 @@ bool AllReduceFlow::receive(const Call& call, Channel& in) {
     if (piece.adds) apply(call, in);
     ++received_[number];
     ++in.finished;
-    in.floats_finished += size;
+    in.bytes_finished += size;
     in.arrived = false;
     advance(in, in.ends);
     moved = true;
@@ -179,14 +169,13 @@ bool AllReduceFlow::receive(const Call& call, Channel& in) {
 void AllReduceFlow::apply(const Call& call, Channel& in) {
   const Piece& piece = in.pieces[in.ends.piece];
   const Segment segment = segment_at(in, in.ends);
-  const std::span<float> sums = call.result.subspan(segment.begin, segment.size);
-  const float* const theirs = in.staging.data() + in.finished % kFlowWindow * kSegmentFloats;
-  const float scale = piece.completes ? call.factor : 1.0F;
-  if (piece.receives == 0)
-    add_to_own(sums, call.own.data() + segment.begin, theirs, scale);
-  else
-    add_to_sums(sums, theirs, scale);
-  if (mirrored_) make_nans_one(sums);
+  const std::span<std::byte> sums = call.result.subspan(segment.begin, segment.size);
+  const std::span<const std::byte> before =
+      piece.receives == 0 ? call.own.subspan(segment.begin, segment.size) : sums;
+  const std::span<const std::byte> theirs =
+      std::span(in.staging).subspan(in.finished % kFlowWindow * kSegmentBytes, segment.size);
+  add_elements(call.type, before, theirs, piece.completes ? call.factor : 1.0F, sums);
+  if (mirrored_ && call.type == ElementType::kFloat32) make_nans_one(sums);
 }
 
 bool AllReduceFlow::finish_sends(const Call& call, Channel& out) {
@@ -207,13 +196,13 @@ bool AllReduceFlow::send_one(const Call& call, Channel& out) {
   const Segment segment = segment_at(out, out.starts);
   if (received_[segment.number] < piece.receives) return false;
   if (out.pace >= 0 &&
-      out.floats_started >= channels_[static_cast<std::size_t>(out.pace)].floats_finished + kAhead)
+      out.bytes_started >= channels_[static_cast<std::size_t>(out.pace)].bytes_finished + kAhead)
     return false;
-  const std::span<const float> source = piece.receives == 0 ? call.own : call.result;
+  const std::span<const std::byte> source = piece.receives == 0 ? call.own : call.result;
   call.transport.send(out.first_slot + static_cast<int>(out.started % kFlowWindow), out.peer,
-                      out.tag, std::as_bytes(source.subspan(segment.begin, segment.size)));
+                      out.tag, source.subspan(segment.begin, segment.size));
   ++out.started;
-  out.floats_started += segment.size;
+  out.bytes_started += segment.size;
   advance(out, out.starts);
   return true;
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "compressors/element_type.h"
 #include "workloads/exchange/all_reduce_plan.h"
 #include "workloads/exchange/segments.h"
 #include "workloads/exchange/transport.h"
@@ -19,10 +20,12 @@ class AllReduceFlow {
  public:
   explicit AllReduceFlow(const AllReducePlan& plan);
 
-  /// result becomes factor * sum of own over ranks, the same bits on every rank. Both are of the
-  /// same size on every rank, and apart in memory: `own` is read where it lies, so that no pass
-  /// goes into copying it. Allocates nothing for arrays no longer than one before.
-  void run(Transport& transport, std::span<const float> own, std::span<float> result, float factor);
+  /// result becomes factor * sum of own over ranks, the same bits on every rank: sums of elements of
+  /// this type, each as add_elements() makes it. Both are of the same size on every rank, and apart in
+  /// memory: `own` is read where it lies, so that no pass goes into copying it. Allocates nothing for
+  /// arrays no longer than one before.
+  void run(Transport& transport, ElementType type, std::span<const std::byte> own,
+           std::span<std::byte> result, float factor);
 
  private:
   // A part in a step.
@@ -33,7 +36,7 @@ class AllReduceFlow {
     std::uint16_t sends;     // of its sums so far, that must have left before they change
   };
   struct Cursor {
-    std::size_t piece = 0, offset = 0;  // in floats
+    std::size_t piece = 0, offset = 0;  // in elements
   };
   // All steps with one peer and tag in one direction. Its segments keep their order.
   struct Channel {
@@ -41,20 +44,22 @@ class AllReduceFlow {
     int peer = 0, tag = 0, first_slot = 0;
     int pace = -1;  // the channel that one that goes out keeps pace with
     std::vector<Piece> pieces;
-    std::vector<float> staging;  // for what is added
+    std::vector<std::byte> staging;  // for what is added
 
     Cursor starts, ends;                    // next segment to be sent or posted, and to be finished
     std::size_t started = 0, finished = 0;  // segments
-    std::size_t floats_started = 0, floats_finished = 0;
+    std::size_t bytes_started = 0, bytes_finished = 0;
     bool arrived = false;  // the one at `ends`, which must wait
   };
   struct Segment {
-    std::size_t begin, size, number;
+    std::size_t begin, size;  // in bytes
+    std::size_t number;
   };
   struct Call {
     Transport& transport;
-    std::span<const float> own;
-    std::span<float> result;
+    ElementType type;
+    std::span<const std::byte> own;
+    std::span<std::byte> result;
     float factor;
   };
 
@@ -76,6 +81,7 @@ class AllReduceFlow {
     std::size_t begin, first_segment;
   };
   std::vector<Place> places_;  // of each part, and of the end
+  std::size_t element_bytes_ = sizeof(float), segment_ = 0;  // of the last call; elements a segment
   // Of each segment: receives done, and sends of sums done.
   std::vector<std::uint16_t> received_, sent_;
 };

@@ -1,6 +1,7 @@
 // What one rank sends and receives in an all-reduce, and in which order.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 namespace thinpipe {
@@ -36,5 +37,8 @@ struct AllReducePlan {
   /// on the order of two; which NaN comes out does, so there they become one and the same.
   bool mirrored = false;
 };
+
+/// The plan of one of so many ranks.
+using AllReducePlanner = std::function<AllReducePlan(int ranks, int rank)>;
 
 }  // namespace thinpipe

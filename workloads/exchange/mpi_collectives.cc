@@ -7,8 +7,20 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "workloads/exchange/element_sum.h"
 
 namespace thinpipe {
+
+namespace {
+
+template <ElementType kType>
+void add_into(void* in, void* in_out, int* count, MPI_Datatype*) {
+  const std::size_t bytes = static_cast<std::size_t>(*count) * size_of(kType);
+  const std::span sums(static_cast<std::byte*>(in_out), bytes);
+  add_elements(kType, sums, {static_cast<const std::byte*>(in), bytes}, 1, sums);
+}
+
+}  // namespace
 
 MpiCollectives::MpiCollectives(MPI_Comm communicator, std::size_t capacity, bool device_addresses)
     : communicator_(communicator), device_addresses_(device_addresses) {
@@ -19,12 +31,28 @@ MpiCollectives::MpiCollectives(MPI_Comm communicator, std::size_t capacity, bool
   offsets_.resize(ranks);
   messages_.resize(ranks);
   arena_.resize(ranks * capacity);
+  constexpr int kCommutes = 1;
+  MPI_Op_create(add_into<ElementType::kFloat16>, kCommutes, &add_fp16_);
+  MPI_Op_create(add_into<ElementType::kBfloat16>, kCommutes, &add_bf16_);
 }
 
-void MpiCollectives::all_reduce(std::span<const float> own, std::span<float> result, float factor) {
-  MPI_Allreduce(own.data(), result.data(), static_cast<int>(own.size()), MPI_FLOAT, MPI_SUM,
-                communicator_);
-  for (float& value : result) value *= factor;
+MpiCollectives::~MpiCollectives() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized != 0) return;
+  MPI_Op_free(&add_fp16_);
+  MPI_Op_free(&add_bf16_);
+}
+
+void MpiCollectives::all_reduce(ElementType type, std::span<const std::byte> own,
+                                std::span<std::byte> result, float factor) {
+  const int count = static_cast<int>(own.size() / size_of(type));
+  if (type == ElementType::kFloat32)
+    MPI_Allreduce(own.data(), result.data(), count, MPI_FLOAT, MPI_SUM, communicator_);
+  else
+    MPI_Allreduce(own.data(), result.data(), count, MPI_UINT16_T,
+                  type == ElementType::kFloat16 ? add_fp16_ : add_bf16_, communicator_);
+  if (factor != 1) scale_elements(type, result, factor, result);
 }
 
 const std::vector<std::span<const std::byte>>& MpiCollectives::all_gather(

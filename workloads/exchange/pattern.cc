@@ -7,7 +7,7 @@
 
 namespace thinpipe {
 
-void Pattern::all_reduce(std::span<const float>, std::span<float>, float) {
+void Pattern::all_reduce(ElementType, std::span<const std::byte>, std::span<std::byte>, float) {
   refuse_exchange(Exchange::kAllReduce);
 }
 
@@ -36,8 +36,8 @@ std::size_t Pattern::mean_count(std::size_t, std::size_t) {
   refuse_exchange(Exchange::kSparseAllReduce);
 }
 
-void Pattern::expected_all_reduce(std::span<const std::span<const float>> arrays, float factor,
-                                  std::span<float> out) const {
+void Pattern::expected_all_reduce(ElementType, std::span<const std::span<const float>> arrays,
+                                  float factor, std::span<float> out) const {
   for (std::size_t i = 0; i < out.size(); ++i) {
     double sum = 0;
     for (const auto& array : arrays) sum += static_cast<double>(array[i]);

@@ -20,18 +20,22 @@ RingProbe probe_ring(Transport& transport, const RingProbeOptions& options) {
   AllReduceFlow reduce(ring_all_reduce(ranks, transport.rank()));
   const std::vector<float> own(static_cast<std::size_t>(ranks), 1.0F);
   std::vector<float> sum(own.size());
+  const auto all_reduce = [&] {
+    reduce.run(transport, ElementType::kFloat32, std::as_bytes(std::span(own)),
+               std::as_writable_bytes(std::span(sum)), 1);
+  };
   const auto pause = [&](double late) {
     std::this_thread::sleep_for(std::chrono::duration<double>(options.pause + late));
   };
   const auto small = [&](double late) {
     pause(late);
     const double begin = transport.now();
-    reduce.run(transport, own, sum, 1);
+    all_reduce();
     return transport.now() - begin;
   };
   const auto large = [&] {
     pause(0);
-    reduce.run(transport, own, sum, 1);  // all begin together
+    all_reduce();  // all begin together
     const double begin = transport.now();
     gather.run(transport, message);
     return transport.now() - begin;

@@ -11,8 +11,6 @@ namespace thinpipe {
 inline constexpr std::size_t kSegmentBytes = 32768;
 /// Segments under way to one peer, and from one.
 inline constexpr int kSegmentsInFlight = 16;
-/// Floats of one message.
-inline constexpr std::size_t kSegmentFloats = kSegmentBytes / sizeof(float);
 
 /// Messages that carry so many bytes.
 constexpr std::size_t segments_of_bytes(std::size_t bytes) {
@@ -23,6 +21,10 @@ constexpr std::size_t segments_of_bytes(std::size_t bytes) {
 /// part is cut into segments of its own, numbered through over all parts.
 struct Parts {
   std::size_t elements = 0, count = 1;
+  std::size_t element_bytes = sizeof(float);
+
+  /// Elements of one message.
+  std::size_t segment() const { return kSegmentBytes / element_bytes; }
 
   std::size_t begin(std::size_t part) const {
     return part * (elements / count) + std::min(part, elements % count);
@@ -36,12 +38,8 @@ struct Parts {
   /// The number of the part's first segment.
   std::size_t first_segment(std::size_t part) const {
     const std::size_t longer = std::min(part, elements % count), size = elements / count;
-    return longer * segments_of_floats(size + 1) + (part - longer) * segments_of_floats(size);
-  }
-
- private:
-  static std::size_t segments_of_floats(std::size_t floats) {
-    return (floats + kSegmentFloats - 1) / kSegmentFloats;
+    return longer * segments_of_bytes((size + 1) * element_bytes) +
+           (part - longer) * segments_of_bytes(size * element_bytes);
   }
 };
 

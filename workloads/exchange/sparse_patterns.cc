@@ -76,13 +76,24 @@ class OkTopKPattern : public RingBeside {
   OkTopK oktopk_;
 };
 
+constexpr const char* kSumsFloats =
+    "it quantises 32-bit floats itself; expected none, or another pattern";
+
+template <class Float, class Bytes>
+std::span<Float> floats_in(Bytes bytes) {
+  return {reinterpret_cast<Float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
 class QgzPattern : public Pattern {
  public:
   QgzPattern(std::unique_ptr<Transport> transport, const QgzOptions& options)
       : transport_(std::move(transport)), qgz_(options, transport_->size()) {}
 
-  void all_reduce(std::span<const float> own, std::span<float> result, float factor) override {
-    qgz_.run(*transport_, own, result, factor);
+  using Pattern::all_reduce;
+  void all_reduce(ElementType type, std::span<const std::byte> own, std::span<std::byte> result,
+                  float factor) override {
+    if (type != ElementType::kFloat32) throw InputError(kSumsFloats);
+    qgz_.run(*transport_, floats_in<const float>(own), floats_in<float>(result), factor);
   }
   std::optional<CodedSlices> coded_slices(std::size_t elements) const override {
     return qgz_.coded_slices(elements);
@@ -91,11 +102,11 @@ class QgzPattern : public Pattern {
                         float factor) override {
     qgz_.run_coded(*transport_, slices, result, factor);
   }
-  void expected_all_reduce(std::span<const std::span<const float>> arrays, float factor,
-                           std::span<float> out) const override {
+  void expected_all_reduce(ElementType, std::span<const std::span<const float>> arrays,
+                           float factor, std::span<float> out) const override {
     qgz_.expected(arrays, factor, out);
   }
-  bool lossy() const override { return true; }
+  bool lossy(ElementType) const override { return true; }
   TransportCounters counters() const override { return transport_->counters(); }
 
  private:
@@ -183,7 +194,12 @@ PatternInfo qgz_pattern() {
             return std::make_unique<QgzPattern>(std::move(transport), qgz_options(parameters));
           },
           .check_ranks = [](const Parameters& parameters,
-                            int ranks) { Qgz(qgz_options(parameters), ranks); }};
+                            int ranks) { Qgz(qgz_options(parameters), ranks); },
+          .refuses =
+              [](const Parameters&, const Spec& compressor) {
+                return summation_of(compressor).element == ElementType::kFloat32 ? ""
+                                                                                 : kSumsFloats;
+              }};
 }
 
 QgzOptions qgz_options(const Parameters& parameters) {

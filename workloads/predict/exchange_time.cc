@@ -71,7 +71,7 @@ std::optional<FlowTime> ExchangeTimes::all_reduce(const Spec& pattern, std::size
   // With parts of whole segments, at least one each.
   const double parts = pattern.name == "tree" || pattern.name == "recursive-doubling" ? 1 : ranks;
   const double most = std::max(1.0, std::floor(kMostFlowMessages / least)) * parts *
-                      static_cast<double>(kSegmentFloats);
+                      static_cast<double>(Parts().segment());
   const auto shorter = static_cast<std::size_t>(std::min(most, static_cast<double>(elements)));
   auto graph = all_reduce_flows(pattern, shorter, ranks);
   if (!graph) return std::nullopt;

@@ -73,12 +73,13 @@ FlowGraph reduce_flows(const std::vector<AllReducePlan>& plans, std::size_t elem
     for (std::size_t i = 0; i < way.sent.size(); ++i) {
       const auto part = static_cast<std::size_t>(way.sent[i].part);
       const std::size_t first = parts.first_segment(part), size = parts.size(part);
-      for (std::size_t at = 0; at < size; at += kSegmentFloats) {
-        const auto place = static_cast<std::uint32_t>(first + at / kSegmentFloats);
+      const std::size_t segment = parts.segment();
+      for (std::size_t at = 0; at < size; at += segment) {
+        const auto place = static_cast<std::uint32_t>(first + at / segment);
         queue.messages.push_back(
             {.to = static_cast<std::uint32_t>(way.to),
              .place = place,
-             .bytes = static_cast<double>(std::min(kSegmentFloats, size - at) * sizeof(float)),
+             .bytes = static_cast<double>(std::min(segment, size - at) * parts.element_bytes),
              .after = way.sent[i].received,
              .waits_at = place,
              .gate = way.received.at(i).received});

@@ -30,6 +30,13 @@ struct BucketCopies {
   double down = 0, up = 0;
 };
 
+/// Elements that were summed in 16 bits.
+struct RoundedSum {
+  std::size_t begin = 0, size = 0;  ///< of the aggregate
+  ElementType type = ElementType::kFloat16;
+  bool knows_order = true;  ///< what it must be is known to the bit (Pattern::knows_order)
+};
+
 /// The methods of one step, in this order: take_scales() and share_scales() where shares_scales(),
 /// encode(), begin_copies(), exchange(), decode(). Those that exchange may run in another thread
 /// than the rest. A bucket's part of the aggregate has its units one after the other, those that
@@ -98,11 +105,14 @@ class Bucket {
 
   /// This rank's part of the aggregate: its own payloads decoded. `out` has elements().
   virtual void own_contribution(std::span<float> out) const = 0;
-  /// What the aggregate must be after an exchange with this pattern, from all ranks' contributions.
+  /// What the aggregate must be after an exchange with this pattern, from all ranks' contributions; 0
+  /// where nobody knows the order in which it was summed.
   virtual void expected(const Pattern& pattern,
                         std::span<const std::span<const float>> contributions,
                         std::span<float> out) const = 0;
-  /// Whether that is their mean, within rounding.
+  /// Of the step just run: where its part of the aggregate was.
+  virtual std::vector<RoundedSum> rounded_sums(const Pattern& pattern) const = 0;
+  /// Whether that is their mean, within rounding of 32-bit floats.
   virtual bool takes_mean(const Pattern& pattern) const = 0;
   /// Whether that unit's decoded values are changes (Compressor::incremental).
   virtual bool incremental(std::size_t unit) const = 0;

@@ -27,7 +27,9 @@ DeviceBucket::DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, 
                                            place.overlaps && servers == nullptr)),
       device_(units_->device()),
       bus_(device_.copies, place.time_scale),
+      halves_bus_(device_.copies, place.time_scale),
       floats_(device_.memory, DeviceRoom::Where::kPinned),
+      own_halves_(device_.memory, DeviceRoom::Where::kPinned),
       means_(device_.memory, DeviceRoom::Where::kPinned),
       pace_(place.time_scale, Pace::kDevice),
       rank_(settings.rank),
@@ -39,12 +41,13 @@ DeviceBucket::DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, 
   for (std::size_t i = 0; i < units(); ++i) {
     if (i >= summed_ && !sparse_sums)
       capacity_ += kMessageLengthBytes + compressor(i).max_encoded_size();
-    else if (i < summed_)
+    else if (i < float_units_)
       takes_rounds = takes_rounds || compressor(i).rounds() > 1;
   }
   if (takes_rounds)
-    rounds_ = std::make_unique<DeviceRounds>(device_, *units_, summed_, place.time_scale,
+    rounds_ = std::make_unique<DeviceRounds>(device_, *units_, float_units_, place.time_scale,
                                              settings.threads);
+  if (!half_groups_.empty()) halves_ = std::make_unique<HalfSums>(plan_, half_groups_, ranks_);
   check_delays();
   if (sparse_sums) check_pairs();
   if (sparse_sums && summed_ < units())
@@ -70,8 +73,8 @@ void DeviceBucket::connect(Pattern& pattern) {
 
 void DeviceBucket::connect_codes(const Pattern& pattern) {
   codes_.reset();
-  if (summed_ == 0 || rounds_) return;  // rounds' floats are small, and lie on the host
-  if (const auto slices = pattern.coded_slices(summed_elements_))
+  if (float_units_ == 0 || rounds_) return;  // rounds' floats are small, and lie on the host
+  if (const auto slices = pattern.coded_slices(float_elements_))
     codes_ = std::make_unique<DeviceCodes>(device_, *slices, time_scale_);
 }
 
@@ -102,7 +105,8 @@ void DeviceBucket::encode(const Gradients& gradients, std::uint64_t index) {
   for (std::size_t i = 0; i < units(); ++i)
     if (sent(i)) {
       // What pairs and rounds send is counted when they are exchanged.
-      const bool later = i < summed_ ? rounds_ != nullptr : sparse_ != nullptr;
+      const bool later = i < float_units_ ? rounds_ != nullptr
+                                          : i >= summed_ && sparse_ != nullptr;
       const EncodeReport& report = units_->report(i);
       add_to_payload(i, report, later ? 0 : report.encoded_bytes, i < summed_);
     }
@@ -112,10 +116,11 @@ void DeviceBucket::encode(const Gradients& gradients, std::uint64_t index) {
 void DeviceBucket::begin_copies() {
   if (sums_ && rounds_) {
     rounds_->begin_copies();
-  } else if (sums_) {
-    means_.grow(summed_elements_ * sizeof(float));
+  } else if (sums_ && float_units_ > 0) {
     codes_ ? codes_->begin_copies() : download_floats();
   }
+  if (sums_) means_.grow(summed_elements_ * sizeof(float));
+  if (sums_ && halves_) download_halves();
   if (!gathers_) return;
   for (std::size_t i = summed_; i < units(); ++i)
     payloads_[i - summed_] = {units_->payload(i), units_->report(i).encoded_bytes};
@@ -126,9 +131,9 @@ void DeviceBucket::begin_copies() {
 }
 
 void DeviceBucket::download_floats() {
-  floats_.grow(summed_elements_ * sizeof(float));
+  floats_.grow(float_elements_ * sizeof(float));
   std::vector<DeviceCopy> copies;
-  for (std::size_t i = 0; i < summed_; ++i)
+  for (std::size_t i = 0; i < float_units_; ++i)
     copies.push_back({floats_.data() + offsets_[i] * sizeof(float), units_->payload(i),
                       units_->report(i).encoded_bytes});
   bus_.begin();
@@ -136,9 +141,19 @@ void DeviceBucket::download_floats() {
   has_floats_ = true;
 }
 
+void DeviceBucket::download_halves() {
+  own_halves_.grow(halves_->bytes());
+  std::vector<DeviceCopy> copies;
+  for (std::size_t i = float_units_; i < summed_; ++i)
+    copies.push_back({own_halves_.data() + halves_->place(offsets_[i]), units_->payload(i),
+                      units_->report(i).encoded_bytes});
+  halves_bus_.begin();
+  halves_down_ = DeviceBus::begun(device_.copies->begin_downloads(copies));
+}
+
 std::vector<DevicePayload> DeviceBucket::device_floats() const {
   std::vector<DevicePayload> floats;
-  for (std::size_t i = 0; i < summed_; ++i)
+  for (std::size_t i = 0; i < float_units_; ++i)
     floats.push_back({units_->payload(i), units_->report(i).encoded_bytes});
   return floats;
 }
@@ -146,7 +161,7 @@ std::vector<DevicePayload> DeviceBucket::device_floats() const {
 /// For checks of a step in which nothing but codes came down.
 void DeviceBucket::fetch_floats() const {
   if (has_floats_) return;
-  std::byte* to = floats_.grow(summed_elements_ * sizeof(float));
+  std::byte* to = floats_.grow(float_elements_ * sizeof(float));
   for (const DevicePayload& floats : device_floats()) {
     device_.memory->download(to, floats.data, floats.bytes);
     to += floats.bytes;
@@ -167,7 +182,7 @@ RoundsTime DeviceBucket::exchange(Pattern& pattern, std::span<float> /*aggregate
   pace_.reset();
   const double begin = now_seconds();
   const auto floats = [&](const DeviceRoom& room) {
-    return std::span(reinterpret_cast<float*>(room.data()), summed_elements_);
+    return std::span(reinterpret_cast<float*>(room.data()), float_elements_);
   };
   if (sums_ && rounds_) {
     time = rounds_->run(pattern, factor(), pace_);
@@ -179,10 +194,16 @@ RoundsTime DeviceBucket::exchange(Pattern& pattern, std::span<float> /*aggregate
     took_.up += rounds_->copies().up;
   } else if (sums_ && codes_) {
     took_.down += codes_->exchange(pattern, floats(means_), factor());
-  } else if (sums_) {
+  } else if (sums_ && float_units_ > 0) {
     bus_.pass(floats_down_);
     took_.down += bus_.take(floats_down_);
     pattern.all_reduce(floats(floats_), floats(means_), factor());
+  }
+  if (sums_ && halves_) {
+    halves_bus_.pass(halves_down_);
+    took_.down += halves_bus_.take(halves_down_);
+    halves_->prepare({own_halves_.data(), halves_->bytes()});
+    halves_->exchange(pattern);
   }
   if (gathers_ && !sparse_) messages().exchange(pattern);
   if (gathers_ && sparse_) {
@@ -224,14 +245,18 @@ void DeviceBucket::decode(std::span<float> /*aggregate*/) {
 }
 
 void DeviceBucket::decode_summed() {
-  const std::size_t bytes = summed_elements_ * sizeof(float);
-  if (sums_ && !rounds_) {
-    took_.up +=
-        device_.copies->take(device_.copies->begin_upload({aggregate_, means_.data(), bytes}));
-    return;
+  if (!sums_) return device_.memory->zero(aggregate_, summed_elements_ * sizeof(float));
+  const std::span means(reinterpret_cast<float*>(means_.data()), summed_elements_);
+  if (halves_) halves_->decode(means);
+  if (rounds_) {
+    device_.memory->zero(aggregate_, float_elements_ * sizeof(float));
+    rounds_->decode(offsets_, aggregate_);
   }
-  device_.memory->zero(aggregate_, bytes);
-  if (sums_) rounds_->decode(offsets_, aggregate_);
+  // The means of rounds are on the device already.
+  const std::size_t from = rounds_ ? float_elements_ : 0;
+  if (from < summed_elements_)
+    took_.up += device_.copies->take(device_.copies->begin_upload(
+        {aggregate_ + from, std::as_bytes(means.subspan(from)).data(), means.subspan(from).size_bytes()}));
 }
 
 /// In the order of ranks, on which the bits of a sum depend. The own payloads never left.
@@ -289,13 +314,17 @@ bool DeviceBucket::incremental(std::size_t unit) const {
 void DeviceBucket::expected_sums(const Pattern& pattern,
                                  std::span<const std::span<const float>> contributions,
                                  std::span<float> out) const {
-  if (!rounds_ || !pattern.lossy()) return UnitBucket::expected_sums(pattern, contributions, out);
+  if (!rounds_ || !pattern.lossy(ElementType::kFloat32))
+    return UnitBucket::expected_sums(pattern, contributions, out);
   // The means of the rounds have references of their own; this is what they decode to.
-  for (std::size_t i = 0; i < summed_; ++i)
+  for (std::size_t i = 0; i < float_units_; ++i)
     compressor(i).decode_add(rounds_->result(i), 1.0F, part(i, out));
 }
 
 std::span<const std::byte> DeviceBucket::own_summed(std::size_t unit) const {
+  if (unit >= float_units_)
+    return {own_halves_.data() + halves_->place(offsets_[unit]),
+            units_->report(unit).encoded_bytes};
   if (rounds_) return rounds_->own_payload(unit);
   fetch_floats();
   return {floats_.data() + offsets_[unit] * sizeof(float), units_->report(unit).encoded_bytes};

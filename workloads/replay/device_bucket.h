@@ -102,6 +102,7 @@ class DeviceBucket : public UnitBucket {
   void connect_codes(const Pattern& pattern);
   std::vector<DevicePayload> device_floats() const;
   void download_floats();
+  void download_halves();
   void fetch_floats() const;
   void decode_summed();
   void decode_gathered();
@@ -110,12 +111,14 @@ class DeviceBucket : public UnitBucket {
   std::unique_ptr<DeviceUnits> units_;
   RankDevice device_;  ///< theirs
   std::size_t capacity_ = 0;
-  DeviceBus bus_;              ///< of floats that are summed, to the host
+  DeviceBus bus_, halves_bus_;  ///< of what is summed, to the host
   mutable DeviceRoom floats_;  ///< these, pinned; of codes, only when they are asked for
   mutable bool has_floats_ = false;
-  DeviceRoom means_;
+  DeviceRoom own_halves_;  ///< what is summed in 16 bits, pinned
+  DeviceRoom means_;       ///< of both, as floats
   std::unique_ptr<DeviceCodes> codes_;  ///< where the pattern sends these quantised
-  BusCopy floats_down_;
+  BusCopy floats_down_, halves_down_;
+  std::unique_ptr<HalfSums> halves_;
   std::unique_ptr<DeviceRounds> rounds_;  ///< where summed units take several, instead of these
   Pace pace_;                             ///< of codec work between rounds
   int rank_;

@@ -42,7 +42,8 @@ ProcessorBucket::ProcessorBucket(const PlannedBucket& plan, std::size_t number,
     Unit& unit = units_.emplace_back();
     unit.compressor = make_compressor(planned.compressor, planned.info, settings);
     unit.has_target = find_method(planned.compressor.name).has_target;
-    if (units_.size() <= summed_) {
+    if (units_.size() > float_units_ && units_.size() <= summed_) continue;  // in halves_
+    if (units_.size() <= float_units_) {
       floats += unit.compressor->max_encoded_size();
       most_rounds = std::max(most_rounds, unit.compressor->rounds());
       summed.push_back(unit.compressor.get());
@@ -62,10 +63,14 @@ ProcessorBucket::ProcessorBucket(const PlannedBucket& plan, std::size_t number,
     rounds_ = std::make_unique<Rounds>(std::move(summed), settings.threads);
   else
     encoded_.resize(floats);
+  if (!half_groups_.empty()) {
+    halves_ = std::make_unique<HalfSums>(plan_, half_groups_, ranks_);
+    own_halves_.resize(halves_->bytes());
+  }
   if (sparse_sums && !selected.empty()) sparse_ = std::make_unique<SparseSums>(selected);
   verbatim_ =
-      summed_ > 0 && std::all_of(units_.begin(), units_.begin() + std::ptrdiff_t(summed_),
-                                 [](const Unit& unit) { return unit.compressor->verbatim(); });
+      float_units_ > 0 && std::all_of(units_.begin(), units_.begin() + std::ptrdiff_t(float_units_),
+                                      [](const Unit& unit) { return unit.compressor->verbatim(); });
 }
 
 ProcessorBucket::~ProcessorBucket() = default;
@@ -109,6 +114,12 @@ void ProcessorBucket::encode_unit(std::size_t i, const GradientInput& input) {
     std::memcpy(message_.data() + (i - summed_) * kMessageLengthBytes, &length,
                 kMessageLengthBytes);
     message_size_ += encoded.encoded_bytes;
+  } else if (i >= float_units_) {
+    const auto place = std::span(own_halves_)
+                           .subspan(halves_->place(offsets_[i]), unit.compressor->max_encoded_size());
+    encoded = unit.compressor->encode(input, place);
+    unit.payload = place;
+    bytes = encoded.encoded_bytes;
   } else if (rounds_) {
     encoded = rounds_->encode(input);
   } else {
@@ -126,7 +137,7 @@ void ProcessorBucket::encode_unit(std::size_t i, const GradientInput& input) {
 bool ProcessorBucket::take_as_they_lie(const Gradients& gradients, std::uint64_t index) {
   if (!verbatim_) return false;
   std::span<const float> all;
-  for (std::size_t i = 0; i < summed_; ++i) {
+  for (std::size_t i = 0; i < float_units_; ++i) {
     const auto values = gradients.input(number_, i, plan_.units[i], index).values;
     if (values.empty()) continue;
     if (all.empty()) all = values.first(0);
@@ -135,7 +146,7 @@ bool ProcessorBucket::take_as_they_lie(const Gradients& gradients, std::uint64_t
   }
   floats_ = std::as_bytes(all);
   std::size_t at = 0;
-  for (std::size_t i = 0; i < summed_; ++i) {
+  for (std::size_t i = 0; i < float_units_; ++i) {
     const std::size_t size = units_[i].compressor->elements() * sizeof(float);
     units_[i].sent = true;
     units_[i].payload = floats_.subspan(at, size);
@@ -172,7 +183,8 @@ void ProcessorBucket::encode(const Gradients& gradients, std::uint64_t index) {
   std::fill_n(message_.begin(), message_size_, std::byte{0});
   if (rounds_) rounds_->begin();
   if (sparse_) sparse_->begin();
-  for (std::size_t i = take_as_they_lie(gradients, index) ? summed_ : 0; i < units_.size(); ++i) {
+  for (std::size_t i = take_as_they_lie(gradients, index) ? float_units_ : 0; i < units_.size();
+       ++i) {
     Unit& unit = units_[i];
     GradientInput input = gradients.input(number_, i, plan_.units[i], index);
     unit.sent = sends_unit(i, index / gradients.local_steps());
@@ -184,6 +196,7 @@ void ProcessorBucket::encode(const Gradients& gradients, std::uint64_t index) {
       input.shared_scale = scales_[i - summed_];
     encode_unit(i, input);
   }
+  if (sums_ && halves_) halves_->prepare(own_halves_);
 }
 
 void ProcessorBucket::skip() {
@@ -205,13 +218,14 @@ RoundsTime ProcessorBucket::exchange(Pattern& pattern, std::span<float> aggregat
       summed_in_rounds += rounds_->sent(round).size_bytes();
     payload_.summed_bytes += summed_in_rounds;
     payload_.bytes += summed_in_rounds;
-  } else if (sums_) {
+  } else if (sums_ && float_units_ > 0) {
     // A dense payload is an array of floats already: it is summed from where it was written to
     // where the aggregate is wanted.
     const std::span<const float> own(reinterpret_cast<const float*>(floats_.data()),
                                      floats_.size() / sizeof(float));
-    pattern.all_reduce(own, aggregate.first(summed_elements_), factor());
+    pattern.all_reduce(own, aggregate.first(float_elements_), factor());
   }
+  if (sums_ && halves_) halves_->exchange(pattern);
   if (gathers_ && sparse_)
     sparse_->exchange(pattern, factor());
   else if (gathers_)
@@ -221,10 +235,15 @@ RoundsTime ProcessorBucket::exchange(Pattern& pattern, std::span<float> aggregat
 }
 
 void ProcessorBucket::decode(std::span<float> aggregate) {
-  if (!sums_ || rounds_) std::fill_n(aggregate.begin(), summed_elements_, 0.0F);
+  if (!sums_ || rounds_) std::fill_n(aggregate.begin(), float_elements_, 0.0F);
   if (sums_ && rounds_)
-    for (std::size_t i = 0; i < summed_; ++i)
+    for (std::size_t i = 0; i < float_units_; ++i)
       units_[i].compressor->decode_add(rounds_->result(i), 1.0F, part(i, aggregate));
+  if (sums_ && halves_)
+    halves_->decode(aggregate);
+  else
+    std::fill_n(aggregate.begin() + std::ptrdiff_t(float_elements_),
+                summed_elements_ - float_elements_, 0.0F);
   const std::span<float> gathered = aggregate.subspan(summed_elements_);
   if (gathers_ && sparse_) return sparse_->decode(gathered);
   std::fill(gathered.begin(), gathered.end(), 0.0F);
@@ -267,7 +286,7 @@ void ProcessorBucket::decode_answers(std::span<float> aggregate) {
 }
 
 std::span<const std::byte> ProcessorBucket::own_summed(std::size_t i) const {
-  return rounds_ ? rounds_->own_payload(i) : units_[i].payload;
+  return rounds_ && i < float_units_ ? rounds_->own_payload(i) : units_[i].payload;
 }
 
 Distortion ProcessorBucket::distortion(const Gradients& gradients, std::uint64_t index) const {
@@ -287,9 +306,10 @@ bool ProcessorBucket::takes_mean(const Pattern& pattern) const {
 void ProcessorBucket::expected_sums(const Pattern& pattern,
                                     std::span<const std::span<const float>> contributions,
                                     std::span<float> out) const {
-  if (!rounds_ || !pattern.lossy()) return UnitBucket::expected_sums(pattern, contributions, out);
+  if (!rounds_ || !pattern.lossy(ElementType::kFloat32))
+    return UnitBucket::expected_sums(pattern, contributions, out);
   // The means of the rounds have references of their own; this is what they decode to.
-  for (std::size_t i = 0; i < summed_; ++i)
+  for (std::size_t i = 0; i < float_units_; ++i)
     units_[i].compressor->decode_add(rounds_->result(i), 1.0F, part(i, out));
 }
 

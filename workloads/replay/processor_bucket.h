@@ -40,11 +40,11 @@ class ProcessorBucket : public UnitBucket {
   void push(Pattern& pattern) override;
   bool pull(Pattern& pattern) override;
   void decode(std::span<float> aggregate) override;
-  bool decodes() const override { return !sums_ || rounds_ || summed_ < units(); }
+  bool decodes() const override { return !sums_ || rounds_ || float_units_ < units(); }
   double rounds_own() const override { return pace_.own(); }
   double rounds_overrun() const override { return pace_.overrun(); }
 
-  bool sent_as_it_lies() const override { return as_it_lies_ && summed_ == units(); }
+  bool sent_as_it_lies() const override { return as_it_lies_ && float_units_ == units(); }
   Distortion distortion(const Gradients& gradients, std::uint64_t index) const override;
   bool takes_mean(const Pattern& pattern) const override;
   bool incremental(std::size_t unit) const override;
@@ -81,6 +81,8 @@ class ProcessorBucket : public UnitBucket {
   std::vector<std::byte> joined_;        ///< answers to a unit's pieces
   std::span<const std::byte> floats_;    ///< what is all-reduced: gradients, or in encoded_
   std::vector<std::byte> encoded_;
+  std::unique_ptr<HalfSums> halves_;  ///< of units that are summed in 16 bits
+  std::vector<std::byte> own_halves_;
   bool verbatim_ = false;           ///< summed units would only be copied
   bool as_it_lies_ = false;         ///< and were not even, in this step
   std::vector<std::byte> message_;  ///< lengths, then payloads: what is gathered

@@ -158,6 +158,8 @@ class Replay {
   /// Whether results() are the mean over ranks of own_contribution(), within rounding: not where
   /// elements are selected again or arrays quantised on the way.
   bool takes_mean() const;
+  /// Of the step just run, in aggregate().
+  std::vector<RoundedSum> rounded_sums() const;
   /// What results() must be, one after the other, from all ranks' contributions to the last step.
   /// `out` has contribution_size() elements; what is not used is 0.
   void expected(std::span<const std::span<const float>> contributions, std::span<float> out) const;

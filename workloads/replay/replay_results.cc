@@ -42,6 +42,16 @@ bool Replay::takes_mean() const {
   return true;
 }
 
+std::vector<RoundedSum> Replay::rounded_sums() const {
+  std::vector<RoundedSum> all;
+  for (std::size_t b = 0; b < buckets_.size(); ++b)
+    for (RoundedSum sum : buckets_[b]->rounded_sums(*patterns_.at(b))) {
+      sum.begin += offsets_[b];
+      all.push_back(sum);
+    }
+  return all;
+}
+
 void Replay::expected(std::span<const std::span<const float>> contributions,
                       std::span<float> out) const {
   std::vector<std::span<const float>> parts(contributions.size());
@@ -60,7 +70,8 @@ void Replay::expected(std::span<const std::span<const float>> contributions,
       const std::size_t size = rounds->sent(round).size();
       for (std::size_t rank = 0; rank < parts.size(); ++rank)
         parts[rank] = contributions[rank].subspan(at, size);
-      patterns_[b]->expected_all_reduce(parts, factor, out.subspan(at, size));
+      patterns_[b]->expected_all_reduce(ElementType::kFloat32, parts, factor,
+                                        out.subspan(at, size));
       at += size;
     }
   }

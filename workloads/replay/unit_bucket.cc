@@ -12,6 +12,22 @@
 
 namespace thinpipe {
 
+namespace {
+
+std::pair<ElementType, bool> order_of(const PlannedUnit& unit) {
+  const Summation summation = summation_of(unit.compressor);
+  return {summation.element, summation.predivides};
+}
+
+std::vector<std::span<const float>> parts_of(std::span<const std::span<const float>> arrays,
+                                             std::size_t begin, std::size_t size) {
+  std::vector<std::span<const float>> parts;
+  for (const auto array : arrays) parts.push_back(array.subspan(begin, size));
+  return parts;
+}
+
+}  // namespace
+
 UnitBucket::UnitBucket(const PlannedBucket& plan, std::size_t number, int ranks, bool sums)
     : plan_(plan), number_(number), ranks_(ranks) {
   const auto first_gathered =
@@ -19,12 +35,31 @@ UnitBucket::UnitBucket(const PlannedBucket& plan, std::size_t number, int ranks,
         return sums && aggregation_of(unit.compressor) == Aggregation::kAllReduce;
       });
   summed_ = static_cast<std::size_t>(first_gathered - plan_.units.begin());
+  std::stable_sort(plan_.units.begin(), first_gathered, [](const PlannedUnit& a, const PlannedUnit& b) {
+    return order_of(a) < order_of(b);
+  });
   for (std::size_t i = 0; i < units(); ++i) {
     offsets_.push_back(elements_);
     elements_ += plan_.units[i].info.elements;
-    if (i < summed_) summed_elements_ = elements_;
+    if (i < summed_) add_to_groups(i);
   }
   split_.resize(units() - summed_);
+}
+
+// The next unit that is summed.
+void UnitBucket::add_to_groups(std::size_t unit) {
+  summed_elements_ = elements_;
+  const Summation summation = summation_of(plan_.units[unit].compressor);
+  if (summation.element == ElementType::kFloat32) {
+    float_units_ = unit + 1;
+    float_elements_ = elements_;
+    return;
+  }
+  if (half_groups_.empty() || half_groups_.back().summation != summation)
+    half_groups_.push_back({.summation = summation, .first = unit, .begin = offsets_[unit]});
+  SumGroup& group = half_groups_.back();
+  group.last = unit + 1;
+  group.elements = elements_ - group.begin;
 }
 
 void UnitBucket::check_delays() const {
@@ -92,34 +127,59 @@ void UnitBucket::own_contribution(std::span<float> out) const {
 }
 
 bool UnitBucket::takes_mean(const Pattern& pattern) const {
-  return summed_ == 0 || !pattern.lossy();
+  return (float_units_ == 0 || !pattern.lossy(ElementType::kFloat32)) &&
+         half_groups_.empty();
+}
+
+std::vector<RoundedSum> UnitBucket::rounded_sums(const Pattern& pattern) const {
+  std::vector<RoundedSum> sums;
+  if (sums_)
+    for (const SumGroup& group : half_groups_)
+      sums.push_back(
+          {group.begin, group.elements, group.summation.element, pattern.knows_order()});
+  return sums;
 }
 
 void UnitBucket::expected(const Pattern& pattern,
                           std::span<const std::span<const float>> contributions,
                           std::span<float> out) const {
-  const auto parts = [&](std::size_t first, std::size_t size) {
-    std::vector<std::span<const float>> all;
-    for (const auto& one : contributions) all.push_back(one.subspan(first, size));
-    return all;
-  };
   const std::size_t rest = elements_ - summed_elements_;
   std::fill(out.begin(), out.end(), 0.0F);
-  if (sums_) expected_sums(pattern, parts(0, summed_elements_), out.first(summed_elements_));
-  if (gathers_) expected_gathered(pattern, parts(summed_elements_, rest), out.last(rest));
+  if (sums_ && float_units_ > 0) expected_sums(pattern, contributions, out);
+  if (sums_ && pattern.knows_order()) expected_half_sums(pattern, contributions, out);
+  if (gathers_)
+    expected_gathered(pattern, parts_of(contributions, summed_elements_, rest), out.last(rest));
 }
 
 void UnitBucket::expected_sums(const Pattern& pattern,
                                std::span<const std::span<const float>> contributions,
                                std::span<float> out) const {
-  pattern.expected_all_reduce(contributions, factor(), out);
+  const auto parts = parts_of(contributions, 0, float_elements_);
+  pattern.expected_all_reduce(ElementType::kFloat32, parts, factor(), out.first(float_elements_));
+}
+
+void UnitBucket::expected_half_sums(const Pattern& pattern,
+                                    std::span<const std::span<const float>> contributions,
+                                    std::span<float> out) const {
+  for (const SumGroup& group : half_groups_) {
+    const ElementType type = group.summation.element;
+    std::vector<std::vector<float>> arrays;
+    for (const auto part : parts_of(contributions, group.begin, group.elements)) {
+      arrays.emplace_back(part.begin(), part.end());
+      if (group.summation.predivides)
+        for (float& value : arrays.back()) value = rounded(value * factor(), type);
+    }
+    pattern.expected_all_reduce(type,
+                                std::vector<std::span<const float>>(arrays.begin(), arrays.end()),
+                                factor(group), out.subspan(group.begin, group.elements));
+  }
 }
 
 /// Payloads are gathered as they are, whatever a pattern does to sums.
 void UnitBucket::expected_gathered(const Pattern& pattern,
                                    std::span<const std::span<const float>> contributions,
                                    std::span<float> out) const {
-  pattern.Pattern::expected_all_reduce(contributions, factor(), out);
+  pattern.Pattern::expected_all_reduce(ElementType::kFloat32, contributions, factor(), out);
 }
 
 }  // namespace thinpipe

@@ -9,10 +9,12 @@
 
 #include "compressors/compressor.h"
 #include "workloads/replay/bucket.h"
+#include "workloads/replay/half_sums.h"
 
 namespace thinpipe {
 
-/// Units that all-reduces sum lie first, those whose payloads are gathered after them.
+/// Units that all-reduces sum lie first, 32-bit floats before 16-bit ones; those whose payloads are
+/// gathered after them.
 class UnitBucket : public Bucket {
  public:
   std::size_t elements() const override { return elements_; }
@@ -28,6 +30,7 @@ class UnitBucket : public Bucket {
   void expected(const Pattern& pattern, std::span<const std::span<const float>> contributions,
                 std::span<float> out) const override;
   bool takes_mean(const Pattern& pattern) const override;
+  std::vector<RoundedSum> rounded_sums(const Pattern& pattern) const override;
 
  protected:
   /// @param number  among the buckets, as Gradients counts them
@@ -44,6 +47,8 @@ class UnitBucket : public Bucket {
   virtual std::span<const std::byte> own_summed(std::size_t unit) const = 0;
 
   std::size_t units() const { return plan_.units.size(); }
+  /// What a sum of the group's arrays is multiplied by to become the mean.
+  float factor(const SumGroup& group) const { return group.summation.predivides ? 1 : factor(); }
   bool sends_unit(std::size_t unit, std::uint64_t exchange) const {
     return (exchange + 1) % compressor(unit).period() == 0;
   }
@@ -67,6 +72,7 @@ class UnitBucket : public Bucket {
   }
   /// To divide a sum over ranks by.
   float factor() const { return 1.0F / static_cast<float>(ranks_); }
+  /// Of the units that are summed in 32 bits; arrays are those of the bucket.
   virtual void expected_sums(const Pattern& pattern,
                              std::span<const std::span<const float>> contributions,
                              std::span<float> out) const;
@@ -74,13 +80,23 @@ class UnitBucket : public Bucket {
                                  std::span<const std::span<const float>> contributions,
                                  std::span<float> out) const;
 
+ private:
+  void add_to_groups(std::size_t unit);
+  void expected_half_sums(const Pattern& pattern,
+                          std::span<const std::span<const float>> contributions,
+                          std::span<float> out) const;
+
+ protected:
   PlannedBucket plan_;
   std::size_t number_;  ///< among the buckets, as Gradients counts them
   int ranks_;
   std::vector<std::size_t> offsets_;  ///< of units in the bucket's part
   std::size_t elements_ = 0;
-  std::size_t summed_ = 0;  ///< the first so many units are all-reduced
-  std::size_t summed_elements_ = 0;
+  std::size_t summed_ = 0;                ///< the first so many units are all-reduced
+  std::size_t summed_elements_ = 0;       ///< of these
+  std::size_t float_units_ = 0;           ///< the first so many of them in 32 bits
+  std::size_t float_elements_ = 0;        ///< of these
+  std::vector<SumGroup> half_groups_;     ///< the others
   bool sums_ = false, gathers_ = false;  ///< in this step
   std::vector<float> scales_;            ///< by gathered unit, where ranks share them; else empty
   BucketPayload payload_;

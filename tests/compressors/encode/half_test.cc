@@ -80,5 +80,26 @@ TEST(Half, OverflowSaturatesAndNanBecomesZero) {
   }
 }
 
+TEST(Half, OverflowsToInfinityWhereItIsToShow) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  // Halfway to the next number that there would be is a tie, and the greatest one is odd.
+  EXPECT_EQ(to_half_or_infinity(65519.996F, HalfFormat::kFp16), 0x7bff);
+  EXPECT_EQ(to_half_or_infinity(65520, HalfFormat::kFp16), 0x7c00);
+  EXPECT_EQ(to_half_or_infinity(-1e9F, HalfFormat::kFp16), 0xfc00);
+  EXPECT_EQ(to_half_or_infinity(0x1.fep127F, HalfFormat::kBf16), 0x7f7f);
+  EXPECT_EQ(to_half_or_infinity(0x1.ffp127F, HalfFormat::kBf16), 0x7f80);
+  for (const HalfFormat format : {HalfFormat::kFp16, HalfFormat::kBf16}) {
+    EXPECT_EQ(from_any_half(to_half_or_infinity(-kInfinity, format), format), -kInfinity);
+    EXPECT_TRUE(std::isnan(from_any_half(to_half_or_infinity(-std::nanf("5"), format), format)));
+    EXPECT_EQ(to_half_or_infinity(-std::nanf("5"), format), to_half_or_infinity(std::nanf("9"), format));
+    for (unsigned half = 0; half < 0x10000; ++half) {
+      const auto bits = static_cast<std::uint16_t>(half);
+      if (is_finite_half(bits, format)) {
+        ASSERT_EQ(to_half_or_infinity(from_any_half(bits, format), format), bits);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace thinpipe

@@ -38,17 +38,18 @@ class TrafficTest : public ::testing::TestWithParam<std::tuple<std::string, int>
 
 TEST_P(TrafficTest, OfAnAllReduceIsWhatTransportsCount) {
   const auto& [pattern, ranks] = GetParam();
-  for (const std::size_t elements : {0, 1, 3, 5, 1000, 8192 * 4 + 1, 300001}) {
-    const std::vector<float> own(elements, 1);
-    const auto traffic = counted(pattern, ranks, 0, [&](Pattern& exchange, int) {
-      std::vector<float> result(elements);
-      exchange.all_reduce(own, result, 1);
-    });
-    for (int rank = 0; rank < ranks; ++rank)
-      EXPECT_EQ(traffic[static_cast<std::size_t>(rank)],
-                all_reduce_traffic(parse_spec(pattern), elements, ranks, rank))
-          << "rank " << rank << ", " << elements << " elements";
-  }
+  for (const ElementType type : {ElementType::kFloat32, ElementType::kBfloat16})
+    for (const std::size_t elements : {0, 1, 3, 5, 1000, 8192 * 4 + 1, 300001}) {
+      const std::vector<std::byte> own(elements * size_of(type));
+      const auto traffic = counted(pattern, ranks, 0, [&](Pattern& exchange, int) {
+        std::vector<std::byte> result(own.size());
+        exchange.all_reduce(type, own, result, 1);
+      });
+      for (int rank = 0; rank < ranks; ++rank)
+        EXPECT_EQ(traffic[static_cast<std::size_t>(rank)],
+                  all_reduce_traffic(parse_spec(pattern), {elements, type}, ranks, rank))
+            << "rank " << rank << ", " << elements << " elements of " << to_string(type);
+    }
 }
 
 TEST_P(TrafficTest, OfAnAllGatherIsWhatTransportsCount) {
@@ -151,6 +152,7 @@ TEST(Traffic, StepsFollowEachOther) {
 TEST(Traffic, WhatHasNoClosedFormIsRefused) {
   const std::vector<std::size_t> sizes(2);
   EXPECT_THROW(all_reduce_traffic(parse_spec("openmpi"), 1, 2, 0), InputError);
+  EXPECT_THROW(all_reduce_traffic(parse_spec("qgz"), {1, ElementType::kFloat16}, 2, 0), InputError);
   EXPECT_THROW(all_gather_traffic(parse_spec("openmpi"), sizes, 0), InputError);
   EXPECT_THROW(all_reduce_steps(parse_spec("openmpi"), 2), InputError);
   EXPECT_THROW(all_reduce_traffic(parse_spec("hierarchical:group=0"), 1, 2, 0), InputError);

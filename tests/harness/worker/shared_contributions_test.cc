@@ -67,6 +67,35 @@ TEST_F(SharedContributionsTest, TheMeanIsTakenInDouble) {
   EXPECT_LT(ranks_[0]->error_of(Pieces{mean}), 0x1p-24);
 }
 
+// Of two ranks an element is rounded twice at most. bf16: half a unit in the last place of 1 is 2^-8.
+TEST_F(SharedContributionsTest, ASumIn16BitsIsHeldAgainstWhatRoundingAllows) {
+  make(2, 3);
+  fill(0, {1, 3, 100});
+  fill(1, {2, -1, 100});
+  const std::vector<RoundedSum> first_two = {
+      {.begin = 0, .size = 2, .type = ElementType::kBfloat16}};
+  const std::vector<float> right = {1.5F, 1, 0};  // the third is not looked at
+  const RoundingError none = ranks_[0]->rounding_error_of(right, first_two);
+  EXPECT_EQ(none.relative, 0);
+  EXPECT_EQ(none.of_bound, 0);
+  // 2/128 = 2 * 2^-8 * 2, where 3 and -1 are summed: half of their magnitudes' sum is 2.
+  const std::vector<float> off = {1.5F, 1 + 2.0F / 128, 0};
+  const RoundingError most = ranks_[1]->rounding_error_of(off, first_two);
+  EXPECT_DOUBLE_EQ(most.relative, 2.0 / 128 / 1.5);
+  EXPECT_NEAR(most.of_bound, 1, 0.01);
+  EXPECT_LT(most.of_bound, 1);
+  const std::vector<float> too_far = {1.5F, 1 + 2.1F / 128, 0};
+  EXPECT_GT(ranks_[0]->rounding_error_of(too_far, first_two).of_bound, 1);
+  const std::vector<float> nan = {std::nanf(""), 1, 0};
+  EXPECT_TRUE(std::isnan(ranks_[0]->rounding_error_of(nan, first_two).of_bound));
+  // Of fp16 numbers below its normal ones: 2^-24 apart, and three times half of that is allowed.
+  fill(0, {0x1p-24F, 0, 0});
+  fill(1, {0, 0, 0});
+  const std::vector<RoundedSum> halves = {{.begin = 0, .size = 1, .type = ElementType::kFloat16}};
+  const std::vector<float> lost = {0, 0, 0};
+  EXPECT_NEAR(ranks_[0]->rounding_error_of(lost, halves).of_bound, 1.0 / 3, 0.01);
+}
+
 // PowerSGD's step: the aggregate of 4 x 4 elements made of P and Q, then the means of both rounds.
 // Two ranks with the same P and opposite parts of Q, so that every figure is exact.
 class TwoRoundsTest : public SharedContributionsTest {

@@ -21,24 +21,24 @@ Traffic with_fold(const FoldedRanks& fold, const Volume& between, const Volume& 
 
 }  // namespace
 
-Traffic doubling_reduce_traffic(std::size_t elements, int ranks, int rank) {
+Traffic doubling_reduce_traffic(const SummedArray& array, int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
-  const Volume array = ArrayVolume(elements, 1).all();
-  return with_fold(fold, array * static_cast<std::uint64_t>(steps_of(fold)), array);
+  const Volume all = ArrayVolume(array, 1).all();
+  return with_fold(fold, all * static_cast<std::uint64_t>(steps_of(fold)), all);
 }
 
 // Of the blocks of 1, 2, 4, ... n'/2 parts that hold the rank's own part, one is received in each
 // step of the first half and sent in each of the second; the other way round all parts but its own.
-Traffic halving_reduce_traffic(std::size_t elements, int ranks, int rank) {
+Traffic halving_reduce_traffic(const SummedArray& array, int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
-  const ArrayVolume array(elements, fold.folded);
-  if (fold.hands_over) return with_fold(fold, {}, array.all());
-  Volume between = array.all() - array.of(fold.id);
+  const ArrayVolume volume(array, fold.folded);
+  if (fold.hands_over) return with_fold(fold, {}, volume.all());
+  Volume between = volume.all() - volume.of(fold.id);
   for (int width = 1; width < fold.folded; width *= 2) {
     const int first = fold.id / width * width;
-    between = between + array.of(first, first + width);
+    between = between + volume.of(first, first + width);
   }
-  return with_fold(fold, between, array.all());
+  return with_fold(fold, between, volume.all());
 }
 
 Traffic doubling_gather_traffic(const MessageVolume& messages, int rank) {

@@ -25,20 +25,20 @@ Volume share_of(const RankGroups& groups, const MessageVolume& messages, int ran
 
 }  // namespace
 
-Traffic hierarchical_reduce_traffic(std::size_t elements, int ranks, int rank, int group) {
+Traffic hierarchical_reduce_traffic(const SummedArray& array, int ranks, int rank, int group) {
   const RankGroups groups(ranks, group);
   const int n = groups.groups, at = groups.group_of(rank);
-  const ArrayVolume array(elements, groups.group * n);
+  const ArrayVolume volume(array, groups.group * n);
   const auto share = [&](int member) {
-    return array.of(groups.first_ring(member) * n, groups.last_ring(member) * n);
+    return volume.of(groups.first_ring(member) * n, groups.last_ring(member) * n);
   };
   // Within the group as on a ring of its members, each with its share.
-  const Volume twice = array.all() * 2;
+  const Volume twice = volume.all() * 2;
   Traffic traffic{.sent = twice - share(rank) - share(to_the_right(groups, rank, 1)),
                   .received = twice - share(rank) - share(to_the_right(groups, rank, -1))};
   for (int ring = groups.first_ring(rank); n > 1 && ring < groups.last_ring(rank); ++ring) {
-    const auto part = [&](int of) { return array.of(ring * n + of % n); };
-    const Volume round = array.of(ring * n, (ring + 1) * n) * 2;
+    const auto part = [&](int of) { return volume.of(ring * n + of % n); };
+    const Volume round = volume.of(ring * n, (ring + 1) * n) * 2;
     traffic.sent = traffic.sent + (round - part(at + 1) - part(at + 2));
     traffic.received = traffic.received + (round - part(at) - part(at + 1));
   }

@@ -43,16 +43,16 @@ int fold_steps(int ranks) { return std::has_single_bit(static_cast<unsigned>(ran
 
 }  // namespace
 
-Traffic all_reduce_traffic(const Spec& pattern, std::size_t elements, int ranks, int rank) {
+Traffic all_reduce_traffic(const Spec& pattern, const SummedArray& array, int ranks, int rank) {
   check_pattern(pattern);
-  if (has_ring(pattern)) return ring_reduce_traffic(elements, ranks, rank);
-  if (pattern.name == "recursive-doubling") return doubling_reduce_traffic(elements, ranks, rank);
-  if (pattern.name == "halving-doubling") return halving_reduce_traffic(elements, ranks, rank);
-  if (pattern.name == "tree") return tree_reduce_traffic(elements, ranks, rank);
+  if (has_ring(pattern)) return ring_reduce_traffic(array, ranks, rank);
+  if (pattern.name == "recursive-doubling") return doubling_reduce_traffic(array, ranks, rank);
+  if (pattern.name == "halving-doubling") return halving_reduce_traffic(array, ranks, rank);
+  if (pattern.name == "tree") return tree_reduce_traffic(array, ranks, rank);
   if (pattern.name == "hierarchical")
-    return hierarchical_reduce_traffic(elements, ranks, rank, group_in(pattern));
-  if (pattern.name == "qgz")
-    return qgz_reduce_traffic(elements, qgz_options(parameters_of(pattern)), ranks, rank);
+    return hierarchical_reduce_traffic(array, ranks, rank, group_in(pattern));
+  if (pattern.name == "qgz" && array.type == ElementType::kFloat32)
+    return qgz_reduce_traffic(array.elements, qgz_options(parameters_of(pattern)), ranks, rank);
   no_closed_form(pattern);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "compressors/element_type.h"
 #include "compressors/spec.h"
 
 namespace thinpipe {
@@ -29,9 +30,18 @@ struct Traffic {
   bool operator==(const Traffic&) const = default;
 };
 
-/// Of an all-reduce of so many floats.
-/// @throws InputError for a pattern that is unknown or has no closed form (openmpi).
-Traffic all_reduce_traffic(const Spec& pattern, std::size_t elements, int ranks, int rank);
+/// What an all-reduce is about.
+struct SummedArray {
+  SummedArray(std::size_t n, ElementType of = ElementType::kFloat32)  // NOLINT(google-explicit-constructor)
+      : elements(n), type(of) {}
+  std::size_t elements;
+  ElementType type;
+};
+
+/// Of an all-reduce of such an array.
+/// @throws InputError for a pattern that is unknown or has no closed form (openmpi), or does not sum
+/// such elements.
+Traffic all_reduce_traffic(const Spec& pattern, const SummedArray& array, int ranks, int rank);
 
 /// Of an all-gather of one message a rank, `sizes` bytes by rank.
 /// @throws InputError as all_reduce_traffic.

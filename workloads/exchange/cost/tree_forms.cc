@@ -4,10 +4,10 @@
 namespace thinpipe {
 
 // The array once each way over every edge of the tree.
-Traffic tree_reduce_traffic(std::size_t elements, int ranks, int rank) {
+Traffic tree_reduce_traffic(const SummedArray& array, int ranks, int rank) {
   const BinomialTree tree(ranks, rank);
   const Volume each =
-      ArrayVolume(elements, 1).all() * (tree.children.size() + (tree.parent >= 0 ? 1 : 0));
+      ArrayVolume(array, 1).all() * (tree.children.size() + (tree.parent >= 0 ? 1 : 0));
   return {.sent = each, .received = each};
 }
 

@@ -11,15 +11,15 @@
 
 namespace thinpipe {
 
-/// Parts of an array of floats.
+/// Parts of an array.
 class ArrayVolume {
  public:
-  ArrayVolume(std::size_t elements, int parts)
-      : parts_{elements, static_cast<std::size_t>(parts)} {}
+  ArrayVolume(const SummedArray& array, int parts)
+      : parts_{array.elements, static_cast<std::size_t>(parts), size_of(array.type)} {}
   /// Of parts [first, last).
   Volume of(int first, int last) const {
     const auto from = static_cast<std::size_t>(first), to = static_cast<std::size_t>(last);
-    return {parts_.segments(from, to), parts_.size(from, to) * sizeof(float)};
+    return {parts_.segments(from, to), parts_.size(from, to) * parts_.element_bytes};
   }
   /// Of one part; counted round.
   Volume of(int part) const {
