@@ -83,6 +83,7 @@ struct MethodInfo {
   std::function<Aggregation(const Parameters&)> aggregation_with = {};
   std::function<Summation(const Parameters&)> summation = {};  ///< empty: of 32-bit floats
   bool needs_squares = false;  ///< GradientInput::squares must be there
+  bool needs_whole = false;    ///< a tensor's shape, or a transform of it: a slice is no tensor
   bool has_pairs = false;      ///< Compressor::has_pairs()
   bool has_target = false;     ///< of these, a number that all workers know beforehand
   std::vector<ParameterInfo> parameters;

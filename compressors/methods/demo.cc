@@ -13,6 +13,7 @@ const Registration kDemo{dense_method({
     .name = "demo",
     .summary = "the greatest cosine coefficients of every chunk of a decaying momentum",
     .source = "Peng, Quesnelle and Kingma, DeMo, alg. 1, arXiv 2411.19870",
+    .needs_whole = true,
     .memory = "residual",
     .decay = "0.999",
     .parameters = {choice_parameter("chunk", "64", "side of a chunk of a matrix, or its length",

@@ -45,6 +45,7 @@ MethodInfo dense_method(const DenseMethod& method) {
   info.aggregation = method.aggregation;
   info.aggregation_with = method.aggregation_with;
   info.summation = method.summation;
+  info.needs_whole = method.needs_whole;
   info.parameters =
       join({method.parameters, memory_parameters(method.memory, method.delay, method.decay)});
   // A delay of n steps sends one payload for n gradients.

@@ -11,6 +11,7 @@ const Registration kPowerSgd{dense_method({
     .summary = "matrices as products of two thin ones, warm-started; the rest as it is",
     .source = "Vogels, Karimireddy and Jaggi, PowerSGD, alg. 1 and 2, arXiv 1905.13727",
     .aggregation_with = exchanged_as,
+    .needs_whole = true,
     .memory = "residual",
     .parameters =
         {integer_parameter("rank", "4", "columns of the factors; the paper's 1 to 4", 1, 256),

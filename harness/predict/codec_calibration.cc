@@ -184,7 +184,7 @@ ReplayOptions replay_options(const CompressorRules& compressor, const SweepOptio
   replay.compressor = compressor;
   replay.feed = calibration.feed;
   replay.sparse_sums = pattern.can(Exchange::kSparseAllReduce);
-  if (pattern.can(Exchange::kPushPull)) replay.servers = push_pull_options(calibration.pattern);
+  if (pattern.can(Exchange::kPushPull)) replay.servers = push_pull_options(calibration.pattern, 1);
   replay.seed = options.seed;
   replay.threads = options.threads;
   replay.compute_scale = 0;

@@ -119,9 +119,33 @@ ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
   return cost;
 }
 
+// Every unit in as many slices as there are ranks, which cost and weigh their share. Of many ranks what a
+// rank's link carries one way, or its processor does.
+ExchangeCost two_shot_cost(const ProfiledExchange& exchange, const ExchangeAmong& among,
+                           ExchangeTimes& times) {
+  if (among.ranks < 2) return {};
+  std::vector<FlowUnit> slices;
+  double bytes = 0, work = 0;
+  for (const ProfiledUnit& unit : exchange.units) {
+    const double n = among.ranks;
+    for (int rank = 0; rank < among.ranks; ++rank)
+      slices.push_back({.server = rank,
+                        .push = unit.push / n,
+                        .pull = unit.pull / n,
+                        .decode = among.slower * unit.decode / n,
+                        .compress = among.slower * unit.compress / n});
+    bytes += (n - 1) * (unit.push + unit.pull) / n + 2 * (n - 1) * kUnitHeadBytes;
+    work += among.slower * (unit.decode + unit.compress / n);
+  }
+  if (const auto time = times.push_pull(slices, among.ranks, 0, {among.link}))
+    return cost_of(*time);
+  return {kPushPullSteps * among.link.alpha + std::max(among.link.seconds(bytes), work), bytes};
+}
+
 ExchangeCost push_pull_cost(const Spec& pattern, const ProfiledExchange& exchange,
                             const ExchangeAmong& among, ExchangeTimes& times) {
-  const PushPullOptions options = push_pull_options(pattern);
+  const PushPullOptions options = push_pull_options(pattern, among.ranks);
+  if (options.colocated) return two_shot_cost(exchange, among, times);
   std::vector<std::size_t> elements;
   for (const ProfiledUnit& unit : exchange.units)
     elements.push_back(static_cast<std::size_t>(unit.elements));
@@ -148,7 +172,6 @@ std::optional<ExchangeCost> exchange_cost(const Spec& pattern, const ProfiledExc
                                           const ExchangeAmong& among, ExchangeTimes& times) {
   const auto& [ranks, link, servers, slower] = among;
   if (exchange.exchange == Exchange::kPushPull) {
-    if (pattern.name != "ps") return std::nullopt;
     return push_pull_cost(pattern, exchange, among, times);
   }
   if (ranks < 2 || exchange.bytes.empty()) return ExchangeCost{};
@@ -169,7 +192,7 @@ std::optional<ExchangeCost> exchange_cost(const Spec& pattern, const ProfiledExc
 }
 
 bool has_model(const Spec& pattern) {
-  if (pattern.name == "ps") return true;
+  if (find_pattern(pattern.name).can(Exchange::kPushPull)) return true;
   ExchangeTimes times;
   for (const Exchange exchange : {Exchange::kAllReduce, Exchange::kAllGather})
     if (exchange_cost(pattern, {exchange, {4}}, {.ranks = 2, .link = {}}, times)) return true;

@@ -59,8 +59,8 @@ std::string codec_key(const CompressorRules& compressor, const Feed& feed, const
   std::string way;
   if (info.can(Exchange::kSparseAllReduce)) way = "|sparse";
   if (info.can(Exchange::kPushPull)) {
-    const auto pull = push_pull_options(pattern).pull;
-    way = "|servers|" + (pull ? pull->to_string() : "");
+    const PushPullOptions servers = push_pull_options(pattern, 1);
+    way = "|servers|" + (servers.pull ? servers.pull->to_string() : "") + "|" + servers.pull_memory;
   }
   return compressor.to_string() + "|" + feed.to_string() + way;
 }

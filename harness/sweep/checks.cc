@@ -130,7 +130,7 @@ void check_on_device(const SweepOptions& options) {
     for (const Spec& spec : rules.specs()) check_on_gpus(spec);
   for (const Spec& pattern : options.patterns) {
     if (!find_pattern(pattern.name).can(Exchange::kPushPull)) continue;
-    if (const auto pull = push_pull_options(pattern).pull) check_on_gpus(*pull);
+    if (const auto pull = push_pull_options(pattern, 1).pull) check_on_gpus(*pull);
   }
   for (const double factor : options.time_scales)
     if (factor < 1 && factor != kAutoTimeScale)

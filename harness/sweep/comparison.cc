@@ -51,7 +51,8 @@ void compare_servers(const std::vector<json>& accounts, const std::vector<json>&
 void add_comparison(const std::vector<json>& accounts, std::vector<json> compared, int workers,
                     PointSamples& samples) {
   ++samples.checked_steps;
-  const std::vector<json> servers = cut_off(compared, workers);
+  std::vector<json> servers = cut_off(compared, workers);
+  if (compared[0].contains("served")) servers = field_of(compared, "served");  // every rank is one
   compare_servers(accounts, compared, servers, samples);
   const json& first = servers.empty() ? compared[0] : servers[0];
   samples.reference = first.contains("projections") ? "projections"

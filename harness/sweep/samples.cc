@@ -136,8 +136,11 @@ double bus_bandwidth(const std::vector<json>& ranks, bool overlapped,
   // Every rank's array in an all-reduce, all ranks' messages in an all-gather.
   const double summed = sum_over(ranks, "summed_bytes") / n;
   const double gathered = sum_over(ranks, "payload_bytes") - sum_over(ranks, "summed_bytes");
-  const double bytes = servers.empty() ? 2 * (n - 1) / n * summed + (n - 1) / n * gathered
-                                       : busiest_link(ranks, servers);
+  // In two shots every rank sends all payloads but that of its own slice, then its answer to all others.
+  const double answered = sum_over(ranks, "pulled_bytes") / n;
+  const double bytes = !servers.empty() ? busiest_link(ranks, servers)
+                       : answered > 0   ? (n - 1) / n * (gathered / n + answered)
+                                        : 2 * (n - 1) / n * summed + (n - 1) / n * gathered;
   if (bytes == 0 && seconds == 0) return std::numeric_limits<double>::quiet_NaN();  // held back
   return seconds > 0 ? bytes * 8 / seconds : 0;
 }
@@ -219,7 +222,7 @@ json metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
                  return wanted > 0 ? sum_over(ranks, "selected") / wanted : 0;
                }));
   metrics["bus_bandwidth"] = metric("bit/s", "higher", "timed", bus_bandwidths(samples));
-  if (!samples.servers.empty())
+  if (total(samples, "pulled_bytes") > 0)
     metrics["pull_bytes"] = metric("B", "lower", "exact", mean("pulled_bytes"));
   if (!samples.wire.counted) return metrics;
   const double host_steps = static_cast<double>(samples.answers.size()) *

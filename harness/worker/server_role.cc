@@ -24,8 +24,7 @@ ServerRole::ServerRole(const Trace& trace, const ReplayOptions& options, const s
                .local_steps = options.feed.local_steps,
                .epoch = options.feed.epoch,
                .epochs_a_step = options.epochs_a_step},
-              transport_.size() - options.servers->servers, index_),
-      delta_(server_.elements()) {
+              transport_.size() - options.servers->servers, index_) {
   if (!scratch.empty())
     contributions_ = std::make_unique<SharedContributions>(
         scratch, SharedContributions::kNone, transport_.size() - options.servers->servers,
@@ -65,30 +64,38 @@ json ServerRole::step(std::uint64_t index, bool moves) {
 
 json ServerRole::account(std::uint64_t index) {
   checked_step_ = index;
-  return {{"type", "accounted"}, {"relative_error", server_.relative_error()}};
+  return {{"type", "accounted"}, {"relative_error", server_.averager().relative_error()}};
 }
 
 json ServerRole::compare() {
-  server_.delta(delta_);
+  json answer = compared_averages(server_.averager(), index_, checked_step_, contributions_.get());
+  answer["type"] = "compared";
+  return answer;
+}
+
+json compared_averages(const UnitAverager& averager, int index, std::uint64_t step,
+                       SharedContributions* contributions) {
+  std::vector<float> delta(averager.elements());
+  averager.delta(delta);
   Digest digest;
-  digest.add(delta_);
-  json answer = {{"type", "compared"}, {"delta", digest.text()}};
-  if (contributions_) {
+  digest.add(delta);
+  json said = {{"delta", digest.text()}};
+  if (contributions != nullptr) {
     std::vector<SharedContributions::Place> places;
     std::size_t at = 0;
-    for (const ReplayUnit& unit : server_.units()) {
-      places.push_back({server_.mean().subspan(at, unit.tensor.elements), unit.offset});
+    for (const ReplayUnit& unit : averager.units()) {
+      places.push_back({averager.mean().subspan(at, unit.tensor.elements), unit.offset});
       at += unit.tensor.elements;
     }
-    answer["error"] = contributions_->error_of_places(places);
-    return answer;
+    said["error"] = contributions->error_of_places(places);
+    return said;
   }
   float largest = 0;  // a NaN shows in the projection
-  for (const float value : server_.mean()) largest = std::max(largest, std::fabs(value));
-  answer["projections"] = json::array(
-      {project(server_.mean(), projection_seed(checked_step_, static_cast<std::size_t>(index_)))});
-  answer["largest"] = json::array({largest});
-  return answer;
+  for (const float value : averager.mean()) largest = std::max(largest, std::fabs(value));
+  said["projections"] = json::array(
+      {project(averager.mean(), projection_seed(step, static_cast<std::size_t>(index)))});
+  said["largest"] = json::array({largest});
+  return said;
 }
 
 }  // namespace thinpipe

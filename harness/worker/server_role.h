@@ -26,18 +26,23 @@ class ServerRole {
   nlohmann::json account(std::uint64_t index);
   nlohmann::json compare();
 
-  /// As ParameterServer has them.
-  void save_state(std::vector<std::byte>& state) const { server_.save_state(state); }
-  void load_state(ByteReader& state) { server_.load_state(state); }
+  /// As UnitAverager has them.
+  void save_state(std::vector<std::byte>& state) const { server_.averager().save_state(state); }
+  void load_state(ByteReader& state) { server_.averager().load_state(state); }
 
  private:
   MpiTransport transport_;
   int index_;  ///< among the servers
   ParameterServer server_;
   std::unique_ptr<SharedContributions> contributions_;  ///< of workers that share memory
-  std::vector<float> delta_;
   std::uint64_t checked_step_ = 0;
 };
+
+/// What a rank says of the units that it averages: `delta`, the digest of what workers must have decoded;
+/// and how far its means are from what workers pushed, or, on a machine of its own, their projections.
+/// @param contributions  of workers that share memory; else null @param index  among who averages
+nlohmann::json compared_averages(const UnitAverager& averager, int index, std::uint64_t step,
+                                 SharedContributions* contributions);
 
 /// Seed of the projections of one piece in one step.
 inline std::uint64_t projection_seed(std::uint64_t step, std::size_t piece) {

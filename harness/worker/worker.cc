@@ -26,6 +26,7 @@
 #include "workloads/exchange/mpi_transport.h"
 #include "workloads/exchange/patterns.h"
 #include "workloads/exchange/push_pull_pattern.h"
+#include "workloads/exchange/two_shot_pattern.h"
 #include "workloads/exchange/ring_probe.h"
 #include "workloads/exchange/ring_stream.h"
 #include "workloads/synthetic/synthetic.h"
@@ -136,7 +137,8 @@ json Worker::prepare(const json& message) {
   const Spec pattern = parse_spec(message.at("pattern").get<std::string>());
   options.sparse_sums = find_pattern(pattern.name).can(Exchange::kSparseAllReduce);
   const int workers = ranks_ - servers_of(pattern);
-  if (workers < ranks_) options.servers = push_pull_options(pattern);
+  if (find_pattern(pattern.name).can(Exchange::kPushPull))
+    options.servers = push_pull_options(pattern, workers);
   // Servers are no workers of a training and have no gradients.
   if (rank_ < workers && message.value("device", kDeviceCpu) != kDeviceCpu)
     options.device = open_device();
@@ -158,7 +160,10 @@ void Worker::prepare_worker(const Spec& pattern, const ReplayOptions& options, i
   if (options.feed.outer) outer_reference_.emplace(*options.feed.outer);
   // Of a delayed method, whole periods before and in what is measured.
   replay_->prepare(steps + 2 * (replay_->period() - 1));
-  if (options.servers)
+  if (replay_->averager() != nullptr)
+    replay_->connect(std::make_unique<TwoShotPattern>(std::make_unique<MpiTransport>(MPI_COMM_WORLD),
+                                                      replay_->layout(), *replay_->averager()));
+  else if (options.servers)
     replay_->connect(std::make_unique<PushPullPattern>(
         std::make_unique<MpiTransport>(MPI_COMM_WORLD), replay_->layout()));
   else

@@ -40,6 +40,8 @@ json Worker::account(const json& message) {
       checked_step_ = message.at("index");
       said["projections"] = projections_of(contribution_pieces(), checked_step_);
     }
+    if (const UnitAverager* averager = replay_->averager())
+      said["served"] = {{"relative_error", averager->relative_error()}};
   }
   return said;
 }
@@ -75,6 +77,8 @@ json Worker::compare() {
       part.add(part_of_server(replay_->units(), layout, server, replay_->aggregate()));
       parts.push_back(part.text());
     }
+    if (const UnitAverager* averager = replay_->averager())
+      said["served"] = compared_averages(*averager, rank_, checked_step_, contributions_.get());
   } else if (alone() && !replay_->takes_mean()) {
     // Projections are linear and what the pattern does is not: only equal bits can be told.
   } else if (alone()) {

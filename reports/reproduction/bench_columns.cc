@@ -29,7 +29,7 @@ ReproductionColumn encode_time() {
           }};
 }
 
-ReproductionColumn encode_speed_up(std::string over) {
+ReproductionColumn encode_speed_up(const std::string& over) {
   return {
       "encode, speed-up over " + over, format_times,
       [over](const ArmRecords& arm, const std::string& compressor) {

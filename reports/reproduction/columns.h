@@ -58,7 +58,7 @@ ReproductionColumn payload_bytes(double rate);
 // `bench`, a value a repetition.
 ReproductionColumn encode_time();
 /// How many times sooner than the method of that name at the same ratio.
-ReproductionColumn encode_speed_up(std::string over);
+ReproductionColumn encode_speed_up(const std::string& over);
 
 // `trace stats`, of the whole model without error feedback, a value a step.
 ReproductionColumn fit_distance(std::size_t fit);  ///< Kolmogorov-Smirnov; index of kFitNames

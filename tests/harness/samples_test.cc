@@ -24,6 +24,7 @@ json stepped(double compute, double exchange, double payload) {
           {"exchanged", payload > 0},
           {"payload_bytes", payload},
           {"summed_bytes", 0},
+          {"pulled_bytes", 0},
           {"target", 10},
           {"selected", 12},
           {"relative_error", 0.5},

@@ -87,17 +87,17 @@ class GivenGradientsTest : public ::testing::Test {
               transport,
               replay_units(plan_buckets(trace_->tensors(), options.compressor, options.feed),
                            *options.servers),
-              ParameterServerOptions{.exchange = *options.servers,
+              UnitAveragerOptions{.exchange = *options.servers,
                                      .local_steps = options.feed.local_steps},
               kGivenRanks, rank - kGivenRanks);
         };
         auto server = make();
         for (std::uint64_t step = 0; step < kSteps; ++step) {
           if (restart > 0 && step == restart) {
-            server->save_state(state);
+            server->averager().save_state(state);
             server = make();
             ByteReader reader(state);
-            server->load_state(reader);
+            server->averager().load_state(reader);
             EXPECT_EQ(reader.remaining(), 0U);
           }
           server->step(step);
@@ -160,7 +160,7 @@ TEST_F(GivenGradientsTest, ARestoredReplayGoesOnAlike) {
     SCOPED_TRACE(spec);
     ReplayOptions options = options_of(spec);
     EXPECT_EQ(run(options, false, 4), run(options, false));
-    options.servers = push_pull_options(parse_spec("ps:servers=1"));
+    options.servers = push_pull_options(parse_spec("ps:servers=1"), 1);
     EXPECT_EQ(run(options, false, 4), run(options, false));
   }
   ReplayOptions local = options_of("topk:ratio=0.05");

@@ -56,9 +56,9 @@ class Worker {
          int workers)
       : units_(units) {
     const CompressorSettings settings = served_settings(transport.rank());
-    for (const auto& [tensor, push, offset, bucket] : units) {
-      pushes_.push_back(make_compressor(push, tensor, settings));
-      pulls_.push_back(make_compressor(options.pull_of(push), tensor, settings));
+    for (const ReplayUnit& unit : units) {
+      pushes_.push_back(make_compressor(unit.compressor, unit.tensor, settings));
+      pulls_.push_back(make_compressor(options.pull_of(unit.compressor), unit.tensor, settings));
     }
     exchange_.emplace(transport, push_pull_layout(units, options, workers, settings));
   }
@@ -110,7 +110,7 @@ struct Job {
 
 Job run_served(const std::string& push, const std::string& pattern) {
   const std::vector<ReplayUnit> units = units_of(push);
-  const PushPullOptions options = push_pull_options(parse_spec(pattern));
+  const PushPullOptions options = push_pull_options(parse_spec(pattern), kServedWorkers);
   const std::size_t elements = units.back().offset + units.back().tensor.elements;
   const std::vector<Floats> of_workers(kServedWorkers, Floats(elements));
   Job job{.sent = {kServedSteps, of_workers},
@@ -132,13 +132,13 @@ Job run_served(const std::string& push, const std::string& pattern) {
     for (std::uint64_t step = 0; step < kServedSteps; ++step) {
       const ServerReport report = server.step(step);
       EXPECT_GE(report.total, report.decode + report.compress);
-      EXPECT_GE(server.relative_error(), 0);
-      Floats delta(server.elements());
-      server.delta(delta);
+      EXPECT_GE(server.averager().relative_error(), 0);
+      Floats delta(server.averager().elements());
+      server.averager().delta(delta);
       std::size_t from = 0;
-      for (const ReplayUnit& unit : server.units()) {
+      for (const ReplayUnit& unit : server.averager().units()) {
         const auto size = unit.tensor.elements;
-        std::copy_n(server.mean().begin() + static_cast<std::ptrdiff_t>(from), size,
+        std::copy_n(server.averager().mean().begin() + static_cast<std::ptrdiff_t>(from), size,
                     job.mean[step].begin() + static_cast<std::ptrdiff_t>(unit.offset));
         std::copy_n(delta.begin() + static_cast<std::ptrdiff_t>(from), size,
                     job.delta[step].begin() + static_cast<std::ptrdiff_t>(unit.offset));

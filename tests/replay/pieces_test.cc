@@ -101,7 +101,7 @@ TEST(Pieces, AreUnitsOfTheirOwn) {
   EXPECT_EQ(units[5].bucket, 1U);
   // Dealt one by one, so that two servers have as much of them.
   const PushPullLayout layout = push_pull_layout(
-      units, push_pull_options(parse_spec("ps:servers=2")), 3, CompressorSettings{});
+      units, push_pull_options(parse_spec("ps:servers=2"), 3), 3, CompressorSettings{});
   EXPECT_NE(layout.units[1].server, layout.units[2].server);
   EXPECT_EQ(layout.units[1].push_capacity, 32760U);
   EXPECT_EQ(layout.units[3].pull_capacity, 80U);

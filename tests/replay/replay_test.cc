@@ -152,7 +152,7 @@ TEST_F(ReplayTest, WithParameterServersWorkersEndWithWhatThoseAnswered) {
       ReplayOptions options;
       options.compressor = CompressorRules::parse(spec);
       options.feed = feed;
-      options.servers = push_pull_options(parse_spec("ps:servers=2"));
+      options.servers = push_pull_options(parse_spec("ps:servers=2"), kTwo);
       std::vector<float> ended[kTwo], answered[kTwo];
       on_all_ranks(2 * kTwo, [&](ThreadTransport& transport) {
         const int rank = transport.rank();
@@ -162,8 +162,8 @@ TEST_F(ReplayTest, WithParameterServersWorkersEndWithWhatThoseAnswered) {
                                  {.exchange = *options.servers, .local_steps = feed.local_steps},
                                  kTwo, rank - kTwo);
           for (std::uint64_t step = 0; step < 4; ++step) server.step(step);
-          answered[rank - kTwo].resize(server.elements());
-          server.delta(answered[rank - kTwo]);
+          answered[rank - kTwo].resize(server.averager().elements());
+          server.averager().delta(answered[rank - kTwo]);
           return;
         }
         Replay replay(trace, options, rank, kTwo);

@@ -1,5 +1,7 @@
 """Exchange patterns on throttled links: what the links count is what docs/patterns.md says."""
 
+import json
+
 from run_case import RunCase, main
 from wire import FRAME, OVERHEAD, PAYLOAD, SEGMENT, check_sent, in_messages, frames_again
 
@@ -32,22 +34,37 @@ def all_gather(pattern, bytes):
 
 
 class PatternsTest(RunCase):
-    def run_patterns(self, ranks, patterns, elements, *arguments, check=lambda point: None):
+    def run_patterns(self, ranks, patterns, elements, *arguments, check=lambda point: None,
+                     halves=None):
         self.run_thinpipe("run", "--trace", f"synthetic:elements={elements},steps=2", "--out",
                           self.out, "--ranks", str(ranks), "--link", "rate=1gbit", "-c",
                           "topk:ratio=0.25", "--pattern", "|".join(patterns), "--steps",
-                          str(STEPS), "--warmup", "1", "--compute-scale", "0", *arguments)
+                          str(STEPS), "--warmup", "1", "--compute-scale", "0", *arguments,
+                          *(["-c", halves] if halves else []))
         self.assert_nothing_left()
         points = self.records()[1:]
-        self.assertEqual(len(points), 2 * len(patterns))
+        self.assertEqual(len(points), (3 if halves else 2) * len(patterns))
         for point in points:
             self.assert_measured(point)
             self.assertTrue(point["validation"]["identical_ranks"])
             self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+            if halves and point["axes"]["compressor"] == halves:
+                self.check_halves(point, elements)
             check(point)
 
+    def check_halves(self, point, elements):
+        """Summed in 16 bits, in the pattern's own order, and no further from the mean than rounding is."""
+        self.assertEqual(point["axes"]["pattern"].split("-")[0], "allreduce")
+        self.assertEqual(point["metrics"]["payload_bytes"]["samples"][0], 2 * elements)
+        validation = point["validation"]
+        if point["axes"]["pattern"] != "allreduce-openmpi":  # which does not tell its order
+            self.assertEqual(validation["aggregate_max_error"], 0)
+        self.assertGreater(validation["sum_error"], 0)
+        self.assertGreater(validation["sum_error_of_bound"], 0)
+        self.assertLessEqual(validation["sum_error_of_bound"], 1)
+
     def test_links_count_what_the_closed_forms_say(self):
-        self.run_patterns(RANKS, PATTERNS, ELEMENTS, check=self.check_hosts)
+        self.run_patterns(RANKS, PATTERNS, ELEMENTS, check=self.check_hosts, halves="fp16")
 
     def check_hosts(self, point):
         exchange, pattern = point["axes"]["pattern"].split("-", 1)
@@ -78,7 +95,14 @@ class PatternsTest(RunCase):
                                      point["id"])
 
     def test_any_number_of_ranks(self):
-        self.run_patterns(5, PATTERNS + ["hierarchical:group=3"], 30001)
+        self.run_patterns(5, PATTERNS + ["hierarchical:group=3", "openmpi"], 30001,
+                          halves="bf16:predivide=false")
+
+    def test_fp16_that_overflows_is_an_error_that_names_the_tensor(self):
+        said = self.run_thinpipe("run", "--trace", "synthetic:elements=1000,steps=2,scale=1e5",
+                                 "--out", self.out, "--ranks", "2", "--link", "rate=1gbit", "-c",
+                                 "fp16", "--no-baseline", "--steps", "1", code=4)
+        self.assertIn("65504", said + json.dumps(self.records()))
 
 
 if __name__ == "__main__":

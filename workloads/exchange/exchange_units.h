@@ -35,13 +35,15 @@ struct UnitPayload {
   std::span<const std::byte> payload;
 };
 
-/// Workers are ranks 0 to workers - 1 of the transport, servers the ranks after them.
+/// Workers are ranks 0 to workers - 1 of the transport, servers the ranks after them; or every worker is
+/// a server too (the pattern `twoshot`).
 struct PushPullLayout {
   int workers = 0, servers = 0;
+  bool colocated = false;  ///< server i is worker i: of both there are as many
   std::vector<ExchangeUnit> units;
 
-  int rank_of_server(int server) const { return workers + server; }
-  int ranks() const { return workers + servers; }
+  int rank_of_server(int server) const { return colocated ? server : workers + server; }
+  int ranks() const { return colocated ? workers : workers + servers; }
 };
 
 /// docs/patterns.md, "Parameter server": before a payload go its unit and its length in bytes, each

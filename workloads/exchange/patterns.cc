@@ -99,6 +99,13 @@ std::vector<PatternInfo> all_patterns() {
        .exchanges = {Exchange::kPushPull},
        .make = {},
        .refuses = why_not_pulled},
+      {.name = "twoshot",
+       .summary = "every rank averages a slice of each array, compresses it once more, and all get it",
+       .source = "1-bit Adam (Tang et al. 2021), fig. 3; ZeRO++'s qgZ without groups",
+       .parameters = two_shot_parameters(),
+       .exchanges = {Exchange::kPushPull},
+       .make = {},
+       .refuses = why_not_pulled},
   };
 }
 
@@ -191,7 +198,6 @@ std::vector<Spec> expand_patterns(std::string_view text) {
 Exchange exchange_of(const Spec& pattern, const Spec& compressor) {
   check_pattern(pattern);
   const PatternInfo& info = find_pattern(pattern.name);
-  const Parameters parameters(info.parameters, pattern);
   const Exchange exchange = needed_by(compressor, info);
   if (!info.can(exchange))
     throw InputError(fmt::format(
@@ -201,7 +207,7 @@ Exchange exchange_of(const Spec& pattern, const Spec& compressor) {
                                              : "",
         can_do(exchange)));
   if (!info.refuses) return exchange;
-  if (const std::string why = info.refuses(parameters, compressor); !why.empty())
+  if (const std::string why = info.refuses(pattern, compressor); !why.empty())
     throw InputError(fmt::format("pattern {} with compressor {}: {}",
                                  in_quotes(pattern.to_string()), in_quotes(compressor.to_string()),
                                  why));
@@ -211,13 +217,13 @@ Exchange exchange_of(const Spec& pattern, const Spec& compressor) {
 int servers_of(const Spec& pattern) {
   const PatternInfo& info = find_pattern(pattern.name);
   const Parameters parameters(info.parameters, pattern);
-  return info.can(Exchange::kPushPull) ? static_cast<int>(parameters.integer("servers")) : 0;
+  return pattern.name == "ps" ? static_cast<int>(parameters.integer("servers")) : 0;
 }
 
 bool serves(const Spec& pattern, const Spec& compressor) {
   const PatternInfo& info = find_pattern(pattern.name);
   return info.can(needed_by(compressor, info)) &&
-         (!info.refuses || info.refuses(Parameters(info.parameters, pattern), compressor).empty());
+         (!info.refuses || info.refuses(pattern, compressor).empty());
 }
 
 std::unique_ptr<Pattern> make_pattern(const Spec& spec, std::unique_ptr<Transport> transport,

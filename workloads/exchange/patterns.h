@@ -35,7 +35,7 @@ struct PatternInfo {
   std::function<void(const Parameters&, int ranks)> check_ranks = {};
   /// Why it cannot exchange what this compressor sends although it has the operation; "" where it
   /// can. Empty where there is no such reason.
-  std::function<std::string(const Parameters&, const Spec& compressor)> refuses = {};
+  std::function<std::string(const Spec& pattern, const Spec& compressor)> refuses = {};
   bool can(Exchange exchange) const;
 };
 

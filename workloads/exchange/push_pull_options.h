@@ -1,4 +1,4 @@
-// The parameters of the pattern `ps`.
+// The parameters of the patterns `ps` and `twoshot`.
 #pragma once
 
 #include <optional>
@@ -10,24 +10,28 @@
 
 namespace thinpipe {
 
-/// What `ps:servers=2,partition=balanced,pull=same` says.
+/// What `ps:servers=2,partition=balanced,pull=same` or `twoshot:second=same` says.
 struct PushPullOptions {
-  int servers = 1;
+  int servers = 1;  ///< of `twoshot`: as many as workers
   Partition partition = Partition::kBalanced;
   std::optional<Spec> pull;  ///< of what servers answer; else as it is pushed
+  std::string pull_memory;   ///< its parameter `memory` instead of what it says; "" as it says
+  bool colocated = false;    ///< every worker is a server (PushPullLayout)
 
-  /// The compressor of what a server answers to payloads of this one.
-  const Spec& pull_of(const Spec& push) const { return pull ? *pull : push; }
+  /// The compressor of what a server answers to payloads of this one. What it answers is sent every time.
+  /// @throws InputError where it has no such memory
+  Spec pull_of(const Spec& push) const;
 };
 
+/// Of `ps`, and of `twoshot`.
 std::vector<ParameterInfo> push_pull_parameters();
+std::vector<ParameterInfo> two_shot_parameters();
 
-PushPullOptions push_pull_options(const Parameters& parameters);
-/// @throws InputError as check_pattern.
-PushPullOptions push_pull_options(const Spec& pattern);
+/// Of a pattern of either kind, among so many workers. @throws InputError as check_pattern.
+PushPullOptions push_pull_options(const Spec& pattern, int workers);
 
 /// Why servers cannot answer payloads of this compressor; "" where they can. Second moments are the
-/// workers'; a delay is that of the push alone.
-std::string why_not_pulled(const Parameters& parameters, const Spec& push);
+/// workers'; a delay is that of the push alone; and what needs a tensor as a whole cannot be sliced.
+std::string why_not_pulled(const Spec& pattern, const Spec& push);
 
 }  // namespace thinpipe

@@ -18,8 +18,12 @@ constexpr std::size_t kBesideElements = 1 << 18;
 
 }  // namespace
 
-PushPullServer::PushPullServer(Transport& transport, PushPullLayout layout, int server)
-    : transport_(transport), layout_(std::move(layout)), units_(layout_.units.size()) {
+PushPullServer::PushPullServer(Transport& transport, PushPullLayout layout, int server,
+                               int first_slot)
+    : transport_(transport),
+      layout_(std::move(layout)),
+      units_(layout_.units.size()),
+      own_worker_(layout_.colocated ? server : -1) {
   const auto workers = static_cast<std::size_t>(layout_.workers);
   std::size_t bytes = 0, most_elements = 0;
   for (const ExchangeUnit& unit : layout_.units) {
@@ -34,7 +38,7 @@ PushPullServer::PushPullServer(Transport& transport, PushPullLayout layout, int 
     if (what.server != server) continue;
     Unit& unit = units_[i];
     for (std::size_t worker = 0; worker < workers; ++worker, at += what.push_capacity)
-      unit.places.emplace_back(arena_.get() + at, what.push_capacity);
+      unit.places.emplace_back(arena_.get() + at, what.push_capacity);  // one's own stays untouched
     unit.begun.resize(workers);
     unit.payloads.resize(workers);
     unit.arrived.resize(workers);
@@ -44,15 +48,29 @@ PushPullServer::PushPullServer(Transport& transport, PushPullLayout layout, int 
   const std::size_t window = segments_for_each_of(layout_.workers);
   const auto slots = static_cast<int>(2 * window);
   for (int worker = 0; worker < layout_.workers; ++worker) {
-    const int slot = worker * slots;
+    const int slot = first_slot + worker * slots;
     senders_.emplace_back(transport_, worker, slot, window, kPullTag, own_.size());
     receivers_.emplace_back(transport_, worker, slot + static_cast<int>(window), window, kPushTag);
   }
 }
 
 void PushPullServer::step(UnitAggregator& aggregator, std::span<const std::size_t> units) {
+  begin(aggregator);
+  await(units);
+  while (!idle()) {
+    if (advance())
+      transport_.progressed();
+    else if (!idle())
+      transport_.pause();
+  }
+}
+
+void PushPullServer::begin(UnitAggregator& aggregator) {
   codec_->begin(aggregator);
   for (Unit& unit : units_) unit.awaited = false;
+}
+
+void PushPullServer::await(std::span<const std::size_t> units) {
   for (const std::size_t index : units) {
     Unit& unit = units_[index];
     unit.awaited = true;
@@ -60,31 +78,35 @@ void PushPullServer::step(UnitAggregator& aggregator, std::span<const std::size_
     std::fill(unit.begun.begin(), unit.begun.end(), false);
     std::fill(unit.arrived.begin(), unit.arrived.end(), false);
   }
-  unanswered_ = units.size();
-  for (UnitReceiver& receiver : receivers_) receiver.expect(units.size());
+  unanswered_ += units.size();
+  for (int worker = 0; worker < layout_.workers; ++worker)
+    if (worker != own_worker_) receivers_[static_cast<std::size_t>(worker)].expect(units.size());
+}
+
+void PushPullServer::take_own(std::size_t unit, std::span<const std::byte> payload) {
+  units_[unit].begun[static_cast<std::size_t>(own_worker_)] = true;
+  end_unit(own_worker_, static_cast<std::uint32_t>(unit), payload);
+}
+
+bool PushPullServer::advance() {
   try {
-    exchange();
+    bool moved = false;
+    for (UnitReceiver& receiver : receivers_) moved = receiver.advance(*this) || moved;
+    take_answers();
+    // Ranks that are workers too begin with the next one, so that not all send to the same.
+    const auto first = static_cast<std::size_t>(own_worker_ + 1);
+    for (std::size_t i = 0; i < senders_.size(); ++i)
+      moved = senders_[(first + i) % senders_.size()].advance() || moved;
+    return moved;
   } catch (...) {
     codec_->drop();
     throw;
   }
 }
 
-void PushPullServer::exchange() {
-  for (bool sending = unanswered_ > 0; sending || unanswered_ > 0;) {
-    bool moved = false;
-    sending = false;
-    for (UnitReceiver& receiver : receivers_) moved = receiver.advance(*this) || moved;
-    take_answers();
-    for (UnitSender& sender : senders_) {
-      moved = sender.advance() || moved;
-      sending = sending || !sender.idle();
-    }
-    if (moved)
-      transport_.progressed();
-    else if (sending || unanswered_ > 0)
-      transport_.pause();
-  }
+bool PushPullServer::idle() const {
+  return unanswered_ == 0 && std::all_of(senders_.begin(), senders_.end(),
+                                         [](const UnitSender& sender) { return sender.idle(); });
 }
 
 std::span<std::byte> PushPullServer::begin_unit(int peer, std::uint32_t unit,
@@ -119,7 +141,10 @@ void PushPullServer::end_unit(int peer, std::uint32_t index, std::span<const std
 void PushPullServer::take_answers() {
   for (UnitAnswer answer; codec_->take(answer); --unanswered_) {
     units_[answer.unit].served = answer.served;
-    for (UnitSender& sender : senders_) sender.add(answer.unit, answer.payload);
+    for (int worker = 0; worker < layout_.workers; ++worker)
+      if (worker != own_worker_)
+        senders_[static_cast<std::size_t>(worker)].add(answer.unit, answer.payload);
+    if (on_answer) on_answer(answer.unit, answer.payload);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,8 +21,8 @@ namespace thinpipe {
 class PushPullServer final : private UnitSink {
  public:
   /// Buffers are made once. The transport, of rank layout.rank_of_server(server), must outlive
-  /// this.
-  PushPullServer(Transport& transport, PushPullLayout layout, int server);
+  /// this. @param first_slot  of slots() of it
+  PushPullServer(Transport& transport, PushPullLayout layout, int server, int first_slot = 0);
 
   /// Its units, as the layout counts them.
   const std::vector<std::size_t>& units() const { return own_; }
@@ -30,6 +31,23 @@ class PushPullServer final : private UnitSink {
   /// @throws PayloadError naming rank and unit for a payload that no worker may send now, or that
   /// the aggregator refuses.
   void step(UnitAggregator& aggregator, std::span<const std::size_t> units);
+
+  // The same in parts, for a rank that does something else meanwhile: begin(), await() as often as there
+  // are units, advance() until idle(). All workers push the units of a server in the order of await().
+  /// Nothing is awaited. The aggregator is used until the next begin().
+  void begin(UnitAggregator& aggregator);
+  void await(std::span<const std::size_t> units);
+  /// Where servers are workers too: this rank's own payload of a unit that is awaited, which stays where it
+  /// is until the unit is answered.
+  void take_own(std::size_t unit, std::span<const std::byte> payload);
+  /// Takes what has arrived and sends what there is room for. @returns whether anything moved
+  /// @throws PayloadError as step()
+  bool advance();
+  /// All that was awaited is answered, and all answers have left.
+  bool idle() const;
+  /// Called with every answer as soon as it is made, for a worker of the same rank.
+  std::function<void(std::size_t unit, std::span<const std::byte> answer)> on_answer;
+
   /// Of one of the units that the last step served.
   const ServedUnit& served(std::size_t unit) const { return units_[unit].served; }
 
@@ -49,7 +67,6 @@ class PushPullServer final : private UnitSink {
   std::span<std::byte> begin_unit(int peer, std::uint32_t unit, std::uint32_t length) override;
   void end_unit(int peer, std::uint32_t unit, std::span<const std::byte> payload) override;
 
-  void exchange();
   void take_answers();
 
   Transport& transport_;
@@ -57,6 +74,7 @@ class PushPullServer final : private UnitSink {
   std::unique_ptr<std::byte[]> arena_;  ///< never more of it in memory than is received
   std::vector<Unit> units_;
   std::vector<std::size_t> own_;
+  int own_worker_;                   ///< of this rank; -1: there is none
   std::size_t unanswered_ = 0;       ///< units
   std::vector<UnitSender> senders_;  ///< by worker
   std::vector<UnitReceiver> receivers_;

@@ -25,7 +25,8 @@ PushPullWorker::PushPullWorker(Transport& transport, PushPullLayout layout)
       layout_(std::move(layout)),
       pulled_(layout_.units.size()),
       awaited_(layout_.units.size()),
-      push_of_(layout_.units.size()) {
+      push_of_(layout_.units.size()),
+      own_server_(layout_.colocated ? transport.rank() : -1) {
   answers_.reserve(layout_.units.size());
   left_of_.reserve(layout_.units.size() + 1);
   std::size_t bytes = 0;
@@ -44,6 +45,7 @@ PushPullWorker::PushPullWorker(Transport& transport, PushPullLayout layout)
                           kAheadBytes);
     receivers_.emplace_back(transport_, rank, slot + static_cast<int>(window), window, kPullTag);
   }
+  slots_ = layout_.servers * slots;
 }
 
 std::size_t PushPullWorker::push(std::span<const UnitPayload> payloads) {
@@ -56,6 +58,7 @@ std::size_t PushPullWorker::push(std::span<const UnitPayload> payloads) {
     const auto server = static_cast<std::size_t>(layout_.units.at(unit).server);
     awaited_[unit] = true;
     push_of_[unit] = push;
+    if (layout_.units[unit].server == own_server_) continue;
     senders_[server].add(static_cast<std::uint32_t>(unit), payload);
     receivers_[server].expect(1);
   }
@@ -64,9 +67,12 @@ std::size_t PushPullWorker::push(std::span<const UnitPayload> payloads) {
   return push;
 }
 
-bool PushPullWorker::move() {
+bool PushPullWorker::advance() {
   bool moved = false;
-  for (UnitSender& sender : senders_) moved = sender.advance() || moved;
+  // Ranks that are servers too begin with the next one, so that not all send to the same.
+  const auto first = static_cast<std::size_t>(own_server_ + 1);
+  for (std::size_t i = 0; i < senders_.size(); ++i)
+    moved = senders_[(first + i) % senders_.size()].advance() || moved;
   for (UnitReceiver& receiver : receivers_) moved = receiver.advance(*this) || moved;
   return moved;
 }
@@ -79,10 +85,9 @@ void PushPullWorker::rest(bool moved) {
 }
 
 bool PushPullWorker::pull(std::size_t push) {
-  const bool moved = move();
+  const bool moved = advance();
   // What was sent last may have arrived and still be the transport's.
-  const std::size_t left = push < first_push_ ? 0 : left_of_[push - first_push_];
-  if (left == 0 && (left_ > 0 || idle())) return true;
+  if (here(push) && (left_ > 0 || idle())) return true;
   rest(moved);
   return false;
 }
@@ -119,9 +124,15 @@ std::span<std::byte> PushPullWorker::begin_unit(int peer, std::uint32_t unit,
 
 void PushPullWorker::end_unit(int, std::uint32_t unit, std::span<const std::byte> payload) {
   pulled_[unit] = payload;
-  senders_[static_cast<std::size_t>(layout_.units[unit].server)].answered(unit);
+  if (layout_.units[unit].server != own_server_)
+    senders_[static_cast<std::size_t>(layout_.units[unit].server)].answered(unit);
   --left_of_[push_of_[unit] - first_push_];
   --left_;
+}
+
+void PushPullWorker::take_own(std::size_t unit, std::span<const std::byte> answer) {
+  awaited_[unit] = false;
+  end_unit(own_server_, static_cast<std::uint32_t>(unit), answer);
 }
 
 }  // namespace thinpipe

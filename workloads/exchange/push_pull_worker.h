@@ -31,7 +31,24 @@ class PushPullWorker final : private UnitSink {
   /// @throws PayloadError naming rank and unit for an answer that cannot be one.
   bool pull(std::size_t push);
   /// The moving alone: between pushes, while there is something else to wait for.
-  void progress() { rest(move()); }
+  void progress() { rest(advance()); }
+
+  // pull() in parts, for a rank that does something else meanwhile.
+  /// Moves what can be moved both ways. @returns whether anything did @throws PayloadError as pull()
+  bool advance();
+  /// Whether all of that push is pulled.
+  bool here(std::size_t push) const {
+    return push < first_push_ || left_of_[push - first_push_] == 0;
+  }
+  /// Whether all of all pushes is pulled and has left.
+  bool idle() const;
+  /// Units that are pushed and not pulled.
+  std::size_t left() const { return left_; }
+  /// Where servers are workers too: the answer of this rank's own, which stays where it is.
+  void take_own(std::size_t unit, std::span<const std::byte> answer);
+  /// Slots of the transport that it uses, from 0 on.
+  int slots() const { return slots_; }
+
   /// What was pulled of a unit; valid until it is pulled again.
   std::span<const std::byte> pulled(std::size_t unit) const { return pulled_[unit]; }
 
@@ -44,9 +61,7 @@ class PushPullWorker final : private UnitSink {
  private:
   std::span<std::byte> begin_unit(int peer, std::uint32_t unit, std::uint32_t length) override;
   void end_unit(int peer, std::uint32_t unit, std::span<const std::byte> payload) override;
-  bool move();
   void rest(bool moved);
-  bool idle() const;
 
   Transport& transport_;
   PushPullLayout layout_;
@@ -59,6 +74,7 @@ class PushPullWorker final : private UnitSink {
   std::size_t first_push_ = 0;                       ///< those before have long been pulled
   std::vector<std::size_t> left_of_;                 ///< by push from it: units not pulled yet
   std::size_t left_ = 0;                             ///< of all pushes
+  int own_server_, slots_ = 0;                       ///< of this rank; -1: there is none
   std::vector<UnitSender> senders_;
   std::vector<UnitReceiver> receivers_;
 };

@@ -196,7 +196,7 @@ PatternInfo qgz_pattern() {
           .check_ranks = [](const Parameters& parameters,
                             int ranks) { Qgz(qgz_options(parameters), ranks); },
           .refuses =
-              [](const Parameters&, const Spec& compressor) {
+              [](const Spec&, const Spec& compressor) {
                 return summation_of(compressor).element == ElementType::kFloat32 ? ""
                                                                                  : kSumsFloats;
               }};

@@ -30,7 +30,7 @@ class ExchangeTimes {
                                      const LinkFigures& link);
   std::optional<FlowTime> sparse_all_reduce(const Spec& pattern, const SparseSizes& sizes,
                                             int ranks, const LinkFigures& link);
-  /// @param links  of workers, then servers; or one, of all
+  /// @param servers  0: every worker is one @param links  of workers, then servers; or one, of all
   std::optional<FlowTime> push_pull(const std::vector<FlowUnit>& units, int workers, int servers,
                                     const std::vector<LinkFigures>& links);
 

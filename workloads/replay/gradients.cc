@@ -84,16 +84,21 @@ void Gradients::load(std::span<const PlannedBucket> buckets, std::uint64_t index
       }
       Joined& to = joined(b, u);
       to.values.resize(unit.info.elements);
-      std::size_t at = 0;
+      std::size_t at = 0, first = unit.first;
       for (const std::size_t tensor : unit.tensors) {
-        const std::span<const float> values = values_of(tensor, index);
+        // A slice may begin and end within a tensor.
+        const auto part = [&](std::span<const float> all) {
+          return all.subspan(first).first(std::min(all.size() - first, unit.info.elements - at));
+        };
+        const std::span<const float> values = part(values_of(tensor, index));
         const std::span<const float> squares = trace_.squares(source.rank, source.step, tensor);
         copy_bytes(to.values.data() + at, values.data(), values.size_bytes());
         if (!squares.empty()) {
           to.squares.resize(unit.info.elements);
-          copy_bytes(to.squares.data() + at, squares.data(), squares.size_bytes());
+          copy_bytes(to.squares.data() + at, part(squares).data(), values.size_bytes());
         }
         at += values.size();
+        first = 0;
       }
     }
 }
@@ -110,8 +115,13 @@ GradientInput Gradients::of_step(std::size_t bucket, std::size_t unit, const Pla
     return input;
   }
   const Replayed source = replayed(trace_, rank_, index);
-  input.values = values_of(planned.tensors[0], index);
-  input.squares = trace_.squares(source.rank, source.step, planned.tensors[0]);
+  const auto part = [&](std::span<const float> all) {
+    return all.subspan(planned.first, planned.info.elements);
+  };
+  input.values = part(values_of(planned.tensors[0], index));
+  if (const auto squares = trace_.squares(source.rank, source.step, planned.tensors[0]);
+      !squares.empty())
+    input.squares = part(squares);
   return input;
 }
 

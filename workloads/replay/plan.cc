@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "compressors/registry.h"
+#include "workloads/exchange/segments.h"
+
 namespace thinpipe {
 
 namespace {
@@ -60,12 +63,33 @@ PlannedBucket together(std::span<const TraceTensor> tensors, std::span<const std
   return bucket;
 }
 
+PlannedUnit slice_of(const PlannedUnit& unit, std::span<const TraceTensor> tensors,
+                     std::size_t begin, std::size_t end) {
+  if (begin == 0 && end == unit.info.elements) return unit;
+  PlannedUnit slice{.info = {fmt::format("{}[{}..{}]", unit.info.name, begin, end - 1),
+                             {static_cast<std::int64_t>(end - begin)},
+                             end - begin},
+                    .compressor = unit.compressor,
+                    .tensors = {}};
+  std::size_t at = 0;
+  for (const std::size_t tensor : unit.tensors) {
+    const std::size_t next = at + tensors[tensor].elements;
+    if (next > begin && at < end) {
+      if (slice.tensors.empty()) slice.first = begin - at;
+      slice.tensors.push_back(tensor);
+    }
+    at = next;
+  }
+  return slice;
+}
+
 }  // namespace
 
 std::vector<std::size_t> PlannedBucket::tensors() const {
   std::vector<std::size_t> all;
   for (const PlannedUnit& unit : units)
-    all.insert(all.end(), unit.tensors.begin(), unit.tensors.end());
+    // A tensor that a slice ends in is the next one's first.
+    all.insert(all.end(), unit.tensors.begin() + (unit.first > 0 ? 1 : 0), unit.tensors.end());
   return all;
 }
 
@@ -104,6 +128,44 @@ std::vector<PlannedBucket> plan_buckets(std::span<const TraceTensor> tensors,
   for (PlannedBucket& bucket : buckets)
     for (PlannedUnit& unit : bucket.units) joined.units.push_back(std::move(unit));
   return {joined};
+}
+
+std::size_t slice_grain(const Spec& compressor) {
+  const std::vector<ParameterInfo>& infos = find_method(compressor.name).parameters;
+  const Parameters parameters(infos, compressor);
+  for (const ParameterInfo& info : infos) {
+    if (info.name != "block" && info.name != "bucket" && info.name != "chunk") continue;
+    const long long elements = info.type == ParameterInfo::Type::kChoice
+                                   ? std::stoll(parameters.choice(info.name))
+                                   : parameters.integer(info.name);
+    if (elements > 0) return static_cast<std::size_t>(elements);
+  }
+  return 1;
+}
+
+std::vector<PlannedBucket> sliced(std::vector<PlannedBucket> buckets,
+                                  std::span<const TraceTensor> tensors, int ranks) {
+  std::vector<std::size_t> load(static_cast<std::size_t>(ranks));  // elements, by rank
+  for (PlannedBucket& bucket : buckets) {
+    std::vector<PlannedUnit> slices;
+    for (const PlannedUnit& unit : bucket.units) {
+      const std::size_t elements = unit.info.elements, grain = slice_grain(unit.compressor);
+      const std::size_t grains = (elements + grain - 1) / grain;
+      const std::size_t most = std::max<std::size_t>(1, elements / std::max(grain, kMinSlice));
+      const Parts parts{grains, std::min(most, load.size())};
+      for (std::size_t i = 0; i < parts.count; ++i) {
+        const std::size_t begin = parts.begin(i) * grain;
+        const std::size_t end = std::min(parts.begin(i + 1) * grain, elements);
+        PlannedUnit& slice = slices.emplace_back(slice_of(unit, tensors, begin, end));
+        const auto least = std::min_element(load.begin(), load.end());
+        slice.owner = static_cast<int>(parts.count == load.size() ? i
+                                                                  : std::size_t(least - load.begin()));
+        load[static_cast<std::size_t>(slice.owner)] += end - begin;
+      }
+    }
+    bucket.units = std::move(slices);
+  }
+  return buckets;
 }
 
 }  // namespace thinpipe

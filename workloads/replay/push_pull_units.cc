@@ -38,7 +38,7 @@ std::vector<ReplayUnit> replay_units(std::span<const PlannedBucket> buckets,
         units.push_back({pieces.count == 1 ? unit.info
                                            : piece_of(unit.info, first,
                                                       std::min(pieces.elements, elements - first)),
-                         unit.compressor, offset + first, bucket});
+                         unit.compressor, offset + first, bucket, unit.owner});
       }
       offset += elements;
     }
@@ -63,7 +63,7 @@ std::vector<std::size_t> push_order(std::span<const PlannedUnit> units,
 std::unique_ptr<Compressor> make_pull_compressor(const TensorInfo& tensor, const Spec& push,
                                                  const PushPullOptions& options,
                                                  const CompressorSettings& settings) {
-  const Spec& pull = options.pull_of(push);
+  const Spec pull = options.pull_of(push);
   return pull == push ? nullptr : make_compressor(pull, tensor, settings);
 }
 
@@ -72,10 +72,18 @@ PushPullLayout push_pull_layout(const std::vector<ReplayUnit>& units,
                                 const CompressorSettings& settings) {
   std::vector<std::size_t> elements;
   for (const ReplayUnit& unit : units) elements.push_back(unit.tensor.elements);
-  const std::vector<int> server_of = partition_units(elements, options.servers, options.partition);
-  PushPullLayout layout{.workers = workers, .servers = options.servers, .units = {}};
+  std::vector<int> server_of;
+  if (options.colocated)
+    for (const ReplayUnit& unit : units) server_of.push_back(unit.owner);
+  else
+    server_of = partition_units(elements, options.servers, options.partition);
+  PushPullLayout layout{.workers = workers,
+                        .servers = options.servers,
+                        .colocated = options.colocated,
+                        .units = {}};
   for (std::size_t i = 0; i < units.size(); ++i) {
-    const auto& [tensor, push, offset, bucket] = units[i];
+    const TensorInfo& tensor = units[i].tensor;
+    const Spec& push = units[i].compressor;
     const auto pull = make_pull_compressor(tensor, push, options, settings);
     const std::size_t capacity = make_compressor(push, tensor, settings)->max_encoded_size();
     layout.units.push_back({.name = tensor.name,

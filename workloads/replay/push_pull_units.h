@@ -21,6 +21,7 @@ struct ReplayUnit {
   Spec compressor;         ///< of what is pushed
   std::size_t offset = 0;  ///< of its first element in the aggregate
   std::size_t bucket = 0;  ///< which it leaves with
+  int owner = -1;          ///< PlannedUnit::owner
 };
 
 /// All units, bucket after bucket, as they lie in Replay::aggregate() where there are servers.

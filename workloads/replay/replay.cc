@@ -30,8 +30,11 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
   if (options.device)
     on_device_ =
         std::make_unique<DeviceResult>(*options.device, trace.elements(), options.feed.outer);
-  for (const PlannedBucket& bucket :
-       plan_buckets(trace.tensors(), options.compressor, options.feed)) {
+  std::vector<PlannedBucket> planned =
+      plan_buckets(trace.tensors(), options.compressor, options.feed);
+  if (options.servers && options.servers->colocated)
+    planned = sliced(std::move(planned), trace.tensors(), ranks);
+  for (const PlannedBucket& bucket : planned) {
     buckets_.push_back(make_bucket(bucket, settings, offset, units));
     for (const PlannedUnit& unit : bucket.units)
       if (options.servers)
@@ -48,6 +51,17 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
     units_ = replay_units(plan_, *options.servers);
     layout_ = push_pull_layout(units_, *options.servers, ranks, settings);
   }
+  if (layout_.colocated)
+    averager_ = std::make_unique<UnitAverager>(
+        units_, layout_,
+        UnitAveragerOptions{.exchange = *options.servers,
+                            .seed = options.seed,
+                            .threads = options.threads,
+                            .time_scale = options.time_scale,
+                            .local_steps = options.feed.local_steps,
+                            .epoch = options.feed.epoch,
+                            .epochs_a_step = options.epochs_a_step},
+        rank);
   exchange_times_.resize(buckets_.size());
   exchange_spans_.reserve(2 * buckets_.size());
   pushed_at_.resize(buckets_.size());
@@ -246,6 +260,7 @@ void Replay::apply_outer(StepReport& report) {
 }
 
 StepReport Replay::step(std::uint64_t index) {
+  if (averager_) averager_->begin_step(index);
   return thread_ ? step_by_bucket(index, true) : step_together(index);
 }
 

@@ -23,6 +23,7 @@
 #include "workloads/replay/rules.h"
 #include "workloads/replay/stragglers.h"
 #include "workloads/replay/timeline.h"
+#include "workloads/replay/unit_averager.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
@@ -107,6 +108,8 @@ class Replay {
   /// With parameter servers: what is pushed, and to whom.
   const std::vector<ReplayUnit>& units() const { return units_; }
   const PushPullLayout& layout() const { return layout_; }
+  /// Of this rank's slices, where every rank averages some; else null.
+  UnitAverager* averager() { return averager_.get(); }
 
   /// Loads and checks the gradients of steps [0, steps): nothing is left to be read from disk when
   /// the clock runs. @throws InputError naming tensor and element for a non-finite value (kError).
@@ -214,6 +217,7 @@ class Replay {
   Gradients gradients_;
   std::vector<ReplayUnit> units_;                   ///< of all buckets
   PushPullLayout layout_;                           ///< where there are servers
+  std::unique_ptr<UnitAverager> averager_;          ///< where every rank is one
   std::vector<std::unique_ptr<Pattern>> patterns_;  ///< by bucket; with servers one for all
   std::vector<double> pushed_at_;                   ///< by bucket, of the step under way
   std::vector<RoundsTime> exchange_times_;          ///< by bucket, of the step under way

@@ -88,12 +88,14 @@ double Replay::relative_error(std::uint64_t index) const {
 
 std::vector<std::span<const float>> Replay::by_tensor(std::span<const float> all) const {
   std::vector<std::span<const float>> parts(trace_.tensors().size());
-  std::size_t at = 0;
+  std::size_t end = 0;  // of the tensor before
   for (const PlannedBucket& bucket : plan_)
     for (const PlannedUnit& unit : bucket.units)
-      for (const std::size_t tensor : unit.tensors) {
-        parts[tensor] = all.subspan(at, trace_.tensors()[tensor].elements);
-        at += parts[tensor].size();
+      for (std::size_t i = unit.first > 0 ? 1 : 0; i < unit.tensors.size(); ++i) {
+        // All slices of a tensor lie one after the other.
+        const std::size_t tensor = unit.tensors[i];
+        parts[tensor] = all.subspan(end, trace_.tensors()[tensor].elements);
+        end += parts[tensor].size();
       }
   return parts;
 }
@@ -109,6 +111,7 @@ std::vector<bool> Replay::incremental() const {
 
 void Replay::save_state(std::vector<std::byte>& state) {
   for (const auto& bucket : buckets_) bucket->save_state(state);
+  if (averager_) averager_->save_state(state);
   if (!outer_) return;
   fetch();
   append_floats(outer_->velocity(), state);
@@ -116,6 +119,7 @@ void Replay::save_state(std::vector<std::byte>& state) {
 
 void Replay::load_state(ByteReader& state) {
   for (const auto& bucket : buckets_) bucket->load_state(state);
+  if (averager_) averager_->load_state(state);
   if (!outer_) return;
   take_floats(state, outer_->velocity());
   if (on_device_) on_device_->set_velocity(outer_->velocity());

@@ -11,7 +11,7 @@ TEST_F(DeviceReplayTest, ServersAnswersAreDecodedThere) {
       SCOPED_TRACE(std::string(servers) + " " + spec);
       for (const Feed& feed : {Feed{}, bucketed_feed(), local_feed()}) {
         ReplayOptions options;
-        options.servers = push_pull_options(parse_spec(servers));
+        options.servers = push_pull_options(parse_spec(servers), 2);
         options.compressor = CompressorRules::parse(spec);
         options.feed = feed;
         expect_same(options, 2);

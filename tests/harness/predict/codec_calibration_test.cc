@@ -34,7 +34,7 @@ TEST(CodecCalibration, OfTheDenseBaselineIsOneAllReduce) {
 
 // Two bytes an element, and a length of four a tensor.
 TEST(CodecCalibration, OfGatheredPayloadsHasTheirTable) {
-  const CodecProfile profile = profile_of("fp16", 1);
+  const CodecProfile profile = profile_of("fp16:exchange=allgather", 1);
   EXPECT_EQ(profile.payload_bytes, 2 * kElements);
   ASSERT_EQ(profile.buckets[0].exchanges.size(), 1U);
   EXPECT_EQ(profile.buckets[0].exchanges[0].exchange, Exchange::kAllGather);

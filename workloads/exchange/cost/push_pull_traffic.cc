@@ -22,6 +22,7 @@ std::vector<Traffic> push_pull_traffic(const PushPullLayout& layout,
     Traffic& server =
         ranks[static_cast<std::size_t>(layout.rank_of_server(layout.units[unit].server))];
     for (std::size_t worker = 0; worker < push.size(); ++worker) {
+      if (&ranks[worker] == &server) continue;  // a slice of one's own
       const Volume up = volume_of(push[worker][unit]), down = volume_of(pull[unit]);
       ranks[worker].sent = ranks[worker].sent + up;
       ranks[worker].received = ranks[worker].received + down;

@@ -1,0 +1,352 @@
+// Jobs in which every rank averages slices.
+#include "workloads/exchange/two_shot_pattern.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "base/error.h"
+#include "compressors/registry.h"
+#include "tests/base/input_error.h"
+#include "tests/exchange/thread_transport.h"
+#include "tests/trace/sample_trace.h"
+#include "tests/trace/temporary_folder.h"
+#include "workloads/exchange/cost/push_pull_traffic.h"
+#include "workloads/exchange/patterns.h"
+#include "workloads/replay/replay.h"
+
+namespace thinpipe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<TraceTensor> slice_tensors(const std::vector<std::size_t>& sizes) {
+  std::vector<TraceTensor> tensors;
+  for (const std::size_t size : sizes) {
+    TraceTensor& tensor = tensors.emplace_back();
+    tensor.name = "t" + std::to_string(tensors.size() - 1);
+    tensor.shape = {static_cast<std::int64_t>(size)};
+    tensor.elements = size;
+    tensor.ready_order = tensors.size() - 1;
+  }
+  return tensors;
+}
+
+std::vector<PlannedUnit> slices_of(const std::vector<std::size_t>& sizes, const std::string& spec,
+                                   int ranks, const Feed& feed = {}) {
+  const auto tensors = slice_tensors(sizes);
+  return sliced(plan_buckets(tensors, CompressorRules::parse(spec), feed), tensors, ranks)
+      .at(0)
+      .units;
+}
+
+std::vector<std::size_t> slice_sizes(const std::vector<PlannedUnit>& units) {
+  std::vector<std::size_t> sizes;
+  for (const PlannedUnit& unit : units) sizes.push_back(unit.info.elements);
+  return sizes;
+}
+
+std::vector<int> slice_owners(const std::vector<PlannedUnit>& units) {
+  std::vector<int> owners;
+  for (const PlannedUnit& unit : units) owners.push_back(unit.owner);
+  return owners;
+}
+
+TEST(Slices, AreEvenAndOneARank) {
+  const auto even = slices_of({10000}, "3lc", 3);
+  EXPECT_THAT(slice_sizes(even), ElementsAre(3334, 3333, 3333));
+  EXPECT_THAT(slice_owners(even), ElementsAre(0, 1, 2));
+  EXPECT_EQ(even[1].info.name, "t0[3334..6666]");
+  EXPECT_EQ(even[1].first, 3334U);
+  EXPECT_THAT(even[1].tensors, ElementsAre(0));
+}
+
+TEST(Slices, EndWhereBlocksDo) {
+  // 40 blocks of 256 elements, the last with 16: 14, 13 and 13 of them.
+  EXPECT_THAT(slice_sizes(slices_of({10000}, "blockint4:block=256", 3)),
+              ElementsAre(14 * 256, 13 * 256, 12 * 256 + 16));
+  EXPECT_EQ(slice_grain(parse_spec("blockint4:block=256")), 256U);
+  EXPECT_EQ(slice_grain(parse_spec("qsgd:bucket=0")), 1U);
+  EXPECT_EQ(slice_grain(parse_spec("topk")), 1U);
+}
+
+TEST(Slices, SmallTensorsStayWholeAndGoToWhoeverHasLeast) {
+  const auto units = slices_of({5000, 100, 0, 2100, 90}, "3lc", 4);
+  // 5000 elements are 4 slices of more than 1024, 2100 are 2.
+  EXPECT_THAT(slice_sizes(units), ElementsAre(1250, 1250, 1250, 1250, 100, 0, 1050, 1050, 90));
+  EXPECT_THAT(slice_owners(units), ElementsAre(0, 1, 2, 3, 0, 1, 1, 2, 3));
+}
+
+TEST(Slices, OfAVectorOfSeveralTensors) {
+  Feed model;
+  model.granularity = Granularity::kModel;
+  const auto units = slices_of({1500, 10, 3000}, "3lc", 2, model);
+  ASSERT_EQ(units.size(), 2U);
+  EXPECT_THAT(units[0].tensors, ElementsAre(0, 1, 2));
+  EXPECT_EQ(units[0].first, 0U);
+  EXPECT_THAT(units[1].tensors, ElementsAre(2));
+  EXPECT_EQ(units[1].first, 2255U - 1510);
+  EXPECT_THAT((PlannedBucket{.units = units}).tensors(), ElementsAre(0, 1, 2));
+}
+
+using Floats = std::vector<float>;
+
+class TwoShotTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    SampleTrace what;
+    what.ranks = 3;
+    what.steps = 3;
+    what.compute_seconds = 0;
+    what.shapes = {{120, 40}, {20}, {7000}};
+    write_sample_trace(folder_ / "trace", what);
+    trace_ = std::make_unique<Trace>(folder_ / "trace");
+  }
+
+  ReplayOptions options_of(const std::string& spec, const std::string& pattern, int ranks,
+                           const Feed& feed = {}) const {
+    ReplayOptions options;
+    options.compressor = CompressorRules::parse(spec);
+    options.feed = feed;
+    options.servers = push_pull_options(parse_spec(pattern), ranks);
+    return options;
+  }
+
+  // Every rank's replay in a thread of its own.
+  void on_ranks(const ReplayOptions& options, int ranks,
+                const std::function<void(Replay&, int)>& body) {
+    Mailboxes boxes;
+    on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
+      const int rank = transport->rank();
+      Replay replay(*trace_, options, rank, ranks);
+      replay.connect(std::make_unique<TwoShotPattern>(std::move(transport), replay.layout(),
+                                                      *replay.averager()));
+      body(replay, rank);
+    });
+    for (const auto& [way, queue] : boxes.messages) EXPECT_TRUE(queue.empty()) << "left over";
+  }
+
+  // aggregates[step] of all ranks, which end alike.
+  std::vector<Floats> run(const ReplayOptions& options, int ranks, std::uint64_t steps) {
+    std::vector<std::vector<Floats>> all(static_cast<std::size_t>(ranks));
+    on_ranks(options, ranks, [&](Replay& replay, int rank) {
+      for (std::uint64_t step = 0; step < steps; ++step) {
+        replay.load(step);
+        replay.step(step);
+        const auto aggregate = replay.aggregate();
+        all[static_cast<std::size_t>(rank)].emplace_back(aggregate.begin(), aggregate.end());
+      }
+    });
+    for (const auto& one : all) EXPECT_EQ(one, all[0]);
+    return all[0];
+  }
+
+  // The same on one thread: each slice's payloads decoded in the order of ranks, averaged, compressed
+  // once more and decoded.
+  std::vector<Floats> expected(const ReplayOptions& options, int ranks, std::uint64_t steps) {
+    const Replay plan(*trace_, options, 0, ranks);
+    struct Slice {
+      std::vector<std::unique_ptr<Compressor>> first;
+      std::unique_ptr<Compressor> second, decodes_first;
+    };
+    std::vector<Slice> slices;
+    for (std::size_t i = 0; i < plan.units().size(); ++i) {
+      const ReplayUnit& unit = plan.units()[i];
+      Slice& slice = slices.emplace_back();
+      CompressorSettings settings;
+      for (settings.rank = 0; settings.rank < ranks; ++settings.rank)
+        slice.first.push_back(make_compressor(unit.compressor, unit.tensor, settings));
+      settings.rank = ranks + plan.layout().units[i].server;
+      slice.second =
+          make_compressor(options.servers->pull_of(unit.compressor), unit.tensor, settings);
+    }
+    std::vector<Floats> aggregates;
+    for (std::uint64_t step = 0; step < steps; ++step) {
+      Floats& aggregate = aggregates.emplace_back(trace_->elements());
+      for (std::size_t i = 0; i < slices.size(); ++i) {
+        const ReplayUnit& unit = plan.units()[i];
+        Floats mean(unit.tensor.elements);
+        std::vector<std::byte> payload(
+            std::max(slices[i].first[0]->max_encoded_size(), slices[i].second->max_encoded_size()));
+        const auto encoded = [&](Compressor& by, std::span<const float> values) {
+          GradientInput input;
+          input.values = values;
+          input.step = step;
+          return std::span(payload).first(by.encode(input, payload).encoded_bytes);
+        };
+        for (int rank = 0; rank < ranks; ++rank) {
+          const Floats gradient = gradient_of(rank, step);
+          Compressor& own = *slices[i].first[static_cast<std::size_t>(rank)];
+          own.decode_add(
+              encoded(own, std::span(gradient).subspan(unit.offset, unit.tensor.elements)),
+              1.0F / static_cast<float>(ranks), mean);
+        }
+        Compressor& second = *slices[i].second;
+        second.decode_add(encoded(second, mean), 1.0F,
+                          std::span(aggregate).subspan(unit.offset, unit.tensor.elements));
+      }
+    }
+    return aggregates;
+  }
+
+  Floats gradient_of(int rank, std::uint64_t step) const {
+    const Replayed source = replayed(*trace_, rank, step);
+    Floats all;
+    for (std::size_t i = 0; i < trace_->tensors().size(); ++i) {
+      const auto values = trace_->gradient(source.rank, source.step, i);
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Trace> trace_;
+};
+
+TEST_F(TwoShotTest, EveryMethodsAggregateIsExpectedToTheBit) {
+  int served = 0;
+  for (const MethodInfo& method : methods()) {
+    const Spec spec{.name = method.name, .values = {}};
+    if (!serves(parse_spec("twoshot"), spec)) continue;
+    const auto one = make_compressor(spec, {"t", {8}, 8}, {});
+    if (one->incremental() || one->period() > 1) continue;  // not what expected() does
+    SCOPED_TRACE(method.name);
+    ++served;
+    const ReplayOptions options = options_of(method.name, "twoshot", 3);
+    EXPECT_EQ(run(options, 3, 3), expected(options, 3, 3));
+  }
+  EXPECT_GT(served, 30);
+}
+
+TEST_F(TwoShotTest, AnyNumberOfRanks) {
+  for (const int ranks : {1, 2, 4, 5, 7, 8}) {
+    SCOPED_TRACE(ranks);
+    for (const char* spec : {"int8", "blockint4:memory=residual", "fp16", "topk:ratio=0.05"}) {
+      const ReplayOptions options = options_of(spec, "twoshot", ranks);
+      EXPECT_EQ(run(options, ranks, 2), expected(options, ranks, 2)) << spec;
+    }
+  }
+}
+
+TEST_F(TwoShotTest, TheSecondCompressionIsAnotherAndHasAMemoryOfItsOwn) {
+  for (const char* pattern :
+       {"twoshot:second=none", "twoshot:second=(int8:bucket=512)",
+        "twoshot:second=blockint8,second-memory=residual", "twoshot:second-memory=residual"}) {
+    SCOPED_TRACE(pattern);
+    const ReplayOptions options = options_of("onebit", pattern, 3);
+    EXPECT_EQ(run(options, 3, 3), expected(options, 3, 3));
+  }
+  const auto with = [&](const char* pattern) {
+    return run(options_of("int8:memory=none", pattern, 3), 3, 3);
+  };
+  const auto plain = with("twoshot"), kept = with("twoshot:second-memory=residual");
+  EXPECT_EQ(plain[0], kept[0]);
+  EXPECT_NE(plain[1], kept[1]);
+  EXPECT_EQ(plain, with("twoshot:second-memory=none"));
+}
+
+TEST_F(TwoShotTest, FeedingDoesNotChangeWhatTensorsEndWith) {
+  const auto reference = run(options_of("blockint8", "twoshot", 3), 3, 2);
+  Feed overlapped;
+  overlapped.overlap = Overlap::kBucket;
+  overlapped.limits = BucketLimits::parse("first=1kb,rest=10kb");
+  for (const bool beside : {false, true}) {
+    overlapped.codec_beside = beside;
+    std::vector<std::vector<Floats>> ended(3);
+    on_ranks(options_of("blockint8", "twoshot", 3, overlapped), 3, [&](Replay& replay, int rank) {
+      for (std::uint64_t step = 0; step < 2; ++step) {
+        replay.load(step);
+        replay.step(step);
+        Floats& all = ended[static_cast<std::size_t>(rank)].emplace_back();
+        for (const auto part : replay.by_tensor(replay.aggregate()))
+          all.insert(all.end(), part.begin(), part.end());
+      }
+    });
+    for (const auto& one : ended) EXPECT_EQ(one, reference);
+  }
+}
+
+TEST_F(TwoShotTest, LocalStepsDelaysAndTheWholeModel) {
+  Feed local, model;
+  local.local_steps = 2;
+  model.granularity = Granularity::kModel;
+  on_ranks(options_of("int8", "twoshot", 2, local), 2, [&](Replay& replay, int) {
+    EXPECT_FALSE(replay.step(0).exchanged);
+    EXPECT_TRUE(replay.step(1).exchanged);
+  });
+  on_ranks(options_of("sbc:p=0.01,delay=2", "twoshot:second=none", 2), 2,
+           [&](Replay& replay, int) {
+             EXPECT_FALSE(replay.step(0).exchanged);
+             const StepReport report = replay.step(1);
+             EXPECT_TRUE(report.exchanged);
+             EXPECT_EQ(report.pulled_bytes, 4 * trace_->elements());
+           });
+  const ReplayOptions options = options_of("int8", "twoshot", 3, model);
+  EXPECT_EQ(run(options, 3, 2), expected(options, 3, 2));
+}
+
+TEST_F(TwoShotTest, ACheckpointHasBothMemories) {
+  const ReplayOptions options =
+      options_of("onebit", "twoshot:second=int8,second-memory=residual", 2);
+  const auto reference = run(options, 2, 4);
+  std::vector<std::vector<std::byte>> states(2);
+  on_ranks(options, 2, [&](Replay& replay, int rank) {
+    for (std::uint64_t step = 0; step < 2; ++step) replay.step(step);
+    replay.save_state(states[static_cast<std::size_t>(rank)]);
+  });
+  on_ranks(options, 2, [&](Replay& replay, int rank) {
+    ByteReader state(states[static_cast<std::size_t>(rank)]);
+    replay.load_state(state);
+    for (std::uint64_t step = 2; step < 4; ++step) {
+      replay.step(step);
+      const auto aggregate = replay.aggregate();
+      EXPECT_EQ(Floats(aggregate.begin(), aggregate.end()), reference[step]);
+    }
+  });
+}
+
+// Of `none`, whose payloads are as long as they may be.
+TEST_F(TwoShotTest, SendsWhatTheClosedFormSays) {
+  for (const int ranks : {1, 2, 5})
+    on_ranks(options_of("none", "twoshot", ranks), ranks, [&](Replay& replay, int rank) {
+      std::vector<std::size_t> bytes;
+      for (const ExchangeUnit& unit : replay.layout().units) bytes.push_back(unit.push_capacity);
+      const std::vector<std::vector<std::size_t>> pushed(static_cast<std::size_t>(ranks), bytes);
+      const Traffic traffic =
+          push_pull_traffic(replay.layout(), pushed, bytes)[static_cast<std::size_t>(rank)];
+      const TransportCounters before = replay.counters();
+      replay.step(0);
+      const TransportCounters after = replay.counters();
+      EXPECT_EQ(after.bytes - before.bytes, traffic.sent.bytes);
+      EXPECT_EQ(after.messages - before.messages, traffic.sent.messages);
+      // Of all ranks together: every float, behind a head a unit, n-1 times in either shot.
+      std::uint64_t all = 0;
+      for (const Traffic& one : push_pull_traffic(replay.layout(), pushed, bytes))
+        all += one.sent.bytes;
+      EXPECT_EQ(all, 2 * static_cast<std::uint64_t>(ranks - 1) *
+                         (4 * trace_->elements() + 8 * bytes.size()));
+    });
+}
+
+TEST(TwoShot, RefusesWhatCannotBeSliced) {
+  const auto why = [](const std::string& pattern, const std::string& compressor) {
+    return input_error([&] { exchange_of(parse_spec(pattern), parse_spec(compressor)); });
+  };
+  EXPECT_THAT(why("twoshot", "powersgd"), HasSubstr("needs tensors as a whole"));
+  EXPECT_THAT(why("twoshot", "demo"), HasSubstr("needs tensors as a whole"));
+  EXPECT_THAT(why("twoshot:second=demo", "int8"), HasSubstr("needs tensors as a whole"));
+  EXPECT_THAT(why("twoshot", "dgc:clip=1"), HasSubstr("norm of a whole tensor"));
+  EXPECT_THAT(why("twoshot", "variance"), HasSubstr("second=none"));
+  EXPECT_THAT(why("twoshot:second=(topk:delay=2)", "int8"), HasSubstr("delay=1 in second"));
+  EXPECT_THAT(why("twoshot:second-memory=residual", "none"), HasSubstr("'none' has no memory"));
+  EXPECT_THAT(why("twoshot:second=topl", "int8"), HasSubstr("topl"));
+  EXPECT_EQ(servers_of(parse_spec("twoshot")), 0);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,70 @@
+"""Two-shot exchanges on throttled links: results, refusals, and what the links count."""
+
+from run_case import RunCase, main
+from wire import HEADER, check_sent, in_messages
+
+HEAD = 8  # bytes before each payload
+
+
+class TwoShotTest(RunCase):
+    def run_two_shots(self, *arguments, code=0, elements=2**18):
+        said = self.run_thinpipe("run", "--trace", f"synthetic:elements={elements},steps=2",
+                                 "--out", self.out, "--link", "rate=1gbit", "--steps", "3",
+                                 "--warmup", "1", "--compute-scale", "0", "--no-baseline",
+                                 *arguments, code=code)
+        self.assert_nothing_left()
+        return said, self.records()[1:] if code == 0 else []
+
+    def check(self, point):
+        self.assert_measured(point)
+        self.assertEqual(point["axes"]["pattern"].split(":")[0], "pushpull-twoshot")
+        validation = point["validation"]
+        self.assertEqual(validation["checked_steps"], 3)
+        self.assertTrue(validation["identical_ranks"])
+        self.assertEqual(validation["reference"], "elements")
+        self.assertLess(validation["aggregate_max_error"], 1e-5)
+        self.assertNotIn("servers", point)
+
+    def test_links_count_what_the_closed_form_says(self):
+        _, points = self.run_two_shots("--ranks", "2|4", "--pattern", "twoshot", "-c", "int8",
+                                       "-c", "blockint4")
+        self.assertEqual(len(points), 4)
+        for point in points:
+            self.check(point)
+            ranks = point["axes"]["ranks"]
+            metrics = point["metrics"]
+            there, back = (metrics[name]["samples"][0] for name in ("payload_bytes", "pull_bytes"))
+            self.assertAlmostEqual(there, back, delta=64)  # all slices, of the same method
+            messages = 2 * (ranks - 1)
+            sent = (ranks - 1) / ranks * (there + back) + HEAD * messages
+            # No message but the last of a payload is less than a segment.
+            check_sent(self, point, [in_messages(sent, sent / 32768)] * ranks,
+                       slack=HEADER * messages + 64)
+
+    def test_prime_numbers_of_ranks_second_methods_and_overlap(self):
+        _, points = self.run_two_shots("--ranks", "3", "--pattern",
+                                       "twoshot:second=none|(int8:bucket=512)", "-c", "topk:ratio=0.01",
+                                       "-c", "fp16", "--overlap", "none|bucket", "--buckets",
+                                       "first=1kb,rest=64kb", elements=50001)
+        self.assertEqual(len(points), 8)
+        for point in points:
+            self.check(point)
+
+    def test_fewer_elements_than_ranks_and_local_steps(self):
+        _, points = self.run_two_shots("--ranks", "5", "--pattern", "twoshot", "-c", "3lc",
+                                       "--local-steps", "2", elements=3)
+        self.assertEqual(len(points), 1)
+        self.assertTrue(points[0]["validation"]["identical_ranks"])
+
+    def test_what_cannot_be_sliced_is_refused_by_name(self):
+        for spec in ("powersgd", "demo", "dgc:clip=1"):
+            said, _ = self.run_two_shots("--ranks", "2", "--pattern", "twoshot", "-c", spec, code=2)
+            self.assertIn(spec.split(":")[0], said)
+            self.assertIn("slices", said)
+        said, _ = self.run_two_shots("--ranks", "2", "--pattern", "twoshot:second=variance", "-c",
+                                     "int8", code=2)
+        self.assertIn("second=none", said)
+
+
+if __name__ == "__main__":
+    main()
