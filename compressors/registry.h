@@ -66,8 +66,8 @@ class Parameters {
 /// How an all-reduce sums a method's payloads (Aggregation::kAllReduce).
 struct Summation {
   ElementType element = ElementType::kFloat32;  ///< what payloads are arrays of
-  /// Every worker divides its array by the number of workers before the sum, as the hooks of PyTorch's
-  /// DDP do; else the sum is divided. Only for 16-bit elements.
+  /// Every worker divides its array by the number of workers before the sum, as the hooks of
+  /// PyTorch's DDP do; else the sum is divided. Only for 16-bit elements.
   bool predivides = false;
   bool operator==(const Summation&) const = default;
 };

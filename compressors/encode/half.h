@@ -50,8 +50,8 @@ THINPIPE_BOTH inline float from_half(std::uint16_t half, HalfFormat format) {
   return (bits & 0x8000) != 0 ? -value : value;
 }
 
-/// Nearest, ties to even, as IEEE 754 has it: what is too great becomes infinite. Every NaN becomes the
-/// same one. For sums, in which overflow must show.
+/// Nearest, ties to even, as IEEE 754 has it: what is too great becomes infinite. Every NaN becomes
+/// the same one. For sums, in which overflow must show.
 THINPIPE_BOTH inline std::uint16_t to_half_or_infinity(float x, HalfFormat format) {
   const bool fp16 = format == HalfFormat::kFp16;
   const auto bits = std::bit_cast<std::uint32_t>(x);

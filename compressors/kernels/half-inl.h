@@ -90,8 +90,8 @@ HWY_INLINE auto FromAnyHalf(DI di, V half) {
   if constexpr (kFormat == HalfFormat::kFp16) {
     const auto exponent = hn::Set(di, 0x7c00);
     const auto is_special = hn::Eq(hn::And(half, exponent), exponent);
-    bits = hn::Or(bits, hn::IfThenElseZero(is_special, hn::Set(di, static_cast<std::int32_t>(
-                                                                       kInfinityBits))));
+    bits = hn::Or(bits, hn::IfThenElseZero(is_special,
+                                           hn::Set(di, static_cast<std::int32_t>(kInfinityBits))));
   }
   return hn::BitCast(hn::RebindToFloat<DI>(), bits);
 }

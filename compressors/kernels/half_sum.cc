@@ -89,8 +89,9 @@ HWY_EXPORT(ScaleBf16);
 
 bool scale_halves(std::span<const std::uint16_t> a, float scale, HalfFormat format,
                   std::uint16_t* out) {
-  return format == HalfFormat::kFp16 ? HWY_DYNAMIC_DISPATCH(ScaleFp16)(a.data(), scale, out, a.size())
-                                     : HWY_DYNAMIC_DISPATCH(ScaleBf16)(a.data(), scale, out, a.size());
+  return format == HalfFormat::kFp16
+             ? HWY_DYNAMIC_DISPATCH(ScaleFp16)(a.data(), scale, out, a.size())
+             : HWY_DYNAMIC_DISPATCH(ScaleBf16)(a.data(), scale, out, a.size());
 }
 }  // namespace
 

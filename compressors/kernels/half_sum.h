@@ -8,8 +8,9 @@
 
 namespace thinpipe {
 
-/// out = (a + b) * scale in 32 bits, rounded once to the nearest 16-bit float, ties to even, as NCCL adds
-/// (to_half_or_infinity). All of one size; `out` may be `a` or `b`. On the calling thread alone.
+/// out = (a + b) * scale in 32 bits, rounded once to the nearest 16-bit float, ties to even, as
+/// NCCL adds (to_half_or_infinity). All of one size; `out` may be `a` or `b`. On the calling thread
+/// alone.
 void half_add(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, float scale,
               HalfFormat format, std::span<std::uint16_t> out);
 

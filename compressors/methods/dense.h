@@ -19,7 +19,7 @@ struct DenseMethod {
   Aggregation aggregation = Aggregation::kAllGather;
   std::function<Aggregation(const Parameters&)> aggregation_with = {};  ///< where parameters decide
   std::function<Summation(const Parameters&)> summation = {};           ///< empty: 32-bit floats
-  bool needs_whole = false;                                              ///< MethodInfo
+  bool needs_whole = false;                                             ///< MethodInfo
   std::string memory = "none";                 ///< default of the shared parameter
   std::string delay = "1";                     ///< default of the shared parameter
   std::string decay = "1";                     ///< of the residual

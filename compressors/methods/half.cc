@@ -16,12 +16,13 @@ MethodInfo half_method(const std::string& name, const std::string& summary, Elem
           [type](const Parameters& parameters) {
             return Summation{.element = type, .predivides = parameters.flag("predivide")};
           },
-      .parameters =
-          {exchange_parameter("allreduce: added in 32 bits and rounded to 16 at every hop; "
-                              "allgather: every worker's own array"),
-           flag_parameter("predivide", "true",
-                          "divide by the number of workers before the sum, as DDP's hooks do; "
-                          "false: after it")},
+      .parameters = {exchange_parameter(
+                         "allreduce: added in 32 bits and rounded to 16 at every hop; "
+                         "allgather: every worker's own array"),
+                     flag_parameter(
+                         "predivide", "true",
+                         "divide by the number of workers before the sum, as DDP's hooks do; "
+                         "false: after it")},
       .quantizer =
           [type](const Parameters&, const TensorInfo& tensor, const CompressorSettings& settings) {
             return make_bucket_quantizer(make_half_bucket(half_format(type)),

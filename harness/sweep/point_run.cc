@@ -133,8 +133,11 @@ void PointRun::keep_step(std::uint64_t step, std::vector<json> answers, bool che
     auto servers = cut_off(answers, point_.ranks);
     add_servers(std::move(servers), cut_off(accounts, point_.ranks), point_.time_scale, samples_);
   }
-  for (std::size_t rank = 0; rank < answers.size(); ++rank)
+  for (std::size_t rank = 0; rank < answers.size(); ++rank) {
     answers[rank]["relative_error"] = accounts[rank].at("relative_error");
+    if (accounts[rank].contains("served"))
+      answers[rank]["second_relative_error"] = accounts[rank].at("served").at("relative_error");
+  }
   if (point_.time_scale != 1)
     (samples_.overlapped ? scale_overlapped_step : scale_step)(answers, point_.time_scale);
   samples_.answers.push_back(std::move(answers));

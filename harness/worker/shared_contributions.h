@@ -41,11 +41,12 @@ class SharedContributions {
   double error_of(const std::vector<std::span<const float>>& pieces,
                   std::span<const float> reference) const;
 
-  /// Among n ranks an element is rounded n times at most: at each of up to n - 1 additions, and when it, or
-  /// the sum, is divided by n. A rounding changes it by a factor of 1 + u at most, u half a unit in the last
-  /// place of 1, or by half the least number of the type where it is below its normal ones; sums of those
-  /// are exact. With |c| the magnitudes that are summed, and u' = u + 2^-23 for the additions in 32 bits,
-  /// |sum - mean| <= ((1 + u')^n - 1) * sum of |c| / n + (n + 1) * least / 2.
+  /// Among n ranks an element is rounded n times at most: at each of up to n - 1 additions, and
+  /// when it, or the sum, is divided by n. A rounding changes it by a factor of 1 + u at most, u
+  /// half a unit in the last place of 1, or by half the least number of the type where it is below
+  /// its normal ones; sums of those are exact. With |c| the magnitudes that are summed, and u' = u
+  /// + 2^-23 for the additions in 32 bits, |sum - mean| <= ((1 + u')^n - 1) * sum of |c| / n + (n +
+  /// 1) * least / 2.
   RoundingError rounding_error_of(std::span<const float> aggregate,
                                   const std::vector<RoundedSum>& sums);
 

@@ -26,9 +26,9 @@
 #include "workloads/exchange/mpi_transport.h"
 #include "workloads/exchange/patterns.h"
 #include "workloads/exchange/push_pull_pattern.h"
-#include "workloads/exchange/two_shot_pattern.h"
 #include "workloads/exchange/ring_probe.h"
 #include "workloads/exchange/ring_stream.h"
+#include "workloads/exchange/two_shot_pattern.h"
 #include "workloads/synthetic/synthetic.h"
 
 namespace thinpipe {
@@ -161,8 +161,8 @@ void Worker::prepare_worker(const Spec& pattern, const ReplayOptions& options, i
   // Of a delayed method, whole periods before and in what is measured.
   replay_->prepare(steps + 2 * (replay_->period() - 1));
   if (replay_->averager() != nullptr)
-    replay_->connect(std::make_unique<TwoShotPattern>(std::make_unique<MpiTransport>(MPI_COMM_WORLD),
-                                                      replay_->layout(), *replay_->averager()));
+    replay_->connect(std::make_unique<TwoShotPattern>(
+        std::make_unique<MpiTransport>(MPI_COMM_WORLD), replay_->layout(), *replay_->averager()));
   else if (options.servers)
     replay_->connect(std::make_unique<PushPullPattern>(
         std::make_unique<MpiTransport>(MPI_COMM_WORLD), replay_->layout()));

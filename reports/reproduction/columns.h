@@ -39,7 +39,7 @@ ReproductionColumn times_smaller();  ///< bytes without compression over bytes()
 /// The same where a worker pushes to a server and pulls from it, which without compression is
 /// twice the gradient.
 ReproductionColumn server_times_smaller();
-ReproductionColumn server_bits();     ///< likewise: bits an element and way
+ReproductionColumn server_bits();       ///< likewise: bits an element and way
 ReproductionColumn training_seconds();  ///< emulated, of all steps; of trusted points
 ReproductionColumn target_seconds();    ///< emulated, to the target; of trusted points
 /// How many times sooner than `none` with the same seed it was at the target; 0 where it never was.

@@ -67,8 +67,8 @@ AllReducePlanner planner_of(const std::string& pattern) {
   if (pattern == "halving-doubling") return halving_doubling_all_reduce;
   if (pattern == "tree") return tree_all_reduce;
   const Spec spec = parse_spec(pattern);
-  const int group = static_cast<int>(
-      Parameters(find_pattern(spec.name).parameters, spec).integer("group"));
+  const int group =
+      static_cast<int>(Parameters(find_pattern(spec.name).parameters, spec).integer("group"));
   return [group](int ranks, int rank) { return hierarchical_all_reduce(ranks, rank, group); };
 }
 
@@ -195,7 +195,8 @@ TEST_P(AllReduceTest, Of16BitElementsAddsInItsOwnOrderToTheBit) {
           double magnitudes = 0;
           for (const std::vector<float>& input : inputs)
             magnitudes += std::fabs(static_cast<double>(input[i]));
-          ASSERT_NEAR(static_cast<double>(sums.results[0][i]), mean[i] * ranks * static_cast<double>(factor),
+          ASSERT_NEAR(static_cast<double>(sums.results[0][i]),
+                      mean[i] * ranks * static_cast<double>(factor),
                       1.01 * (ranks + 1) * unit * magnitudes * static_cast<double>(factor) + 1e-6);
         }
       }
@@ -208,8 +209,8 @@ TEST_P(AllReduceTest, Of16BitElementsOverflowsToInfinityAndKeepsNan) {
     Arrays inputs;
     for (int rank = 0; rank < ranks; ++rank)
       inputs.push_back({most, -most, rank == 0 ? most : -1, std::nanf("3"),
-                        std::numeric_limits<float>::infinity(),
-                        rank == 0 ? 0x1p-24F : 0.0F, -0.0F});
+                        std::numeric_limits<float>::infinity(), rank == 0 ? 0x1p-24F : 0.0F,
+                        -0.0F});
     const HalfSumsOfRanks sums = half_sums(pattern, inputs, type, 1);
     for (const std::vector<float>& result : sums.results) {
       EXPECT_EQ(std::isinf(result[0]), ranks > 1);
@@ -232,7 +233,8 @@ TEST_P(AllReduceTest, AddsFloatsAsItsPlanSays) {
     std::vector<float> expected(elements);
     const float factor = 1 / static_cast<float>(ranks);
     sum_by_plan(planner, ElementType::kFloat32,
-                std::vector<std::span<const float>>(inputs.begin(), inputs.end()), factor, expected);
+                std::vector<std::span<const float>>(inputs.begin(), inputs.end()), factor,
+                expected);
     EXPECT_TRUE(same_bits(all_reduced(pattern, inputs)[0], expected)) << elements;
   }
 }

@@ -122,7 +122,8 @@ TEST(Patterns, WhatOneCannotDoOthersAreNamedFor) {
     }
     return "none";
   };
-  EXPECT_THAT(said([&] { idle.all_reduce(ElementType::kFloat16, {}, {}, 1); }), HasSubstr("no allreduce; ring"));
+  EXPECT_THAT(said([&] { idle.all_reduce(ElementType::kFloat16, {}, {}, 1); }),
+              HasSubstr("no allreduce; ring"));
   EXPECT_THAT(said([&] { idle.all_gather({}); }), HasSubstr("no allgather; ring"));
   EXPECT_THAT(said([&] { idle.sparse_all_reduce({}, 1, 1, 1); }),
               HasSubstr("no sparsereduce; gtopk"));

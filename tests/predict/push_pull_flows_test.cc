@@ -76,8 +76,8 @@ TEST(PushPullFlows, CarryWhatTheClosedFormsSay) {
   }
 }
 
-// Three ranks, each with a slice of 992 bytes that is answered with 1992: every link carries two of either,
-// each with its head.
+// Three ranks, each with a slice of 992 bytes that is answered with 1992: every link carries two of
+// either, each with its head.
 TEST(PushPullFlows, OfTwoShotsCarryWhatTheClosedFormSays) {
   const int ranks = 3;
   PushPullLayout layout{.workers = ranks, .servers = ranks, .colocated = true, .units = {}};
@@ -86,11 +86,10 @@ TEST(PushPullFlows, OfTwoShotsCarryWhatTheClosedFormSays) {
     ExchangeUnit unit;
     unit.server = rank;
     layout.units.push_back(unit);
-    units.push_back(
-        {.server = rank, .push = 992, .pull = 1992, .decode = 1e-3, .compress = 2e-3});
+    units.push_back({.server = rank, .push = 992, .pull = 1992, .decode = 1e-3, .compress = 2e-3});
   }
-  const auto traffic = push_pull_traffic(
-      layout, std::vector(3, std::vector<std::size_t>(3, 992)), std::vector<std::size_t>(3, 1992));
+  const auto traffic = push_pull_traffic(layout, std::vector(3, std::vector<std::size_t>(3, 992)),
+                                         std::vector<std::size_t>(3, 1992));
   std::vector<double> sent(3);
   for (const FlowQueue& queue : push_pull_flows(units, ranks, 0, 1e9).queues)
     for (const FlowMessage& message : queue.messages)
@@ -99,8 +98,8 @@ TEST(PushPullFlows, OfTwoShotsCarryWhatTheClosedFormSays) {
     EXPECT_EQ(traffic[rank].sent.bytes, 2 * 1000U + 2 * 2000U);
     EXPECT_NEAR(sent[rank], static_cast<double>(traffic[rank].sent.bytes), 1e-6);
   }
-  // The first payload in, the work of both (three decodings and an encoding), and two answers out of each
-  // rank, which come abreast or one after the other.
+  // The first payload in, the work of both (three decodings and an encoding), and two answers out
+  // of each rank, which come abreast or one after the other.
   ExchangeTimes times;
   const double seconds = times.push_pull(units, ranks, 0, {kServed})->seconds;
   EXPECT_GE(seconds, (1e-3 + 1e-3) + 5e-3 + (1e-3 + 2 * 2e-3) - 1e-9);

@@ -88,7 +88,7 @@ class GivenGradientsTest : public ::testing::Test {
               replay_units(plan_buckets(trace_->tensors(), options.compressor, options.feed),
                            *options.servers),
               UnitAveragerOptions{.exchange = *options.servers,
-                                     .local_steps = options.feed.local_steps},
+                                  .local_steps = options.feed.local_steps},
               kGivenRanks, rank - kGivenRanks);
         };
         auto server = make();

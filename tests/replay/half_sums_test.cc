@@ -143,13 +143,17 @@ TEST(HalfSums, WhatOverflowsOnTheWayIsFoundAtItsEnd) {
   for (const char* name : {"first", "second"})
     plan.units.push_back({{name, {4}, 4}, parse_spec("fp16:predivide=false"), {}});
   const SumGroup group{.summation = summation_of(plan.units[0].compressor),
-                       .first = 0, .last = 2, .begin = 0, .elements = 8};
+                       .first = 0,
+                       .last = 2,
+                       .begin = 0,
+                       .elements = 8};
   constexpr int kRanks = 4;
   on_all_ranks(kRanks, [&](ThreadTransport& transport) {
     RingPattern ring(std::make_unique<ThreadTransport>(transport), 0);
     HalfSums sums(plan, {group}, kRanks);
     ASSERT_EQ(sums.bytes(), 16U);
-    // 30000 three times is more than 65504, though the mean is not; the fourth comes with the division.
+    // 30000 three times is more than 65504, though the mean is not; the fourth comes with the
+    // division.
     std::vector<std::uint16_t> own(8, to_half(1, HalfFormat::kFp16));
     own[5] = to_half(30000, HalfFormat::kFp16);
     std::vector<float> means(8);

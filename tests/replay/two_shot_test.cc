@@ -146,8 +146,8 @@ class TwoShotTest : public ::testing::Test {
     return all[0];
   }
 
-  // The same on one thread: each slice's payloads decoded in the order of ranks, averaged, compressed
-  // once more and decoded.
+  // The same on one thread: each slice's payloads decoded in the order of ranks, averaged,
+  // compressed once more and decoded.
   std::vector<Floats> expected(const ReplayOptions& options, int ranks, std::uint64_t steps) {
     const Replay plan(*trace_, options, 0, ranks);
     struct Slice {
@@ -279,13 +279,12 @@ TEST_F(TwoShotTest, LocalStepsDelaysAndTheWholeModel) {
     EXPECT_FALSE(replay.step(0).exchanged);
     EXPECT_TRUE(replay.step(1).exchanged);
   });
-  on_ranks(options_of("sbc:p=0.01,delay=2", "twoshot:second=none", 2), 2,
-           [&](Replay& replay, int) {
-             EXPECT_FALSE(replay.step(0).exchanged);
-             const StepReport report = replay.step(1);
-             EXPECT_TRUE(report.exchanged);
-             EXPECT_EQ(report.pulled_bytes, 4 * trace_->elements());
-           });
+  on_ranks(options_of("sbc:p=0.01,delay=2", "twoshot:second=none", 2), 2, [&](Replay& replay, int) {
+    EXPECT_FALSE(replay.step(0).exchanged);
+    const StepReport report = replay.step(1);
+    EXPECT_TRUE(report.exchanged);
+    EXPECT_EQ(report.pulled_bytes, 4 * trace_->elements());
+  });
   const ReplayOptions options = options_of("int8", "twoshot", 3, model);
   EXPECT_EQ(run(options, 3, 2), expected(options, 3, 2));
 }

@@ -24,6 +24,10 @@ class TwoShotTest(RunCase):
         self.assertEqual(validation["reference"], "elements")
         self.assertLess(validation["aggregate_max_error"], 1e-5)
         self.assertNotIn("servers", point)
+        error = point["metrics"]["second_relative_error"]["samples"]
+        self.assertEqual(len(error), 3)
+        lossless = "second=none" in point["axes"]["pattern"]
+        self.assertTrue(all(value == 0 if lossless else 0 < value < 1 for value in error), error)
 
     def test_links_count_what_the_closed_form_says(self):
         _, points = self.run_two_shots("--ranks", "2|4", "--pattern", "twoshot", "-c", "int8",

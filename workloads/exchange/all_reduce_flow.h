@@ -20,10 +20,10 @@ class AllReduceFlow {
  public:
   explicit AllReduceFlow(const AllReducePlan& plan);
 
-  /// result becomes factor * sum of own over ranks, the same bits on every rank: sums of elements of
-  /// this type, each as add_elements() makes it. Both are of the same size on every rank, and apart in
-  /// memory: `own` is read where it lies, so that no pass goes into copying it. Allocates nothing for
-  /// arrays no longer than one before.
+  /// result becomes factor * sum of own over ranks, the same bits on every rank: sums of elements
+  /// of this type, each as add_elements() makes it. Both are of the same size on every rank, and
+  /// apart in memory: `own` is read where it lies, so that no pass goes into copying it. Allocates
+  /// nothing for arrays no longer than one before.
   void run(Transport& transport, ElementType type, std::span<const std::byte> own,
            std::span<std::byte> result, float factor);
 
@@ -80,7 +80,7 @@ class AllReduceFlow {
   struct Place {
     std::size_t begin, first_segment;
   };
-  std::vector<Place> places_;  // of each part, and of the end
+  std::vector<Place> places_;                                // of each part, and of the end
   std::size_t element_bytes_ = sizeof(float), segment_ = 0;  // of the last call; elements a segment
   // Of each segment: receives done, and sends of sums done.
   std::vector<std::uint16_t> received_, sent_;

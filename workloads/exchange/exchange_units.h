@@ -35,8 +35,8 @@ struct UnitPayload {
   std::span<const std::byte> payload;
 };
 
-/// Workers are ranks 0 to workers - 1 of the transport, servers the ranks after them; or every worker is
-/// a server too (the pattern `twoshot`).
+/// Workers are ranks 0 to workers - 1 of the transport, servers the ranks after them; or every
+/// worker is a server too (the pattern `twoshot`).
 struct PushPullLayout {
   int workers = 0, servers = 0;
   bool colocated = false;  ///< server i is worker i: of both there are as many

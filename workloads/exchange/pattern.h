@@ -30,8 +30,8 @@ class Pattern {
   virtual ~Pattern() = default;
 
   /// result becomes factor * sum of own over ranks, the same bits on every rank. Both are arrays of
-  /// elements of this type, of the same size on every rank, and apart in memory. 16-bit elements are
-  /// added in 32 bits and rounded once (element_sum.h).
+  /// elements of this type, of the same size on every rank, and apart in memory. 16-bit elements
+  /// are added in 32 bits and rounded once (element_sum.h).
   virtual void all_reduce(ElementType type, std::span<const std::byte> own,
                           std::span<std::byte> result, float factor);
   void all_reduce(std::span<const float> own, std::span<float> result, float factor) {
@@ -70,16 +70,17 @@ class Pattern {
   virtual std::size_t mean_count(std::size_t own, std::size_t dimension);
 
   /// What the last all_reduce() must have ended with on all ranks, from the array of each, by rank:
-  /// computed plainly and without the network. Elements of any type are given and returned as floats.
-  /// Where all_reduce() is lossy(), to the bit; else within the rounding of sums in another order.
+  /// computed plainly and without the network. Elements of any type are given and returned as
+  /// floats. Where all_reduce() is lossy(), to the bit; else within the rounding of sums in another
+  /// order.
   virtual void expected_all_reduce(ElementType type, std::span<const std::span<const float>> arrays,
                                    float factor, std::span<float> out) const;
   /// The same of the last sparse_all_reduce(), from the vectors in full, to the bit:
   /// `out` and each of them have `dimension` elements, 0 where there is none.
   virtual void expected_sparse(std::span<const std::span<const float>> vectors, std::size_t k,
                                float factor, std::span<float> out) const;
-  /// Whether the order is known in which all_reduce() adds: where it counts and is not, the sum can only
-  /// be held against what rounding allows.
+  /// Whether the order is known in which all_reduce() adds: where it counts and is not, the sum can
+  /// only be held against what rounding allows.
   virtual bool knows_order() const { return true; }
   /// Whether all_reduce() of such elements loses something on the way, so that its order counts.
   virtual bool lossy(ElementType type) const { return type != ElementType::kFloat32; }

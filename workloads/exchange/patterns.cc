@@ -100,7 +100,8 @@ std::vector<PatternInfo> all_patterns() {
        .make = {},
        .refuses = why_not_pulled},
       {.name = "twoshot",
-       .summary = "every rank averages a slice of each array, compresses it once more, and all get it",
+       .summary =
+           "every rank averages a slice of each array, compresses it once more, and all get it",
        .source = "1-bit Adam (Tang et al. 2021), fig. 3; ZeRO++'s qgZ without groups",
        .parameters = two_shot_parameters(),
        .exchanges = {Exchange::kPushPull},

@@ -41,9 +41,9 @@ void sum_by_plan(const AllReducePlanner& planner, ElementType type,
     const AllReduceStep& now = rank.plan.steps[rank.next];
     const Parts parts{out.size(), static_cast<std::size_t>(rank.plan.parts), size_of(type)};
     const auto first = static_cast<std::size_t>(now.first);
-    const auto range = std::span(rank.values)
-                           .subspan(parts.begin(first),
-                                    parts.size(first, static_cast<std::size_t>(now.last)));
+    const auto range =
+        std::span(rank.values)
+            .subspan(parts.begin(first), parts.size(first, static_cast<std::size_t>(now.last)));
     if (now.kind == StepKind::kSend) {
       messages[{number, now.peer, now.tag}].emplace_back(range.begin(), range.end());
     } else {
@@ -65,7 +65,8 @@ void sum_by_plan(const AllReducePlanner& planner, ElementType type,
       while (step(rank)) moved = true;
   }
   for (const Rank& rank : ranks)
-    if (rank.next != rank.plan.steps.size()) throw std::logic_error("an all-reduce plan waits for ever");
+    if (rank.next != rank.plan.steps.size())
+      throw std::logic_error("an all-reduce plan waits for ever");
   std::copy(ranks[0].values.begin(), ranks[0].values.end(), out.begin());
 }
 

@@ -18,7 +18,8 @@ struct PushPullOptions {
   std::string pull_memory;   ///< its parameter `memory` instead of what it says; "" as it says
   bool colocated = false;    ///< every worker is a server (PushPullLayout)
 
-  /// The compressor of what a server answers to payloads of this one. What it answers is sent every time.
+  /// The compressor of what a server answers to payloads of this one. What it answers is sent every
+  /// time.
   /// @throws InputError where it has no such memory
   Spec pull_of(const Spec& push) const;
 };
@@ -31,7 +32,8 @@ std::vector<ParameterInfo> two_shot_parameters();
 PushPullOptions push_pull_options(const Spec& pattern, int workers);
 
 /// Why servers cannot answer payloads of this compressor; "" where they can. Second moments are the
-/// workers'; a delay is that of the push alone; and what needs a tensor as a whole cannot be sliced.
+/// workers'; a delay is that of the push alone; and what needs a tensor as a whole cannot be
+/// sliced.
 std::string why_not_pulled(const Spec& pattern, const Spec& push);
 
 }  // namespace thinpipe

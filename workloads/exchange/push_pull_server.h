@@ -32,13 +32,14 @@ class PushPullServer final : private UnitSink {
   /// the aggregator refuses.
   void step(UnitAggregator& aggregator, std::span<const std::size_t> units);
 
-  // The same in parts, for a rank that does something else meanwhile: begin(), await() as often as there
-  // are units, advance() until idle(). All workers push the units of a server in the order of await().
+  // The same in parts, for a rank that does something else meanwhile: begin(), await() as often as
+  // there are units, advance() until idle(). All workers push the units of a server in the order of
+  // await().
   /// Nothing is awaited. The aggregator is used until the next begin().
   void begin(UnitAggregator& aggregator);
   void await(std::span<const std::size_t> units);
-  /// Where servers are workers too: this rank's own payload of a unit that is awaited, which stays where it
-  /// is until the unit is answered.
+  /// Where servers are workers too: this rank's own payload of a unit that is awaited, which stays
+  /// where it is until the unit is answered.
   void take_own(std::size_t unit, std::span<const std::byte> payload);
   /// Takes what has arrived and sends what there is room for. @returns whether anything moved
   /// @throws PayloadError as step()

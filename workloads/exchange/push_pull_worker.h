@@ -34,7 +34,8 @@ class PushPullWorker final : private UnitSink {
   void progress() { rest(advance()); }
 
   // pull() in parts, for a rank that does something else meanwhile.
-  /// Moves what can be moved both ways. @returns whether anything did @throws PayloadError as pull()
+  /// Moves what can be moved both ways. @returns whether anything did @throws PayloadError as
+  /// pull()
   bool advance();
   /// Whether all of that push is pulled.
   bool here(std::size_t push) const {

@@ -197,8 +197,7 @@ PatternInfo qgz_pattern() {
                             int ranks) { Qgz(qgz_options(parameters), ranks); },
           .refuses =
               [](const Spec&, const Spec& compressor) {
-                return summation_of(compressor).element == ElementType::kFloat32 ? ""
-                                                                                 : kSumsFloats;
+                return summation_of(compressor).element == ElementType::kFloat32 ? "" : kSumsFloats;
               }};
 }
 

@@ -11,8 +11,8 @@
 
 namespace thinpipe {
 
-/// A worker and a server of the same rank, who take turns. Units are slices, each of which one rank has
-/// (PushPullLayout::colocated). Payloads of one's own slices do not cross the network.
+/// A worker and a server of the same rank, who take turns. Units are slices, each of which one rank
+/// has (PushPullLayout::colocated). Payloads of one's own slices do not cross the network.
 class TwoShotPattern : public Pattern {
  public:
   /// @param aggregator  of this rank's slices; must outlive this

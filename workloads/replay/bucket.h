@@ -105,8 +105,8 @@ class Bucket {
 
   /// This rank's part of the aggregate: its own payloads decoded. `out` has elements().
   virtual void own_contribution(std::span<float> out) const = 0;
-  /// What the aggregate must be after an exchange with this pattern, from all ranks' contributions; 0
-  /// where nobody knows the order in which it was summed.
+  /// What the aggregate must be after an exchange with this pattern, from all ranks' contributions;
+  /// 0 where nobody knows the order in which it was summed.
   virtual void expected(const Pattern& pattern,
                         std::span<const std::span<const float>> contributions,
                         std::span<float> out) const = 0;

@@ -105,8 +105,7 @@ void DeviceBucket::encode(const Gradients& gradients, std::uint64_t index) {
   for (std::size_t i = 0; i < units(); ++i)
     if (sent(i)) {
       // What pairs and rounds send is counted when they are exchanged.
-      const bool later = i < float_units_ ? rounds_ != nullptr
-                                          : i >= summed_ && sparse_ != nullptr;
+      const bool later = i < float_units_ ? rounds_ != nullptr : i >= summed_ && sparse_ != nullptr;
       const EncodeReport& report = units_->report(i);
       add_to_payload(i, report, later ? 0 : report.encoded_bytes, i < summed_);
     }
@@ -255,8 +254,9 @@ void DeviceBucket::decode_summed() {
   // The means of rounds are on the device already.
   const std::size_t from = rounds_ ? float_elements_ : 0;
   if (from < summed_elements_)
-    took_.up += device_.copies->take(device_.copies->begin_upload(
-        {aggregate_ + from, std::as_bytes(means.subspan(from)).data(), means.subspan(from).size_bytes()}));
+    took_.up += device_.copies->take(
+        device_.copies->begin_upload({aggregate_ + from, std::as_bytes(means.subspan(from)).data(),
+                                      means.subspan(from).size_bytes()}));
 }
 
 /// In the order of ranks, on which the bits of a sum depend. The own payloads never left.

@@ -112,10 +112,10 @@ class DeviceBucket : public UnitBucket {
   RankDevice device_;  ///< theirs
   std::size_t capacity_ = 0;
   DeviceBus bus_, halves_bus_;  ///< of what is summed, to the host
-  mutable DeviceRoom floats_;  ///< these, pinned; of codes, only when they are asked for
+  mutable DeviceRoom floats_;   ///< these, pinned; of codes, only when they are asked for
   mutable bool has_floats_ = false;
-  DeviceRoom own_halves_;  ///< what is summed in 16 bits, pinned
-  DeviceRoom means_;       ///< of both, as floats
+  DeviceRoom own_halves_;               ///< what is summed in 16 bits, pinned
+  DeviceRoom means_;                    ///< of both, as floats
   std::unique_ptr<DeviceCodes> codes_;  ///< where the pattern sends these quantised
   BusCopy floats_down_, halves_down_;
   std::unique_ptr<HalfSums> halves_;

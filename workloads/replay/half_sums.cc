@@ -13,8 +13,7 @@ namespace thinpipe {
 
 HalfSums::HalfSums(const PlannedBucket& plan, std::vector<SumGroup> groups, int ranks)
     : groups_(std::move(groups)), ranks_(ranks) {
-  for (const PlannedUnit& unit : plan.units)
-    units_.push_back({unit.info.name, unit.info.elements});
+  for (const PlannedUnit& unit : plan.units) units_.push_back({unit.info.name, unit.info.elements});
   const SumGroup& last = groups_.back();
   sums_.resize(last.begin + last.elements - groups_.front().begin);
   if (std::any_of(groups_.begin(), groups_.end(),
@@ -61,8 +60,8 @@ void HalfSums::exchange(Pattern& pattern) {
   for (const SumGroup& group : groups_) {
     const bool divided = group.summation.predivides;
     const auto from = of(divided ? std::span<const std::uint16_t>(divided_) : own_, group);
-    const auto to = std::span(sums_).subspan(place(group.begin) / sizeof(std::uint16_t),
-                                             group.elements);
+    const auto to =
+        std::span(sums_).subspan(place(group.begin) / sizeof(std::uint16_t), group.elements);
     pattern.all_reduce(group.summation.element, std::as_bytes(from), std::as_writable_bytes(to),
                        divided ? 1.0F : 1.0F / static_cast<float>(ranks_));
   }

@@ -33,8 +33,8 @@ class HalfSums {
     return (element - groups_.front().begin) * sizeof(std::uint16_t);
   }
 
-  /// Divides by the number of ranks what is divided before the sum. The payloads stay where they are until
-  /// exchange() has ended.
+  /// Divides by the number of ranks what is divided before the sum. The payloads stay where they
+  /// are until exchange() has ended.
   /// @throws RunError naming a unit of which an element is as great as its type can say, or greater
   void prepare(std::span<const std::byte> own);
   void exchange(Pattern& pattern);
@@ -43,7 +43,8 @@ class HalfSums {
   void decode(std::span<float> bucket) const;
 
  private:
-  std::span<const std::uint16_t> of(std::span<const std::uint16_t> all, const SumGroup& group) const;
+  std::span<const std::uint16_t> of(std::span<const std::uint16_t> all,
+                                    const SumGroup& group) const;
   [[noreturn]] void refuse_overflow(const SumGroup& group, std::span<const std::uint16_t> halves,
                                     const char* what) const;
 

@@ -158,8 +158,8 @@ std::vector<PlannedBucket> sliced(std::vector<PlannedBucket> buckets,
         const std::size_t end = std::min(parts.begin(i + 1) * grain, elements);
         PlannedUnit& slice = slices.emplace_back(slice_of(unit, tensors, begin, end));
         const auto least = std::min_element(load.begin(), load.end());
-        slice.owner = static_cast<int>(parts.count == load.size() ? i
-                                                                  : std::size_t(least - load.begin()));
+        slice.owner =
+            static_cast<int>(parts.count == load.size() ? i : std::size_t(least - load.begin()));
         load[static_cast<std::size_t>(slice.owner)] += end - begin;
       }
     }

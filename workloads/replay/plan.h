@@ -14,8 +14,8 @@
 
 namespace thinpipe {
 
-/// What one compressor works on: a tensor, or several one after the other as one long vector; or a slice of
-/// such a vector.
+/// What one compressor works on: a tensor, or several one after the other as one long vector; or a
+/// slice of such a vector.
 struct PlannedUnit {
   TensorInfo info;
   Spec compressor;
@@ -40,14 +40,15 @@ std::vector<std::vector<std::size_t>> bucket_tensors(std::span<const TraceTensor
 std::vector<PlannedBucket> plan_buckets(std::span<const TraceTensor> tensors,
                                         const CompressorRules& rules, const Feed& feed);
 
-/// For the pattern `twoshot`: every unit cut into slices, one a rank, of which each is compressed by itself.
-/// Slices differ by slice_grain() elements at most; there are fewer where they would have less than
-/// kMinSlice elements. The i-th of as many slices as ranks is rank i's, others belong to whoever has least.
+/// For the pattern `twoshot`: every unit cut into slices, one a rank, of which each is compressed
+/// by itself. Slices differ by slice_grain() elements at most; there are fewer where they would
+/// have less than kMinSlice elements. The i-th of as many slices as ranks is rank i's, others
+/// belong to whoever has least.
 std::vector<PlannedBucket> sliced(std::vector<PlannedBucket> buckets,
                                   std::span<const TraceTensor> tensors, int ranks);
 
-/// Elements of which slices have whole numbers: those that share a scale, or among which some are chosen
-/// (the parameters `block`, `bucket` and `chunk`); 1 where a method has none.
+/// Elements of which slices have whole numbers: those that share a scale, or among which some are
+/// chosen (the parameters `block`, `bucket` and `chunk`); 1 where a method has none.
 /// @throws InputError as check_spec
 std::size_t slice_grain(const Spec& compressor);
 

@@ -115,8 +115,9 @@ void ProcessorBucket::encode_unit(std::size_t i, const GradientInput& input) {
                 kMessageLengthBytes);
     message_size_ += encoded.encoded_bytes;
   } else if (i >= float_units_) {
-    const auto place = std::span(own_halves_)
-                           .subspan(halves_->place(offsets_[i]), unit.compressor->max_encoded_size());
+    const auto place =
+        std::span(own_halves_)
+            .subspan(halves_->place(offsets_[i]), unit.compressor->max_encoded_size());
     encoded = unit.compressor->encode(input, place);
     unit.payload = place;
     bytes = encoded.encoded_bytes;

@@ -77,10 +77,8 @@ PushPullLayout push_pull_layout(const std::vector<ReplayUnit>& units,
     for (const ReplayUnit& unit : units) server_of.push_back(unit.owner);
   else
     server_of = partition_units(elements, options.servers, options.partition);
-  PushPullLayout layout{.workers = workers,
-                        .servers = options.servers,
-                        .colocated = options.colocated,
-                        .units = {}};
+  PushPullLayout layout{
+      .workers = workers, .servers = options.servers, .colocated = options.colocated, .units = {}};
   for (std::size_t i = 0; i < units.size(); ++i) {
     const TensorInfo& tensor = units[i].tensor;
     const Spec& push = units[i].compressor;

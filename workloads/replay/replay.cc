@@ -52,16 +52,16 @@ Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int r
     layout_ = push_pull_layout(units_, *options.servers, ranks, settings);
   }
   if (layout_.colocated)
-    averager_ = std::make_unique<UnitAverager>(
-        units_, layout_,
-        UnitAveragerOptions{.exchange = *options.servers,
-                            .seed = options.seed,
-                            .threads = options.threads,
-                            .time_scale = options.time_scale,
-                            .local_steps = options.feed.local_steps,
-                            .epoch = options.feed.epoch,
-                            .epochs_a_step = options.epochs_a_step},
-        rank);
+    averager_ =
+        std::make_unique<UnitAverager>(units_, layout_,
+                                       UnitAveragerOptions{.exchange = *options.servers,
+                                                           .seed = options.seed,
+                                                           .threads = options.threads,
+                                                           .time_scale = options.time_scale,
+                                                           .local_steps = options.feed.local_steps,
+                                                           .epoch = options.feed.epoch,
+                                                           .epochs_a_step = options.epochs_a_step},
+                                       rank);
   exchange_times_.resize(buckets_.size());
   exchange_spans_.reserve(2 * buckets_.size());
   pushed_at_.resize(buckets_.size());

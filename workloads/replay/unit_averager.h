@@ -1,5 +1,5 @@
-// What becomes of the payloads of all workers on the rank that has a unit: decoded, averaged, compressed
-// once for all of them.
+// What becomes of the payloads of all workers on the rank that has a unit: decoded, averaged,
+// compressed once for all of them.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +44,9 @@ class UnitAverager : public UnitAggregator {
                const UnitAveragerOptions& options, int server);
   ~UnitAverager() override;
 
-  /// Its units that take part in a step of the workers, as the layout counts them: as these know it too,
-  /// gradients are handed over every local_steps steps, and delayed methods hold some of them back.
+  /// Its units that take part in a step of the workers, as the layout counts them: as these know it
+  /// too, gradients are handed over every local_steps steps, and delayed methods hold some of them
+  /// back.
   std::span<const std::size_t> begin_step(std::uint64_t index);
 
   void add(std::size_t unit, int worker, std::span<const std::byte> payload) override;

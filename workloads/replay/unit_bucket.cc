@@ -35,9 +35,9 @@ UnitBucket::UnitBucket(const PlannedBucket& plan, std::size_t number, int ranks,
         return sums && aggregation_of(unit.compressor) == Aggregation::kAllReduce;
       });
   summed_ = static_cast<std::size_t>(first_gathered - plan_.units.begin());
-  std::stable_sort(plan_.units.begin(), first_gathered, [](const PlannedUnit& a, const PlannedUnit& b) {
-    return order_of(a) < order_of(b);
-  });
+  std::stable_sort(
+      plan_.units.begin(), first_gathered,
+      [](const PlannedUnit& a, const PlannedUnit& b) { return order_of(a) < order_of(b); });
   for (std::size_t i = 0; i < units(); ++i) {
     offsets_.push_back(elements_);
     elements_ += plan_.units[i].info.elements;
@@ -127,16 +127,14 @@ void UnitBucket::own_contribution(std::span<float> out) const {
 }
 
 bool UnitBucket::takes_mean(const Pattern& pattern) const {
-  return (float_units_ == 0 || !pattern.lossy(ElementType::kFloat32)) &&
-         half_groups_.empty();
+  return (float_units_ == 0 || !pattern.lossy(ElementType::kFloat32)) && half_groups_.empty();
 }
 
 std::vector<RoundedSum> UnitBucket::rounded_sums(const Pattern& pattern) const {
   std::vector<RoundedSum> sums;
   if (sums_)
     for (const SumGroup& group : half_groups_)
-      sums.push_back(
-          {group.begin, group.elements, group.summation.element, pattern.knows_order()});
+      sums.push_back({group.begin, group.elements, group.summation.element, pattern.knows_order()});
   return sums;
 }
 

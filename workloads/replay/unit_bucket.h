@@ -92,11 +92,11 @@ class UnitBucket : public Bucket {
   int ranks_;
   std::vector<std::size_t> offsets_;  ///< of units in the bucket's part
   std::size_t elements_ = 0;
-  std::size_t summed_ = 0;                ///< the first so many units are all-reduced
-  std::size_t summed_elements_ = 0;       ///< of these
-  std::size_t float_units_ = 0;           ///< the first so many of them in 32 bits
-  std::size_t float_elements_ = 0;        ///< of these
-  std::vector<SumGroup> half_groups_;     ///< the others
+  std::size_t summed_ = 0;               ///< the first so many units are all-reduced
+  std::size_t summed_elements_ = 0;      ///< of these
+  std::size_t float_units_ = 0;          ///< the first so many of them in 32 bits
+  std::size_t float_elements_ = 0;       ///< of these
+  std::vector<SumGroup> half_groups_;    ///< the others
   bool sums_ = false, gathers_ = false;  ///< in this step
   std::vector<float> scales_;            ///< by gathered unit, where ranks share them; else empty
   BucketPayload payload_;

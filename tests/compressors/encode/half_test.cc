@@ -91,7 +91,8 @@ TEST(Half, OverflowsToInfinityWhereItIsToShow) {
   for (const HalfFormat format : {HalfFormat::kFp16, HalfFormat::kBf16}) {
     EXPECT_EQ(from_any_half(to_half_or_infinity(-kInfinity, format), format), -kInfinity);
     EXPECT_TRUE(std::isnan(from_any_half(to_half_or_infinity(-std::nanf("5"), format), format)));
-    EXPECT_EQ(to_half_or_infinity(-std::nanf("5"), format), to_half_or_infinity(std::nanf("9"), format));
+    EXPECT_EQ(to_half_or_infinity(-std::nanf("5"), format),
+              to_half_or_infinity(std::nanf("9"), format));
     for (unsigned half = 0; half < 0x10000; ++half) {
       const auto bits = static_cast<std::uint16_t>(half);
       if (is_finite_half(bits, format)) {

@@ -11,6 +11,7 @@
 #include "workloads/exchange/patterns.h"
 #include "workloads/exchange/push_pull_pattern.h"
 #include "workloads/exchange/ring_pattern.h"
+#include "workloads/exchange/two_shot_pattern.h"
 #include "workloads/replay/parameter_server.h"
 
 namespace thinpipe {
@@ -68,7 +69,7 @@ DeviceReplayTest::AllSteps DeviceReplayTest::run(const ReplayOptions& options, b
   const Trace trace(folder_ / "trace");
   Mailboxes boxes;
   AllSteps all(static_cast<std::size_t>(ranks));
-  const int servers = options.servers ? options.servers->servers : 0;
+  const int servers = options.servers && !options.servers->colocated ? options.servers->servers : 0;
   std::vector<std::thread> threads;
   for (int server = 0; server < servers; ++server)
     threads.emplace_back([&, server] {
@@ -87,7 +88,10 @@ DeviceReplayTest::AllSteps DeviceReplayTest::run(const ReplayOptions& options, b
       Replay replay(trace, own, rank, ranks);
       replay.prepare(steps);
       auto transport = std::make_unique<ThreadTransport>(boxes, rank, ranks + servers);
-      if (servers > 0)
+      if (replay.averager() != nullptr)
+        replay.connect(std::make_unique<TwoShotPattern>(std::move(transport), replay.layout(),
+                                                        *replay.averager()));
+      else if (servers > 0)
         replay.connect(std::make_unique<PushPullPattern>(std::move(transport), replay.layout()));
       else
         replay.connect([&](std::size_t capacity) -> std::unique_ptr<Pattern> {

@@ -67,7 +67,8 @@ TEST_F(SharedContributionsTest, TheMeanIsTakenInDouble) {
   EXPECT_LT(ranks_[0]->error_of(Pieces{mean}), 0x1p-24);
 }
 
-// Of two ranks an element is rounded twice at most. bf16: half a unit in the last place of 1 is 2^-8.
+// Of two ranks an element is rounded twice at most. bf16: half a unit in the last place of 1 is
+// 2^-8.
 TEST_F(SharedContributionsTest, ASumIn16BitsIsHeldAgainstWhatRoundingAllows) {
   make(2, 3);
   fill(0, {1, 3, 100});

@@ -32,15 +32,16 @@ struct Traffic {
 
 /// What an all-reduce is about.
 struct SummedArray {
-  SummedArray(std::size_t n, ElementType of = ElementType::kFloat32)  // NOLINT(google-explicit-constructor)
+  SummedArray(std::size_t n,
+              ElementType of = ElementType::kFloat32)  // NOLINT(google-explicit-constructor)
       : elements(n), type(of) {}
   std::size_t elements;
   ElementType type;
 };
 
 /// Of an all-reduce of such an array.
-/// @throws InputError for a pattern that is unknown or has no closed form (openmpi), or does not sum
-/// such elements.
+/// @throws InputError for a pattern that is unknown or has no closed form (openmpi), or does not
+/// sum such elements.
 Traffic all_reduce_traffic(const Spec& pattern, const SummedArray& array, int ranks, int rank);
 
 /// Of an all-gather of one message a rank, `sizes` bytes by rank.
