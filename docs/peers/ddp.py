@@ -32,7 +32,7 @@ def register(model, hook):
     elif hook == "bf16":
         try:
             model.register_comm_hook(None, default_hooks.bf16_compress_hook)
-        except RuntimeError as error:
+        except (RuntimeError, TypeError) as error:
             return str(error).splitlines()[0]
     elif hook == "powersgd":
         state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=4,
@@ -94,11 +94,9 @@ def run(arguments, ranks, link):
     """What each hook took on so many hosts."""
     with tempfile.TemporaryDirectory() as folder:
         result = pathlib.Path(folder) / "result.json"
-        # The interface that has the shaped address, as gloo wants it.
-        interface = "$(ip -o -4 addr show | awk '$4 ~ /^198\\.18\\./ {print $2; exit}')"
 
         def command(rank):
-            return (f"export GLOO_SOCKET_IFNAME={interface} THINPIPE_MASTER=198.18.0.1; exec "
+            return ("export GLOO_SOCKET_IFNAME=thin0 THINPIPE_MASTER=198.18.0.1; exec "
                     f"{shlex.quote(sys.executable)} {shlex.quote(os.path.abspath(__file__))} "
                     f"--rank {rank} --world {ranks} --elements {arguments.elements} "
                     f"--steps {arguments.steps} --result {shlex.quote(str(result))}")
@@ -106,9 +104,12 @@ def run(arguments, ranks, link):
         serve = []
         for rank in range(1, ranks):
             serve += ["--serve", f"host{rank}:{command(rank)}"]
-        subprocess.run([arguments.thinpipe, "net", "exec", "--ranks", str(ranks), "--link", link,
-                        "--wait", "0", *serve, "--", "sh", "-c", command(0)],
-                       check=True, stdout=sys.stderr, stderr=subprocess.DEVNULL)
+        done = subprocess.run(
+            [arguments.thinpipe, "net", "exec", "--ranks", str(ranks), "--link", link, "--wait",
+             "0", *serve, "--", "sh", "-c", command(0)],
+            check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"ddp.py: thinpipe net exec ended with {done.returncode}:\n{done.stdout}")
         return json.loads(result.read_text(encoding="utf-8"))
 
 

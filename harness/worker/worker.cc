@@ -162,7 +162,8 @@ void Worker::prepare_worker(const Spec& pattern, const ReplayOptions& options, i
   replay_->prepare(steps + 2 * (replay_->period() - 1));
   if (replay_->averager() != nullptr)
     replay_->connect(std::make_unique<TwoShotPattern>(
-        std::make_unique<MpiTransport>(MPI_COMM_WORLD), replay_->layout(), *replay_->averager()));
+        std::make_unique<MpiTransport>(MPI_COMM_WORLD, MpiTransport::Asks::kAtOnce),
+        replay_->layout(), *replay_->averager()));
   else if (options.servers)
     replay_->connect(std::make_unique<PushPullPattern>(
         std::make_unique<MpiTransport>(MPI_COMM_WORLD), replay_->layout()));

@@ -332,6 +332,67 @@ TEST_F(TwoShotTest, SendsWhatTheClosedFormSays) {
     });
 }
 
+// Answers of a size of their own, whatever comes.
+class Sized : public UnitAggregator {
+ public:
+  explicit Sized(std::vector<std::size_t> sizes) : sizes_(std::move(sizes)) {}
+  void add(std::size_t, int, std::span<const std::byte> payload) override {
+    bytes += payload.size();
+  }
+  std::span<const std::byte> answer(std::size_t unit) override {
+    answers_[unit].assign(sizes_[unit], static_cast<std::byte>(unit + 1));
+    return answers_[unit];
+  }
+
+  std::size_t bytes = 0;
+
+ private:
+  std::vector<std::size_t> sizes_;
+  std::map<std::size_t, std::vector<std::byte>> answers_;
+};
+
+// Some ranks have megabytes to send and get nothing, and the other way round: nobody waits for ever
+// for what is to come before it may send.
+TEST(TwoShot, EndsHoweverUnevenPayloadsAre) {
+  constexpr int kRanks = 3;
+  constexpr std::size_t kMany = 3'000'000, kFew = 5;
+  PushPullLayout layout{.workers = kRanks, .servers = kRanks, .colocated = true, .units = {}};
+  for (const int owner : {0, 1, 1}) {
+    ExchangeUnit& unit = layout.units.emplace_back();
+    unit.name = "unit";
+    unit.push_capacity = unit.pull_capacity = kMany;
+    unit.server = owner;
+  }
+  // By rank and unit.
+  const std::size_t pushed[kRanks][3] = {
+      {kFew, kMany, kFew}, {kMany, kFew, kFew}, {kFew, kFew, kMany}};
+  const std::vector<std::size_t> answered = {kFew, kMany, kFew};
+  on_all_ranks(kRanks, [&](ThreadTransport& transport) {
+    const auto rank = static_cast<std::size_t>(transport.rank());
+    Sized aggregator(answered);
+    TwoShotPattern pattern(std::make_unique<ThreadTransport>(transport), layout, aggregator);
+    for (int step = 0; step < 2; ++step) {
+      std::vector<std::vector<std::byte>> payloads;
+      std::vector<UnitPayload> push;
+      for (std::size_t unit = 0; unit < 3; ++unit) {
+        payloads.emplace_back(pushed[rank][unit], std::byte{1});
+        push.push_back({unit, payloads.back()});
+      }
+      aggregator.bytes = 0;
+      const std::size_t number = pattern.push(push);
+      while (!pattern.pull(number)) {
+      }
+      for (std::size_t unit = 0; unit < 3; ++unit) {
+        ASSERT_EQ(pattern.pulled(unit).size(), answered[unit]);
+        EXPECT_EQ(pattern.pulled(unit)[0], static_cast<std::byte>(unit + 1));
+      }
+      EXPECT_EQ(aggregator.bytes, rank == 0   ? kMany + 2 * kFew
+                                  : rank == 1 ? 2 * kMany + 4 * kFew
+                                              : 0);
+    }
+  });
+}
+
 TEST(TwoShot, RefusesWhatCannotBeSliced) {
   const auto why = [](const std::string& pattern, const std::string& compressor) {
     return input_error([&] { exchange_of(parse_spec(pattern), parse_spec(compressor)); });

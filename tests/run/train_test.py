@@ -203,7 +203,9 @@ class TrainTest(RunCase):
         self.assert_measured(point)
         self.assertEqual(point["training"]["resumed"], [first])
         self.check_schedule_by_emulated_time(point, first)
-        self.assertGreaterEqual(point["schedule"]["changes"], 1)
+        # On a busy machine the signal may come after the change, whose rate is then set from the start.
+        resumed_at = [0, *point["training"]["seconds"]][first]
+        self.assertGreaterEqual(point["schedule"]["changes"], 1 if resumed_at < 0.4 else 0)
 
     def test_a_damaged_checkpoint_is_named_before_anything_starts(self):
         arguments = ("-c", "topk:ratio=0.05", "--checkpoint-every", "1", "--resume")

@@ -34,8 +34,9 @@ int checked_size(std::size_t size) {
 
 }  // namespace
 
-MpiTransport::MpiTransport(MPI_Comm communicator)
+MpiTransport::MpiTransport(MPI_Comm communicator, Asks asks)
     : communicator_(communicator),
+      asks_(asks),
       size_(size_of(communicator)),
       // All of them may be on this machine: each is a host of its own to MPI where they are
       // emulated.
@@ -62,7 +63,29 @@ void MpiTransport::receive(Request slot, int peer, int tag, std::span<std::byte>
             &request(slot));
 }
 
+void MpiTransport::ask_all() {
+  has_asked_ = true;
+  std::vector<int> ended(requests_.size());
+  std::vector<MPI_Status> statuses(requests_.size());
+  int count = 0;
+  MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, ended.data(),
+               statuses.data());
+  received_.resize(requests_.size());
+  for (int i = 0; count != MPI_UNDEFINED && i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    int size = 0;
+    MPI_Get_count(&statuses[at], MPI_BYTE, &size);
+    received_[static_cast<std::size_t>(ended[at])] = static_cast<std::size_t>(size);
+  }
+}
+
 bool MpiTransport::done(Request slot, std::size_t* received) {
+  if (asks_ == Asks::kAtOnce) {
+    if (!has_asked_) ask_all();
+    if (request(slot) != MPI_REQUEST_NULL) return false;
+    if (received != nullptr) *received = received_[static_cast<std::size_t>(slot)];
+    return true;
+  }
   int flag = 0;
   MPI_Status status;
   MPI_Test(&request(slot), &flag, &status);
@@ -75,6 +98,7 @@ bool MpiTransport::done(Request slot, std::size_t* received) {
 }
 
 void MpiTransport::pause() {
+  has_asked_ = false;
   const timespec wait = {0, idle_.pause(now_seconds())};
   if (wait.tv_nsec > 0) nanosleep(&wait, nullptr);
 }

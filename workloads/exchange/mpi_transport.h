@@ -12,7 +12,13 @@ namespace thinpipe {
 
 class MpiTransport : public Transport {
  public:
-  explicit MpiTransport(MPI_Comm communicator);
+  /// How requests are asked whether they have ended. Asking MPI makes it look at all connections,
+  /// which takes microseconds.
+  enum class Asks {
+    kEach,    ///< each by itself, whenever done() is called
+    kAtOnce,  ///< all together, once between two calls of pause() or progressed(): for many peers
+  };
+  explicit MpiTransport(MPI_Comm communicator, Asks asks = Asks::kEach);
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -20,7 +26,10 @@ class MpiTransport : public Transport {
   void receive(Request slot, int peer, int tag, std::span<std::byte> data) override;
   bool done(Request slot, std::size_t* received = nullptr) override;
   void pause() override;
-  void progressed() override { idle_.progressed(); }
+  void progressed() override {
+    idle_.progressed();
+    has_asked_ = false;
+  }
   double now() const override;
   TransportCounters counters() const override { return counters_; }
 
@@ -28,8 +37,12 @@ class MpiTransport : public Transport {
 
  private:
   MPI_Request& request(Request slot);
+  void ask_all();
 
   MPI_Comm communicator_;
+  Asks asks_;
+  bool has_asked_ = false;             ///< kAtOnce: since the last pause() or progressed()
+  std::vector<std::size_t> received_;  ///< kAtOnce: by slot, of what has ended
   int rank_ = 0, size_ = 1;
   std::vector<MPI_Request> requests_;
   TransportCounters counters_;

@@ -44,8 +44,20 @@ class PushPullServer final : private UnitSink {
   /// Takes what has arrived and sends what there is room for. @returns whether anything moved
   /// @throws PayloadError as step()
   bool advance();
+  /// Where ranks are both: a limit for all that it sends together, and the bytes that have come to
+  /// it.
+  void share(SendBudget* budget) {
+    for (UnitSender& sender : senders_) sender.share(budget);
+  }
+  std::size_t received() const {
+    std::size_t bytes = 0;
+    for (const UnitReceiver& receiver : receivers_) bytes += receiver.received();
+    return bytes;
+  }
   /// All that was awaited is answered, and all answers have left.
   bool idle() const;
+  /// All that was awaited is answered.
+  bool answered() const { return unanswered_ == 0; }
   /// Called with every answer as soon as it is made, for a worker of the same rank.
   std::function<void(std::size_t unit, std::span<const std::byte> answer)> on_answer;
 

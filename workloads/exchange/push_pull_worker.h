@@ -37,6 +37,16 @@ class PushPullWorker final : private UnitSink {
   /// Moves what can be moved both ways. @returns whether anything did @throws PayloadError as
   /// pull()
   bool advance();
+  /// Where ranks are both: a limit for all that it sends together, and the bytes that have come to
+  /// it.
+  void share(SendBudget* budget) {
+    for (UnitSender& sender : senders_) sender.share(budget);
+  }
+  std::size_t received() const {
+    std::size_t bytes = 0;
+    for (const UnitReceiver& receiver : receivers_) bytes += receiver.received();
+    return bytes;
+  }
   /// Whether all of that push is pulled.
   bool here(std::size_t push) const {
     return push < first_push_ || left_of_[push - first_push_] == 0;

@@ -49,6 +49,7 @@ void UnitSender::answered(std::uint32_t unit) {
 }
 
 bool UnitSender::may_send() const {
+  if (budget_ != nullptr && budget_->used >= budget_->allowed) return false;
   if (ahead_ == kUnpaced || next_ <= answered_ + 1) return true;
   const Waiting& awaited = waiting_[answered_];
   return waiting_[next_].begin + offset_ < awaited.begin + awaited.payload.size() + ahead_;
@@ -73,6 +74,7 @@ bool UnitSender::advance() {
     }
     offset_ += size;
     moved = true;
+    if (budget_ != nullptr) budget_->used += size + (first ? kUnitHeadBytes : 0);
     if (offset_ < payload.size()) continue;
     ++next_;
     offset_ = 0;
@@ -104,6 +106,7 @@ bool UnitReceiver::advance(UnitSink& sink) {
     if (arrived_ == posted_ || !transport_.done(slot(arrived_), &size)) return moved;
     take(place(arrived_).first(size), sink);
     ++arrived_;
+    received_ += size;
     moved = true;
   }
 }

@@ -21,6 +21,11 @@ std::size_t segments_for_each_of(int peers);
 /// be far ahead of the others: what it sends too early is in the way of what the peer waits for. A
 /// paced sender sends the first unit that was not answered, the one after it, and so many bytes
 /// after the first at most. All senders of a peer then need the same units in the same order.
+/// Bytes that several senders of a rank may send together.
+struct SendBudget {
+  std::size_t allowed = 0, used = 0;
+};
+
 class UnitSender {
  public:
   static constexpr std::size_t kUnpaced = 0;
@@ -35,6 +40,9 @@ class UnitSender {
   void add(std::uint32_t unit, std::span<const std::byte> payload);
   /// Of a paced sender: the peer's answer to a unit is here.
   void answered(std::uint32_t unit);
+
+  /// Of all senders that are given it; null: there is no limit. Must outlive this.
+  void share(SendBudget* budget) { budget_ = budget; }
 
   /// Sends what there is room for. @returns whether anything moved
   bool advance();
@@ -57,6 +65,7 @@ class UnitSender {
   std::size_t next_ = 0;      ///< of waiting_, that is being sent
   std::size_t offset_ = 0;    ///< bytes of its payload that were sent
   std::size_t answered_ = 0;  ///< of waiting_, paced: all before are answered
+  SendBudget* budget_ = nullptr;
 };
 
 /// Where payloads go that arrive.
@@ -83,6 +92,8 @@ class UnitReceiver {
   /// Takes what has arrived. @returns whether anything moved
   /// @throws PayloadError naming the peer for what is no segment of a payload, or by the sink.
   bool advance(UnitSink& sink);
+  /// Bytes that have come so far, with heads.
+  std::size_t received() const { return received_; }
 
  private:
   void take(std::span<const std::byte> segment, UnitSink& sink);
@@ -92,7 +103,8 @@ class UnitReceiver {
   std::size_t window_;
   std::vector<std::byte> staging_;
   std::size_t certain_ = 0, posted_ = 0, arrived_ = 0;  ///< segments
-  std::uint32_t unit_ = 0;                              ///< that is arriving
+  std::size_t received_ = 0;
+  std::uint32_t unit_ = 0;  ///< that is arriving
   std::span<std::byte> payload_;
   std::size_t here_ = 0;  ///< bytes of it that have arrived
   bool arriving_ = false;
