@@ -126,9 +126,11 @@ TEST(ScheduleDelivery, NothingCrossesInAnOutageAndTcpGoesOnAfterwards) {
   measure_between_two([](Network& network) {
     const Played played = play(network, "outage:first=500ms,lasts=700ms");
     // When it begins, at most kLateSeconds late, a bucket of 1 ms may still be let through; then
-    // nothing, and once it ends the frame that waited, at most kChangeLatency late.
+    // nothing, and once it ends the frame that waited, at most kChangeLatency late. The receiver may
+    // read the last bytes before it a tick late, if another process has its core then.
+    constexpr double kTick = 4e-3;  // s: kernels with 250 Hz
     const double gap = played.result.longest_gap;
-    require(gap > 0.7 - kLateSeconds - 1e-3 && gap < 0.7 + kChangeLatency,
+    require(gap > 0.7 - kLateSeconds - 1e-3 - kTick && gap < 0.7 + kChangeLatency,
             fmt::format("a gap of {} s", gap));
     played.expect(kTolerance);
   });
