@@ -66,7 +66,7 @@ ReproductionColumn decay_exponent();               ///< SIDCo's definition 1: p
 ReproductionColumn best_k_error(std::size_t ratio, std::string name);  ///< of the ratios looked at
 
 // `quality`, a value a worker: means over steps of a metric of records ("quality" is k-hat / k).
-ReproductionColumn kept(std::string metric);
+ReproductionColumn kept(const std::string& metric);
 ReproductionColumn kept_bits_per_element();
 /// Bytes without compression over payload bytes, steps that send nothing included.
 ReproductionColumn kept_times_smaller();

@@ -52,7 +52,7 @@ ReproductionColumn exact_size(const char* name, std::string (*format)(double),
 
 }  // namespace
 
-ReproductionColumn kept(std::string metric) {
+ReproductionColumn kept(const std::string& metric) {
   return {metric == "quality" ? "k\xcc\x82/k" : metric, format_plain,
           [metric](const ArmRecords& arm, const std::string& compressor) {
             MeasuredCell cell;

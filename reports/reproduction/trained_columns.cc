@@ -7,7 +7,8 @@
 namespace thinpipe::columns {
 namespace {
 
-ReproductionColumn learned(const char* name, std::string (*format)(double), PointValue value) {
+ReproductionColumn learned(const char* name, std::string (*format)(double),
+                           const PointValue& value) {
   return {name, format, [value](const ArmRecords& arm, const std::string& compressor) {
             return values_of(points_of(arm, compressor), seed_of, value);
           }};
