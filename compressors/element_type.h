@@ -18,7 +18,7 @@ constexpr std::size_t size_of(ElementType type) {
   return type == ElementType::kFloat32 ? sizeof(float) : sizeof(std::uint16_t);
 }
 
-/// Of a 16-bit type.
+/// The format of a 16-bit type.
 constexpr HalfFormat half_format(ElementType type) {
   if (type == ElementType::kFloat32) throw std::logic_error("32-bit floats are no 16-bit floats");
   return type == ElementType::kFloat16 ? HalfFormat::kFp16 : HalfFormat::kBf16;

@@ -119,8 +119,8 @@ ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
   return cost;
 }
 
-// Every unit in as many slices as there are ranks, which cost and weigh their share. Of many ranks
-// what a rank's link carries one way, or its processor does.
+// Every unit in as many slices as there are ranks, which cost and weigh their share. With many
+// ranks it takes what a rank's link carries one way, or its processor does.
 ExchangeCost two_shot_cost(const ProfiledExchange& exchange, const ExchangeAmong& among,
                            ExchangeTimes& times) {
   if (among.ranks < 2) return {};

@@ -204,7 +204,7 @@ json metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
   metrics["dense_bytes"] = metric("B", "lower", "exact",
                                   std::vector<double>(samples.answers.size() / samples.period,
                                                       static_cast<double>(dense_bytes)));
-  // What is held back has no error and no k-hat. In two shots the means lose something as well.
+  // A step that is held back has no error and no k-hat. In two shots the means lose something too.
   const auto held_back = [](const std::vector<json>& ranks) {
     return !ranks[0].at("exchanged").get<bool>();
   };

@@ -20,8 +20,8 @@ struct PointSamples {
   std::optional<double> idle_cpu;  ///< share of the processors' time nobody used; if long enough
   std::optional<double> goodput_ratio;  ///< calibration of the link: goodput / TCP ceiling; if any
   std::string goodput_of = "the link";  ///< which it is of: "rack0-spine up"
-  /// Of sums in 16 bits: how far they are from the mean of what was sent, relative to its greatest
-  /// element; and the greatest fraction of what rounding allows an element.
+  /// Distance of sums in 16 bits from the mean of what was sent, relative to its greatest element;
+  /// and the greatest fraction of what rounding allows an element.
   std::optional<double> sum_error;
   double sum_error_of_bound = 0;
   double worst_error = 0;  ///< of the checked aggregates, relative to their largest element

@@ -38,7 +38,7 @@ class ServerRole {
   std::uint64_t checked_step_ = 0;
 };
 
-/// What a rank says of the units that it averages: `delta`, the digest of what workers must have
+/// A rank's account of the units that it averages: `delta`, the digest of what workers must have
 /// decoded; and how far its means are from what workers pushed, or, on a machine of its own, their
 /// projections.
 /// @param contributions  of workers that share memory; else null @param index  among who averages

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tests/replay/plan_tensors.h"
 
 namespace thinpipe {
 namespace {
@@ -13,16 +14,6 @@ using ::testing::ElementsAre;
 constexpr std::size_t kMega = std::size_t{1} << 20;
 
 /// Tensors of so many floats, ready in reverse of their order.
-std::vector<TraceTensor> tensors_of(const std::vector<std::size_t>& sizes) {
-  std::vector<TraceTensor> tensors;
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    tensors.push_back({"t" + std::to_string(i),
-                       {static_cast<std::int64_t>(sizes[i])},
-                       sizes[i],
-                       sizes.size() - 1 - i});
-  return tensors;
-}
-
 std::vector<std::size_t> sizes_of(const PlannedBucket& bucket) {
   std::vector<std::size_t> sizes;
   for (const PlannedUnit& unit : bucket.units) sizes.push_back(unit.info.elements);

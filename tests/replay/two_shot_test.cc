@@ -13,6 +13,7 @@
 #include "compressors/registry.h"
 #include "tests/base/input_error.h"
 #include "tests/exchange/thread_transport.h"
+#include "tests/replay/plan_tensors.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/cost/push_pull_traffic.h"
@@ -25,21 +26,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<TraceTensor> slice_tensors(const std::vector<std::size_t>& sizes) {
-  std::vector<TraceTensor> tensors;
-  for (const std::size_t size : sizes) {
-    TraceTensor& tensor = tensors.emplace_back();
-    tensor.name = "t" + std::to_string(tensors.size() - 1);
-    tensor.shape = {static_cast<std::int64_t>(size)};
-    tensor.elements = size;
-    tensor.ready_order = tensors.size() - 1;
-  }
-  return tensors;
-}
-
 std::vector<PlannedUnit> slices_of(const std::vector<std::size_t>& sizes, const std::string& spec,
                                    int ranks, const Feed& feed = {}) {
-  const auto tensors = slice_tensors(sizes);
+  const auto tensors = tensors_of(sizes);
   return sliced(plan_buckets(tensors, CompressorRules::parse(spec), feed), tensors, ranks)
       .at(0)
       .units;

@@ -67,6 +67,7 @@ void PushPullServer::step(UnitAggregator& aggregator, std::span<const std::size_
 
 void PushPullServer::begin(UnitAggregator& aggregator) {
   codec_->begin(aggregator);
+  unanswered_ = 0;  // of a step that ended with an error
   for (Unit& unit : units_) unit.awaited = false;
 }
 

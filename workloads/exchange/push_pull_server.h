@@ -21,7 +21,7 @@ namespace thinpipe {
 class PushPullServer final : private UnitSink {
  public:
   /// Buffers are made once. The transport, of rank layout.rank_of_server(server), must outlive
-  /// this. @param first_slot  of slots() of it
+  /// this. @param first_slot  from which on it uses the transport's
   PushPullServer(Transport& transport, PushPullLayout layout, int server, int first_slot = 0);
 
   /// Its units, as the layout counts them.

@@ -15,17 +15,17 @@ namespace thinpipe {
 /// Segments under way from or to each of so many peers: together they fill a link.
 std::size_t segments_for_each_of(int peers);
 
+/// Bytes that several senders of a rank may send together.
+struct SendBudget {
+  std::size_t allowed = 0, used = 0;
+};
+
 /// Sends payloads to one peer, one after the other. The first segment of each begins with its head.
 ///
 /// Where several send to one peer that answers a unit when it has it of all of them, none should
 /// be far ahead of the others: what it sends too early is in the way of what the peer waits for. A
 /// paced sender sends the first unit that was not answered, the one after it, and so many bytes
 /// after the first at most. All senders of a peer then need the same units in the same order.
-/// Bytes that several senders of a rank may send together.
-struct SendBudget {
-  std::size_t allowed = 0, used = 0;
-};
-
 class UnitSender {
  public:
   static constexpr std::size_t kUnpaced = 0;

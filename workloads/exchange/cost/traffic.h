@@ -30,16 +30,15 @@ struct Traffic {
   bool operator==(const Traffic&) const = default;
 };
 
-/// What an all-reduce is about.
+/// The array that an all-reduce sums.
 struct SummedArray {
-  SummedArray(std::size_t n,
-              ElementType of = ElementType::kFloat32)  // NOLINT(google-explicit-constructor)
-      : elements(n), type(of) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  SummedArray(std::size_t n, ElementType of = ElementType::kFloat32) : elements(n), type(of) {}
   std::size_t elements;
   ElementType type;
 };
 
-/// Of an all-reduce of such an array.
+/// Traffic of an all-reduce of such an array.
 /// @throws InputError for a pattern that is unknown or has no closed form (openmpi), or does not
 /// sum such elements.
 Traffic all_reduce_traffic(const Spec& pattern, const SummedArray& array, int ranks, int rank);
