@@ -37,6 +37,7 @@ Json to_json(const ModelTimes& times) {
             {"backward", times.backward},    {"source", times.source}};
   if (times.kind == ModelTimes::Kind::kEstimated) {
     json["flops_per_second"] = times.flops_per_second;
+    json["memory_rate"] = times.memory_rate;
     json["formula"] = estimate_formula();
   }
   return json;

@@ -10,12 +10,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "base/visible.h"
 #include "compressors/registry.h"
 #include "harness/commands/output.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/device.h"
 #include "harness/files/open_trace.h"
+#include "harness/fingerprint/fingerprint.h"
 #include "harness/options/arguments.h"
 #include "harness/predict/again.h"
 #include "harness/predict/codec_records.h"
@@ -53,39 +55,68 @@ std::vector<SweepPoint> ordered_points(const SweepOptions& options) {
   return points;
 }
 
+// Where compute times come from, as far as the trace says.
+std::string compute_origin(const Trace& trace, const SweepOptions& options) {
+  if (options.compute_scale == 0) return "left out";
+  const nlohmann::json provenance = trace.metadata().value("provenance", nlohmann::json::object());
+  std::string where = "in the trace";
+  for (const char* key : {"device", "cpu"})
+    if (const auto found = provenance.find(key);
+        found != provenance.end() && found->is_string() && where == "in the trace")
+      where = found->get<std::string>();
+  if (const auto source = provenance.find("times");
+      source != provenance.end() && source->is_string())
+    where += ", " + source->get<std::string>();
+  return where +
+         (options.compute_scale == 1 ? "" : fmt::format(", times {}", options.compute_scale));
+}
+
+// "records of out/records.jsonl, AMD EPYC 7B13": of the machine that ran last.
+std::string recorded_origin(const Records& records, const std::string& device) {
+  std::string text = "records of " + records.file.string();
+  if (device != kDeviceCpu) return text + ", on a GPU";
+  if (!records.headers.empty() && records.headers.back().fingerprint.contains("cpu") &&
+      records.headers.back().fingerprint["cpu"].is_string())
+    text += ", " + records.headers.back().fingerprint["cpu"].get<std::string>();
+  return text;
+}
+
+std::string measured_origin(int threads) {
+  const nlohmann::json machine = machine_description();
+  return fmt::format("measured now on the trace's gradients, {} of {}",
+                     threads == 1 ? "one core" : fmt::format("{} threads", threads),
+                     machine.value("cpu", "this machine's processor"));
+}
+
 class Prophet {
  public:
-  Prophet(const Arguments& arguments, const SweepOptions& options, const Trace& trace)
+  Prophet(const Arguments& arguments, SweepOptions& options, const Trace& trace)
       : options_(options), predictor_(trace, options), cores_(arguments.real("cores")) {
     const std::string& message = arguments.text("message-time");
     message_time_ = message == kMeasured ? loopback_message_time() : parse_time(message);
-    if (arguments.given("codec-times")) {
-      const Records records = read_run_records(arguments.text("codec-times"));
-      if (options.feeds.size() > 1 || !options.feeds.front().is_default())
-        throw InputError(
-            "--codec-times: records do not tell what each bucket took; expected gradients fed "
-            "tensor by tensor, without overlap");
-      std::vector<CompressorRules> compressors = options.compressors;
-      if (std::find(compressors.begin(), compressors.end(), kUncompressed) == compressors.end())
-        compressors.push_back(kUncompressed);
-      for (const CompressorRules& compressor : compressors)
-        predictor_.know(compressor, {}, recorded_codec(records, trace, compressor, options.device));
+    origin_.compute = compute_origin(trace, options);
+    origin_.codecs = measured_origin(options.threads);
+    if (arguments.given("codec-times"))
+      know_recorded(read_run_records(arguments.text("codec-times")), options, trace);
+    if (options.device == kDeviceCpu && options.compute_scale > 0)
+      origin_.device = compute_device(trace);
+    for (const SweepPoint& point : ordered_points(options)) {
+      know(point);
+      for (const CompressorRules& baseline : options.baselines)
+        know(with_baseline(point, baseline));
     }
-    for (const SweepPoint& point : ordered_points(options))
-      for (const SweepPoint& one : {point, dense_beside(point)})
-        if (predictor_.refusal(one).empty())
-          predictor_.codec(one.compressor, one.feed, one.pattern);
   }
 
+  const PredictedOrigin& origin() const { return origin_; }
   Predictor& predictor() { return predictor_; }
 
   std::vector<PredictedPoint> points() {
     std::vector<PredictedPoint> rows;
     for (SweepPoint& point : ordered_points(options_)) {
-      PredictedPoint row{std::move(point), {}, {}};
-      row.prediction = predictor_.predict(row.point, machines(row.point.ranks));
-      if (const auto dense = predictor_.predict(dense_beside(row.point), machines(row.point.ranks)))
-        row.baseline = dense->step;
+      PredictedPoint row{std::move(point), false, {}, {}};
+      row.is_baseline = options_.is_baseline(row.point.compressor);
+      row.step = step_of(row.point, CodecTimes::kTimed);
+      if (origin_.device) row.at_memory_pace = step_of(row.point, CodecTimes::kMemory);
       rows.push_back(std::move(row));
     }
     return rows;
@@ -99,14 +130,57 @@ class Prophet {
       const SweepPoint& point = row.point;
       const std::string key = fmt::format("{}|{}|{}", point.compressor.to_string(), point.ranks,
                                           apart_from_rate(point, options_.topology));
-      if (!row.prediction || point.compressor == kUncompressed || point.time_scale != 1) continue;
+      if (!row.step || row.is_baseline || point.time_scale != 1) continue;
       if (!done.insert(key).second) continue;
-      found.push_back({point, predictor_.break_even(point, machines(point.ranks))});
+      const PredictedMachines there = machines(point.ranks);
+      const std::vector<CompressorRules>& baselines = options_.baselines;
+      PredictedCrossing one{point, predictor_.break_even(point, there, baselines), {}, {}};
+      if (baselines.size() > 1)
+        one.over_none = predictor_.break_even(point, there, {kUncompressed});
+      if (origin_.device)
+        one.at_memory_pace = predictor_.break_even(point, there, baselines, CodecTimes::kMemory);
+      found.push_back(std::move(one));
     }
     return found;
   }
 
  private:
+  // Of records, a baseline that they do not have is not compared with.
+  void know_recorded(const Records& records, SweepOptions& options, const Trace& trace) {
+    if (options.feeds.size() > 1 || !options.feeds.front().is_default())
+      throw InputError(
+          "--codec-times: records do not tell what each bucket took; expected gradients fed "
+          "tensor by tensor, without overlap");
+    origin_.codecs = recorded_origin(records, options.device);
+    for (const CompressorRules& baseline : std::vector(options.baselines)) {
+      if (has_codec(records, baseline, options.device)) continue;
+      print_message(fmt::format("{} has no points of {}: nothing is compared with it",
+                                records.file.string(), baseline.to_string()));
+      std::erase(options.baselines, baseline);
+      std::erase(options.compressors, baseline);
+    }
+    std::vector<CompressorRules> compressors = options.compressors;
+    compressors.insert(compressors.end(), options.baselines.begin(), options.baselines.end());
+    for (const CompressorRules& compressor : compressors)
+      predictor_.know(compressor, {}, recorded_codec(records, trace, compressor, options.device));
+  }
+
+  void know(const SweepPoint& point) {
+    if (predictor_.refusal(point).empty())
+      predictor_.codec(point.compressor, point.feed, point.pattern);
+  }
+
+  std::optional<PredictedStep> step_of(const SweepPoint& point, CodecTimes times) {
+    const PredictedMachines there = machines(point.ranks);
+    const auto own = predictor_.predict(point, there, times);
+    if (!own) return std::nullopt;
+    PredictedStep step{.prediction = *own, .bf16 = {}, .none = {}};
+    for (const CompressorRules& baseline : options_.baselines)
+      if (const auto other = predictor_.predict(with_baseline(point, baseline), there, times))
+        (baseline == kUncompressed ? step.none : step.bf16) = other->step;
+    return step;
+  }
+
   PredictedMachines machines(int ranks) const {
     const double crowd = cores_ > 0 ? std::max(1.0, ranks / cores_) : 1;
     return {.network = {.message_time = message_time_ * crowd, .slower = 1}, .cores = cores_};
@@ -114,6 +188,7 @@ class Prophet {
 
   const SweepOptions& options_;
   Predictor predictor_;
+  PredictedOrigin origin_;
   double cores_;
   double message_time_ = 0;
 };
@@ -125,7 +200,7 @@ int run_again(const Arguments& arguments) {
   return kExitGood;
 }
 
-int run_predict(const Arguments& arguments, const SweepOptions& options, const Trace& trace) {
+int run_predict(const Arguments& arguments, SweepOptions options, const Trace& trace) {
   const double begin = now_seconds();
   Prophet prophet(arguments, options, trace);
   const double known = now_seconds();
@@ -136,11 +211,16 @@ int run_predict(const Arguments& arguments, const SweepOptions& options, const T
              format_time(known - begin), points.size(), format_time(predicted - known),
              static_cast<double>(points.size()) / (predicted - known));
   if (arguments.flag("json")) {
-    write_stdout(predictions_json(points, crossings, prophet.predictor(), options).dump(2) + "\n");
+    write_stdout(predictions_json(points, crossings, prophet.origin(), prophet.predictor(), options)
+                     .dump(2) +
+                 "\n");
   } else {
     std::string text = prediction_table(points, prophet.predictor(), options.topology);
     for (const std::string& more :
-         {crossing_table(crossings, options.topology), prediction_sentences(points)})
+         {crossing_table(crossings, options.topology), prediction_sentences(points),
+          std::ranges::any_of(points, [](const auto& one) { return one.step.has_value(); })
+              ? origin_text(prophet.origin())
+              : ""})
       if (!more.empty()) text += "\n" + more;
     write_text(text);
   }
@@ -229,8 +309,9 @@ Verb predict_verb() {
           "second a compressor; --codec-times takes it from a run's records. Every rank is taken "
           "to have a machine like this one for itself, unless --cores says how many all of them "
           "share.\n\n"
-          "At the end stands for every compressor the link rate below which a step is predicted to "
-          "be shorter than the uncompressed one.",
+          "At the end stands for every compressor the link rate below which it pays: a step is "
+          "predicted to be shorter than those of `none` and of `bf16`, summed in 16 bits "
+          "(--baseline).",
       .options = joined({{optional_trace()},
                          sweep_axis_options(),
                          sweep_step_options(),

@@ -25,10 +25,20 @@ namespace {
 
 using Type = OptionInfo::Type;
 
-// The dense baseline first.
+constexpr const char* kBothBaselines = "both";
+
+std::vector<CompressorRules> baselines_of(const Arguments& arguments) {
+  const std::string& given = arguments.text("baseline");
+  std::vector<CompressorRules> baselines;
+  for (const char* name : {"none", "bf16"})
+    if (given == kBothBaselines || given == name) baselines.emplace_back(parse_spec(name));
+  return baselines;
+}
+
+// Baselines first.
 std::vector<CompressorRules> compressors_of(const Arguments& arguments) {
   std::vector<CompressorRules> all;
-  if (!arguments.flag("no-baseline")) all.emplace_back(parse_spec("none"));
+  if (!arguments.flag("no-baseline")) all = baselines_of(arguments);
   for (const std::string& text : arguments.texts("compressor"))
     for (const CompressorRules& rules : CompressorRules::expand(text)) {
       for (const Spec& spec : rules.specs()) check_spec(spec);
@@ -201,7 +211,14 @@ std::vector<OptionInfo> sweep_value_options() {
        .help = "of the order of the points and of compressors that sample",
        .minimum = 0,
        .maximum = 9e15},
-      {.name = "no-baseline", .help = "do not add the compressor `none`"},
+      {.name = "baseline",
+       .value_name = "NAME",
+       .type = Type::kChoice,
+       .default_value = kBothBaselines,
+       .help = "what compressors are held against: gradients as they are (none), summed in 16 bits "
+               "(bf16), or the faster of both",
+       .choices = {"none", "bf16", kBothBaselines}},
+      {.name = "no-baseline", .help = "do not add the baselines to the compressors"},
   };
 }
 
@@ -272,6 +289,7 @@ SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOpt
   options.threads = threads_of(arguments);
   use_simd(arguments);
   options.simd = arguments.text("simd");
+  options.baselines = baselines_of(arguments);
   options.compressors = compressors_of(arguments);
   options.links = links_of(arguments);
   options.schedules = schedules_of(arguments);

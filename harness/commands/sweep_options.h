@@ -21,7 +21,7 @@ std::vector<OptionInfo> sweep_axis_options();
 std::vector<OptionInfo> sweep_step_options();
 /// How a step goes: pattern, times, threads, instruction set.
 std::vector<OptionInfo> sweep_replay_options();
-/// `--non-finite`, `--seed`, `--no-baseline`.
+/// `--non-finite`, `--seed`, `--baseline`, `--no-baseline`.
 std::vector<OptionInfo> sweep_value_options();
 
 /// `--out`, required.

@@ -193,7 +193,8 @@ Verb train_verb() {
           "With --device cuda gradients are computed on processors all the same, and go up to a "
           "GPU "
           "outside the emulated time; what follows happens there.\n\n"
-          "The uncompressed baseline `none` is always trained too. A checkpoint of the interrupted "
+          "What compressors are held against is always trained too: `none`, uncompressed, and "
+          "`bf16`, summed in 16 bits (--baseline). A checkpoint of the interrupted "
           "point is left in OUT/checkpoints; --resume goes on from it, bit for bit. docs/train.md "
           "has the details.",
       .options = joined({model_options(),

@@ -82,6 +82,11 @@ double mean_of(const std::vector<double>& values) {
 
 }  // namespace
 
+bool has_codec(const Records& records, const CompressorRules& compressor,
+               const std::string& device) {
+  return samples_of(records, compressor.to_string(), device).ranks > 0;
+}
+
 CodecProfile recorded_codec(const Records& records, const Trace& trace,
                             const CompressorRules& rules, const std::string& device) {
   check_trace(records, trace);

@@ -21,4 +21,8 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
                             const CompressorRules& compressor,
                             const std::string& device = kDeviceCpu);
 
+/// Whether recorded_codec() finds a point of it.
+bool has_codec(const Records& records, const CompressorRules& compressor,
+               const std::string& device = kDeviceCpu);
+
 }  // namespace thinpipe

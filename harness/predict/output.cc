@@ -54,14 +54,27 @@ Json axes_json(const SweepPoint& point, const SweepOptions& options) {
   return axes;
 }
 
+void add_speed_ups(const PredictedStep& step, Json& json) {
+  json["over_bf16"] = or_null(step.over_bf16());
+  json["over_none"] = or_null(step.over_none());
+}
+
 Json to_json(const PredictedPoint& one, Predictor& predictor, const SweepOptions& options) {
   Json json{{"axes", axes_json(one.point, options)}};
-  if (one.prediction)
-    json["prediction"] = prediction_json(
-        *one.prediction, predictor.codec(one.point.compressor, one.point.feed, one.point.pattern));
-  else
+  if (!one.step) {
     json["refusal"] = predictor.refusal(one.point);
-  json["speed_up"] = or_null(one.speed_up());
+    return json;
+  }
+  const CodecProfile& codec =
+      predictor.codec(one.point.compressor, one.point.feed, one.point.pattern);
+  json["prediction"] = prediction_json(one.step->prediction, codec);
+  add_speed_ups(*one.step, json);
+  if (one.at_memory_pace) {
+    Json& bound = json["at_memory_pace"];
+    bound["prediction"] = prediction_json(one.at_memory_pace->prediction, codec);
+    bound["prediction"].erase("codec");
+    add_speed_ups(*one.at_memory_pace, bound);
+  }
   return json;
 }
 
@@ -70,19 +83,59 @@ Json to_json(const PredictedCrossing& one) {
             {"pattern", one.point.pattern.to_string()},
             {"feed", one.point.feed.to_string()},
             {"ranks", one.point.ranks},
-            {"delay", one.point.link.delay()},
-            {"rate", or_null(one.result.rate)},
-            {"pays_at_least_rate", one.result.pays_at_least},
-            {"pays_at_most_rate", one.result.pays_at_most}};
+            {"delay", one.point.link.delay()}};
+  json.update(break_even_json(one.result));
+  if (one.over_none) json["over_none"] = break_even_json(*one.over_none);
+  if (one.at_memory_pace) json["at_memory_pace"] = break_even_json(*one.at_memory_pace);
   if (!one.point.stragglers.empty()) json["stragglers"] = one.point.stragglers.to_string();
   return json;
 }
 
+std::string times_or_dash(const std::optional<double>& times) {
+  return times ? fmt::format("{:.2f}", *times) : "-";
+}
+
+// One table of points that differ in nothing but their compressor.
+class StepTable {
+ public:
+  StepTable(bool has_bf16, bool has_none)
+      : has_bf16_(has_bf16), has_none_(has_none), table_(heads()) {}
+
+  void add(const std::string& name, const PredictedStep& step) {
+    const Prediction& prediction = step.prediction;
+    std::vector<std::string> row = {
+        name, format_time(prediction.step), format_time(prediction.compute),
+        format_time(prediction.compress + prediction.decode), format_time(prediction.exposed)};
+    if (has_bf16_) row.push_back(times_or_dash(step.over_bf16()));
+    if (has_none_) row.push_back(times_or_dash(step.over_none()));
+    table_.add(std::move(row));
+  }
+
+  std::string text() const { return table_.empty() ? "" : table_.text(); }
+
+ private:
+  std::vector<std::string> heads() const {
+    std::vector<std::string> heads = {"compressor", "step", "compute", "codec",
+                                      "exposed\nexchange"};
+    if (has_bf16_) heads.emplace_back("times\nbf16");
+    if (has_none_) heads.emplace_back("times\nnone");
+    return heads;
+  }
+
+  bool has_bf16_, has_none_;
+  PlainTable table_;
+};
+
 }  // namespace
 
-std::optional<double> PredictedPoint::speed_up() const {
-  if (!prediction || !baseline || prediction->step <= 0) return std::nullopt;
-  return *baseline / prediction->step;
+std::optional<double> PredictedStep::over(const std::optional<double>& baseline) const {
+  if (!baseline || prediction.step <= 0) return std::nullopt;
+  return *baseline / prediction.step;
+}
+
+std::optional<double> PredictedStep::speed_up() const {
+  if (bf16 && none) return over(std::min(*bf16, *none));
+  return bf16 ? over_bf16() : over_none();
 }
 
 std::string apart_from_rate(const SweepPoint& point, const TopologySpec& topology) {
@@ -99,21 +152,23 @@ std::string apart_from_rate(const SweepPoint& point, const TopologySpec& topolog
 
 std::string crossing_text(const PredictedBreakEven& result) {
   if (result.rate) return "below " + format_rate(*result.rate);
-  if (result.pays_at_least) return "at every rate to " + format_rate(kMostRate);
+  if (result.pays_at_least) return "at every rate";
   return result.pays_at_most ? "at high rates only" : "at no rate";
 }
 
 std::string prediction_table(const std::vector<PredictedPoint>& points, const Predictor& predictor,
                              const TopologySpec& topology) {
-  const auto empty_table = [] {
-    return PlainTable({"compressor", "step", "codec", "exchange", "speed-up"});
+  const auto has = [&](std::optional<double> PredictedStep::*baseline) {
+    return std::ranges::any_of(points, [&](const PredictedPoint& one) {
+      return one.step && (*one.step.*baseline).has_value();
+    });
   };
+  const StepTable empty(has(&PredictedStep::bf16), has(&PredictedStep::none));
   std::string text, current, refusals;
-  PlainTable table = empty_table();
+  StepTable table = empty;
   const auto end_table = [&] {
-    if (!current.empty())
-      text += (text.empty() ? "" : "\n") + current + (table.empty() ? "" : table.text()) + refusals;
-    table = empty_table();
+    if (!current.empty()) text += (text.empty() ? "" : "\n") + current + table.text() + refusals;
+    table = empty;
     refusals.clear();
   };
   for (const PredictedPoint& one : points) {
@@ -122,15 +177,12 @@ std::string prediction_table(const std::vector<PredictedPoint>& points, const Pr
       current = next;
     }
     const std::string name = one.point.compressor.to_string();
-    if (!one.prediction) {
+    if (!one.step) {
       refusals += wrap(name + ": " + predictor.refusal(one.point), 4, kColumns, false) + "\n";
       continue;
     }
-    const Prediction& prediction = *one.prediction;
-    const std::optional<double> gain = one.speed_up();
-    table.add({name, format_time(prediction.step),
-               format_time(prediction.compress + prediction.decode),
-               format_time(prediction.exchange), gain ? fmt::format("{:.2f}", *gain) : "-"});
+    table.add(name, *one.step);
+    if (one.at_memory_pace) table.add("  at memory's pace", *one.at_memory_pace);
   }
   end_table();
   return text;
@@ -138,14 +190,26 @@ std::string prediction_table(const std::vector<PredictedPoint>& points, const Pr
 
 std::string crossing_table(const std::vector<PredictedCrossing>& crossings,
                            const TopologySpec& topology) {
+  const auto has = [&](auto member) {
+    return std::ranges::any_of(crossings,
+                               [&](const auto& one) { return (one.*member).has_value(); });
+  };
+  std::vector<std::string> heads = {"compressor", "ranks", "pays"};
+  const bool over_none = has(&PredictedCrossing::over_none);
+  const bool at_pace = has(&PredictedCrossing::at_memory_pace);
+  if (over_none) heads.emplace_back("over none alone");
+  if (at_pace) heads.emplace_back("at memory's pace");
   std::vector<std::pair<std::string, PlainTable>> tables;  // in the order in which settings come
   for (const PredictedCrossing& one : crossings) {
     const std::string setting = apart_from_rate(one.point, topology);
     auto table = std::ranges::find(tables, setting, &std::pair<std::string, PlainTable>::first);
-    if (table == tables.end())
-      table = tables.insert(table, {setting, PlainTable({"compressor", "ranks", "pays off"})});
-    table->second.add({one.point.compressor.to_string(), std::to_string(one.point.ranks),
-                       crossing_text(one.result)});
+    if (table == tables.end()) table = tables.insert(table, {setting, PlainTable(heads)});
+    std::vector<std::string> row = {one.point.compressor.to_string(),
+                                    std::to_string(one.point.ranks), crossing_text(one.result)};
+    for (const auto& [wanted, more] :
+         {std::pair(over_none, &one.over_none), std::pair(at_pace, &one.at_memory_pace)})
+      if (wanted) row.push_back(*more ? crossing_text(**more) : "-");
+    table->second.add(std::move(row));
   }
   std::string text;
   for (const auto& [setting, table] : tables)
@@ -153,14 +217,28 @@ std::string crossing_table(const std::vector<PredictedCrossing>& crossings,
   return text;
 }
 
+std::string origin_text(const PredictedOrigin& origin) {
+  std::string text =
+      fmt::format("Compute times: {}. Codec times: {}.", origin.compute, origin.codecs);
+  if (origin.device && origin.device->memory_rate > 0)
+    text += fmt::format(
+        " A codec on that GPU would take less than on a processor, and no less than in the rows at "
+        "its memory's pace: the gradient read once and the mean written once at {}/s.",
+        format_bytes(origin.device->memory_rate));
+  else if (origin.device)
+    text +=
+        " A codec on that GPU would take less than on a processor; how fast its memory is nobody "
+        "said, so the rows at its pace take codecs as free.";
+  return wrap(text, 0) + "\n";
+}
+
 nlohmann::ordered_json predictions_json(const std::vector<PredictedPoint>& points,
                                         const std::vector<PredictedCrossing>& crossings,
-                                        Predictor& predictor, const SweepOptions& options) {
-  // Codecs were timed on this machine.
-  Json json{{"created", created_now()},
-            {"fingerprint", fingerprint({})},
-            {"trace", options.trace.string()},
-            {"points", Json::array()},
+                                        const PredictedOrigin& origin, Predictor& predictor,
+                                        const SweepOptions& options) {
+  Json json{{"created", created_now()},        {"fingerprint", fingerprint({})},
+            {"trace", options.trace.string()}, {"compute", origin.compute},
+            {"codecs", origin.codecs},         {"points", Json::array()},
             {"break_even", Json::array()}};
   for (const PredictedPoint& one : points)
     json["points"].push_back(to_json(one, predictor, options));

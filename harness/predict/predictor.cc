@@ -172,40 +172,48 @@ PredictionInput Predictor::input_of(const SweepPoint& point, const PredictedMach
 }
 
 std::optional<Prediction> Predictor::predict(const SweepPoint& point,
-                                             const PredictedMachines& machines) {
+                                             const PredictedMachines& machines, CodecTimes times) {
   if (!refusal(point).empty()) return std::nullopt;
-  return thinpipe::predict(codec(point.compressor, point.feed, point.pattern),
-                           input_of(point, machines), exchanges_);
+  const CodecProfile& timed = codec(point.compressor, point.feed, point.pattern);
+  PredictionInput input = input_of(point, machines);
+  if (times == CodecTimes::kTimed) return thinpipe::predict(timed, input, exchanges_);
+  input.cores = 0;  // a device of its own
+  return thinpipe::predict(at_memory_pace(timed, trace_, device_.value()), input, exchanges_);
 }
 
 nlohmann::json Predictor::basis(const SweepPoint& point, const PredictedMachines& machines) {
   return basis_json(codec(point.compressor, point.feed, point.pattern), input_of(point, machines));
 }
 
-PredictedBreakEven Predictor::break_even(const SweepPoint& point,
-                                         const PredictedMachines& machines) {
-  const std::string key = fmt::format(
-      "{}|{}|{}|{}|{}|{}|{}|{}", codec_key(point.compressor, point.feed, point.pattern),
-      point.pattern.to_string(), point.ranks, point.link.to_string(), point.stragglers.to_string(),
-      machines.network.message_time, machines.network.slower, machines.cores);
+PredictedBreakEven Predictor::break_even(const SweepPoint& point, const PredictedMachines& machines,
+                                         const std::vector<CompressorRules>& baselines,
+                                         CodecTimes times) {
+  std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}",
+                                codec_key(point.compressor, point.feed, point.pattern),
+                                point.pattern.to_string(), point.ranks, point.link.to_string(),
+                                point.stragglers.to_string(), machines.network.message_time,
+                                machines.network.slower, machines.cores, static_cast<int>(times));
+  for (const CompressorRules& baseline : baselines) key += "|" + baseline.to_string();
   const auto known = break_evens_.find(key);
   if (known != break_evens_.end()) return known->second;
-  const SweepPoint dense = dense_beside(point);
   const auto step = [&](SweepPoint one, double rate) {
     one.link = with_rate(point.link, rate);
-    const auto predicted = predict(one, machines);
+    const auto predicted = predict(one, machines, times);
     return predicted ? std::optional(predicted->step) : std::nullopt;
   };
   return break_evens_[key] = predicted_break_even([&](double rate) {
-           const auto without = step(dense, rate), with = step(point, rate);
-           return without && with ? *without - *with : 0;
+           const auto own = step(point, rate);
+           std::optional<double> without;
+           for (const CompressorRules& baseline : baselines)
+             if (const auto one = step(with_baseline(point, baseline), rate))
+               without = std::min(*one, without.value_or(*one));
+           return own && without ? *without - *own : 0;
          });
 }
 
-SweepPoint dense_beside(SweepPoint point) {
-  const CompressorRules dense = Spec{.name = "none", .values = {}};
-  if (!serves_all(point.pattern, dense)) point.pattern = {.name = "ring", .values = {}};
-  point.compressor = dense;
+SweepPoint with_baseline(SweepPoint point, const CompressorRules& baseline) {
+  if (!serves_all(point.pattern, baseline)) point.pattern = {.name = "ring", .values = {}};
+  point.compressor = baseline;
   return point;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "harness/predict/break_even.h"
+#include "harness/predict/compute_device.h"
 #include "harness/predict/network_model.h"
 #include "harness/predict/prediction.h"
 #include "harness/sweep/options.h"
@@ -21,13 +22,21 @@ struct PredictedMachines {
   double cores = 0;
 };
 
-/// The uncompressed point beside it: by the same pattern, or by a ring where that cannot carry it.
-SweepPoint dense_beside(SweepPoint point);
+/// The point with a baseline instead of its compressor: by the same pattern, or by a ring where
+/// that cannot carry it.
+SweepPoint with_baseline(SweepPoint point, const CompressorRules& baseline);
+
+/// How long codecs take.
+enum class CodecTimes {
+  kTimed,   ///< as measured here or recorded
+  kMemory,  ///< as the memory beside the trace's GPU has it: compute_device.h
+};
 
 class Predictor {
  public:
   /// Both must outlive it.
-  Predictor(const Trace& trace, const SweepOptions& options) : trace_(trace), options_(options) {}
+  Predictor(const Trace& trace, const SweepOptions& options)
+      : trace_(trace), options_(options), device_(compute_device(trace)) {}
 
   /// From then on this compressor is taken as known, fed in that way and exchanged by a pattern
   /// that sums or gathers payloads; else it is measured when it is first asked for.
@@ -38,15 +47,18 @@ class Predictor {
 
   /// Nothing where there is no model: of the pattern, of a schedule, of lost frames.
   /// @throws InputError for a network or a compressor that cannot be
-  std::optional<Prediction> predict(const SweepPoint& point, const PredictedMachines& machines);
+  /// @param times  kMemory only where compute_device() finds one
+  std::optional<Prediction> predict(const SweepPoint& point, const PredictedMachines& machines,
+                                    CodecTimes times = CodecTimes::kTimed);
 
   /// From what predict() makes it, for records.
   nlohmann::json basis(const SweepPoint& point, const PredictedMachines& machines);
 
   /// The rate below which the point's compressor pays, on links that differ in nothing else: the
-  /// uncompressed step by the same pattern, or by a ring where that cannot carry it, against its
-  /// own.
-  PredictedBreakEven break_even(const SweepPoint& point, const PredictedMachines& machines);
+  /// shortest step of the baselines against its own.
+  PredictedBreakEven break_even(const SweepPoint& point, const PredictedMachines& machines,
+                                const std::vector<CompressorRules>& baselines,
+                                CodecTimes times = CodecTimes::kTimed);
 
   /// The links of the point as they are set, time scale and all, without what machines add.
   LinkFigures expected_links(const SweepPoint& point) const;
@@ -61,6 +73,7 @@ class Predictor {
 
   const Trace& trace_;
   const SweepOptions& options_;
+  std::optional<ComputeDevice> device_;
   std::map<std::string, CodecProfile> codecs_;
   ExchangeTimes exchanges_;
   std::map<std::string, PredictedBreakEven> break_evens_;

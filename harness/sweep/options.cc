@@ -12,6 +12,10 @@
 
 namespace thinpipe {
 
+bool SweepOptions::is_baseline(const CompressorRules& compressor) const {
+  return std::ranges::find(baselines, compressor) != baselines.end();
+}
+
 std::string SweepPoint::link_text() const {
   return link.to_string() + (schedule.empty() ? "" : ",schedule=" + schedule.to_string());
 }
@@ -54,7 +58,8 @@ std::vector<Spec> patterns_for(const CompressorRules& compressor, const SweepOpt
   std::vector<Spec> able;
   for (const Spec& pattern : options.patterns)
     if (serves_all(pattern, compressor)) able.push_back(pattern);
-  if (able.empty() && compressor.method() == "none") able.push_back({.name = "ring", .values = {}});
+  if (able.empty() && options.is_baseline(compressor))
+    able.push_back({.name = "ring", .values = {}});
   return able;
 }
 

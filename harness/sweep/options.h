@@ -25,6 +25,9 @@ struct SweepOptions {
   std::filesystem::path trace;
   std::filesystem::path out;
   std::vector<CompressorRules> compressors;
+  /// What compressors are held against: `none`, `bf16`, or both, the first of them first.
+  std::vector<CompressorRules> baselines = {kUncompressed};
+  bool is_baseline(const CompressorRules& compressor) const;
   std::vector<std::filesystem::path> plugins;  ///< absolute; every rank loads them
   std::vector<LinkSpec> links;
   std::vector<ScheduleSpec> schedules = {{}};  ///< each on each link; empty: nothing changes
@@ -76,7 +79,7 @@ struct SweepPoint {
 };
 
 /// Those of the sweep's patterns that can exchange what the compressor sends. Where none of them
-/// can carry the dense baseline `none`, `ring` does: every sweep has something to be held against.
+/// can carry a baseline, `ring` does: every sweep has something to be held against.
 std::vector<Spec> patterns_for(const CompressorRules& compressor, const SweepOptions& options);
 /// Whether the pattern can exchange what each of the rules' compressors sends.
 bool serves_all(const Spec& pattern, const CompressorRules& compressor);

@@ -270,9 +270,9 @@ std::optional<json> Session::prediction(const SweepPoint& point) {
     json record =
         prediction_json(*predicted, predictor_.codec(point.compressor, point.feed, point.pattern));
     record["basis"] = predictor_.basis(point, machines);
-    // With a rate, and a compressor to be held against none.
-    if (point.link.rate() > 0 && dense_beside(point).compressor != point.compressor)
-      record["break_even"] = break_even_json(predictor_.break_even(point, machines));
+    if (point.link.rate() > 0 && !options_.is_baseline(point.compressor))
+      record["break_even"] =
+          break_even_json(predictor_.break_even(point, machines, options_.baselines));
     return record;
   } catch (const InputError&) {
     return std::nullopt;  // a codec that refuses the gradients: the point itself says so

@@ -53,28 +53,29 @@ std::optional<double> drawn_prediction(const Group& group, const Series& series)
 }  // namespace
 
 Figure speedup(const Group& group, const std::string& id) {
-  Figure figure{id + "-speed-up", "Speed-up over none, and where it ends", "", {}, {}};
+  const std::string baseline = group.baseline_name();
+  Figure figure{id + "-speed-up", "Speed-up over " + baseline + ", and where it ends", "", {}, {}};
   figure.caption =
-      "Step time of none over that of the compressor, with 95 % bootstrap intervals. Above the "
+      "Step time of " + baseline +
+      " over that of the compressor, with 95 % bootstrap intervals. Above the "
       "dashed line compression pays. Open diamonds mark the break-even rate, interpolated between "
       "neighbouring measured rates in log-log coordinates; crosses the one that models predicted "
       "before, where it lies no farther than a decade off the measured rates.";
   Chart chart;
   chart.id = figure.id;
-  chart.alt = "Speed-up over no compression against link rate for each compressor, " + group.title;
+  chart.alt =
+      "Speed-up over " + baseline + " against link rate for each compressor, " + group.title;
   chart.x = rate_axis(group);
-  chart.y = {"times as fast as none", true, format_number, {1.0}, {}};
+  chart.y = {"times as fast as " + baseline, true, format_number, {1.0}, {}};
   chart.reference_lines = {1.0};
   for (const Series& series : group.series) {
     if (series.is_baseline()) continue;
     Curve curve{series.style, true, true, {}, series.label};
     for (const Cell& cell : series.cells) {
       if (!cell.speedup) continue;
-      curve.points.push_back({cell.rate, cell.speedup->value, cell.speedup->interval, true,
-                              cell_title(series, cell) + "\n" + format_number(cell.speedup->value) +
-                                  " times as fast as none (" +
-                                  format_interval(*cell.speedup, format_number) + ")\n" +
-                                  cell_basis(cell)});
+      curve.points.push_back(
+          {cell.rate, cell.speedup->value, cell.speedup->interval, true,
+           cell_title(series, cell) + "\n" + times_told(cell) + "\n" + cell_basis(cell)});
     }
     const BreakEven::Kind kind = series.break_even.kind;
     if (kind == BreakEven::Kind::kPaysBelow || kind == BreakEven::Kind::kPaysAbove) {

@@ -39,12 +39,11 @@ std::string found(const Summary& summary) {
   for (const Group& group : summary.groups) {
     if (has_titles) text += "<h3>" + escape_html(group.title) + "</h3>\n";
     text += html::list(group_verdict(group));
-    text += html::table(overview_table(group), "Speed-up over none, " + group.title,
+    text += html::table(overview_table(group), "Speed-up over the baselines, " + group.title,
                         /*is_sortable=*/false);
   }
-  return text +
-         "<p class=\"note\">Step time of none, and how many times as fast the others are; 95 % "
-         "intervals beneath. The fastest compressor is set off where it beats none.</p>\n";
+  return text + "<p class=\"note\">" + kOverviewNote +
+         " The fastest compressor is set off where it pays.</p>\n";
 }
 
 std::string links_part(const Records& records, const std::vector<std::string>& commands) {

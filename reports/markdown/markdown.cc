@@ -19,8 +19,7 @@ std::string render_markdown(const Records& records, const Records* trained) {
   text += "## What was found\n\n";
   for (const Group& group : summary.groups) {
     if (has_titles) text += "### " + escape_markdown(group.title) + "\n\n";
-    text += markdown::bullets(group_verdict(group)) +
-            "Step time of none and speed-up over it (95 % intervals):\n\n" +
+    text += markdown::bullets(group_verdict(group)) + kOverviewNote + "\n\n" +
             markdown::table(overview_table(group));
   }
   text += "## What can be believed\n\n" + markdown::bullets({trust_sentence(summary)});

@@ -18,6 +18,13 @@ const char* status_name(Status status) {
   return "failed";
 }
 
+std::optional<Baseline> Axes::baseline() const {
+  if (feed.find("local_steps=") != std::string::npos) return std::nullopt;
+  if (method == "none") return Baseline::kFp32;
+  if (method == "bf16" && !pattern.starts_with("allgather-")) return Baseline::kBf16;
+  return std::nullopt;
+}
+
 std::vector<double> Point::samples(const std::string& metric) const {
   std::vector<double> finite;
   const auto found = metrics.find(metric);

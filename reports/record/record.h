@@ -41,10 +41,16 @@ struct Header {
   nlohmann::json training = nlohmann::json::object();  ///< what was trained, of kTrainKind
 };
 
+/// What compressors are held against: the step as it is without them.
+enum class Baseline {
+  kFp32,  ///< `none`: gradients as they are
+  kBf16,  ///< `bf16`, summed in 16 bits: what is run in practice
+};
+
 /// Where a point of a run lies in the sweep.
 struct Axes {
   std::string compressor;           ///< the whole spec, `topk:memory=residual,ratio=0.01`
-  std::string method;               ///< the spec's name, `topk`; the baseline's is `none`
+  std::string method;               ///< the spec's name, `topk`
   std::string link;                 ///< the whole link spec, `rate=100mbit,delay=10ms`
   std::string topology = "star";    ///< the network, `racks:racks=2`
   std::string stragglers = "none";  ///< who computes longer, `host3:compute=2`
@@ -62,6 +68,9 @@ struct Axes {
   std::string way() const {
     return pattern + (feed.empty() ? "" : ", " + feed) + (device == "cpu" ? "" : ", " + device);
   }
+  /// Nothing for compressors; nor for local steps, which send less than others, nor for 16 bits
+  /// that are gathered instead of summed.
+  std::optional<Baseline> baseline() const;
 };
 
 /// What a point of `bench` was measured on.

@@ -48,7 +48,7 @@ ReproductionColumn predicted_speed_up(double rate, int ranks) {
   return {fmt::format("{} at {}", ranks, format_rate(rate)), format_times,
           [=](const ArmRecords& arm, const std::string& compressor) {
             return predicted(arm, compressor, rate, ranks, [](const nlohmann::json& point) {
-              const auto found = point.find("speed_up");
+              const auto found = point.find("over_none");
               return found != point.end() && found->is_number() ? found->get<double>() : 0;
             });
           }};

@@ -28,9 +28,7 @@ MeasuredCell median_times(const ArmRecords& arm, const std::string& compressor, 
                   [metric](const Point& point) { return median_sample(point, metric); });
 }
 
-bool is_dense(const Point& point) {
-  return point.axes.method == "none" && point.axes.feed.find("local_steps=") == std::string::npos;
-}
+bool is_dense(const Point& point) { return point.axes.baseline() == Baseline::kFp32; }
 
 ReproductionColumn sooner(std::string name, double rate, const char* metric) {
   return {std::move(name), format_times,

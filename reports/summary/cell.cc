@@ -49,15 +49,27 @@ const Cell* Series::at(double rate) const {
   return nullptr;
 }
 
-const Cell* Group::baseline(double rate) const {
-  const Cell* best = nullptr;
-  for (const Series& candidate : series) {
-    if (!candidate.is_baseline()) continue;
-    const Cell* cell = candidate.at(rate);
+const Series* Group::baseline(double rate, std::optional<Baseline> kind) const {
+  const Series* best = nullptr;
+  double least = 0;
+  for (const Series& one : series) {
+    if (!one.is_baseline() || (kind && one.baseline != kind)) continue;
+    const Cell* cell = one.at(rate);
     if (cell == nullptr || cell->status != Status::kOk || !cell->step_time) continue;
-    if (best == nullptr || cell->step_time->value < best->step_time->value) best = cell;
+    if (best != nullptr && cell->step_time->value >= least) continue;
+    best = &one;
+    least = cell->step_time->value;
   }
   return best;
+}
+
+bool Group::has_baseline(Baseline kind) const {
+  return std::ranges::count(series, std::optional(kind), &Series::baseline) > 0;
+}
+
+std::string Group::baseline_name() const {
+  if (!has_baseline(Baseline::kBf16)) return "none";
+  return has_baseline(Baseline::kFp32) ? "the faster of bf16 and none" : "bf16";
 }
 
 }  // namespace thinpipe

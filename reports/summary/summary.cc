@@ -1,4 +1,4 @@
-// Groups the points, pools their repeats and sets every compressor against `none`.
+// Groups the points, pools their repeats and sets every compressor against the baselines.
 #include "reports/summary/summary.h"
 
 #include <algorithm>
@@ -68,17 +68,33 @@ Cell make_cell(double rate, std::size_t style, const std::vector<const Point*>& 
   return cell;
 }
 
-void compare_with_baseline(Group& group) {
+// How many times as fast as the baseline; nothing for the baseline itself.
+std::optional<Estimate> speedup_over(const Series* baseline, const Cell& cell) {
+  if (baseline == nullptr || cell.status != Status::kOk || !cell.step_time) return std::nullopt;
+  const Cell* other = baseline->at(cell.rate);
+  if (other == &cell) return std::nullopt;
+  return ratio_of_medians(other->bootstrapped, cell.bootstrapped);
+}
+
+BreakEven break_even_of(const Series& series, std::optional<Estimate> Cell::*speedup) {
+  std::vector<SpeedupAtRate> curve;
+  for (const Cell& cell : series.cells)
+    if (cell.*speedup) curve.push_back({cell.rate, *(cell.*speedup)});
+  return break_even(curve);
+}
+
+void compare_with_baselines(Group& group) {
   for (Series& series : group.series) {
-    std::vector<SpeedupAtRate> curve;
     for (Cell& cell : series.cells) {
-      const Cell* baseline = group.baseline(cell.rate);
-      if (baseline == nullptr || baseline == &cell) continue;
-      if (cell.status != Status::kOk || !cell.step_time) continue;
-      cell.speedup = ratio_of_medians(baseline->bootstrapped, cell.bootstrapped);
-      curve.push_back({cell.rate, *cell.speedup});
+      const Series* fastest = group.baseline(cell.rate);
+      cell.speedup = speedup_over(fastest, cell);
+      if (cell.speedup) cell.over = fastest->label;
+      cell.over_bf16 = speedup_over(group.baseline(cell.rate, Baseline::kBf16), cell);
+      cell.over_fp32 = speedup_over(group.baseline(cell.rate, Baseline::kFp32), cell);
     }
-    if (!series.is_baseline()) series.break_even = break_even(curve);
+    if (series.is_baseline()) continue;
+    series.break_even = break_even_of(series, &Cell::speedup);
+    series.break_even_fp32 = break_even_of(series, &Cell::over_fp32);
   }
 }
 
@@ -94,6 +110,7 @@ std::map<SeriesKey, Series> make_styles(const Records& records) {
     series.pattern = point.axes.pattern;
     series.feed = point.axes.feed;
     series.device = point.axes.device;
+    series.baseline = point.axes.baseline();
   }
   const std::vector<std::string> specs(compressors.begin(), compressors.end());
   const std::vector<std::string> labels = short_labels(specs);
@@ -118,12 +135,13 @@ std::map<SeriesKey, Series> make_styles(const Records& records) {
       if (!different[i].empty()) list[i]->label += " (" + different[i] + ")";
     }
   }
-  std::sort(order.begin(), order.end(), [](const Series* a, const Series* b) {
-    return std::make_tuple(!a->is_baseline(), a->label) <
-           std::make_tuple(!b->is_baseline(), b->label);
-  });
-  const bool has_baseline = !order.empty() && order.front()->is_baseline();
-  for (std::size_t i = 0; i < order.size(); ++i) order[i]->style = i + (has_baseline ? 0 : 1);
+  const auto place = [](const Series* series) {
+    return std::make_tuple(!series->is_baseline(), series->baseline, series->label);
+  };
+  std::sort(order.begin(), order.end(),
+            [&](const Series* a, const Series* b) { return place(a) < place(b); });
+  const bool has_none = !order.empty() && order.front()->baseline == Baseline::kFp32;
+  for (std::size_t i = 0; i < order.size(); ++i) order[i]->style = i + (has_none ? 0 : 1);
   return styles;
 }
 
@@ -154,7 +172,7 @@ Group make_group(const std::vector<const Point*>& points,
   }
   std::sort(group.series.begin(), group.series.end(),
             [](const Series& a, const Series& b) { return a.style < b.style; });
-  compare_with_baseline(group);
+  compare_with_baselines(group);
   return group;
 }
 

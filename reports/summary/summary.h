@@ -24,7 +24,10 @@ struct Cell {
   std::size_t steps = 0;  ///< finite step times behind the median
   std::optional<Estimate> step_time;
   BootstrappedMedian bootstrapped;  ///< of the step times
-  std::optional<Estimate> speedup;  ///< over the group's `none` at this rate; only between ok cells
+  /// Over the fastest baseline of the group at this rate, which `over` names ("bf16"), and over the
+  /// fastest of either kind; only between ok cells.
+  std::optional<Estimate> speedup, over_bf16, over_fp32;
+  std::string over;
   /// Largest relative distance of a repeat's median from the median of all; with two repeats or
   /// more.
   std::optional<double> repeat_spread;
@@ -42,13 +45,12 @@ struct Cell {
 /// One compressor (with one exchange pattern, feed and device) over all rates of its group.
 struct Series {
   std::string compressor, method, pattern, feed, device, label;
+  std::optional<Baseline> baseline;
   std::size_t style = 0;    ///< index of colour and marker; the same in every group; 0 is `none`
   std::vector<Cell> cells;  ///< ascending in rate
-  BreakEven break_even;     ///< for compressors, from the ok cells
-  /// Local steps send less than others: what they take is no yardstick for those that send all.
-  bool is_baseline() const {
-    return method == "none" && feed.find("local_steps=") == std::string::npos;
-  }
+  /// For compressors, from the ok cells: over the faster baseline, and over `none` alone.
+  BreakEven break_even, break_even_fp32;
+  bool is_baseline() const { return baseline.has_value(); }
   bool is_overlapped() const { return feed.find("overlap=bucket") != std::string::npos; }
   const Cell* at(double rate) const;
 };
@@ -61,9 +63,12 @@ struct Group {
   std::string title;           ///< "4 ranks, racks, delay=10ms"
   std::string setting;         ///< the title without the ranks; "" where they are all there is
   std::vector<double> rates;   ///< ascending
-  std::vector<Series> series;  ///< `none` first, then by label
-  /// The fastest ok `none` at this rate; nothing when there is none.
-  const Cell* baseline(double rate) const;
+  std::vector<Series> series;  ///< `none` first, then `bf16`, then by label
+  /// The fastest baseline that is ok at this rate, of that kind if one is given; null without any.
+  const Series* baseline(double rate, std::optional<Baseline> kind = {}) const;
+  bool has_baseline(Baseline kind) const;
+  /// "none", "bf16" or "the faster of bf16 and none": by what was measured at any rate.
+  std::string baseline_name() const;
 };
 
 /// Points into `records`, which must outlive it.

@@ -26,19 +26,37 @@ std::string measured_detail(const Group& group, const Series& series) {
 }
 
 std::string break_even_detail(const Group& group, const Series& series) {
-  const std::string measured = measured_detail(group, series);
+  std::vector<std::string> parts = {measured_detail(group, series)};
+  if (const std::string over = over_none_text(group, series); !over.empty())
+    parts.push_back("over none " + over);
   const std::string predicted = series.is_baseline() ? "" : predicted_break_even(series);
-  if (predicted.empty()) return measured;
-  return measured + (measured.empty() ? "" : "; ") + "predicted " + predicted;
+  if (!predicted.empty()) parts.push_back("predicted " + predicted);
+  std::erase(parts, "");
+  return joined(parts, "; ");
+}
+
+// "1.8x / 3.4x": over bf16, and over none beside it; sorted by the first.
+TableCell times_cell(const std::optional<double>& over_bf16,
+                     const std::optional<double>& over_fp32) {
+  TableCell cell;
+  for (const std::optional<double>& times : {over_bf16, over_fp32})
+    if (times) cell.text += (cell.text.empty() ? "" : " / ") + format_number(*times) + "\xc3\x97";
+  if (cell.text.empty()) return {kAbsent};
+  cell.value = over_bf16 ? over_bf16 : over_fp32;
+  return cell;
+}
+
+std::optional<double> times_of(const std::optional<Estimate>& estimate) {
+  return estimate ? std::optional(estimate->value) : std::nullopt;
 }
 
 TableCell rate_cell(const Group& group, const Series& series, double rate) {
   const Cell* cell = series.at(rate);
   if (cell == nullptr) return {kAbsent};
   TableCell result;
-  result.is_doubtful = cell->status != Status::kOk;
   if (cell->status != Status::kOk) {
     result.text = status_name(cell->status);
+    result.is_doubtful = true;
     return result;
   }
   if (series.is_baseline() || !cell->speedup) {
@@ -48,44 +66,35 @@ TableCell rate_cell(const Group& group, const Series& series, double rate) {
     result.value = cell->step_time->value;
     return result;
   }
-  result.text = format_number(cell->speedup->value) + "\xc3\x97";
-  result.detail = format_interval(*cell->speedup, format_number);
-  result.value = cell->speedup->value;
+  result = times_cell(times_of(cell->over_bf16), times_of(cell->over_fp32));
+  std::vector<std::string> intervals;
+  for (const std::optional<Estimate>& speedup : {cell->over_bf16, cell->over_fp32})
+    if (speedup) intervals.push_back(format_interval(*speedup, format_number));
+  result.detail = joined(intervals, " / ");
   const Outcome outcome = outcome_at(group, rate);
   result.is_best = outcome.best == &series && outcome.kind == Outcome::Kind::kWins;
   return result;
 }
 
-TableCell mean_cell(const Group& group, const Series& series) {
-  std::vector<double> speedups;
+// Of the speed-ups at all of the group's rates; nothing where one is missing.
+std::optional<double> mean_over_rates(const Group& group, const Series& series,
+                                      std::optional<Estimate> Cell::*speedup) {
+  std::vector<double> values;
   for (const double rate : group.rates) {
     const Cell* cell = series.at(rate);
-    if (cell != nullptr && cell->speedup) speedups.push_back(cell->speedup->value);
+    if (cell == nullptr || !(cell->*speedup)) return std::nullopt;
+    values.push_back((cell->*speedup)->value);
   }
-  if (series.is_baseline() || speedups.size() < group.rates.size()) return {kAbsent};
-  const double value = geometric_mean(speedups);
-  return {format_number(value) + "\xc3\x97", "", value};
+  return geometric_mean(values);
+}
+
+TableCell mean_cell(const Group& group, const Series& series) {
+  if (series.is_baseline()) return {kAbsent};
+  return times_cell(mean_over_rates(group, series, &Cell::over_bf16),
+                    mean_over_rates(group, series, &Cell::over_fp32));
 }
 
 }  // namespace
-
-std::string break_even_text(const Series& series) {
-  switch (series.break_even.kind) {
-    case BreakEven::Kind::kNothingMeasured:
-      return kAbsent;
-    case BreakEven::Kind::kPaysEverywhere:
-      return "at every rate";
-    case BreakEven::Kind::kPaysNowhere:
-      return "at no rate";
-    case BreakEven::Kind::kOpen:
-      return "cannot be told";
-    case BreakEven::Kind::kPaysBelow:
-      return "up to " + format_rate(series.break_even.rate);
-    case BreakEven::Kind::kPaysAbove:
-      return "above " + format_rate(series.break_even.rate);
-  }
-  return "";
-}
 
 Table overview_table(const Group& group) {
   Table table;
@@ -95,8 +104,9 @@ Table overview_table(const Group& group) {
   for (const Series& series : group.series) {
     std::vector<TableCell> row = {{series.label, "", std::nullopt, series.style}};
     for (const double rate : group.rates) row.push_back(rate_cell(group, series, rate));
+    const std::string pays = break_even_text(series.break_even);
     row.push_back(
-        {break_even_text(series), break_even_detail(group, series), series.break_even.rate});
+        {pays.empty() ? kAbsent : pays, break_even_detail(group, series), series.break_even.rate});
     row.push_back(mean_cell(group, series));
     table.rows.push_back(std::move(row));
   }

@@ -92,7 +92,10 @@ std::vector<Column> figure_columns() {
          return {format_rate(at.cell.rate), "", at.cell.rate};
        }},
       {"step time", false, [](const Place& at) { return figure(at.cell.step_time, format_time); }},
-      {"speed-up", false, [](const Place& at) { return figure(at.cell.speedup, format_number); }},
+      {"times bf16", false,
+       [](const Place& at) { return figure(at.cell.over_bf16, format_number); }},
+      {"times none", false,
+       [](const Place& at) { return figure(at.cell.over_fp32, format_number); }},
       {"predicted", false,
        [](const Place& at) { return figure(at.cell.prediction("step_time"), format_time); }},
       {"predicted / step", false,

@@ -34,9 +34,15 @@ struct Table {
 /// set smaller beside them in a column of its own.
 std::string table_csv(const Table& table);
 
-/// Compressors by link rates: the step time of `none`, the others' speed-up over it, the break-even
-/// rate and the geometric mean of the speed-ups over the rates where all figures are there.
+/// Compressors by link rates: the step times of the baselines, the others' speed-up over them
+/// ("1.8x / 3.4x": over `bf16` first, over `none` beside it), the break-even rate and the geometric
+/// mean of the speed-ups over the rates where all figures are there.
 Table overview_table(const Group& group);
+
+/// How to read it.
+inline constexpr const char* kOverviewNote =
+    "Step times of the baselines, and how many times as fast the others are: as bf16, summed in 16 "
+    "bits, and as none, where both were measured; 95 % intervals beside or beneath.";
 
 /// Every compressor at every rate of every group with everything that was measured; what is grey
 /// says why.
@@ -60,8 +66,5 @@ Table problems_table(const Records& records);
 
 /// Every way of every link that was calibrated: what it delivered before ranks used it.
 Table calibration_table(const Records& records);
-
-/// "pays up to 310 Mbit/s" and the like; "" for the baseline.
-std::string break_even_text(const Series& series);
 
 }  // namespace thinpipe

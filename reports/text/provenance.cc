@@ -81,13 +81,18 @@ std::vector<std::string> method_notes() {
       "the median. Several repeats: a percentile bootstrap of 2000 resamplings that draws repeats "
       "and then steps within them. Fewer than 6 samples give no interval.");
   notes.emplace_back(
-      "Speed-up is the median step time of none over that of the compressor at the same link rate "
-      "and number of ranks; where none was run with several exchange patterns, the fastest one is "
-      "the baseline.");
+      "Speed-up is the median step time of a baseline over that of the compressor at the same link "
+      "rate and number of ranks. Baselines are none, which sends 32-bit floats as they are, and "
+      "bf16, which sums them in 16 bits; a compressor pays where it is faster than the faster of "
+      "both. Where one was run with several exchange patterns, the fastest of them counts.");
   notes.emplace_back(
       "The break-even rate is where ln(speed-up), taken as linear in ln(rate) between neighbouring "
       "measured rates, is zero. Its interval is where the ends of the speed-up's intervals cross. "
       "Nothing is extrapolated beyond the measured rates.");
+  notes.emplace_back(
+      "Relative error is the norm of decoded minus input over that of the input, of one step and "
+      "one rank: what error feedback sends later is not subtracted, and it does not say how "
+      "training ends.");
   notes.emplace_back(
       "Invalid points were measured but failed a check of link, clock or aggregate: they are "
       "shown, and decide nothing. Failed points have no figures.");

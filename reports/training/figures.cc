@@ -208,10 +208,10 @@ std::vector<TrainingSection> training_sections(const TrainingSummary& summary) {
       section = sections.insert(sections.end(), {title, {}, {}});
     }
     auto label = std::find(labels.begin(), labels.end(), group.label);
-    if (!group.is_baseline && label == labels.end()) label = labels.insert(label, group.label);
+    const bool is_none = group.baseline == Baseline::kFp32;
+    if (!is_none && label == labels.end()) label = labels.insert(label, group.label);
     section->groups.push_back(&group);
-    section->styles.push_back(
-        group.is_baseline ? 0 : static_cast<std::size_t>(label - labels.begin()) + 1);
+    section->styles.push_back(is_none ? 0 : static_cast<std::size_t>(label - labels.begin()) + 1);
   }
   return sections;
 }

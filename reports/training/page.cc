@@ -52,22 +52,24 @@ std::string doubts_of(const Records& records, const TrainedGroup& group) {
   return joined(reasons, "; ");
 }
 
-TableCell sooner_cell(const TrainingSummary& summary, const TrainedGroup& group) {
-  const auto gain = summary.gain(group);
+TableCell sooner_cell(const TrainingSummary& summary, const TrainedGroup& group, Baseline kind) {
+  const auto gain = summary.gain(group, kind);
   if (!gain) return {kAbsent};
   return {format_number(*gain), "", *gain};
 }
 
 Table trainings_table(const Records& records, const TrainingSummary& summary) {
   const bool is_accuracy = summary.figure == "accuracy";
-  Table table{
-      {"compressor", "status", "network", "seeds", is_accuracy ? "accuracy, %" : "perplexity",
-       "loss", "time", "bytes of a worker", "times none"},
-      3,
-      {}};
+  Table table{{"compressor", "status", "network", "seeds",
+               is_accuracy ? "accuracy, %" : "perplexity", "loss", "time", "bytes of a worker"},
+              3,
+              {}};
   if (!summary.target.empty())
-    table.columns.insert(table.columns.end() - 1,
+    table.columns.insert(table.columns.end(),
                          {"time to " + summary.target, "bytes to " + summary.target});
+  const bool has_bf16 = summary.has_baseline(Baseline::kBf16);
+  if (has_bf16) table.columns.emplace_back("times bf16");
+  table.columns.emplace_back("times none");
   table.facets = {0, 1, 2};
   for (const TrainingSection& section : training_sections(summary)) {
     for (std::size_t i = 0; i < section.groups.size(); ++i) {
@@ -89,7 +91,8 @@ Table trainings_table(const Records& records, const TrainingSummary& summary) {
         row.push_back(mean_cell(group, "target_seconds", 1, format_time, true));
         row.push_back(mean_cell(group, "target_bytes", 1, format_bytes, true));
       }
-      row.push_back(sooner_cell(summary, group));
+      if (has_bf16) row.push_back(sooner_cell(summary, group, Baseline::kBf16));
+      row.push_back(sooner_cell(summary, group, Baseline::kFp32));
       if (!group.trusted())
         for (TableCell& cell : row) cell.is_doubtful = true;
       table.rows.push_back(std::move(row));
@@ -116,10 +119,10 @@ std::vector<std::string> training_notes(const TrainingSummary& summary) {
       "network and of the compute times in the header, bytes what a worker sent.",
       "Figures are means over seeds; intervals are 95 % by Student's t, of three seeds or more. "
       "Seeds share initial parameters and order of data between compressors.",
-      "Times none: the " +
+      "Times none, times bf16: the " +
           std::string(summary.target.empty() ? "time of all steps" : "time to the target") +
-          " of training without compression on the same network, over the compressor's; only where "
-          "every seed got there.",
+          " of training without compression on the same network, or with gradients summed in 16 "
+          "bits, over the compressor's; only where every seed got there.",
       "Only trainings with status ok count. Where a compressor has none, its invalid ones are "
       "drawn hollow and grey and nothing is concluded from them."};
 }

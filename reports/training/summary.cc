@@ -24,7 +24,7 @@ TrainedGroup group_of(const Point& point) {
   group.rate = axes.rate;
   group.ranks = axes.ranks;
   group.time_scale = axes.time_scale;
-  group.is_baseline = axes.method == "none" && axes.feed.find("local_steps=") == std::string::npos;
+  group.baseline = axes.baseline();
   return group;
 }
 
@@ -92,18 +92,24 @@ bool TrainedGroup::comparable(const TrainedGroup& other) const {
          ranks == other.ranks && time_scale == other.time_scale;
 }
 
-const TrainedGroup* TrainingSummary::baseline(const TrainedGroup& group) const {
+const TrainedGroup* TrainingSummary::baseline(const TrainedGroup& group,
+                                              std::optional<Baseline> kind) const {
   const TrainedGroup* found = nullptr;
   for (const TrainedGroup& one : groups) {
-    if (!one.is_baseline || !one.trusted() || !one.comparable(group)) continue;
+    if (!one.baseline || (kind && one.baseline != kind)) continue;
+    if (!one.trusted() || !one.comparable(group)) continue;
     const auto time = one.mean(time_metric());
     if (time && (found == nullptr || time->value < found->mean(time_metric())->value)) found = &one;
   }
   return found;
 }
 
-std::optional<double> TrainingSummary::gain(const TrainedGroup& group) const {
-  const TrainedGroup* dense = baseline(group);
+bool TrainingSummary::has_baseline(Baseline kind) const {
+  return std::ranges::count(groups, std::optional(kind), &TrainedGroup::baseline) > 0;
+}
+
+std::optional<double> TrainingSummary::gain(const TrainedGroup& group, Baseline kind) const {
+  const TrainedGroup* dense = baseline(group, kind);
   const auto time = group.mean(time_metric());
   if (dense == nullptr || !time || !group.trusted() ||
       group.count(time_metric()) < group.used.size() || time->value <= 0)
@@ -137,8 +143,11 @@ TrainingSummary summarize_training(const Records& records) {
   label(summary.groups);
   std::stable_sort(summary.groups.begin(), summary.groups.end(),
                    [](const TrainedGroup& a, const TrainedGroup& b) {
-                     return std::tuple(a.ranks, a.rate, a.link, !a.is_baseline, a.compressor) <
-                            std::tuple(b.ranks, b.rate, b.link, !b.is_baseline, b.compressor);
+                     const auto place = [](const TrainedGroup& one) {
+                       return std::tuple(one.ranks, one.rate, one.link, !one.baseline, one.baseline,
+                                         one.compressor);
+                     };
+                     return place(a) < place(b);
                    });
   return summary;
 }

@@ -18,7 +18,7 @@ struct TrainedGroup {
   double rate = 0;
   int ranks = 1;
   double time_scale = 1;
-  bool is_baseline = false;  ///< `none`, exchanged in every step
+  std::optional<Baseline> baseline;
   int ok = 0, invalid = 0, failed = 0;
   std::vector<const Point*> used;
 
@@ -34,17 +34,20 @@ struct TrainedGroup {
 };
 
 struct TrainingSummary {
-  std::string figure;                ///< `accuracy` or `perplexity`
-  std::string target;                ///< "acc=0.9"; "" for none
-  std::vector<TrainedGroup> groups;  ///< by workers, link rate; `none` first, then as recorded
+  std::string figure;  ///< `accuracy` or `perplexity`
+  std::string target;  ///< "acc=0.9"; "" for none
+  /// By workers and link rate; `none` and `bf16` first, then as recorded.
+  std::vector<TrainedGroup> groups;
 
   /// The metric of the time that counts: to the target, else of all steps.
   const char* time_metric() const { return target.empty() ? "train_seconds" : "target_seconds"; }
-  /// The uncompressed training that this one is held against; null for none.
-  const TrainedGroup* baseline(const TrainedGroup& group) const;
-  /// How many times sooner than its baseline the group was by time_metric(); nothing without a
-  /// baseline, where a seed did not get there and where nothing is trusted.
-  std::optional<double> gain(const TrainedGroup& group) const;
+  /// The baseline that took least time by time_metric(), of that kind if one is given; null without
+  /// any that can be compared with the group.
+  const TrainedGroup* baseline(const TrainedGroup& group, std::optional<Baseline> kind = {}) const;
+  /// How many times sooner than that baseline the group was; nothing without one, where a seed did
+  /// not get there and where nothing is trusted.
+  std::optional<double> gain(const TrainedGroup& group, Baseline kind) const;
+  bool has_baseline(Baseline kind) const;
 };
 
 /// Points into `records`, which must outlive it. @throws InputError for records of another kind

@@ -42,8 +42,8 @@ std::string status_mark(const TrainedGroup& group) {
   return group.invalid > 0 ? "?" : "!";
 }
 
-std::string gain_cell(const TrainingSummary& summary, const TrainedGroup& group) {
-  const auto gain = summary.gain(group);
+std::string gain_cell(const TrainingSummary& summary, const TrainedGroup& group, Baseline kind) {
+  const auto gain = summary.gain(group, kind);
   return gain ? format_number(*gain) : "-";
 }
 
@@ -81,22 +81,24 @@ std::string speed_sentence(const TrainingSummary& summary, const TrainedGroup& b
               ? fmt::format("took least time: {}", format_time(best.mean(metric)->value))
               : fmt::format("reached {} first, after {}", summary.target,
                             format_time(best.mean(metric)->value));
-  const TrainedGroup* baseline = summary.baseline(best);
-  if (baseline != nullptr && baseline != &best)
-    text += fmt::format(", {} times sooner than none",
-                        format_number(baseline->mean(metric)->value / best.mean(metric)->value));
+  for (const auto& [kind, name] :
+       {std::pair(Baseline::kBf16, "bf16"), std::pair(Baseline::kFp32, "none")})
+    if (const auto gain = summary.gain(best, kind); gain && summary.baseline(best, kind) != &best)
+      text += fmt::format(", {} times sooner than {}", format_number(*gain), name);
   return text + ".";
 }
 
 std::string quality_sentence(const TrainingSummary& summary, const TrainedGroup& best) {
-  const TrainedGroup* baseline = summary.baseline(best);
+  const TrainedGroup* baseline = summary.baseline(best, Baseline::kFp32);
+  if (baseline == nullptr) baseline = summary.baseline(best);
   if (baseline == nullptr || baseline == &best)
     return fmt::format("Its {} on held-out data is {}.", summary.figure,
                        quality_words(summary, best));
   const auto own = best.mean("final_" + summary.figure);
   const auto dense = baseline->mean("final_" + summary.figure);
-  std::string text = fmt::format("Its {} on held-out data is {}, that of none {}", summary.figure,
-                                 quality_words(summary, best), quality_words(summary, *baseline));
+  std::string text = fmt::format(
+      "Its {} on held-out data is {}, that of {} {}", summary.figure, quality_words(summary, best),
+      baseline->baseline == Baseline::kFp32 ? "none" : "bf16", quality_words(summary, *baseline));
   if (own && dense && own->interval && dense->interval)
     text +=
         own->interval->low <= dense->interval->high && dense->interval->low <= own->interval->high
@@ -126,7 +128,10 @@ std::string training_table(const TrainingSummary& summary) {
   std::vector<std::string> heads = {"compressor", "link",
                                     summary.figure == "accuracy" ? "accuracy %" : "ppl", "time"};
   if (!summary.target.empty()) heads.push_back(summary.target);
-  heads.insert(heads.end(), {"bytes", "gain"});
+  heads.emplace_back("bytes");
+  const bool has_bf16 = summary.has_baseline(Baseline::kBf16);
+  if (has_bf16) heads.emplace_back("x bf16");
+  heads.emplace_back("x none");
   PlainTable table(heads, 2);
   for (const TrainedGroup& group : summary.groups) {
     const auto bytes = group.mean("train_bytes");
@@ -135,7 +140,8 @@ std::string training_table(const TrainingSummary& summary) {
                                       seconds_cell(group, "train_seconds")};
     if (!summary.target.empty()) cells.push_back(seconds_cell(group, "target_seconds"));
     cells.push_back(bytes ? format_bytes(bytes->value) : "-");
-    cells.push_back(gain_cell(summary, group));
+    if (has_bf16) cells.push_back(gain_cell(summary, group, Baseline::kBf16));
+    cells.push_back(gain_cell(summary, group, Baseline::kFp32));
     table.add(std::move(cells));
   }
   return table.text();

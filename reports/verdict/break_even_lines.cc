@@ -13,7 +13,7 @@ std::string open_interval(const BreakEven& even) {
          (even.high ? format_rate(*even.high) : "open");
 }
 
-// The rates at which the compressor was held against `none`.
+// The rates at which the compressor was held against a baseline.
 std::vector<double> trusted_rates(const Series& series) {
   std::vector<double> rates;
   for (const Cell& cell : series.cells) {
@@ -30,7 +30,7 @@ bool has_baseline(const Group& group) {
 std::string statement(const Group& group, const Series& series) {
   const BreakEven& even = series.break_even;
   const std::vector<double> rates = trusted_rates(series);
-  if (!has_baseline(group)) return " cannot be told: none was not measured";
+  if (!has_baseline(group)) return " cannot be told: neither bf16 nor none was measured";
   if (rates.empty()) return " cannot be told: no step times to be trusted";
   if (rates.size() == 1) return " " + rates_told(series);
   const std::string range =
@@ -84,6 +84,8 @@ std::vector<std::string> break_even_lines(const Summary& summary, std::size_t co
       if (const std::string more = note ? note(group, series) : ""; !more.empty())
         rest += ", " + more;
       lines.push_back(fitted(prefix + series.label, rest, columns));
+      if (const std::string over = over_none_text(group, series); !over.empty())
+        lines.push_back("  over none alone " + over);
     }
   }
   return lines;

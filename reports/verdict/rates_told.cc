@@ -22,7 +22,7 @@ std::string at_those(const Series& series, Pays wanted) {
   if (rates.empty()) return "";
   std::string text = "at " + listed(rates);
   if (rates.size() == 1 && last != nullptr)
-    text += ": " + format_number(last->speedup->value) + " times as fast (" +
+    text += ": " + format_number(last->speedup->value) + " times as fast as " + last->over + " (" +
             format_interval(*last->speedup, format_number) + ")";
   return text;
 }
@@ -35,6 +35,20 @@ const nlohmann::json* break_even_of(const Point& point) {
 
 }  // namespace
 
+std::string times_told(const Cell& cell) {
+  std::vector<std::string> parts;
+  const auto add = [&](const std::optional<Estimate>& speedup, const char* over) {
+    if (!speedup) return;
+    parts.push_back(format_number(speedup->value) + " times as fast as " + over + " (" +
+                    (speedup->interval ? format_interval(*speedup, format_number)
+                                       : "too few steps for an interval") +
+                    ")");
+  };
+  add(cell.over_bf16, "bf16");
+  add(cell.over_fp32, "none");
+  return joined(parts, " and ");
+}
+
 std::string rates_told(const Series& series) {
   std::vector<std::string> clauses;
   const auto add = [&](const char* begin, Pays wanted) {
@@ -45,6 +59,30 @@ std::string rates_told(const Series& series) {
   add("does not pay ", Pays::kNo);
   add("cannot be told ", Pays::kOpen);
   return joined(clauses, "; ");
+}
+
+std::string break_even_text(const BreakEven& even) {
+  switch (even.kind) {
+    case BreakEven::Kind::kNothingMeasured:
+      return "";
+    case BreakEven::Kind::kPaysEverywhere:
+      return "at every rate";
+    case BreakEven::Kind::kPaysNowhere:
+      return "at no rate";
+    case BreakEven::Kind::kOpen:
+      return "cannot be told";
+    case BreakEven::Kind::kPaysBelow:
+      return "up to " + format_rate(even.rate);
+    case BreakEven::Kind::kPaysAbove:
+      return "above " + format_rate(even.rate);
+  }
+  return "";
+}
+
+std::string over_none_text(const Group& group, const Series& series) {
+  if (series.is_baseline() || !group.has_baseline(Baseline::kBf16)) return "";
+  const std::string text = break_even_text(series.break_even_fp32);
+  return text == break_even_text(series.break_even) ? "" : text;
 }
 
 std::optional<double> predicted_rate(const Series& series) {

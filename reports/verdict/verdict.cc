@@ -23,7 +23,7 @@ std::string untrusted_rates(const Group& group, const Series& series) {
 }  // namespace
 
 std::string break_even_sentence(const Group& group) {
-  std::vector<std::string> stops, everywhere, nowhere, above, open, predicted;
+  std::vector<std::string> stops, everywhere, nowhere, above, open, over_none, predicted;
   std::vector<const Series*> ordered;
   for (const Series& series : group.series) {
     if (!series.is_baseline()) ordered.push_back(&series);
@@ -42,6 +42,8 @@ std::string break_even_sentence(const Group& group) {
     if (even.kind == BreakEven::Kind::kPaysNowhere) nowhere.push_back(name);
     if (even.kind == BreakEven::Kind::kOpen)
       open.push_back(series->label + " (" + rates_told(*series) + ")");
+    if (const std::string told = over_none_text(group, *series); !told.empty())
+      over_none.push_back(series->label + " " + told);
     if (const std::string told = predicted_break_even(*series); !told.empty())
       predicted.push_back(series->label + " " + told);
   }
@@ -54,11 +56,15 @@ std::string break_even_sentence(const Group& group) {
     clauses.push_back("compression stops paying above these link rates: " + listed(stops));
   if (!above.empty()) clauses.push_back("paying only above: " + listed(above));
   if (!everywhere.empty()) clauses.push_back("paying " + range + ": " + listed(everywhere));
-  if (!nowhere.empty()) clauses.push_back("slower than none " + range + ": " + listed(nowhere));
-  if (!open.empty()) clauses.push_back("not told apart from none somewhere: " + listed(open));
+  const std::string baseline = group.baseline_name();
+  if (!nowhere.empty())
+    clauses.push_back("slower than " + baseline + " " + range + ": " + listed(nowhere));
+  if (!open.empty())
+    clauses.push_back("not told apart from " + baseline + " somewhere: " + listed(open));
   if (clauses.empty())
-    return "Where compression stops paying cannot be told: no trusted step times of none and a "
-           "compressor at one rate.";
+    return "Where compression stops paying cannot be told: no trusted step times of a baseline and "
+           "a compressor at one rate.";
+  if (!over_none.empty()) clauses.push_back("over none alone: " + listed(over_none));
   std::string sentence = joined(clauses, "; ") + ".";
   sentence[0] =
       static_cast<char>(std::toupper(sentence[0]));  // the clauses begin with words of ours
@@ -66,34 +72,10 @@ std::string break_even_sentence(const Group& group) {
   return sentence;
 }
 
-std::string price_sentence(const Group& group) {
-  for (const double rate : group.rates) {
-    const Outcome outcome = outcome_at(group, rate);
-    if (outcome.kind != Outcome::Kind::kWins) continue;
-    const std::optional<double> payload = outcome.cell->median_of_metric("payload_bytes");
-    const std::optional<double> dense = outcome.cell->median_of_metric("dense_bytes");
-    const std::optional<double> error = outcome.cell->median_of_metric("relative_error");
-    std::vector<std::string> facts;
-    if (payload && dense && *dense > 0) {
-      facts.push_back("sends " + format_percent(*payload / *dense) + " of the dense bytes");
-    }
-    if (error) {
-      facts.push_back("its decoded gradient is off by " + format_percent(*error) +
-                      " of the input's norm (median of the steps)");
-    }
-    if (facts.empty()) return "";
-    return "What it costs: at " + format_rate(rate) + " " + outcome.best->label + " " +
-           joined(facts, "; ") + "; speed alone does not say whether training still converges.";
-  }
-  return "";
-}
-
 std::vector<std::string> group_verdict(const Group& group) {
-  std::vector<std::string> sentences = {winners_sentence(group), break_even_sentence(group)};
-  const std::string price = price_sentence(group);
-  if (!price.empty()) sentences.push_back(price);
-  if (const std::string path = critical_path_sentence(group); !path.empty())
-    sentences.push_back(path);
+  std::vector<std::string> sentences = {winners_sentence(group), equal_error_sentence(group),
+                                        break_even_sentence(group), critical_path_sentence(group)};
+  std::erase(sentences, "");
   return sentences;
 }
 

@@ -11,9 +11,9 @@
 namespace thinpipe {
 
 /// For every group of comparable points (ranks and link beside the rate): which compressor wins at
-/// each rate and by how much with its 95 % interval; where compression stops paying; what the first
-/// winner gives up. Then one sentence on what cannot be trusted. One group gives three or four
-/// sentences. Points that are not `ok` decide nothing. Plain text: not escaped for any markup.
+/// each rate, by how much with its 95 % interval, and what it sends and loses; which is fastest at
+/// equal error; where compression stops paying. Then one sentence on what cannot be trusted. Points
+/// that are not `ok` decide nothing. Plain text: not escaped for any markup.
 std::vector<std::string> verdict(const Records& records);
 std::vector<std::string> verdict(const Summary& summary);
 
@@ -21,19 +21,33 @@ std::vector<std::string> verdict(const Summary& summary);
 std::vector<std::string> group_verdict(const Group& group);
 
 /// The single sentences, for reports that give each its own place.
-/// Who wins where, and whether a winner sends far more or less than it is asked for (mean k^/k).
+/// Who wins where, and what each winner sends, loses, and selects of what it is asked for (k^/k).
 std::string winners_sentence(const Group& group);
+/// Which is fastest among those whose decoded gradient is off by at most 1 %, 10 %, 50 % and 90 %
+/// of the input's norm: a baseline where no compressor surely beats it. "" where no errors are
+/// known.
+std::string equal_error_sentence(const Group& group);
 std::string break_even_sentence(const Group& group);
-std::string price_sentence(const Group& group);  ///< "" when nothing was measured to tell it
 /// Whom steps waited for, and which link was slower than the others; "" where nobody and none.
 std::string critical_path_sentence(const Group& group);
 std::string trust_sentence(const Summary& summary);
 /// How many links delivered what they were set to, and which did not; "" when nobody looked.
 std::string calibration_sentence(const Summary& summary);
 
-/// "pays at 10 Mbit/s; cannot be told at 1 Gbit/s: 1.02 times as fast (0.98 to 1.05)": by whether
-/// the intervals of the speed-ups lie above 1, below, or hold it; "" where there are none.
+/// "6.8 times as fast as bf16 (6.5 to 7.1) and 13 times as fast as none (12 to 14)": over the
+/// baselines that were measured; "" without any.
+std::string times_told(const Cell& cell);
+
+/// "pays at 10 Mbit/s; cannot be told at 1 Gbit/s: 1.02 times as fast as bf16 (0.98 to 1.05)": by
+/// whether the intervals of the speed-ups over the faster baseline lie above 1, below, or hold it;
+/// "" where there are none.
 std::string rates_told(const Series& series);
+
+/// "up to 310 Mbit/s", "at every rate", "at no rate", "above 1 Gbit/s", "cannot be told"; "" where
+/// nothing was measured.
+std::string break_even_text(const BreakEven& even);
+/// That of `none` alone where bf16 was measured, too, and it says something else; "" otherwise.
+std::string over_none_text(const Group& group, const Series& series);
 
 /// The break-even rate that models gave when it ran, by the link nearest to it; nothing where they
 /// gave none.
@@ -49,7 +63,8 @@ using BreakEvenNote = std::function<std::string(const Group&, const Series&)>;
 
 /// For the end of a run: for each compressor of each group the link rate up to which it pays, with
 /// its interval, or what can be said instead, and what was predicted; a line each, of at most
-/// `columns` characters as long as what it states leaves 24 for the name.
+/// `columns` characters as long as what it states leaves 24 for the name; and a second one where it
+/// pays up to another rate over `none` alone.
 std::vector<std::string> break_even_lines(const Summary& summary, std::size_t columns = 80,
                                           const BreakEvenNote& note = {});
 
@@ -57,14 +72,14 @@ std::vector<std::string> break_even_lines(const Summary& summary, std::size_t co
 struct Outcome {
   enum class Kind {
     kNothing,     ///< no trusted figure
-    kNoBaseline,  ///< fastest by step time; there is no trusted `none` to compare with
-    kWins,        ///< the whole interval of the best compressor's speed-up lies above 1
+    kNoBaseline,  ///< fastest by step time; there is no trusted baseline to compare with
+    kWins,        ///< the whole interval of the best one's speed-up over both baselines is above 1
     kEven,        ///< the interval holds 1
-    kLoses,       ///< the best compressor is slower than `none`
+    kLoses,       ///< the best compressor is slower than a baseline
   };
   Kind kind = Kind::kNothing;
   double rate = 0;
-  const Series* best = nullptr;  ///< the fastest compressor (not `none`)
+  const Series* best = nullptr;  ///< the fastest compressor (no baseline)
   const Cell* cell = nullptr;
   std::vector<const Series*> ties;  ///< others whose speed-up interval overlaps the best one's
 };

@@ -55,8 +55,8 @@ class HostsCase(Measured):
     def start(self, *arguments):
         # In a session of its own, as from another terminal.
         return subprocess.Popen(
-            [THINPIPE, "run", "--trace", self.trace, "--out", self.out, "--hosts", self.hostfile,
-             "--agent", self.agent, *arguments],
+            [THINPIPE, "run", "--baseline", "none", "--trace", self.trace, "--out", self.out,
+             "--hosts", self.hostfile, "--agent", self.agent, *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def finish(self, process, code=0):

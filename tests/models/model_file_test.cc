@@ -17,7 +17,7 @@ json small() {
   return json::parse(R"({
     "name": "small", "title": "a small one", "source": "here",
     "published": [{"by": "a paper", "parameters": 70}],
-    "times": [{"kind": "estimated", "device": "a card", "batch": 5, "flops_per_second": 1000,
+    "times": [{"kind": "estimated", "device": "a card", "batch": 5, "flops_per_second": 1000, "memory_rate": 100,
                "source": "assumed"}],
     "layers": [["in.weight", [2, 5], 3],
                {"for": [1, 2], "layers": [["{}.weight", [5, 5], 2], ["{}.bias", [5]]]}]})");

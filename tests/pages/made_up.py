@@ -7,6 +7,7 @@ import math
 ELEMENTS = 431080
 COMPRESSORS = {  # spec: payload share of the dense bytes, error, compression time in s
     "none": (1, 0, 0),
+    "bf16": (0.5, 0.002, 0.0004),
     "topk:memory=residual,ratio=0.01,positions=packed,values=fp32": (0.015, 0.9, 0.004),
     "sidco:ratio=0.001": (0.0012, 0.98, 0.002),
     "3lc:s=1.75": (0.02, 0.7, 0.006),
@@ -47,7 +48,7 @@ def run_point(spec, rate, ranks):
     point = {"record": "point", "id": f"{spec}/{rate:g}/{ranks}",
              "axes": {"compressor": spec, "method": spec.split(":")[0],
                       "link": f"rate={rate / 1e6:g}mbit", "rate": rate, "delay": 0, "ranks": ranks,
-                      "pattern": "allreduce-ring" if spec == "none" else "allgather-ring",
+                      "pattern": "allreduce-ring" if spec in ("none", "bf16") else "allgather-ring",
                       "repeat": 0},
              "status": status, "reasons": reasons}
     if status == "failed":

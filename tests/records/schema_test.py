@@ -55,11 +55,11 @@ class Schema(unittest.TestCase):
                                "--overlap", "bucket")
         self.hold(records, {"header", "point"})
         self.assertEqual(records[0]["kind"], "run")
-        self.assertEqual(len(records), 4)
+        self.assertEqual(len(records), 5)
         events = json.loads(self.thinpipe("export", "out", "-f", "perfetto").stdout)["traceEvents"]
         self.assertEqual({event["name"] for event in events if event["ph"] == "X"} -
                          {"compute", "compress", "exchange", "decode"}, set())
-        self.assertEqual(len({event["pid"] for event in events}), 3 * 2)  # points, ranks
+        self.assertEqual(len({event["pid"] for event in events}), 4 * 2)  # points, ranks
 
     def test_bench(self):
         records = self.measure("bench", "-c", "topk", "-c", "none", "--size", "20k", "--residency",

@@ -57,7 +57,8 @@ inline Point point(const std::string& compressor, double rate, int repeat,
   point.axes.compressor = compressor;
   point.axes.method = compressor.substr(0, compressor.find(':'));
   point.axes.link = "rate=" + std::to_string(static_cast<long long>(rate));
-  point.axes.pattern = point.axes.method == "none" ? "allreduce-ring" : "allgather-ring";
+  const bool is_summed = point.axes.method == "none" || point.axes.method == "bf16";
+  point.axes.pattern = is_summed ? "allreduce-ring" : "allgather-ring";
   point.axes.rate = rate;
   point.axes.ranks = 4;
   point.axes.repeat = repeat;

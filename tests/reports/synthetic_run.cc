@@ -21,6 +21,7 @@ struct Method {
 
 const Method kMethods[] = {
     {"none", kDenseBytes, 0, 0, 0},
+    {"bf16", kDenseBytes / 2, 0.4e-3, 0.0017, 0},
     {"topk:memory=residual,ratio=0.01", 0.02 * kDenseBytes, 24e-3, 0.52, 1e-9},
     {"topk:memory=residual,ratio=0.1", 0.2 * kDenseBytes, 27e-3, 0.21, 1e-9},
     {"dgc:ratio=0.01", 0.0152 * kDenseBytes, 7.5e-3, 0.55, 0.08},
@@ -46,7 +47,7 @@ Point make_point(const Method& method, int ranks, double rate, int repeat, int s
   point.axes.ranks = ranks;
   point.id = point.axes.compressor + "|" + point.axes.link + "|" + std::to_string(ranks) + "|r" +
              std::to_string(repeat);
-  const bool is_dense = point.axes.method == "none";
+  const bool is_dense = point.axes.baseline().has_value();  // summed, not gathered
   const double p = ranks;
   const double hops = is_dense ? 2 * (p - 1) / p : p - 1;
   const double wire_bytes = hops * method.bytes * 1.045;

@@ -14,8 +14,8 @@ struct SyntheticRun {
   bool has_problems = true;  ///< two invalid points and a failed one
 };
 
-/// A ring all-reduce for `none`, a ring all-gather for the compressors, over 431 080 elements, with
-/// seeded noise. The model of every compressor says "synthetic".
+/// A ring all-reduce for `none` and `bf16`, a ring all-gather for the compressors, over 431 080
+/// elements, with seeded noise. The model of every compressor says "synthetic".
 Records synthetic_run(const SyntheticRun& run = {});
 
 /// The same as the text of a records file.

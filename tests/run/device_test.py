@@ -5,7 +5,7 @@ Environment: PLAYED_GPU is a library which, preloaded, is a machine with two GPU
 import os
 import unittest
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 
 # By name and folder: ld.so takes a space in LD_PRELOAD for the end of a path.
 PLAYED = {"LD_PRELOAD": os.path.basename(os.environ["PLAYED_GPU"]),
@@ -25,7 +25,7 @@ class DeviceCase(RunCase):
         self.specs = SPECS
 
     def command(self, *more):
-        return ("run", "--trace", self.gradients, "--out", self.out, "--ranks", "3", "--link",
+        return (*RUN, "--trace", self.gradients, "--out", self.out, "--ranks", "3", "--link",
                 "rate=200mbit", "--steps", "2", "--warmup", "1", "--compute-scale", "0",
                 *[word for spec in self.specs for word in ("-c", spec)], *more)
 

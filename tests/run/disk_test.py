@@ -2,7 +2,7 @@
 import os
 import shutil
 
-from run_case import THINPIPE, RunCase, main
+from run_case import RUN, THINPIPE, RunCase, main
 
 # A disk with four pages left: the header and a few points fit, however much there is to say of them.
 # Mounts need a namespace of their own, and go with it, so the records are copied out of it.
@@ -22,7 +22,7 @@ exit $code
 class DiskTest(RunCase):
     def test_a_full_disk_leaves_whole_records_and_resume_goes_on_with_room(self):
         os.mkdir(self.out)
-        command = (THINPIPE, "run", "--trace", self.trace(), "--out", self.out, "--ranks", "2",
+        command = (THINPIPE, *RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2",
                    "--link", "rate=500mbit", "--repeats", "8", "--steps", "3", "--warmup", "0")
         error = self.finish(self.start_command("unshare", "--user", "--map-root-user", "--mount",
                                                "sh", "-c", SCRIPT, "sh", self.out, self.folder,

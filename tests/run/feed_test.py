@@ -1,6 +1,6 @@
 """`thinpipe run` with gradients fed by buckets, by rules and in sums of several steps."""
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 
 TRACE = "synthetic:model=lenet5,workers=2,steps=2"
 
@@ -15,7 +15,7 @@ class FeedTest(RunCase):
         return points
 
     def command(self, steps="2"):
-        return ("run", "--trace", TRACE, "--out", self.out, "--ranks", "2", "--link",
+        return (*RUN, "--trace", TRACE, "--out", self.out, "--ranks", "2", "--link",
                 "rate=200mbit", "--steps", steps, "--warmup", "1")
 
     def check_result(self, point):
@@ -110,7 +110,7 @@ class FeedTest(RunCase):
             (["-c", "conv*:nothing;"], "nothing"),
         ):
             with self.subTest(arguments=arguments):
-                said = self.run_thinpipe("run", "--trace", TRACE, "--out", self.out, *arguments,
+                said = self.run_thinpipe(*RUN, "--trace", TRACE, "--out", self.out, *arguments,
                                          code=2)
                 self.assertIn(words, said)
 

@@ -5,7 +5,7 @@ import os
 import shutil
 import struct
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 
 
 class GradientTest(RunCase):
@@ -21,7 +21,7 @@ class GradientTest(RunCase):
     def test_a_nan_fails_its_points_by_name_or_is_replaced(self):
         trace = self.trace()
         self.overwrite_first_value(trace, float("nan"))
-        arguments = ("run", "--trace", trace, "--ranks", "2", "--link", "rate=500mbit", "--steps",
+        arguments = (*RUN, "--trace", trace, "--ranks", "2", "--link", "rate=500mbit", "--steps",
                      "2", "--warmup", "0", "--no-baseline")
         self.run_thinpipe(*arguments, "--out", self.out, code=4)
         (point,) = self.points().values()
@@ -70,7 +70,7 @@ class GradientTest(RunCase):
             self.run_thinpipe("trace", "slice", whole, "--steps", "1-2", "--out", part)
             shutil.rmtree(whole)
             self.out = os.path.join(self.folder, "out-" + dtype)
-            self.run_thinpipe("run", "--trace", part, "--ranks", "2", "--link", "rate=500mbit", "-c",
+            self.run_thinpipe(*RUN, "--trace", part, "--ranks", "2", "--link", "rate=500mbit", "-c",
                               method, "--steps", "2", "--warmup", "0", "--no-baseline", "--out",
                               self.out)
             (point,) = self.points().values()

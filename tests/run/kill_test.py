@@ -4,7 +4,7 @@ import random
 import signal
 import time
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 
 
 class KillTest(RunCase):
@@ -13,7 +13,7 @@ class KillTest(RunCase):
 
     def test_sigkill_at_random_moments_leaves_nothing_and_resume_completes(self):
         trace = self.trace(elements=100000)
-        arguments = ("run", "--trace", trace, "--out", self.out, *self.ARGUMENTS)
+        arguments = (*RUN, "--trace", trace, "--out", self.out, *self.ARGUMENTS)
         kills = int(os.environ.get("THINPIPE_KILLS", "5"))
         generator = random.Random(20)
         for _ in range(kills):
@@ -30,7 +30,7 @@ class KillTest(RunCase):
             self.assert_measured(point)
 
     def test_ctrl_c_keeps_what_was_measured(self):
-        process = self.start("run", "--trace", self.trace(elements=100000), "--out", self.out,
+        process = self.start(*RUN, "--trace", self.trace(elements=100000), "--out", self.out,
                              *self.ARGUMENTS)
         self.wait_for(self.has_a_point, "the first point")
         process.send_signal(signal.SIGINT)
@@ -40,7 +40,7 @@ class KillTest(RunCase):
 
     def test_a_killed_rank_fails_its_point_and_the_sweep_goes_on(self):
         # A slow point, so that the rank is killed within it.
-        process = self.start("run", "--trace", self.trace(elements=400000), "--out", self.out,
+        process = self.start(*RUN, "--trace", self.trace(elements=400000), "--out", self.out,
                              "--ranks", "2", "--link", "rate=20mbit", "--steps", "2", "--warmup",
                              "1")
         self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")
@@ -53,7 +53,7 @@ class KillTest(RunCase):
         self.assert_measured(other)
 
     def test_a_killed_mpirun_fails_its_point_and_the_sweep_goes_on(self):
-        process = self.start("run", "--trace", self.trace(elements=400000), "--out", self.out,
+        process = self.start(*RUN, "--trace", self.trace(elements=400000), "--out", self.out,
                              "--ranks", "2", "--link", "rate=20mbit", "--steps", "2", "--warmup",
                              "1")
         self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")

@@ -1,7 +1,7 @@
 """64 emulated hosts on whatever this machine has, and the limits they meet."""
 import resource
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 
 
 class ManyHostsTest(RunCase):
@@ -9,7 +9,7 @@ class ManyHostsTest(RunCase):
         def limit_files():
             resource.setrlimit(resource.RLIMIT_NOFILE, files)
 
-        return self.run_thinpipe("run", "--trace", self.trace(elements=3000), "--out", self.out,
+        return self.run_thinpipe(*RUN, "--trace", self.trace(elements=3000), "--out", self.out,
                                  "--ranks", ranks, "--link", "rate=100mbit", "--steps", "2",
                                  "--warmup", "0", "--no-baseline", "--patience", "120", code=code,
                                  preexec_fn=limit_files)

@@ -1,7 +1,7 @@
 """Links that go away in the middle of a step: by a schedule, or behind thinpipe's back."""
 import time
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 
 # What an administrator's tools do, in the network namespace that it is run in.
 LINK_DOWN = """
@@ -24,7 +24,7 @@ class OutageTest(RunCase):
     """The one that ends is in schedule_test.py."""
 
     def test_an_outage_that_never_ends_fails_its_points_and_the_rest_goes_on(self):
-        self.run_thinpipe("run", "--trace", self.trace(elements=100000, compute=0.05), "--out",
+        self.run_thinpipe(*RUN, "--trace", self.trace(elements=100000, compute=0.05), "--out",
                           self.out, "--ranks", "2", "--link", "rate=100mbit", "--schedule", "none",
                           "--schedule", "steps:0s=100%,100ms=0", "-c", "topk:ratio=0.01",
                           "--steps", "4", "--warmup", "0", "--patience", "0.5", code=4)
@@ -42,7 +42,7 @@ class OutageTest(RunCase):
                 self.assert_measured(point)
 
     def test_a_link_that_somebody_else_takes_away_fails_its_point_and_the_rest_goes_on(self):
-        process = self.start("run", "--trace", self.trace(compute=0.1), "--out", self.out,
+        process = self.start(*RUN, "--trace", self.trace(compute=0.1), "--out", self.out,
                              "--ranks", "2", "--link", "rate=200mbit", "-c", "topk:ratio=0.01",
                              "--repeats", "3", "--steps", "7", "--warmup", "0", "--patience",
                              "0.5")

@@ -2,7 +2,7 @@
 
 import json
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 from wire import FRAME, OVERHEAD, PAYLOAD, SEGMENT, check_sent, in_messages, frames_again
 
 RANKS, ELEMENTS = 4, 2**19  # parts of whole segments
@@ -36,7 +36,7 @@ def all_gather(pattern, bytes):
 class PatternsTest(RunCase):
     def run_patterns(self, ranks, patterns, elements, *arguments, check=lambda point: None,
                      halves=None):
-        self.run_thinpipe("run", "--trace", f"synthetic:elements={elements},steps=2", "--out",
+        self.run_thinpipe(*RUN, "--trace", f"synthetic:elements={elements},steps=2", "--out",
                           self.out, "--ranks", str(ranks), "--link", "rate=1gbit", "-c",
                           "topk:ratio=0.25", "--pattern", "|".join(patterns), "--steps",
                           str(STEPS), "--warmup", "1", "--compute-scale", "0", *arguments,
@@ -99,7 +99,7 @@ class PatternsTest(RunCase):
                           halves="bf16:predivide=false")
 
     def test_fp16_that_overflows_is_an_error_that_names_the_tensor(self):
-        said = self.run_thinpipe("run", "--trace", "synthetic:elements=1000,steps=2,scale=1e5",
+        said = self.run_thinpipe(*RUN, "--trace", "synthetic:elements=1000,steps=2,scale=1e5",
                                  "--out", self.out, "--ranks", "2", "--link", "rate=1gbit", "-c",
                                  "fp16", "--no-baseline", "--steps", "1", code=4)
         self.assertIn("65504", said + json.dumps(self.records()))

@@ -1,7 +1,7 @@
 """--plugin reaches the ranks; what a plug-in does wrong fails its points by name."""
 import os
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 
 
 class PluginTest(RunCase):
@@ -11,7 +11,7 @@ class PluginTest(RunCase):
     def test_a_plug_in_is_measured_as_any_method(self):
         folder = os.environ["EXAMPLE_PLUGINS"]
         # A relative path: the ranks start elsewhere.
-        self.run_thinpipe("run", "--trace", self.trace(), "--out", self.out, *self.ARGUMENTS,
+        self.run_thinpipe(*RUN, "--trace", self.trace(), "--out", self.out, *self.ARGUMENTS,
                           "--plugin", "example_sign.so", "--plugin", "example_stride.so",
                           "-c", "example-sign", "-c", "example-stride:n=10", cwd=folder)
         self.assert_nothing_left()
@@ -28,7 +28,7 @@ class PluginTest(RunCase):
 
     def test_a_broken_one_fails_its_point_by_name(self):
         broken = os.path.join(os.environ["TEST_PLUGINS"], "broken_methods.so")
-        self.run_thinpipe("run", "--trace", self.trace(), "--out", self.out, *self.ARGUMENTS,
+        self.run_thinpipe(*RUN, "--trace", self.trace(), "--out", self.out, *self.ARGUMENTS,
                           "--plugin", broken, "-c", "writes-after", code=4)
         self.assert_nothing_left()
         (point,) = self.points().values()

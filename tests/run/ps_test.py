@@ -1,7 +1,7 @@
 """Parameter servers on links of their own: results, and what the links count."""
 import os
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 from wire import HEADER, SEGMENT, check_sent, in_messages
 
 HEAD = 8  # bytes before each payload
@@ -16,7 +16,7 @@ def sent(bytes, units):
 
 class ParameterServerTest(RunCase):
     def run_servers(self, *arguments, elements=30000, code=0):
-        said = self.run_thinpipe("run", "--trace", self.traced(elements), "--out", self.out,
+        said = self.run_thinpipe(*RUN, "--trace", self.traced(elements), "--out", self.out,
                                  "--link", "rate=100mbit", "--steps", "3", "--warmup",
                                  "1", "--compute-scale", "0", *arguments, code=code)
         self.assert_nothing_left()
@@ -83,7 +83,7 @@ class ParameterServerTest(RunCase):
                                      "ps:servers=1", "--topology", "ps:servers=1,server=(rate=2x)")
         for point in points:
             self.check(point, 2, 1)
-        said = self.run_thinpipe("run", "--trace", os.path.join(self.folder, "trace"), "--out",
+        said = self.run_thinpipe(*RUN, "--trace", os.path.join(self.folder, "trace"), "--out",
                                  self.out, "--ranks", "2", "--pattern", "ps:servers=2",
                                  "--topology", "ps:servers=1", "--resume", code=2)
         self.assertIn("has 2 servers, topology", said)

@@ -5,7 +5,7 @@ Environment: LOSE_RIGHTS is a library which, preloaded, drops CAP_NET_ADMIN at S
 import os
 import signal
 
-from run_case import THINPIPE, RunCase, main
+from run_case import RUN, THINPIPE, RunCase, main
 
 # Root of a user namespace of its own: the same for root and for an ordinary user.
 ROOT = ("unshare", "--user", "--map-root-user", "sh", "-c")
@@ -14,7 +14,7 @@ NO_NAMESPACES = "echo 0 > /proc/sys/user/max_user_namespaces; "
 
 class RightsTest(RunCase):
     def command(self, *more, ranks="2"):
-        return (THINPIPE, "run", "--trace", self.trace(compute=0.05), "--out", self.out, "--ranks",
+        return (THINPIPE, *RUN, "--trace", self.trace(compute=0.05), "--out", self.out, "--ranks",
                 ranks, "--link", "rate=200mbit", "--steps", "5", "--warmup", "0", *more)
 
     def test_without_a_right_it_says_which_and_measures_nothing(self):

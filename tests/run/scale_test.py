@@ -1,7 +1,7 @@
 """--time-scale: slow motion gives the step times of the real thing, and says when it does not."""
 import os
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 from slow_motion import check_same_step
 
 FRAME, PAYLOAD = 1514, 1448
@@ -18,7 +18,7 @@ class ScaleTest(RunCase):
             self.assertNotIn("raw", point)
 
     def test_half_speed_takes_twice_as_long_and_comes_to_the_same(self):
-        points = self.measure("run", "--trace", self.trace(elements=200000, compute=0.02), "--out",
+        points = self.measure(*RUN, "--trace", self.trace(elements=200000, compute=0.02), "--out",
                               self.out, "--ranks", "2", "--link", "rate=100mbit", "-c",
                               "topk:ratio=0.05", "--steps", "7", "--warmup", "1", "--time-scale",
                               "1|2", computed=self.check_raw)
@@ -57,7 +57,7 @@ class ScaleTest(RunCase):
 
     def test_overlap_comes_to_the_same_at_half_speed(self):
         # A backward pass of 90 ms in which 70 ms of exchanges must find their place.
-        points = self.measure("run", "--trace", "synthetic:model=lenet5,workers=2,steps=2", "--out",
+        points = self.measure(*RUN, "--trace", "synthetic:model=lenet5,workers=2,steps=2", "--out",
                               self.out, "--ranks", "2", "--link", "rate=100mbit", "-c",
                               "topk:ratio=0.2", "--no-baseline", "--steps", "4", "--warmup", "1",
                               "--compute-scale", "8", "--overlap", "bucket", "--buckets",
@@ -83,7 +83,7 @@ class ScaleTest(RunCase):
         self.assertLess(self.median(point, "exposed_time"), self.median(point, "exchange_time"))
 
     def in_fast_motion(self, compressor):
-        return ("run", "--trace", self.trace(elements=200000, compute=0.02), "--out", self.out,
+        return (*RUN, "--trace", self.trace(elements=200000, compute=0.02), "--out", self.out,
                 "--ranks", "2", "--link", "rate=20mbit", "-c", compressor, "--no-baseline", "--steps",
                 "3", "--warmup", "0", "--time-scale", "0.25")
 
@@ -106,7 +106,7 @@ class ScaleTest(RunCase):
                         min(topk["metrics"]["exchange_time"]["samples"]))
 
     def test_auto_chooses_by_rate_and_says_why(self):
-        arguments = ("run", "--trace", self.trace(), "--out", self.out, "--ranks", "2", "--link",
+        arguments = (*RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2", "--link",
                      "rate=100gbit", "--no-baseline", "-c", "topk:ratio=0.05", "--steps", "2",
                      "--warmup", "0", "--time-scale", "auto")
         self.assertRegex(self.run_thinpipe(*arguments),
@@ -121,13 +121,13 @@ class ScaleTest(RunCase):
         trace = self.trace()
         for text, complaint in (("fast", "'fast' is not a number from 0.001 to 1000"),
                                 ("0.001", "expected 1 kbit/s to 100 Gbit/s")):
-            error = self.run_thinpipe("run", "--trace", trace, "--out", self.out, "--link",
+            error = self.run_thinpipe(*RUN, "--trace", trace, "--out", self.out, "--link",
                                       "rate=1gbit", "--time-scale", text, code=2)
             self.assertIn(complaint, error)
             self.assertFalse(self.has_a_point())
         # Of a link of the topology as well.
         self.assertIn("rack0-spine: time scale 100", self.run_thinpipe(
-            "run", "--trace", trace, "--out", self.out, "--link", "rate=1gbit", "--time-scale",
+            *RUN, "--trace", trace, "--out", self.out, "--link", "rate=1gbit", "--time-scale",
             "100", "--topology", "racks:uplink=(rate=50kbit)", code=2))
         hosts = os.path.join(self.folder, "hosts")
         with open(hosts, "w") as file:
@@ -136,7 +136,7 @@ class ScaleTest(RunCase):
                                  (("--time-scale", "auto", "--shape", "eth0"),
                                   "with --hosts expected a number")):
             self.assertIn(complaint, self.run_thinpipe(
-                "run", "--trace", trace, "--out", self.out, "--link", "rate=1gbit", "--hosts",
+                *RUN, "--trace", trace, "--out", self.out, "--link", "rate=1gbit", "--hosts",
                 hosts, *extra, code=2))
 
 

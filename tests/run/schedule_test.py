@@ -2,7 +2,7 @@
 import signal
 import time
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 
 
 OUTAGE = "outage:first=250ms,lasts=400ms"
@@ -12,7 +12,7 @@ class ScheduleTest(RunCase):
     def test_each_record_says_what_the_link_was(self):
         # 400000 floats take 134 ms at 100 Mbit/s between two ranks: the outage is in the second
         # step.
-        points = self.measure("run", "--trace", self.trace(elements=400000, compute=0), "--out",
+        points = self.measure(*RUN, "--trace", self.trace(elements=400000, compute=0), "--out",
                               self.out, "--ranks", "2", "--link", "rate=100mbit", "--schedule",
                               "none", "--schedule", OUTAGE, "-c", "none", "--steps", "3",
                               "--warmup", "0", computed=self.check_rates, timed=self.check_wait)
@@ -45,7 +45,7 @@ class ScheduleTest(RunCase):
 
     def test_a_straggler_and_an_uplink_each_have_their_own(self):
         schedule = "host1:steps:0s=50%;rack0:outage:first=100ms,lasts=300ms"
-        self.run_thinpipe("run", "--trace", self.trace(elements=400000, compute=0), "--out",
+        self.run_thinpipe(*RUN, "--trace", self.trace(elements=400000, compute=0), "--out",
                           self.out, "--ranks", "4", "--topology", "racks", "--link",
                           "rate=200mbit", "--schedule", schedule, "-c", "none", "--steps", "2",
                           "--warmup", "0", "--no-baseline")
@@ -75,14 +75,14 @@ class ScheduleTest(RunCase):
                 ("star", "host7:steps:0s=50%", "host7: the hosts are host0 to host3"),
                 ("racks", "rack9:steps:0s=50%", "'rack9' is no link of it"),
                 ("wan", "host0:steps:0s=50%", "host0 (unthrottled)")):
-            error = self.run_thinpipe("run", "--trace", trace, "--out", self.out, "--topology",
+            error = self.run_thinpipe(*RUN, "--trace", trace, "--out", self.out, "--topology",
                                       topology, "--link", "rate=50mbit", "--schedule", schedule,
                                       code=2)
             self.assertIn(complaint, error)
             self.assertFalse(self.has_a_point())
 
     def test_ctrl_c_ends_it_in_an_outage(self):
-        process = self.start("run", "--trace", self.trace(), "--out", self.out, "--ranks", "2",
+        process = self.start(*RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2",
                              "--link", "rate=50mbit", "--schedule",
                              "outage:first=1s,lasts=1000s", "--steps", "1000")
         self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")

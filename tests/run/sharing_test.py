@@ -1,7 +1,7 @@
 """Two sweeps at once on one machine."""
 import os
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 
 SHARED = "another run measured on this machine at the same time"
 
@@ -11,7 +11,7 @@ class SharingTest(RunCase):
         super().setUp()
         # Runs of others on this machine are none of these tests' business.
         self.place = {"TMPDIR": self.folder}
-        self.arguments = ("run", "--trace", self.trace(compute=0.05), "--ranks", "2", "--link",
+        self.arguments = (*RUN, "--trace", self.trace(compute=0.05), "--ranks", "2", "--link",
                           "rate=200mbit", "--warmup", "0", "--no-baseline")
 
     def test_both_complete_and_say_that_the_other_was_there(self):

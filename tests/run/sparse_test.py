@@ -1,6 +1,6 @@
 """Sparse sums and qgZ on throttled links: what they end with, and what the links count."""
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 from wire import SEGMENT, check_sent, in_messages
 
 RANKS, ELEMENTS = 4, 2**19
@@ -37,7 +37,7 @@ class SparseTest(RunCase):
                 check_sent(self, point, [in_messages(*form) for form in FORMS[pattern]()])
 
     def run_patterns(self, ranks, *arguments, what=f"elements={ELEMENTS}", patterns=PATTERNS):
-        self.run_thinpipe("run", "--trace", f"synthetic:{what},steps=2", "--out", self.out,
+        self.run_thinpipe(*RUN, "--trace", f"synthetic:{what},steps=2", "--out", self.out,
                           "--ranks", str(ranks), "--link", "rate=1gbit", "-c",
                           "topk:ratio=0.125", "--pattern", "|".join(patterns), "--warmup", "1",
                           *arguments)

@@ -1,7 +1,7 @@
 """Slow hosts, slow links and payloads that differ: the record names what steps waited for."""
 import os
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 
 
 class StragglerTest(RunCase):
@@ -10,7 +10,7 @@ class StragglerTest(RunCase):
         self.gradients = self.trace(elements=100000, compute=0.03)
 
     def command(self, *arguments):
-        return ("run", "--trace", self.gradients, "--out", self.out, "--ranks", "4",
+        return (*RUN, "--trace", self.gradients, "--out", self.out, "--ranks", "4",
                 "--steps", "5", "--warmup", "1", "--no-baseline", *arguments)
 
     def test_a_slow_host_is_named_by_its_phase(self):
@@ -77,7 +77,7 @@ class StragglerTest(RunCase):
     def test_a_straggler_that_cannot_be_is_refused(self):
         for spec, expected in (("host4:compute=2", "there is no host4"),
                                ("host1:slow=2", "unknown key 'slow'")):
-            error = self.run_thinpipe("run", "--trace", self.gradients, "--out", self.out,
+            error = self.run_thinpipe(*RUN, "--trace", self.gradients, "--out", self.out,
                                       "--straggler", spec, code=2)
             self.assertIn(expected, error)
 

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 from wire import FRAME, PAYLOAD, SEGMENT, check_sent, in_messages
 
 PARTS = ("compute", "compress", "exchange", "decode")
@@ -17,7 +17,7 @@ class SweepTest(RunCase):
                           "3", "--warmup", "1")
         self.assert_nothing_left()
         records = self.records()
-        self.assertEqual([r["record"] for r in records], ["header"] + ["point"] * 6)
+        self.assertEqual([r["record"] for r in records], ["header"] + ["point"] * 8)
         for point in records[1:]:
             self.check_point(point)
             self.check_parts(point)
@@ -31,8 +31,8 @@ class SweepTest(RunCase):
         for name in ("step_time", "compress_time", "exchange_time", "payload_bytes"):
             self.assertEqual(len(metrics[name]["samples"]), 3)
         payload = metrics["payload_bytes"]["samples"][0]
-        if point["axes"]["method"] == "none":
-            self.assertEqual(payload, 120000)  # 30000 floats
+        if point["axes"]["method"] in ("none", "bf16"):
+            self.assertEqual(payload, {"none": 120000, "bf16": 60000}[point["axes"]["method"]])
             # A ring sends 2 (n-1) n-ths of them.
             times, chunk = 2 * (ranks - 1), payload / ranks
             sent = in_messages(times * chunk, times * -(-chunk // SEGMENT))
@@ -57,7 +57,7 @@ class SweepTest(RunCase):
                 self.assertLessEqual(sum(rank[part] for part in PARTS), rank["total"] + 1e-9)
 
     def test_synthetic_gradients_are_drawn_and_checked_like_captured_ones(self):
-        self.run_thinpipe("run", "--trace", "synthetic:elements=30000,steps=2,rho_step=0.5",
+        self.run_thinpipe(*RUN, "--trace", "synthetic:elements=30000,steps=2,rho_step=0.5",
                           "--out", self.out, "--ranks", "2", "--link", "rate=200mbit", "-c",
                           "topk:ratio=0.01", "--steps", "3", "--warmup", "1")
         header, *points = self.records()
@@ -69,7 +69,7 @@ class SweepTest(RunCase):
             self.check_point(point)
 
     def test_the_header_says_what_every_distinct_link_delivered(self):
-        said = self.run_thinpipe("run", "--trace", self.trace(), "--out", self.out, "--ranks",
+        said = self.run_thinpipe(*RUN, "--trace", self.trace(), "--out", self.out, "--ranks",
                                  "2|3", "--link", "rate=100mbit", "--link",
                                  "up.rate=20mbit,down.rate=50mbit", "-c", "none", "--steps", "1",
                                  "--warmup", "0")
@@ -106,7 +106,7 @@ class SweepTest(RunCase):
         if not shutil.which("tc") or not shutil.which("nsenter"):
             self.skipTest("tc (iproute2) or nsenter (util-linux) is not installed")
         # 400000 floats are 1.6 MB a step, and take 0.67 s.
-        process = self.start("run", "--trace", self.trace(elements=400000), "--out", self.out,
+        process = self.start(*RUN, "--trace", self.trace(elements=400000), "--out", self.out,
                              "--ranks", "2", "--link", "rate=20mbit", "-c", "none", "--steps", "4",
                              "--warmup", "1")
         # What is changed before the point sets its links is undone by that, or fails the point. Its
@@ -143,14 +143,14 @@ class SweepTest(RunCase):
         return 0
 
     def test_more_ranks_than_the_trace_has_replay_it_later(self):
-        self.run_thinpipe("run", "--trace", self.trace(ranks=1), "--out", self.out, "--ranks", "3",
+        self.run_thinpipe(*RUN, "--trace", self.trace(ranks=1), "--out", self.out, "--ranks", "3",
                           "--link", "rate=100mbit", "--steps", "1", "--warmup", "0",
                           "--no-baseline")
         (point,) = self.points().values()
         self.assert_measured(point)
 
     def test_patterns_are_an_axis(self):
-        self.run_thinpipe("run", "--trace", self.trace(), "--out", self.out, "--ranks", "2",
+        self.run_thinpipe(*RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2",
                           "--link", "rate=100mbit", "--steps", "1", "--warmup", "0", "--pattern",
                           "ring|openmpi")
         self.assertEqual(sorted(p["axes"]["pattern"] for p in self.points().values()),
@@ -158,7 +158,7 @@ class SweepTest(RunCase):
                           "allreduce-ring"])
 
     def test_finished_points_are_not_measured_again(self):
-        arguments = ("run", "--trace", self.trace(), "--out", self.out, "--ranks", "2", "--link",
+        arguments = (*RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2", "--link",
                      "rate=100mbit", "--steps", "1", "--warmup", "0")
         self.run_thinpipe(*arguments)
         before = self.records()
@@ -168,7 +168,7 @@ class SweepTest(RunCase):
         self.assertEqual(self.records(), before)
 
     def test_a_folder_has_points_of_one_kind(self):
-        arguments = ("run", "--trace", self.trace(), "--out", self.out, "--ranks", "2", "--link",
+        arguments = (*RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2", "--link",
                      "rate=100mbit", "--no-baseline", "--warmup", "0", "--resume")
         self.run_thinpipe(*arguments, "--steps", "1")
         before = self.records()
@@ -185,7 +185,7 @@ class SweepTest(RunCase):
         payloads = []
         for number, options in enumerate(((), ("--threads", "2", "--simd", "best"))):
             self.out = f"{folder}-{number}"
-            self.run_thinpipe("run", "--trace", trace, "--out", self.out, "--ranks", "2", "--link",
+            self.run_thinpipe(*RUN, "--trace", trace, "--out", self.out, "--ranks", "2", "--link",
                               "rate=1gbit", "--steps", "2", "--warmup", "0", "--no-baseline", "-c",
                               "topk:ratio=0.001", *options)
             header, point = self.records()
@@ -199,7 +199,7 @@ class SweepTest(RunCase):
         self.assertEqual(payloads[0], payloads[1])
         # Records of two kinds must not stand in one file.
         self.assertIn("measured with --threads 2, not with --threads 1", self.run_thinpipe(
-            "run", "--trace", trace, "--out", self.out, "--resume", "--threads", "1", "--steps", "2",
+            *RUN, "--trace", trace, "--out", self.out, "--resume", "--threads", "1", "--steps", "2",
             "--warmup", "0", code=2))
 
 

@@ -1,6 +1,6 @@
 """Two-shot exchanges on throttled links: results, refusals, and what the links count."""
 
-from run_case import RunCase, main
+from run_case import RUN, RunCase, main
 from wire import HEADER, check_sent, in_messages
 
 HEAD = 8  # bytes before each payload
@@ -8,7 +8,7 @@ HEAD = 8  # bytes before each payload
 
 class TwoShotTest(RunCase):
     def run_two_shots(self, *arguments, code=0, elements=2**18):
-        said = self.run_thinpipe("run", "--trace", f"synthetic:elements={elements},steps=2",
+        said = self.run_thinpipe(*RUN, "--trace", f"synthetic:elements={elements},steps=2",
                                  "--out", self.out, "--link", "rate=1gbit", "--steps", "3",
                                  "--warmup", "1", "--compute-scale", "0", "--no-baseline",
                                  *arguments, code=code)

@@ -66,6 +66,7 @@ struct ModelTimes {
   double forward = 0;
   double backward = 0;
   double flops_per_second = 0;  ///< of an estimate; else 0
+  double memory_rate = 0;       ///< B/s that the device's memory reads; of an estimate; else 0
 };
 
 /// How an estimate's passes are made of its FLOP rate, in words.

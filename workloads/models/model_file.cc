@@ -93,8 +93,9 @@ ModelTimes parse_times(const JsonField& field, std::uint64_t multiply_adds) {
     times.forward = field.at("forward").number(kTiny, kMost);
     times.backward = field.at("backward").number(kTiny, kMost);
   } else if (kind == "estimated") {
-    field.allow_only({"kind", "device", "batch", "flops_per_second", "source"});
+    field.allow_only({"kind", "device", "batch", "flops_per_second", "memory_rate", "source"});
     times.flops_per_second = field.at("flops_per_second").number(1, kMost);
+    times.memory_rate = field.at("memory_rate").number(1, kMost);
     times.forward = 2 * static_cast<double>(times.batch) * static_cast<double>(multiply_adds) /
                     times.flops_per_second;
     times.backward = 2 * times.forward;
@@ -117,7 +118,8 @@ TrainingDefaults parse_training(const JsonField& field) {
   } else if (data == "words") {
     training.data = DataKind::kWords;
   } else {
-    field.at("data").fail("expected digits, colour, text or words, found '" + printable(data) + "'");
+    field.at("data").fail("expected digits, colour, text or words, found '" + printable(data) +
+                          "'");
   }
   training.batch = field.at("batch").unsigned_integer(1, 1'000'000);
   training.learning_rate = field.at("learning_rate").number(kTiny, kMost);

@@ -88,6 +88,11 @@ Trace make_synthetic(const SyntheticSpec& spec) {
     trace.model = model.name;
     trace.tensors = model_tensors(model);
     times = {{model_times(model)}};
+    trace.metadata["provenance"] = {{"times", model.times[0].source}};
+    if (model.times[0].kind == ModelTimes::Kind::kEstimated)
+      trace.metadata["provenance"]["device"] = model.times[0].device;
+    else
+      trace.metadata["provenance"]["cpu"] = model.times[0].device;
   } else if (spec.elements > 0) {
     trace.model = "gradient";
     trace.tensors = {{"gradient", nearly_square(spec.elements), spec.elements, 0}};

@@ -9,6 +9,7 @@ def metric(*samples):
 print(json.dumps({"record": "header", "version": 1, "kind": "run", "created": "", "command": [],
                   "seed": 1, "trace": {"identity": sys.argv[1]}, "fingerprint": {}}))
 for name, compress, decode, payload in [("none", 1e-4, 0, 4 * 431080), ("3lc", 4e-4, 5e-4, 20000),
+                                        ("bf16", 2e-4, 1e-4, 2 * 431080),
                                         ("topk:ratio=0.01", 3e-4, 1e-4, 34000)]:
     print(json.dumps({
         "record": "point", "id": name, "status": "ok", "reasons": [],

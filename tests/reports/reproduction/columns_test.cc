@@ -143,7 +143,7 @@ TEST(StatsColumns, AreOfTheWholeModelWithoutFeedback) {
 TEST(PredictedColumns, ReadWhatPredictPrints) {
   ArmRecords arm{.label = "a"};
   arm.printed = nlohmann::json::parse(R"({"points": [
-    {"axes": {"compressor": "dgc", "rate": 1e9, "ranks": 64}, "prediction": {"compute_time": 1, "step_time": 4}, "speed_up": 12.5},
+    {"axes": {"compressor": "dgc", "rate": 1e9, "ranks": 64}, "prediction": {"compute_time": 1, "step_time": 4}, "over_none": 12.5},
     {"axes": {"compressor": "dgc", "rate": 1e9, "ranks": 4}, "refusal": "too few"}]})");
   EXPECT_EQ(columns::predicted_speed_up(1e9, 64).measure(arm, "dgc").values(),
             (std::vector<double>{12.5}));

@@ -98,6 +98,47 @@ TEST(Summary, TheFastestPatternOfNoneIsTheBaseline) {
   EXPECT_NEAR(group.series[0].cells[0].speedup->value, 2.0 / 3, 1e-15);
 }
 
+// bf16 is the faster one at 10 Mbit/s, none at 1 Gbit/s.
+TEST(Summary, CompressorsAreHeldAgainstTheFasterOfBothBaselines) {
+  const Records records = sample::records(
+      {sample::point("topk", 1e7, 0, constant(1)), sample::point("topk", 1e9, 0, constant(1)),
+       sample::point("bf16", 1e7, 0, constant(2)), sample::point("bf16", 1e9, 0, constant(3)),
+       sample::point("none", 1e7, 0, constant(4)), sample::point("none", 1e9, 0, constant(0.5))});
+  const Summary summary = summarize(records);
+  const Group& group = summary.groups[0];
+  ASSERT_EQ(group.series.size(), 3u);
+  EXPECT_EQ(group.series[0].baseline, Baseline::kFp32);
+  EXPECT_EQ(group.series[1].baseline, Baseline::kBf16);
+  EXPECT_EQ(group.series[1].style, 1u);
+  EXPECT_EQ(group.baseline(1e7)->label, "bf16");
+  EXPECT_EQ(group.baseline(1e9)->label, "none");
+  EXPECT_EQ(group.baseline(1e9, Baseline::kBf16)->label, "bf16");
+  EXPECT_EQ(group.baseline_name(), "the faster of bf16 and none");
+  const Series& topk = group.series[2];
+  EXPECT_EQ(topk.cells[0].over, "bf16");
+  EXPECT_DOUBLE_EQ(topk.cells[0].speedup->value, 2);
+  EXPECT_DOUBLE_EQ(topk.cells[0].over_bf16->value, 2);
+  EXPECT_DOUBLE_EQ(topk.cells[0].over_fp32->value, 4);
+  EXPECT_EQ(topk.cells[1].over, "none");
+  EXPECT_DOUBLE_EQ(topk.cells[1].speedup->value, 0.5);
+  EXPECT_DOUBLE_EQ(topk.cells[1].over_bf16->value, 3);
+  // ln 2 to -ln 2: half way, 10^8; over none alone ln 4 to -ln 2: after two thirds.
+  EXPECT_NEAR(topk.break_even.rate / 1e8, 1, 1e-12);
+  EXPECT_NEAR(topk.break_even_fp32.rate / 2.1544346900318843e8, 1, 1e-12);
+  EXPECT_FALSE(group.series[1].cells[0].speedup);
+  EXPECT_DOUBLE_EQ(group.series[1].cells[0].over_fp32->value, 2);
+}
+
+TEST(Summary, SixteenBitsThatAreGatheredAreNoBaseline) {
+  Point gathered = sample::point("bf16:exchange=allgather", 1e7, 0, constant(1));
+  gathered.axes.pattern = "allgather-ring";
+  const Summary summary =
+      summarize(sample::records({sample::point("none", 1e7, 0, constant(2)), gathered}));
+  EXPECT_FALSE(summary.groups[0].series[1].is_baseline());
+  EXPECT_EQ(summary.groups[0].baseline_name(), "none");
+  EXPECT_DOUBLE_EQ(summary.groups[0].series[1].cells[0].speedup->value, 2);
+}
+
 TEST(Summary, FeedsAreSeriesOfTheirOwnAndLocalStepsNoBaseline) {
   const auto fed = [](const std::string& compressor, const std::string& feed, double seconds) {
     Point point = sample::point(compressor, 1e7, 0, constant(seconds));
@@ -112,7 +153,7 @@ TEST(Summary, FeedsAreSeriesOfTheirOwnAndLocalStepsNoBaseline) {
   const Summary summary = summarize(records);
   const Group& group = summary.groups[0];
   ASSERT_EQ(group.series.size(), 4u);
-  EXPECT_EQ(group.baseline(1e7)->step_time->value, 2);
+  EXPECT_EQ(group.baseline(1e7)->at(1e7)->step_time->value, 2);
   std::set<std::string> labels;
   for (const Series& series : group.series) labels.insert(series.label);
   EXPECT_EQ(labels, (std::set<std::string>{"none", "none (overlap=bucket, buckets=first=1kb)",

@@ -89,7 +89,7 @@ TEST(TrainingCurves, BitsAreOfAnElement) {
     const auto points = bits_points(group);
     ASSERT_EQ(points.size(), 4U) << group.label;
     EXPECT_DOUBLE_EQ(points[0].x, 1);
-    if (group.is_baseline) {
+    if (group.baseline) {
       EXPECT_DOUBLE_EQ(points[3].y, 32);
     }
     if (group.label == "topk") {
