@@ -71,7 +71,11 @@ std::string ending(const Summary& summary, const std::filesystem::path& folder) 
     text += plain_text(overview_table(group)) + "\n";
   }
   std::vector<std::string> sentences;
-  if (summary.groups.size() == 1) sentences.push_back(winners_sentence(summary.groups[0]));
+  if (summary.groups.size() == 1) {
+    sentences.push_back(winners_sentence(summary.groups[0]));
+    if (std::string equal = equal_error_sentence(summary.groups[0]); !equal.empty())
+      sentences.push_back(std::move(equal));
+  }
   sentences.push_back(trust_sentence(summary));
   sentences.push_back("`thinpipe report " + folder.string() + "` has intervals and figures.");
   for (const std::string& sentence : sentences) text += wrap(sentence, 0) + "\n";

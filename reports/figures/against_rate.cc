@@ -54,7 +54,7 @@ std::optional<double> drawn_prediction(const Group& group, const Series& series)
 
 Figure speedup(const Group& group, const std::string& id) {
   const std::string baseline = group.baseline_name();
-  Figure figure{id + "-speed-up", "Speed-up over " + baseline + ", and where it ends", "", {}, {}};
+  Figure figure{id + "-speed-up", "Speed-up, and where it ends", "", {}, {}};
   figure.caption =
       "Step time of " + baseline +
       " over that of the compressor, with 95 % bootstrap intervals. Above the "

@@ -40,7 +40,9 @@ TableCell times_cell(const std::optional<double>& over_bf16,
                      const std::optional<double>& over_fp32) {
   TableCell cell;
   for (const std::optional<double>& times : {over_bf16, over_fp32})
-    if (times) cell.text += (cell.text.empty() ? "" : " / ") + format_number(*times) + "\xc3\x97";
+    if (times)
+      cell.text +=
+          (cell.text.empty() ? "" : std::string(kBeside)) + format_number(*times) + "\xc3\x97";
   if (cell.text.empty()) return {kAbsent};
   cell.value = over_bf16 ? over_bf16 : over_fp32;
   return cell;
@@ -70,7 +72,7 @@ TableCell rate_cell(const Group& group, const Series& series, double rate) {
   std::vector<std::string> intervals;
   for (const std::optional<Estimate>& speedup : {cell->over_bf16, cell->over_fp32})
     if (speedup) intervals.push_back(format_interval(*speedup, format_number));
-  result.detail = joined(intervals, " / ");
+  result.detail = joined(intervals, std::string(kBeside));
   const Outcome outcome = outcome_at(group, rate);
   result.is_best = outcome.best == &series && outcome.kind == Outcome::Kind::kWins;
   return result;
@@ -99,6 +101,8 @@ TableCell mean_cell(const Group& group, const Series& series) {
 Table overview_table(const Group& group) {
   Table table;
   table.columns = {"compressor"};
+  if (group.has_baseline(Baseline::kBf16) && group.has_baseline(Baseline::kFp32))
+    table.beside = "as none";
   for (const double rate : group.rates) table.columns.push_back(format_rate(rate));
   table.columns.insert(table.columns.end(), {"pays", "geometric mean"});
   for (const Series& series : group.series) {

@@ -8,7 +8,7 @@
 namespace thinpipe {
 
 /// The cells' texts without what is set smaller beside them; what is best has a `*` behind it, what
-/// is doubtful a `?`.
+/// is doubtful a `?`. What stands behind a kBeside has a line of its own.
 std::string plain_text(const Table& table);
 
 }  // namespace thinpipe

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/summary/summary.h"
@@ -12,6 +13,9 @@ namespace thinpipe {
 
 /// Where there is no figure: an en dash.
 inline constexpr const char* kAbsent = "\xe2\x80\x93";
+
+/// Between two figures of a cell.
+inline constexpr std::string_view kBeside = " / ";
 
 struct TableCell {
   std::string text{};                  ///< plain text
@@ -28,6 +32,7 @@ struct Table {
   std::size_t text_columns = 1;  ///< how many from the left hold words; the rest holds figures
   std::vector<std::vector<TableCell>> rows;
   std::vector<std::size_t> facets{};  ///< columns by whose values a reader may choose rows
+  std::string beside{};               ///< what figures behind a kBeside are; "" without any
 };
 
 /// The table as comma-separated values: numbers as they are, in base units, else the text; what is
