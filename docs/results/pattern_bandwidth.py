@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Bus bandwidth of the dense all-reduce in every pattern, as a share of the TCP ceiling.
+"""Bus bandwidth of sums of 32 and of 16 bits in every pattern, as a share of the TCP ceiling.
 
 usage: pattern_bandwidth.py BIN WORK    BIN holds thinpipe (build/release/bin), WORK is a folder.
-Prints a Markdown table of 4 MiB of floats; records stay in WORK and are not measured again.
+Prints a Markdown table of 4 MiB of floats for `none` and for `bf16`; records stay in WORK and are not
+measured again. Links that are too fast for the machine go in slow motion (--time-scale auto).
 
 A cell is the median of seven steps with the least and the greatest, which bound the median with
 98.4 % confidence, and behind it what the pattern allows: the bytes that a ring's busiest link
@@ -18,7 +19,10 @@ import sys
 
 STEPS, MEBIBYTES = 7, 4
 PATTERNS = ["ring", "halving-doubling", "hierarchical:group=2", "hierarchical:group=4",
-            "recursive-doubling", "tree", "openmpi", "ps:servers=1", "ps:servers=2"]
+            "recursive-doubling", "tree", "openmpi", "twoshot", "ps:servers=1", "ps:servers=2"]
+RATES = {"100mbit": "100 Mbit/s", "1gbit": "1 Gbit/s", "10gbit": "10 Gbit/s"}
+RANKS = (2, 4, 8)
+COMPRESSORS = ("none", "bf16")
 
 
 def allowed(pattern, ranks):
@@ -33,31 +37,47 @@ def shares(point):
     return sorted(bits / ceiling for bits in point["metrics"]["bus_bandwidth"]["samples"])
 
 
+def cell(point, pattern, ranks):
+    if "metrics" not in point:
+        return "failed"
+    share = shares(point)
+    text = f"{statistics.median(share):.3f} ({share[0]:.3f}–{share[-1]:.3f})"
+    if allowed(pattern, ranks) < 1:
+        text += f" of {allowed(pattern, ranks):.3f}"
+    return text + ("" if point["status"] == "ok" else " *")
+
+
+def measure(bin_folder, out, pattern, rate, ranks):
+    """The point of each compressor."""
+    words = [os.path.join(bin_folder, "thinpipe"), "run", "--trace",
+             f"synthetic:elements={MEBIBYTES * 262144}", "--out", out, "--ranks", str(ranks), "--link",
+             f"rate={rate}", "--compute-scale", "0", "--pattern", pattern, "--steps", str(STEPS),
+             "--warmup", "1", "--time-scale", "auto", "--resume"]
+    for compressor in COMPRESSORS:
+        words += ["-c", compressor]
+    subprocess.run(words, check=False)
+    with open(os.path.join(out, "records.jsonl"), encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    return {one["axes"]["compressor"]: one for one in records if one["record"] == "point"}
+
+
 def main(bin_folder, work):
-    print("| pattern | " + " | ".join(f"{rate}, {ranks}" for rate in ("100 Mbit/s", "1 Gbit/s")
-                                      for ranks in (2, 4, 8)) + " |")
-    print("|---" * 7 + "|")
+    head = ["pattern", *(f"{rate}, {ranks}" for rate in RATES.values() for ranks in RANKS)]
+    tables = {compressor: [head, ["---"] * len(head)] for compressor in COMPRESSORS}
     for pattern in PATTERNS:
-        row = [pattern]
-        for rate in ("100mbit", "1gbit"):
-            for ranks in (2, 4, 8):
+        cells = {compressor: [pattern] for compressor in COMPRESSORS}
+        for rate in RATES:
+            for ranks in RANKS:
                 out = os.path.join(work, f"{pattern.replace(':', '-')}-{rate}-{ranks}")
-                subprocess.run([os.path.join(bin_folder, "thinpipe"), "run", "--trace",
-                                f"synthetic:elements={MEBIBYTES * 262144}", "--out", out,
-                                "--ranks", str(ranks), "--link", f"rate={rate}", "-c", "none",
-                                "--compute-scale", "0", "--pattern", pattern, "--steps", str(STEPS),
-                                "--warmup", "1", "--resume"], check=False)
-                with open(os.path.join(out, "records.jsonl")) as file:
-                    point = [json.loads(line) for line in file][-1]
-                if "metrics" not in point:
-                    row.append("failed")
-                    continue
-                share = shares(point)
-                text = f"{statistics.median(share):.3f} ({share[0]:.3f}–{share[-1]:.3f})"
-                if allowed(pattern, ranks) < 1:
-                    text += f" of {allowed(pattern, ranks):.3f}"
-                row.append(text + ("" if point["status"] == "ok" else " *"))
-        print("| " + " | ".join(row) + " |", flush=True)
+                points = measure(bin_folder, out, pattern, rate, ranks)
+                for compressor in COMPRESSORS:
+                    cells[compressor].append(cell(points[compressor], pattern, ranks))
+        for compressor in COMPRESSORS:
+            tables[compressor].append(cells[compressor])
+    for compressor, rows in tables.items():
+        print(f"\n## `{compressor}`\n")
+        for row in rows:
+            print("| " + " | ".join(row) + " |")
 
 
 main(*sys.argv[1:])

@@ -2,6 +2,7 @@
 #include "harness/reproduce/arm.h"
 #include "harness/reproduce/catalogue.h"
 #include "harness/reproduce/pictures.h"
+#include "harness/reproduce/shared_rows.h"
 
 namespace thinpipe {
 namespace {
@@ -16,7 +17,7 @@ ReproductionPicture speedup_over_nodes(const std::vector<ArmRecords>& arms) {
   picture.chart.x.ticks = nodes;
   for (const ArmRecords& arm : arms) {
     if (arm.label != "AlexNet" || !arm.printed.is_object()) continue;
-    for (const char* method : {"none", "dgc"})
+    for (const char* method : {"none", "bf16", "dgc"})
       for (const double rate : {kSlow, kFast}) {
         std::vector<double> speedups;
         for (const double count : nodes) {
@@ -75,8 +76,16 @@ Recipe dgc_figure_6() {
                   columns::named("16 at 1 Gbit/s", columns::predicted_scaling(kSlow, 16)),
                   columns::named("16 at 10 Gbit/s", columns::predicted_scaling(kFast, 16))};
   plan.rows = {{.label = "AlexNet", .arm = "AlexNet", .compressor = "none", .paper = {"", "30x"}},
+               {.label = std::string("AlexNet, ") + kSummed16Bits,
+                .arm = "AlexNet",
+                .compressor = "bf16",
+                .paper = {}},
                {.label = "AlexNet, DGC", .arm = "AlexNet", .compressor = "dgc", .paper = {"> 40x"}},
                {.label = "ResNet-50", .arm = "ResNet-50", .compressor = "none", .paper = {}},
+               {.label = std::string("ResNet-50, ") + kSummed16Bits,
+                .arm = "ResNet-50",
+                .compressor = "bf16",
+                .paper = {}},
                {.label = "ResNet-50, DGC", .arm = "ResNet-50", .compressor = "dgc", .paper = {}}};
   plan.expectations = {
       {.says = "AlexNet with DGC on 64 nodes is 40 times as fast at 1 Gbit/s",

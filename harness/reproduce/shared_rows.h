@@ -1,4 +1,4 @@
-// What recipes of SIDCo's figures share: methods, ratios, gradients.
+// Rows that recipes share; of SIDCo's figures also methods, ratios and gradients.
 #pragma once
 
 #include <string>
@@ -8,6 +8,9 @@
 #include "harness/reproduce/recipe.h"
 
 namespace thinpipe {
+
+/// The row of what is run in practice, beside a paper's own: every sweep measures it.
+inline constexpr const char* kSummed16Bits = "16 bits, summed (bf16)";
 
 /// SIDCo's three ratios, as specs write them.
 inline constexpr const char* kSidcoRatios[] = {"0.1", "0.01", "0.001"};

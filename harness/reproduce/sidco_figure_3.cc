@@ -63,6 +63,7 @@ Recipe sidco_figure_3() {
                   columns::times_smaller()};
   plan.rows.push_back(
       {.label = "no compression", .arm = "all", .compressor = "none", .paper = {"1x"}});
+  plan.rows.push_back({.label = kSummed16Bits, .arm = "all", .compressor = "bf16", .paper = {}});
   add_sidco_rows(recipe, "all", "memory=residual", false);
   for (ReproductionRow& row : plan.rows) {
     if (row.label == "SIDCo-E 0.001") row.paper = {"41.7x"};

@@ -35,6 +35,10 @@ void add_rows_of_network(ReproductionPlan& plan, const char* model) {
                        .arm = model,
                        .compressor = "none",
                        .paper = {"1x"}});
+  plan.rows.push_back({.label = row_of_network(model, kSummed16Bits),
+                       .arm = model,
+                       .compressor = "bf16",
+                       .paper = {}});
   for (const char* ratio : kSidcoRatios)
     for (const auto& [method, spec] : sidco_methods(ratio, "memory=residual", false))
       plan.rows.push_back({.label = row_of_network(model, method + " " + ratio),

@@ -21,7 +21,8 @@ constexpr Design kAllDesigns[] = {
     {"3LC (s=1.00)", "3lc", "15.9x", "7.97x", "1.53x"},
     {"3LC (s=1.50)", "3lc:s=1.5", "20.9x", "8.70x", "1.53x"},
     {"3LC (s=1.75)", "3lc:s=1.75", "22.8x", "9.04x", "1.53x"},
-    {"3LC (s=1.90)", "3lc:s=1.9", "22.8x", "9.22x", "1.55x"}};
+    {"3LC (s=1.90)", "3lc:s=1.9", "22.8x", "9.22x", "1.55x"},
+    {kSummed16Bits, "bf16", "", "", ""}};
 
 // What is replayed: layers' shapes, and how many times their catalogued compute time a step takes.
 struct Replayed {

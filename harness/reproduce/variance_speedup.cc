@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "harness/reproduce/catalogue.h"
+#include "harness/reproduce/shared_rows.h"
 
 namespace thinpipe {
 namespace {
@@ -63,6 +64,8 @@ Recipe variance_speedup() {
                          .arm = label,
                          .compressor = "topk:ratio=0.01,memory=none",
                          .paper = {format_times(model)}});
+    plan.rows.push_back(
+        {.label = label + ", " + kSummed16Bits, .arm = label, .compressor = "bf16", .paper = {}});
     plan.expectations.push_back({.says = label + ": what the paper says, or more",
                                  .arm = label,
                                  .least = 0.95 * model,

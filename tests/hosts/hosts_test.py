@@ -177,6 +177,19 @@ class RunTest(HostsCase):
                 self.assert_no_faster(point["metrics"]["step_time"]["samples"], point, 400000,
                                       point["axes"]["rate"])
 
+    def test_sums_in_16_bits_and_two_shots(self):
+        self.run_thinpipe("--shape", DATA, "--link", "rate=100mbit", "-c", "fp16", "-c", "int8",
+                          "--pattern", "ring|twoshot", "--steps", "3", "--warmup", "1")
+        self.assert_all_given_back()
+        points = self.records()[1:]
+        self.assertEqual(sorted(point["axes"]["pattern"] for point in points),
+                         ["allgather-ring", *["allreduce-ring"] * 2, *["pushpull-twoshot"] * 3])
+        for point in points:
+            self.assert_measured(point)
+            self.assertEqual(point["validation"]["checked_steps"], 3)
+            self.assertTrue(point["validation"]["identical_ranks"])
+            self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+
     def test_a_network_left_as_it_is(self):
         self.run_thinpipe("--link", "rate=1gbit", "--mpi-iface", DATA, "--steps", "2", "--warmup",
                           "1", "--no-baseline")

@@ -37,7 +37,8 @@ class Run : public ::testing::Test {
     EXPECT_EQ(made.code, 0) << made.error;
     const Finished ran =
         run_program({THINPIPE_PROGRAM, "run", "--trace", trace, "--out", out, "--ranks", "2",
-                     "--link", link, "--steps", "6", "--warmup", "2", "-c", "topk:ratio=0.1"});
+                     "--link", link, "--steps", "6", "--warmup", "2", "--baseline", "none", "-c",
+                     "topk:ratio=0.1"});
     EXPECT_EQ(ran.code, 0) << ran.output << ran.error;
     std::map<std::string, json> points;
     std::ifstream records(fs::path(out) / "records.jsonl");

@@ -113,6 +113,12 @@ COMPRESSORS = [
        "writer.put(frame.step);\n  writer.put(frame.seed);", r"^Frame\."),
     of("a dense method's own state is saved and not loaded", "compressors/dense_pipeline.cc",
        "  parts_.quantizer->load(in);\n", "", r"^State\.", r"^PowerSgd\."),
+    of("a sum of 16-bit elements that overflowed passes for one that fits",
+       "compressors/kernels/half_sum.cc",
+       "fits &= hn::AllTrue(di, hn::Lt(magnitude, hn::Set(di, kMax)));", "", r"^HalfSum\."),
+    of("bf16 is rounded up where it lies in the middle", "compressors/kernels/half-inl.h",
+       "hn::Add(hn::Add(magnitude, set(0x7fff)), odd)", "hn::Add(magnitude, set(0x8000))",
+       r"^HalfSum\.", r"^Half\."),
 ]
 
 NETEM = [
@@ -270,6 +276,17 @@ WORKLOADS = [
     of("the model's network carries two buckets at once", "workloads/predict/pipeline.cc",
        "network_free_ = std::max(now_, network_free_) + bucket.exchange;",
        "network_free_ = now_ + bucket.exchange;", r"^Pipeline\."),
+    of("a mean of 16-bit sums is divided before and after", "workloads/replay/half_sums.cc",
+       "divided ? 1.0F : 1.0F / static_cast<float>(ranks_));",
+       "1.0F / static_cast<float>(ranks_));", r"^HalfSumsTest\."),
+    of("slices end within blocks", "workloads/replay/plan.cc",
+       "grain = slice_grain(unit.compressor);", "grain = 1;", r"^Slices\."),
+    of("slices of small tensors all go to the first rank", "workloads/replay/plan.cc",
+       "load[static_cast<std::size_t>(slice.owner)] += end - begin;", "", r"^Slices\."),
+    of("whoever averages a slice forgets the last worker's share", "workloads/replay/unit_averager.cc",
+       "if (worker == 0) std::fill(unit.mean.begin(), unit.mean.end(), 0.0F);",
+       "if (worker + 1 == workers_) std::fill(unit.mean.begin(), unit.mean.end(), 0.0F);",
+       r"^TwoShotTest\.", r"^Server"),
 ]
 
 HARNESS = [
@@ -339,6 +356,11 @@ HARNESS = [
        r"^ScaleStep\."),
     of("a point's record lacks what its servers did", "harness/sweep/point_record.cc",
        'if (!samples.servers.empty()) record["servers"] = per_server(samples);', "", r"^run\.ps$"),
+    of("a compressor is predicted to pay where it beats the slower baseline",
+       "harness/predict/predictor.cc", "without = std::min(*one, without.value_or(*one));",
+       "without = std::max(*one, without.value_or(*one));", r"^cli\.predict$"),
+    of("a codec at memory's pace reads twice", "harness/predict/compute_device.cc",
+       "bytes / device.memory_rate : 0;", "2 * bytes / device.memory_rate : 0;", r"^ComputeDevice\."),
 ]
 
 REPORTS = [
@@ -397,6 +419,17 @@ REPORTS = [
     of("quotes are not doubled in CSV", "reports/text/escape.cc",
        'c == \'"\' ? std::string("\\"\\"") : std::string(1, c)', "std::string(1, c)",
        r"^Escape\.", r"^TableCsv\.", r"^ExportCsv\."),
+    of("16 bits that are gathered pass for a baseline", "reports/record/record.cc",
+       ' && !pattern.starts_with("allgather-")', "", r"^Summary\."),
+    of("speed-ups over bf16 are over none", "reports/summary/summary.cc",
+       "group.baseline(cell.rate, Baseline::kBf16)", "group.baseline(cell.rate, Baseline::kFp32)",
+       r"^Summary\."),
+    of("a compressor that is not told apart is named as fastest at equal error",
+       "reports/verdict/equal_error.cc", "pays(*cell->speedup) != Pays::kYes",
+       "pays(*cell->speedup) == Pays::kNo", r"^Verdict\."),
+    of("a winner's error is told as the bytes that it sends", "reports/verdict/winners.cc",
+       'format_percent(*payload / *dense) + " of the bytes"',
+       'format_percent(error.value_or(0)) + " of the bytes"', r"^Verdict\."),
 ]
 
 GATE_TESTS = (r"^(Paired|Stored)?Gate\.", r"^StoredGate\.", r"^PairedGate\.", r"^CompareExact\.",

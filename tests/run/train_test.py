@@ -121,6 +121,27 @@ class TrainTest(RunCase):
         self.assertGreaterEqual(resumed, 2)
         self.assertFalse(os.path.exists(os.path.join(out, "checkpoints")))
 
+    def test_two_shots_end_alike_also_after_an_interruption(self):
+        # Both memories are in a checkpoint: that of what a rank sends, and that of what it averages.
+        arguments = ("-c", "int8", "-c", "topk:ratio=0.05", "--pattern", "twoshot:second-memory=residual",
+                     "--checkpoint-every", "4", "--resume")
+        whole = os.path.join(self.folder, "whole")
+        self.train(*arguments, out=whole)
+        process = self.start_training(*arguments, compute="0.2")
+        self.wait_for(self.checkpoints, "a checkpoint")
+        process.send_signal(signal.SIGINT)
+        self.finish(process, 128 + signal.SIGINT)
+        self.train(*arguments, compute="0.2")
+        digests = {}
+        for out in (whole, self.out):
+            self.out = out
+            self.assertEqual(len(self.points()), 2)
+            for point in self.points().values():
+                self.check_trained(point)
+                digests.setdefault(point["axes"]["method"], set()).add(point["training"]["digest"])
+        self.assertEqual([len(found) for found in digests.values()], [1, 1])
+        self.assertEqual(sum(len(point["training"]["resumed"]) for point in self.points().values()), 1)
+
     def test_a_loss_that_is_not_finite_fails_its_point_and_leaves_a_checkpoint(self):
         said = self.train("-c", "topk:ratio=0.5", "--optimiser", "sgd:lr=1e30",
                           "--checkpoint-every", "1", code=4)
