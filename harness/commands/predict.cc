@@ -124,6 +124,8 @@ class Prophet {
 
   // One for every compressor and number of ranks in each setting.
   std::vector<PredictedCrossing> crossings(const std::vector<PredictedPoint>& rows) {
+    const std::vector<CompressorRules>& baselines = options_.baselines;
+    if (baselines.empty()) return {};
     std::vector<PredictedCrossing> found;
     std::set<std::string> done;
     for (const PredictedPoint& row : rows) {
@@ -133,7 +135,6 @@ class Prophet {
       if (!row.step || row.is_baseline || point.time_scale != 1) continue;
       if (!done.insert(key).second) continue;
       const PredictedMachines there = machines(point.ranks);
-      const std::vector<CompressorRules>& baselines = options_.baselines;
       PredictedCrossing one{point, predictor_.break_even(point, there, baselines), {}, {}};
       if (baselines.size() > 1)
         one.over_none = predictor_.break_even(point, there, {kUncompressed});

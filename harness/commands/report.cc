@@ -279,8 +279,8 @@ Verb report_verb() {
       .name = "report",
       .summary = "Make a page of figures and tables from a run's records",
       .description =
-          "Writes one file that needs no network: step time against link rate, speed-up over no "
-          "compression and the rate at which it stops to pay, what a step is made of, errors, and "
+          "Writes one file that needs no network: step time against link rate, speed-up over the "
+          "baselines and the rate at which it stops to pay, what a step is made of, errors, and "
           "how well the links held. Only points that can be trusted count. Of the records of "
           "thinpipe trace stats instead: distributions with what was fitted to them, decay, "
           "similarity. Of the records of thinpipe quality: estimation quality by ratio, what is "

@@ -116,9 +116,8 @@ COMPRESSORS = [
     of("a sum of 16-bit elements that overflowed passes for one that fits",
        "compressors/kernels/half_sum.cc",
        "fits &= hn::AllTrue(di, hn::Lt(magnitude, hn::Set(di, kMax)));", "", r"^HalfSum\."),
-    of("bf16 is rounded up where it lies in the middle", "compressors/kernels/half-inl.h",
-       "hn::Add(hn::Add(magnitude, set(0x7fff)), odd)", "hn::Add(magnitude, set(0x8000))",
-       r"^HalfSum\.", r"^Half\."),
+    of("the mean of 16-bit sums is not divided where they are added", "compressors/kernels/half_sum.cc",
+       "hn::Mul(sum, hn::Set(d, scale))", "sum", r"^HalfSum\."),
 ]
 
 NETEM = [
@@ -358,7 +357,7 @@ HARNESS = [
        'if (!samples.servers.empty()) record["servers"] = per_server(samples);', "", r"^run\.ps$"),
     of("a compressor is predicted to pay where it beats the slower baseline",
        "harness/predict/predictor.cc", "without = std::min(*one, without.value_or(*one));",
-       "without = std::max(*one, without.value_or(*one));", r"^cli\.predict$"),
+       "without = std::max(*one, without.value_or(*one));", r"^PredictorTest\.", added=True),
     of("a codec at memory's pace reads twice", "harness/predict/compute_device.cc",
        "bytes / device.memory_rate : 0;", "2 * bytes / device.memory_rate : 0;", r"^ComputeDevice\."),
 ]

@@ -1,0 +1,58 @@
+#include "harness/predict/predictor.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "workloads/synthetic/synthetic.h"
+
+namespace thinpipe {
+namespace {
+
+const double kBytes = 4.0 * 431080;  // of LeNet-5's gradient
+
+class PredictorTest : public ::testing::Test {
+ protected:
+  PredictorTest() {
+    know("none", Exchange::kAllReduce, kBytes, 0);
+    know("bf16", Exchange::kAllReduce, kBytes / 2, 0);
+    know("topk", Exchange::kAllGather, kBytes / 50, 0.002);
+    point_.link = parse_link_spec("rate=100mbit");
+    point_.ranks = 4;
+    point_.compressor = parse_spec("topk");
+  }
+
+  void know(const char* name, Exchange exchange, double bytes, double compress) {
+    CodecProfile profile;
+    profile.compressor = name;
+    profile.elements = kBytes / 4;
+    profile.payload_bytes = bytes;
+    ProfiledBucket& bucket = profile.buckets.emplace_back();
+    bucket.tensors.resize(trace_.tensors().size());
+    std::iota(bucket.tensors.begin(), bucket.tensors.end(), std::size_t{0});
+    bucket.compress = compress;
+    bucket.exchanges.push_back({.exchange = exchange, .bytes = {bytes}});
+    predictor_.know(parse_spec(name), {}, profile);
+  }
+
+  double pays_below(const std::vector<CompressorRules>& baselines) {
+    return predictor_.break_even(point_, machines_, baselines).rate.value();
+  }
+
+  Trace trace_ = make_synthetic(parse_synthetic_spec("synthetic:model=lenet5"));
+  SweepOptions options_;
+  Predictor predictor_{trace_, options_};
+  PredictedMachines machines_;
+  SweepPoint point_;
+};
+
+// What topk takes more to encode, the exchange of none gives back at a higher rate than that of
+// half the bytes.
+TEST_F(PredictorTest, BreaksEvenWhereTheFasterBaselineDoes) {
+  const CompressorRules none = parse_spec("none"), bf16 = parse_spec("bf16");
+  EXPECT_GT(pays_below({none}), 1.5 * pays_below({bf16}));
+  EXPECT_EQ(pays_below({none, bf16}), pays_below({bf16}));
+}
+
+}  // namespace
+}  // namespace thinpipe
