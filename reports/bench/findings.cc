@@ -26,6 +26,14 @@ std::string with_interval(const Estimate& estimate) {
   return text;
 }
 
+// What speed is bought with: ", at 0.64 bits an element, its decoded input off by 90 %".
+std::string price_of(const BenchLine& line) {
+  std::string text;
+  if (line.bits) text += ", at " + format_number(*line.bits) + " bits an element";
+  if (line.error) text += ", its decoded input off by " + format_percent(*line.error);
+  return text;
+}
+
 std::string fastest_sentence(const BenchSetting& setting) {
   const BenchLine* fastest = nullptr;
   for (const BenchLine& line : setting.lines)
@@ -37,7 +45,7 @@ std::string fastest_sentence(const BenchSetting& setting) {
                      setting.title + "): " + format_time(fastest->encode->value);
   if (fastest->encode_over)
     text += ", " + with_interval(*fastest->encode_over) + " times the reading of the input";
-  return text + ".";
+  return text + price_of(*fastest) + ".";
 }
 
 std::string top_k_sentence(const BenchSetting& setting) {
@@ -50,7 +58,7 @@ std::string top_k_sentence(const BenchSetting& setting) {
   const bool is_told = best->speedup->interval && best->speedup->interval->holds(1);
   return "Against Top-k at the same ratio " + best->label +
          " does best: " + with_interval(*best->speedup) + " times as fast" +
-         (is_told ? ", which is not told apart from 1." : ".");
+         (is_told ? ", which is not told apart from 1" : "") + price_of(*best) + ".";
 }
 
 std::string doubt_sentence(const BenchSummary& summary) {

@@ -74,7 +74,7 @@ std::string quality_words(const TrainingSummary& summary, const TrainedGroup& gr
   return quality_cell(summary, group) + (summary.figure == "accuracy" ? " %" : "");
 }
 
-std::string speed_sentence(const TrainingSummary& summary, const TrainedGroup& best) {
+std::string speed_clause(const TrainingSummary& summary, const TrainedGroup& best) {
   const char* metric = summary.time_metric();
   std::string text = fmt::format("On {} {} ", link_of(best), name_of(summary, best));
   text += summary.target.empty()
@@ -85,19 +85,20 @@ std::string speed_sentence(const TrainingSummary& summary, const TrainedGroup& b
        {std::pair(Baseline::kBf16, "bf16"), std::pair(Baseline::kFp32, "none")})
     if (const auto gain = summary.gain(best, kind); gain && summary.baseline(best, kind) != &best)
       text += fmt::format(", {} times sooner than {}", format_number(*gain), name);
-  return text + ".";
+  return text;
 }
 
-std::string quality_sentence(const TrainingSummary& summary, const TrainedGroup& best) {
+// What it learned for that.
+std::string quality_clause(const TrainingSummary& summary, const TrainedGroup& best) {
   const TrainedGroup* baseline = summary.baseline(best, Baseline::kFp32);
   if (baseline == nullptr) baseline = summary.baseline(best);
   if (baseline == nullptr || baseline == &best)
-    return fmt::format("Its {} on held-out data is {}.", summary.figure,
+    return fmt::format("its {} on held-out data is {}", summary.figure,
                        quality_words(summary, best));
   const auto own = best.mean("final_" + summary.figure);
   const auto dense = baseline->mean("final_" + summary.figure);
   std::string text = fmt::format(
-      "Its {} on held-out data is {}, that of {} {}", summary.figure, quality_words(summary, best),
+      "its {} on held-out data is {}, that of {} {}", summary.figure, quality_words(summary, best),
       baseline->baseline == Baseline::kFp32 ? "none" : "bf16", quality_words(summary, *baseline));
   if (own && dense && own->interval && dense->interval)
     text +=
@@ -105,8 +106,8 @@ std::string quality_sentence(const TrainingSummary& summary, const TrainedGroup&
             ? ": the 95 % intervals meet"
             : ": the 95 % intervals lie apart";
   else
-    text += "; three seeds or more would have intervals";
-  return text + ".";
+    text += " (three seeds or more would have intervals)";
+  return text;
 }
 
 std::string trouble_sentence(const TrainingSummary& summary) {
@@ -153,8 +154,7 @@ std::vector<std::string> training_findings(const TrainingSummary& summary) {
   const TrainedGroup* best =
       summary.groups.empty() ? nullptr : fastest(summary, summary.groups.front());
   if (best != nullptr) {
-    sentences.push_back(speed_sentence(summary, *best));
-    sentences.push_back(quality_sentence(summary, *best));
+    sentences.push_back(speed_clause(summary, *best) + "; " + quality_clause(summary, *best) + ".");
   } else if (!summary.groups.empty() && !summary.target.empty()) {
     sentences.push_back("No training that can be believed reached " + summary.target + ".");
   }

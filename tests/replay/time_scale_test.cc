@@ -35,6 +35,26 @@ TEST(Pace, StretchesWorkByTheFactorAndCountsItAtItsOwnSpeed) {
   EXPECT_EQ(pace.own(), 0);
 }
 
+// By the factor the second piece would last 0.2 s: it is over long before, for the first one lasted
+// 0.4 s too long.
+TEST(Pace, PiecesMakeUpForThoseThatLastedTooLong) {
+  Pace pace(100, 1);
+  pace.begin();
+  work(0.001);
+  wait_until(now_seconds() + 0.5);
+  pace.end();
+  const double late = pace.overrun();
+  EXPECT_GE(late, 0.5 - 100 * pace.own());
+  const double begin = now_seconds();
+  pace.begin();
+  work(0.002);
+  pace.end();
+  EXPECT_LT(now_seconds() - begin, 0.2);
+  EXPECT_LT(pace.overrun(), late);
+  pace.reset();
+  EXPECT_EQ(pace.overrun(), 0);
+}
+
 TEST(Pace, WaitingIsNotWork) {
   Pace pace(1, 1);
   pace.begin();

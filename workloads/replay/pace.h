@@ -6,8 +6,8 @@
 namespace thinpipe {
 
 /// Adds up pieces of codec work. With a factor above 1 every piece is made to last `factor` times
-/// what it took, as on a machine that runs so many times slower; a factor below 1 stretches
-/// nothing, since work cannot be sped up.
+/// what it took, as on a machine that runs so many times slower, less what earlier pieces lasted
+/// too long; a factor below 1 stretches nothing, since work cannot be sped up.
 ///
 /// What a piece took is its processor time where one thread does it: what it would take on a core
 /// of its own, whoever shares this one. Of several threads, or of a device that is waited for, it
@@ -27,8 +27,8 @@ class Pace {
 
   /// s that all pieces took, at this machine's own speed.
   double own() const { return own_; }
-  /// s by which pieces lasted longer than they should: ranks that share a core, late timers. 0
-  /// where nothing is stretched.
+  /// s by which all pieces together lasted longer than they should: ranks that share a core, late
+  /// timers. 0 where nothing is stretched.
   double overrun() const { return overrun_; }
 
  private:
