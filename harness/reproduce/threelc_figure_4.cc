@@ -2,7 +2,6 @@
 #include "harness/reproduce/arm.h"
 #include "harness/reproduce/catalogue.h"
 #include "harness/reproduce/pictures.h"
-#include "harness/reproduce/shared_rows.h"
 #include "harness/reproduce/threelc_training.h"
 #include "reports/statistics/quantile.h"
 
@@ -22,13 +21,6 @@ std::string row_of_length(const std::string& design, const std::string& length) 
 }
 
 std::string arm_of_length(const Length& length) { return std::string("steps ") + length.label; }
-
-// The paper's, and what is run in practice.
-std::vector<ThreelcDesign> designs_and_bf16() {
-  std::vector<ThreelcDesign> designs = threelc_designs();
-  designs.push_back({kSummed16Bits, "bf16", ""});
-  return designs;
-}
 
 std::vector<std::string> trainings_of_length(const char* steps,
                                              const std::vector<std::string>& more) {
@@ -61,7 +53,7 @@ std::vector<std::string> trainings_of_length(const char* steps,
                                  "--steps",
                                  steps};
   words.insert(words.end(), more.begin(), more.end());
-  for (const ThreelcDesign& design : designs_and_bf16())
+  for (const ThreelcDesign& design : threelc_designs())
     words.insert(words.end(), {"-c", design.spec});
   return words;
 }
@@ -73,7 +65,7 @@ ReproductionPicture accuracy_over_time(const std::vector<ArmRecords>& arms) {
                     "training time, emulated seconds", "accuracy, %", false);
   picture.chart.x.is_log = true;
   const ReproductionColumn time = columns::training_seconds(), quality = columns::accuracy();
-  for (const ThreelcDesign& design : designs_and_bf16()) {
+  for (const ThreelcDesign& design : threelc_designs()) {
     std::vector<double> x, y;
     for (const ArmRecords& arm : arms) {
       const MeasuredCell seconds = time.measure(arm, spelt_out(design.spec)),
@@ -132,7 +124,7 @@ Recipe threelc_figure_4() {
   plan.rests_on_times = true;
   plan.columns = {columns::accuracy(), columns::training_seconds(),
                   columns::server_times_smaller()};
-  for (const ThreelcDesign& design : designs_and_bf16())
+  for (const ThreelcDesign& design : threelc_designs())
     for (const Length& length : kLengths) {
       ReproductionRow row{.label = row_of_length(design.label, length.label),
                           .arm = arm_of_length(length),

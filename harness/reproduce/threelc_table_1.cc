@@ -48,7 +48,8 @@ std::vector<std::string> replay_at(const std::string& recipe, const char* link,
   words.insert(words.end(), length.begin(), length.end());
   for (const Design& design : kAllDesigns) {
     const std::string spec = design.spec;
-    if (spec != "none" && (!few || spec == "int8" || spec == "3lc"))
+    const bool is_baseline = spec == "none" || spec == "bf16";  // measured anyway
+    if (!is_baseline && (!few || spec == "int8" || spec == "3lc"))
       words.insert(words.end(), {"-c", spec});
   }
   return words;
