@@ -146,7 +146,7 @@ class Prophet {
   }
 
  private:
-  // Of records, a baseline that they do not have is not compared with.
+  // A baseline that the records do not have is not compared with.
   void know_recorded(const Records& records, SweepOptions& options, const Trace& trace) {
     if (options.feeds.size() > 1 || !options.feeds.front().is_default())
       throw InputError(

@@ -42,7 +42,7 @@ struct PredictedCrossing {
   std::optional<PredictedBreakEven> at_memory_pace;
 };
 
-/// Who computed and whose codecs were timed, on what.
+/// Where compute times and codec times come from, for a person to read.
 struct PredictedOrigin {
   std::string compute;                  ///< "estimated for an NVIDIA V100-SXM2: half of ..."
   std::string codecs;                   ///< "one core of AMD EPYC 7B13, measured now on the trace"

@@ -32,7 +32,7 @@ std::string times_text(const PredictedStep& step) {
   return text;
 }
 
-// What speed is bought with.
+// The bytes that speed is bought with.
 std::string sent_text(const PredictedPoint& one) {
   const Prediction& prediction = one.step->prediction;
   return fmt::format("sending {} a rank", format_bytes(prediction.payload_bytes));
@@ -84,7 +84,8 @@ std::string fastest_at(const Points& points, double rate) {
   return text;
 }
 
-// Of the most ranks at the lowest and the highest rate; "" where nothing compresses.
+// The fastest among the most ranks, at the lowest and the highest rate; "" where nothing
+// compresses.
 std::string fastest_at_both_ends(const std::vector<PredictedPoint>& points) {
   int ranks = 0;
   for (const PredictedPoint& one : points)

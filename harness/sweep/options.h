@@ -25,7 +25,7 @@ struct SweepOptions {
   std::filesystem::path trace;
   std::filesystem::path out;
   std::vector<CompressorRules> compressors;
-  /// What compressors are held against: `none`, `bf16`, or both, the first of them first.
+  /// Compressors are held against these: `none`, `bf16`, or both, `none` first.
   std::vector<CompressorRules> baselines = {kUncompressed};
   bool is_baseline(const CompressorRules& compressor) const;
   std::vector<std::filesystem::path> plugins;  ///< absolute; every rank loads them

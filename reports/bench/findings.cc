@@ -26,7 +26,7 @@ std::string with_interval(const Estimate& estimate) {
   return text;
 }
 
-// What speed is bought with: ", at 0.64 bits an element, its decoded input off by 90 %".
+// The price of speed: ", at 0.64 bits an element, its decoded input off by 90 %".
 std::string price_of(const BenchLine& line) {
   std::string text;
   if (line.bits) text += ", at " + format_number(*line.bits) + " bits an element";

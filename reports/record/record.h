@@ -41,7 +41,7 @@ struct Header {
   nlohmann::json training = nlohmann::json::object();  ///< what was trained, of kTrainKind
 };
 
-/// What compressors are held against: the step as it is without them.
+/// Compressors are held against the step as it is without them.
 enum class Baseline {
   kFp32,  ///< `none`: gradients as they are
   kBf16,  ///< `bf16`, summed in 16 bits: what is run in practice

@@ -78,7 +78,7 @@ TableCell rate_cell(const Group& group, const Series& series, double rate) {
   return result;
 }
 
-// Of the speed-ups at all of the group's rates; nothing where one is missing.
+// Geometric mean of the speed-ups at all of the group's rates; nothing where one is missing.
 std::optional<double> mean_over_rates(const Group& group, const Series& series,
                                       std::optional<Estimate> Cell::*speedup) {
   std::vector<double> values;

@@ -88,7 +88,7 @@ std::string speed_clause(const TrainingSummary& summary, const TrainedGroup& bes
   return text;
 }
 
-// What it learned for that.
+// The quality that it ended with, beside a baseline's.
 std::string quality_clause(const TrainingSummary& summary, const TrainedGroup& best) {
   const TrainedGroup* baseline = summary.baseline(best, Baseline::kFp32);
   if (baseline == nullptr) baseline = summary.baseline(best);

@@ -12,8 +12,8 @@ namespace {
 // From what 16 bits lose to what the sparsest methods do.
 constexpr std::array kErrors = {0.01, 0.1, 0.5, 0.9};
 
-// Of those whose error is no larger; a compressor that no interval tells from the faster baseline
-// stands back. Null where nothing is known.
+// The fastest whose error is no larger; a compressor that no interval tells from the faster
+// baseline stands back. Null where nothing is known.
 const Series* fastest_within(const Group& group, double rate, double most_error) {
   const Series* best = nullptr;
   for (const Series& series : group.series) {

@@ -21,7 +21,8 @@ std::vector<std::string> verdict(const Summary& summary);
 std::vector<std::string> group_verdict(const Group& group);
 
 /// The single sentences, for reports that give each its own place.
-/// Who wins where, and what each winner sends, loses, and selects of what it is asked for (k^/k).
+/// The winner at each rate, and what each winner sends, loses, and selects of what it is asked for
+/// (k^/k).
 std::string winners_sentence(const Group& group);
 /// Which is fastest among those whose decoded gradient is off by at most 1 %, 10 %, 50 % and 90 %
 /// of the input's norm: a baseline where no compressor surely beats it. "" where no errors are
@@ -46,7 +47,7 @@ std::string rates_told(const Series& series);
 /// "up to 310 Mbit/s", "at every rate", "at no rate", "above 1 Gbit/s", "cannot be told"; "" where
 /// nothing was measured.
 std::string break_even_text(const BreakEven& even);
-/// That of `none` alone where bf16 was measured, too, and it says something else; "" otherwise.
+/// The same over `none` alone where bf16 was measured, too, and it says something else; else "".
 std::string over_none_text(const Group& group, const Series& series);
 
 /// The break-even rate that models gave when it ran, by the link nearest to it; nothing where they

@@ -32,7 +32,7 @@ std::vector<Run> runs_of(const Group& group) {
   return runs;
 }
 
-// Of one rate, or of a run at its first and its last one.
+// Speed-ups at one rate, or at the first and the last one of a run.
 std::string times(const Run& run) {
   const std::string text = times_told(*run.front().cell);
   if (run.size() == 1) return text;
@@ -52,7 +52,7 @@ std::string target_missed(const Cell& cell) {
          format_number(*median) + ")";
 }
 
-// What speed is bought with: ", sending 0.9 % of the bytes, its decoded gradient off by 88 %".
+// The price of speed: ", sending 0.9 % of the bytes, its decoded gradient off by 88 %".
 std::string price(const Cell& cell) {
   std::string text;
   const std::optional<double> payload = cell.median_of_metric("payload_bytes");

@@ -46,8 +46,8 @@ class PredictorTest : public ::testing::Test {
   SweepPoint point_;
 };
 
-// What topk takes more to encode, the exchange of none gives back at a higher rate than that of
-// half the bytes.
+// The time that topk needs to encode is won back up to a higher rate over none than over bf16,
+// which sends half the bytes.
 TEST_F(PredictorTest, BreaksEvenWhereTheFasterBaselineDoes) {
   const CompressorRules none = parse_spec("none"), bf16 = parse_spec("bf16");
   EXPECT_GT(pays_below({none}), 1.5 * pays_below({bf16}));
