@@ -41,7 +41,7 @@ class UnitSender {
   /// Of a paced sender: the peer's answer to a unit is here.
   void answered(std::uint32_t unit);
 
-  /// Of all senders that are given it; null: there is no limit. Must outlive this.
+  /// Shared by all senders that are given it; null: there is no limit. Must outlive this.
   void share(SendBudget* budget) { budget_ = budget; }
 
   /// Sends what there is room for. @returns whether anything moved
