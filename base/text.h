@@ -1,11 +1,19 @@
-// Small text helpers shared by the parsers of specs, links and flags.
+// Text and numbers from outside, as the parsers of options, specs, links, schedules and files need
+// them.
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <type_traits>
 #include <vector>
+
+#include "base/error.h"
 
 namespace thinpipe {
 
@@ -92,6 +100,48 @@ inline std::string in_quotes(std::string_view text) { return "'" + excerpt(text)
 inline std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string best = nearest(word, candidates);
   return best.empty() ? "" : "; did you mean '" + best + "'?";
+}
+
+/// The number that all of `text` is, in decimal, from `least` to `most`. Nothing where `text` is
+/// anything else: empty, with a plus or a blank, infinite or not a number, with a point or an
+/// exponent where `Number` is whole, or with a minus where `least` is not negative (so "-0" is no
+/// index).
+/// The bounds are of the type that is returned, so nothing is narrowed after the check.
+template <typename Number>
+std::optional<Number> parse_number(
+    std::string_view text,
+    std::type_identity_t<Number> least = std::numeric_limits<Number>::lowest(),
+    std::type_identity_t<Number> most = std::numeric_limits<Number>::max()) {
+  if (least >= 0 && text.starts_with('-')) return std::nullopt;
+  Number value{};
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  // The comparisons refuse NaN, and as `most` is finite, infinity.
+  const bool whole = error == std::errc() && rest == end;
+  return whole && value >= least && value <= most ? std::optional(value) : std::nullopt;
+}
+
+/// As parse_number(), of `text` without `suffix` at its end. Nothing where it is not there.
+template <typename Number>
+std::optional<Number> parse_number_with(
+    std::string_view suffix, std::string_view text,
+    std::type_identity_t<Number> least = std::numeric_limits<Number>::lowest(),
+    std::type_identity_t<Number> most = std::numeric_limits<Number>::max()) {
+  if (!text.ends_with(suffix)) return std::nullopt;
+  text.remove_suffix(suffix.size());
+  return parse_number<Number>(text, least, most);
+}
+
+/// Alternatives that one text may stand for: enough for a week of points of two minutes each.
+inline constexpr std::size_t kMaxAlternatives = 5000;
+
+/// Alternatives in several places of one text multiply: twelve times `a|b|c` are half a million.
+/// Called before `found` of them are multiplied by `more`.
+/// @throws InputError when the product is above kMaxAlternatives.
+inline void check_alternatives(std::string_view text, std::size_t found, std::size_t more) {
+  if (more == 0 || found <= kMaxAlternatives / more) return;
+  throw InputError(in_quotes(text) + ": its alternatives ('|') stand for more than " +
+                   std::to_string(kMaxAlternatives) + "; give fewer at a time");
 }
 
 }  // namespace thinpipe

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <span>
@@ -11,7 +10,6 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/numbers.h"
 #include "base/text.h"
 
 namespace thinpipe {

@@ -38,7 +38,7 @@ foreach(header ${THINPIPE_PUBLIC_HEADERS})
           COMPONENT development)
 endforeach()
 
-# harness/programs.h looks beside the command and in ../libexec/thinpipe.
+# harness/machine/programs.h looks beside the command and in ../libexec/thinpipe.
 install(TARGETS thinpipe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 install(TARGETS thinpipe-worker thinpipe-enter thinpipe-shape
         RUNTIME DESTINATION libexec/thinpipe COMPONENT programs)

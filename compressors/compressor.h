@@ -1,6 +1,7 @@
 // The interface every gradient compressor has, whatever parts it is made of.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,9 +10,25 @@
 #include <vector>
 
 #include "base/error.h"
-#include "compressors/distortion.h"
 
 namespace thinpipe {
+
+/// How far what receivers decode is from what was to be sent: sums of squares, so that the
+/// distortions of several tensors add up to that of all of them.
+struct Distortion {
+  double error_squares = 0;  ///< |decoded - c|^2
+  double input_squares = 0;  ///< |c|^2, c being what was compressed: gradient plus memory
+
+  /// |decoded - c| / |c| (L2); 0 when c is all zeros.
+  double relative() const {
+    return input_squares == 0 ? 0 : std::sqrt(error_squares / input_squares);
+  }
+  Distortion& operator+=(const Distortion& other) {
+    error_squares += other.error_squares;
+    input_squares += other.input_squares;
+    return *this;
+  }
+};
 
 /// How payloads of several workers become one aggregate.
 enum class Aggregation {
@@ -100,7 +117,7 @@ class Compressor {
                           std::span<float> out) const = 0;
 
   /// True: a payload is a list of elements, position and value each, that can be asked for: what a
-  /// sparse all-reduce sums and selects from again (workloads/exchange/sparse_vector.h). The values
+  /// sparse all-reduce sums and selects from again (workloads/exchange/sparse_pairs.h). The values
   /// are those that decode_add would add; the codecs of the payload are not used then.
   virtual bool has_pairs() const { return false; }
   /// The most pairs a payload carries. 0 without pairs.

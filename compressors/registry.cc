@@ -1,12 +1,16 @@
-// The list of methods that registered themselves, and making compressors by their names.
+// The methods that registered themselves, compressors by name, and the check of a spec's values
+// against what a method declares.
 #include "compressors/registry.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
+#include "base/error.h"
 #include "base/text.h"
 
 namespace thinpipe {
@@ -66,6 +70,149 @@ std::unique_ptr<Compressor> make_compressor(const Spec& spec, const TensorInfo& 
                                  std::numeric_limits<std::uint32_t>::max()));
   }
   return method.make(Parameters(method.parameters, spec), tensor, settings);
+}
+
+namespace {
+
+using Type = ParameterInfo::Type;
+
+std::string allowed(const ParameterInfo& info) {
+  // 1000000 rather than 1e+06, which is no integer here.
+  const auto number = [&](double value) {
+    return info.type == Type::kInteger ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+  };
+  const std::string range =
+      fmt::format("{}{}, {}{}", info.exclusive_minimum ? '(' : '[', number(info.minimum),
+                  number(info.maximum), info.exclusive_maximum ? ')' : ']');
+  switch (info.type) {
+    case Type::kReal:
+      return "a number in " + range;
+    case Type::kInteger:
+      return "an integer in " + range;
+    case Type::kChoice:
+      return "one of " + fmt::format("{}", fmt::join(info.choices, ", "));
+    case Type::kFlag:
+      return "true or false";
+    case Type::kRealList:
+      return "numbers in " + range + " joined by '/', or none";
+    case Type::kSpec:
+      return "a compressor, in parentheses where it has parameters, or same";
+  }
+  throw std::logic_error("unknown parameter type");
+}
+
+bool in_range(const ParameterInfo& info, double number) {
+  return number >= info.minimum && number <= info.maximum &&
+         !(info.exclusive_minimum && number == info.minimum) &&
+         !(info.exclusive_maximum && number == info.maximum);
+}
+
+/// Brings one value into its normal form; false when it is not allowed.
+bool normalize(const ParameterInfo& info, std::string& text) {
+  switch (info.type) {
+    case Type::kReal: {
+      const auto number = parse_number<double>(text);
+      if (!number || !in_range(info, *number)) return false;
+      text = fmt::format("{}", *number);
+      return true;
+    }
+    case Type::kInteger: {
+      const auto number = parse_number<long long>(text);
+      if (!number || !in_range(info, static_cast<double>(*number))) return false;
+      text = fmt::format("{}", *number);
+      return true;
+    }
+    case Type::kChoice:
+      return std::find(info.choices.begin(), info.choices.end(), text) != info.choices.end();
+    case Type::kFlag:
+      return text == "true" || text == "false";
+    case Type::kRealList: {
+      if (text == "none") return true;
+      std::string normal;
+      for (const std::string& item : split(text, '/')) {
+        const auto number = parse_number<double>(item);
+        if (!number || !in_range(info, *number)) return false;
+        normal += fmt::format("{}{}", normal.empty() ? "" : "/", *number);
+      }
+      text = normal;
+      return true;
+    }
+    case Type::kSpec: {
+      if (text == "same") return true;
+      const Spec spec = spec_of_value(text);
+      check_spec(spec);
+      text = spec.values.empty() ? spec.name : "(" + spec.to_string() + ")";
+      return true;
+    }
+  }
+  throw std::logic_error("unknown parameter type");
+}
+
+std::string hint(const ParameterInfo& info, const std::string& text) {
+  return info.type == Type::kChoice ? did_you_mean(text, info.choices) : "";
+}
+
+}  // namespace
+
+Parameters::Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec) {
+  std::vector<std::string> names;
+  for (const ParameterInfo& info : infos) names.push_back(info.name);
+  for (const auto& [key, unused] : spec.values) {
+    if (std::find(names.begin(), names.end(), key) != names.end()) continue;
+    throw InputError(fmt::format(
+        "spec {}: {} has no parameter {}{}; it has {}", in_quotes(spec.to_string()), spec.name,
+        in_quotes(key), did_you_mean(key, names),
+        names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", "))));
+  }
+  Spec full{.name = spec.name, .values = {}};
+  for (const ParameterInfo& info : infos) {
+    const auto given = spec.values.find(info.name);
+    std::string text = given == spec.values.end() ? info.default_value : given->second;
+    if (!normalize(info, text)) {
+      throw InputError(fmt::format("spec {}: {}={} is not allowed; expected {}{}",
+                                   in_quotes(spec.to_string()), info.name, excerpt(text),
+                                   allowed(info), hint(info, text)));
+    }
+    full.values[info.name] = text;
+    values_[info.name] = {.type = info.type, .text = text};
+  }
+  text_ = full.to_string();
+}
+
+const std::string& Parameters::value(const std::string& name, Type type) const {
+  const auto found = values_.find(name);
+  if (found == values_.end() || found->second.type != type) {
+    throw std::logic_error("method asks for an undeclared parameter '" + name + "'");
+  }
+  return found->second.text;
+}
+
+double Parameters::real(const std::string& name) const {
+  return parse_number<double>(value(name, Type::kReal)).value();
+}
+
+long long Parameters::integer(const std::string& name) const {
+  return parse_number<long long>(value(name, Type::kInteger)).value();
+}
+
+const std::string& Parameters::choice(const std::string& name) const {
+  return value(name, Type::kChoice);
+}
+
+bool Parameters::flag(const std::string& name) const { return value(name, Type::kFlag) == "true"; }
+
+std::optional<Spec> Parameters::spec(const std::string& name) const {
+  const std::string& text = value(name, Type::kSpec);
+  return text == "same" ? std::nullopt : std::optional(spec_of_value(text));
+}
+
+std::vector<double> Parameters::reals(const std::string& name) const {
+  const std::string& text = value(name, Type::kRealList);
+  std::vector<double> numbers;
+  if (text == "none") return numbers;
+  for (const std::string& item : split(text, '/'))
+    numbers.push_back(parse_number<double>(item).value());
+  return numbers;
 }
 
 }  // namespace thinpipe

@@ -2,8 +2,8 @@
 #include "compressors/spec.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "base/alternatives.h"
 #include "base/error.h"
 #include "base/text.h"
 

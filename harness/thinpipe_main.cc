@@ -1,6 +1,6 @@
 // The command's entry; all it can do is in harness/commands.
-#include "harness/commands/command.h"
-#include "harness/commands/output.h"
+#include "harness/commands/verbs.h"
+#include "harness/options/terminal.h"
 
 int main(int count, char** words) {
   thinpipe::keep_alive_on_closed_pipe();

@@ -1,16 +1,21 @@
 #include "netem/network.h"
 
+#include <sys/mount.h>
+
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "netem/host.h"
 #include "netem/limits.h"
-#include "netem/sysctl.h"
 #include "netem/topology/flows.h"
 
 namespace thinpipe {
-
 namespace {
 
 constexpr const char* kData = "thin0";
@@ -211,6 +216,24 @@ std::string Network::enter_table() const {
     table += fmt::format("{}{}={}:{}", i > 0 ? ";" : "", control_address(i), host(i).network_path(),
                          host(i).uts_path());
   return table;
+}
+
+bool name_hosts(const Network& network, const std::string& scratch) {
+  const std::string path = scratch + "/hosts";
+  std::ofstream file(path);
+  file << "127.0.0.1 localhost\n::1 localhost\n";
+  for (int i = 0; i < network.size(); ++i)
+    file << network.data_address(i) << ' ' << network.host(i).name() << '\n';
+  file.close();
+  return file && mount(path.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
+}
+
+std::string host_addresses(const Network& network) {
+  std::string text;
+  for (int i = 0; i < network.size(); ++i)
+    text +=
+        fmt::format("{}{}={}", i > 0 ? " " : "", network.host(i).name(), network.data_address(i));
+  return text;
 }
 
 }  // namespace thinpipe

@@ -1,17 +1,18 @@
 // An emulated network: hosts, switches and the links of a topology, as network namespaces.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "netem/host.h"
-#include "netem/netlink.h"
-#include "netem/shaped_link.h"
-#include "netem/time_scale.h"
-#include "netem/topology/routes.h"
+#include "netem/link/netlink.h"
+#include "netem/link/shaping.h"
+#include "netem/topology/flows.h"
 #include "netem/topology/spec.h"
+#include "netem/topology/time_scale.h"
 
 namespace thinpipe {
 
@@ -50,7 +51,7 @@ class Network {
   /// afterwards.
   /// @throws InputError as plan() does; RunError when the kernel cannot do it (see
   /// require_kernel_features) or did not take it.
-  /// @param time_scale  all links in slow motion, by this factor (netem/time_scale.h)
+  /// @param time_scale  all links in slow motion, by this factor (netem/topology/time_scale.h)
   void set_links(const LinkSpec& link, double time_scale = 1) {
     set_topology(plan(link, time_scale));
   }
@@ -102,5 +103,13 @@ class Network {
   double tcp_window_ = 0;  // bytes that TCP's buffers were last widened to
   std::map<std::string, std::string> sysctls_;
 };
+
+/// Makes the hosts' names (host0, ...) known to every program of this sandbox that looks names up
+/// in /etc/hosts. Must run in a sandbox, whose folder is `scratch`.
+/// @returns false where /etc/hosts cannot be covered; names are then unknown, addresses work.
+bool name_hosts(const Network& network, const std::string& scratch);
+
+/// "host0=198.18.0.1 host1=198.18.0.2 ...".
+std::string host_addresses(const Network& network);
 
 }  // namespace thinpipe

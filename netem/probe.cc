@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "netem/netlink.h"
+#include "netem/link/netlink.h"
+#include "netem/link/shaping.h"
 #include "netem/sandbox.h"
-#include "netem/shaping.h"
 
 namespace thinpipe {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "netem/link_spec.h"
+#include "netem/link/link_spec.h"
 
 namespace thinpipe {
 

@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -22,7 +24,6 @@
 #include "base/visible.h"
 #include "netem/file_descriptor.h"
 #include "netem/limits.h"
-#include "netem/rights.h"
 
 namespace thinpipe {
 

@@ -6,11 +6,10 @@
 #include "reports/bench/bench.h"
 #include "reports/gradients/page.h"
 #include "reports/history/page.h"
-#include "reports/html/html.h"
 #include "reports/kept/kept.h"
-#include "reports/markdown/markdown.h"
 #include "reports/record/reader.h"
-#include "reports/scale/scale.h"
+#include "reports/run/page.h"
+#include "reports/summary/time_scale.h"
 #include "reports/text/escape.h"
 #include "reports/training/page.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "reports/gradients/records.h"
-#include "reports/history/summary.h"
+#include "reports/history/page.h"
 #include "reports/record/record.h"
 
 namespace thinpipe {
@@ -32,7 +32,7 @@ struct ReportOptions {
 };
 
 /// The records of a folder as a report takes them: of one time scale, with notes on it.
-/// @throws InputError as at_time_scale() (reports/scale/scale.h) and read_run_records() do.
+/// @throws InputError as at_time_scale() (reports/summary/time_scale.h) and read_run_records() do.
 Records reported_records(const std::filesystem::path& records_folder,
                          std::optional<double> time_scale);
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "compressors/cuda/device_copies.h"
+#include "compressors/cuda/device/device_copies.h"
 
 namespace thinpipe {
 

@@ -9,17 +9,17 @@
 #include <utility>
 #include <vector>
 
-#include "compressors/cuda/device_compressor.h"
-#include "compressors/cuda/device_decodes.h"
+#include "compressors/cuda/device/device_compressor.h"
 #include "compressors/cuda/device_jobs.h"
+#include "compressors/cuda/encode/device_decodes.h"
 #include "compressors/cuda/grid/repeated.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/give_back.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/memory.h"
-#include "compressors/kernels/moments_order.h"
-#include "compressors/memory/state.h"
-#include "compressors/pipeline_state.h"
+#include "compressors/kernels/streams.h"
+#include "compressors/wire/bytes.h"
+#include "compressors/wire/states.h"
 
 namespace thinpipe::cuda {
 

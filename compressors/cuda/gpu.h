@@ -7,8 +7,8 @@
 #include <string>
 
 #include "compressors/compressor.h"
-#include "compressors/cuda/device_compressor.h"
-#include "compressors/cuda/device_memory.h"
+#include "compressors/cuda/device/device_compressor.h"
+#include "compressors/cuda/device/device_memory.h"
 #include "compressors/cuda/rank_device.h"
 #include "compressors/cuda/timed_device.h"
 #include "compressors/spec.h"

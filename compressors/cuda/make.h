@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "compressors/cuda/dense_device_compressor.h"
+#include "compressors/cuda/device/refuse.h"
 #include "compressors/cuda/encode/make_encoding.h"
 #include "compressors/cuda/make_memory.h"
 #include "compressors/cuda/quantize/make_quantizer.h"
-#include "compressors/cuda/refuse.h"
 #include "compressors/cuda/select/make_selector.h"
 #include "compressors/cuda/sparse_device_compressor.h"
 #include "compressors/registry.h"
@@ -18,7 +18,7 @@
 
 namespace thinpipe::cuda {
 
-/// Counts of kernels have 31 bits (grid/prefix.h).
+/// Counts of kernels have 31 bits (kernels/prefix.h).
 constexpr std::size_t kMostElements = 0x7fffffff;
 constexpr const char* kThere =
     "3lc, bf16, blockint4, blockint8, demo, dgc, ef21, efsignsgd, fedavg, fp16, fp8, gaussiank, "

@@ -6,10 +6,10 @@
 #include <span>
 
 #include "compressors/compressor.h"
+#include "compressors/cuda/device/device_compressor.h"
+#include "compressors/cuda/device/device_copies.h"
+#include "compressors/cuda/device/device_memory.h"
 #include "compressors/cuda/device_arithmetic.h"
-#include "compressors/cuda/device_compressor.h"
-#include "compressors/cuda/device_copies.h"
-#include "compressors/cuda/device_memory.h"
 #include "compressors/cuda/timed_device.h"
 #include "compressors/spec.h"
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "compressors/cuda/device_roofline.h"
+#include "compressors/cuda/device/device_roofline.h"
 #include "compressors/cuda/kernels/read_sum.h"
 
 namespace thinpipe::cuda {

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "compressors/compressor.h"
-#include "compressors/cuda/device_clock.h"
-#include "compressors/cuda/device_compressor.h"
-#include "compressors/cuda/device_memory.h"
-#include "compressors/cuda/device_roofline.h"
+#include "compressors/cuda/device/device_clock.h"
+#include "compressors/cuda/device/device_compressor.h"
+#include "compressors/cuda/device/device_memory.h"
+#include "compressors/cuda/device/device_roofline.h"
 #include "compressors/spec.h"
 
 namespace thinpipe {

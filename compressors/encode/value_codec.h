@@ -38,7 +38,7 @@ class ValueCodec {
 
 /// 32-bit floats, exact.
 std::unique_ptr<ValueCodec> make_fp32_codec();
-/// 16-bit floats, rounded to the nearest (half.h).
+/// 16-bit floats, rounded to the nearest (element_type.h).
 std::unique_ptr<ValueCodec> make_fp16_codec();
 std::unique_ptr<ValueCodec> make_bf16_codec();
 /// 255 levels, scaled by the greatest magnitude (the "8-bit int" of 3LC section 5.1).
@@ -53,6 +53,11 @@ std::unique_ptr<ValueCodec> make_exp4_codec();
 std::unique_ptr<ValueCodec> make_sign_codec();
 /// One 32-bit float, the mean of all (SBC alg. 2).
 std::unique_ptr<ValueCodec> make_mean_codec();
+
+/// Strom's values, a fixed step with a sign, one bit each: they decode to +tau or -tau, which both
+/// ends know from the spec. 1 bit each, set for negative ones, lowest bit first; what is left of
+/// the last byte is 0 and not looked at.
+std::unique_ptr<ValueCodec> make_tau_codec(float tau);
 
 /// The codecs by name, and one of them. @throws InputError for an unknown name.
 const std::vector<std::string>& value_codec_names();

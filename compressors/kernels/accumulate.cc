@@ -1,5 +1,5 @@
 // The memories' passes: element by element, any vector width gives the same bits.
-#include "compressors/kernels/accumulate.h"
+#include "compressors/kernels/sums.h"
 
 #include <cassert>
 #include <cstddef>

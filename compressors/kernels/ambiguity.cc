@@ -1,5 +1,5 @@
 // Reads r, q and v, writes v back, and compacts what is chosen.
-#include "compressors/kernels/ambiguity.h"
+#include "compressors/kernels/select.h"
 
 #include <array>
 #include <cassert>

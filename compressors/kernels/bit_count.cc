@@ -1,5 +1,5 @@
 // Vectors of words: portable code for one word takes a dozen instructions.
-#include "compressors/kernels/bit_count.h"
+#include "compressors/kernels/select.h"
 
 #include <bit>
 

@@ -1,9 +1,8 @@
 // Blocks turned back into floats, in first-level cache. Once per instruction set.
 #include <cstring>
 
-#include "compressors/kernels/block_job.h"
 #include "compressors/kernels/block_lanes-inl.h"
-#include "compressors/kernels/block_scale.h"
+#include "compressors/kernels/blocks.h"
 #include "compressors/kernels/hadamard-inl.h"
 #include "compressors/kernels/nibbles-inl.h"
 

@@ -6,13 +6,12 @@
 #include <cstring>
 #include <limits>
 
-#include "compressors/kernels/ahead.h"
-#include "compressors/kernels/block_job.h"
 #include "compressors/kernels/block_lanes-inl.h"
-#include "compressors/kernels/block_scale.h"
+#include "compressors/kernels/blocks.h"
 #include "compressors/kernels/counter_random-inl.h"
 #include "compressors/kernels/hadamard-inl.h"
 #include "compressors/kernels/nibbles-inl.h"
+#include "compressors/kernels/streams.h"
 #include "compressors/kernels/vector_loop-inl.h"
 
 #if defined(THINPIPE_COMPRESSORS_KERNELS_BLOCK_ENCODE_INL_H_) == defined(HWY_TARGET_TOGGLE)

@@ -1,6 +1,6 @@
 // Floats of 8 and 4 bits in blocks: compiled by themselves, as every format and rounding is a loop
 // of its own.
-#include "compressors/kernels/block_job.h"
+#include "compressors/kernels/blocks.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/block_floats.cc"

@@ -1,11 +1,8 @@
-#include "compressors/kernels/block_squares.h"
+#include "compressors/kernels/sums.h"
 
 #include <algorithm>
 #include <cstddef>
 
-#include "compressors/kernels/ahead.h"
-#include "compressors/kernels/moments.h"
-#include "compressors/kernels/moments_order.h"
 #include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE

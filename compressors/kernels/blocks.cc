@@ -3,7 +3,6 @@
 
 #include <atomic>
 
-#include "compressors/kernels/block_job.h"
 #include "compressors/kernels/parallel.h"
 
 namespace thinpipe {

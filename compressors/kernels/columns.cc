@@ -1,5 +1,5 @@
 // One row at a time: what belongs to the columns stays in the cache.
-#include "compressors/kernels/columns.h"
+#include "compressors/kernels/quantize.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/columns.cc"

@@ -2,7 +2,7 @@
 // memory's bandwidth as several streams do, and everything is put out where it stays. Where few
 // elements are kept, the set bits of the masks are walked through; where many are, vectors are
 // compressed without a branch, which a predictor could not follow.
-#include "compressors/kernels/compact.h"
+#include "compressors/kernels/select.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Reads four streams; every vector is compared with all limits while it is in a register.
-#include "compressors/kernels/count.h"
+#include "compressors/kernels/select.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// counter_random.h in vectors, for inclusion by kernels: compiled once for every instruction set.
-#include "compressors/kernels/counter_random.h"
+// random.h in vectors, for inclusion by kernels: compiled once for every instruction set.
+#include "compressors/kernels/random.h"
 
 #if defined(THINPIPE_COUNTER_RANDOM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef THINPIPE_COUNTER_RANDOM_INL_H_

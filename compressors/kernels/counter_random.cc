@@ -1,5 +1,5 @@
 // The generator by itself, so that tests see what the quantisers' vectors hold.
-#include "compressors/kernels/counter_random.h"
+#include "compressors/kernels/random.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/counter_random.cc"

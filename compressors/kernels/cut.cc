@@ -1,6 +1,6 @@
 // In place, a vector's results are stored no further than where it was read; elsewhere, no vector
 // is stored past the room that there is.
-#include "compressors/kernels/cut.h"
+#include "compressors/kernels/select.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "compressors/kernels/parallel.h"
-#include "compressors/kernels/stretches.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/cut.cc"

@@ -1,6 +1,6 @@
 // Sums and differences of mirrored elements halve the transform: the sums' is one of half the
 // length, the differences' a matrix of half the length, and so on. Sixteen lines lie side by side.
-#include "compressors/kernels/dct.h"
+#include "compressors/kernels/transforms.h"
 
 #include <algorithm>
 #include <array>

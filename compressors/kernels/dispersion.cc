@@ -1,11 +1,10 @@
 // Sums and sums of squares in doubles, over four interleaved streams.
-#include "compressors/kernels/dispersion.h"
+#include "compressors/kernels/sums.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "compressors/kernels/add_blocks.h"
 #include "compressors/kernels/keys.h"
 #include "compressors/kernels/streams.h"
 

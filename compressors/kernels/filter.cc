@@ -1,10 +1,8 @@
 // In place: a vector's results are stored no further than where it was read.
-#include "compressors/kernels/filter.h"
+#include "compressors/kernels/select.h"
 
 #include <atomic>
 #include <type_traits>
-
-#include "compressors/kernels/stretches.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/filter.cc"

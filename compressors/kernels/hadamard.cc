@@ -1,4 +1,4 @@
-#include "compressors/kernels/hadamard.h"
+#include "compressors/kernels/transforms.h"
 
 #include <cassert>
 #include <cmath>

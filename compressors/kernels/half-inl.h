@@ -1,6 +1,6 @@
-// encode/half.h in vectors of integers, not by the processors' own conversions, which flush
+// element_type.h in vectors of integers, not by the processors' own conversions, which flush
 // denormals on some and saturate on none.
-#include "compressors/encode/half.h"
+#include "compressors/element_type.h"
 
 #if defined(THINPIPE_HALF_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef THINPIPE_HALF_INL_H_

@@ -1,10 +1,10 @@
 // Whole tensors of 16-bit floats (half-inl.h).
-#include "compressors/kernels/half.h"
+#include "compressors/kernels/quantize.h"
 
 #include <atomic>
 
-#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/parallel.h"
+#include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/half.cc"

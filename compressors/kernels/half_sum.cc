@@ -1,5 +1,5 @@
 // One pass each, a vector of floats at a time.
-#include "compressors/kernels/half_sum.h"
+#include "compressors/kernels/quantize.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/half_sum.cc"

@@ -1,15 +1,15 @@
 // One vector of floats makes a quarter of a vector of bytes.
-#include "compressors/kernels/int8.h"
+#include "compressors/kernels/quantize.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <limits>
 
-#include "compressors/encode/scale.h"
-#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/keys.h"
 #include "compressors/kernels/parallel.h"
+#include "compressors/kernels/streams.h"
+#include "compressors/wire/scale.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/int8.cc"

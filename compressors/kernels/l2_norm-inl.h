@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include "compressors/encode/scale.h"
-#include "compressors/kernels/moments.h"
+#include "compressors/kernels/sums.h"
+#include "compressors/wire/scale.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_L2_NORM_ONCE
 #define THINPIPE_COMPRESSORS_KERNELS_L2_NORM_ONCE

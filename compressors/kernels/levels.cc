@@ -1,6 +1,6 @@
 // One random number an element decides between the level below and the one above. Codes of 2, 4 and
 // 8 bits are packed in registers; others are bytes in first-level cache before.
-#include "compressors/kernels/levels.h"
+#include "compressors/kernels/quantize.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 #include <cstring>
 #include <limits>
 
-#include "compressors/encode/scale.h"
-#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/keys.h"
 #include "compressors/kernels/parallel.h"
+#include "compressors/kernels/streams.h"
+#include "compressors/wire/scale.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/levels.cc"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "compressors/kernels/dct.h"
+#include "compressors/kernels/transforms.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_LINES_ONCE
 #define THINPIPE_COMPRESSORS_KERNELS_LINES_ONCE

@@ -1,13 +1,12 @@
 // Exponents add up, mantissas multiply; denormals, which have none, are made normal first.
-#include "compressors/kernels/logs.h"
+#include "compressors/kernels/sums.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 
-#include "compressors/kernels/add_blocks.h"
-#include "compressors/kernels/log_sum.h"
+#include "compressors/kernels/exact_math.h"
 #include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -112,7 +111,7 @@ namespace thinpipe {
 namespace {
 HWY_EXPORT(ReadRows);
 
-/// One block of four streams of `rows` rows each, in the order of moments_order.h.
+/// One block of four streams of `rows` rows each, in the order of streams.h.
 void add_block(const float* x, std::size_t rows, LogSum& part) {
   std::array<LogSum, kPartials> partials;
   LogSum all;

@@ -1,10 +1,8 @@
 // A row of the matrix stays in registers while it meets up to four columns.
-#include "compressors/kernels/low_rank.h"
+#include "compressors/kernels/transforms.h"
 
 #include <algorithm>
 #include <limits>
-
-#include "compressors/kernels/low_rank_order.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/low_rank.cc"

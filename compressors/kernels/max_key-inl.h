@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "compressors/kernels/ahead.h"
+#include "compressors/kernels/streams.h"
 
 #if defined(THINPIPE_MAX_KEY_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef THINPIPE_MAX_KEY_INL_H_

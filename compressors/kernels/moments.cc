@@ -1,14 +1,12 @@
 // Reads blocks of the tensor as four interleaved streams, which uses more of the memory's bandwidth
 // than one.
-#include "compressors/kernels/moments.h"
+#include "compressors/kernels/sums.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
-#include "compressors/kernels/add_blocks.h"
 #include "compressors/kernels/keys.h"
-#include "compressors/kernels/moments_order.h"
 #include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,10 +1,10 @@
 // Adding random bits below a float's exponent carries into it as often as the mantissa says.
-#include "compressors/kernels/natural.h"
+#include "compressors/kernels/quantize.h"
 
 #include <atomic>
 
-#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/parallel.h"
+#include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/natural.cc"

@@ -1,5 +1,5 @@
 // A float is not finite when all bits of its exponent are set.
-#include "compressors/kernels/nonfinite.h"
+#include "compressors/kernels/sums.h"
 
 #include <cmath>
 #include <cstdint>

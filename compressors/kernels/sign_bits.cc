@@ -1,5 +1,5 @@
 // Comparisons make masks, and masks are bits.
-#include "compressors/kernels/sign_bits.h"
+#include "compressors/kernels/quantize.h"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "compressors/encode/scale.h"
-#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/parallel.h"
+#include "compressors/kernels/streams.h"
+#include "compressors/wire/scale.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/sign_bits.cc"

@@ -9,8 +9,8 @@
 
 #include <cstddef>
 
-#include "compressors/kernels/ahead.h"
-#include "compressors/kernels/sum.h"
+#include "compressors/kernels/streams.h"
+#include "compressors/kernels/sums.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 

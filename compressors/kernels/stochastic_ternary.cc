@@ -1,14 +1,13 @@
 // The five partitions are five streams, as in ternary.cc; each element has its own threshold.
-#include "compressors/kernels/stochastic_ternary.h"
+#include "compressors/kernels/quantize.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
 
-#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/parallel.h"
-#include "compressors/kernels/ternary.h"
+#include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/stochastic_ternary.cc"

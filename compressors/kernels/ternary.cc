@@ -1,5 +1,5 @@
 // The five partitions are five streams: a vector of each makes a vector of bytes.
-#include "compressors/kernels/ternary.h"
+#include "compressors/kernels/quantize.h"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <cstring>
 #include <limits>
 
-#include "compressors/kernels/ahead.h"
 #include "compressors/kernels/keys.h"
 #include "compressors/kernels/parallel.h"
+#include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/ternary.cc"

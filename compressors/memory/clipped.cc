@@ -1,7 +1,8 @@
 // Local gradient clipping: one more pass for the norm, then the inner memory scales as it adds.
 #include <cmath>
+#include <utility>
 
-#include "compressors/kernels/moments.h"
+#include "compressors/kernels/sums.h"
 #include "compressors/memory/memory.h"
 
 namespace thinpipe {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "compressors/kernels/accumulate.h"
 #include "compressors/kernels/buffer.h"
+#include "compressors/kernels/sums.h"
 #include "compressors/memory/memory.h"
-#include "compressors/memory/state.h"
+#include "compressors/wire/bytes.h"
 
 namespace thinpipe {
 namespace {

@@ -1,11 +1,86 @@
-// Reads the parameters of block quantisers.
-#include "compressors/methods/block.h"
+// Blocks of elements with a scale each: integers of 8 and 4 bits, floats of 8 and 4 bits, rotated
+// or not. Scales and codes are laid out in a payload here; the kernel does the rest.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "compressors/kernels/counter_random.h"
-#include "compressors/quantize/block.h"
+#include "compressors/kernels/blocks.h"
+#include "compressors/kernels/random.h"
+#include "compressors/kernels/transforms.h"
+#include "compressors/methods/dense.h"
+#include "compressors/methods/quantizers.h"
 
 namespace thinpipe {
 namespace {
+
+class BlockQuantizer : public Quantizer {
+ public:
+  explicit BlockQuantizer(const BlockOptions& options)
+      : format_(options.format), stream_(options.stream) {
+    if (!format_.hadamard) return;
+    signs_.resize(kMaxBlock);
+    random_signs(options.sign_seed, signs_);
+  }
+
+  std::size_t max_encoded_size(std::size_t elements) const override {
+    return scales_size(elements) + code_bytes(format_, elements);
+  }
+
+  QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
+                        std::span<float> remainder, ByteWriter& out) override {
+    std::byte* const scales = out.free().data();
+    out.advance(scales_size(c.size()));
+    auto* const codes = reinterpret_cast<std::uint8_t*>(out.free().data());
+    out.advance(code_bytes(format_, c.size()));
+    const RandomKey key = random_key(stream_, context.step);
+    return {
+        .nonzero = encode_blocks(format_, {.sign_bits = signs_}, key, c, remainder, scales, codes),
+        .passes = 1};
+  }
+
+  void decode_add(ByteReader in, float factor, std::span<float> out) const override {
+    const auto scales = in.get_bytes(scales_size(out.size()), "scales");
+    const auto codes = in.get_bytes(code_bytes(format_, out.size()), "codes");
+    in.expect_end();
+    switch (decode_blocks(format_, {.sign_bits = signs_}, scales.data(),
+                          reinterpret_cast<const std::uint8_t*>(codes.data()), factor, out)) {
+      case BlockProblem::kNone:
+        return;
+      case BlockProblem::kScale:
+        throw PayloadError("scale of a block in the payload is not a finite number of at least 0");
+      case BlockProblem::kCode:
+        throw PayloadError("code in the payload stands for no finite number");
+      case BlockProblem::kPadding:
+        throw PayloadError("padding after the last code in the payload is not zero");
+    }
+  }
+
+ private:
+  std::size_t scales_size(std::size_t elements) const {
+    return block_count(format_, elements) * scale_bytes(format_.scale);
+  }
+
+  BlockFormat format_;
+  std::uint64_t stream_;
+  std::vector<std::uint32_t> signs_;
+};
+
+/// What methods that quantise in blocks share: the parameters block, scale, hadamard, rounding,
+/// those of the memory, and `format` where there is a choice.
+struct BlockMethod {
+  std::string name;
+  std::string summary;
+  std::string source;
+  /// For `format=`, which the method has where there is more than one.
+  std::vector<std::pair<std::string, BlockElement>> elements;
+  // Defaults of the shared parameters.
+  std::string block = "256";
+  std::string scale = "f32";
+  std::string hadamard = "false";
+  std::string rounding = "nearest";
+};
 
 std::vector<ParameterInfo> block_parameters(const BlockMethod& method) {
   std::vector<ParameterInfo> parameters;
@@ -37,21 +112,6 @@ BlockFormat format_of(const BlockMethod& method, const Parameters& parameters) {
   return block_format_of(parameters, method.elements.front().second);
 }
 
-}  // namespace
-
-BlockFormat block_format_of(const Parameters& parameters, BlockElement element) {
-  BlockFormat format;
-  format.element = element;
-  const std::string& scale = parameters.choice("scale");
-  format.scale = scale == "f32"   ? BlockScale::kF32
-                 : scale == "f16" ? BlockScale::kF16
-                                  : BlockScale::kE8M0;
-  format.block = std::stoul(parameters.choice("block"));
-  format.hadamard = parameters.flag("hadamard");
-  format.stochastic = parameters.choice("rounding") == "stochastic";
-  return format;
-}
-
 MethodInfo block_method(const BlockMethod& method) {
   return dense_method({
       .name = method.name,
@@ -76,4 +136,79 @@ MethodInfo block_method(const BlockMethod& method) {
   });
 }
 
+}  // namespace
+
+std::unique_ptr<Quantizer> make_block_quantizer(const BlockOptions& options) {
+  return std::make_unique<BlockQuantizer>(options);
+}
+
+BlockFormat block_format_of(const Parameters& parameters, BlockElement element) {
+  BlockFormat format;
+  format.element = element;
+  const std::string& scale = parameters.choice("scale");
+  format.scale = scale == "f32"   ? BlockScale::kF32
+                 : scale == "f16" ? BlockScale::kF16
+                                  : BlockScale::kE8M0;
+  format.block = std::stoul(parameters.choice("block"));
+  format.hadamard = parameters.flag("hadamard");
+  format.stochastic = parameters.choice("rounding") == "stochastic";
+  return format;
+}
+
+namespace {
+
+// Four-bit integers in blocks: qgz is hadamard=false, sdp4bit hadamard=true.
+const Registration kBlockInt4{block_method({
+    .name = "blockint4",
+    .summary = "4-bit integers with a scale per block",
+    .source = "Wang et al., ZeRO++, section 3.3 (qgZ: block-based INT4), arXiv 2306.10209",
+    .elements = {{"int4", BlockElement::kInt4}},
+})};
+
+// Eight-bit integers in blocks.
+const Registration kBlockInt8{block_method({
+    .name = "blockint8",
+    .summary = "8-bit integers with a scale per block",
+    .source = "Wang et al., ZeRO++, section 3.1 (qwZ: block-based INT8), arXiv 2306.10209",
+    .elements = {{"int8", BlockElement::kInt8}},
+})};
+
+// Floats of eight bits in blocks; scale=e8m0,block=32 is MXFP8.
+const Registration kFp8{block_method({
+    .name = "fp8",
+    .summary = "8-bit floats with a scale per block",
+    .source = "Micikevicius et al., FP8 formats, arXiv 2209.05433; OCP OFP8 (2023)",
+    .elements = {{"e4m3", BlockElement::kE4M3}, {"e5m2", BlockElement::kE5M2}},
+    .block = "128",
+})};
+
+// Floats of four bits, 32 to a power of two.
+const Registration kMxFp4{block_method({
+    .name = "mxfp4",
+    .summary = "4-bit floats (E2M1) with a power of two per 32",
+    .source = "OCP Microscaling Formats (MX) v1.0, sections 5.3 and 6.3; arXiv 2310.10537",
+    .elements = {{"e2m1", BlockElement::kE2M1}},
+    .block = "32",
+    .scale = "e8m0",
+})};
+
+// ZeRO++ qgZ, as far as the payload goes: its two-hop all-to-all is an exchange of its own.
+const Registration kQgz{block_method({
+    .name = "qgz",
+    .summary = "4-bit integers with a scale per block (blockint4)",
+    .source = "Wang et al., ZeRO++, section 3.3 (qgZ), arXiv 2306.10209",
+    .elements = {{"int4", BlockElement::kInt4}},
+})};
+
+// SDP4Bit's gradients between nodes: 4 bits after a Hadamard transform.
+const Registration kSdp4Bit{block_method({
+    .name = "sdp4bit",
+    .summary = "4-bit integers with a scale per rotated block (blockint4:hadamard=true)",
+    .source = "Jia et al., SDP4Bit, section 3.2 (Hadamard smoother), arXiv 2410.15526",
+    .elements = {{"int4", BlockElement::kInt4}},
+    .block = "128",
+    .hadamard = "true",
+})};
+
+}  // namespace
 }  // namespace thinpipe

@@ -142,4 +142,16 @@ StateIdentity identity_of(const Parameters& parameters, const TensorInfo& tensor
   return {.spec = parameters.text(), .tensor = tensor.name, .elements = tensor.elements};
 }
 
+void check_size(const StateIdentity& identity, const char* what, std::size_t found) {
+  if (found == identity.elements) return;
+  throw InputError("tensor '" + identity.tensor + "': " + what + " has " + std::to_string(found) +
+                   " elements; expected " + std::to_string(identity.elements));
+}
+
+void check_room(const StateIdentity& identity, std::size_t found, std::size_t needed) {
+  if (found >= needed) return;
+  throw InputError("tensor '" + identity.tensor + "': room for a payload of " +
+                   std::to_string(found) + " bytes; expected at least " + std::to_string(needed));
+}
+
 }  // namespace thinpipe

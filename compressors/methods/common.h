@@ -1,16 +1,18 @@
-// Parameters that many methods share, so that a key means the same everywhere.
+// Parameters that many methods share, so that a key means the same everywhere, and checks.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "compressors/compressor.h"
 #include "compressors/encode/position_codec.h"
 #include "compressors/encode/value_codec.h"
 #include "compressors/memory/memory.h"
-#include "compressors/pipeline_state.h"
 #include "compressors/registry.h"
-#include "compressors/select/ratio.h"
+#include "compressors/select/selector.h"
+#include "compressors/wire/states.h"
 
 namespace thinpipe {
 
@@ -51,5 +53,9 @@ std::vector<ParameterInfo> encoding_parameters(const std::string& default_values
                                                const std::string& default_positions);
 
 StateIdentity identity_of(const Parameters& parameters, const TensorInfo& tensor);
+
+// What every compressor checks about the arrays it is given. @throws InputError naming the tensor.
+void check_size(const StateIdentity& identity, const char* what, std::size_t found);
+void check_room(const StateIdentity& identity, std::size_t found, std::size_t needed);
 
 }  // namespace thinpipe

@@ -1,15 +1,87 @@
 // Deep Gradient Compression: sampled threshold, momentum correction, masked momentum.
-#include "compressors/select/dgc.h"
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "compressors/kernels/random.h"
+#include "compressors/kernels/select.h"
+#include "compressors/methods/selectors.h"
 #include "compressors/methods/sparse.h"
-#include "compressors/random.h"
+#include "compressors/select/top_k.h"
 
 namespace thinpipe {
 namespace {
+
+constexpr int kMaxLowered = 10;
+constexpr double kLower = 0.8;
+
+// In tenths, so that the comparison with k is exact.
+bool too_many(std::size_t count, std::size_t k) { return 10 * count > 13 * k; }
+bool too_few(std::size_t count, std::size_t k) { return 10 * count < 8 * k; }
+
+class DgcSelector : public Selector {
+ public:
+  DgcSelector(std::size_t elements, DgcOptions options)
+      : options_(std::move(options)),
+        elements_(elements),
+        top_k_(elements),
+        sample_(target_count(options_.sample, elements)) {}
+
+  std::size_t max_selected() const override {
+    return std::min(elements_, 13 * target_count(options_.ratio.greatest(), elements_) / 10);
+  }
+
+  void select(Signal& signal, const SelectContext& context, Selection& selection) override {
+    const double ratio = options_.ratio.at(context.epoch);
+    const std::size_t k = target_count(ratio, signal.size());
+    selection.target = k;
+    selection.count = 0;
+    selection.passes = 0;
+    selection.threshold = 0;
+    if (k == 0) return;
+    double threshold = sampled_threshold(signal, ratio, context.step);
+    for (int lowered = 0;; ++lowered) {
+      selection.count =
+          signal.compact(key_above(threshold), selection.positions.data(), selection.values.data());
+      ++selection.passes;
+      if (!too_few(selection.count, k) || lowered == kMaxLowered) break;
+      threshold *= kLower;
+    }
+    if (too_many(selection.count, k)) {
+      threshold =
+          static_cast<double>(magnitude_of(top_k_.refine(KeyOrder::kMagnitude, k, selection)));
+    }
+    selection.threshold = threshold;
+  }
+
+ private:
+  double sampled_threshold(const Signal& signal, double ratio, std::uint64_t step) {
+    const auto keys = sample_.first(sample_.size());
+    sample_keys(signal, KeyOrder::kMagnitude, options_.sampling, options_.seed, step, keys);
+    const std::size_t top =
+        std::min(keys.size(), target_count(options_.sample * ratio, signal.size()));
+    return static_cast<double>(magnitude_of(kth_greatest(keys, top)));
+  }
+
+  DgcOptions options_;
+  std::size_t elements_;
+  TopK top_k_;
+  Buffer<std::int32_t> sample_;
+};
 
 Sampling sampling_of(const std::string& name) {
   if (name == "lines") return Sampling::kLines;
   return name == "strided" ? Sampling::kStrided : Sampling::kUniform;
 }
+
+}  // namespace
+
+std::unique_ptr<Selector> make_dgc_selector(std::size_t elements, const DgcOptions& options) {
+  return std::make_unique<DgcSelector>(elements, options);
+}
+
+namespace {
 
 const Registration kDgc{sparse_method({
     .name = "dgc",

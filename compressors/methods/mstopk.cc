@@ -1,9 +1,176 @@
-// MSTopK: approximate top-k by bisecting the threshold, made for machines that count fast.
-#include "compressors/select/mstopk.h"
+// MSTopK: approximate top-k by bisecting the threshold, made for machines that count fast. Three
+// rounds are counted in one pass over their seven possible thresholds; as soon as that is worth it,
+// what can still be sent is compacted, and later rounds look only at the keys that lie between the
+// two thresholds.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "compressors/kernels/random.h"
+#include "compressors/kernels/select.h"
+#include "compressors/kernels/sums.h"
+#include "compressors/methods/selectors.h"
 #include "compressors/methods/sparse.h"
-#include "compressors/random.h"
 
 namespace thinpipe {
+namespace {
+
+constexpr int kTriedLevels = 3;         // rounds of one count
+constexpr std::size_t kCandidates = 7;  // 2^kTriedLevels - 1 thresholds
+static_assert(kCandidates <= kMaxLimits);
+
+constexpr int kMaxCounts = 3;  // passes that count
+/// Elements in one of so many are compacted rather than counted once more where they lie: that
+/// costs as much as a pass.
+constexpr std::size_t kCompacted = 16;
+
+/// The bracket [low, high] of q, and what was counted at its ends.
+class Bisection {
+ public:
+  Bisection(std::size_t k, double mean, double greatest)
+      : k_(k), mean_(mean), range_(std::max(0.0, greatest - mean)) {}
+
+  /// Up to kTriedLevels rounds, all counted in one pass over `x`.
+  void refine(std::span<const float> x, int rounds) {
+    std::array<std::int32_t, kCandidates> limits;
+    std::array<std::size_t, kCandidates> counts;
+    const double from = low_;
+    const double step = (high_ - low_) / (kCandidates + 1);
+    for (std::size_t i = 0; i < kCandidates; ++i) {
+      limits[i] = key_reaching(threshold(from + static_cast<double>(i + 1) * step));
+    }
+    count_magnitudes(x, limits, counts);
+    for (int round = 0; round < rounds; ++round) {
+      // Exact: q has one binary digit a round.
+      const auto middle = static_cast<std::size_t>((next() - from) / step);
+      advance(counts[middle - 1]);
+    }
+  }
+
+  /// One round, counted in the keys of at least floor() and at most most(), which it narrows.
+  void refine(std::span<std::int32_t>& keys) {
+    advance(upper_count_ + count_keys(keys, key_reaching(threshold(next()))));
+    keys = keys.first(keep_keys(keys, floor(), most()));
+  }
+
+  bool has_lower() const { return lower_count_ > 0; }
+  double lower_threshold() const { return lower_threshold_; }
+  std::size_t lower_count() const { return lower_count_; }  ///< how many reach it
+  std::size_t upper_count() const { return upper_count_; }
+  /// The lower threshold's limit, or the mean's while none was found.
+  std::int32_t floor() const { return has_lower() ? lower_ : key_reaching(mean_); }
+  /// Keys above it reach the upper threshold.
+  std::int32_t most() const { return has_upper_ ? upper_ - 1 : kMaxKey; }
+
+ private:
+  double threshold(double q) const { return mean_ + q * range_; }
+  double next() const { return (low_ + high_) / 2; }
+
+  /// The end of a round: so many reach the threshold at next().
+  void advance(std::size_t count) {
+    const double q = next();
+    const std::int32_t limit = key_reaching(threshold(q));
+    if (count <= k_) {
+      high_ = q;
+      upper_ = limit;
+      upper_count_ = count;
+      has_upper_ = true;
+    } else {
+      low_ = q;
+      lower_ = limit;
+      lower_threshold_ = threshold(q);
+      lower_count_ = count;
+    }
+  }
+
+  std::size_t k_;
+  double mean_;
+  double range_;
+  double low_ = 0;
+  double high_ = 1;
+  std::int32_t lower_ = 0;
+  std::int32_t upper_ = kMaxKey;
+  bool has_upper_ = false;
+  double lower_threshold_ = 0;
+  std::size_t lower_count_ = 0;
+  std::size_t upper_count_ = 0;
+};
+
+class MsTopKSelector : public Selector {
+ public:
+  MsTopKSelector(std::size_t elements, MsTopKOptions options)
+      : options_(std::move(options)), elements_(elements), keys_(elements + kCompactSlack) {}
+
+  std::size_t max_selected() const override {
+    return target_count(options_.ratio.greatest(), elements_);
+  }
+
+  void select(Signal& signal, const SelectContext& context, Selection& selection) override {
+    const std::size_t k = target_count(options_.ratio.at(context.epoch), signal.size());
+    selection.target = k;
+    selection.count = 0;
+    selection.passes = 0;
+    selection.threshold = 0;
+    if (k == 0) return;
+    const Moments moments = signal.moments();
+    const auto c = signal.values();
+    const auto keep = [&](std::int32_t limit) {
+      selection.count = compact(c, KeyOrder::kMagnitude, limit, selection.positions.data(),
+                                selection.values.data());
+      ++selection.passes;
+    };
+    const double mean = moments.sum_magnitude / static_cast<double>(c.size());
+    Bisection bisection(k, mean, static_cast<double>(moments.max_magnitude));
+    selection.passes = 1;
+    int left = options_.rounds;
+    // While no lower threshold was found, nobody knows how many are left.
+    const std::size_t worth_it = std::max(2 * k, c.size() / kCompacted);
+    for (int pass = 0; left > 0 && pass < kMaxCounts; ++pass) {
+      if (bisection.has_lower() && bisection.lower_count() <= worth_it) break;
+      const int rounds = std::min(kTriedLevels, left);
+      bisection.refine(c, rounds);
+      left -= rounds;
+      ++selection.passes;
+    }
+    // Every threshold to come is at least the floor.
+    keep(bisection.floor());
+    const auto values = selection.values.first(selection.count);
+    auto keys = keys_.first(keys_between(values, KeyOrder::kMagnitude, bisection.floor(),
+                                         bisection.most(), keys_.data())
+                                .kept);
+    for (; left > 0; --left) bisection.refine(keys);
+    if (!bisection.has_lower()) keep(0);
+    selection.threshold = bisection.lower_threshold();
+    take(bisection, k, context.step, selection);
+  }
+
+ private:
+  /// All that reach the upper threshold, and neighbours of those between the two.
+  void take(const Bisection& bisection, std::size_t k, std::uint64_t step,
+            Selection& selection) const {
+    const std::size_t reach = bisection.has_lower() ? bisection.lower_count() : selection.count;
+    const std::size_t missing = k - bisection.upper_count();
+    SplitMix64 random(SplitMix64::mix(options_.seed ^ SplitMix64::mix(step)));
+    const std::size_t start = random.below(reach - k + 1);
+    const std::int32_t low = bisection.has_lower() ? bisection.floor() : 0;
+    selection.choose(cut_between(KeyOrder::kMagnitude, low, bisection.most(), start, missing,
+                                 selection.values.first(selection.count)),
+                     k);
+  }
+
+  MsTopKOptions options_;
+  std::size_t elements_;
+  Buffer<std::int32_t> keys_;  ///< between the two thresholds, of what was compacted
+};
+
+}  // namespace
+
+std::unique_ptr<Selector> make_mstopk_selector(std::size_t elements, const MsTopKOptions& options) {
+  return std::make_unique<MsTopKSelector>(elements, options);
+}
+
 namespace {
 
 const Registration kMsTopK{sparse_method({

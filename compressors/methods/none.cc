@@ -1,9 +1,47 @@
-// No compression: the dense baseline, which sums element by element.
-#include "compressors/dense_pipeline.h"
+// No compression: the array itself, the dense baseline, which sums element by element; and its sum
+// over several local steps.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "compressors/memory/memory.h"
 #include "compressors/methods/common.h"
-#include "compressors/quantize/fp32.h"
+#include "compressors/methods/dense.h"
+#include "compressors/methods/quantizers.h"
+#include "compressors/quantize/quantizer.h"
+#include "compressors/registry.h"
 
 namespace thinpipe {
+namespace {
+
+class Fp32Quantizer : public Quantizer {
+ public:
+  std::size_t max_encoded_size(std::size_t elements) const override {
+    return elements * sizeof(float);
+  }
+  QuantizeReport encode(std::span<const float> c, const QuantizeContext& /*context*/,
+                        std::span<float> remainder, ByteWriter& out) override {
+    out.put_bytes(std::as_bytes(c));
+    std::fill(remainder.begin(), remainder.end(), 0.0F);
+    return {.nonzero = c.size(), .passes = 1};
+  }
+  void decode_add(ByteReader in, float factor, std::span<float> out) const override {
+    const std::byte* values = in.get_bytes(out.size_bytes(), "values").data();
+    in.expect_end();
+    // A payload may lie at any address.
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      float value = 0;
+      std::memcpy(&value, values + i * sizeof value, sizeof value);
+      out[i] += factor * value;
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Quantizer> make_fp32_quantizer() { return std::make_unique<Fp32Quantizer>(); }
+
 namespace {
 
 const Registration kNone{{
@@ -21,6 +59,19 @@ const Registration kNone{{
           return std::make_unique<DensePipeline>(identity_of(parameters, tensor), std::move(parts));
         },
 }};
+
+// Local steps: the sum of several gradients as it is, exchanged at once.
+const Registration kFedAvg{dense_method({
+    .name = "fedavg",
+    .summary = "every element as a 32-bit float, the sum of several steps at once",
+    .source =
+        "McMahan et al., 2017, as in SBC section III (delay n); delay=2 is 3LC's `2 local steps`",
+    .aggregation = Aggregation::kAllReduce,
+    .delay = "100",
+    .quantizer = [](const Parameters&, const TensorInfo&,
+                    const CompressorSettings&) { return make_fp32_quantizer(); },
+    .expected_bits = [](const Parameters&) { return 32.0; },
+})};
 
 }  // namespace
 }  // namespace thinpipe

@@ -1,9 +1,254 @@
-// PowerSGD: factors that all workers share, by all-reduces; or every worker's own, gathered.
-#include "compressors/quantize/powersgd.h"
+// PowerSGD: factors that all workers share, by all-reduces; or every worker's own, gathered. One
+// step of subspace iteration a time: p = orthogonalised c q, q = c^T p (alg. 1 of the paper).
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compressors/kernels/random.h"
+#include "compressors/kernels/sums.h"
+#include "compressors/kernels/transforms.h"
 #include "compressors/methods/dense.h"
-#include "compressors/random.h"
+#include "compressors/methods/quantizers.h"
 
 namespace thinpipe {
+namespace {
+
+// Sums are added up in the order of kernels/transforms.h.
+
+double dot_of_stretch(const float* a, const float* b, std::size_t n) {
+  std::array<double, kDotLanes> lanes{};
+  for (std::size_t begin = 0; begin < n; begin += kDotLanes) {
+    const std::size_t some = std::min(kDotLanes, n - begin);
+    for (std::size_t i = 0; i < some; ++i)
+      lanes[i] += static_cast<double>(a[begin + i]) * static_cast<double>(b[begin + i]);
+  }
+  // Lanes that nothing was dealt to are 0 and change nothing.
+  for (std::size_t half = std::bit_ceil(std::min(n, kDotLanes)) / 2; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  return lanes[0];
+}
+
+/// Of columns i >= k the products at [k * count + i].
+void multiply_columns(std::span<const float> columns, std::size_t rows,
+                      std::span<double> products) {
+  const std::size_t count = columns.size() / rows;
+  std::fill(products.begin(), products.end(), 0);
+  for (std::size_t first = 0; first < rows; first += kDotStretch) {
+    const std::size_t n = std::min(kDotStretch, rows - first);
+    for (std::size_t k = 0; k < count; ++k)
+      for (std::size_t i = k; i < count; ++i)
+        products[k * count + i] +=
+            dot_of_stretch(columns.data() + k * rows + first, columns.data() + i * rows + first, n);
+  }
+}
+
+/// The products become the Cholesky factor below its diagonal, which `scales` has the inverse of.
+void factor(std::span<double> products, std::span<double> scales) {
+  const std::size_t count = scales.size();
+  for (std::size_t k = 0; k < count; ++k) scales[k] = products[k * count + k];  // before
+  for (std::size_t k = 0; k < count; ++k) {
+    double* const shares = products.data() + k * count;
+    scales[k] = unit_scale(scales[k], shares[k]);
+    for (std::size_t i = k + 1; i < count; ++i) shares[i] *= scales[k];
+    for (std::size_t m = k + 1; m < count; ++m)
+      for (std::size_t i = m; i < count; ++i)
+        products[m * count + i] = less_share(products[m * count + i], shares[m], shares[i]);
+  }
+}
+
+/// Rows that stay in the first cache while shares are taken out of a column of them.
+constexpr std::size_t kRowsAtOnce = 256;
+
+void take_out_shares(std::span<float> columns, std::size_t rows, std::span<const double> shares,
+                     std::span<const double> scales) {
+  const std::size_t count = scales.size();
+  std::array<double, kRowsAtOnce> left;
+  for (std::size_t first = 0; first < rows; first += kRowsAtOnce) {
+    const std::size_t n = std::min(kRowsAtOnce, rows - first);
+    for (std::size_t k = 0; k < count; ++k) {
+      float* const column = columns.data() + k * rows + first;
+      for (std::size_t i = 0; i < n; ++i) left[i] = static_cast<double>(column[i]);
+      for (std::size_t j = 0; j < k; ++j) {
+        const float* const other = columns.data() + j * rows + first;
+        const double share = shares[j * count + k];
+        for (std::size_t i = 0; i < n; ++i)
+          left[i] = less_share(left[i], share, static_cast<double>(other[i]));
+      }
+      for (std::size_t i = 0; i < n; ++i) column[i] = static_cast<float>(left[i] * scales[k]);
+    }
+  }
+}
+
+bool all_finite(std::span<const float> x) { return first_non_finite(x) == kAllFinite; }
+
+class PowerSgdQuantizer : public Quantizer {
+ public:
+  PowerSgdQuantizer(const LowRankShape& shape, const PowerSgdOptions& options)
+      : shape_(shape),
+        warm_start_(options.warm_start),
+        seed_(options.seed),
+        p_(shape.rows * shape.rank),
+        q_(shape.columns * shape.rank),
+        decoded_p_(p_.size()),
+        decoded_q_(q_.size()),
+        own_q_(options.in_rounds ? q_.size() : 0),
+        room_(low_rank_room(shape)),
+        products_(orthogonalize_room(shape.rank)) {
+    PowerSgdQuantizer::reset();
+  }
+
+  std::size_t max_encoded_size(std::size_t /*elements*/) const override {
+    return (p_.size() + q_.size()) * sizeof(float);
+  }
+
+  QuantizeReport encode(std::span<const float> c, const QuantizeContext& /*context*/,
+                        std::span<float> remainder, ByteWriter& out) override {
+    if (!warm_start_) reset();
+    renew_empty_columns();
+    low_rank_left(shape_, c.data(), q_.data(), p_.data());
+    if (all_finite(p_)) orthogonalize(p_, shape_.rows, products_);
+    low_rank_right(shape_, c.data(), p_.data(), room_, q_.data());
+    if (!all_finite(p_) || !all_finite(q_)) {
+      // A NaN or an overflow anywhere would reach every element: nothing is sent.
+      std::fill(p_.begin(), p_.end(), 0.0F);
+      std::fill(q_.begin(), q_.end(), 0.0F);
+    }
+    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
+    out.put_bytes(std::as_bytes(std::span<const float>(q_)));
+    if (!remainder.empty()) {
+      low_rank_subtract(shape_, p_.data(), q_.data(), c.data(), remainder.data());
+    }
+    return {.nonzero = c.size(), .passes = remainder.empty() ? 2 : 3};
+  }
+
+  int rounds() const override { return own_q_.empty() ? 1 : 2; }
+
+  QuantizeReport first_round(std::span<const float> c, std::span<const float> remainder,
+                             ByteWriter& out) override {
+    if (!warm_start_) reset();
+    renew_empty_columns();
+    low_rank_left(shape_, c.data(), q_.data(), p_.data());
+    // A NaN or an overflow would reach every worker: nothing is sent.
+    if (!all_finite(p_)) std::fill(p_.begin(), p_.end(), 0.0F);
+    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
+    return {.nonzero = c.size(), .passes = remainder.empty() ? 2 : 3};
+  }
+
+  void next_round(int round, std::span<const float> mean, std::span<const float> c,
+                  std::span<float> remainder, ByteWriter& out) override {
+    if (round == 1) {
+      std::copy(mean.begin(), mean.end(), p_.begin());
+      if (!all_finite(p_)) std::fill(p_.begin(), p_.end(), 0.0F);  // the sum overflowed
+      orthogonalize(p_, shape_.rows, products_);
+      low_rank_right(shape_, c.data(), p_.data(), room_, own_q_.data());
+      if (!all_finite(own_q_)) std::fill(own_q_.begin(), own_q_.end(), 0.0F);
+      out.put_bytes(std::as_bytes(std::span<const float>(own_q_)));
+      return;
+    }
+    std::copy(mean.begin(), mean.end(), q_.begin());
+    if (!all_finite(q_)) {
+      std::fill(p_.begin(), p_.end(), 0.0F);
+      std::fill(q_.begin(), q_.end(), 0.0F);
+    }
+    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
+    out.put_bytes(std::as_bytes(std::span<const float>(q_)));
+    // c less the own part and not less the mean: the bounded one of the two. It makes no difference
+    // to what is decoded, now or later, because the mean over workers of what is left is the same.
+    if (!remainder.empty()) {
+      low_rank_subtract(shape_, p_.data(), own_q_.data(), c.data(), remainder.data());
+    }
+  }
+
+  void own_payload(ByteWriter& out) const override {
+    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
+    out.put_bytes(std::as_bytes(std::span<const float>(own_q_)));
+  }
+
+  void decode_add(ByteReader in, float factor, std::span<float> out) const override {
+    get_floats(in, decoded_p_, "p");
+    get_floats(in, decoded_q_, "q");
+    in.expect_end();
+    low_rank_add(shape_, decoded_p_.data(), decoded_q_.data(), factor, out.data());
+  }
+
+  void reset() override {
+    std::fill(q_.begin(), q_.end(), 0.0F);
+    renew_empty_columns();
+  }
+  std::size_t state_size() const override { return q_.size() * sizeof(float); }
+  void save(ByteWriter& out) const override {
+    out.put_bytes(std::as_bytes(std::span<const float>(q_)));
+  }
+  void load(ByteReader& in) override { get_floats(in, q_, "q"); }
+
+ private:
+  /// @throws PayloadError unless all are finite.
+  static void get_floats(ByteReader& in, std::vector<float>& values, const char* what) {
+    const auto bytes = in.get_bytes(values.size() * sizeof(float), what);
+    if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    if (all_finite(values)) return;
+    throw PayloadError(std::string("a number of ") + what + " in the payload is not finite");
+  }
+
+  /// A column of zeros would stay one for ever; it begins anew with random numbers.
+  void renew_empty_columns() {
+    for (std::size_t k = 0; k < shape_.rank; ++k) {
+      const auto column = std::span(q_).subspan(k * shape_.columns, shape_.columns);
+      if (std::any_of(column.begin(), column.end(), [](float x) { return x != 0; })) continue;
+      SplitMix64 random(seed_ + k);
+      for (float& value : column) value = low_rank_random(random.next());
+    }
+  }
+
+  LowRankShape shape_;
+  bool warm_start_;
+  std::uint64_t seed_;
+  std::vector<float> p_;
+  std::vector<float> q_;
+  mutable std::vector<float> decoded_p_;  ///< workspace of decode_add
+  mutable std::vector<float> decoded_q_;
+  std::vector<float> own_q_;      ///< in rounds: this worker's c^T p, while q_ is the mean of all
+  std::vector<float> room_;       ///< of low_rank_right()
+  std::vector<double> products_;  ///< of orthogonalize()
+};
+
+}  // namespace
+
+std::size_t orthogonalize_room(std::size_t columns) { return columns * (columns + 1); }
+
+void orthogonalize(std::span<float> columns, std::size_t rows, std::span<double> room) {
+  if (rows == 0) return;
+  const std::size_t count = columns.size() / rows;
+  const std::span<double> products = room.first(count * count);
+  const std::span<double> scales = room.subspan(count * count, count);
+  for (std::size_t pass = 0; pass < orthogonalize_passes(count); ++pass) {
+    multiply_columns(columns, rows, products);
+    factor(products, scales);
+    take_out_shares(columns, rows, products, scales);
+  }
+}
+
+LowRankShape low_rank_shape(std::span<const std::int64_t> sides, std::size_t elements,
+                            std::size_t rank) {
+  if (sides.size() < 2 || elements == 0) return {};
+  LowRankShape shape;
+  shape.rows = static_cast<std::size_t>(sides[0]);
+  shape.columns = elements / shape.rows;
+  shape.rank = std::min({rank, shape.rows, shape.columns});
+  return (shape.rows + shape.columns) * shape.rank < elements ? shape : LowRankShape{};
+}
+
+std::unique_ptr<Quantizer> make_powersgd_quantizer(const PowerSgdOptions& options) {
+  const LowRankShape shape = low_rank_shape(options.shape, options.elements, options.rank);
+  if (shape.rank == 0) return make_fp32_quantizer();
+  return std::make_unique<PowerSgdQuantizer>(shape, options);
+}
+
 namespace {
 
 const Registration kPowerSgd{dense_method({

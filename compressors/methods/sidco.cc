@@ -1,14 +1,212 @@
-// SIDCo: the threshold follows from a distribution fitted to the gradient.
-#include "compressors/select/sidco.h"
+// SIDCo: the threshold follows from a distribution fitted to the gradient. One pass for the
+// moments, one that compacts the elements above the threshold. Of several stages the second, which
+// a quarter of the elements reach, adds up what exceeds the first threshold without writing it down
+// (exponential distribution); later ones look at what was compacted only.
+#include "compressors/methods/sidco.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "compressors/kernels/select.h"
+#include "compressors/kernels/sums.h"
 #include "compressors/methods/sparse.h"
 
 namespace thinpipe {
 namespace {
 
+// So that a count at the edge of the band, sometimes outside it, does not try other stages often.
+constexpr std::int32_t kHeldBeforeReversal = 4;
+
+class SidcoSelector : public Selector {
+ public:
+  SidcoSelector(std::size_t elements, const SidcoOptions& options)
+      : options_(options),
+        elements_(elements),
+        adaptation_(
+            {.every = options.every, .tolerance = options.tolerance, .climb = options.climb}) {}
+
+  std::size_t max_selected() const override { return elements_; }
+
+  void select(Signal& c, const SelectContext& context, Selection& selection) override {
+    const double ratio = options_.ratio.at(context.epoch);
+    const std::size_t k = target_count(ratio, c.size());
+    selection.target = k;
+    selection.count = 0;
+    selection.passes = 0;
+    selection.threshold = 0;
+    if (k == 0) return;
+    const int most = std::max(1, static_cast<int>(std::ceil(-std::log2(ratio))));
+    const int stages = options_.fixed_stages > 0 ? options_.fixed_stages : adaptation_.stages(most);
+    fit(c, ratio, ratio >= options_.first_ratio ? 1 : stages, selection);
+    if (options_.fixed_stages == 0) adaptation_.note(selection.count, k, most);
+  }
+
+  void reset() override { adaptation_.reset(); }
+  std::size_t state_size() const override { return SidcoStages::kStateSize; }
+  void save(ByteWriter& out) const override { adaptation_.save(out); }
+  void load(ByteReader& in) override { adaptation_.load(in); }
+
+ private:
+  void fit(Signal& c, double ratio, int stages, Selection& selection) const {
+    double threshold = first_threshold(c, stages == 1 ? ratio : options_.first_ratio);
+    selection.passes = 2;
+    // Every later stage keeps the same share of the one before.
+    const double share = std::pow(ratio / options_.first_ratio, 1.0 / (stages - 1));
+    int stage = 2;
+    if (stages > 1 && options_.distribution == SidcoDistribution::kExponential &&
+        !options_.location_min) {
+      const TailMoments tail = tail_moments(c.values(), key_above(threshold));
+      ++selection.passes;
+      // Nothing exceeds the first threshold: all stages end there.
+      if (tail.count > 0) {
+        const double mean = tail.sum_magnitude / static_cast<double>(tail.count);
+        threshold += exponential_excess(mean - threshold, share);
+        ++stage;
+      }
+    }
+    selection.count =
+        c.compact(key_above(threshold), selection.positions.data(), selection.values.data());
+    for (; stage <= stages && selection.count > 0; ++stage) {
+      const auto tail = selection.values.first(selection.count);
+      const double location = options_.location_min ? least(tail) : threshold;
+      threshold = location + tail_excess(tail, location, share);
+      const Cut cut = cut_at(KeyOrder::kMagnitude, key_above(threshold));
+      if (stage == stages) {
+        selection.choose(cut);
+        break;
+      }
+      selection.count =
+          filter(cut, selection.count, selection.positions.data(), selection.values.data());
+    }
+    selection.threshold = threshold;
+  }
+
+  double first_threshold(Signal& c, double share) const {
+    const auto count = static_cast<double>(c.size());
+    switch (options_.distribution) {
+      case SidcoDistribution::kExponential:
+        return exponential_excess(c.moments().sum_magnitude / count, share);
+      case SidcoDistribution::kPareto: {
+        const Dispersion spread = magnitude_dispersion(c.values());
+        return pareto_excess(spread.mean(), spread.variance(), share);
+      }
+      case SidcoDistribution::kGamma: {
+        const LogMoments moments = log_moments(c.values());
+        return gamma_excess(moments.sum_magnitude / count,
+                            moments.sum_log / static_cast<double>(moments.nonzero), share,
+                            options_.exact_gamma);
+      }
+    }
+    return 0;
+  }
+
+  double tail_excess(std::span<const float> tail, double location, double share) const {
+    if (options_.distribution == SidcoDistribution::kExponential) {
+      const double mean = magnitude_moments(tail).sum_magnitude / static_cast<double>(tail.size());
+      return exponential_excess(mean - location, share);
+    }
+    const Dispersion spread = magnitude_dispersion(tail);
+    return pareto_excess(spread.mean() - location, spread.variance(), share);
+  }
+
+  static double least(std::span<const float> tail) {
+    std::int32_t key = kMaxKey;
+    for (float value : tail) key = std::min(key, key_of(value, KeyOrder::kMagnitude));
+    return static_cast<double>(magnitude_of(key));
+  }
+
+  SidcoOptions options_;
+  std::size_t elements_;
+  SidcoStages adaptation_;
+};
+
 SidcoDistribution distribution_of(const std::string& name) {
   if (name == "gamma") return SidcoDistribution::kGamma;
   return name == "gpareto" ? SidcoDistribution::kPareto : SidcoDistribution::kExponential;
 }
+
+}  // namespace
+
+FittedShape fit_pareto(double mean, double variance) { return pareto_shape(mean, variance); }
+
+FittedShape fit_gamma(double mean, double mean_log) { return gamma_shape(mean, mean_log); }
+
+double exponential_excess(double mean, double delta) { return mean * -std::log(delta); }
+
+double pareto_excess(double mean, double variance, double delta) {
+  return pareto_excess_of(mean, variance, -std::log(delta));
+}
+
+double gamma_excess(double mean, double mean_log, double delta, bool exact) {
+  const double rarity = -std::log(delta);
+  return exact ? gamma_exact_excess_of(mean, mean_log, delta, rarity)
+               : gamma_excess_of(mean, mean_log, rarity);
+}
+
+int SidcoStages::stages(int most) const { return std::clamp(stages_, 1, most); }
+
+void SidcoStages::note(std::size_t count, std::size_t k, int most) {
+  stages_ = stages(most);
+  sum_ += static_cast<double>(count) / static_cast<double>(k) - 1;
+  if (++seen_ < options_.every) return;
+  const double mean = sum_ / seen_;
+  seen_ = 0;
+  sum_ = 0;
+  if (std::fabs(mean) > options_.tolerance) {
+    if (options_.climb) climb(mean);
+    move(mean < 0, most);
+  } else {
+    moved_ = 0;
+    held_ = 0;
+  }
+  last_ = mean;
+}
+
+/// Looks at what the last move brought.
+void SidcoStages::climb(double mean) {
+  if (moved_ == 0) return;
+  const double margin = options_.tolerance / 2;
+  const double gain = moved_ * (mean - last_);  // towards k, or past it
+  if (gain < (direction_ < 0 ? margin : -margin)) direction_ = -direction_;
+}
+
+void SidcoStages::move(bool more, int most) {
+  const auto next = [&] { return std::clamp(stages_ + (more ? 1 : -1) * direction_, 1, most); };
+  if (options_.climb && next() == stages_ && ++held_ == kHeldBeforeReversal) {
+    direction_ = -direction_;
+    held_ = 0;
+  }
+  if (next() != stages_) held_ = 0;
+  moved_ = next() == stages_ ? 0 : more ? 1 : -1;
+  stages_ = next();
+}
+
+void SidcoStages::reset() { *this = SidcoStages(options_); }
+
+void SidcoStages::save(ByteWriter& out) const {
+  for (std::int32_t value : {stages_, direction_, seen_, moved_, held_}) out.put(value);
+  out.put(sum_);
+  out.put(last_);
+}
+
+void SidcoStages::load(ByteReader& in) {
+  const auto whole = [&] { return in.get<std::int32_t>("stages"); };
+  stages_ = std::max(1, whole());
+  direction_ = whole() < 0 ? -1 : 1;
+  seen_ = std::clamp(whole(), 0, options_.every - 1);
+  moved_ = std::clamp(whole(), -1, 1);
+  held_ = std::clamp(whole(), 0, kHeldBeforeReversal - 1);
+  sum_ = in.get<double>("stages");
+  last_ = in.get<double>("stages");
+}
+
+std::unique_ptr<Selector> make_sidco_selector(std::size_t elements, const SidcoOptions& options) {
+  return std::make_unique<SidcoSelector>(elements, options);
+}
+
+namespace {
 
 const Registration kSidco{sparse_method({
     .name = "sidco",

@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "compressors/encode/position_codec.h"
+#include "compressors/encode/value_codec.h"
 #include "compressors/methods/common.h"
+#include "compressors/registry.h"
 #include "compressors/select/selector.h"
 
 namespace thinpipe {
@@ -18,6 +21,7 @@ struct OwnParts {
   std::unique_ptr<PositionCodec> positions = nullptr;  ///< for the default of `positions`, if own
 };
 
+/// The declaration of a sparse method.
 struct SparseMethod {
   std::string name;
   std::string summary;

@@ -1,8 +1,85 @@
-// TernGrad: ternary values of two bits, unbiased but for its clipping.
-#include "compressors/quantize/terngrad.h"
+// TernGrad: ternary values of two bits, unbiased but for its clipping. A pass for the scale and one
+// that rounds.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "compressors/kernels/quantize.h"
+#include "compressors/kernels/sums.h"
 #include "compressors/methods/dense.h"
+#include "compressors/methods/quantizers.h"
+#include "compressors/wire/scale.h"
 
 namespace thinpipe {
+namespace {
+
+constexpr int kTernaryBits = 2;
+/// A variance under this share of the mean square is the rounding of equal values.
+constexpr double kNoSpread = 1e-12;
+
+class TernGradBucket : public BucketCodec {
+ public:
+  explicit TernGradBucket(const TernGradOptions& options) : options_(options) {}
+
+  std::size_t max_size(std::size_t n) const override {
+    return sizeof(float) + packed_size(n, kTernaryBits);
+  }
+  std::size_t encode(Signal& c, const BucketContext& context, std::span<float> remainder,
+                     ByteWriter& out) override {
+    const float scale = context.shared_scale > 0 ? level_step(context.shared_scale, 1)
+                        : options_.sigmas == 0   ? level_step(c.max_magnitude(), 1)
+                                                 : scale_of(c.values());
+    out.put(scale);
+    const std::size_t nonzero = pack_levels(c.values(), scale, rounding(context), remainder,
+                                            reinterpret_cast<std::uint8_t*>(out.free().data()));
+    out.advance(packed_size(c.size(), kTernaryBits));
+    return nonzero;
+  }
+  std::size_t encode_buckets(std::span<const float> c, std::size_t bucket,
+                             const BucketContext& context, std::span<float> remainder,
+                             std::span<std::byte> out) override {
+    if (options_.sigmas > 0 || context.shared_scale > 0) {
+      return BucketCodec::encode_buckets(c, bucket, context, remainder, out);
+    }
+    return pack_level_buckets(c, bucket, LevelRange::kMax, rounding(context), remainder,
+                              reinterpret_cast<std::uint8_t*>(out.data()));
+  }
+  void decode_add(ByteReader& in, float factor, std::span<float> out) const override {
+    const auto scale = in.get<float>("the scale");
+    check_scale(scale, "the scale");
+    get_levels(in, factor * scale, kTernaryBits, out);
+  }
+  int passes(bool /*keeps*/) const override { return 2; }
+
+  bool shares_scale() const override { return options_.shares_scale; }
+  float scale_of(std::span<const float> c) const override {
+    if (options_.sigmas == 0 || c.empty()) return level_step(max_magnitude(c), 1);
+    const Spread spread = signed_spread(c);
+    const float most = spread.max_magnitude;
+    const double square = spread.squares / static_cast<double>(c.size());
+    const double variance = spread.variance();
+    if (!(variance > kNoSpread * square)) return level_step(most, 1);
+    const double limit = options_.sigmas * std::sqrt(variance);
+    // The limit of a tensor with a NaN is none.
+    return level_step(static_cast<double>(most) > limit ? finite(limit) : most, 1);
+  }
+
+ private:
+  static LevelRounding rounding(const BucketContext& context) {
+    return {.bits = kTernaryBits, .key = context.key, .first = context.first};
+  }
+
+  TernGradOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<BucketCodec> make_terngrad_bucket(const TernGradOptions& options) {
+  return std::make_unique<TernGradBucket>(options);
+}
+
 namespace {
 
 const Registration kTernGrad{dense_method({

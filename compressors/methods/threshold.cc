@@ -1,11 +1,80 @@
-// Hard threshold: what exceeds a fixed magnitude is sent.
-#include "compressors/select/threshold.h"
-
+// One threshold on the magnitudes: a fixed one, or gradient dropping's, exact or from a sample.
+#include <algorithm>
 #include <limits>
+#include <memory>
+#include <utility>
 
+#include "compressors/kernels/random.h"
+#include "compressors/methods/selectors.h"
 #include "compressors/methods/sparse.h"
+#include "compressors/select/top_k.h"
 
 namespace thinpipe {
+namespace {
+
+void select_above(Signal& signal, double threshold, Selection& selection) {
+  selection.count =
+      signal.compact(key_above(threshold), selection.positions.data(), selection.values.data());
+  selection.threshold = threshold;
+  selection.passes = 1;
+}
+
+class ThresholdSelector : public Selector {
+ public:
+  ThresholdSelector(std::size_t elements, double tau) : elements_(elements), tau_(tau) {}
+
+  std::size_t max_selected() const override { return elements_; }
+  void select(Signal& signal, const SelectContext& /*context*/, Selection& selection) override {
+    selection.target = 0;
+    select_above(signal, tau_, selection);
+  }
+
+ private:
+  std::size_t elements_;
+  double tau_;
+};
+
+class SampledThresholdSelector : public Selector {
+ public:
+  SampledThresholdSelector(std::size_t elements, SampledThresholdOptions options)
+      : options_(std::move(options)),
+        elements_(elements),
+        sample_(target_count(options_.sample, elements)) {}
+
+  std::size_t max_selected() const override { return elements_; }
+  void select(Signal& signal, const SelectContext& context, Selection& selection) override {
+    const double ratio = options_.ratio.at(context.epoch);
+    selection.target = target_count(ratio, signal.size());
+    selection.count = 0;
+    selection.passes = 0;
+    selection.threshold = 0;
+    if (signal.size() == 0) return;
+    const auto sample = sample_.first(sample_.size());
+    sample_keys(signal, KeyOrder::kMagnitude, Sampling::kUniform, options_.seed, context.step,
+                sample);
+    const std::size_t rank =
+        std::min(sample.size(), target_count(options_.sample * ratio, signal.size()));
+    const std::int32_t key = kth_greatest(sample, rank);
+    select_above(signal, static_cast<double>(magnitude_of(key)), selection);
+  }
+
+ private:
+  SampledThresholdOptions options_;
+  std::size_t elements_;
+  Buffer<std::int32_t> sample_;
+};
+
+}  // namespace
+
+std::unique_ptr<Selector> make_threshold_selector(std::size_t elements, double tau) {
+  return std::make_unique<ThresholdSelector>(elements, tau);
+}
+
+std::unique_ptr<Selector> make_sampled_threshold_selector(std::size_t elements,
+                                                          const SampledThresholdOptions& options) {
+  return std::make_unique<SampledThresholdSelector>(elements, options);
+}
+
 namespace {
 
 const Registration kThreshold{sparse_method({
@@ -21,6 +90,26 @@ const Registration kThreshold{sparse_method({
         },
     // What listings assume: it depends on the gradient alone.
     .density = [](const Parameters&) { return 0.01; },
+})};
+
+// Gradient dropping: one threshold on the magnitudes, what is dropped is added to the next
+// gradient.
+const Registration kGradientDropping{sparse_method({
+    .name = "gradientdropping",
+    .summary = "largest magnitudes by one threshold, exact or from a sample",
+    .source = "Aji and Heafield, EMNLP 2017, alg. 1; section 3 samples 0.1 % (sample=0.001)",
+    .ratio = "0.01",
+    .parameters = {real_parameter(
+        "sample", "0", "share of the elements sampled for the threshold; 0: exact", 0, 1)},
+    .selector = [](const Parameters& parameters, const TensorInfo& tensor,
+                   const CompressorSettings& settings) -> std::unique_ptr<Selector> {
+      const double sample = parameters.real("sample");
+      if (sample == 0) return make_top_k_selector(tensor.elements, ratio_of(parameters));
+      return make_sampled_threshold_selector(tensor.elements,
+                                             {.ratio = ratio_of(parameters),
+                                              .sample = sample,
+                                              .seed = settings.seed ^ hash_name(tensor.name)});
+    },
 })};
 
 }  // namespace

@@ -13,7 +13,7 @@
 
 #include "compressors/methods/common.h"
 #include "compressors/plugin/plugin_compressor.h"
-#include "compressors/plugin/plugin_method.h"
+#include "compressors/plugin/plugin_instance.h"
 
 namespace thinpipe {
 namespace {

@@ -1,19 +1,137 @@
+// Loads a plug-in: a look at its file (ELF as `man 5 elf` has it, of this machine's word size),
 // dlopen, the entry, the checks, the registration.
 #include "compressors/plugin/loader.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fmt/format.h>
+#include <link.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "compressors/plugin/description.h"
-#include "compressors/plugin/library_file.h"
 
 namespace thinpipe {
 namespace {
+
+using Header = ElfW(Ehdr);
+using Segment = ElfW(Phdr);
+using DynamicEntry = ElfW(Dyn);
+
+constexpr unsigned char kOwnClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
+constexpr unsigned char kOwnOrder =
+    std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
+
+// [begin, begin + size) within [0, whole), without overflow.
+bool fits(std::uint64_t begin, std::uint64_t size, std::uint64_t whole) {
+  return begin <= whole && size <= whole - begin;
+}
+
+class LibraryFile {
+ public:
+  explicit LibraryFile(const std::filesystem::path& file)
+      : stream_(file, std::ios::binary), bytes_(std::filesystem::file_size(file)) {}
+
+  std::string damage() {
+    if (bytes_ < sizeof(Header)) return "it is no shared library";
+    read(0, &header_, 1);
+    if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) return "it is no shared library";
+    if (header_.e_ident[EI_CLASS] != kOwnClass || header_.e_ident[EI_DATA] != kOwnOrder ||
+        header_.e_type != ET_DYN || header_.e_phentsize != sizeof(Segment))
+      return "it is no shared library of this kind of machine";
+    const std::uint64_t segments = std::uint64_t{header_.e_phnum} * sizeof(Segment);
+    const std::uint64_t sections = std::uint64_t{header_.e_shnum} * header_.e_shentsize;
+    if (!fits(header_.e_phoff, segments, bytes_) || !fits(header_.e_shoff, sections, bytes_))
+      return cut_short();
+    segments_.resize(header_.e_phnum);
+    read(header_.e_phoff, segments_.data(), segments_.size());
+    for (const Segment& segment : segments_)
+      if (!fits(segment.p_offset, segment.p_filesz, bytes_)) return cut_short();
+    return damage_of_tables();
+  }
+
+ private:
+  template <typename Item>
+  void read(std::uint64_t offset, Item* items, std::size_t count) {
+    stream_.seekg(static_cast<std::streamoff>(offset));
+    stream_.read(reinterpret_cast<char*>(items),
+                 static_cast<std::streamsize>(count * sizeof(Item)));
+  }
+
+  std::string cut_short() const {
+    return fmt::format("it is damaged: its headers promise more than the file's {} bytes", bytes_);
+  }
+
+  // The segments are loaded where they say; a table must lie in one of them.
+  bool is_loaded(std::uint64_t address, std::uint64_t size) const {
+    return std::any_of(segments_.begin(), segments_.end(), [&](const Segment& segment) {
+      return segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+             fits(address - segment.p_vaddr, size, segment.p_memsz);
+    });
+  }
+
+  std::string damage_of_tables() {
+    const auto found = std::find_if(segments_.begin(), segments_.end(), [](const Segment& segment) {
+      return segment.p_type == PT_DYNAMIC;
+    });
+    if (found == segments_.end()) return "it is no shared library: it has no dynamic section";
+    std::vector<DynamicEntry> entries(found->p_filesz / sizeof(DynamicEntry));
+    read(found->p_offset, entries.data(), entries.size());
+    const auto value = [&](std::int64_t tag) -> std::uint64_t {
+      for (const DynamicEntry& entry : entries)
+        if (entry.d_tag == tag) return entry.d_un.d_val;
+      return 0;
+    };
+    constexpr std::pair<std::int64_t, std::int64_t> kTables[] = {
+        // where, and how many bytes (DT_NULL: the table itself says)
+        {DT_STRTAB, DT_STRSZ},
+        {DT_RELA, DT_RELASZ},
+        {DT_REL, DT_RELSZ},
+        {DT_JMPREL, DT_PLTRELSZ},
+        {DT_INIT_ARRAY, DT_INIT_ARRAYSZ},
+        {DT_FINI_ARRAY, DT_FINI_ARRAYSZ},
+        {DT_SYMTAB, DT_NULL},
+        {DT_HASH, DT_NULL},
+        {DT_GNU_HASH, DT_NULL},
+        {DT_VERSYM, DT_NULL},
+        {DT_VERNEED, DT_NULL},
+        {DT_VERDEF, DT_NULL},
+        {DT_PLTGOT, DT_NULL}};
+    for (const auto& [where, bytes] : kTables)
+      if (const std::uint64_t address = value(where);
+          address != 0 && !is_loaded(address, bytes == DT_NULL ? 1 : value(bytes)))
+        return "it is damaged: a table of its dynamic section lies outside of it";
+    return "";
+  }
+
+  std::ifstream stream_;
+  std::uint64_t bytes_;
+  Header header_ = {};
+  std::vector<Segment> segments_;
+};
+
+/// Returns what is wrong with a file that dlopen would die of: the dynamic loader maps what the
+/// headers promise and believes it, so that a library cut short by a full disk or a broken download
+/// ends the program with SIGBUS. Empty for a file whose headers, segments, sections and dynamic
+/// tables lie within it, and for one that cannot be opened: dlopen says that better.
+std::string damage_of_library(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(status)) return "";
+  if (!std::filesystem::is_regular_file(status)) return "it is no regular file";
+  return LibraryFile(file).damage();
+}
 
 using Entry = const thinpipe_plugin* (*)(std::uint32_t);
 

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "compressors/kernels/accumulate.h"
-#include "compressors/kernels/nonfinite.h"
+#include "compressors/kernels/sums.h"
 #include "compressors/memory/memory.h"
 #include "compressors/methods/common.h"
-#include "compressors/pipeline_checks.h"
 #include "compressors/plugin/plugin_instance.h"
 
 namespace thinpipe {

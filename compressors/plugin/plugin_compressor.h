@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "compressors/plugin/plugin_method.h"
+#include "compressors/plugin/plugin_instance.h"
 #include "compressors/registry.h"
 
 namespace thinpipe {

@@ -1,15 +1,61 @@
-// One instance of a plug-in's method: every call of it is guarded, whatever is done with the
-// result.
+// One method of a loaded plug-in and one instance of it: every call is guarded, whatever is done
+// with the result.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 
-#include "compressors/plugin/guarded_room.h"
-#include "compressors/plugin/plugin_method.h"
+#include "base/error.h"
+#include "compressors/kernels/buffer.h"
+#include "compressors/plugin/thinpipe_plugin.h"
 #include "compressors/registry.h"
 
 namespace thinpipe {
+
+/// A method as its plug-in described it, checked.
+struct PluginMethod {
+  thinpipe_plugin_method functions;  ///< members that the plug-in's header did not have are 0
+  std::string label;                 ///< "plug-in 'sign.so', method 'example-sign'"
+};
+
+/// A plug-in broke its contract: it threw, wrote where it must not, or returned what cannot be.
+class PluginError : public RunError {
+ public:
+  PluginError(const PluginMethod& method, const char* function, const std::string& problem)
+      : RunError(method.label + ": " + function + " " + problem) {}
+};
+
+/// Room that a plug-in writes into, with bytes before and after it that must stay as they are.
+/// Memory is taken once; pages that nobody writes cost address space only.
+class GuardedRoom {
+ public:
+  explicit GuardedRoom(std::size_t bytes) : bytes_(bytes), all_(bytes + 2 * kGuard) {
+    std::fill_n(all_.data(), kGuard, kMark);
+    std::fill_n(all_.data() + kGuard + bytes, kGuard, kMark);
+  }
+
+  std::size_t size() const { return bytes_; }
+  std::byte* data() { return all_.data() + kGuard; }
+
+  /// False when something was written outside of the room.
+  bool intact() const {
+    const auto marked = [](const std::byte* from) {
+      return std::all_of(from, from + kGuard, [](std::byte found) { return found == kMark; });
+    };
+    return marked(all_.data()) && marked(all_.data() + kGuard + bytes_);
+  }
+
+ private:
+  // A page: a loop that runs over by a few elements, or by one row too many, stays within.
+  static constexpr std::size_t kGuard = 4096;
+  static constexpr std::byte kMark{0xa5};
+
+  std::size_t bytes_;
+  Buffer<std::byte> all_;
+};
 
 /// Calls of one tensor's instance. @throws PluginError for what the plug-in does wrong.
 class PluginInstance {

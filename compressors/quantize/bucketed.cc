@@ -7,8 +7,9 @@
 #include <mutex>
 #include <utility>
 
-#include "compressors/kernels/accumulate.h"
 #include "compressors/kernels/parallel.h"
+#include "compressors/kernels/quantize.h"
+#include "compressors/kernels/sums.h"
 
 namespace thinpipe {
 
@@ -160,6 +161,13 @@ class BucketQuantizer : public Quantizer {
 };
 
 }  // namespace
+
+void get_levels(ByteReader& in, float step, int bits, std::span<float> out) {
+  const auto packed = in.get_bytes(packed_size(out.size(), bits), "codes");
+  if (!add_packed_levels(reinterpret_cast<const std::uint8_t*>(packed.data()), step, bits, out)) {
+    throw PayloadError("bits after the last code are not zero");
+  }
+}
 
 std::unique_ptr<Quantizer> make_bucket_quantizer(std::unique_ptr<BucketCodec> codec,
                                                  const BucketOptions& options) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "compressors/kernels/counter_random.h"
+#include "compressors/kernels/random.h"
 #include "compressors/quantize/quantizer.h"
 
 namespace thinpipe {
@@ -62,6 +62,9 @@ struct BucketOptions {
   std::size_t bucket = 0;    ///< elements of a bucket, the last may have fewer; 0: the whole tensor
   std::uint64_t stream = 0;  ///< random_stream() of the tensor
 };
+
+/// out += step * level, codes of `bits` bits (kernels/quantize.h). @throws PayloadError
+void get_levels(ByteReader& in, float step, int bits, std::span<float> out);
 
 /// Payload: the buckets, one after the other; nothing for a tensor without elements.
 std::unique_ptr<Quantizer> make_bucket_quantizer(std::unique_ptr<BucketCodec> codec,

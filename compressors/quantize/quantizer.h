@@ -6,7 +6,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "compressors/select/signal.h"
+#include "compressors/kernels/signal.h"
 #include "compressors/wire/bytes.h"
 
 namespace thinpipe {

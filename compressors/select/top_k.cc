@@ -1,19 +1,57 @@
-// Exact top-k: sample, compact once, refine.
+// Exact top-k: sample, compact once, refine. The k-th key is found by sampled brackets around it.
 #include "compressors/select/top_k.h"
 
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
+#include <functional>
 
-#include "compressors/kernels/compact.h"
-#include "compressors/kernels/cut.h"
-#include "compressors/kernels/filter.h"
-#include "compressors/random.h"
-#include "compressors/select/kth.h"
-#include "compressors/select/sample.h"
+#include "base/splitmix64.h"
+#include "compressors/kernels/parallel.h"
+#include "compressors/kernels/select.h"
 
 namespace thinpipe {
 namespace {
+
+/// Up to here the library's selection takes less than another round.
+constexpr std::size_t kFew = 4096;
+constexpr std::size_t kSample = 1024;
+/// One sample in 16 000 leaves the k-th outside, which costs a round and nothing else.
+constexpr double kDeviations = 4;
+
+// Draws samples. Random elements are misses of all caches: the places of the next few are asked for
+// while the last ones arrive. A line costs one miss for 16 elements.
+
+constexpr std::size_t kLine = 16;
+/// Misses under way at once; memory systems serve some ten to twenty for a core.
+constexpr std::size_t kDrawnAhead = 64;
+
+/// Keys of runs of `length` neighbours, the i-th run from place(i) on, on the current threads. The
+/// last run is as long as there is room.
+template <std::size_t length, class Place>
+void gather(const Signal& x, KeyOrder order, Place place, std::span<std::int32_t> keys) {
+  // A miss takes as long as reading hundreds of elements in line: worth threads for fewer keys.
+  const int threads = threads_for(x.size());
+  const auto parts = static_cast<std::size_t>(threads);
+  const std::size_t runs = (keys.size() + length - 1) / length;
+  parallel_parts(parts, threads, [&](std::size_t part) {
+    const std::size_t begin = runs * part / parts;
+    const std::size_t end = runs * (part + 1) / parts;
+    std::array<std::size_t, kDrawnAhead> places;
+    const auto ask = [&](std::size_t i) {
+      places[i % kDrawnAhead] = place(i);
+      x.prefetch(places[i % kDrawnAhead]);
+    };
+    for (std::size_t i = begin; i < std::min(end, begin + kDrawnAhead); ++i) ask(i);
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t at = places[i % kDrawnAhead];
+      const std::size_t some = std::min(length, keys.size() - i * length);
+      for (std::size_t j = 0; j < some; ++j) keys[i * length + j] = key_of(x.at(at + j), order);
+      if (i + kDrawnAhead < end) ask(i + kDrawnAhead);
+    }
+  });
+}
 
 /// Below this a sample is not worth its cost: all keys are looked at.
 constexpr std::size_t kMinSampled = 8192;
@@ -24,25 +62,76 @@ constexpr std::size_t kMaxSample = 16384;
 /// Of the elements compacted, which lie in the caches.
 constexpr std::size_t kRefineSample = 2048;
 
-class TopKSelector : public Selector {
- public:
-  TopKSelector(std::size_t elements, RatioSchedule ratio)
-      : ratio_(std::move(ratio)), elements_(elements), top_k_(elements) {}
-
-  std::size_t max_selected() const override { return target_count(ratio_.greatest(), elements_); }
-  void select(Signal& signal, const SelectContext& context, Selection& selection) override {
-    selection.target = target_count(ratio_.at(context.epoch), signal.size());
-    const std::int32_t key = top_k_.select(signal, selection.target, selection);
-    selection.threshold = signal.size() == 0 ? 0.0 : static_cast<double>(magnitude_of(key));
-  }
-
- private:
-  RatioSchedule ratio_;
-  std::size_t elements_;
-  TopK top_k_;
-};
-
 }  // namespace
+
+KeyBracket bracket_of_sample(std::span<std::int32_t> sample, std::size_t k, std::size_t n) {
+  const double share = static_cast<double>(k) / static_cast<double>(n);
+  const double expected = static_cast<double>(sample.size()) * share;
+  const double margin = kDeviations * std::sqrt(expected * (1 - share)) + 1;
+  const auto low = static_cast<std::size_t>(expected + margin);
+  KeyBracket bracket{.low = kMinKey, .certain = kMaxKey};
+  auto* const begin = sample.data();
+  auto* end = begin + sample.size();
+  if (low < sample.size()) {
+    std::nth_element(begin, begin + low, end, std::greater<>());
+    bracket.low = begin[low];
+    end = begin + low;
+  }
+  if (expected > margin) {
+    const auto high = static_cast<std::size_t>(expected - margin);
+    std::nth_element(begin, begin + high, end, std::greater<>());
+    bracket.certain = begin[high];
+  }
+  return bracket;
+}
+
+std::int32_t kth_greatest(std::span<std::int32_t> keys, std::size_t k) {
+  assert(k >= 1 && k <= keys.size());
+  SplitMix64 random(keys.size());
+  std::array<std::int32_t, kSample> sample;
+  while (keys.size() > kFew) {
+    for (std::int32_t& key : sample) key = keys[random.below(keys.size())];
+    const KeyBracket bracket = bracket_of_sample(sample, k, keys.size());
+    std::int32_t most = kMaxKey;
+    std::size_t above = 0;
+    if (bracket.certain != kMaxKey) {
+      most = bracket.certain - 1;
+      above = count_keys(keys, bracket.certain);
+      // Many ties: the k-th may be the bracket's end itself.
+      if (above >= k && count_keys(keys, bracket.certain + 1) < k) return bracket.certain;
+    }
+    if (above >= k || count_keys(keys, bracket.low) < k) break;  // it lies outside
+    const std::size_t before = keys.size();
+    keys = keys.first(keep_keys(keys, bracket.low, most));
+    k -= above;
+    if (keys.size() > before / 2) break;  // no sample tells these apart
+  }
+  std::nth_element(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(k - 1), keys.end(),
+                   std::greater<>());
+  return keys[k - 1];
+}
+
+void sample_keys(const Signal& x, KeyOrder order, Sampling sampling, std::uint64_t seed,
+                 std::uint64_t step, std::span<std::int32_t> keys) {
+  const std::size_t n = keys.size();
+  const SplitMix64 first(SplitMix64::mix(seed ^ SplitMix64::mix(step)));
+  // The i-th of the random numbers below `limit`.
+  const auto drawn = [&](std::size_t i, std::size_t limit) {
+    SplitMix64 random = first;
+    random.skip(i);
+    return random.below(limit);
+  };
+  if (sampling == Sampling::kLines && x.size() >= kLine) {
+    return gather<kLine>(
+        x, order, [&](std::size_t i) { return kLine * drawn(i, x.size() / kLine); }, keys);
+  }
+  if (sampling == Sampling::kStrided) {
+    return gather<1>(
+        x, order, [&](std::size_t i) { return (2 * i + 1) * x.size() / (2 * n); }, keys);
+  }
+  gather<1>(
+      x, order, [&](std::size_t i) { return drawn(i, x.size()); }, keys);
+}
 
 // A vector may be stored past the last key kept.
 TopK::TopK(std::size_t elements) : keys_(std::max(elements, kMaxSample) + kCompactSlack) {}
@@ -146,10 +235,6 @@ std::int32_t TopK::refine(KeyOrder order, std::size_t k, Selection& selection) {
       count_kept({.order = order, .below = rank.kth, .below_within = rank.kth}, values);
   selection.choose(cut_between(order, rank.kth, rank.kth, 0, k - above, values), k);
   return rank.kth;
-}
-
-std::unique_ptr<Selector> make_top_k_selector(std::size_t elements, const RatioSchedule& ratio) {
-  return std::make_unique<TopKSelector>(elements, ratio);
 }
 
 }  // namespace thinpipe

@@ -1,15 +1,45 @@
-// Exact selection of the k elements that rank first.
+// Exact selection of the k elements that rank first, the k-th greatest key, and samples from which
+// thresholds are estimated.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include "compressors/kernels/keys.h"
-#include "compressors/select/ratio.h"
+#include "compressors/kernels/signal.h"
 #include "compressors/select/selector.h"
 
 namespace thinpipe {
+
+/// The k-th greatest key, 1 <= k <= keys.size(); reorders and overwrites `keys`. Exact. Narrows the
+/// keys in question by samples as long as there are many, each time by a pass that counts and one
+/// that keeps, then sorts the rest in part.
+std::int32_t kth_greatest(std::span<std::int32_t> keys, std::size_t k);
+
+/// Keys between which the k-th greatest of n lies, most likely, by those of a random sample.
+struct KeyBracket {
+  std::int32_t low;      ///< k or more of all reach it, most likely
+  std::int32_t certain;  ///< fewer than k reach it, most likely; kMaxKey: nothing is known
+};
+
+/// `sample` holds keys drawn at random from n; it is reordered. kDeviations standard deviations to
+/// either side of the sample's own k-th.
+KeyBracket bracket_of_sample(std::span<std::int32_t> sample, std::size_t k, std::size_t n);
+
+/// How a tensor is sampled.
+enum class Sampling {
+  kUniform,  ///< elements drawn at random, with replacement
+  kStrided,  ///< the middles of equal stretches
+  kLines,    ///< runs of 16 neighbours, a cache line of floats, drawn at random
+};
+
+/// Fills `keys` (at least one, at most x.size()) with the keys of sampled elements of x. Lines
+/// start at multiples of 16; up to 15 last elements, which fill no line, are never drawn, and a
+/// tensor of less than a line is sampled uniformly.
+void sample_keys(const Signal& x, KeyOrder order, Sampling sampling, std::uint64_t seed,
+                 std::uint64_t step, std::span<std::int32_t> keys);
 
 /// Exact top-k with one pass over the elements in almost all cases: a small random sample gives a
 /// limit that k elements and some more reach (never mind which sample: the result is the same),
@@ -42,8 +72,5 @@ class TopK {
 
   Buffer<std::int32_t> keys_;
 };
-
-/// The k = target_count(ratio) largest magnitudes.
-std::unique_ptr<Selector> make_top_k_selector(std::size_t elements, const RatioSchedule& ratio);
 
 }  // namespace thinpipe

@@ -107,4 +107,25 @@ class ByteReader {
   std::size_t at_ = 0;
 };
 
+// Arrays of floats and flags in states.
+
+inline void save_floats(ByteWriter& out, std::span<const float> values) {
+  out.put_bytes(std::as_bytes(values));
+}
+
+inline void load_floats(ByteReader& in, std::span<float> values, const char* what) {
+  const auto bytes = in.get_bytes(values.size_bytes(), what);
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+}
+
+/// @throws PayloadError for a byte that is neither 0 nor 1.
+inline bool load_flag(ByteReader& in, const char* what) {
+  const auto found = in.get<std::uint8_t>(what);
+  if (found > 1) {
+    throw PayloadError(std::string("flag '") + what + "' of the memory: found " +
+                       std::to_string(found) + ", expected 0 or 1");
+  }
+  return found == 1;
+}
+
 }  // namespace thinpipe

@@ -8,8 +8,7 @@
 #include <limits>
 
 #include "compressors/wire/bytes.h"
-#include "compressors/wire/crc32c.h"
-#include "compressors/wire/utf8.h"
+#include "compressors/wire/checks.h"
 
 namespace thinpipe {
 namespace {

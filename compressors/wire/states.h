@@ -1,15 +1,35 @@
-// The states of all tensors' compressors in one file. docs/wire-format.md section 5 is normative.
+// States of compressors: the envelope of one, and a file of those of all tensors.
+// docs/wire-format.md section 5 is normative.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "compressors/compressor.h"
+#include "compressors/wire/bytes.h"
 
 namespace thinpipe {
 
+/// Who a state belongs to.
+struct StateIdentity {
+  std::string spec;  ///< Parameters::text()
+  std::string tensor;
+  std::size_t elements = 0;
+};
+
+/// Writes the envelope of a checkpoint: resizes `state` to envelope + body and returns a writer for
+/// the body.
+ByteWriter begin_state(const StateIdentity& identity, std::size_t body_size,
+                       std::vector<std::byte>& state);
+
+/// A reader of the body. @throws InputError when the bytes are of another version, spec or tensor
+/// or when the body has not exactly body_size bytes.
+ByteReader open_state(const StateIdentity& identity, std::size_t body_size,
+                      std::span<const std::byte> state);
+
+/// The states of all tensors in one file.
 struct StateBundle {
   std::uint64_t seed = 1;       ///< of the compressors
   std::uint64_t next_step = 0;  ///< the first step that has not been compressed yet

@@ -1,9 +1,12 @@
 // Linked into the program `thinpipe` alone: counts its calls of operator new, the libraries'
 // included. Not under sanitizers, which bring their own.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
-#include "harness/bench/allocations.h"
+#include "harness/bench/timed.h"
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 

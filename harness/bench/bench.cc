@@ -1,27 +1,44 @@
 #include "harness/bench/bench.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <fstream>
+#include <functional>
 #include <iterator>
+#include <map>
+#include <memory>
+#include <new>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "base/error.h"
+#include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/visible.h"
 #include "compressors/cuda/gpu.h"
 #include "compressors/registry.h"
 #include "compressors/simd.h"
-#include "harness/bench/device/table.h"
-#include "harness/bench/device/tensor_bench.h"
-#include "harness/bench/json.h"
+#include "compressors/spec.h"
+#include "harness/bench/device_tensor_bench.h"
+#include "harness/bench/inputs.h"
 #include "harness/bench/measure.h"
-#include "harness/bench/ratios.h"
+#include "harness/bench/options.h"
+#include "harness/bench/results.h"
 #include "harness/bench/roofline.h"
-#include "harness/bench/tensor_bench.h"
-#include "harness/doctor/machine.h"
+#include "harness/bench/subject.h"
+#include "harness/bench/timed.h"
+#include "harness/bench/timed_roofline.h"
 #include "harness/files/open_trace.h"
-#include "harness/sweep/progress.h"
+#include "harness/machine/machine.h"
+#include "harness/options/terminal.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
@@ -29,9 +46,230 @@ namespace {
 
 using Run = benchmark::BenchmarkReporter::Run;
 
+// Compressors that are timed in one run are all in memory; this share of what is free is theirs.
+constexpr double kMemoryShare = 0.4;
+
 // Calls of a body by Google Benchmark: one a repetition and about so many to find the number of
 // iterations. Only the progress bar depends on it.
 constexpr int kTrialRuns = 4;
+
+/// One row to be.
+struct BenchPoint {
+  Spec spec;
+  int threads = 1;
+  std::string simd;       ///< of simd_targets()
+  std::string name = "";  ///< "topk:ratio=0.01/laplace:26000000/memory/threads:1/simd:avx2"
+  std::unique_ptr<Subject> subject = nullptr;
+  Quality quality = {};
+};
+
+/// All compressors on one tensor: warmed up, timed in runs that fit the memory, validated.
+class TensorBench {
+ public:
+  /// Adds a group for each number of threads to `result`, and to `rows` what goes into the JSON.
+  TensorBench(const BenchOptions& options, const Inputs& inputs, Progress& progress,
+              BenchResult& result, std::vector<Run>& rows);
+
+  /// What a compressor does wrong goes to the result's failures. @throws RunError if interrupted.
+  void run(std::vector<BenchPoint> points);
+
+ private:
+  bool prepare(BenchPoint& point);
+  void fail(const BenchPoint& point, const std::string& reason);
+  template <class Work>
+  bool guarded(const BenchPoint& point, Work work);
+  Timed timed_point(BenchPoint& point, bool encode) const;
+  void time_batch(std::vector<BenchPoint>& batch);
+  void add_row(const BenchPoint& point, double t_r, const Measurement& measured, BenchGroup& group,
+               std::map<std::string, double>& accepted);
+  void add_json(const Measurement& measured, const std::map<std::string, double>& t_r);
+
+  const BenchOptions& options_;
+  const Inputs& inputs_;
+  Progress& progress_;
+  BenchResult& result_;
+  std::vector<Run>& rows_;
+  std::size_t first_group_;
+  TimedRoofline roofline_;
+  bool roofline_told_ = false;
+};
+
+double resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  double pages = 0, resident = 0;
+  file >> pages >> resident;
+  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+// Methods that send coefficients of a transform, each of which touches many decoded elements.
+bool spreads(const std::string& method) {
+  static const std::set<std::string> kSpread{"demo", "powersgd", "thc"};
+  return kSpread.count(method) > 0;
+}
+
+TensorBench::TensorBench(const BenchOptions& options, const Inputs& inputs, Progress& progress,
+                         BenchResult& result, std::vector<Run>& rows)
+    : options_(options),
+      inputs_(inputs),
+      progress_(progress),
+      result_(result),
+      rows_(rows),
+      first_group_(result.groups.size()),
+      roofline_(inputs, options) {
+  for (const int threads : options.threads) {
+    result.groups.push_back(
+        {.tensor = inputs.tensor().name, .elements = inputs.elements(), .threads = threads});
+  }
+}
+
+void TensorBench::run(std::vector<BenchPoint> points) {
+  std::vector<BenchPoint> batch;
+  const double budget = kMemoryShare * static_cast<double>(read_machine(".").memory_available);
+  const double before = resident_bytes();
+  for (BenchPoint& point : points) {
+    if (interrupted()) throw RunError("interrupted");
+    if (prepare(point)) batch.push_back(std::move(point));
+    if (resident_bytes() - before > budget) time_batch(batch);
+  }
+  if (!batch.empty() || !roofline_told_) time_batch(batch);
+}
+
+// Warms up and validates; false when that failed.
+bool TensorBench::prepare(BenchPoint& point) {
+  point.name = fmt::format("{}/{}/simd:{}", short_spec(point.spec),
+                           place_name(inputs_, point.threads), point.simd);
+  progress_.describe("warming up " + short_spec(point.spec));
+  return guarded(point, [&] {
+    const Spec spec = point.spec;
+    point.subject = std::make_unique<Subject>(
+        SubjectOptions{.make =
+                           [spec](const TensorInfo& tensor, const CompressorSettings& settings) {
+                             return make_compressor(spec, tensor, settings);
+                           },
+                       .settings = {.seed = options_.seed, .rank = 0, .threads = point.threads},
+                       .simd = point.simd,
+                       .spreads = spreads(spec.name)},
+        inputs_);
+    point.subject->validate_start();
+    point.quality = point.subject->warm_up(options_.warmup);
+    point.subject->validate_last();
+  });
+}
+
+// What a compressor does wrong fails its point alone.
+template <class Work>
+bool TensorBench::guarded(const BenchPoint& point, Work work) {
+  try {
+    work();
+    return true;
+  } catch (const std::bad_alloc&) {
+    fail(point, "out of memory");
+  } catch (const std::exception& error) {
+    fail(point, error.what());
+  }
+  return false;
+}
+
+void TensorBench::fail(const BenchPoint& point, const std::string& reason) {
+  const auto place = std::find(options_.threads.begin(), options_.threads.end(), point.threads);
+  const auto offset = static_cast<std::size_t>(place - options_.threads.begin());
+  result_.failures.push_back({.name = point.name,
+                              .spec = point.spec,
+                              .simd = point.simd,
+                              .group = first_group_ + offset,
+                              .reason = reason});
+}
+
+Timed TensorBench::timed_point(BenchPoint& point, bool encode) const {
+  Subject& subject = *point.subject;
+  const auto d = static_cast<double>(inputs_.elements());
+  return {.name = (encode ? "encode/" : "decode/") + point.name,
+          .elements = d,
+          .bytes = d * sizeof(float),
+          .prepare = [&subject] { subject.begin(); },
+          .call = encode ? std::function<void()>([&subject] { subject.encode(); })
+                         : std::function<void()>([&subject] { subject.decode(); }),
+          .counters = quality_counters(point.quality)};
+}
+
+void TensorBench::time_batch(std::vector<BenchPoint>& batch) {
+  std::vector<Timed> what = roofline_.timed();
+  for (BenchPoint& point : batch) {
+    what.push_back(timed_point(point, true));
+    what.push_back(timed_point(point, false));
+  }
+  const auto progress = [&](const std::string& name) {
+    progress_.describe(name);
+    progress_.advance(1);
+  };
+  Measurement measured;
+  if (options_.turns) {
+    Turns turns(STDIN_FILENO);
+    measured.timings = measure_in_turns(what, options_, turns, progress);
+  } else {
+    measured = measure(what, options_, progress);
+  }
+  if (interrupted()) throw RunError("interrupted");
+  std::map<std::string, double> t_r;  // by name, for the rows that hold
+  for (std::size_t i = 0; i < options_.threads.size(); ++i) {
+    BenchGroup& group = result_.groups[first_group_ + i];
+    const RooflineFigures figures = roofline_.figures(measured, group.threads);
+    if (group.roofline.read.empty()) group.roofline = figures;
+    for (const BenchPoint& point : batch) {
+      if (point.threads == group.threads) add_row(point, figures.t_r, measured, group, t_r);
+    }
+  }
+  add_json(measured, t_r);
+  batch.clear();
+}
+
+void TensorBench::add_row(const BenchPoint& point, double t_r, const Measurement& measured,
+                          BenchGroup& group, std::map<std::string, double>& accepted) {
+  const Timing& encode = measured.timings.at("encode/" + point.name);
+  const Timing& decode = measured.timings.at("decode/" + point.name);
+  const bool good = guarded(point, [&] {
+    for (const Timing* timing : {&encode, &decode}) {
+      if (!timing->error.empty()) throw RunError(timing->error);
+    }
+    point.subject->validate_last();  // the state in which the timing ended
+  });
+  if (!good) return;
+  const double scale = 1e9 / static_cast<double>(inputs_.elements());
+  const auto scaled = [scale](std::vector<double> seconds) {
+    for (double& second : seconds) second *= scale;
+    return seconds;
+  };
+  group.rows.push_back({.name = point.name,
+                        .spec = point.spec,
+                        .compressor = short_spec(point.spec),
+                        .simd = point.simd,
+                        .encode = median(encode.seconds) * scale,
+                        .decode = median(decode.seconds) * scale,
+                        .encode_samples = scaled(encode.seconds),
+                        .decode_samples = scaled(decode.seconds),
+                        .encode_order = encode.order,
+                        .decode_order = decode.order,
+                        .t_r = t_r,
+                        .allocations = encode.allocations,
+                        .quality = point.quality});
+  accepted["encode/" + point.name] = accepted["decode/" + point.name] = t_r;
+}
+
+// Rows of points that hold, and of the roofline of the first run.
+void TensorBench::add_json(const Measurement& measured, const std::map<std::string, double>& t_r) {
+  for (Run row : measured.rows) {
+    const std::string& name = row.run_name.function_name;
+    const bool is_point = name.starts_with("encode/") || name.starts_with("decode/");
+    const auto found = t_r.find(name);
+    if (is_point ? found == t_r.end() : roofline_told_) continue;
+    const auto time = row.counters.find("ns_per_element");
+    if (is_point && time != row.counters.end()) {
+      row.counters["times_t_r"] = time->second.value / found->second;
+    }
+    rows_.push_back(std::move(row));
+  }
+  roofline_told_ = true;
+}
 
 std::vector<Spec> specs_of(const BenchOptions& options) {
   if (!options.compressors.empty()) return with_ratios(options.compressors, options.ratios);
@@ -104,8 +342,7 @@ std::vector<Spec> specs_on_device(const BenchOptions& options, const std::vector
       others += (others.empty() ? "" : ", ") + spec.to_string();
     }
   }
-  if (!others.empty())
-    print_message("not on GPUs yet, as they are by default: " + others);
+  if (!others.empty()) print_message("not on GPUs yet, as they are by default: " + others);
   return there;
 }
 

@@ -2,38 +2,14 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "compressors/cuda/timed_device.h"
 #include "harness/bench/options.h"
-#include "harness/bench/table.h"
-#include "harness/fingerprint/nvml.h"
+#include "harness/bench/results.h"
+#include "harness/machine/gpu.h"
 
 namespace thinpipe {
-
-/// A point that was not measured, or did not validate.
-struct BenchFailure {
-  std::string name;  ///< as BenchRow's
-  Spec spec;
-  std::string simd;
-  std::size_t group = 0;  ///< of BenchResult::groups
-  std::string reason;
-};
-
-/// The GPU of a bench.
-struct BenchDevice {
-  DeviceDescription description;
-  std::optional<GpuState> state;  ///< while it worked; nothing where that cannot be asked
-};
-
-struct BenchResult {
-  std::vector<BenchGroup> groups;
-  std::vector<BenchFailure> failures;
-  std::string json;  ///< Google Benchmark's format, what failed left out; empty with turns
-  std::optional<BenchDevice> device;  ///< where there was one
-};
 
 /// The GPU, anew; tests have another. @throws RunError where there is none
 using OpenDevice = std::function<TimedDevice()>;

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "workloads/synthetic/draw.h"
 #include "workloads/synthetic/synthetic.h"

@@ -4,16 +4,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "harness/bench/allocations.h"
+#include "harness/bench/inputs.h"
+#include "harness/machine/machine.h"
 
 namespace thinpipe {
 namespace {
-
-volatile std::sig_atomic_t interrupt_seen = 0;
 
 using Run = benchmark::BenchmarkReporter::Run;
 
@@ -152,13 +159,31 @@ Measurement measure(const std::vector<Timed>& what, const BenchOptions& options,
   return result;
 }
 
-bool interrupted() { return interrupt_seen != 0; }
-
-void watch_for_interrupt() {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { interrupt_seen = 1; };
-  action.sa_flags = SA_RESETHAND;
-  ::sigaction(SIGINT, &action, nullptr);
+std::string google_benchmark_json(const std::vector<benchmark::BenchmarkReporter::Run>& rows,
+                                  const BenchOptions& options, const BenchDevice* device) {
+  std::ostringstream stream;
+  benchmark::JSONReporter reporter;
+  reporter.SetOutputStream(&stream);
+  reporter.SetErrorStream(&stream);
+  reporter.ReportContext(benchmark::BenchmarkReporter::Context());
+  if (!rows.empty()) reporter.ReportRuns(rows);
+  reporter.Finalize();
+  // Without rows the reporter leaves its list open.
+  auto json = nlohmann::ordered_json::parse(rows.empty() ? stream.str() + "]}" : stream.str());
+  auto& context = json["context"];
+  context.erase("host_name");
+  context["cpu"] = read_machine(".").cpu;
+  context["last_level_cache_bytes"] = last_level_cache();
+  context["thinpipe"] = THINPIPE_VERSION;
+  context["residency"] = to_string(options.residency);
+  context["input"] = options.trace.empty() ? options.distribution : options.trace.string();
+  context["seed"] = options.seed;
+  context["warmup_steps"] = options.warmup;
+  context["random_interleaving"] = true;  // each row's `order` says where it stood
+  context["repetitions"] = options.repetitions;
+  context["min_time_seconds"] = options.min_time;
+  if (device != nullptr) context["device"] = device_json(*device);
+  return json.dump(2) + "\n";
 }
 
 }  // namespace thinpipe

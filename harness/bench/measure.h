@@ -1,4 +1,4 @@
-// Timing by Google Benchmark.
+// Timing by Google Benchmark, and rows as it writes them.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -9,6 +9,7 @@
 
 #include "harness/bench/options.h"
 #include "harness/bench/timed.h"
+#include "harness/machine/gpu.h"
 
 namespace thinpipe {
 
@@ -22,8 +23,11 @@ struct Measurement {
 Measurement measure(const std::vector<Timed>& what, const BenchOptions& options,
                     const std::function<void(const std::string&)>& progress);
 
-/// True once the user has pressed Ctrl-C; the second time ends the program.
-bool interrupted();
-void watch_for_interrupt();
+/// A bench's rows in Google Benchmark's own JSON, so that its compare.py reads them: written by
+/// Google Benchmark's JSONReporter; then the machine's name is taken out of the context and the
+/// options of the bench are put in, and which GPU there was.
+/// @param device  null: none
+std::string google_benchmark_json(const std::vector<benchmark::BenchmarkReporter::Run>& rows,
+                                  const BenchOptions& options, const BenchDevice* device = nullptr);
 
 }  // namespace thinpipe

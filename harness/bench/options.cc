@@ -1,13 +1,27 @@
 #include "harness/bench/options.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "base/error.h"
-#include "base/numbers.h"
 #include "base/text.h"
+#include "compressors/registry.h"
 
 namespace thinpipe {
+namespace {
+
+// "" where the method has no such parameter.
+std::string ratio_key(const std::string& method) {
+  const std::string key = method == "sbc" ? "p" : "ratio";
+  const std::vector<ParameterInfo>& infos = find_method(method).parameters;
+  const bool there = std::any_of(infos.begin(), infos.end(), [&](const ParameterInfo& info) {
+    return info.name == key && info.type == ParameterInfo::Type::kReal;
+  });
+  return there ? key : "";
+}
+
+}  // namespace
 
 const char* to_string(Residency residency) {
   return residency == Residency::kMemory ? "memory" : "cache";
@@ -24,6 +38,38 @@ std::size_t parse_elements(const std::string& text) {
   }
   throw InputError(in_quotes(text) +
                    " is not a number of elements from 1 to 1g (such as 26m, 260k, 65537)");
+}
+
+std::optional<double> ratio_of(const Spec& spec) {
+  const std::string key = ratio_key(spec.name);
+  if (key.empty()) return std::nullopt;
+  return Parameters(find_method(spec.name).parameters, spec).real(key);
+}
+
+std::vector<Spec> with_ratios(const std::vector<Spec>& specs,
+                              const std::vector<std::string>& ratios) {
+  if (ratios.empty()) return specs;
+  std::vector<Spec> all;
+  const auto add = [&](const Spec& spec) {
+    if (std::find(all.begin(), all.end(), spec) == all.end()) all.push_back(spec);
+  };
+  bool used = false;
+  for (const Spec& spec : specs) {
+    const std::string key = ratio_key(spec.name);
+    if (key.empty() || spec.values.count(key) > 0) {
+      add(spec);
+      continue;
+    }
+    used = true;
+    for (const std::string& ratio : ratios) {
+      Spec with = spec;
+      with.values[key] = ratio;
+      check_spec(with);
+      add(with);
+    }
+  }
+  if (!used) throw InputError("--ratio: none of the compressors takes a ratio that it lacks");
+  return all;
 }
 
 }  // namespace thinpipe

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "harness/bench/timed_roofline.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "harness/bench/roofline.cc"

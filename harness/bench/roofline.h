@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <span>
 
-#include "harness/bench/team.h"
-
 namespace thinpipe {
+
+class Team;  // timed_roofline.h
 
 /// Streams in which one thread reads at a time. One linear stream does not use all of the memory's
 /// bandwidth; t_R is the best of these.

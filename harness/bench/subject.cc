@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "compressors/simd.h"
 #include "workloads/synthetic/synthetic.h"
@@ -12,10 +16,164 @@
 namespace thinpipe {
 namespace {
 
+constexpr std::size_t kGuard = 64;  // bytes
+constexpr std::byte kGuardByte{0xa5};
 // The plainest kernels are slow: their comparison uses so many elements of a large tensor at most.
 constexpr std::size_t kPlainElements = 1 << 20;
 
+std::string plain_target() { return simd_targets().back(); }
+
+// Chooses a SIMD target for as long as it lives.
+class WithTarget {
+ public:
+  explicit WithTarget(const std::string& name) : before_(simd_target()) { set_simd_target(name); }
+  ~WithTarget() { set_simd_target(before_); }
+  WithTarget(const WithTarget&) = delete;
+  WithTarget& operator=(const WithTarget&) = delete;
+  const std::string& before() const { return before_; }
+
+ private:
+  std::string before_;
+};
+
+void check_error(const Distortion& reported, std::span<const float> decoded,
+                 std::span<const float> gradient) {
+  double norm = 0, error = 0;
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    const auto g = static_cast<double>(gradient[i]);
+    const double off = static_cast<double>(decoded[i]) - g;
+    norm += g * g;
+    error += off * off;
+  }
+  const double input = reported.input_squares;
+  // A memory that scales or clips compresses something else than the gradient; then it alone
+  // knows. Sums may be of floats: 1e-5 is far above their rounding and far below any mistake.
+  constexpr double kRounding = 1e-5;
+  if (norm == 0 || std::fabs(input - norm) > kRounding * norm) return;
+  const double found = reported.error_squares;
+  if (std::fabs(found - error) > kRounding * std::max(norm, error)) {
+    throw ValidationError(fmt::format(
+        "reports an error of {:.6g} of the input's norm; what is decoded is off by {:.6g}",
+        std::sqrt(found / input), std::sqrt(error / norm)));
+  }
+}
+
+// A compressor with room for its payload.
+struct Encoder {
+  explicit Encoder(std::unique_ptr<Compressor> made)
+      : compressor(std::move(made)), room(compressor->max_encoded_size()) {}
+  std::span<const std::byte> encode(const GradientInput& input) {
+    return room.payload(compressor->encode(input, room.room()).encoded_bytes);
+  }
+  void decode(std::span<const std::byte> payload, std::span<float> out) const {
+    std::fill(out.begin(), out.end(), 0.0F);
+    compressor->decode_add(payload, 1.0F, out);
+  }
+
+  std::unique_ptr<Compressor> compressor;
+  GuardedPayload room;
+};
+
+// The first element of other bits; the size where there is none.
+std::size_t first_difference(std::span<const float> a, std::span<const float> b) {
+  const auto same = [](float x, float y) {
+    return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
+  };
+  return static_cast<std::size_t>(
+      std::mismatch(a.begin(), a.end(), b.begin(), b.end(), same).first - a.begin());
+}
+
 }  // namespace
+
+GuardedPayload::GuardedPayload(std::size_t size) : bytes_(size + kGuard), size_(size) {
+  std::fill_n(bytes_.data() + size, kGuard, kGuardByte);
+}
+
+std::span<const std::byte> GuardedPayload::payload(std::size_t encoded_bytes) const {
+  if (encoded_bytes > size_) {
+    throw ValidationError(
+        fmt::format("a payload of {} bytes; at most {} were announced", encoded_bytes, size_));
+  }
+  for (const std::byte byte : bytes_.first(size_ + kGuard).subspan(size_)) {
+    if (byte != kGuardByte) throw ValidationError("writes past the end of its payload");
+  }
+  return bytes_.first(encoded_bytes);
+}
+
+void validate_result(const Compressor& compressor, const EncodeReport& report,
+                     std::span<const float> decoded, std::span<const float> elsewhere,
+                     bool spreads) {
+  if (report.selected_elements > compressor.elements()) {
+    throw ValidationError(fmt::format("reports {} selected elements of {}",
+                                      report.selected_elements, compressor.elements()));
+  }
+  const std::size_t other = first_difference(decoded, elsewhere);
+  if (other < decoded.size()) {
+    throw ValidationError(
+        fmt::format("element {} is decoded to {} here and to {} by another compressor of the same "
+                    "spec, by {} on one thread",
+                    other, decoded[other], elsewhere[other], plain_target()));
+  }
+  std::size_t sent = 0;
+  for (std::size_t i = 0; i < decoded.size(); ++i) {
+    if (!std::isfinite(decoded[i])) {
+      throw ValidationError(fmt::format("element {} is decoded to {}", i, decoded[i]));
+    }
+    sent += decoded[i] != 0.0F ? 1 : 0;
+  }
+  if (!spreads && sent > report.selected_elements) {
+    throw ValidationError(
+        fmt::format("reports {} selected elements; {} are decoded to other than 0",
+                    report.selected_elements, sent));
+  }
+}
+
+void decode_plainly(const CompressorFactory& make, const TensorInfo& tensor,
+                    CompressorSettings settings, std::span<const std::byte> payload,
+                    std::span<float> out) {
+  settings.threads = 1;
+  const WithTarget with(plain_target());
+  std::fill(out.begin(), out.end(), 0.0F);
+  make(tensor, settings)->decode_add(payload, 1.0F, out);
+}
+
+void validate_against_plain(const CompressorFactory& make, const TensorInfo& tensor,
+                            const CompressorSettings& settings, std::span<const float> gradient,
+                            std::span<const float> squares) {
+  CompressorSettings plain_settings = settings;
+  plain_settings.threads = 1;
+  Encoder fast(make(tensor, settings)), plain(make(tensor, plain_settings));
+  std::vector<float> decoded(tensor.elements), plainly(tensor.elements);
+  for (std::size_t step = 0; step < kPlainSteps; ++step) {
+    const GradientInput input{.values = gradient, .squares = squares, .step = step};
+    const std::span<const std::byte> payload = fast.encode(input);
+    fast.decode(payload, decoded);
+    const Distortion reported =
+        step == 0 ? fast.compressor->distortion(input, payload) : Distortion{};
+    {
+      const WithTarget with(plain_target());
+      const std::span<const std::byte> expected = plain.encode(input);
+      const auto at =
+          std::mismatch(payload.begin(), payload.end(), expected.begin(), expected.end()).first;
+      if (at != payload.end() || payload.size() != expected.size()) {
+        throw ValidationError(
+            fmt::format("the payload of step {} ({} bytes, {} threads, {}) differs from {}'s on "
+                        "one thread ({} bytes), first in byte {}",
+                        step, payload.size(), settings.threads, with.before(), plain_target(),
+                        expected.size(), at - payload.begin()));
+      }
+      plain.decode(expected, plainly);
+      const std::size_t other = first_difference(decoded, plainly);
+      if (other < decoded.size()) {
+        throw ValidationError(fmt::format(
+            "element {} of step {} is decoded to {} ({} threads, {}) and to {} by {} on one thread",
+            other, step, decoded[other], settings.threads, with.before(), plainly[other],
+            plain_target()));
+      }
+    }
+    if (step == 0) check_error(reported, decoded, gradient);
+  }
+}
 
 std::map<std::string, double> quality_counters(const Quality& quality) {
   std::map<std::string, double> counters{{"bits_per_element", quality.bits_per_element},

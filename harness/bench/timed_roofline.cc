@@ -2,13 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "base/statistics.h"
 #include "compressors/simd.h"
 #include "harness/bench/roofline.h"
 
 namespace thinpipe {
 namespace {
+
+constexpr int kSpins = 20000;  // some tens of microseconds; who waits longer leaves the core
 
 // What bounds the compressors is six loops of a few instructions each, whose times scatter less
 // than a compressor's: a quarter of the time says as much, and a launch with few compressors is not
@@ -19,6 +25,42 @@ constexpr double kFewestSeconds = 5e-3;
 std::string read_name(int streams) { return fmt::format("read/streams:{}", streams); }
 
 }  // namespace
+
+Team::Team(int size) {
+  for (int index = 1; index < size; ++index) {
+    others_.emplace_back([this, index] { serve(index); });
+  }
+}
+
+Team::~Team() {
+  over_ = true;
+  ++round_;
+  round_.notify_all();
+  for (std::thread& thread : others_) thread.join();
+}
+
+void Team::run(const std::function<void(int)>& work) {
+  work_ = &work;
+  running_ = static_cast<int>(others_.size());
+  ++round_;
+  round_.notify_all();
+  work(0);
+  for (int spin = 0; running_ != 0; ++spin) {
+    if (spin >= kSpins) std::this_thread::yield();
+  }
+}
+
+void Team::serve(int index) {
+  for (unsigned seen = 0;;) {
+    for (int spin = 0; round_ == seen && spin < kSpins; ++spin) {
+    }
+    round_.wait(seen);
+    ++seen;
+    if (over_) return;
+    (*work_)(index);
+    --running_;
+  }
+}
 
 std::string place_name(const Inputs& inputs, int threads) {
   return fmt::format("{}:{}/{}/threads:{}", inputs.tensor().name, inputs.elements(),
@@ -67,7 +109,7 @@ std::vector<Timed> TimedRoofline::timed() {
 
 double TimedRoofline::nanoseconds(const Measurement& measured, const std::string& what,
                                   int threads) const {
-  return 1e9 * measured.timings.at(what + "/" + place_name(inputs_, threads)).median() /
+  return 1e9 * median(measured.timings.at(what + "/" + place_name(inputs_, threads)).seconds) /
          static_cast<double>(inputs_.elements());
 }
 

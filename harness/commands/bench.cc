@@ -1,35 +1,31 @@
 // `thinpipe bench`: how fast the compressors are, against what the memory allows.
-#include "harness/bench/bench.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/output_file.h"
-#include "harness/bench/device/table.h"
+#include "harness/bench/bench.h"
 #include "harness/bench/inputs.h"
-#include "harness/bench/measure.h"
-#include "harness/bench/records.h"
+#include "harness/bench/results.h"
+#include "harness/bench/timed.h"
 #include "harness/commands/compressor_options.h"
-#include "harness/commands/kernel_options.h"
-#include "harness/commands/output.h"
-#include "harness/commands/plugins.h"
-#include "harness/commands/records_option.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
-#include "harness/options/alternatives.h"
+#include "harness/machine/fingerprint.h"
 #include "harness/options/arguments.h"
-#include "harness/options/layout.h"
-#include "harness/records/launch_header.h"
-#include "harness/records/measured.h"
+#include "harness/options/terminal.h"
 #include "reports/bench/bench.h"
-#include "reports/text/lists.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {

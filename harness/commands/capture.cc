@@ -1,13 +1,15 @@
 // `thinpipe capture`: hands its options to the program that trains, which alone needs libtorch.
-#include <string_view>
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.h"
-#include "harness/commands/training_options.h"
+#include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
+#include "harness/machine/programs.h"
 #include "harness/options/arguments.h"
-#include "harness/programs.h"
 #include "workloads/capture/options.h"
 
 namespace thinpipe {
@@ -54,9 +56,8 @@ void check(const nlohmann::json& options) {
 Action prepare_capture(const Arguments& arguments) {
   const nlohmann::json options = to_json(arguments);
   check(options);
-  return [options]() -> int {
-    replace_process(find_program("thinpipe-capture"), {options.dump()});
-  };
+  return
+      [options]() -> int { replace_process(find_program("thinpipe-capture"), {options.dump()}); };
 }
 
 std::vector<OptionInfo> options() {

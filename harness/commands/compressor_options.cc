@@ -1,10 +1,26 @@
 #include "harness/commands/compressor_options.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compressors/plugin/loader.h"
 #include "compressors/registry.h"
+#include "compressors/simd.h"
+#include "reports/record/reader.h"
 
 namespace thinpipe {
+namespace {
+
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+}  // namespace
 
 OptionInfo compressor_option(bool repeatable) {
   std::vector<std::string> names;
@@ -37,6 +53,130 @@ std::vector<Spec> all_compressors(const Arguments& arguments, std::vector<Spec> 
     }
   }
   return specs;
+}
+
+OptionInfo threads_option(const std::string& who) {
+  return {.name = "threads",
+          .letter = 't',
+          .value_name = "N",
+          .type = OptionInfo::Type::kInteger,
+          .default_value = "1",
+          .help = "threads that " + who + " may use; tensors under 2^20 elements use one",
+          .minimum = 1,
+          .maximum = kMostThreads};
+}
+
+int threads_of(const Arguments& arguments) {
+  return static_cast<int>(arguments.integer("threads"));
+}
+
+OptionInfo simd_option() {
+  return {
+      .name = "simd",
+      .value_name = "NAME",
+      .type = OptionInfo::Type::kText,
+      .default_value = "best",
+      .help =
+          "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 ... where the CPU has it",
+      .suggestions = {"best"}};
+}
+
+std::string use_simd(const Arguments& arguments) {
+  set_simd_target(arguments.text("simd"));
+  return simd_target();
+}
+
+OptionInfo plugin_option() {
+  return {.name = "plugin",
+          .value_name = "FILE",
+          .type = OptionInfo::Type::kFile,
+          .help = "a shared library with more compressors (docs/plugins.md)",
+          .repeatable = true};
+}
+
+std::vector<std::filesystem::path> load_plugins(const Arguments& arguments) {
+  std::vector<std::filesystem::path> loaded;
+  for (const std::string& file : arguments.texts("plugin")) {
+    load_plugin(file);
+    loaded.push_back(std::filesystem::absolute(file).lexically_normal());
+  }
+  return loaded;
+}
+
+OptionInfo records_option() {
+  return {
+      .name = "out",
+      .value_name = "DIR",
+      .type = OptionInfo::Type::kFolder,
+      .help = "append what was measured to DIR/records.jsonl (docs/records.md); made if need be"};
+}
+
+std::unique_ptr<RecordWriter> open_records(const Arguments& arguments) {
+  if (!arguments.given("out")) return nullptr;
+  return std::make_unique<RecordWriter>(arguments.text("out"), RecordWriter::Mode::kResume);
+}
+
+Records measured_records(const nlohmann::json& header, const std::vector<nlohmann::json>& points) {
+  std::string text = header.dump() + "\n";
+  for (const nlohmann::json& point : points) text += point.dump() + "\n";
+  return parse_records(text, "what was measured");
+}
+
+OptionInfo non_finite_option() {
+  return {.name = "non-finite",
+          .value_name = "POLICY",
+          .type = OptionInfo::Type::kChoice,
+          .default_value = "error",
+          .help = "a NaN or infinity in a gradient is an error, or is replaced by 0",
+          .choices = {"error", "zero"}};
+}
+
+BadValues bad_values_of(const Arguments& arguments) {
+  return arguments.text("non-finite") == "zero" ? BadValues::kZero : BadValues::kRefuse;
+}
+
+std::string digits(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return "-";
+  const double magnitude = std::fabs(*value);
+  return magnitude >= 999.5 && magnitude < 999999.5 ? fmt::format("{:.0f}", *value)
+                                                    : fmt::format("{:.3g}", *value);
+}
+
+std::string percent(std::optional<double> share) {
+  if (!share || !std::isfinite(*share)) return "-";
+  return digits(100 * *share) + " %";
+}
+
+std::string shortened(const std::string& name, std::size_t width) {
+  if (name.size() <= width) return name;
+  std::size_t front = (width - 2) / 2, back = name.size() - (width - 2 - front);
+  while (front > 0 && continues_character(name[front])) --front;
+  while (back < name.size() && continues_character(name[back])) ++back;
+  return name.substr(0, front) + ".." + name.substr(back);
+}
+
+std::string right(const std::string& text, std::size_t width) {
+  // Only U+0302, the hat of k, combines here: its two bytes take no column.
+  const auto characters = static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
+  const std::size_t columns = characters - (text.find("\xcc\x82") != std::string::npos ? 1 : 0);
+  return (columns < width ? std::string(width - columns, ' ') : "") + text;
+}
+
+nlohmann::ordered_json number_or_null(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return nullptr;
+  return *value;
+}
+
+nlohmann::ordered_json sizes_json(std::size_t elements, std::size_t encoded_bytes) {
+  const auto dense = static_cast<double>(elements * sizeof(float));
+  const auto encoded = static_cast<double>(encoded_bytes);
+  return {
+      {"elements", elements},
+      {"dense_bytes", elements * sizeof(float)},
+      {"encoded_bytes", encoded_bytes},
+      {"compression_ratio", number_or_null(ratio_of(dense, encoded))},
+      {"bits_per_element", number_or_null(ratio_of(8 * encoded, static_cast<double>(elements)))}};
 }
 
 }  // namespace thinpipe

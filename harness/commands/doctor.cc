@@ -1,19 +1,18 @@
 // `thinpipe doctor`: what this machine can do, and what its gaps cost.
+
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
-#include "harness/doctor/cards.h"
-#include "harness/doctor/finding.h"
-#include "harness/doctor/kernel.h"
-#include "harness/doctor/machine.h"
-#include "harness/doctor/netem_tests.h"
+#include "harness/doctor/findings.h"
 #include "harness/doctor/software.h"
+#include "harness/machine/machine.h"
+#include "harness/machine/programs.h"
 #include "harness/options/arguments.h"
-#include "harness/programs.h"
+#include "harness/options/terminal.h"
 
 namespace thinpipe {
 namespace {

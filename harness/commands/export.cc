@@ -1,16 +1,21 @@
 // `thinpipe export` and `thinpipe merge`: records for other programs, and of several runs in one.
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/output_file.h"
-#include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
+#include "harness/options/terminal.h"
 #include "reports/export/export.h"
-#include "reports/record/machine.h"
+#include "reports/record/record.h"
 #include "reports/record/writer.h"
 
 namespace thinpipe {
@@ -107,9 +112,8 @@ int merge_records(const Arguments& arguments) {
 }
 
 Action prepare_export(const Arguments& arguments) {
-  return [&arguments, format = export_format(arguments)] {
-    return export_records(arguments, format);
-  };
+  return
+      [&arguments, format = export_format(arguments)] { return export_records(arguments, format); };
 }
 
 Action prepare_merge(const Arguments& arguments) {

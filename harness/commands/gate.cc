@@ -1,23 +1,25 @@
 // `thinpipe gate`: fails when something became slower, larger or worse, and says so in one line.
+
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
+#include <filesystem>
 #include <optional>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/input_file.h"
 #include "base/output_file.h"
 #include "base/programs.h"
 #include "base/visible.h"
-#include "harness/commands/output.h"
+#include "harness/commands/gate_launcher.h"
 #include "harness/commands/verbs.h"
-#include "harness/gate/launcher.h"
-#include "harness/gate/undisturbed.h"
 #include "harness/options/arguments.h"
-#include "harness/sweep/progress.h"
+#include "harness/options/terminal.h"
 #include "netem/sandbox.h"
 #include "reports/gate/gate.h"
 #include "reports/gate/history.h"
@@ -142,8 +144,7 @@ int tell(const Arguments& arguments, const GateOutcome& outcome) {
   if (!to_stdout) write_text(gate_text(outcome, arguments.flag("all")));
   if (arguments.given("markdown"))
     write_or_print(arguments.text("markdown"), gate_markdown(outcome));
-  if (arguments.given("junit"))
-    write_or_print(arguments.text("junit"), gate_junit(outcome));
+  if (arguments.given("junit")) write_or_print(arguments.text("junit"), gate_junit(outcome));
   if (arguments.given("json"))
     write_or_print(arguments.text("json"), gate_json(outcome).dump(2) + "\n");
   if (arguments.flag("github")) tell_github(outcome);

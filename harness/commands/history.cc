@@ -1,21 +1,24 @@
 // `thinpipe history`: what a metric has been over many record files.
-#include "reports/gate/history.h"
 
 #include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/visible.h"
-#include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
-#include "reports/gate/words.h"
-#include "reports/history/summary.h"
+#include "harness/options/terminal.h"
+#include "reports/gate/history.h"
+#include "reports/gate/output.h"
+#include "reports/history/page.h"
 
 namespace thinpipe {
 namespace {

@@ -1,32 +1,276 @@
 // `thinpipe list`: which compressors, exchange patterns, models and links there are.
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "compressors/methods/common.h"
 #include "compressors/registry.h"
-#include "harness/commands/list_models.h"
-#include "harness/commands/list_parameters.h"
-#include "harness/commands/list_patterns.h"
-#include "harness/commands/output.h"
-#include "harness/commands/plugins.h"
+#include "harness/commands/compressor_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
-#include "harness/options/layout.h"
-#include "netem/link_json.h"
-#include "netem/link_keys.h"
-#include "netem/link_presets.h"
+#include "harness/options/terminal.h"
+#include "netem/link/link_keys.h"
+#include "netem/link/link_spec.h"
+#include "workloads/exchange/patterns.h"
+#include "workloads/models/catalogue.h"
 
 namespace thinpipe {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Where the second column of each table begins.
+constexpr std::size_t kParameterColumn = 28;
+constexpr std::size_t kPatternColumn = 20;
+constexpr std::size_t kNameColumn = 18;
 constexpr std::size_t kPresetColumn = 18;
 constexpr std::size_t kKeyColumn = 28;
 constexpr std::size_t kSummaryColumn = 42;
+
+const char* type_name(ParameterInfo::Type type) {
+  switch (type) {
+    case ParameterInfo::Type::kReal:
+      return "real";
+    case ParameterInfo::Type::kRealList:
+      return "reals";
+    case ParameterInfo::Type::kInteger:
+      return "integer";
+    case ParameterInfo::Type::kChoice:
+      return "choice";
+    case ParameterInfo::Type::kFlag:
+      return "flag";
+    case ParameterInfo::Type::kSpec:
+      return "spec";
+  }
+  return "";
+}
+
+bool is_number(const ParameterInfo& parameter) {
+  return parameter.type == ParameterInfo::Type::kReal ||
+         parameter.type == ParameterInfo::Type::kInteger ||
+         parameter.type == ParameterInfo::Type::kRealList;
+}
+
+// "(0, 1]", "a|b|c", "true|false".
+std::string allowed(const ParameterInfo& parameter) {
+  // 1000000 rather than 1e+06, which is no integer to a spec.
+  const auto number = [&](double value) {
+    return parameter.type == ParameterInfo::Type::kInteger ? fmt::format("{:.0f}", value)
+                                                           : fmt::format("{:g}", value);
+  };
+  const std::string range =
+      fmt::format("{}{}, {}{}", parameter.exclusive_minimum ? '(' : '[', number(parameter.minimum),
+                  number(parameter.maximum), parameter.exclusive_maximum ? ')' : ']');
+  if (parameter.type == ParameterInfo::Type::kRealList) return range + "/..., or none";
+  if (is_number(parameter)) return range;
+  if (parameter.type == ParameterInfo::Type::kFlag) return "true|false";
+  if (parameter.type == ParameterInfo::Type::kSpec) return "a compressor, or same";
+  const std::string choices = fmt::format("{}", fmt::join(parameter.choices, "|"));
+  // A long list must be able to break at a blank.
+  constexpr std::size_t kUnbroken = kColumns - kParameterColumn;
+  if (choices.size() < kUnbroken) return choices;
+  return fmt::format("{}", fmt::join(parameter.choices, " | "));
+}
+
+Json parameter_json(const ParameterInfo& parameter) {
+  Json json{{"name", parameter.name},
+            {"type", type_name(parameter.type)},
+            {"default", parameter.default_value},
+            {"help", parameter.help}};
+  if (is_number(parameter)) {
+    json["minimum"] = parameter.minimum;
+    json["maximum"] = parameter.maximum;
+    json["exclusive_minimum"] = parameter.exclusive_minimum;
+    json["exclusive_maximum"] = parameter.exclusive_maximum;
+  }
+  if (!parameter.choices.empty()) json["choices"] = parameter.choices;
+  return json;
+}
+
+// Of each: name, default, help and range, a line or more.
+std::string parameter_lines(const std::vector<ParameterInfo>& wanted) {
+  std::string text;
+  for (const ParameterInfo& parameter : wanted) {
+    text += two_columns("  " + parameter.name + "=" + parameter.default_value,
+                        parameter.help + "; " + allowed(parameter), kParameterColumn);
+  }
+  return text;
+}
+
+std::vector<std::string> exchanges_of(const PatternInfo& pattern) {
+  std::vector<std::string> names;
+  for (const Exchange exchange : pattern.exchanges) names.push_back(to_string(exchange));
+  return names;
+}
+
+// A line each.
+std::string table_of_patterns() {
+  std::string text;
+  for (const PatternInfo& pattern : patterns())
+    text += two_columns(pattern.name, pattern.summary, kPatternColumn);
+  return text;
+}
+
+// With what each can do and its parameters.
+std::string patterns_in_full() {
+  std::string text =
+      "PATTERNS of `thinpipe run --pattern`: name or name:key=value,...; `|` between\n"
+      "patterns, or values, measures several\n\n";
+  for (const PatternInfo& pattern : patterns())
+    text += fmt::format("{}  [{}]\n", pattern.name, fmt::join(exchanges_of(pattern), ", ")) +
+            wrap(pattern.summary, 2) + "\n" + wrap("Source: " + pattern.source, 2) + "\n" +
+            parameter_lines(pattern.parameters) + "\n";
+  return text;
+}
+
+Json patterns_json() {
+  Json all = Json::array();
+  for (const PatternInfo& pattern : patterns()) {
+    Json parameters = Json::array();
+    for (const ParameterInfo& parameter : pattern.parameters)
+      parameters.push_back(parameter_json(parameter));
+    all.push_back({{"name", pattern.name},
+                   {"summary", pattern.summary},
+                   {"source", pattern.source},
+                   {"exchanges", exchanges_of(pattern)},
+                   {"parameters", parameters}});
+  }
+  return all;
+}
+
+const char* kind_name(ModelTimes::Kind kind) {
+  return kind == ModelTimes::Kind::kMeasured ? "measured" : "estimated";
+}
+
+Json to_json(const PublishedCount& count) {
+  Json json{{"by", count.by}};
+  if (count.parameters) json["parameters"] = *count.parameters;
+  if (count.mib) json["mib"] = *count.mib;
+  if (count.rounded_to != 1) json["rounded_to"] = count.rounded_to;
+  json["difference"] = count.difference;
+  json["why"] = count.why;
+  return json;
+}
+
+Json to_json(const ModelTimes& times) {
+  Json json{{"kind", kind_name(times.kind)}, {"device", times.device},
+            {"batch", times.batch},          {"forward", times.forward},
+            {"backward", times.backward},    {"source", times.source}};
+  if (times.kind == ModelTimes::Kind::kEstimated) {
+    json["flops_per_second"] = times.flops_per_second;
+    json["memory_rate"] = times.memory_rate;
+    json["formula"] = estimate_formula();
+  }
+  return json;
+}
+
+std::string published_text(const PublishedCount& count) {
+  std::string text = count.mib ? fmt::format("{} MiB", *count.mib)
+                               : fmt::format("{}{}", count.rounded_to == 1 ? "" : "about ",
+                                             count.parameters.value_or(0));
+  text += " in " + count.by;
+  if (count.difference != 0) {
+    text += fmt::format("; this has {} {}", std::abs(count.difference),
+                        count.difference > 0 ? "more" : "fewer");
+  }
+  return count.why.empty() ? text : text + ": " + count.why;
+}
+
+std::string times_text(const ModelTimes& times) {
+  std::string text = fmt::format("forward {}, backward {} for a mini-batch of {} on {}; {}",
+                                 format_time(times.forward), format_time(times.backward),
+                                 times.batch, times.device, kind_name(times.kind));
+  if (times.kind == ModelTimes::Kind::kEstimated) {
+    text += fmt::format(" ({}) at {:g} FLOP/s", estimate_formula(), times.flops_per_second);
+  }
+  return text + ": " + times.source;
+}
+
+// Name, size and source. @param in_full  also published counts, times and every layer
+Json model_json(const ModelInfo& model, bool in_full) {
+  Json json{{"name", model.name},
+            {"description", model.title},
+            {"source", model.source},
+            {"parameters", model.parameters},
+            {"tensors", model.tensors.size()},
+            {"multiply_adds", model.multiply_adds},
+            {"trainable", model.training.has_value()}};
+  if (!in_full) return json;
+  for (const char* list : {"published", "times", "layers"}) json[list] = Json::array();
+  for (const PublishedCount& count : model.published) json["published"].push_back(to_json(count));
+  for (const ModelTimes& times : model.times) json["times"].push_back(to_json(times));
+  const std::vector<double> shares = model.ready_shares();
+  for (std::size_t i = 0; i < model.tensors.size(); ++i) {
+    const ModelTensor& tensor = model.tensors[i];
+    json["layers"].push_back({{"name", tensor.name},
+                              {"shape", tensor.shape},
+                              {"elements", tensor.elements},
+                              {"uses", tensor.uses},
+                              {"ready_order", model.ready_order(i)},
+                              {"ready_share", shares[i]}});
+  }
+  return json;
+}
+
+// A line or two for every model.
+std::string table_of_models() {
+  std::string text;
+  for (const ModelInfo& model : model_catalogue()) {
+    text += two_columns(model.name,
+                        fmt::format("{}; {} parameters{}", model.title, model.parameters,
+                                    model.training ? "; `thinpipe capture` trains it" : ""),
+                        kNameColumn);
+  }
+  return text;
+}
+
+// One model with its published counts, its times and its layers.
+std::string model_text(const ModelInfo& model) {
+  const auto work = static_cast<double>(model.multiply_adds);
+  const bool much = work >= 1e9;
+  std::string text =
+      fmt::format("{}  [{} parameters in {} tensors; {:.3g} {} multiply-adds a sample]\n",
+                  model.name, model.parameters, model.tensors.size(), work / (much ? 1e9 : 1e6),
+                  much ? "billion" : "million") +
+      wrap(model.title, 2) + "\n" + wrap("Source: " + model.source, 2) + "\n";
+  for (const PublishedCount& count : model.published) {
+    text += wrap("Published: " + published_text(count), 2) + "\n";
+  }
+  for (const ModelTimes& times : model.times) text += wrap("Times: " + times_text(times), 2) + "\n";
+  text += fmt::format("\n  {:>5} {:>8}  {:>11}  {:<20} {}\n", "ready", "after", "elements", "shape",
+                      "tensor");
+  const std::vector<double> shares = model.ready_shares();
+  for (std::size_t i = 0; i < model.tensors.size(); ++i) {
+    const ModelTensor& tensor = model.tensors[i];
+    text += fmt::format("  {:>5} {:>7.2f}%  {:>11}  {:<20} {}\n", model.ready_order(i),
+                        100 * shares[i], tensor.elements,
+                        fmt::format("{}", fmt::join(tensor.shape, " x ")), tensor.name);
+  }
+  return text + "\n" +
+         wrap(
+             "ready: the place in the order in which gradients become ready; after: the share of "
+             "the backward pass that is over then, by multiply-adds.",
+             2) +
+         "\n";
+}
+
+// Whether `name` is a model, or so near to one that it is meant to be one.
+bool names_a_model(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ModelInfo& model : model_catalogue()) names.push_back(model.name);
+  return !nearest(name, names).empty();
+}
 
 // With the default parameters; what a method cannot say beforehand is null.
 Json expected_bits(const MethodInfo& method) {

@@ -1,26 +1,29 @@
 // `thinpipe net play`: a schedule on a link, and what a TCP stream gets of it.
+
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
+#include <cstddef>
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/terminal.h"
 #include "base/units.h"
 #include "harness/commands/net_verify_output.h"
-#include "harness/commands/output.h"
 #include "harness/commands/topology_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
-#include "harness/options/layout.h"
+#include "harness/options/terminal.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
 #include "netem/schedule/links.h"
-#include "netem/schedule/trial.h"
 #include "netem/topology/flows.h"
+#include "netem/verify/trial.h"
 
 namespace thinpipe {
 namespace {

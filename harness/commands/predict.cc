@@ -1,30 +1,36 @@
 // `thinpipe predict`: what a sweep's points should take, from models instead of a measurement.
+
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
-
-#include <fmt/format.h>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "base/visible.h"
 #include "compressors/registry.h"
-#include "harness/commands/output.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
-#include "harness/device.h"
 #include "harness/files/open_trace.h"
-#include "harness/fingerprint/fingerprint.h"
+#include "harness/machine/fingerprint.h"
+#include "harness/machine/machine.h"
 #include "harness/options/arguments.h"
-#include "harness/predict/again.h"
-#include "harness/predict/codec_records.h"
-#include "harness/predict/loopback.h"
+#include "harness/options/terminal.h"
+#include "harness/plan/checks.h"
+#include "harness/predict/basis.h"
+#include "harness/predict/codec_profile.h"
+#include "harness/predict/network_model.h"
 #include "harness/predict/output.h"
 #include "harness/predict/predictor.h"
-#include "harness/sweep/checks.h"
 #include "reports/record/reader.h"
 
 namespace thinpipe {

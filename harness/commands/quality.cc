@@ -1,30 +1,24 @@
 // `thinpipe quality`: what compressors keep of a trace's gradients, without a network.
-#include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "compressors/simd.h"
 #include "harness/commands/compressor_options.h"
-#include "harness/commands/file_tables.h"
-#include "harness/commands/kernel_options.h"
-#include "harness/commands/output.h"
-#include "harness/commands/plugins.h"
-#include "harness/commands/records_option.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
-#include "harness/options/layout.h"
-#include "harness/quality/dump.h"
-#include "harness/quality/json.h"
+#include "harness/machine/fingerprint.h"
+#include "harness/options/terminal.h"
 #include "harness/quality/offline.h"
-#include "harness/quality/records.h"
-#include "harness/quality/table.h"
-#include "harness/records/launch_header.h"
-#include "harness/records/measured.h"
-#include "harness/sweep/progress.h"
+#include "harness/quality/output.h"
 #include "reports/kept/kept.h"
-#include "reports/text/lists.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {

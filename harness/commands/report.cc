@@ -1,5 +1,4 @@
 // `thinpipe report`: from the records of a run to what people read.
-#include "reports/report.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,26 +6,27 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/visible.h"
-#include "harness/commands/output.h"
-#include "harness/commands/time_scale_option.h"
+#include "harness/commands/step_options.h"
 #include "harness/commands/verbs.h"
+#include "harness/machine/programs.h"
 #include "harness/options/arguments.h"
-#include "harness/options/layout.h"
+#include "harness/options/terminal.h"
 #include "harness/paper/paper.h"
-#include "harness/programs.h"
 #include "netem/sandbox.h"
 #include "reports/bench/bench.h"
 #include "reports/gate/history.h"
-#include "reports/gradients/findings.h"
+#include "reports/gradients/summary.h"
 #include "reports/history/page.h"
-#include "reports/html/standalone.h"
 #include "reports/kept/kept.h"
+#include "reports/page/standalone.h"
 #include "reports/record/reader.h"
-#include "reports/training/table.h"
+#include "reports/report.h"
+#include "reports/training/summary.h"
 #include "reports/verdict/verdict.h"
 
 namespace thinpipe {

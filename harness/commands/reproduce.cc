@@ -1,16 +1,19 @@
 // `thinpipe reproduce`: what the papers found, tried here.
+
 #include <fmt/format.h>
+
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/visible.h"
-#include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
+#include "harness/options/terminal.h"
 #include "harness/reproduce/perform.h"
 #include "netem/sandbox.h"
-#include "reports/text/lists.h"
-#include "reports/text/units.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -38,7 +41,7 @@ std::string list_of_recipes() {
 int carry_out(const std::vector<std::string>& names, const std::filesystem::path& out, bool quick) {
   return perform_all(names, out, quick, [&out](const Reproduction& result) {
     write_text(reproduction_text(result) +
-                 fmt::format("{}\n\n", (out / (result.plan.name + ".md")).string()));
+               fmt::format("{}\n\n", (out / (result.plan.name + ".md")).string()));
   });
 }
 

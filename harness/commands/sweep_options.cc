@@ -1,26 +1,26 @@
 #include "harness/commands/sweep_options.h"
 
-#include <algorithm>
-#include <iterator>
-#include <utility>
-
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "compressors/registry.h"
 #include "harness/commands/compressor_options.h"
-#include "harness/commands/feed_options.h"
-#include "harness/commands/kernel_options.h"
-#include "harness/commands/plugins.h"
-#include "harness/commands/time_scale_option.h"
+#include "harness/commands/step_options.h"
 #include "harness/commands/topology_options.h"
-#include "harness/options/alternatives.h"
 #include "netem/schedule/links.h"
 #include "workloads/exchange/patterns.h"
+#include "workloads/models/catalogue.h"
 
 namespace thinpipe {
-
 namespace {
 
 using Type = OptionInfo::Type;
@@ -321,6 +321,34 @@ void check_schedules(const SweepOptions& options) {
     for (const int hosts : host_counts(options))
       for (const LinkSpec& link : options.links)
         scheduled_links(options.topology.plan(hosts, link), schedule);
+}
+
+OptionInfo model_option() {
+  return {.name = "model",
+          .letter = 'm',
+          .value_name = "NAME",
+          .type = Type::kChoice,
+          .help = "model to train",
+          .choices = trainable_models(),
+          .required = true};
+}
+
+OptionInfo batch_option() {
+  return {.name = "batch",
+          .value_name = "N",
+          .type = Type::kInteger,
+          .help = "examples in a worker's mini-batch; by default the model's",
+          .minimum = 1,
+          .maximum = 65536};
+}
+
+OptionInfo data_option() {
+  return {.name = "data",
+          .value_name = "PATH",
+          .type = Type::kFile,
+          .help =
+              "MNIST or CIFAR-10 (binary) folder, or plain text; by default drawn digits and "
+              "images, and a text that comes with thinpipe"};
 }
 
 }  // namespace thinpipe

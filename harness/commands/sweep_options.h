@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/hosts/hosts_options.h"
+#include "harness/hosts/hosts.h"
 #include "harness/options/arguments.h"
-#include "harness/options/option.h"
-#include "harness/sweep/options.h"
+#include "harness/options/verb.h"
+#include "harness/plan/plan.h"
 
 namespace thinpipe {
 
@@ -37,8 +37,7 @@ void set_sweep_checks(const Arguments& arguments, SweepOptions& options);
 std::vector<OptionInfo> joined(std::vector<std::vector<OptionInfo>> lists);
 
 /// What these options say but for `--trace` and `--warmup`, which not every verb has; the rest of
-/// SweepOptions is as it is by default. Loads plug-ins
-/// and sets the instruction set in force.
+/// SweepOptions is as it is by default. Loads plug-ins and sets the instruction set in force.
 /// @param hosts       real machines instead of emulated ones; then there are as many ranks
 /// @param most_ranks  that the verb takes
 /// @param ranks_option  in which it takes them
@@ -48,5 +47,10 @@ SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOpt
 
 /// Whether every schedule and every straggler fits every network of the sweep. @throws InputError
 void check_schedules(const SweepOptions& options);
+
+/// What is trained, and on which data: of `train` and `capture`.
+OptionInfo model_option();  ///< required
+OptionInfo batch_option();
+OptionInfo data_option();
 
 }  // namespace thinpipe

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "netem/link_presets.h"
+#include "netem/link/link_spec.h"
 #include "netem/topology/kinds.h"
 
 namespace thinpipe {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/options/arguments.h"
-#include "harness/options/option.h"
+#include "harness/options/verb.h"
 #include "netem/topology/spec.h"
 
 namespace thinpipe {

@@ -1,19 +1,23 @@
 // `thinpipe trace info|verify`: what a trace folder holds, and whether it still does.
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
+#include <cstddef>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
+#include "base/statistics.h"
 #include "base/units.h"
 #include "base/visible.h"
-#include "harness/commands/output.h"
 #include "harness/commands/verbs.h"
-#include "harness/doctor/machine.h"
 #include "harness/files/open_trace.h"
+#include "harness/machine/machine.h"
 #include "harness/options/arguments.h"
+#include "harness/options/terminal.h"
 #include "workloads/synthetic/synthetic.h"
 #include "workloads/trace/trace.h"
 
@@ -46,9 +50,7 @@ TraceSummary summarise(const Trace& trace) {
     }
   }
   if (compute.empty()) return {};
-  const auto middle = compute.begin() + static_cast<std::ptrdiff_t>(compute.size() / 2);
-  std::nth_element(compute.begin(), middle, compute.end());
-  return {*middle, mean_loss(trace, 0), mean_loss(trace, trace.steps() - 1)};
+  return {median(compute), mean_loss(trace, 0), mean_loss(trace, trace.steps() - 1)};
 }
 
 bool has_squares(const Trace& trace) {
@@ -141,8 +143,8 @@ std::string info_text(const Trace& trace) {
                                  summary.last_loss));
   text += fmt::format("\n{:>5}  {:<36}{:>12}  {}\n", "ready", "tensor", "elements", "shape");
   for (const TraceTensor& tensor : trace.tensors()) {
-    text += fmt::format("{:>5}  {:<36}{:>12}  {}\n", tensor.ready_order,
-                        visible_line(tensor.name), tensor.elements, fmt::join(tensor.shape, "x"));
+    text += fmt::format("{:>5}  {:<36}{:>12}  {}\n", tensor.ready_order, visible_line(tensor.name),
+                        tensor.elements, fmt::join(tensor.shape, "x"));
   }
   return text;
 }
@@ -167,7 +169,7 @@ int verify_synthetic(const Trace& trace, bool as_json) {
                  "\n");
   } else {
     write_text(fmt::format("{}: drawn when asked for; nothing on disk to verify\n",
-                             trace.folder().string()));
+                           trace.folder().string()));
   }
   return kExitGood;
 }

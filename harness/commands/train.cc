@@ -1,17 +1,19 @@
 // `thinpipe train`: training with compressed gradients over throttled links.
-#include <filesystem>
 
+#include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
 
 #include "base/error.h"
-#include "harness/commands/output.h"
 #include "harness/commands/sweep_options.h"
-#include "harness/commands/training_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
+#include "harness/options/terminal.h"
 #include "harness/train/train.h"
 #include "reports/record/reader.h"
-#include "reports/training/table.h"
+#include "reports/training/summary.h"
 
 namespace thinpipe {
 namespace {

@@ -1,8 +1,11 @@
-// All verbs of the command. A new one is a file in this folder and a line here and in verbs.cc.
+// The command `thinpipe`: all its verbs, and what finds and runs the one that is asked for. A new
+// verb is a file in this folder and a line here and in verbs.cc.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "harness/options/verb.h"
 
 namespace thinpipe {
@@ -44,5 +47,21 @@ const std::vector<VerbGroup>& verb_groups();
 
 /// The options that stand without a verb: `thinpipe --version`.
 const Verb& command_verb();
+
+/// The action that a command line asks for, or the error in it.
+struct ReadCommand {
+  std::string who = "thinpipe";  ///< in whose name errors are told: "thinpipe run"
+  Action action = {};            ///< empty where there is an error
+  int code = kExitGood;          ///< the exit code of the error
+  std::string error = {};        ///< as standard error is to have it, without the last newline
+};
+
+/// Finds the verb and prepares it: all that happens before anything is done. Does not throw.
+/// @param words  the arguments without the program's name
+ReadCommand read_command(const std::vector<std::string>& words);
+
+/// The same, and does it; errors become messages and exit codes. Returns the exit code; does not
+/// throw.
+int run_command(const std::vector<std::string>& words);
 
 }  // namespace thinpipe

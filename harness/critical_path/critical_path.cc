@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "reports/statistics/quantile.h"
+#include "base/statistics.h"
 
 namespace thinpipe {
 

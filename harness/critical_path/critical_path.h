@@ -4,10 +4,9 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "workloads/replay/timeline.h"
+#include "workloads/replay/pace.h"
 
 namespace thinpipe {
 

@@ -1,4 +1,3 @@
-// The programs that thinpipe starts, and the optional parts it was built with.
 #include "harness/doctor/software.h"
 
 #include <fcntl.h>
@@ -6,21 +5,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
+#include <cstddef>
 #include <fstream>
+#include <system_error>
 
 #include "base/error.h"
-#include "compressors/cuda/gpu.h"
-#include "harness/doctor/graphics.h"
+#include "harness/machine/programs.h"
 #include "harness/paper/paper.h"
-#include "harness/programs.h"
 #include "netem/file_descriptor.h"
 
 namespace thinpipe {
 namespace {
 
-using State = Finding::State;
 namespace fs = std::filesystem;
+using State = Finding::State;
 
 constexpr const char* kGroup = "programs";
 
@@ -87,6 +85,37 @@ Finding chromium() {
 }
 
 }  // namespace
+
+Finding gpu_finding(const GpuStatus& gpu, bool built, const std::string& driver) {
+  Finding finding{.group = kGroup, .name = "GPU", .found = gpu.detail};
+  if (gpu.available) {
+    if (!driver.empty()) finding.found += "; driver " + driver;
+    return finding;
+  }
+  finding.state = State::kAbsent;
+  finding.cost = "`bench`, `run` and `train` with --device cuda do not work; nothing else";
+  finding.remedy = built ? "an NVIDIA GPU of compute capability 8.0 or higher and its driver"
+                         : "build where the CUDA Toolkit is (12 or newer)";
+  return finding;
+}
+
+Finding gpu_mpi_finding(const std::optional<std::string>& info, bool has_gpu) {
+  // A property of the build: a parameter of the library that can only be read.
+  const bool knows = info && info->find("built_with_cuda_support:value:true") != std::string::npos;
+  Finding finding{.group = kGroup,
+                  .name = "MPI with CUDA",
+                  .found = knows  ? "yes: Open MPI was built with CUDA; the pattern openmpi hands "
+                                    "it payloads on a GPU where they lie"
+                           : info ? "no: Open MPI was built without CUDA"
+                                  : "no ompi_info in PATH that starts"};
+  if (knows) return finding;
+  finding.state = State::kAbsent;
+  finding.cost =
+      "`run --device cuda` with the pattern openmpi copies payloads through the "
+      "processor's memory, as the other patterns do; nothing else";
+  if (has_gpu) finding.remedy = "Open MPI configured with --with-cuda, or over UCX with CUDA";
+  return finding;
+}
 
 std::optional<std::string> output_of(const fs::path& program,
                                      const std::vector<std::string>& arguments) {

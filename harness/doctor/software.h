@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/doctor/finding.h"
+#include "compressors/cuda/gpu.h"
+#include "harness/doctor/findings.h"
 
 namespace thinpipe {
 
@@ -24,5 +25,13 @@ std::optional<std::string> first_line(const std::filesystem::path& program,
 
 /// Judges what `mpirun --version` printed: Open MPI 4.1 is what is tested.
 Finding mpi_finding(const std::optional<std::string>& version_line);
+
+/// Whether compressors can run on a GPU. @param built  with the CUDA Toolkit
+/// @param driver  version of NVIDIA's driver, or ""
+Finding gpu_finding(const GpuStatus& gpu, bool built, const std::string& driver);
+
+/// Whether MPI knows a GPU's memory. @param info  what `ompi_info --parsable --all` printed;
+/// nothing where it does not start
+Finding gpu_mpi_finding(const std::optional<std::string>& info, bool has_gpu);
 
 }  // namespace thinpipe

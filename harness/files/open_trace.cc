@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+#include <cstddef>
+
+#include "base/error.h"
 #include "base/units.h"
 #include "base/visible.h"
-#include "harness/doctor/machine.h"
+#include "compressors/kernels/sums.h"
+#include "harness/machine/machine.h"
 #include "workloads/synthetic/synthetic.h"
 
 namespace thinpipe {
@@ -42,6 +47,22 @@ void require_memory(const Trace& trace, const std::string& what, double bytes) {
       fmt::format("{}: at least {} of memory would be needed at once ({}), and {} are available; "
                   "expected a smaller model or fewer ranks",
                   trace.folder().string(), format_bytes(bytes), what, format_bytes(available)));
+}
+
+std::span<const float> finite_values(std::span<const float> values, BadValues policy,
+                                     const std::string& where, std::vector<float>& repaired) {
+  const std::size_t bad = first_non_finite(values);
+  if (bad == kAllFinite) return values;
+  if (policy == BadValues::kRefuse) {
+    throw InputError(
+        fmt::format("{}: element {} is {}; --non-finite zero replaces such values by 0", where, bad,
+                    values[bad]));
+  }
+  repaired.assign(values.begin(), values.end());
+  for (float& value : repaired) {
+    if (!std::isfinite(value)) value = 0;
+  }
+  return repaired;
 }
 
 }  // namespace thinpipe

@@ -1,8 +1,10 @@
-// Opens a trace for a verb that will use its gradients, and says where it is not all there.
+// A trace as a verb opens it: what of it is not there, what does not fit, what is not finite.
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "workloads/trace/trace.h"
 
@@ -25,5 +27,17 @@ void require_memory(const Trace& trace, const std::string& what, double bytes);
 /// "rank 1: ended without closing its part; ...", or a general word where the trace gives no
 /// reason.
 std::string why_incomplete(const Trace& trace);
+
+/// What to do when a gradient holds a NaN or an infinity.
+enum class BadValues {
+  kRefuse,
+  kZero,  ///< replace them by 0, as a mixed-precision trainer that skips bad values
+};
+
+/// `values` where all are finite, else a copy in `repaired` with 0 in place of the others.
+/// @param where opens the message.
+/// @throws InputError naming the first such element when they are to be refused.
+std::span<const float> finite_values(std::span<const float> values, BadValues policy,
+                                     const std::string& where, std::vector<float>& repaired);
 
 }  // namespace thinpipe

@@ -1,6 +1,7 @@
 // The tensors of one safetensors file as compressors take them, and such a file written anew.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <list>
 #include <map>

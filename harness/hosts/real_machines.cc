@@ -1,24 +1,120 @@
 #include "harness/hosts/real_machines.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <sstream>
-
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
 #include "base/error.h"
-#include "harness/launch/control_door.h"
+#include "base/visible.h"
+#include "harness/launch/control_socket.h"
 #include "harness/launch/launch.h"
-#include "harness/programs.h"
-#include "netem/time_scale.h"
+#include "harness/machine/programs.h"
+#include "netem/file_descriptor.h"
+#include "netem/link/netlink.h"
+#include "netem/topology/time_scale.h"
 
 namespace thinpipe {
+
+/// How to start a guard on a host.
+struct GuardCommand {
+  std::string host;
+  std::vector<std::string> words;  ///< the program first; found by PATH
+};
+
+/// What a guard said when it began.
+struct GuardedCard {
+  int mtu = 0;
+  std::string had;  ///< the qdisc it will be given back
+};
+
+/// One guard: a child process (ssh, say) at whose far end thinpipe-shape answers.
+class GuardLine {
+ public:
+  /// @param log  file for what the child says on its standard error
+  /// @throws RunError naming the host when it cannot be started or refuses.
+  GuardLine(const GuardCommand& command, const std::string& log);
+  ~GuardLine();
+  GuardLine(const GuardLine&) = delete;
+  GuardLine& operator=(const GuardLine&) = delete;
+
+  const std::string& host() const { return host_; }
+  const GuardedCard& card() const { return card_; }
+  /// Sends a line and waits for its answer, which must begin with `expected`.
+  /// @returns what comes after that. @throws RunError naming the host.
+  std::string ask(const std::string& line, const std::string& expected, double seconds);
+  /// Prolongs the lease, if the line takes it at once; waits for nothing.
+  void renew();
+
+ private:
+  std::string read_line(double seconds);
+  [[noreturn]] void fail(const std::string& what);
+
+  std::string host_, log_, received_;
+  GuardedCard card_;
+  FileDescriptor socket_;
+  pid_t child_ = -1;
+};
+
+/// All of them. A thread of their own renews the leases while this process lives.
+class Guards {
+ public:
+  /// @param lease  s, as the commands have it
+  Guards(const std::vector<GuardCommand>& commands, const std::string& scratch, double lease);
+  /// Asks for all interfaces back and says on stderr which host did not confirm.
+  ~Guards();
+  Guards(const Guards&) = delete;
+  Guards& operator=(const Guards&) = delete;
+
+  /// @param link  as parse_link_spec() reads it
+  void set_links(const std::string& link);
+  /// Of the qdiscs of the first `hosts` hosts, added up.
+  QdiscCounters count(int hosts);
+  /// What of the links is not as it was set any more, host by host in words.
+  std::vector<std::string> alterations();
+  std::vector<GuardedCard> cards() const;
+
+ private:
+  std::vector<std::unique_ptr<GuardLine>> lines_;
+  std::mutex mutex_;  // of the lines
+  std::condition_variable end_;
+  bool ending_ = false;
+  std::thread renewals_;
+};
 
 namespace {
 
 using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+constexpr double kHelloSeconds = 60;   // ssh may ask name servers, wait for a slow login
+constexpr double kAnswerSeconds = 15;  // s, of a guard that lives
+constexpr double kEndSeconds = 10;
 
-std::vector<std::string> words_of(const std::string& text) {
+std::string last_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string last;
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty()) last = line;
+  return last;
+}
+
+std::vector<std::string> words_in(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
@@ -36,12 +132,210 @@ std::vector<std::string> addresses_towards(const std::vector<std::string>& hosts
   return addresses;
 }
 
-}  // namespace
-
-std::string shell_quoted(const std::string& word) {
+// `word` as a shell reads it back whole.
+std::string always_quoted(const std::string& word) {
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
+}
+
+std::vector<GuardCommand> guard_commands(const HostsOptions& options,
+                                         const std::vector<std::string>& control_addresses) {
+  // The same place on every machine, as for the worker.
+  std::vector<std::string> guard = words_in(options.shape_prefix);
+  guard.insert(guard.end(), {find_program("thinpipe-shape").string(), options.shape,
+                             fmt::format("{:g}", options.lease)});
+  if (options.shape_anyway) guard.emplace_back("--anyway");
+  // Where this machine is itself one of the hosts, its own addresses burden nothing there.
+  guard.insert(guard.end(), control_addresses.begin(), control_addresses.end());
+  std::vector<GuardCommand> commands;
+  for (const std::string& host : options.names) {
+    GuardCommand command;
+    command.host = host;
+    if (options.slurm) {
+      // No shell in between. The step's end takes the guard with it: SIGTERM first.
+      command.words = {"srun",       "--overlap",    "--nodes=1",
+                       "--ntasks=1", "--unbuffered", "--nodelist=" + host};
+      command.words.insert(command.words.end(), guard.begin(), guard.end());
+    } else {
+      command.words = words_in(options.agent.empty() ? "ssh" : options.agent);
+      command.words.push_back(host);
+      std::string line = "exec";
+      for (const std::string& word : guard) line += " " + always_quoted(word);
+      command.words.push_back(line);
+    }
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+}  // namespace
+
+GuardLine::GuardLine(const GuardCommand& command, const std::string& log)
+    : host_(command.host), log_(log) {
+  int ends[2];
+  // A socket, so that writing to a guard that is gone is an error and no signal.
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw SystemError("socketpair");
+  socket_ = FileDescriptor(ends[0]);
+  FileDescriptor theirs(ends[1]);
+  std::vector<std::string> words = command.words;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  child_ = fork();
+  if (child_ < 0) throw SystemError("fork");
+  if (child_ == 0) {
+    const int errors = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    dup2(theirs.get(), STDIN_FILENO);
+    dup2(theirs.get(), STDOUT_FILENO);
+    dup2(errors, STDERR_FILENO);
+    setpgid(0, 0);  // the terminal's Ctrl-C is the sweep's to handle
+    for (const int one : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(one, SIG_DFL);
+    execvp(arguments[0], arguments.data());
+    dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], strerror(errno));
+    _exit(127);
+  }
+  theirs.reset();  // else the child's end would never be seen
+  const std::string hello = read_line(kHelloSeconds);
+  if (hello.starts_with("refused ")) fail(hello.substr(8));
+  std::istringstream words_of(hello);
+  std::string guarding;
+  if (!(words_of >> guarding >> card_.mtu) || guarding != "guarding")
+    fail(fmt::format("the guard said '{}'", hello));
+  std::getline(words_of >> std::ws, card_.had);
+}
+
+GuardLine::~GuardLine() {
+  socket_.reset();  // the guard sees the end and gives back; the child ends when it has
+  if (child_ <= 0) return;
+  const auto begin = Clock::now();
+  while (waitpid(child_, nullptr, WNOHANG) == 0) {
+    if (seconds_since(begin) > kEndSeconds) {
+      kill(child_, SIGKILL);  // a connection that hangs; the lease is running out
+      waitpid(child_, nullptr, 0);
+      return;
+    }
+    poll(nullptr, 0, 5);
+  }
+}
+
+std::string GuardLine::read_line(double seconds) {
+  const auto begin = Clock::now();
+  for (;;) {
+    const std::size_t end = received_.find('\n');
+    if (end != std::string::npos) {
+      std::string line = received_.substr(0, end);
+      received_.erase(0, end + 1);
+      return line;
+    }
+    const double left = seconds - seconds_since(begin);
+    if (left <= 0) fail(fmt::format("no answer of the guard within {:g} s", seconds));
+    pollfd waiting = {socket_.get(), POLLIN, 0};
+    if (poll(&waiting, 1, static_cast<int>(std::min(left, 1.0) * 1000) + 1) <= 0) continue;
+    char buffer[512];
+    const ssize_t got = recv(socket_.get(), buffer, sizeof(buffer), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) fail("the guard is gone");
+    received_.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+std::string GuardLine::ask(const std::string& line, const std::string& expected, double seconds) {
+  const std::string text = line + "\n";
+  if (send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(text.size()))
+    fail("the guard is gone");
+  for (;;) {
+    std::string answer = read_line(seconds);
+    if (answer.starts_with(expected + " ")) return answer.substr(expected.size() + 1);
+    if (answer != "renewed") fail(fmt::format("the guard said '{}'", answer));
+  }
+}
+
+void GuardLine::renew() {
+  // What does not go at once may go next time; a guard that is gone shows when it is asked.
+  [[maybe_unused]] const ssize_t sent =
+      send(socket_.get(), "renew\n", 6, MSG_NOSIGNAL | MSG_DONTWAIT);
+  char buffer[512];  // answers to earlier ones
+  ssize_t got;
+  while ((got = recv(socket_.get(), buffer, sizeof(buffer), MSG_DONTWAIT)) > 0)
+    received_.append(buffer, static_cast<std::size_t>(got));
+  while (received_.starts_with("renewed\n")) received_.erase(0, 8);
+}
+
+void GuardLine::fail(const std::string& what) {
+  const std::string said = last_line(log_);
+  throw RunError(fmt::format("host {}: {}{}", host_, what, said.empty() ? "" : " (" + said + ")"));
+}
+
+Guards::Guards(const std::vector<GuardCommand>& commands, const std::string& scratch,
+               double lease) {
+  // One refusal ends those before it: their lines close.
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    lines_.push_back(
+        std::make_unique<GuardLine>(commands[i], fmt::format("{}/guard-{}.log", scratch, i)));
+    for (const auto& line : lines_) line->renew();
+  }
+  renewals_ = std::thread([this, pause = std::chrono::duration<double>(lease / 4)] {
+    std::unique_lock lock(mutex_);
+    while (!end_.wait_for(lock, pause, [this] { return ending_; }))
+      for (const auto& line : lines_) line->renew();
+  });
+}
+
+Guards::~Guards() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  end_.notify_all();
+  renewals_.join();
+  for (const auto& line : lines_) try {
+      line->ask("restore", "restored", kEndSeconds);
+    } catch (const RunError& error) {
+      print_message(
+          fmt::format("{}: it is not sure that its interface was given back; if in doubt, run "
+                      "`thinpipe net restore` there",
+                      error.what()));
+    }
+}
+
+void Guards::set_links(const std::string& link) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& line : lines_) line->ask("link " + link, "set", kAnswerSeconds);
+}
+
+QdiscCounters Guards::count(int hosts) {
+  const std::lock_guard lock(mutex_);
+  QdiscCounters sum;
+  for (int i = 0; i < hosts; ++i) {
+    std::istringstream numbers(
+        lines_.at(static_cast<std::size_t>(i))->ask("count", "counted", kAnswerSeconds));
+    QdiscCounters one;
+    numbers >> one.bytes >> one.packets >> one.drops >> one.backlog;
+    sum.bytes += one.bytes;
+    sum.packets += one.packets;
+    sum.drops += one.drops;
+    sum.backlog += one.backlog;
+  }
+  return sum;
+}
+
+std::vector<std::string> Guards::alterations() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> found;
+  for (const auto& line : lines_) {
+    const std::string difference = line->ask("check", "checked", kAnswerSeconds);
+    if (difference != "same") found.push_back(fmt::format("host {}: {}", line->host(), difference));
+  }
+  return found;
+}
+
+std::vector<GuardedCard> Guards::cards() const {
+  std::vector<GuardedCard> cards;
+  for (const auto& line : lines_) cards.push_back(line->card());
+  return cards;
 }
 
 RealMachines::RealMachines(HostsOptions options, const std::string& scratch, int ranks)
@@ -49,37 +343,11 @@ RealMachines::RealMachines(HostsOptions options, const std::string& scratch, int
   options_.names.resize(static_cast<std::size_t>(ranks));
   control_addresses_ = addresses_towards(options_.names);
   if (!options_.shape.empty())
-    guards_ = std::make_unique<Guards>(guard_commands(), scratch, options_.lease);
+    guards_ = std::make_unique<Guards>(guard_commands(options_, control_addresses_), scratch,
+                                       options_.lease);
 }
 
-std::vector<GuardCommand> RealMachines::guard_commands() const {
-  // The same place on every machine, as for the worker.
-  std::vector<std::string> guard = words_of(options_.shape_prefix);
-  guard.insert(guard.end(), {find_program("thinpipe-shape").string(), options_.shape,
-                             fmt::format("{:g}", options_.lease)});
-  if (options_.shape_anyway) guard.emplace_back("--anyway");
-  // Where this machine is itself one of the hosts, its own addresses burden nothing there.
-  guard.insert(guard.end(), control_addresses_.begin(), control_addresses_.end());
-  std::vector<GuardCommand> commands;
-  for (const std::string& host : options_.names) {
-    GuardCommand command;
-    command.host = host;
-    if (options_.slurm) {
-      // No shell in between. The step's end takes the guard with it: SIGTERM first.
-      command.words = {"srun",       "--overlap",    "--nodes=1",
-                       "--ntasks=1", "--unbuffered", "--nodelist=" + host};
-      command.words.insert(command.words.end(), guard.begin(), guard.end());
-    } else {
-      command.words = words_of(options_.agent.empty() ? "ssh" : options_.agent);
-      command.words.push_back(host);
-      std::string line = "exec";
-      for (const std::string& word : guard) line += " " + shell_quoted(word);
-      command.words.push_back(line);
-    }
-    commands.push_back(std::move(command));
-  }
-  return commands;
-}
+RealMachines::~RealMachines() = default;
 
 Boarding RealMachines::board(int ranks) {
   Boarding boarding;

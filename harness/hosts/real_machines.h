@@ -1,15 +1,19 @@
 // Machines of the user's, reached through ssh or Slurm.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-#include "harness/hosts/guards.h"
-#include "harness/hosts/hosts_options.h"
+#include "harness/hosts/hosts.h"
 #include "harness/launch/machines.h"
 
 namespace thinpipe {
+
+class Guards;  // of the interfaces that are throttled, one a host
 
 class RealMachines : public Machines {
  public:
@@ -18,6 +22,7 @@ class RealMachines : public Machines {
   /// @param ranks    the most that will be launched: machines beyond are left alone
   /// @throws RunError naming the host that is not reached, or that refuses and why.
   RealMachines(HostsOptions options, const std::string& scratch, int ranks);
+  ~RealMachines() override;
 
   int size() const override { return static_cast<int>(options_.names.size()); }
   Boarding board(int ranks) override;
@@ -33,14 +38,9 @@ class RealMachines : public Machines {
   nlohmann::json description() const override;
 
  private:
-  std::vector<GuardCommand> guard_commands() const;
-
   HostsOptions options_;
   std::vector<std::string> control_addresses_;
   std::unique_ptr<Guards> guards_;
 };
-
-/// `word` as a shell reads it back whole.
-std::string shell_quoted(const std::string& word);
 
 }  // namespace thinpipe

@@ -1,20 +1,21 @@
 #include "harness/launch/emulated_machines.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
-#include <fmt/format.h>
-
-#include "harness/programs.h"
-#include "harness/sweep/thresholds.h"
-#include "netem/measure_flows.h"
+#include "base/statistics.h"
+#include "harness/launch/thresholds.h"
+#include "harness/machine/programs.h"
 #include "netem/topology/flows.h"
-#include "netem/topology/probes.h"
+#include "netem/verify/measure_flows.h"
+#include "netem/verify/verify_topology.h"
 
 namespace thinpipe {
-
 namespace {
 
 // The median of so many windows counts: a moment in which a busy machine stood still, or in which
@@ -27,10 +28,11 @@ constexpr double kSettle = 0.2;    // s before that: the bucket's credit, slow s
 // Where a switch's port is what limits, slow start ends in drops; TCP is back after 1 to 2 s.
 constexpr double kSettleBehindSwitch = 2, kWindowBehindSwitch = 0.2;
 constexpr double kDoublings = 20;  // of the window, each a round trip
-// bytes in the queue of a sender whose flow was reset: TCP small queues let two packets in, of 45 frames
+// bytes in the queue of a sender whose flow was reset: TCP small queues let two packets in, of 45
+// frames
 constexpr double kLeftOver = 2 * 45 * 1514;
-// TCP not back yet, or a machine that was busy, may have been what was measured. Each attempt settles
-// twice as long as the one before, and the last counts.
+// TCP not back yet, or a machine that was busy, may have been what was measured. Each attempt
+// settles twice as long as the one before, and the last counts.
 constexpr int kAttempts = 3;
 constexpr double kPingSeconds = 3;
 constexpr int kFewestPings = 5, kMostPings = 20;
@@ -53,9 +55,7 @@ double median_goodput(const std::vector<FlowFigures>& flows) {
   std::vector<double> sums(flows.at(0).windows.size(), 0.0);
   for (const FlowFigures& flow : flows)
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += flow.windows.at(i);
-  const auto middle = sums.begin() + static_cast<std::ptrdiff_t>(sums.size() / 2);
-  std::nth_element(sums.begin(), middle, sums.end());
-  return *middle;
+  return median(sums);
 }
 
 // All but the goodput: while nothing else is sent.
@@ -102,6 +102,16 @@ void measure_goodput(const Network& network, const LinkProbe& probe, WayCalibrat
   }
 }
 
+// A lock at "thinpipe": where nobody else locks anything.
+struct flock measuring(short type) {
+  struct flock lock = {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = 0x7468696e70697065;
+  lock.l_len = 1;
+  return lock;
+}
+
 }  // namespace
 
 Boarding EmulatedMachines::board(int ranks) {
@@ -141,6 +151,21 @@ LinkCalibration EmulatedMachines::calibrate(const LinkSpec& link, double time_sc
                       : disturbs(topology) ? "frames are lost, doubled or reordered on it"
                                            : "it has no rate";
   return result;
+}
+
+OtherRuns::OtherRuns() {
+  std::error_code none;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(none);
+  folder_ = FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct flock lock = measuring(F_RDLCK);
+  if (folder_.valid() && fcntl(folder_.get(), F_OFD_SETLK, &lock) != 0) folder_.reset();
+}
+
+bool OtherRuns::any() const {
+  if (!folder_.valid()) return false;
+  // Would a write lock be to be had? Our own read lock does not stand in its way.
+  struct flock lock = measuring(F_WRLCK);
+  return fcntl(folder_.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 }  // namespace thinpipe

@@ -1,7 +1,14 @@
-// Emulated hosts of the sandbox that this process is in.
+// Emulated hosts of the sandbox that this process is in, and other runs that share the machine.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
 #include "harness/launch/machines.h"
+#include "netem/file_descriptor.h"
 #include "netem/network.h"
 #include "netem/sandbox.h"
 
@@ -29,6 +36,23 @@ class EmulatedMachines : public Machines {
  private:
   Network network_;
   std::string scratch_;
+};
+
+/// Whether somebody else measures on this machine at the same time.
+///
+/// As long as it lives, this process is known to others as one that measures: by a read lock of its
+/// own open file (F_OFD_SETLK) on one byte, which nobody writes, of the folder for temporary files.
+/// Nothing is made, so nothing is left; the lock ends with the process, however that ends. Those
+/// who see another folder (TMPDIR, a container) do not know of each other. Where the folder takes
+/// no locks, nobody is seen.
+class OtherRuns {
+ public:
+  OtherRuns();
+  /// True when another process has one now. A microsecond: ask often.
+  bool any() const;
+
+ private:
+  FileDescriptor folder_;
 };
 
 }  // namespace thinpipe

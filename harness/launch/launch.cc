@@ -8,15 +8,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "harness/fingerprint/fingerprint.h"
-#include "harness/programs.h"
+#include "harness/machine/fingerprint.h"
+#include "harness/machine/programs.h"
 #include "netem/limits.h"
 #include "netem/sandbox.h"
 

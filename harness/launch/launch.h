@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "harness/launch/control_door.h"
+#include "harness/launch/control_socket.h"
 #include "harness/launch/machines.h"
-#include "harness/launch/message_socket.h"
 
 namespace thinpipe {
 
@@ -35,7 +34,7 @@ inline constexpr double kPreparePatience = 300;
 ///   step {index}            -> stepped {times, bytes, ...}
 ///   account {index, check}  -> accounted {relative_error}; after all ranks have stepped
 ///   compare                 -> compared {error, digest}; after all ranks have accounted with check
-/// Ranks that share no memory say `projections` (harness/worker/projections.h) with check and in
+/// Ranks that share no memory say `projections` (harness/worker/reference.h) with check and in
 /// compared, and there `largest` instead of error.
 ///   quit                    -> the worker ends
 /// Any of them may be answered by error {message} instead.

@@ -1,20 +1,60 @@
-// The machines that a sweep's ranks run on: emulated hosts, or real ones.
+// The machines that a sweep's ranks run on, emulated hosts or real ones, and what their links
+// count.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/launch/calibration.h"
-#include "harness/sweep/wire.h"
-#include "netem/link_spec.h"
+#include "netem/link/link_spec.h"
+#include "netem/network.h"
 
 namespace thinpipe {
 
 class Launch;
+
+/// Bytes that came into a switch and that left it, over all its links.
+struct ThroughSwitch {
+  std::string name;
+  std::uint64_t in = 0, out = 0;
+};
+
+/// What the links counted while ranks exchanged: bytes as the qdiscs count Ethernet frames.
+struct WireCount {
+  std::uint64_t sent = 0;   ///< by all hosts, on their own links
+  std::uint64_t drops = 0;  ///< frames, on all links
+  std::vector<ThroughSwitch> switches;
+  struct OnTrunk {
+    std::string name;
+    std::uint64_t up = 0, down = 0, drops = 0;
+  };
+  std::vector<OnTrunk> trunks;
+  /// What a host sent must pass a shaper of its own at the switch (place=switch, up.delay).
+  struct Detour {
+    std::string name;
+    std::uint64_t in = 0, out = 0, drops = 0;
+  };
+  std::vector<Detour> detours;
+  std::vector<std::uint64_t> sent_by;  ///< host by host, where it is known
+  std::vector<std::uint64_t> received_by;
+  /// TCP segments that each host sent, acknowledgements too, and those that it sent again, which
+  /// are not among them: by its kernel's counters.
+  std::vector<std::uint64_t> segments_by, retransmitted_by;
+  bool restarted = false;  ///< some counter went back: a qdisc was replaced
+  bool counted = true;     ///< else nobody does, and all is 0 (real hosts)
+};
+
+/// What the links of the emulated network have counted so far.
+WireCount count_wire(const Network& network);
+
+/// What was counted from `before` to `after`.
+WireCount between(const WireCount& before, WireCount after);
+
+/// The `trunks` of docs/records.md.
+nlohmann::json trunks_json(const WireCount& count);
 
 /// How the ranks come to the sweep, and what else they are started with.
 struct Boarding {
@@ -37,7 +77,7 @@ class Machines {
   virtual Boarding board(int ranks) = 0;
 
   /// Sets the links of all machines, as far as they are ours to set, in slow motion by this factor
-  /// (netem/time_scale.h). Call it between transfers.
+  /// (netem/topology/time_scale.h). Call it between transfers.
   virtual void set_links(const LinkSpec& link, double time_scale) = 0;
   /// What crossed the links so far, as far as somebody counts. @param ranks  of the launch
   virtual WireCount count_wire(int ranks) = 0;

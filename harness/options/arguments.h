@@ -1,6 +1,7 @@
 // The values of one verb's options, checked against its table.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -56,5 +57,15 @@ class Arguments {
   std::map<std::string, Entry, std::less<>> entries_;
   bool help_ = false;
 };
+
+/// The alternatives of an option, to be tried one after the other (1|2|4, or given again): values
+/// and lists of values joined by '|', each once, in the order given.
+std::vector<std::string> alternatives(const std::vector<std::string>& texts);
+
+/// The same of whole numbers from 1 to `most`.
+/// @param option  its name without dashes, and `of` what it counts, for the error
+/// @throws InputError naming what is not such a number
+std::vector<int> count_alternatives(const std::vector<std::string>& texts,
+                                    const std::string& option, const std::string& of, int most);
 
 }  // namespace thinpipe

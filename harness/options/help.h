@@ -1,4 +1,4 @@
-// Help texts, made from the tables of the verbs.
+// Help texts, the manual page and completion in a shell, made from the tables of the verbs.
 #pragma once
 
 #include <string>
@@ -33,5 +33,12 @@ std::string group_help(const VerbGroup& group, const std::vector<Verb>& verbs);
 
 /// The second words of a group's verbs: {"info", "verify"} for `trace`.
 std::vector<std::string> verbs_of_group(const std::string& group, const std::vector<Verb>& verbs);
+
+/// thinpipe(1) in man(7) macros: `thinpipe --man | man -l -`.
+std::string man_page(const Verb& command, const std::vector<Verb>& verbs,
+                     const std::string& version);
+
+/// A script for bash: `source <(thinpipe --completion bash)`. Needs nothing but bash itself.
+std::string bash_completion(const Verb& command, const std::vector<Verb>& verbs);
 
 }  // namespace thinpipe

@@ -1,13 +1,54 @@
-// What the command can do: one Verb a subcommand, made of tables.
+// The verbs of the command as tables, from which parsing, --help, the man page and completion are
+// made.
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
-#include "harness/options/option.h"
-
 namespace thinpipe {
+
+/// One option of a verb, written `--name VALUE` (or `--name` for a flag).
+struct OptionInfo {
+  enum class Type {
+    kFlag,     ///< no value
+    kText,     ///< anything; the verb checks it
+    kInteger,  ///< within [minimum, maximum]
+    kReal,     ///< finite and within [minimum, maximum]
+    kChoice,   ///< one of `choices`
+    kFile,     ///< as kText; completion offers files
+    kFolder,   ///< as kText; completion offers folders
+  };
+  std::string name = {};        ///< without the dashes
+  char letter = 0;              ///< `-x`, or 0
+  std::string value_name = {};  ///< what stands for the value in help: "N", "DIR"
+  Type type = Type::kFlag;
+  std::string default_value = {};  ///< as a user would write it; "" for none
+  std::string help = {};           ///< one sentence without full stop, with the unit
+  std::vector<std::string> choices = {};
+  std::vector<std::string> suggestions = {};  ///< what completion offers where `choices` are open
+  bool required = false;
+  bool repeatable = false;  ///< may be given several times; see Arguments::texts
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+};
+
+/// An argument without dashes. At most the last of a verb's positionals is repeatable.
+struct PositionalInfo {
+  std::string name = {};  ///< "DIR"; the key for Arguments::positional
+  OptionInfo::Type type = OptionInfo::Type::kText;
+  std::string help = {};
+  bool required = true;
+  bool repeatable = false;
+  std::vector<std::string> suggestions = {};  ///< what completion offers
+};
+
+/// A command line that works as written, and what it is good for.
+struct Example {
+  std::string purpose = {};
+  std::string command = {};  ///< begins with "thinpipe "
+};
 
 class Arguments;
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
-#include "harness/programs.h"
+#include "harness/machine/programs.h"
 #include "netem/file_descriptor.h"
 
 namespace thinpipe {

@@ -2,10 +2,9 @@
 // or several at once, exchanging with itself.
 #pragma once
 
+#include "harness/plan/plan.h"
 #include "harness/predict/codec_profile.h"
-#include "harness/sweep/options.h"
 #include "workloads/replay/feed.h"
-#include "workloads/replay/rules.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {

@@ -1,14 +1,187 @@
 #include "harness/predict/codec_profile.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/statistics.h"
+#include "base/text.h"
+#include "compressors/registry.h"
+#include "workloads/models/catalogue.h"
+#include "workloads/replay/device_gather.h"
+#include "workloads/replay/message.h"
 
 namespace thinpipe {
+namespace {
+
+void check_trace(const Records& records, const Trace& trace) {
+  for (const Header& header : records.headers) {
+    const std::string identity = header.trace.value("identity", "");
+    if (identity != trace.identity())
+      throw InputError(fmt::format("{}: its codec times are of the trace {}; expected {}",
+                                   records.file.string(), identity, trace.identity()));
+  }
+}
+
+[[noreturn]] void refuse_compressor(const Records& records, const std::string& wanted,
+                                    const std::string& device) {
+  std::set<std::string> there;
+  for (const Point& point : records.points)
+    if (point.status != Status::kFailed)
+      there.insert(point.axes.compressor +
+                   (point.axes.device == kDeviceCpu ? "" : " on " + point.axes.device));
+  throw InputError(fmt::format(
+      "{}: no point of compressor {}{}; it has {}", records.file.string(), in_quotes(wanted),
+      device == kDeviceCpu ? "" : " with --device " + device, fmt::join(there, ", ")));
+}
+
+// All points with so many ranks, one sample after the other.
+struct RecordedSamples {
+  std::vector<double> compress, decode, payload, down, up;
+  int ranks = 0;
+};
+
+RecordedSamples samples_of(const Records& records, const std::string& compressor,
+                           const std::string& device) {
+  RecordedSamples found;
+  const auto take = [](std::vector<double> from, std::vector<double>& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  for (const Point& point : records.points) {
+    if (point.status == Status::kFailed || point.axes.compressor != compressor) continue;
+    if (!point.axes.feed.empty() || point.axes.device != device) continue;
+    if (found.ranks > 0 && point.axes.ranks > found.ranks) continue;
+    if (point.axes.ranks < found.ranks) found = {};
+    found.ranks = point.axes.ranks;
+    // While a GPU works a processor does nothing.
+    take(point.samples(device == kDeviceCpu ? "compress_cpu_time" : "compress_time"),
+         found.compress);
+    take(point.samples("decode_time"), found.decode);
+    take(point.samples("payload_bytes"), found.payload);
+    take(point.samples("copy_down_time"), found.down);
+    take(point.samples("copy_up_time"), found.up);
+  }
+  return found;
+}
+
+double median_or_0(const std::vector<double>& values) { return values.empty() ? 0 : median(values); }
+
+double mean_or_0(const std::vector<double>& values) { return values.empty() ? 0 : mean(values); }
+
+// A data sheet's card in the name that a driver gives it: "V100-SXM2" in "Tesla V100-SXM2-16GB".
+double memory_rate_of(const std::string& device) {
+  const std::string maker = "NVIDIA ";
+  for (const ModelInfo& model : model_catalogue())
+    for (const ModelTimes& times : model.times) {
+      const std::string card =
+          times.device.starts_with(maker) ? times.device.substr(maker.size()) : times.device;
+      if (times.memory_rate > 0 && device.find(card) != std::string::npos) return times.memory_rate;
+    }
+  return 0;
+}
+
+}  // namespace
 
 double ProfiledExchange::mean(int ranks) const {
   const auto known = std::min<std::ptrdiff_t>(std::ssize(bytes), std::max(1, ranks));
   if (known == 0) return 0;
   return std::accumulate(bytes.begin(), bytes.begin() + known, 0.0) / static_cast<double>(known);
+}
+
+bool has_codec(const Records& records, const CompressorRules& compressor,
+               const std::string& device) {
+  return samples_of(records, compressor.to_string(), device).ranks > 0;
+}
+
+CodecProfile recorded_codec(const Records& records, const Trace& trace,
+                            const CompressorRules& rules, const std::string& device) {
+  check_trace(records, trace);
+  const std::string name = rules.to_string();
+  if (!rules.uniform())
+    throw InputError(
+        fmt::format("{}: records do not tell what each part of {} took; expected one compressor "
+                    "for all tensors",
+                    records.file.string(), in_quotes(name)));
+  const Spec compressor = rules.specs().front();
+  const RecordedSamples samples = samples_of(records, name, device);
+  if (samples.ranks == 0) refuse_compressor(records, name, device);
+  const TraceTensor& first = trace.tensors().at(0);
+  int rounds = 1;
+  for (const TraceTensor& tensor : trace.tensors())
+    rounds = std::max(
+        rounds,
+        make_compressor(compressor, {tensor.name, tensor.shape, tensor.elements}, {})->rounds());
+  const auto one = make_compressor(compressor, {first.name, first.shape, first.elements}, {});
+
+  CodecProfile profile;
+  profile.compressor = name;
+  profile.period = static_cast<double>(one->period());
+  profile.elements = static_cast<double>(trace.elements());
+  profile.source = "records of " + records.file.string();
+  ProfiledBucket& bucket = profile.buckets.emplace_back();
+  bucket.tensors.resize(trace.tensors().size());
+  std::iota(bucket.tensors.begin(), bucket.tensors.end(), std::size_t{0});
+  bucket.compress = median_or_0(samples.compress);
+  const double decode = median_or_0(samples.decode);
+  profile.payload_bytes = mean_or_0(samples.payload);
+  const double down = median_or_0(samples.down), up = median_or_0(samples.up);
+  const double table = static_cast<double>(trace.tensors().size() * kMessageLengthBytes);
+  if (aggregation_of(compressor) == Aggregation::kAllReduce) {
+    bucket.decode = decode;
+    // Floats are waited for, and means of rounds; those of the only one go up with decoding.
+    const double waited = rounds > 1 ? down + up : down;
+    for (int round = 0; round < rounds; ++round)
+      bucket.exchanges.push_back({.exchange = Exchange::kAllReduce,
+                                  .bytes = {profile.payload_bytes / rounds},
+                                  .copies = waited / rounds});
+  } else {
+    bucket.decode_message = decode / samples.ranks;
+    if (one->shares_scale()) bucket.exchanges.push_back({Exchange::kAllGather, {table}});
+    // Others come down while the first piece is sent.
+    const double piece =
+        std::min(1.0, static_cast<double>(kDownloadPiece) / std::max(1.0, profile.payload_bytes));
+    bucket.exchanges.push_back({.exchange = Exchange::kAllGather,
+                                .bytes = {table + profile.payload_bytes},
+                                .copies = piece * down});
+  }
+  return profile;
+}
+
+std::optional<ComputeDevice> compute_device(const Trace& trace) {
+  const nlohmann::json& about = trace.metadata();
+  const auto provenance = about.find("provenance");
+  if (provenance == about.end() || !provenance->is_object()) return std::nullopt;
+  const auto device = provenance->find("device");
+  if (device == provenance->end() || !device->is_string()) return std::nullopt;
+  const std::string name = device->get<std::string>();
+  return ComputeDevice{name, memory_rate_of(name)};
+}
+
+CodecProfile at_memory_pace(CodecProfile profile, const Trace& trace, const ComputeDevice& device) {
+  for (ProfiledBucket& bucket : profile.buckets) {
+    double bytes = 0;
+    for (const std::size_t tensor : bucket.tensors)
+      bytes += static_cast<double>(trace.tensors().at(tensor).elements * sizeof(float));
+    bucket.compress = device.memory_rate > 0 ? bytes / device.memory_rate : 0;
+    bucket.decode = bucket.compress;
+    bucket.decode_message = 0;
+    for (ProfiledExchange& exchange : bucket.exchanges) {
+      exchange.copies = 0;
+      for (ProfiledUnit& unit : exchange.units) unit.decode = unit.compress = 0;
+    }
+  }
+  profile.hold = 0;
+  return profile;
 }
 
 }  // namespace thinpipe

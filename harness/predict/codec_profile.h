@@ -1,11 +1,17 @@
-// What a compressor costs and sends on one trace: all that a prediction needs to know of it.
+// What a compressor costs and sends on one trace, which is all that a prediction needs to know of
+// it; as a run recorded it, and as a GPU's memory bounds it.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "harness/machine/machine.h"
+#include "reports/record/record.h"
 #include "workloads/exchange/patterns.h"
+#include "workloads/replay/feed.h"
+#include "workloads/trace/trace.h"
 
 namespace thinpipe {
 
@@ -51,5 +57,36 @@ struct CodecProfile {
   double period = 1;         ///< steps for each in which something is sent
   std::string source;        ///< "measured here", "records of out/records.jsonl"
 };
+
+/// Codec times and payload sizes from what a run recorded. Of the points of a device with fewest
+/// ranks that are not failed: the median processor time of encoding, the median time of decoding,
+/// the mean payload; on a GPU the time that encoding took, and of the copies what the network does
+/// not hide. How many exchanges a step takes, and in which steps, is the compressor's own; several
+/// share the recorded payload and copies evenly.
+/// @throws InputError when the records are of another trace, or none of this compressor, and for
+/// rules, of whose parts records do not tell
+CodecProfile recorded_codec(const Records& records, const Trace& trace,
+                            const CompressorRules& compressor,
+                            const std::string& device = kDeviceCpu);
+
+/// Whether recorded_codec() finds a point of it.
+bool has_codec(const Records& records, const CompressorRules& compressor,
+               const std::string& device = kDeviceCpu);
+
+/// The GPU on which a trace's compute times were taken.
+struct ComputeDevice {
+  std::string name;        ///< "NVIDIA V100-SXM2"
+  double memory_rate = 0;  ///< B/s, of its data sheet; 0 where nobody knows it
+};
+
+/// Nothing where compute times are a processor's, or where there are none. A GPU's stand in traces
+/// that the Python package captured on one (`provenance.device`), and in synthetic ones of models
+/// whose times the catalogue estimates for one.
+std::optional<ComputeDevice> compute_device(const Trace& trace);
+
+/// The bound that no codec on the device passes: each bucket is read once to encode it and written
+/// once with the mean, at the rate of its memory; messages are decoded in no time. Without a known
+/// rate a codec takes no time at all.
+CodecProfile at_memory_pace(CodecProfile profile, const Trace& trace, const ComputeDevice& device);
 
 }  // namespace thinpipe

@@ -1,10 +1,25 @@
 #include "harness/predict/network_model.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/statistics.h"
+#include "harness/launch/launch.h"
+#include "workloads/predict/closed_forms.h"
 
 namespace thinpipe {
-
 namespace {
 
 constexpr double kAcknowledgementBytes = 66;  // Ethernet, IPv4, TCP with timestamps
@@ -29,6 +44,75 @@ double beta_of(double goodput, const LinkSpec& link, const MachineFigures& machi
 }
 
 double finite(double credit) { return credit < std::numeric_limits<double>::max() ? credit : 0; }
+
+constexpr double kProbeSeconds = 0.05;  // of the links' time
+constexpr double kCredits = 4;          // as often as what the buckets have saved up crosses
+constexpr double kLeastMessage = 4096, kMostMessage = 32e6;  // bytes
+constexpr double kProbePatience = 60;                        // s beside what links take
+
+enum class Which { kShortest, kLongest };
+
+// Of each exchange one rank's time, in order: the shortest, of the rank that came last to it, or
+// the longest, from when the first one began.
+std::vector<double> of_ranks(const std::vector<std::vector<double>>& times, Which which) {
+  std::vector<double> found;
+  for (std::size_t i = 0; i < times.at(0).size(); ++i) {
+    double one = times[0][i];
+    for (const std::vector<double>& rank : times)
+      one = which == Which::kShortest ? std::min(one, rank.at(i)) : std::max(one, rank.at(i));
+    found.push_back(one);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// The beta with which the model takes so long: it takes longer the greater beta is.
+double beta_for(double seconds, int ranks, double bytes, LinkFigures link) {
+  double low = link.beta / 100, high = link.beta * 100;
+  for (int i = 0; i < 60; ++i) {
+    link.beta = std::sqrt(low * high);
+    (ring_all_gather_time(ranks, bytes, link) < seconds ? low : high) = link.beta;
+  }
+  return std::sqrt(low * high);
+}
+
+constexpr int kRoundTrips = 200;
+using LoopbackMessage = std::array<char, 8>;
+
+class Socket {
+ public:
+  explicit Socket(int descriptor, const char* attempt) : descriptor_(descriptor) {
+    if (descriptor < 0) throw SystemError(attempt);
+    const int on = 1;
+    setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  ~Socket() { close(descriptor_); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  int get() const { return descriptor_; }
+
+  bool send_message() const {
+    const LoopbackMessage message = {};
+    return ::send(descriptor_, message.data(), message.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(message.size());
+  }
+  bool receive_message() const {
+    LoopbackMessage message;
+    return ::recv(descriptor_, message.data(), message.size(), MSG_WAITALL) ==
+           static_cast<ssize_t>(message.size());
+  }
+
+ private:
+  int descriptor_;
+};
+
+int tcp_socket() { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); }
+
+// Sends back what comes until the other end closes.
+void echo(const Socket& socket) {
+  while (socket.receive_message() && socket.send_message()) {
+  }
+}
 
 }  // namespace
 
@@ -87,6 +171,74 @@ LinkFigures ring_figures(const TopologySpec& topology, const LinkSpec& link, int
                          const MachineFigures& machine) {
   if (topology.is_star()) return star_figures(link, machine);
   return network_figures(topology.plan(ranks, link), ring_flows(ranks), machine);
+}
+
+std::size_t probe_bytes(const LinkFigures& expected, int ranks) {
+  const double all = kCredits * expected.credit +
+                     (expected.beta > 0 ? kProbeSeconds / expected.beta : kMostMessage);
+  return static_cast<std::size_t>(
+      std::clamp(all / std::max(1, ranks - 1), kLeastMessage, kMostMessage));
+}
+
+MachineFigures machine_figures(const std::vector<std::vector<double>>& small,
+                               const std::vector<std::vector<double>>& large, std::size_t bytes,
+                               const LinkFigures& expected) {
+  const int ranks = static_cast<int>(small.size());
+  MachineFigures machine;
+  if (ranks < 2) return machine;
+  LinkFigures link = expected;
+  const std::vector<double> messages = of_ranks(small, Which::kShortest);
+  // Whatever else ran on the machine made them longer, never shorter.
+  link.alpha = messages.at(messages.size() / 4) / (2 * (ranks - 1));
+  machine.message_time = std::max(0.0, link.alpha - expected.alpha);
+  if (expected.beta > 0)
+    machine.slower =
+        beta_for(of_ranks(large, Which::kLongest).at(0), ranks, static_cast<double>(bytes), link) /
+        expected.beta;
+  return machine;
+}
+
+MachineFigures probe_links(Launch& launch, const LinkFigures& expected) {
+  const std::size_t bytes = probe_bytes(expected, launch.ranks());
+  const double patience =
+      kProbePatience +
+      100 * launch.ranks() * (expected.alpha + static_cast<double>(bytes) * expected.beta);
+  // The buckets fill up at the links' rate.
+  const double pause = 2e-3 + 1.5 * expected.credit * expected.beta;
+  std::vector<std::vector<double>> small, large;
+  for (const nlohmann::json& answer :
+       launch.ask({{"do", "probe"}, {"bytes", bytes}, {"pause", pause}}, patience)) {
+    small.push_back(answer.at("small"));
+    large.push_back(answer.at("large"));
+  }
+  return machine_figures(small, large, bytes, expected);
+}
+
+double loopback_message_time() {
+  const Socket door(tcp_socket(), "socket");
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (bind(door.get(), generic, length) < 0) throw SystemError("bind 127.0.0.1");
+  if (listen(door.get(), 1) < 0) throw SystemError("listen on 127.0.0.1");
+  if (getsockname(door.get(), generic, &length) < 0) throw SystemError("getsockname");
+  const Socket near(tcp_socket(), "socket");
+  if (connect(near.get(), generic, length) < 0) throw SystemError("connect to 127.0.0.1");
+  const Socket far(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept on 127.0.0.1");
+  std::thread other([&far] { echo(far); });
+  std::vector<double> times;
+  bool ok = true;
+  for (int i = 0; i < kRoundTrips && ok; ++i) {
+    const double begin = now_seconds();
+    ok = near.send_message() && near.receive_message();
+    times.push_back(now_seconds() - begin);
+  }
+  shutdown(near.get(), SHUT_RDWR);
+  other.join();
+  if (!ok) throw RunError("a message over the loopback interface did not come back");
+  return median(times) / 2;
 }
 
 }  // namespace thinpipe

@@ -1,13 +1,16 @@
-// The network of a point as the cost models see it.
+// The network of a point as the cost models see it, and what its machines were measured to add.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "netem/topology/flows.h"
 #include "netem/topology/spec.h"
-#include "workloads/predict/link_figures.h"
+#include "workloads/predict/closed_forms.h"
 
 namespace thinpipe {
+
+class Launch;
 
 /// What the machines at the ends of a link add to it.
 struct MachineFigures {
@@ -37,5 +40,26 @@ std::vector<Flow> ring_flows(int ranks);
 /// What ring exchanges of so many ranks find on that network. @throws InputError as plan()
 LinkFigures ring_figures(const TopologySpec& topology, const LinkSpec& link, int ranks,
                          const MachineFigures& machine);
+
+/// The messages to send: an exchange of some 50 ms, and several times what buckets save up.
+std::size_t probe_bytes(const LinkFigures& expected, int ranks);
+
+/// From what every rank measured (small[rank][i], large[rank][i]: seconds of the i-th exchange):
+/// message_time beside the delay that the link is known to have, and by how much bytes are slower
+/// than they should, so that the model of the ring's all-gather gives the shortest of the large
+/// ones, which others on the machine held up least.
+MachineFigures machine_figures(const std::vector<std::vector<double>>& small,
+                               const std::vector<std::vector<double>>& large, std::size_t bytes,
+                               const LinkFigures& expected);
+
+/// Asks the ranks for alpha and beta of the links in force. @param expected  what the link should
+/// be without machines, as it is set
+/// @throws RunError as Launch::ask()
+MachineFigures probe_links(Launch& launch, const LinkFigures& expected);
+
+/// What a message costs the machine itself, in s: 8 bytes from one thread to another by the
+/// loopback interface, half of the median of 200 round trips. Takes some milliseconds. @throws
+/// SystemError
+double loopback_message_time();
 
 }  // namespace thinpipe

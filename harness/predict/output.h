@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/predict/break_even.h"
 #include "harness/predict/predictor.h"
 
 namespace thinpipe {

@@ -1,14 +1,169 @@
 #include "harness/predict/prediction.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
 
-#include "harness/predict/pattern_model.h"
-#include "workloads/predict/sparse_time.h"
+#include "base/error.h"
+#include "workloads/exchange/exchange_units.h"
+#include "workloads/exchange/push_pull_options.h"
+#include "workloads/exchange/sparse_pairs.h"
+#include "workloads/exchange/traffic.h"
+#include "workloads/predict/closed_forms.h"
 
 namespace thinpipe {
-
 namespace {
+
+// Before a gathered message stands its length.
+constexpr double kLengthBytes = 8;
+
+ExchangeCost ring_cost(const ProfiledExchange& exchange, int ranks, const LinkFigures& link) {
+  const double bytes = exchange.mean(ranks);
+  if (exchange.exchange == Exchange::kAllReduce)
+    return {ring_all_reduce_time(ranks, bytes, link), 2.0 * (ranks - 1) / ranks * bytes};
+  const double carried = (ranks - 1) * (bytes + kLengthBytes);
+  if (static_cast<std::size_t>(ranks) > exchange.bytes.size())
+    return {ring_all_gather_time(ranks, bytes + kLengthBytes, link), carried};
+  std::vector<double> messages(exchange.bytes.begin(), exchange.bytes.begin() + ranks);
+  for (double& message : messages) message += kLengthBytes;
+  return {ring_all_gather_time(messages, link), carried};
+}
+
+// The ranks at both ends are the roots, the folded ones, and those of a smaller last group.
+std::set<int> telling_ranks(int ranks) {
+  std::set<int> telling;
+  for (const int rank : {0, 1, ranks - 2, ranks - 1})
+    if (rank >= 0 && rank < ranks) telling.insert(rank);
+  return telling;
+}
+
+double busiest(const Traffic& traffic) {
+  return static_cast<double>(std::max(traffic.sent.bytes, traffic.received.bytes));
+}
+
+std::vector<std::size_t> sizes_of(const ProfiledExchange& exchange, int ranks) {
+  std::vector<std::size_t> sizes;
+  for (int rank = 0; rank < ranks; ++rank)
+    sizes.push_back(static_cast<std::size_t>(
+        std::llround(exchange.bytes.at(static_cast<std::size_t>(rank) % exchange.bytes.size()))));
+  return sizes;
+}
+
+std::size_t elements_of(const ProfiledExchange& exchange, int ranks) {
+  return static_cast<std::size_t>(std::llround(exchange.mean(ranks) / sizeof(float)));
+}
+
+ExchangeCost traffic_cost(const Spec& pattern, const ProfiledExchange& exchange, int ranks,
+                          const LinkFigures& link) {
+  int steps = 0;
+  ExchangeCost cost;
+  if (exchange.exchange == Exchange::kAllReduce) {
+    steps = all_reduce_steps(pattern, ranks);
+    for (const int rank : telling_ranks(ranks))
+      cost.bytes =
+          std::max(cost.bytes,
+                   busiest(all_reduce_traffic(pattern, elements_of(exchange, ranks), ranks, rank)));
+  } else {
+    steps = all_gather_steps(pattern, ranks);
+    const std::vector<std::size_t> sizes = sizes_of(exchange, ranks);
+    for (const int rank : telling_ranks(ranks))
+      cost.bytes = std::max(cost.bytes, busiest(all_gather_traffic(pattern, sizes, rank)));
+  }
+  cost.seconds = steps * link.alpha + link.seconds(cost.bytes);
+  return cost;
+}
+
+SparseSizes sparse_sizes(const ProfiledExchange& exchange, int ranks) {
+  const double own = exchange.mean(ranks) / sizeof(SparsePair);
+  return {.own = static_cast<std::size_t>(std::llround(own)),
+          .k = static_cast<std::size_t>(std::llround(exchange.k)),
+          .selected = static_cast<std::size_t>(
+              std::llround(std::min(exchange.k, own * static_cast<double>(ranks))))};
+}
+
+ExchangeCost sparse_traffic_cost(const Spec& pattern, const SparseSizes& sizes,
+                                 const ExchangeAmong& among) {
+  ExchangeCost cost;
+  for (const int rank : telling_ranks(among.ranks))
+    cost.bytes = std::max(
+        cost.bytes, busiest(sparse_all_reduce_traffic(pattern, sizes, among.ranks, rank).even));
+  cost.seconds = sparse_all_reduce_steps(pattern, among.ranks) * among.link.alpha +
+                 among.link.seconds(cost.bytes);
+  return cost;
+}
+
+ExchangeCost cost_of(const FlowTime& time) { return {time.seconds, time.bytes, time.waiting}; }
+
+// Of many workers: what the slowest server's link carries or its processor does, both ways at once.
+ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
+                         const std::vector<LinkFigures>& links) {
+  ExchangeCost cost;
+  const auto first = static_cast<std::size_t>(workers);
+  for (std::size_t server = 0; first + server < links.size(); ++server) {
+    double push = 0, pull = 0, work = 0;
+    for (const FlowUnit& unit : units) {
+      if (unit.server != static_cast<int>(server)) continue;
+      push += workers * (unit.push + kUnitHeadBytes);
+      pull += workers * (unit.pull + kUnitHeadBytes);
+      work += workers * unit.decode + unit.compress;
+    }
+    const double bytes = std::max(push, pull);
+    cost.bytes = std::max(cost.bytes, bytes);
+    cost.seconds = std::max({cost.seconds, links[first + server].seconds(bytes), work});
+  }
+  cost.seconds += kPushPullSteps * links.front().alpha;
+  return cost;
+}
+
+// Every unit in as many slices as there are ranks, which cost and weigh their share. With many
+// ranks it takes what a rank's link carries one way, or its processor does.
+ExchangeCost two_shot_cost(const ProfiledExchange& exchange, const ExchangeAmong& among,
+                           ExchangeTimes& times) {
+  if (among.ranks < 2) return {};
+  std::vector<FlowUnit> slices;
+  double bytes = 0, work = 0;
+  for (const ProfiledUnit& unit : exchange.units) {
+    const double n = among.ranks;
+    for (int rank = 0; rank < among.ranks; ++rank)
+      slices.push_back({.server = rank,
+                        .push = unit.push / n,
+                        .pull = unit.pull / n,
+                        .decode = among.slower * unit.decode / n,
+                        .compress = among.slower * unit.compress / n});
+    bytes += (n - 1) * (unit.push + unit.pull) / n + 2 * (n - 1) * kUnitHeadBytes;
+    work += among.slower * (unit.decode + unit.compress / n);
+  }
+  if (const auto time = times.push_pull(slices, among.ranks, 0, {among.link}))
+    return cost_of(*time);
+  return {kPushPullSteps * among.link.alpha + std::max(among.link.seconds(bytes), work), bytes};
+}
+
+ExchangeCost push_pull_cost(const Spec& pattern, const ProfiledExchange& exchange,
+                            const ExchangeAmong& among, ExchangeTimes& times) {
+  const PushPullOptions options = push_pull_options(pattern, among.ranks);
+  if (options.colocated) return two_shot_cost(exchange, among, times);
+  std::vector<std::size_t> elements;
+  for (const ProfiledUnit& unit : exchange.units)
+    elements.push_back(static_cast<std::size_t>(unit.elements));
+  const std::vector<int> server_of = partition_units(elements, options.servers, options.partition);
+  std::vector<FlowUnit> units;
+  for (std::size_t i = 0; i < exchange.units.size(); ++i) {
+    const ProfiledUnit& unit = exchange.units[i];
+    units.push_back({.server = server_of[i],
+                     .push = unit.push,
+                     .pull = unit.pull,
+                     .decode = among.slower * unit.decode,
+                     .compress = among.slower * unit.compress});
+  }
+  std::vector<LinkFigures> links(static_cast<std::size_t>(among.ranks), among.link);
+  links.insert(links.end(), among.servers.begin(), among.servers.end());
+  links.resize(static_cast<std::size_t>(among.ranks + options.servers), among.link);
+  const auto time = times.push_pull(units, among.ranks, options.servers, links);
+  return time ? cost_of(*time) : served_cost(units, among.ranks, links);
+}
 
 // How many times longer a codec takes among the others that want the same cores.
 double crowding(const PredictionInput& input) {
@@ -23,6 +178,37 @@ double credit_after(const ExchangeCost& cost, const LinkFigures& link, double mo
 }
 
 }  // namespace
+
+std::optional<ExchangeCost> exchange_cost(const Spec& pattern, const ProfiledExchange& exchange,
+                                          const ExchangeAmong& among, ExchangeTimes& times) {
+  const auto& [ranks, link, servers, slower] = among;
+  if (exchange.exchange == Exchange::kPushPull) {
+    return push_pull_cost(pattern, exchange, among, times);
+  }
+  if (ranks < 2 || exchange.bytes.empty()) return ExchangeCost{};
+  if (pattern.name == "ring") return ring_cost(exchange, ranks, link);
+  try {
+    if (exchange.exchange == Exchange::kSparseAllReduce) {
+      const SparseSizes sizes = sparse_sizes(exchange, ranks);
+      const auto time = times.sparse_all_reduce(pattern, sizes, ranks, link);
+      return time ? cost_of(*time) : sparse_traffic_cost(pattern, sizes, among);
+    }
+    const auto time = exchange.exchange == Exchange::kAllReduce
+                          ? times.all_reduce(pattern, elements_of(exchange, ranks), ranks, link)
+                          : times.all_gather(pattern, sizes_of(exchange, ranks), link);
+    return time ? cost_of(*time) : traffic_cost(pattern, exchange, ranks, link);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+bool has_model(const Spec& pattern) {
+  if (find_pattern(pattern.name).can(Exchange::kPushPull)) return true;
+  ExchangeTimes times;
+  for (const Exchange exchange : {Exchange::kAllReduce, Exchange::kAllGather})
+    if (exchange_cost(pattern, {exchange, {4}}, {.ranks = 2, .link = {}}, times)) return true;
+  return false;
+}
 
 double ready_time(const ProfiledBucket& bucket, const ComputeTimes& times) {
   double last = 0;

@@ -7,11 +7,37 @@
 
 #include "compressors/spec.h"
 #include "harness/predict/codec_profile.h"
+#include "workloads/predict/closed_forms.h"
 #include "workloads/predict/exchange_time.h"
-#include "workloads/predict/link_figures.h"
 #include "workloads/predict/pipeline.h"
 
 namespace thinpipe {
+
+/// One operation of a pattern.
+struct ExchangeCost {
+  double seconds = 0;
+  double bytes = 0;    ///< that the busiest link carries one way
+  double waiting = 0;  ///< before a port, at most
+};
+
+/// Among whom.
+struct ExchangeAmong {
+  int ranks = 1;
+  LinkFigures link;
+  std::vector<LinkFigures> servers = {};  ///< parameter servers' links; empty: as `link`
+  double slower = 1;                      ///< by which codecs get in each other's way
+};
+
+/// `ring` by its own closed form (workloads/predict/closed_forms.h). Every other pattern by its
+/// messages (workloads/predict/exchange_time.h), up to some hundred ranks; beyond, by its steps and
+/// by what its busiest rank sends or receives (workloads/exchange/cost): steps * alpha + bytes *
+/// beta less the credit. Nothing where the pattern has no such operation or nobody knows what it
+/// sends.
+std::optional<ExchangeCost> exchange_cost(const Spec& pattern, const ProfiledExchange& exchange,
+                                          const ExchangeAmong& among, ExchangeTimes& times);
+
+/// Whether exchange_cost() may find something.
+bool has_model(const Spec& pattern);
 
 /// When a step's gradients are there, in seconds after its begin.
 struct ComputeTimes {
@@ -51,7 +77,7 @@ struct Prediction {
   bool incast = false;
   /// Where parts of the gradient are sent: what one all-reduce of them would take that sums by
   /// doubling and does not select again, with no places in common and with independent ones
-  /// (workloads/predict/sparse_time.h).
+  /// (workloads/predict/closed_forms.h).
   std::optional<double> sparse_worst, sparse_independent;
   LinkFigures link;
 };

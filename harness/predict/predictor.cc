@@ -1,28 +1,24 @@
 #include "harness/predict/predictor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include <fmt/format.h>
-
-#include "harness/device.h"
+#include "base/statistics.h"
+#include "harness/machine/machine.h"
 #include "harness/predict/basis.h"
 #include "harness/predict/codec_calibration.h"
-#include "harness/predict/pattern_model.h"
-#include "netem/time_scale.h"
+#include "netem/topology/time_scale.h"
 #include "workloads/exchange/push_pull_options.h"
-#include "workloads/replay/replay.h"
+#include "workloads/replay/gradients.h"
 
 namespace thinpipe {
-
 namespace {
-
-double median_of_times(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // What the measured steps wait for: of each step the slowest rank, of all steps the median.
 ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const SweepPoint& point) {
@@ -49,7 +45,7 @@ ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const Swe
     }
     computes.push_back(slowest);
   }
-  times.compute = median_of_times(std::move(computes));
+  times.compute = median(computes);
   return times;
 }
 
@@ -86,6 +82,39 @@ PipelineKind kind_of(const Feed& feed) {
 }
 
 }  // namespace
+
+PredictedBreakEven predicted_break_even(const std::function<double(double)>& gain, double least,
+                                        double most) {
+  constexpr int kEachDecade = 10;
+  constexpr double kPrecision = 1e-3;
+  PredictedBreakEven result;
+  result.pays_at_least = gain(least) > 0;
+  result.pays_at_most = gain(most) > 0;
+  const int steps = static_cast<int>(std::ceil(kEachDecade * std::log10(most / least)));
+  double above = most;
+  bool pays_above = result.pays_at_most;
+  for (int i = steps - 1; i >= 0; --i) {
+    double below = least * std::pow(most / least, static_cast<double>(i) / steps);
+    const bool pays_below = gain(below) > 0;
+    if (pays_below && !pays_above) {
+      while (above / below > 1 + kPrecision) {
+        const double middle = std::sqrt(above * below);
+        (gain(middle) > 0 ? below : above) = middle;
+      }
+      result.rate = std::sqrt(above * below);
+      return result;
+    }
+    above = below;
+    pays_above = pays_below;
+  }
+  return result;
+}
+
+nlohmann::json break_even_json(const PredictedBreakEven& result) {
+  return {{"rate", result.rate ? nlohmann::json(*result.rate) : nlohmann::json(nullptr)},
+          {"pays_at_least_rate", result.pays_at_least},
+          {"pays_at_most_rate", result.pays_at_most}};
+}
 
 void Predictor::know(const CompressorRules& compressor, const Feed& feed, CodecProfile profile) {
   codecs_[codec_key(compressor, feed, {.name = "ring", .values = {}})] = std::move(profile);

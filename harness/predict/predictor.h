@@ -1,19 +1,41 @@
 // Predictions of a sweep's points: what is the same for many of them is found once.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "harness/predict/break_even.h"
-#include "harness/predict/compute_device.h"
+#include "harness/plan/plan.h"
+#include "harness/predict/codec_profile.h"
 #include "harness/predict/network_model.h"
 #include "harness/predict/prediction.h"
-#include "harness/sweep/options.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
+
+/// The link rate below which a compressor should pay: where the difference of two predicted step
+/// times changes its sign.
+struct PredictedBreakEven {
+  /// bit/s: the highest at which it pays below and does not above; nothing where there is none
+  std::optional<double> rate;
+  bool pays_at_least = false;  ///< at the lowest rate that was looked at
+  bool pays_at_most = false;   ///< at the highest
+};
+
+inline constexpr double kLeastRate = 1e5;  ///< bit/s looked at
+inline constexpr double kMostRate = 100e9;
+
+/// @param gain  seconds that a step is shorter with the compressor on a link of that rate. Looked
+/// at ten times a decade, then bisected to a thousandth.
+PredictedBreakEven predicted_break_even(const std::function<double(double rate)>& gain,
+                                        double least = kLeastRate, double most = kMostRate);
+
+/// `rate` (or null), `pays_at_least_rate`, `pays_at_most_rate`.
+nlohmann::json break_even_json(const PredictedBreakEven& result);
 
 /// The machines on which ranks run.
 struct PredictedMachines {
@@ -29,7 +51,7 @@ SweepPoint with_baseline(SweepPoint point, const CompressorRules& baseline);
 /// How long codecs take.
 enum class CodecTimes {
   kTimed,   ///< as measured here or recorded
-  kMemory,  ///< as the memory beside the trace's GPU has it: compute_device.h
+  kMemory,  ///< as the memory beside the trace's GPU has it: compute_device()
 };
 
 class Predictor {

@@ -5,18 +5,60 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
+#include "base/error.h"
 #include "compressors/kernels/buffer.h"
 #include "compressors/registry.h"
-#include "harness/quality/dump.h"
+#include "harness/files/tensor_file.h"
 
 namespace thinpipe {
 namespace {
 
+namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+
+/// One tensor of one rank's step: what receivers decode, and what stays behind.
+struct DumpedTensor {
+  TensorInfo info;
+  std::span<const float> decoded;   ///< d elements
+  std::span<const float> residual;  ///< d elements, or empty without memory
+};
+
+// FOLDER/rank-000/step-00000000.safetensors, named as in a trace, with `decoded/NAME` of every
+// tensor and `residual/NAME` of those that have one; compressor, rank and step as metadata.
+void dump_step(const fs::path& folder, const std::string& compressor, std::size_t rank,
+               std::uint64_t step, const std::vector<DumpedTensor>& tensors) {
+  const fs::path rank_folder = folder / fmt::format("rank-{:03d}", rank);
+  std::error_code error;
+  fs::create_directory(rank_folder, error);
+  if (error) throw SystemError("create " + rank_folder.string(), error.value());
+  std::vector<TensorInfo> entries;
+  std::vector<std::span<const float>> values;
+  const auto add = [&](const char* prefix, const TensorInfo& info, std::span<const float> array) {
+    entries.push_back({prefix + info.name, info.shape, info.elements});
+    values.push_back(array);
+  };
+  for (const DumpedTensor& tensor : tensors) add("decoded/", tensor.info, tensor.decoded);
+  for (const DumpedTensor& tensor : tensors) {
+    if (!tensor.residual.empty()) add("residual/", tensor.info, tensor.residual);
+  }
+  TensorFileWriter file(rank_folder / fmt::format("step-{:08d}.safetensors", step), entries,
+                        {{"format", "thinpipe-dump"},
+                         {"compressor", compressor},
+                         {"rank", std::to_string(rank)},
+                         {"step", std::to_string(step)}});
+  for (const auto& array : values) file.add(array);
+  file.commit();
+}
 
 /// One tensor of one rank with what is summed up over the steps.
 struct Lane {
@@ -242,7 +284,43 @@ CompressorQuality Offline::run(const std::function<void(std::size_t)>& advance) 
   return std::move(result_);
 }
 
+// By step and rank, added up over tensors; and the step's samples one by one.
+struct StepSamples {
+  std::map<std::size_t, QualitySample> by_rank;
+  Tally tally;
+};
+
+void add(const TensorQuality& tensor, std::map<std::size_t, StepSamples>& steps) {
+  for (const QualitySample& sample : tensor.samples) {
+    StepSamples& step = steps[sample.step];
+    QualitySample& sum = step.by_rank[sample.rank];
+    sum.rank = sample.rank;
+    sum.step = sample.step;
+    sum += sample;
+    step.tally.add_estimation(sample);
+  }
+}
+
+std::vector<StepQuality> finish(std::map<std::size_t, StepSamples>& steps) {
+  std::vector<StepQuality> result;
+  for (auto& [number, step] : steps) {
+    for (const auto& [rank, sum] : step.by_rank) step.tally.add(sum);
+    result.push_back({number, step.tally.summary()});
+  }
+  return result;
+}
+
 }  // namespace
+
+void make_dump_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw InputError(folder.string() + ": cannot be created: " + error.message());
+  if (!fs::is_empty(folder, error)) {
+    throw InputError(folder.string() +
+                     ": the folder is not empty (expected a new one; a dump overwrites nothing)");
+  }
+}
 
 std::size_t overlap_with_top_k(std::span<const float> c, std::span<const float> decoded,
                                std::vector<float>& work) {
@@ -265,6 +343,18 @@ CompressorQuality replay_offline(const Trace& trace, const Spec& spec,
                                  const OfflineOptions& options,
                                  const std::function<void(std::size_t)>& advance) {
   return Offline(trace, spec, options).run(advance);
+}
+
+std::vector<StepQuality> quality_by_step(const CompressorQuality& quality) {
+  std::map<std::size_t, StepSamples> steps;
+  for (const TensorQuality& tensor : quality.tensors) add(tensor, steps);
+  return finish(steps);
+}
+
+std::vector<StepQuality> quality_by_step(const TensorQuality& tensor) {
+  std::map<std::size_t, StepSamples> steps;
+  add(tensor, steps);
+  return finish(steps);
 }
 
 }  // namespace thinpipe

@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "compressors/compressor.h"
 #include "compressors/spec.h"
-#include "harness/files/finite.h"
+#include "harness/files/open_trace.h"
 #include "harness/quality/tally.h"
 #include "workloads/trace/trace.h"
 
@@ -23,7 +24,7 @@ struct OfflineOptions {
   std::uint64_t seed = 1;
   int threads = 1;  ///< that one encode or decode may use
   BadValues bad_values = BadValues::kRefuse;
-  std::filesystem::path dump;  ///< folder for what is decoded and carried (dump.h); "" for none
+  std::filesystem::path dump;  ///< folder for what is decoded and carried ; "" for none
 };
 
 struct TensorQuality {
@@ -53,5 +54,19 @@ CompressorQuality replay_offline(const Trace& trace, const Spec& spec,
 /// of c; equal magnitudes all count. `work` is scratch space.
 std::size_t overlap_with_top_k(std::span<const float> c, std::span<const float> decoded,
                                std::vector<float>& work);
+
+/// A step in which payloads were exchanged; counted from 0, those that only hold included.
+struct StepQuality {
+  std::size_t step = 0;
+  QualitySummary summary;  ///< of that step alone, but for the drift, which is since the first
+};
+
+/// Of all tensors and ranks, in the order of the steps.
+std::vector<StepQuality> quality_by_step(const CompressorQuality& quality);
+/// Of one tensor, over the ranks.
+std::vector<StepQuality> quality_by_step(const TensorQuality& tensor);
+
+/// Makes the folder for OfflineOptions::dump. @throws InputError when it exists and holds anything.
+void make_dump_folder(const std::filesystem::path& folder);
 
 }  // namespace thinpipe

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
-#include "reports/statistics/quantile.h"
+#include "reports/statistics/statistics.h"
 
 namespace thinpipe {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compressors/compressor.h"
-#include "reports/statistics/confidence.h"
+#include "reports/statistics/statistics.h"
 
 namespace thinpipe {
 

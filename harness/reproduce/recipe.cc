@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "harness/reproduce/catalogue.h"
 
 namespace thinpipe {
 

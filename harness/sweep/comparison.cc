@@ -1,17 +1,17 @@
 #include "harness/sweep/comparison.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "harness/sweep/server_answers.h"
-#include "harness/worker/projections.h"
+#include "harness/worker/reference.h"
 
 namespace thinpipe {
+namespace {
 
 using nlohmann::json;
-
-namespace {
 
 std::vector<json> field_of(const std::vector<json>& answers, const char* field) {
   std::vector<json> values;
@@ -47,6 +47,23 @@ void compare_servers(const std::vector<json>& accounts, const std::vector<json>&
 }
 
 }  // namespace
+
+std::vector<json> cut_off(std::vector<json>& answers, int workers) {
+  const auto servers = answers.begin() + workers;
+  std::vector<json> rest(std::make_move_iterator(servers), std::make_move_iterator(answers.end()));
+  answers.erase(servers, answers.end());
+  return rest;
+}
+
+void add_servers(std::vector<json> answers, const std::vector<json>& accounts, double time_scale,
+                 PointSamples& samples) {
+  for (std::size_t server = 0; server < answers.size(); ++server) {
+    answers[server]["relative_error"] = accounts[server].at("relative_error");
+    for (const char* time : {"decode", "compress"})
+      answers[server][time] = answers[server].at(time).get<double>() / time_scale;
+  }
+  samples.servers.push_back(std::move(answers));
+}
 
 void add_comparison(const std::vector<json>& accounts, std::vector<json> compared, int workers,
                     PointSamples& samples) {

@@ -1,21 +1,48 @@
-// One point of the sweep, measured: from setting the links to a record.
+// One point of the sweep, measured: from setting the links, by the conversation with the ranks, to
+// a record.
 #pragma once
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "base/machine_load.h"
+#include "harness/launch/calibration.h"
 #include "harness/launch/launch.h"
 #include "harness/launch/machines.h"
-#include "harness/sweep/calibrator.h"
-#include "harness/sweep/options.h"
+#include "harness/plan/plan.h"
+#include "harness/sweep/samples.h"
+#include "harness/sweep/schedule_log.h"
 #include "netem/topology/topology.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
 
-class ScheduleLog;
-struct PointSamples;
+/// Share of the machines' time that their processors idled during steps: of the busiest machine
+/// where ranks have machines of their own, else of this one.
+class IdleWatch {
+ public:
+  explicit IdleWatch(bool own_machines) : own_machines_(own_machines) {}
+  void before_step() { before_ = processor_time(); }
+  /// @param answers  `stepped` by rank
+  void after_step(const std::vector<nlohmann::json>& answers);
+  /// Nothing where the kernel's ticks are too coarse for such short steps.
+  std::optional<double> idle() const;
+
+ private:
+  bool own_machines_;
+  ProcessorTime before_;
+  std::vector<ProcessorTime> spent_;
+};
+
+/// What ranks are told of a point before its first step, but for what they step on: the `prepare`
+/// of harness/launch/launch.h without a trace.
+nlohmann::json prepare_message(const SweepPoint& point, const SweepOptions& options);
+
+/// s in which a message reaches every rank of this machine, and is read.
+double start_seconds(const Launch& launch);
 
 /// Measures points on machines whose links have been calibrated.
 class Meter {

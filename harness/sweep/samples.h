@@ -1,4 +1,5 @@
-// What the ranks answered in the steps of one point, and what the links counted meanwhile.
+// What the ranks answered in the steps of one point and what the links counted meanwhile: metrics
+// of it, and reasons not to trust them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/sweep/wire.h"
+#include "harness/launch/machines.h"
 
 namespace thinpipe {
 

@@ -1,12 +1,13 @@
 #include "harness/sweep/schedule_log.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/units.h"
-#include "harness/sweep/thresholds.h"
+#include "harness/launch/thresholds.h"
 
 namespace thinpipe {
 

@@ -3,12 +3,11 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/launch/machines.h"
-#include "harness/sweep/options.h"
+#include "harness/plan/plan.h"
 #include "netem/schedule/player.h"
 
 namespace thinpipe {

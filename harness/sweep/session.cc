@@ -5,18 +5,21 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
-#include "harness/predict/link_probe.h"
-#include "harness/sweep/expected_time.h"
-#include "harness/sweep/header.h"
-#include "harness/sweep/lines.h"
-#include "harness/sweep/point_record.h"
-#include "harness/sweep/settings.h"
-#include "netem/rights.h"
+#include "base/statistics.h"
+#include "base/units.h"
+#include "harness/launch/emulated_machines.h"
+#include "harness/plan/checks.h"
+#include "harness/predict/network_model.h"
+#include "harness/sweep/measure.h"
+#include "harness/sweep/records.h"
+#include "netem/limits.h"
 #include "netem/sandbox.h"
 #include "netem/schedule/links.h"
-#include "netem/time_scale.h"
+#include "netem/topology/time_scale.h"
+#include "reports/verdict/verdict.h"
 
 namespace thinpipe {
 
@@ -40,6 +43,27 @@ void mark_shared(bool tolerated, json& record) {
   record["reasons"].push_back(
       "another run measured on this machine at the same time: they take processor time from each "
       "other");
+}
+
+// "ok      4 x none on 100 Mbit/s: 87.7 ms a step", with the reasons if it is not.
+std::string outcome_line(const SweepPoint& point, const json& record) {
+  std::string line = fmt::format("{:<7} {} x {} on {}", record.at("status").get<std::string>(),
+                                 point.ranks, point.compressor.to_string(), link_line(point.link));
+  if (point.pattern.name != "ring") line += " by " + point.pattern.to_string();
+  if (!point.feed.is_default()) line += ", " + point.feed.to_string();
+  if (!point.stragglers.empty()) line += ", " + point.stragglers.to_string();
+  if (const double factor = record.at("axes").at("time_scale"); factor != 1)
+    line += fmt::format(" at time scale {}", factor);
+  if (record.contains("metrics")) {
+    const auto times = record.at("metrics").at("step_time").at("samples");
+    line += fmt::format(": {} a step", format_time(median(times.get<std::vector<double>>())));
+    if (record.contains("critical_path"))
+      if (const std::string path = path_phrase(path_finding(record.at("critical_path")));
+          !path.empty())
+        line += ", " + path;
+  }
+  for (const json& reason : record.at("reasons")) line += "; " + reason.get<std::string>();
+  return line;
 }
 
 }  // namespace

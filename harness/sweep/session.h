@@ -12,20 +12,20 @@
 #include <string>
 #include <vector>
 
+#include "harness/launch/calibration.h"
 #include "harness/launch/launch.h"
 #include "harness/launch/machines.h"
-#include "harness/launch/other_runs.h"
+#include "harness/options/terminal.h"
+#include "harness/plan/plan.h"
 #include "harness/predict/predictor.h"
-#include "harness/scale/chooser.h"
-#include "harness/sweep/calibrator.h"
-#include "harness/sweep/measure.h"
-#include "harness/sweep/options.h"
-#include "harness/sweep/point_work.h"
-#include "harness/sweep/progress.h"
+#include "harness/sweep/sweep.h"
+#include "harness/sweep/time_scaling.h"
 #include "reports/record/writer.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
+
+class OtherRuns;
 
 class Session {
  public:

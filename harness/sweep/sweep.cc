@@ -3,24 +3,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "compressors/registry.h"
-#include "harness/files/open_trace.h"
 #include "harness/hosts/real_machines.h"
 #include "harness/launch/emulated_machines.h"
-#include "harness/launch/other_runs.h"
-#include "harness/options/layout.h"
-#include "harness/programs.h"
-#include "harness/sweep/checks.h"
+#include "harness/machine/programs.h"
+#include "harness/options/terminal.h"
+#include "harness/plan/checks.h"
 #include "harness/sweep/session.h"
-#include "harness/sweep/settings.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
 #include "reports/record/writer.h"

@@ -1,12 +1,146 @@
 #include "harness/train/options.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "harness/sweep/settings.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "harness/machine/programs.h"
+#include "harness/plan/checks.h"
+#include "netem/file_descriptor.h"
 #include "workloads/models/catalogue.h"
+#include "workloads/trace/safetensors.h"
+#include "workloads/trace/trace_format.h"
 
 namespace thinpipe {
+namespace {
+
+using nlohmann::json;
+
+// All that a pipe brings until its writers are gone.
+std::string read_to_end(int descriptor) {
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t count = read(descriptor, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw SystemError("read what thinpipe-train-worker says");
+    if (count == 0) return text;
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace
+
+void ModelDescription::set_compute_time(double seconds) {
+  const double factor = times.compute() > 0 ? seconds / times.compute() : 0;
+  times.forward *= factor;
+  times.backward *= factor;
+  for (double& one : times.ready) one = std::min(one * factor, times.backward);
+  measured = 0;
+}
+
+std::size_t ModelDescription::elements() const {
+  return std::accumulate(
+      tensors.begin(), tensors.end(), std::size_t{0},
+      [](std::size_t sum, const TraceTensor& one) { return sum + one.elements; });
+}
+
+json ModelDescription::to_json() const {
+  json parameters = json::array();
+  for (const TraceTensor& tensor : tensors)
+    parameters.push_back(
+        {{"name", tensor.name}, {"shape", tensor.shape}, {"ready_order", tensor.ready_order}});
+  return {{"data", data},
+          {"tensors", parameters},
+          {"forward", times.forward},
+          {"backward", times.backward},
+          {"ready", times.ready},
+          {"measured", measured},
+          {"evaluation", evaluation},
+          {"epochs_a_step", epochs_a_step}};
+}
+
+ModelDescription ModelDescription::from_json(const JsonField& field) {
+  constexpr double kMost = 1e9;  // s, epochs
+  ModelDescription model;
+  model.data = field.at("data").string();
+  const JsonField tensors = field.at("tensors");
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const JsonField one = tensors.at(i), shape = one.at("shape");
+    TraceTensor tensor;
+    tensor.name = one.at("name").string();
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+      tensor.shape.push_back(
+          static_cast<std::int64_t>(shape.at(axis).unsigned_integer(1, INT64_MAX)));
+    tensor.elements = shape_elements(tensor.shape, shape.place());
+    tensor.ready_order = one.at("ready_order").unsigned_integer(0, tensors.size() - 1);
+    model.tensors.push_back(std::move(tensor));
+  }
+  model.times.forward = field.at("forward").number(0, kMaxPassSeconds);
+  model.times.backward = field.at("backward").number(0, kMaxPassSeconds);
+  const JsonField ready = field.at("ready");
+  if (ready.size() != tensors.size())
+    ready.fail(fmt::format("{} ready times for {} parameters", ready.size(), tensors.size()));
+  for (std::size_t i = 0; i < ready.size(); ++i)
+    model.times.ready.push_back(ready.at(i).number(0, kMaxPassSeconds));
+  model.measured = static_cast<int>(field.at("measured").unsigned_integer(0, INT32_MAX));
+  model.evaluation = field.at("evaluation").number(0, kMost);
+  model.epochs_a_step = field.at("epochs_a_step").number(0, kMost);
+  return model;
+}
+
+std::string training_identity(const LearnerOptions& options) {
+  return fmt::format(
+      "training-1:model={};width={};data={};batch={};optimiser={};schedule={};clip={};augment={}",
+      options.model, options.width, options.data, options.batch, options.optimiser,
+      options.schedule, options.clip, options.augment);
+}
+
+GivenDescription given_description(const ModelDescription& model, const LearnerOptions& options,
+                                   int workers) {
+  GivenDescription given;
+  given.model = options.model;
+  given.identity = training_identity(options);
+  given.tensors = model.tensors;
+  given.times = model.times;
+  given.ranks = static_cast<std::size_t>(workers);
+  given.squares = options.squares;
+  return given;
+}
+
+ModelDescription describe_model(const LearnerOptions& options, bool measures) {
+  const std::filesystem::path program = find_program("thinpipe-train-worker");
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw SystemError("pipe");
+  const FileDescriptor out(ends[0]);
+  FileDescriptor in(ends[1]);
+  const pid_t child =
+      start_process(program, {measures ? "--describe" : "--order", options.to_json().dump()}, -1,
+                    in.get(), STDERR_FILENO);
+  in = FileDescriptor();  // the child has it
+  const std::string text = read_to_end(out.get());
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) throw SystemError("wait for thinpipe-train-worker");
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kExitUsage)
+    throw InputError("the model cannot be trained so; see above");
+  const json description = json::parse(text, nullptr, false);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || description.is_discarded())
+    throw RunError(fmt::format("thinpipe-train-worker could not train {}{}", options.model,
+                               WIFSIGNALED(status)
+                                   ? fmt::format(": ended by signal {}", WTERMSIG(status))
+                                   : std::string()));
+  return ModelDescription::from_json({description, "what thinpipe-train-worker says"});
+}
 
 bool TrainOptions::perplexity() const {
   return is_text(find_trainable_model(learner.model).training->data);
@@ -16,8 +150,7 @@ std::uint64_t seed_of(const SweepPoint& point, const TrainOptions& options) {
   return options.sweep.seed + static_cast<std::uint64_t>(point.repeat);
 }
 
-nlohmann::json settings_of(const TrainOptions& options) {
-  using nlohmann::json;
+json settings_of(const TrainOptions& options) {
   json settings = settings_of(options.sweep);
   settings["eval_every"] = options.eval_every;
   settings["target"] = options.target ? json(options.target->to_string()) : json(nullptr);

@@ -1,15 +1,29 @@
-// What a training run came to, step by step.
+// What a training run came to, step by step, and the quality that it is timed to.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
+#include <string>
 #include <vector>
 
-#include "harness/train/target.h"
 #include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
+
+/// The quality that a training run is timed to.
+struct Target {
+  enum class Figure { kAccuracy, kLoss, kPerplexity };
+  Figure figure = Figure::kAccuracy;
+  double value = 0;
+
+  /// `acc=0.9`, `loss=0.1` or `ppl=20`. @throws InputError naming what was found and expected
+  static Target parse(const std::string& text);
+  std::string to_string() const;
+  /// Accuracy at least, loss and perplexity at most.
+  bool reached(double found) const {
+    return figure == Figure::kAccuracy ? found >= value : found <= value;
+  }
+};
 
 /// On the held-out data, with the parameters after so many steps.
 struct HeldOut {

@@ -1,23 +1,55 @@
-// The conversation with the ranks in which a point is trained.
+// The conversation with the ranks in which a point is trained, and the trace of what they computed.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/launch/launch.h"
-#include "harness/sweep/idle_watch.h"
-#include "harness/sweep/point_work.h"
+#include "harness/plan/plan.h"
+#include "harness/sweep/measure.h"
 #include "harness/sweep/samples.h"
 #include "harness/sweep/schedule_log.h"
-#include "harness/train/capture_writer.h"
+#include "harness/sweep/sweep.h"
 #include "harness/train/checkpoint.h"
 #include "harness/train/options.h"
 #include "harness/train/series.h"
-#include "workloads/capture/rate_schedule.h"
+#include "workloads/capture/optimiser_spec.h"
+#include "workloads/trace/trace_writer.h"
 
 namespace thinpipe {
+
+/// A trace of what a training run's workers computed, written along the way. Every rank leaves its
+/// gradient in a file (TrainWorker's `dump`); this puts those of a step together. Does nothing for
+/// a run that captures nothing.
+class CaptureWriter {
+ public:
+  CaptureWriter(const SweepPoint& point, const TrainOptions& options,
+                const ModelDescription& model);
+  /// A trace that was not finished goes.
+  ~CaptureWriter();
+  CaptureWriter(const CaptureWriter&) = delete;
+  CaptureWriter& operator=(const CaptureWriter&) = delete;
+
+  bool wants(std::uint64_t step) const;
+  /// Where the ranks leave their files: made when it is first asked for.
+  const std::filesystem::path& folder();
+  /// Reads them all. @param losses  by worker @throws InputError, SystemError as TraceWriter does
+  void take(std::uint64_t step, const std::vector<double>& losses);
+  void finish();
+
+ private:
+  std::vector<float> read(const char* what, int rank) const;
+
+  const SweepPoint& point_;
+  const TrainOptions& options_;
+  const ModelDescription& model_;
+  std::filesystem::path folder_, passing_;
+  std::optional<TraceWriter> writer_;
+};
 
 /// One point from its first step, or from its last checkpoint, to its last step.
 class TrainPoint {
@@ -42,8 +74,6 @@ class TrainPoint {
   const std::string& digest() const { return digest_; }
   /// Steps from which it went on after an interruption.
   const std::vector<std::uint64_t>& resumed() const { return resumed_; }
-  /// s that a step took with all that is not emulated.
-  double real_seconds() const { return real_seconds_; }
   const Checkpoints& checkpoints() const { return checkpoints_; }
 
  private:
@@ -77,7 +107,6 @@ class TrainPoint {
   std::uint64_t steps_ = 0, period_ = 1, next_evaluation_ = 0;
   std::string digest_;
   std::vector<std::uint64_t> resumed_;
-  double real_seconds_ = 0;
 };
 
 }  // namespace thinpipe

@@ -1,9 +1,369 @@
 // thinpipe-train-worker: one rank of a training job; or, with --describe OPTIONS or --order
 // OPTIONS, what it would train and how long a step computes, or in which order gradients are ready.
-#include <cstring>
+#include <fmt/format.h>
 
-#include "harness/train/train_worker.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/output_file.h"
+#include "base/statistics.h"
+#include "harness/train/checkpoint.h"
+#include "harness/train/options.h"
+#include "harness/worker/worker.h"
+#include "workloads/replay/gradients.h"
+#include "workloads/replay/message.h"
 #include "workloads/training/blas_kernels.h"
+#include "workloads/training/learner.h"
+
+namespace thinpipe {
+namespace {
+
+using nlohmann::json;
+
+/// One rank of a training job: a worker of harness/worker/ whose gradients are computed, not read.
+/// Answers, beside what every worker does (a parameter server among the ranks says only that it
+/// heard):
+///   prepare    has `training` {model, learner} as well: ModelDescription, LearnerOptions
+///   load {index}              -> loaded {loss}: the gradient of that step's mini-batch
+///   apply {index, digest}     -> applied {digest}: the parameters take the step's aggregate
+///   evaluate                  -> evaluated {loss, accuracy, perplexity}; rank 0 alone does
+///   save {folder, step, id}   -> saved {}: this rank's part of a checkpoint
+///   restore {folder, id}      -> restored {step}
+///   dump {folder}             -> dumped {}: the last gradient, and second moments if there are
+///   any,
+///                                as FP32 in the files gradient-RANK and squares-RANK
+///
+/// Where all ranks exchange in every step and no outer optimiser follows, what is exchanged are
+/// gradients, and their mean goes through each worker's optimiser. Else workers take steps of their
+/// own in between, and what is handed over in each is by how much the parameters went down; after
+/// an exchange all have the parameters of the last one less the mean of the sums, or less what the
+/// outer optimiser makes of it (FedAvg; SBC alg. 1; DiLoCo alg. 1).
+class TrainWorker : public Worker {
+ public:
+  using Worker::Worker;
+
+ protected:
+  json answer(const json& message) override;
+  const Trace& gradients_of(const json& message) override;
+
+ private:
+  json prepare(const json& message);
+  json compute(const json& message);
+  json apply(const json& message);
+  json evaluate();
+  json save(const json& message);
+  json restore(const json& message);
+  json dump(const json& message);
+
+  void take_gradient(std::uint64_t step);
+  void step_alone(std::uint64_t step);
+  void remember_parameters();
+  std::vector<std::span<const float>> mean_of_step();
+
+  std::unique_ptr<GivenGradients> given_;
+  std::unique_ptr<Learner> learner_;  ///< null in a parameter server
+  bool zero_non_finite_ = false;
+  bool alone_ = false;                        ///< workers take steps of their own
+  std::vector<bool> incremental_;             ///< by parameter
+  std::vector<std::vector<float>> estimate_;  ///< of these, else empty
+  std::vector<std::vector<float>> agreed_;    ///< parameters that all had last, where `alone_`
+};
+
+constexpr int kUncountedSteps = 3;  // they allocate, choose kernels, fill caches
+constexpr int kMostMeasured = 15;
+constexpr double kMeasureSeconds = 2;
+constexpr int kFewestMeasured = 3;
+
+std::vector<TraceTensor> tensors_of(const Learner& learner, const LearnerTimes& times) {
+  std::vector<TraceTensor> tensors;
+  for (const LearnerParameter& parameter : learner.parameters()) {
+    TraceTensor tensor;
+    tensor.name = parameter.name;
+    for (const std::size_t extent : parameter.shape)
+      tensor.shape.push_back(static_cast<std::int64_t>(extent));
+    tensor.elements = parameter.elements;
+    tensors.push_back(std::move(tensor));
+  }
+  // Ties: the later one first, as a backward pass goes.
+  std::vector<std::size_t> order(tensors.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return times.ready[a] < times.ready[b]; });
+  for (std::size_t place = 0; place < order.size(); ++place)
+    tensors[order[place]].ready_order = place;
+  return tensors;
+}
+
+LearnerTimes medians(const std::vector<LearnerTimes>& steps) {
+  const auto median_of = [&](auto value) {
+    std::vector<double> values;
+    for (const LearnerTimes& one : steps) values.push_back(value(one));
+    return median(values);
+  };
+  LearnerTimes times;
+  times.forward = median_of([](const LearnerTimes& one) { return one.forward; });
+  times.backward = median_of([](const LearnerTimes& one) { return one.backward; });
+  for (std::size_t i = 0; i < steps[0].ready.size(); ++i)
+    times.ready.push_back(
+        std::min(times.backward, median_of([i](const LearnerTimes& one) { return one.ready[i]; })));
+  return times;
+}
+
+void write_floats(const std::string& file, std::span<const float> values) {
+  OutputFile out(file);
+  out.write(std::as_bytes(values));
+  out.commit();
+}
+
+json TrainWorker::answer(const json& message) {
+  const std::string what = message.at("do");
+  if (what == "prepare") return prepare(message);
+  if (what == "load") return compute(message);
+  if (what == "apply") return apply(message);
+  if (what == "evaluate") return evaluate();
+  if (what == "save") return save(message);
+  if (what == "restore") return restore(message);
+  if (what == "dump") return dump(message);
+  return Worker::answer(message);
+}
+
+const Trace& TrainWorker::gradients_of(const json& message) {
+  const json& training = message.at("training");
+  const ModelDescription model =
+      ModelDescription::from_json({training.at("model"), "the model of a training"});
+  const LearnerOptions options = parse_learner_options(training.at("learner"));
+  given_ = std::make_unique<GivenGradients>(
+      given_description(model, options, static_cast<int>(options.workers)));
+  learner_.reset();
+  if (rank() < static_cast<int>(options.workers)) {
+    learner_ = std::make_unique<Learner>(options, static_cast<std::size_t>(rank()));
+    for (std::size_t i = 0; i < model.tensors.size(); ++i)
+      if (i >= learner_->parameters().size() ||
+          learner_->parameters()[i].elements != model.tensors[i].elements)
+        throw InputError(fmt::format("parameter {} of {} is not as it was described",
+                                     model.tensors[i].name, options.model));
+  }
+  zero_non_finite_ = message.at("non_finite") == "zero";
+  return given_->trace();
+}
+
+json TrainWorker::prepare(const json& message) {
+  const json said = Worker::answer(message);
+  estimate_.clear();
+  agreed_.clear();
+  if (!learner_) return said;
+  alone_ = replay()->period() > 1 || replay()->outer() != nullptr;
+  incremental_ = replay()->incremental();
+  if (replay()->outer() != nullptr &&
+      std::find(incremental_.begin(), incremental_.end(), true) != incremental_.end())
+    throw InputError(
+        "an outer optimiser on changes of an estimate (memory=ef21) has no meaning; expected "
+        "another memory, or --outer none");
+  for (std::size_t i = 0; i < incremental_.size(); ++i)
+    estimate_.emplace_back(incremental_[i] ? learner_->parameters()[i].elements : 0);
+  remember_parameters();
+  return said;
+}
+
+void TrainWorker::remember_parameters() {
+  if (!alone_) return;
+  agreed_.resize(learner_->parameters().size());
+  for (std::size_t i = 0; i < agreed_.size(); ++i) {
+    const auto values = learner_->values(i);
+    agreed_[i].assign(values.begin(), values.end());
+  }
+}
+
+json TrainWorker::compute(const json& message) {
+  if (!learner_) return Worker::answer(message);
+  const std::uint64_t step = message.at("index");
+  learner_->set_rate_factor(message.at("rate_factor"));
+  const double loss = learner_->compute(step);
+  if (!std::isfinite(loss))
+    throw RunError(fmt::format("step {}: the loss of the mini-batch is {}", step, loss));
+  take_gradient(step);
+  if (alone_) step_alone(step);
+  json said = Worker::answer(message);
+  said["loss"] = loss;
+  return said;
+}
+
+void TrainWorker::take_gradient(std::uint64_t step) {
+  for (std::size_t i = 0; i < learner_->parameters().size(); ++i) {
+    const auto gradient = learner_->gradient(i);
+    const std::span<float> values = given_->values(i);
+    std::copy(gradient.begin(), gradient.end(), values.begin());
+    for (float& value : values) {
+      if (std::isfinite(value)) continue;
+      if (!zero_non_finite_)
+        throw RunError(
+            fmt::format("step {}: element {} of the gradient of '{}' is {}; --non-finite zero "
+                        "replaces such values by 0",
+                        step, &value - values.data(), learner_->parameters()[i].name, value));
+      value = 0;
+    }
+    if (!given_->has_squares()) continue;
+    const auto squares = learner_->squares(i);
+    std::copy(squares.begin(), squares.end(), given_->squares(i).begin());
+  }
+}
+
+// What is handed over is by how much this worker's own step takes the parameters down.
+void TrainWorker::step_alone(std::uint64_t step) {
+  const std::size_t count = learner_->parameters().size();
+  std::vector<std::vector<float>> before(count);
+  std::vector<std::span<const float>> gradient;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto values = learner_->values(i);
+    before[i].assign(values.begin(), values.end());
+    gradient.push_back(given_->values(i));
+  }
+  learner_->apply(gradient, step);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto after = learner_->values(i);
+    const std::span<float> down = given_->values(i);
+    for (std::size_t j = 0; j < down.size(); ++j) down[j] = before[i][j] - after[j];
+  }
+}
+
+std::vector<std::span<const float>> TrainWorker::mean_of_step() {
+  std::vector<std::span<const float>> mean = replay()->by_tensor(
+      replay()->outer() != nullptr ? replay()->update() : replay()->aggregate());
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    if (!incremental_[i]) continue;
+    std::transform(mean[i].begin(), mean[i].end(), estimate_[i].begin(), estimate_[i].begin(),
+                   [](float change, float sum) { return sum + change; });
+    mean[i] = estimate_[i];
+  }
+  return mean;
+}
+
+json TrainWorker::apply(const json& message) {
+  json said = {{"type", "applied"}};
+  if (!learner_) return said;
+  if (exchanged()) replay()->fetch();
+  follow_outer();
+  if (exchanged()) {
+    const std::vector<std::span<const float>> mean = mean_of_step();
+    if (alone_) {
+      for (std::size_t i = 0; i < mean.size(); ++i)
+        for (std::size_t j = 0; j < mean[i].size(); ++j) agreed_[i][j] -= mean[i][j];
+      learner_->assign({std::vector<std::span<const float>>(agreed_.begin(), agreed_.end())});
+    } else {
+      learner_->apply(mean, message.at("index"));
+    }
+  }
+  if (message.value("digest", false)) said["digest"] = fmt::format("{:016x}", learner_->digest());
+  return said;
+}
+
+json TrainWorker::evaluate() {
+  json said = {{"type", "evaluated"}};
+  if (!learner_ || rank() != 0) return said;
+  const Evaluation found = learner_->evaluate();
+  said["loss"] = found.loss;
+  said["accuracy"] = found.accuracy;
+  said["perplexity"] = found.perplexity;
+  return said;
+}
+
+json TrainWorker::save(const json& message) {
+  RankState state;
+  state.next_step = message.at("step");
+  if (learner_) {
+    state.learner = learner_->state();
+    replay()->save_state(state.compressors);
+    for (const std::vector<float>& one : estimate_) append_floats(one, state.estimate);
+  } else {
+    server()->save_state(state.compressors);
+  }
+  write_rank_state(rank_file(message.at("folder").get<std::string>(), rank()),
+                   rank_identity(message.at("id"), rank()), state);
+  return {{"type", "saved"}};
+}
+
+json TrainWorker::restore(const json& message) {
+  const RankState state =
+      read_rank_state(rank_file(message.at("folder").get<std::string>(), rank()),
+                      rank_identity(message.at("id"), rank()));
+  ByteReader compressors(state.compressors);
+  if (learner_) {
+    learner_->restore(state.learner);
+    replay()->load_state(compressors);
+    ByteReader estimate(state.estimate);
+    for (std::vector<float>& one : estimate_) take_floats(estimate, one);
+    estimate.expect_end();
+    remember_parameters();
+  } else {
+    server()->load_state(compressors);
+  }
+  compressors.expect_end();
+  return {{"type", "restored"}, {"step", state.next_step}};
+}
+
+json TrainWorker::dump(const json& message) {
+  if (learner_) {
+    const std::string folder = message.at("folder");
+    write_floats(fmt::format("{}/gradient-{}", folder, rank()), given_->values());
+    if (given_->has_squares())
+      write_floats(fmt::format("{}/squares-{}", folder, rank()), given_->squares());
+  }
+  return {{"type", "dumped"}};
+}
+
+/// Computes some steps of worker 0 alone and prints a ModelDescription as JSON.
+/// @param text  LearnerOptions as JSON
+/// @param measures  times are wanted; else a few steps tell the order of the parameters
+/// @returns an exit code
+int describe_to_stdout(const std::string& text, bool measures) {
+  try {
+    LearnerOptions options = parse_learner_options(json::parse(text));
+    options.workers = 1;
+    Learner learner(options, 0);
+    std::vector<LearnerTimes> steps;
+    std::uint64_t step = 0;
+    for (; step < kUncountedSteps; ++step) learner.compute(step);
+    const double begin = now_seconds();
+    for (; steps.size() < kFewestMeasured ||
+           (measures && steps.size() < kMostMeasured && now_seconds() < begin + kMeasureSeconds);
+         ++step)
+      learner.compute(step, &steps.emplace_back());
+    ModelDescription model;
+    model.data = learner.data();
+    model.times = medians(steps);
+    model.tensors = tensors_of(learner, model.times);
+    model.measured = static_cast<int>(steps.size());
+    model.epochs_a_step = 1 / static_cast<double>(learner.steps_an_epoch());
+    const double evaluating = now_seconds();
+    if (measures) learner.evaluate();
+    model.evaluation = now_seconds() - evaluating;
+    const std::string said = model.to_json().dump() + "\n";
+    return std::fputs(said.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? kExitFailed
+                                                                            : kExitGood;
+  } catch (const InputError& error) {
+    fmt::print(stderr, "thinpipe: {}\n", error.what());
+    return kExitUsage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "thinpipe: {}\n", error.what());
+    return kExitFailed;
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe
 
 int main(int argc, char** argv) {
   thinpipe::start_with_fitting_blas(argv);

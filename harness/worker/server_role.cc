@@ -5,7 +5,7 @@
 
 #include "base/digest.h"
 #include "base/machine_load.h"
-#include "harness/worker/projections.h"
+#include "harness/worker/reference.h"
 
 namespace thinpipe {
 

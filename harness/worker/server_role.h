@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/worker/shared_contributions.h"
-#include "workloads/exchange/mpi_transport.h"
+#include "harness/worker/reference.h"
+#include "workloads/exchange/mpi_patterns.h"
 #include "workloads/replay/parameter_server.h"
 #include "workloads/replay/replay.h"
 #include "workloads/trace/trace.h"

@@ -3,14 +3,20 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 
-namespace thinpipe {
+#include "base/error.h"
 
+namespace thinpipe {
 namespace {
 
 constexpr std::uint32_t kDataNetwork = 198U << 24 | 18U << 16;
@@ -54,6 +60,21 @@ std::string names_in_force(Wanted wanted, Prepare prepare) {
 }
 
 }  // namespace
+
+ControlWatch::ControlWatch(int connection) : wake_(eventfd(0, EFD_CLOEXEC)) {
+  if (!wake_.valid()) throw SystemError("eventfd");
+  thread_ = std::thread([connection, wake = wake_.get()] {
+    pollfd waiting[] = {{connection, POLLRDHUP, 0}, {wake, POLLIN, 0}};
+    while (poll(waiting, 2, -1) < 0 && errno == EINTR) {
+    }
+    if (waiting[1].revents == 0) _exit(kExitFailed);
+  });
+}
+
+ControlWatch::~ControlWatch() {
+  const std::uint64_t one = 1;
+  if (write(wake_.get(), &one, sizeof(one)) == sizeof(one)) thread_.join();
+}
 
 void connect_all(MPI_Comm communicator) {
   int rank = 0, size = 1;

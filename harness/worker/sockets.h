@@ -1,12 +1,31 @@
-// The TCP connections between the ranks: made before anything is measured, and set to one
-// congestion control.
+// A rank's sockets: the control connection, watched, and the TCP connections to other ranks, made
+// before anything is measured and set to one congestion control.
 #pragma once
 
 #include <mpi.h>
 
 #include <string>
+#include <thread>
+
+#include "netem/file_descriptor.h"
 
 namespace thinpipe {
+
+/// Ends a rank whose sweep is gone while it waits for its peers. Watches a connection from a thread
+/// of its own and ends the process, without ceremony, when the other side closes it or is gone: a
+/// rank in an exchange reads no message, and its peers may be gone as well. Nothing happens once
+/// the watch itself is gone.
+class ControlWatch {
+ public:
+  explicit ControlWatch(int connection);
+  ~ControlWatch();
+  ControlWatch(const ControlWatch&) = delete;
+  ControlWatch& operator=(const ControlWatch&) = delete;
+
+ private:
+  FileDescriptor wake_;
+  std::thread thread_;
+};
 
 /// Exchanges a byte with every other rank, so that Open MPI, which connects at the first message,
 /// has all its connections.

@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "compressors/cuda/rank_device.h"
-#include "harness/launch/message_socket.h"
-#include "harness/worker/control_watch.h"
-#include "harness/worker/outer_reference.h"
+#include "harness/launch/control_socket.h"
+#include "harness/worker/reference.h"
 #include "harness/worker/server_role.h"
-#include "harness/worker/shared_contributions.h"
+#include "harness/worker/sockets.h"
 #include "workloads/replay/replay.h"
 #include "workloads/trace/trace.h"
 

@@ -1,4 +1,8 @@
 // thinpipe-worker: one rank of a replayed job.
+#include <memory>
+#include <string>
+#include <utility>
+
 #include "harness/worker/worker.h"
 
 int main(int argc, char** argv) {

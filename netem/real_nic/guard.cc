@@ -9,18 +9,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "netem/file_descriptor.h"
-#include "netem/link_spec.h"
-#include "netem/netlink.h"
-#include "netem/real_nic/burdens.h"
-#include "netem/real_nic/card_link.h"
+#include "netem/link/link_spec.h"
+#include "netem/link/netlink.h"
+#include "netem/real_nic/card.h"
 #include "netem/real_nic/messages.h"
 #include "netem/real_nic/state_file.h"
 

@@ -5,10 +5,14 @@
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "netem/netlink.h"
+#include "netem/link/netlink.h"
 
 namespace thinpipe {
 

@@ -1,25 +1,70 @@
 #include "netem/real_nic/saved_qdiscs.h"
 
+#include <fcntl.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "netem/file_descriptor.h"
 #include "netem/real_nic/messages.h"
-#include "netem/real_nic/rehearsal.h"
 
 namespace thinpipe {
-
 namespace {
+
+// Runs `action` in a child process in a network namespace of its own, of which only the loopback
+// interface is there. @returns "" when it succeeded, else what it threw. What it changes in memory
+// stays in the child.
+std::string rehearse(const std::function<void()>& action) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw SystemError("pipe");
+  const FileDescriptor reader(ends[0]);
+  FileDescriptor writer(ends[1]);
+  const pid_t child = fork();
+  if (child < 0) throw SystemError("fork");
+  if (child == 0) {
+    std::string complaint;
+    try {
+      // Who may not make one outright may in a user namespace.
+      if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
+        throw SystemError("make a network namespace to rehearse in");
+      action();
+    } catch (const std::exception& error) {
+      complaint = error.what();
+    }
+    const bool told = write(writer.get(), complaint.data(), complaint.size()) ==
+                      static_cast<ssize_t>(complaint.size());
+    _exit(told && complaint.empty() ? 0 : 1);
+  }
+  writer.reset();
+  std::string complaint;
+  char buffer[512];
+  ssize_t got;
+  while ((got = read(reader.get(), buffer, sizeof(buffer))) > 0 || (got < 0 && errno == EINTR))
+    if (got > 0) complaint.append(buffer, static_cast<std::size_t>(got));
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (complaint.empty() && status != 0) complaint = "the rehearsal ended unexpectedly";
+  return complaint;
+}
 
 // Their dump holds every setting they take.
 constexpr const char* kWholeDumps[] = {"pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast",

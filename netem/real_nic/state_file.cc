@@ -8,12 +8,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/numbers.h"
 #include "base/text.h"
 
 namespace thinpipe {

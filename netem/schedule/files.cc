@@ -1,30 +1,230 @@
 #include "netem/schedule/files.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <set>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "base/digest.h"
+#include "base/error.h"
 #include "base/input_file.h"
+#include "base/text.h"
+#include "netem/link/link_spec.h"
 
 namespace thinpipe {
-
 namespace {
 
 // A mahimahi trace of an hour at 100 Mbit/s has 30 million lines of 8 bytes.
 constexpr std::uint64_t kLargestFile = 256'000'000;
 
-std::string fnv1a(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return fmt::format("{:016x}", hash);
+// Schedules as tables.
+
+// A column as the header names it. The suffix is what its numbers lack to be read.
+struct Column {
+  const char* name;
+  const char* field;
+  const char* suffix;  // "": cells have their own unit
+};
+constexpr Column kTableColumns[] = {
+    {"time", "time", ""},          {"time_s", "time", "s"},       {"time_ms", "time", "ms"},
+    {"rate", "rate", ""},          {"rate_bit", "rate", "bit"},   {"rate_kbit", "rate", "kbit"},
+    {"rate_mbit", "rate", "mbit"}, {"rate_gbit", "rate", "gbit"}, {"delay", "delay", ""},
+    {"delay_s", "delay", "s"},     {"delay_ms", "delay", "ms"},   {"delay_us", "delay", "us"},
+    {"loss", "loss", ""},          {"loss_percent", "loss", "%"},
+};
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r");
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+class Table {
+ public:
+  Table(std::string_view text, std::string name) : name_(std::move(name)) {
+    for (const std::string& raw : split(text, '\n')) {
+      ++line_;
+      const std::string line = trimmed(raw);
+      if (line.empty() || line[0] == '#') continue;
+      std::vector<std::string> cells = split(line, ',');
+      for (std::string& cell : cells) cell = trimmed(cell);
+      if (columns_.empty())
+        read_header(cells);
+      else
+        read_row(cells);
+    }
+    if (columns_.empty())
+      throw InputError(name_ + ": no header; expected one such as time_s,rate_mbit");
+    if (times_.empty()) throw InputError(name_ + ": no row below the header");
+  }
+
+  double end() const { return times_.back(); }
+
+  std::vector<SchedulePart> parts(bool linear, double period) const {
+    std::vector<SchedulePart> parts;
+    for (const Quantity quantity : {Quantity::kRate, Quantity::kDelay, Quantity::kLoss}) {
+      const std::vector<Level>& levels = levels_[static_cast<std::size_t>(quantity)];
+      if (levels.empty()) continue;
+      LevelPoints points;
+      for (std::size_t i = 0; i < times_.size(); ++i) points.emplace_back(times_[i], levels[i]);
+      parts.push_back(
+          {quantity, "", [=](double own) { return level_curve(points, linear, period, own); }});
+    }
+    return parts;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& field, const std::string& what) const {
+    throw InputError(fmt::format("{}:{}: field {}: {}", name_, line_, field, what));
+  }
+
+  void read_header(const std::vector<std::string>& cells) {
+    std::vector<std::string> known;
+    for (const Column& column : kTableColumns) known.emplace_back(column.name);
+    std::set<std::string> fields;
+    for (const std::string& cell : cells) {
+      const auto* column = std::find_if(std::begin(kTableColumns), std::end(kTableColumns),
+                                        [&](const Column& one) { return cell == one.name; });
+      if (column == std::end(kTableColumns))
+        fail(in_quotes(cell), fmt::format("no such column; expected {}{}", fmt::join(known, ", "),
+                                          did_you_mean(cell, known)));
+      if (!fields.insert(column->field).second) fail(column->field, "stands twice in the header");
+      columns_.push_back(column);
+    }
+    if (!fields.contains("time")) fail("time", "missing in the header");
+    if (fields.size() == 1) fail("rate", "missing in the header; expected rate, delay or loss");
+  }
+
+  void read_row(const std::vector<std::string>& cells) {
+    if (cells.size() != columns_.size())
+      fail(columns_[std::min(cells.size(), columns_.size() - 1)]->field,
+           fmt::format("{} cells, but the header has {}", cells.size(), columns_.size()));
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const Column& column = *columns_[i];
+      const std::string cell = with_unit(column, cells[i]);
+      try {
+        read_cell(column.field, cell);
+      } catch (const InputError& error) {
+        fail(column.field, error.what());
+      }
+    }
+  }
+
+  std::string with_unit(const Column& column, const std::string& cell) const {
+    const auto number = parse_number<double>(cell);
+    if (*column.suffix != '\0') {
+      if (!number)
+        fail(column.field, fmt::format("found {}, expected a number, since the header says {}",
+                                       in_quotes(cell), column.name));
+      return cell + column.suffix;
+    }
+    if (number && *number != 0)
+      fail(column.field, fmt::format("{} has no unit; write it there or in the header, as in "
+                                     "time_s, rate_mbit, delay_ms, loss_percent",
+                                     in_quotes(cell)));
+    return cell;
+  }
+
+  void read_cell(const std::string& field, const std::string& cell) {
+    if (field == "time") {
+      const double time = parse_moment(cell);
+      if (times_.empty() ? time != 0 : !(time > times_.back()))
+        throw InputError(fmt::format(
+            "found {}, expected {}", excerpt(cell),
+            times_.empty() ? "0 in the first row" : "a later time than in the row before"));
+      times_.push_back(time);
+      return;
+    }
+    for (const Quantity quantity : {Quantity::kRate, Quantity::kDelay, Quantity::kLoss})
+      if (field == quantity_name(quantity))
+        levels_[static_cast<std::size_t>(quantity)].push_back(
+            parse_level(quantity, cell == "0" && quantity == Quantity::kLoss ? "0%" : cell));
+  }
+
+  std::string name_;
+  std::size_t line_ = 0;
+  std::vector<const Column*> columns_;
+  std::vector<double> times_;
+  std::vector<Level> levels_[3];
+};
+
+// Mahimahi's packet-delivery traces as rates.
+
+constexpr long kLatestMs = 1'000'000'000;  // eleven days
+constexpr double kMostBins = 1e7;
+
+std::vector<long> read_moments(std::string_view text, const std::string& name) {
+  std::vector<long> moments;
+  std::size_t line_number = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++line_number;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const auto moment = parse_number<long>(line);
+    const auto fail = [&](const std::string& expected) {
+      throw InputError(fmt::format("{}:{}: field time: found {}, expected {}", name, line_number,
+                                   in_quotes(line), expected));
+    };
+    if (!moment) fail("a whole number of milliseconds and nothing else");
+    if (*moment < 0 || *moment > kLatestMs) fail(fmt::format("a time from 0 to {} ms", kLatestMs));
+    if (!moments.empty() && *moment < moments.back())
+      fail(fmt::format("a time not before that of the line before, {}", moments.back()));
+    moments.push_back(*moment);
+  }
+  if (moments.empty()) throw InputError(name + ": no line; expected one a packet delivery");
+  if (moments.back() == 0)
+    throw InputError(name + ": all times are 0; the last one is the trace's length");
+  return moments;
 }
 
 }  // namespace
 
 ScheduleFile read_schedule_file(const std::filesystem::path& path) {
   ScheduleFile result{read_input(path, "a schedule", kLargestFile, Pipes::kRefused), ""};
-  result.digest = fnv1a(result.text);
+  Digest digest;
+  digest.add(std::as_bytes(std::span(result.text)));
+  result.digest = digest.text();
   return result;
+}
+
+std::vector<SchedulePart> parse_schedule_csv(std::string_view text, const std::string& name,
+                                             bool linear, double period) {
+  const Table table(text, name);
+  if (period < table.end())
+    throw InputError(fmt::format("{}: repeat={} is before the last row, {}", name,
+                                 moment_text(period), moment_text(table.end())));
+  return table.parts(linear, period);
+}
+
+CurvePtr parse_mahimahi(std::string_view text, const std::string& name, double bin) {
+  const std::vector<long> moments = read_moments(text, name);
+  const double period = static_cast<double>(moments.back()) / 1000;
+  const double bins = std::ceil(period / bin - 1e-9);
+  if (bins > kMostBins)
+    throw InputError(
+        fmt::format("{}: {} s in bins of {} s are more than {}", name, period, bin, kMostBins));
+  // A delivery at the end of a bin belongs to it, since the last one of all is at the very end.
+  std::vector<double> frames(static_cast<std::size_t>(bins), 0.0);
+  for (const long moment : moments) {
+    const double number = std::ceil(static_cast<double>(moment) / 1000 / bin - 1e-9) - 1;
+    ++frames[static_cast<std::size_t>(std::clamp(number, 0.0, bins - 1))];
+  }
+  std::vector<CurvePoint> points;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const double begin = static_cast<double>(i) * bin;
+    const double width = std::min(bin, period - begin);
+    const double rate = frames[i] * 8 * kFrameBytes / width;
+    if (points.empty() || points.back().value != rate) points.push_back({begin, rate});
+  }
+  return table_curve(std::move(points), false, period);
 }
 
 }  // namespace thinpipe

@@ -1,25 +1,60 @@
 #include "netem/schedule/player.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cmath>
+#include <csignal>
+#include <cstddef>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "netem/distribution.h"
-#include "netem/qdisc_netem.h"
-#include "netem/schedule/precedence.h"
-#include "netem/shaping.h"
+#include "base/statistics.h"
+#include "netem/link/qdisc_netem.h"
+#include "netem/link/shaping.h"
 #include "netem/topology/flows.h"
 
 namespace thinpipe {
-
 namespace {
+
+/// While it lives no signal interrupts the calling thread, nor those that it starts meanwhile:
+/// signals are the main thread's, which waits in calls that they interrupt.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// Puts the calling thread ahead of all that only computes, as far as it may: a change that comes
+// late is a wrong rate. Nothing is thrown where it may not.
+void take_precedence() {
+  prctl(PR_SET_TIMERSLACK, 1UL);  // else every wait may end 50 us late
+  const sched_param parameters = {.sched_priority = 1};
+  constexpr int kNicest = -20;
+  if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters) != 0)
+    setpriority(PRIO_PROCESS, 0, kNicest);  // of this thread alone, on Linux; may be refused too
+}
 
 constexpr double kOneMoment = 2e-4;          // s; closer moments are one
 constexpr std::size_t kMostTimes = 100'000;  // of lateness kept: enough for every quantile
@@ -47,6 +82,34 @@ LinkSpec highest(const ScheduledLink& one, bool is_trunk) {
 }
 
 }  // namespace
+
+timespec ScheduleClock::Setting::moment_of(double schedule_time) const {
+  constexpr double kEarliest = 1e-9;
+  const double seconds = std::max(kEarliest, origin + schedule_time);
+  const auto whole = static_cast<time_t>(seconds);
+  return {whole, std::max(whole == 0 ? 1L : 0L,
+                          static_cast<long>((seconds - static_cast<double>(whole)) * 1e9))};
+}
+
+double ScheduleClock::now() const {
+  const std::lock_guard lock(mutex_);
+  return setting_.goes ? now_seconds() - setting_.origin : setting_.time;
+}
+
+ScheduleClock::Setting ScheduleClock::setting() const {
+  const std::lock_guard lock(mutex_);
+  return setting_;
+}
+
+void ScheduleClock::go_from(double time, double in_seconds) {
+  const std::lock_guard lock(mutex_);
+  setting_ = {true, time, now_seconds() + in_seconds - time, setting_.number + 1};
+}
+
+void ScheduleClock::stand_at(double time) {
+  const std::lock_guard lock(mutex_);
+  setting_ = {false, time, 0, setting_.number + 1};
+}
 
 SchedulePlayer::SchedulePlayer(Network& network, Topology planned, const ScheduleSpec& schedule,
                                const PlayerOptions& options)
@@ -316,10 +379,9 @@ PlayerReport SchedulePlayer::report() const {
     late = late_;
   }
   if (late.empty()) return report;
-  std::sort(late.begin(), late.end());
-  report.late_median = late[late.size() / 2];
-  report.late_p95 = late[late.size() * 95 / 100];
-  report.late_most = late.back();
+  report.late_median = median(late);
+  report.late_p95 = quantile(late, 0.95);
+  report.late_most = quantile(late, 1);
   return report;
 }
 

@@ -1,6 +1,8 @@
 // Plays a schedule on the links of a network while others use them.
 #pragma once
 
+#include <time.h>
+
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -14,13 +16,41 @@
 
 #include "netem/file_descriptor.h"
 #include "netem/network.h"
-#include "netem/schedule/clock.h"
-#include "netem/schedule/keeper.h"
 #include "netem/schedule/links.h"
-#include "netem/schedule/qdisc.h"
 #include "netem/schedule/schedule.h"
+#include "netem/schedule/throttle.h"
 
 namespace thinpipe {
+
+/// Seconds since a schedule began: time goes as the monotonic clock does, or stands. Any thread may
+/// ask and set it.
+class ScheduleClock {
+ public:
+  /// What the clock was told last.
+  struct Setting {
+    bool goes = false;
+    double time = 0;      ///< s; what it stands at, or was at when it was let go
+    double origin = 0;    ///< s of the monotonic clock at which the time is 0, while it goes
+    unsigned number = 0;  ///< of the setting; another one is a later one
+
+    /// The monotonic clock at a schedule time, for a timer; never 0, which would disarm that, nor
+    /// before it. While the clock goes.
+    timespec moment_of(double schedule_time) const;
+  };
+
+  /// s; less than what it was let go from until that moment has come.
+  double now() const;
+  Setting setting() const;
+
+  /// It is `time` in `in_seconds`, and goes on from there.
+  void go_from(double time, double in_seconds = 0);
+  /// It is `time` until it is let go.
+  void stand_at(double time);
+
+ private:
+  mutable std::mutex mutex_;
+  Setting setting_;
+};
 
 struct PlayerOptions {
   double interval = 0.05;    ///< s between two changes where a schedule changes all the time

@@ -1,18 +1,261 @@
 #include "netem/schedule/schedule.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "netem/link_spec.h"
+#include "netem/link/link_spec.h"
+#include "netem/schedule/files.h"
 
 namespace thinpipe {
-
 namespace {
 
 CurvePtr constant(double value) { return table_curve({{0, value}}, false); }
+
+// `inner` drawn out along the time, and its values multiplied.
+class SlowedCurve : public ScheduleCurve {
+ public:
+  SlowedCurve(CurvePtr inner, double factor, double times)
+      : inner_(std::move(inner)), factor_(factor), times_(times) {}
+
+  double at(double t) const override { return times_ * inner_->at(t / factor_); }
+  double integral(double from, double to) const override {
+    return times_ * factor_ * inner_->integral(from / factor_, to / factor_);
+  }
+  double next_corner(double t) const override { return factor_ * inner_->next_corner(t / factor_); }
+  bool steady_after(double t) const override { return inner_->steady_after(t / factor_); }
+  double least() const override { return times_ * inner_->least(); }
+  double most() const override { return times_ * inner_->most(); }
+
+ private:
+  CurvePtr inner_;
+  double factor_, times_;
+};
+
+CurvePtr slowed_curve(const CurvePtr& inner, double factor, double times) {
+  return std::make_shared<SlowedCurve>(inner, factor, times);
+}
+
+// From text or a file to a ScheduleSpec.
+
+const std::vector<std::string> kKinds = {"steps",  "ramp",     "sine", "walk",
+                                         "outage", "mahimahi", "csv"};
+constexpr double kDefaultBin = 0.05;  // s
+constexpr double kLeastBin = 1e-3;
+
+bool is_kind(const std::string& word) {
+  return std::find(kKinds.begin(), kKinds.end(), word) != kKinds.end();
+}
+
+// A part and the links it is of: `host3: sine:low=...`; "" for all.
+struct NamedPart {
+  std::string links, part;
+};
+
+// A name is only taken for one where a kind of schedule follows it.
+NamedPart take_name(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || is_kind(std::string(text.substr(0, colon))))
+    return {"", std::string(text)};
+  const std::size_t begin = text.find_first_not_of(" \t", colon + 1);
+  if (begin == std::string_view::npos) return {"", std::string(text)};
+  const std::string rest(text.substr(begin));
+  if (!is_kind(rest.substr(0, rest.find(':')))) return {"", std::string(text)};
+  return {std::string(text.substr(0, colon)), rest};
+}
+
+bool is_part(const std::string& text) {
+  const std::string part = take_name(text).part;
+  return is_kind(part.substr(0, part.find(':')));
+}
+
+bool is_link_name(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
+  });
+}
+
+// Links that are alike share a curve for as long as one of them has it: a walk of a million steps
+// takes 24 MB, and a thousand links have two directions each.
+std::function<CurvePtr(double)> shared(std::function<CurvePtr(double)> make) {
+  struct Made {
+    std::mutex mutex;
+    std::map<double, std::weak_ptr<const ScheduleCurve>> curves;
+  };
+  return [make = std::move(make), made = std::make_shared<Made>()](double own) {
+    const std::lock_guard lock(made->mutex);
+    std::weak_ptr<const ScheduleCurve>& kept = made->curves[own];
+    CurvePtr curve = kept.lock();
+    if (!curve) kept = curve = make(own);
+    return curve;
+  };
+}
+
+class Parser {
+ public:
+  void part(const std::string& where, std::string_view text) {
+    const NamedPart named = take_name(text);
+    if (named.part.size() < text.size() && !is_link_name(named.links))
+      throw InputError(fmt::format(
+          "{} {}: {} is no name of links (such as host3, host4-7, rack0, site0-site1, trunks)",
+          where, in_quotes(text), in_quotes(named.links)));
+    ScheduleItems items(named.links.empty() ? where : where + " of " + excerpt(named.links),
+                        named.part);
+    prefix_ = named.links.empty() ? "" : named.links + ":";
+    into_ = &of_links(named.links);
+    const std::string& kind = items.kind();
+    if (kind == "outage") {
+      if (into_->outage) items.fail("a second outage; one has every= to come again");
+      into_->outage = parse_outage(items);
+      add_text(outage_text(*into_->outage));
+    } else if (kind == "steps" || kind == "ramp") {
+      add(items, {parse_steps(items)});
+    } else if (kind == "sine") {
+      add(items, {parse_sine(items)});
+    } else if (kind == "walk") {
+      add(items, {parse_walk(items)});
+    } else if (kind == "mahimahi") {
+      mahimahi(items);
+    } else if (kind == "csv") {
+      csv(items);
+    } else {
+      items.fail(fmt::format("{} is no kind of schedule (known: {}), nor a file{}", in_quotes(kind),
+                             fmt::join(kKinds, ", "), did_you_mean(kind, kKinds)));
+    }
+  }
+
+  ScheduleSpec spec() && {
+    ScheduleSpec::Named named;
+    Parts general;
+    for (Parts& one : parts_) {
+      if (one.links.empty())
+        general = std::move(one);
+      else
+        named.emplace_back(one.links, ScheduleSpec(std::move(one.parts), one.outage, "", ""));
+    }
+    ScheduleSpec spec(std::move(general.parts), general.outage, std::move(text_),
+                      std::move(digest_));
+    spec.set_named(std::move(named));
+    return spec;
+  }
+
+ private:
+  struct Parts {
+    std::string links;
+    std::vector<SchedulePart> parts;
+    std::optional<OutageTimes> outage;
+  };
+
+  Parts& of_links(const std::string& links) {
+    for (Parts& one : parts_)
+      if (one.links == links) return one;
+    return parts_.emplace_back(Parts{links, {}, {}});
+  }
+
+  void add_text(const std::string& text) {
+    if (text.empty()) return;
+    text_ += (text_.empty() ? "" : ";") + prefix_ + text;
+  }
+
+  void add(const ScheduleItems& items, std::vector<SchedulePart> parts) {
+    for (SchedulePart& part : parts) {
+      for (const SchedulePart& before : into_->parts)
+        if (before.quantity == part.quantity)
+          items.fail(fmt::format("the {} is scheduled already", quantity_name(part.quantity)));
+      add_text(part.text);
+      part.curve = shared(std::move(part.curve));
+      into_->parts.push_back(std::move(part));
+    }
+  }
+
+  std::string take_file(ScheduleItems& items, std::string& content) {
+    std::string path = items.take("file");
+    ScheduleFile file = read_schedule_file(path);
+    content = std::move(file.text);
+    digest_ += (digest_.empty() ? "" : "+") + file.digest;
+    return path;
+  }
+
+  void mahimahi(ScheduleItems& items) {
+    std::string content;
+    const std::string path = take_file(items, content);
+    const auto text = items.find("bin");
+    const double bin = text ? items.read("bin", *text, parse_moment) : kDefaultBin;
+    if (bin < kLeastBin) items.fail(fmt::format("bin={}: expected at least 1ms", *text));
+    items.finish({"file", "bin"});
+    const CurvePtr curve = parse_mahimahi(content, path, bin);
+    add(items, {{Quantity::kRate, fmt::format("mahimahi:file={},bin={}", path, moment_text(bin)),
+                 [curve](double) { return curve; }}});
+  }
+
+  void csv(ScheduleItems& items) {
+    std::string content;
+    const std::string path = take_file(items, content);
+    const std::string shape = items.find("shape").value_or("steps");
+    if (shape != "steps" && shape != "ramp")
+      items.fail(fmt::format("shape={}: expected steps or ramp", shape));
+    const auto text = items.find("repeat");
+    const double period = text ? items.read("repeat", *text, parse_moment) : kNever;
+    if (period < kLeastBin) items.fail(fmt::format("repeat={}: expected at least 1ms", *text));
+    items.finish({"file", "shape", "repeat"});
+    std::vector<SchedulePart> parts = parse_schedule_csv(content, path, shape == "ramp", period);
+    parts.front().text = fmt::format("csv:file={}{}{}", path, shape == "ramp" ? ",shape=ramp" : "",
+                                     period < kNever ? ",repeat=" + moment_text(period) : "");
+    add(items, std::move(parts));
+  }
+
+  std::vector<Parts> parts_;  // in the order in which their links were first named
+  Parts* into_ = nullptr;     // of parts_: those of the part that is being read
+  std::string prefix_;        // of its text
+  std::string text_, digest_;
+};
+
+// The first line that is neither empty nor a comment.
+std::string first_statement(const std::string& content) {
+  for (const std::string& raw : split(content, '\n')) {
+    const std::string line = raw.substr(0, raw.find_last_not_of(" \t\r") + 1);
+    if (!line.empty() && line[0] != '#') return line;
+  }
+  return "";
+}
+
+ScheduleSpec parse_file(const std::string& path) {
+  const std::string content = read_schedule_file(path).text;
+  const std::string line = first_statement(content);
+  Parser parser;
+  if (line.empty()) throw InputError(path + ": nothing but comments; expected a schedule");
+  if (path.find_first_of(",;") != std::string::npos)
+    throw InputError(fmt::format(
+        "schedule file {}: a name with , or ; cannot be written in a schedule", in_quotes(path)));
+  if (line.find_first_not_of("0123456789") == std::string::npos) {
+    parser.part("schedule", "mahimahi:file=" + path);
+  } else if (!is_part(line) && line.find(',') != std::string::npos) {
+    parser.part("schedule", "csv:file=" + path);
+  } else {
+    std::size_t number = 0;
+    for (const std::string& raw : split(content, '\n')) {
+      ++number;
+      const std::string code = raw.substr(0, raw.find('#'));
+      const std::string part = code.substr(0, code.find_last_not_of(" \t\r") + 1);
+      if (!part.empty()) parser.part(fmt::format("{}:{}", path, number), part);
+    }
+  }
+  return std::move(parser).spec();
+}
 
 }  // namespace
 
@@ -112,6 +355,21 @@ Schedule ScheduleSpec::on(const LinkState& set) const {
                                  in_quotes(text_), rate->most(), slow_));
   const Schedule schedule(std::move(rate), std::move(delay), std::move(loss));
   return slow_ == 1 ? schedule : schedule.slowed(slow_);
+}
+
+Schedule Schedule::slowed(double factor) const {
+  return {slowed_curve(rate_, factor, 1 / factor), slowed_curve(delay_, factor, factor),
+          slowed_curve(loss_, factor, 1)};
+}
+
+ScheduleSpec parse_schedule(std::string_view text) {
+  if (text == "none") return {};
+  const std::string whole(text);
+  std::error_code error;
+  if (!is_part(whole) && std::filesystem::is_regular_file(whole, error)) return parse_file(whole);
+  Parser parser;
+  for (const std::string& one : split(text, ';')) parser.part("schedule", one);
+  return std::move(parser).spec();
 }
 
 }  // namespace thinpipe

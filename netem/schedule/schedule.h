@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "netem/schedule/part.h"
@@ -35,8 +36,8 @@ class Schedule {
   /// The next moment at which the link must be told something: a corner of the schedule, or, while
   /// it changes all the time, `interval` seconds later.
   double next_change(double t, double interval) const;
-  /// The same on a link in slow motion (netem/time_scale.h): moments and delays times `factor`,
-  /// rates divided by it.
+  /// The same on a link in slow motion (netem/topology/time_scale.h): moments and delays times
+  /// `factor`, rates divided by it.
   Schedule slowed(double factor) const;
   double most_rate() const { return rate_->most(); }
   double most_delay() const { return delay_->most(); }

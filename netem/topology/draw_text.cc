@@ -1,16 +1,19 @@
 // The drawing as text: a tree of switches and hosts, then what they can deliver.
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <map>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/units.h"
 #include "netem/topology/drawing.h"
 #include "netem/topology/flows.h"
-#include "netem/topology/groups.h"
+#include "netem/topology/topology.h"
 
 namespace thinpipe {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "netem/topology/topology.h"
 
@@ -17,5 +18,20 @@ std::string draw_as_svg(const Topology& topology);
 
 /// A link in a line: `100mbit, delay 10ms`.
 std::string link_in_words(const LinkSpec& link);
+
+/// A place in the SVG, in pixels; x to the right, y down.
+struct Spot {
+  double x = 0, y = 0;
+};
+
+/// Where the SVG has everything, by index of host and switch; the middle of the hosts' circle is at
+/// 0,0.
+struct Layout {
+  std::vector<Spot> hosts, switches;
+};
+
+inline constexpr double kSwitchHeight = 30;
+
+Layout lay_out(const Topology& topology);
 
 }  // namespace thinpipe

@@ -1,16 +1,16 @@
 #include "netem/topology/link_change.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/numbers.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "netem/link_keys.h"
+#include "netem/link/link_keys.h"
 
 namespace thinpipe {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "netem/link_spec.h"
+#include "netem/link/link_spec.h"
 
 namespace thinpipe {
 

@@ -1,10 +1,51 @@
 #include "netem/topology/topology.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/text.h"
 #include "netem/topology/flows.h"
 
 namespace thinpipe {
+namespace {
+
+struct HostRange {
+  int first = 0, last = 0;
+};
+
+// `host3` or `host4-7`; nothing for any other name.
+std::optional<HostRange> host_range(std::string_view name) {
+  constexpr std::string_view kHost = "host";
+  if (!name.starts_with(kHost)) return std::nullopt;
+  name.remove_prefix(kHost.size());
+  const std::size_t dash = std::min(name.find('-'), name.size());
+  const auto first = parse_number<int>(name.substr(0, dash), 0);
+  const auto last = dash == name.size() ? first : parse_number<int>(name.substr(dash + 1), 0);
+  if (!first || !last) return std::nullopt;
+  return HostRange{*first, *last};
+}
+
+std::vector<int> from_to(int first, int last) {
+  std::vector<int> indices(static_cast<std::size_t>(std::max(0, last - first + 1)));
+  std::iota(indices.begin(), indices.end(), first);
+  return indices;
+}
+
+bool alike(const TopologyHost& a, const TopologyHost& b) {
+  return a.link == b.link && a.role == b.role;
+}
+
+}  // namespace
 
 const Trunk& Topology::trunk_of(int link) const {
   return trunks[static_cast<std::size_t>(link) - hosts.size()];
@@ -32,13 +73,98 @@ int Topology::hosts_at(int switch_index) const {
   }));
 }
 
-double Topology::slowest_rate() const {
-  double slowest = 0;
-  for (int i = 0; i < links(); ++i)
-    for (const bool up : {true, false})
-      if (const double rate = rate_of(link(i), up); rate > 0)
-        slowest = slowest > 0 ? std::min(slowest, rate) : rate;
-  return slowest;
+std::vector<int> Topology::links_named(const std::string& name) const {
+  const int last = static_cast<int>(hosts.size()) - 1;
+  if (const auto range = host_range(name)) {
+    if (range->first > range->last || range->last > last)
+      throw InputError(fmt::format("{}: the hosts are host0 to host{}", name, last));
+    return from_to(range->first, range->last);
+  }
+  if (name == "hosts") return from_to(0, last);
+  if (name == "trunks" && !trunks.empty()) return from_to(last + 1, links() - 1);
+  std::vector<std::string> known;
+  for (int i = last + 1; i < links(); ++i) {
+    known.push_back(link_name(i));
+    // A rack has one uplink, so its name will do.
+    if (name == known.back() || name + "-spine" == known.back()) return {i};
+  }
+  constexpr std::size_t kFew = 6;
+  const std::string more = known.size() > kFew ? ", ..." : "";
+  const std::string hint = did_you_mean(name, known);
+  known.resize(std::min(known.size(), kFew));
+  throw InputError(fmt::format("{} is no link of it; links: host0 to host{}{}{}{}{}",
+                               in_quotes(name), last, known.empty() ? "" : ", ",
+                               fmt::join(known, ", "), more, hint));
+}
+
+std::vector<HostRun> host_runs(const Topology& topology, int switch_index, int most_single) {
+  std::vector<HostRun> runs;
+  const bool single = topology.hosts_at(switch_index) <= most_single;
+  for (int i = 0; i < static_cast<int>(topology.hosts.size()); ++i) {
+    const TopologyHost& host = topology.hosts[static_cast<std::size_t>(i)];
+    if (host.at != switch_index) continue;
+    if (!single && !runs.empty() && runs.back().last == i - 1 &&
+        alike(topology.hosts[static_cast<std::size_t>(i - 1)], host))
+      runs.back().last = i;
+    else
+      runs.push_back({i, i});
+  }
+  return runs;
+}
+
+std::string run_name(const Topology& topology, const HostRun& run) {
+  const TopologyHost& first = topology.hosts[static_cast<std::size_t>(run.first)];
+  const std::string role = first.role.empty() ? "" : " (" + first.role + ")";
+  if (run.count() == 1) return first.name + role;
+  return fmt::format("{} … {}{}", first.name,
+                     topology.hosts[static_cast<std::size_t>(run.last)].name, role);
+}
+
+LinkClasses link_classes(const Topology& topology) {
+  LinkClasses result;
+  for (int i = 0; i < topology.links(); ++i) {
+    const LinkSpec& link = topology.link(i);
+    auto found = std::find_if(result.classes.begin(), result.classes.end(),
+                              [&](const LinkClass& known) { return known.link == link; });
+    if (found == result.classes.end()) found = result.classes.insert(found, {link, 0, 0});
+    ++(topology.is_trunk(i) ? found->trunks : found->hosts);
+  }
+  std::stable_sort(result.classes.begin(), result.classes.end(),
+                   [](const LinkClass& a, const LinkClass& b) {
+                     return a.hosts + a.trunks > b.hosts + b.trunks;
+                   });
+  for (int i = 0; i < topology.links(); ++i) {
+    const auto found =
+        std::find_if(result.classes.begin(), result.classes.end(),
+                     [&](const LinkClass& known) { return known.link == topology.link(i); });
+    result.class_of.push_back(static_cast<int>(found - result.classes.begin()));
+  }
+  return result;
+}
+
+bool is_tree(const Topology& topology) {
+  return topology.trunks.size() + 1 == topology.switches.size();
+}
+
+int central_switch(const Topology& topology) {
+  const Routes routes(topology);
+  const int switches = static_cast<int>(topology.switches.size());
+  const auto distance = [&](int from, int to) {
+    int trunks = 0;
+    for (; from != to; ++trunks) {
+      const Trunk& trunk = topology.trunks[static_cast<std::size_t>(routes.next_trunk(from, to))];
+      from = trunk.a == from ? trunk.b : trunk.a;
+    }
+    return trunks;
+  };
+  std::tuple<int, int, int> best = {switches, 0, 0};  // farthest, hosts, index
+  for (int i = 0; i < switches; ++i) {
+    int farthest = 0;
+    for (int other = 0; other < switches; ++other)
+      farthest = std::max(farthest, distance(i, other));
+    best = std::min(best, {farthest, topology.hosts_at(i), i});
+  }
+  return std::get<2>(best);
 }
 
 }  // namespace thinpipe

@@ -1,11 +1,11 @@
-// A network as plain data: hosts on switches and the links between them. Nothing here touches the
-// kernel; Network builds it.
+// A network as plain data: hosts on switches and the links between them, which of them are alike,
+// and whether the switches form a tree. Nothing here touches the kernel; Network builds it.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "netem/link_spec.h"
+#include "netem/link/link_spec.h"
 
 namespace thinpipe {
 
@@ -45,8 +45,35 @@ struct Topology {
   /// or `trunks` for all of them.
   /// @throws InputError naming what there is, where it is of none.
   std::vector<int> links_named(const std::string& name) const;
-  /// The least rate of a throttled link, in bit/s; 0 when none is throttled.
-  double slowest_rate() const;
 };
+
+/// Neighbouring hosts of one switch with one link and one role.
+struct HostRun {
+  int first = 0, last = 0;
+  int count() const { return last - first + 1; }
+};
+
+/// The hosts of a switch in order; each on its own when there are at most `most_single`.
+std::vector<HostRun> host_runs(const Topology& topology, int switch_index, int most_single);
+
+/// "host0", or "host0 ... host3"; with the role, if there is one.
+std::string run_name(const Topology& topology, const HostRun& run);
+
+/// The links with one setting.
+struct LinkClass {
+  LinkSpec link;
+  int hosts = 0, trunks = 0;  ///< how many of each have it
+};
+/// The most common first; class_of[link] is an index into classes.
+struct LinkClasses {
+  std::vector<LinkClass> classes;
+  std::vector<int> class_of;
+};
+LinkClasses link_classes(const Topology& topology);
+
+/// No way round: every two switches have one way between them.
+bool is_tree(const Topology& topology);
+/// The switch that is nearest to the farthest one; of several one with few hosts.
+int central_switch(const Topology& topology);
 
 }  // namespace thinpipe

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <cstddef>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "base/units.h"
 #include "netem/sandbox.h"
 #include "netem/verify/expected.h"
-#include "netem/verify/numbered.h"
-#include "netem/verify/quantile.h"
+#include "netem/verify/sockets.h"
 
 namespace thinpipe {
 
@@ -152,7 +152,7 @@ BurstFigures measure_burst_credit(const Network& network, const LinkSpec& link, 
     figures.not_measured = "this machine does not send datagrams faster than the link takes them";
     return figures;
   }
-  figures.credit = median_of(credits);
+  figures.credit = median(credits);
   figures.low = quantile(credits, 0);
   figures.high = quantile(credits, 1);
   figures.frame = train.frame;

@@ -5,22 +5,23 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "base/units.h"
 #include "netem/sandbox.h"
-#include "netem/schedule/qdisc.h"
+#include "netem/schedule/throttle.h"
 #include "netem/verify/expected.h"
-#include "netem/verify/numbered.h"
-#include "netem/verify/quantile.h"
+#include "netem/verify/sockets.h"
 
 namespace thinpipe {
 
@@ -184,7 +185,7 @@ ChangeFigures measure_changes(const Network& network, const LinkSpec& link, cons
   }
   figures.unseen = figures.changes - static_cast<int>(latencies.size());
   if (!latencies.empty()) {
-    figures.median = median_of(latencies);
+    figures.median = median(latencies);
     figures.most = quantile(latencies, 1);
   }
   return figures;

@@ -33,7 +33,7 @@ ChangeFigures measure_changes(const Network& network, const LinkSpec& link, cons
                               const ChangeOptions& options,
                               const std::function<void(double rate)>& set_rate);
 
-/// The same by the throttle that schedules use (netem/schedule/qdisc.h), put in place of the
+/// The same by the throttle that schedules use (netem/schedule/throttle.h), put in place of the
 /// shapers of both directions on the way; without the link's delay. Afterwards links must be set
 /// anew.
 ChangeFigures measure_change_latency(const Network& network, const LinkSpec& link, const Flow& flow,

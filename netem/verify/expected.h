@@ -1,7 +1,7 @@
 // What two hosts that both have a link must see of it, one way. docs/fidelity.md derives each.
 #pragma once
 
-#include "netem/link_spec.h"
+#include "netem/link/link_spec.h"
 
 namespace thinpipe {
 

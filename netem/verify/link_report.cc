@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <thread>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,7 +13,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "netem/verify/judge.h"
-#include "netem/verify/queue_flood.h"
+#include "netem/verify/round_trip.h"
 
 namespace thinpipe {
 

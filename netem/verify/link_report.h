@@ -6,11 +6,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "netem/link_spec.h"
+#include "netem/link/link_spec.h"
 #include "netem/network.h"
-#include "netem/verify/binomial.h"
 #include "netem/verify/burst_credit.h"
 #include "netem/verify/change_latency.h"
 #include "netem/verify/expected.h"

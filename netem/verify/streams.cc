@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <thread>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "netem/sandbox.h"
-#include "netem/verify/quantile.h"
 #include "netem/verify/sockets.h"
 
 namespace thinpipe {
@@ -83,7 +84,7 @@ class Receiver {
 
   StreamFigures figures() const {
     StreamFigures result = figures_;
-    result.goodput = median_of(windows_);
+    result.goodput = median(windows_);
     result.low = quantile(windows_, 0);
     result.high = quantile(windows_, 1);
     return result;

@@ -1,11 +1,12 @@
 // What TCP streams get of a link when they run at once.
 #pragma once
 
+#include <memory>
 #include <vector>
 
-#include "netem/machine_watch.h"
 #include "netem/network.h"
 #include "netem/topology/flows.h"
+#include "netem/verify/machine_watch.h"
 
 namespace thinpipe {
 

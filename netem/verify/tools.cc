@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,9 +11,9 @@
 
 #include "base/error.h"
 #include "base/programs.h"
+#include "base/statistics.h"
 #include "netem/host_program.h"
 #include "netem/sandbox.h"
-#include "netem/verify/quantile.h"
 
 namespace thinpipe {
 
@@ -58,7 +60,7 @@ double round_trip_of_ping(const std::string& text) {
     times.push_back(milliseconds * 1e-3);
   }
   if (times.empty()) throw RunError("ping got no answer");
-  return median_of(times);
+  return median(times);
 }
 
 ToolFigure iperf3_goodput(const Network& network, const Flow& flow, double seconds) {

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "reports/figures/figure.h"
 #include "reports/record/record.h"
-#include "reports/statistics/interval.h"
+#include "reports/statistics/statistics.h"
 
 namespace thinpipe {
 
@@ -45,8 +46,13 @@ BenchSummary summarize_bench(const Records& records);
 /// Who is fastest, how that stands to Top-k and to the memory, what did not validate; plain text.
 std::vector<std::string> bench_findings(const BenchSummary& summary);
 
-/// The page, or Markdown; everything from the records is escaped. @throws InputError as above;
-/// RunError without gnuplot (HTML).
+/// The figures: speed-up over Top-k (SIDCo, figs. 1 and 14 to 17), encode and decode over the
+/// memory's limit, time against size and against ratio, bits against error. Those for which there
+/// are points. @throws RunError without gnuplot
+std::vector<Figure> bench_figures(const BenchSummary& summary);
+
+/// The page, or Markdown; everything from the records is escaped. @throws InputError as
+/// summarize_bench(); RunError without gnuplot (HTML).
 std::string render_bench_html(const Records& records);
 std::string render_bench_markdown(const Records& records);
 

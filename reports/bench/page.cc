@@ -1,22 +1,184 @@
 // How fast compressors are, as a page or as Markdown: findings, figures, a table.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <optional>
+#include <set>
 
-#include "base/units.h"
 #include "reports/bench/bench.h"
-#include "reports/bench/figures.h"
-#include "reports/html/parts.h"
-#include "reports/markdown/parts.h"
-#include "reports/tables/table.h"
-#include "reports/text/again.h"
+#include "reports/figures/style.h"
+#include "reports/page/html.h"
+#include "reports/page/markdown.h"
+#include "reports/page/table.h"
 #include "reports/text/escape.h"
-#include "reports/text/lists.h"
+#include "reports/text/phrases.h"
 #include "reports/text/provenance.h"
-#include "reports/text/units.h"
 
 namespace thinpipe {
 namespace {
+
+using Pick = std::optional<Estimate> BenchLine::*;
+
+std::string estimate_text(const Estimate& estimate, std::string (*format)(double)) {
+  return format(estimate.value) + " (95 %: " + format_interval(estimate, format) + ")";
+}
+
+// A panel a setting, a row a compressor: the marker is the median.
+Figure rows_figure(const BenchSummary& summary, const std::string& id, const std::string& title,
+                   const std::string& caption, const std::string& axis, Pick pick) {
+  Figure figure{id, title, caption, {}, {}};
+  for (const BenchSetting& setting : summary.settings) {
+    BoxChart chart;
+    chart.id = id + "-" + std::to_string(figure.panels.size());
+    chart.alt = title + ", " + setting.title;
+    chart.axis = {axis, true, format_number, {1.0}, {}};
+    chart.reference_lines = {1.0};
+    for (const BenchLine& line : setting.lines)
+      if (const std::optional<Estimate>& value = line.*pick)
+        chart.rows.push_back(
+            {line.label, line.style, value->value, value->interval, std::nullopt, line.is_trusted,
+             line.point->axes.compressor + "\n" + estimate_text(*value, format_number)});
+    std::stable_sort(chart.rows.begin(), chart.rows.end(),
+                     [](const BoxRow& a, const BoxRow& b) { return a.middle < b.middle; });
+    if (!chart.rows.empty()) add_panel(figure, setting.title, chart);
+  }
+  return figure;
+}
+
+// Settings and lines that differ in one thing only, as curves over it.
+using Abscissa = std::function<std::optional<double>(const BenchSetting&, const BenchLine&)>;
+using CurveName = std::function<std::string(const BenchSetting&, const BenchLine&)>;
+
+Figure curves_figure(const BenchSummary& summary, Figure figure, const Axis& x,
+                     const Abscissa& abscissa, const CurveName& panel, const CurveName& name) {
+  std::vector<std::string> panels;
+  for (const BenchSetting& setting : summary.settings)
+    for (const BenchLine& line : setting.lines)
+      if (const std::string title = panel(setting, line);
+          std::find(panels.begin(), panels.end(), title) == panels.end())
+        panels.push_back(title);
+  std::set<std::pair<std::size_t, std::string>> known;
+  for (const std::string& title : panels) {
+    Chart chart;
+    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
+    chart.alt = figure.title + ", " + title;
+    chart.x = x;
+    chart.y = {"encode", true, format_time, {}, {}};
+    std::set<double> places;
+    for (const BenchSetting& setting : summary.settings) {
+      for (const BenchLine& line : setting.lines) {
+        const std::optional<double> place = abscissa(setting, line);
+        if (panel(setting, line) != title || !place || !line.encode) continue;
+        places.insert(*place);
+        const std::string label = name(setting, line);
+        auto curve = std::find_if(chart.curves.begin(), chart.curves.end(),
+                                  [&](const Curve& one) { return one.name == label; });
+        if (curve == chart.curves.end())
+          curve = chart.curves.insert(chart.curves.end(), {line.style, true, true, {}, label});
+        curve->points.push_back(
+            {*place, line.encode->value, line.encode->interval, true,
+             line.label + ", " + setting.title + "\n" + estimate_text(*line.encode, format_time)});
+      }
+    }
+    if (places.size() < 2) continue;
+    for (Curve& curve : chart.curves) {
+      std::sort(curve.points.begin(), curve.points.end(),
+                [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
+      if (known.emplace(curve.style, curve.name).second)
+        figure.legend.push_back({line_marker_svg(curve.style), curve.name});
+    }
+    // The limit: the time in which the input is read.
+    Guide limit;
+    for (const BenchSetting& setting : summary.settings)
+      for (const BenchLine& line : setting.lines)
+        if (const auto place = abscissa(setting, line);
+            place && panel(setting, line) == title && setting.read_seconds > 0)
+          limit.emplace_back(*place, setting.read_seconds);
+    std::sort(limit.begin(), limit.end());
+    chart.guides.push_back(limit);
+    add_panel(figure, title, chart);
+  }
+  return figure;
+}
+
+// What one panel of times against size has in common.
+std::string size_panel(const BenchSetting& setting, const BenchLine& line) {
+  const BenchSubject& subject = setting.subject;
+  return (line.ratio ? "ratio " + format_number(*line.ratio) : "no ratio") + ", " +
+         std::to_string(subject.threads) + (subject.threads == 1 ? " thread" : " threads") +
+         (subject.simd.empty() ? "" : ", " + subject.simd);
+}
+
+Figure time_by_size(const BenchSummary& summary) {
+  return curves_figure(
+      summary,
+      {"latency-size",
+       "Time against size",
+       "Median encode times with 95 % intervals. Dashed: the time in which this machine reads the "
+       "input, which no encode that looks at all of it can beat.",
+       {},
+       {}},
+      {"elements", true, format_tick, {}, {}},
+      [](const BenchSetting& setting, const BenchLine&) -> std::optional<double> {
+        return setting.subject.elements;
+      },
+      size_panel,
+      [&summary](const BenchSetting&, const BenchLine& line) {
+        return summary.families.at(line.style - 1);
+      });
+}
+
+Figure time_by_ratio(const BenchSummary& summary) {
+  return curves_figure(
+      summary,
+      {"latency-ratio",
+       "Time against ratio",
+       "Median encode times with 95 % intervals of the methods that send a share of the elements. "
+       "Dashed: the time in which this machine reads the input.",
+       {},
+       {}},
+      {"share of the elements to send", true, format_tick, {}, {}},
+      [](const BenchSetting&, const BenchLine& line) { return line.ratio; },
+      [](const BenchSetting& setting, const BenchLine&) { return setting.title; },
+      [&summary](const BenchSetting&, const BenchLine& line) {
+        return summary.families.at(line.style - 1);
+      });
+}
+
+Figure bits_and_error(const BenchSummary& summary) {
+  Figure figure{"bits-error",
+                "What is sent against what is lost",
+                "Payload bits an element against the distance of what is decoded from what was to "
+                "be sent, over the latter's norm. Down and left is better; the dashed line joins "
+                "those that no other beats in both.",
+                {},
+                {}};
+  for (const BenchSetting& setting : summary.settings) {
+    DotChart chart;
+    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
+    chart.alt = figure.title + ", " + setting.title;
+    chart.x = {"bits an element", true, format_number, {}, {}};
+    chart.y = {"relative error", false, format_percent, {0.0}, {}};
+    chart.has_front = true;
+    for (const BenchLine& line : setting.lines) {
+      if (!line.bits || !line.error) continue;
+      chart.dots.push_back({line.label, line.style, *line.bits, *line.error, std::nullopt,
+                            std::nullopt, line.is_trusted,
+                            line.label + "\n" + format_number(*line.bits) + " bits an element, " +
+                                format_percent(*line.error)});
+    }
+    if (chart.dots.size() < 2) continue;
+    add_panel(figure, setting.title, dots_chart(chart));
+    // Errors depend on the input alone: threads and instruction sets give the same.
+    if (figure.panels.size() == 1 || summary.settings.size() < 2) {
+      for (std::size_t i = 0; i < summary.families.size(); ++i)
+        figure.legend.push_back({marker_svg(i + 1), summary.families[i]});
+      break;
+    }
+  }
+  return figure;
+}
 
 constexpr const char* kBenchHeadline = "How fast compressors are on this machine";
 
@@ -92,6 +254,32 @@ std::string where_line(const Records& records) {
 }
 
 }  // namespace
+
+std::vector<Figure> bench_figures(const BenchSummary& summary) {
+  std::vector<Figure> figures;
+  const auto keep = [&](Figure figure) {
+    if (!figure.panels.empty()) figures.push_back(std::move(figure));
+  };
+  keep(rows_figure(
+      summary, "speedup-topk", "Speed-up over Top-k",
+      "The encode time of Top-k at the same ratio, over the compressor's own: medians, with the 95 "
+      "% percentile interval of 2000 resamplings. Right of the dashed line it is faster than "
+      "Top-k. Methods that send no share of the elements are not here.",
+      "times as fast as Top-k", &BenchLine::speedup));
+  keep(rows_figure(summary, "encode-roofline", "Encode against the memory's limit",
+                   "Median encode time over the time in which this machine read the input in the "
+                   "same run, with its 95 % interval. The dashed line is that limit.",
+                   "encode / time to read", &BenchLine::encode_over));
+  keep(rows_figure(
+      summary, "decode-roofline", "Decode against the memory's limit",
+      "Median decode time over the time in which this machine read the input in the same run, with "
+      "its 95 % interval. Decoding a sparse payload touches less than the input and can take less.",
+      "decode / time to read", &BenchLine::decode_over));
+  keep(time_by_size(summary));
+  keep(time_by_ratio(summary));
+  keep(bits_and_error(summary));
+  return figures;
+}
 
 std::string render_bench_html(const Records& records) {
   const BenchSummary summary = summarize_bench(records);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/record/lines.h"
+#include "reports/record/reader.h"
 
 namespace thinpipe {
 

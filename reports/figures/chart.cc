@@ -1,16 +1,16 @@
-// Points and lines over two axes, drawn by gnuplot from numbers alone: no text of a record reaches
-// it.
+// Charts and scattered dots, drawn by gnuplot from numbers alone: no text of a record reaches it.
+// Each has a sentence for readers that do not see it.
 #include "reports/figures/chart.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
-#include "reports/figures/canvas.h"
-#include "reports/figures/gnuplot.h"
+#include "reports/figures/drawing.h"
 #include "reports/figures/style.h"
-#include "reports/figures/svg.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -145,6 +145,83 @@ std::string overlay(const Chart& chart, const std::vector<Curve>& curves, const 
   return text;
 }
 
+struct Seen {
+  const Curve* curve = nullptr;
+  const ChartPoint* point = nullptr;
+};
+
+bool is_shown(const ChartPoint& point, const Chart& chart) {
+  return fits(point.x, chart.x) && fits(point.y, chart.y);
+}
+
+// The point of each named curve that lies nearest to an end, as long as it is on the end's half.
+std::vector<Seen> seen_at(const Chart& chart, double end, double other) {
+  const auto off = [&](double x) {
+    return chart.x.is_log ? std::fabs(std::log(x / end)) : std::fabs(x - end);
+  };
+  std::vector<Seen> seen;
+  for (const Curve& curve : chart.curves) {
+    Seen nearest{&curve, nullptr};
+    for (const ChartPoint& point : curve.points) {
+      if (!is_shown(point, chart)) continue;
+      if (nearest.point == nullptr || off(point.x) < off(nearest.point->x)) nearest.point = &point;
+    }
+    if (curve.name.empty() || nearest.point == nullptr) continue;
+    if (end == other || 4 * off(nearest.point->x) <= off(other)) seen.push_back(nearest);
+  }
+  return seen;
+}
+
+std::string at_end(const Chart& chart, const std::vector<Seen>& seen) {
+  if (seen.empty()) return "";
+  const auto [least, most] =
+      std::minmax_element(seen.begin(), seen.end(),
+                          [](const Seen& a, const Seen& b) { return a.point->y < b.point->y; });
+  std::string text = "at " + chart.x.format(least->point->x) + " ";
+  if (least == most) return text + least->curve->name + " is at " + chart.y.format(least->point->y);
+  return text + "from " + chart.y.format(least->point->y) + " (" + least->curve->name + ") to " +
+         chart.y.format(most->point->y) + " (" + most->curve->name + ")";
+}
+
+bool dominates(const Dot& a, const Dot& b) {
+  return a.x <= b.x && a.y <= b.y && (a.x < b.x || a.y < b.y);
+}
+
+// Right and up from dot to dot: what lies above the line is beaten by some dot.
+Guide front_steps(const std::vector<const Dot*>& front) {
+  Guide steps;
+  for (const Dot* dot : front) {
+    if (!steps.empty()) steps.emplace_back(dot->x, steps.back().second);
+    steps.emplace_back(dot->x, dot->y);
+  }
+  return steps;
+}
+
+Guide diagonal(const std::vector<Dot>& dots) {
+  double least = INFINITY, most = -INFINITY;
+  for (const Dot& dot : dots) {
+    for (const double value : {dot.x, dot.y}) {
+      if (!std::isfinite(value)) continue;
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+  }
+  if (!(least <= most)) return {};
+  return {{least, least}, {most, most}};
+}
+
+// How far trusted dots lie off the diagonal.
+std::string off_diagonal(const std::vector<Dot>& dots) {
+  std::vector<double> ratios;
+  for (const Dot& dot : dots)
+    if (dot.is_trusted && dot.x > 0 && std::isfinite(dot.y / dot.x))
+      ratios.push_back(dot.y / dot.x);
+  if (ratios.empty()) return "";
+  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+  return ": the one over the other from " + format_number(*least) + " to " + format_number(*most) +
+         ", median " + format_number(median(ratios));
+}
+
 }  // namespace
 
 std::string draw_chart(const Chart& chart) {
@@ -182,6 +259,65 @@ std::string draw_chart(const Chart& chart) {
   return finish_svg(run_gnuplot(script + plot.script()),
                     {chart.id, chart.width, kHeight, chart_sentence(chart)},
                     overlay(chart, curves, canvas));
+}
+
+std::string chart_sentence(const Chart& chart) {
+  if (!chart.tells_ends) return chart.alt + ".";
+  if (chart.x.format == nullptr || chart.y.format == nullptr) return chart.alt;
+  std::set<double> places;
+  for (const Curve& curve : chart.curves)
+    for (const ChartPoint& point : curve.points)
+      if (is_shown(point, chart)) places.insert(point.x);
+  if (places.empty()) return chart.alt;
+  const double first = *places.begin(), last = *places.rbegin();
+  const std::string left = at_end(chart, seen_at(chart, first, last));
+  const std::string right = first == last ? "" : at_end(chart, seen_at(chart, last, first));
+  std::string text = chart.alt;
+  if (!left.empty()) text += ": " + left;
+  if (!right.empty()) text += (left.empty() ? ": " : "; ") + right;
+  return text + ".";
+}
+
+std::vector<const Dot*> pareto_front(const std::vector<Dot>& dots) {
+  std::vector<const Dot*> front;
+  for (const Dot& dot : dots) {
+    if (!dot.is_trusted || !std::isfinite(dot.x) || !std::isfinite(dot.y)) continue;
+    const bool is_beaten = std::any_of(dots.begin(), dots.end(), [&](const Dot& other) {
+      return other.is_trusted && dominates(other, dot);
+    });
+    if (!is_beaten) front.push_back(&dot);
+  }
+  std::sort(front.begin(), front.end(), [](const Dot* a, const Dot* b) { return a->x < b->x; });
+  return front;
+}
+
+Chart dots_chart(const DotChart& dots) {
+  Chart chart;
+  chart.id = dots.id;
+  chart.alt = dots.alt;
+  chart.tells_ends = false;
+  chart.width = dots.width;
+  chart.x = dots.x;
+  chart.y = dots.y;
+  for (const Dot& dot : dots.dots) {
+    const bool goes_on = !chart.curves.empty() && chart.curves.back().style == dot.style &&
+                         chart.curves.back().name == dot.name;
+    if (!goes_on) chart.curves.push_back({dot.style, true, false, {}, dot.name});
+    chart.curves.back().points.push_back(
+        {dot.x, dot.y, dot.y_interval, dot.is_trusted, dot.tooltip, dot.x_interval});
+  }
+  if (dots.has_front) {
+    const std::vector<const Dot*> front = pareto_front(dots.dots);
+    std::vector<std::string> names;
+    for (const Dot* dot : front) names.push_back(dot->name);
+    if (!names.empty()) chart.alt += ". On the front, left to right: " + joined(names, ", ");
+    chart.guides.push_back(front_steps(front));
+  }
+  if (dots.has_diagonal) {
+    chart.alt += off_diagonal(dots.dots);
+    chart.guides.push_back(diagonal(dots.dots));
+  }
+  return chart;
 }
 
 }  // namespace thinpipe

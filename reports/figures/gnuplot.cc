@@ -1,19 +1,22 @@
-// Runs gnuplot as a child process. Its three streams are files in memory, so that neither side can
-// block on the other's full pipe and no SIGPIPE can reach this process.
-#include "reports/figures/gnuplot.h"
-
+// Runs gnuplot as a child process, and makes its SVG fit for a page. The child's three streams are
+// files in memory, so that neither side can block on the other's full pipe and no SIGPIPE can reach
+// this process.
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <regex>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/error.h"
+#include "reports/figures/drawing.h"
+#include "reports/figures/style.h"
+#include "reports/text/escape.h"
 
 extern char** environ;
 
@@ -136,6 +139,154 @@ std::string gnuplot_quoted(std::string_view text) {
     }
   }
   return quoted + "'";
+}
+
+namespace {
+
+// A group's attributes that are SVG's own defaults, or those of the group around all (finish_svg).
+void drop_inherited(std::string& text) {
+  // gnuplot's ground, which would inherit a frame.
+  static const std::regex kGround("<rect x=\"0\" y=\"0\"[^>]* fill=\"none\"/>\n?");
+  text = std::regex_replace(text, kGround, "");
+  replace_all(text, " stroke-linecap=\"butt\" stroke-linejoin=\"miter\"", "");
+  replace_all(text, "<g fill=\"none\" color=\"currentColor\" stroke=\"currentColor\" ", "<g ");
+  replace_all(text, " font-size=\"13.00\"", "");
+  for (const char* space : {"\n\t", "\t\n", "\n\n"}) replace_all(text, space, "\n");
+}
+
+// A tenth of a pixel is finer than anything that is drawn. Of numbers in labels nothing is taken:
+// those are followed by neither a comma, a bracket nor a path's next command.
+void shorten_places(std::string& text) {
+  static const std::regex kHundredths(
+      "([0-9]\\.[0-9])[0-9](?=,[0-9-]|\\) scale|\\)\"| L[0-9]|\nL[0-9]| M[0-9]|  ')");
+  text = std::regex_replace(text, kHundredths, "$1");
+}
+
+// All markers of a plot have its colour, but for the grounds that set them off: it is said once, by
+// the plot's group, whose id nothing refers to.
+void hoist_colours(std::string& text) {
+  static const std::regex kPlot("<g id=\"[^\"]*gnuplot_plot_[0-9]+\" >");
+  static const std::regex kColour(" color='var\\(--(?!panel)[a-z0-9]+\\)'/>");
+  std::string hoisted;
+  std::smatch match;
+  while (std::regex_search(text, match, kPlot)) {
+    hoisted += match.prefix();
+    std::string rest = match.suffix();
+    const std::smatch::difference_type whole =
+        static_cast<std::smatch::difference_type>(rest.size());
+    std::smatch next, colour;
+    const auto end = std::regex_search(rest, next, kPlot) ? next.position() : whole;
+    std::string plot = rest.substr(0, static_cast<std::size_t>(end));
+    std::string group = "<g>";
+    if (std::regex_search(plot, colour, kColour)) {
+      const std::string said = colour.str();
+      group = "<g" + said.substr(0, said.size() - 2) + ">";
+      replace_all(plot, said, "/>");
+    }
+    hoisted += group + plot;
+    text = rest.substr(static_cast<std::size_t>(end));
+  }
+  text = hoisted + text;
+}
+
+// gnuplot defines all of its markers, some by others: two passes find what none uses any more.
+void drop_unused_markers(std::string& text) {
+  static const std::regex kMarker(
+      "\\s*<(?:path|rect|circle|use)[^>]* id='([^']+gpPt[0-9]+)'[^>]*/>");
+  for (int pass = 0; pass < 3; ++pass) {
+    std::string kept;
+    auto from = text.cbegin();
+    for (auto match = std::sregex_iterator(text.cbegin(), text.cend(), kMarker);
+         match != std::sregex_iterator(); ++match) {
+      kept.append(from, (*match)[0].first);
+      if (text.find("href='#" + (*match)[1].str() + "'") != std::string::npos)
+        kept.append((*match)[0].first, (*match)[0].second);
+      from = (*match)[0].second;
+    }
+    kept.append(from, text.cend());
+    text = std::move(kept);
+  }
+}
+
+// What stands between the opening and the closing tag of the outer element.
+std::string inner_part(std::string_view svg) {
+  const std::size_t start = svg.find("<svg");
+  const std::size_t open_end = start == std::string_view::npos ? start : svg.find('>', start);
+  const std::size_t close = svg.rfind("</svg>");
+  if (open_end == std::string_view::npos || close == std::string_view::npos || close < open_end ||
+      svg.find("<script") != std::string_view::npos) {
+    throw RunError("gnuplot wrote something else than the SVG that was asked for");
+  }
+  return std::string(svg.substr(open_end + 1, close - open_end - 1));
+}
+
+void drop_element(std::string& text, const std::string& name) {
+  const std::string open = "<" + name;
+  const std::string close = "</" + name + ">";
+  for (std::size_t start = text.find(open); start != std::string::npos;
+       start = text.find(open, start)) {
+    const std::size_t end = text.find(close, start);
+    if (end == std::string::npos) throw RunError("gnuplot wrote an unclosed <" + name + ">");
+    text.erase(start, end + close.size() - start);
+  }
+}
+
+// gnuplot opens a group for every change of a pen, drawn with or not: half of its text.
+void drop_empty_groups(std::string& text) {
+  static const std::regex kEmpty("<g [^>]*>\\s*</g>\\s*");
+  text = std::regex_replace(text, kEmpty, "");
+}
+
+void name_colours(std::string& text) {
+  for (int ink = 0; ink < part_ink(kParts); ++ink) {
+    replace_all(text, fmt::format("rgb({:3d}, {:3d}, {:3d})", 1, 2, ink),
+                "var(" + css_variable(ink) + ")");
+  }
+  for (const char* quote : {"'", "\""}) {
+    replace_all(text, fmt::format("{0}black{0}", quote), fmt::format("{0}currentColor{0}", quote));
+    // The halo that sets a point off from its line is the page's colour, not paper.
+    replace_all(text, fmt::format("{0}white{0}", quote), fmt::format("{0}var(--panel){0}", quote));
+  }
+}
+
+}  // namespace
+
+std::string finish_svg(std::string_view gnuplot_svg, const SvgFrame& frame,
+                       std::string_view overlay) {
+  std::string text = inner_part(gnuplot_svg);
+  drop_element(text, "title");
+  drop_element(text, "desc");
+  drop_element(text, "filter");
+  replace_all(text, "xlink:href", "href");
+  static const std::regex kId("\\bid=(['\"])([A-Za-z0-9_]+)['\"]");
+  static const std::regex kReference("href=(['\"])#([A-Za-z0-9_]+)['\"]");
+  static const std::regex kFont(" font-family=\"[^\"]*\"");
+  text = std::regex_replace(text, kId, "id=$1" + frame.id + "-$2$1");
+  text = std::regex_replace(text, kReference, "href=$1#" + frame.id + "-$2$1");
+  text = std::regex_replace(text, kFont, "");
+  drop_empty_groups(text);
+  name_colours(text);
+  drop_inherited(text);
+  drop_unused_markers(text);
+  hoist_colours(text);
+  shorten_places(text);
+  return fmt::format(
+      "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\"><g fill=\"none\" "
+      "stroke=\"currentColor\" font-size=\"13\">{}</g><g class=\"overlay\">{}</g></svg>",
+      frame.width, frame.height, escape_html(frame.alt), text, overlay);
+}
+
+std::string tooltip_circle(double x, double y, std::string_view text) {
+  constexpr double kReach = 9;  // px; about a finger's or a pointer's precision
+  return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>{}</title></circle>\n", x,
+                     y, kReach, escape_html(text));
+}
+
+std::string tooltip_box(double x, double y, double width, double height, std::string_view text) {
+  return fmt::format(
+      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
+      "height=\"{:.1f}\"><title>{}</title></rect>\n",
+      x, y, width, height, escape_html(text));
 }
 
 }  // namespace thinpipe

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
+
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -78,6 +81,22 @@ std::string line_marker_svg(std::size_t style) {
 std::string part_swatch(std::size_t part, std::string_view letter) {
   return fmt::format("<span class='swatch' aria-hidden='true' style='background:var({})'>{}</span>",
                      css_variable(part_ink(part)), letter);
+}
+
+std::string format_tick(double value) {
+  const double magnitude = std::abs(value);
+  if (magnitude == 0 || (magnitude >= 1e-3 && magnitude < 1e5)) return format_number(value);
+  const double exponent = std::floor(std::log10(magnitude) + 1e-9);
+  return fmt::format("{:.3g}e{:.0f}", value / std::pow(10.0, exponent), exponent);
+}
+
+std::string format_step(double value) { return fmt::format("{:.0f}", value); }
+
+std::string line_svg(std::size_t style) {
+  return fmt::format(
+      "<svg class='marker' viewBox='-1.6 -1.6 3.2 3.2' width='14' height='14' aria-hidden='true' "
+      "style='fill:var({})'><rect x='-1.6' y='-0.25' width='3.2' height='0.5'/></svg>",
+      css_variable(series_ink(style)));
 }
 
 }  // namespace thinpipe

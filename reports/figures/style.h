@@ -42,4 +42,14 @@ std::string marker_svg(std::size_t style);
 /// The marker on a piece of its dashed line, 28 x 14 px, for legends of curves.
 std::string line_marker_svg(std::size_t style);
 
+/// The style of a line to compare with: the ink of `none`, which no fit has.
+inline constexpr std::size_t kReferenceStyle = 0;
+
+/// A piece of a line in a style's colour, 14 x 14 px.
+std::string line_svg(std::size_t style);
+
+// Labels of ticks.
+std::string format_tick(double value);  ///< "0.02", "1e-4", "1e5": short at every power of ten
+std::string format_step(double value);  ///< a whole number
+
 }  // namespace thinpipe

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/input_file.h"
-#include "reports/record/machine.h"
+#include "base/statistics.h"
 #include "reports/record/reader.h"
-#include "reports/statistics/quantile.h"
+#include "reports/record/record.h"
 
 namespace thinpipe {
 namespace {

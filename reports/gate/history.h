@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/gate/comparison.h"
+#include "reports/gate/gate.h"
 #include "reports/gate/measured.h"
 #include "reports/gate/policy.h"
 

@@ -4,9 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "reports/record/machine.h"
+#include "base/input_file.h"
+#include "base/statistics.h"
 #include "reports/record/reader.h"
-#include "reports/statistics/quantile.h"
+#include "reports/record/record.h"
 
 namespace thinpipe {
 namespace {
@@ -60,15 +61,6 @@ void add_launch(const Header& header, const std::vector<const Point*>& points, M
   }
 }
 
-}  // namespace
-
-std::vector<double> MetricSeries::medians() const {
-  std::vector<double> values;
-  for (const std::vector<double>& samples : launches)
-    if (!samples.empty()) values.push_back(median(samples));
-  return values;
-}
-
 Measured parse_measured(InputLines lines, const std::filesystem::path& name) {
   Measured measured;
   measured.file = name;
@@ -89,6 +81,15 @@ Measured parse_measured(InputLines lines, const std::filesystem::path& name) {
     add_launch(headers[i], launch, measured);
   }
   return measured;
+}
+
+}  // namespace
+
+std::vector<double> MetricSeries::medians() const {
+  std::vector<double> values;
+  for (const std::vector<double>& samples : launches)
+    if (!samples.empty()) values.push_back(median(samples));
+  return values;
 }
 
 Measured read_measured(const std::filesystem::path& folder_or_file) {

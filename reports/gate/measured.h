@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/input_file.h"
 #include "reports/record/record.h"
 
 namespace thinpipe {
@@ -38,7 +37,6 @@ struct Measured {
 
 /// Reads `records.jsonl` of a folder, or the file itself. @throws InputError as read_records().
 Measured read_measured(const std::filesystem::path& folder_or_file);
-Measured parse_measured(InputLines lines, const std::filesystem::path& name);
 
 /// Adds the launches of `more`, later ones. @throws InputError when it is of another kind.
 void append_launches(Measured& measured, const Measured& more);

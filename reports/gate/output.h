@@ -1,10 +1,11 @@
 // A gate's outcome for people and for the programs that run it.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "reports/gate/comparison.h"
+#include "reports/gate/gate.h"
 
 namespace thinpipe {
 
@@ -28,5 +29,11 @@ std::string gate_junit(const GateOutcome& outcome);
 std::string gate_annotation(const GateOutcome& outcome);
 
 nlohmann::json gate_json(const GateOutcome& outcome);
+
+// Phrases that all of them share.
+
+std::string change_text(const MetricComparison& comparison);  ///< "+5.3 % (+4.1 to +6.4)"
+std::string value_text(const MetricComparison& comparison, double value);  ///< "12.3 ms"
+std::string metric_title(const MetricComparison& comparison);  ///< "encode_time of topk/..."
 
 }  // namespace thinpipe

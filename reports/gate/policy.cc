@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/input_file.h"
-#include "base/numbers.h"
 #include "base/text.h"
 
 namespace thinpipe {

@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "base/error.h"
-#include "reports/record/fields.h"
 #include "reports/record/parse.h"
 #include "reports/record/reader.h"
 

@@ -1,12 +1,14 @@
-// Statistics of gradients, put together by tensor and by step.
+// Statistics of gradients, put together by tensor and by step, and what they say.
 #include "reports/gradients/summary.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "base/error.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -83,6 +85,111 @@ struct Parts {
   std::vector<const StatsSimilarity*> workers, steps;
 };
 
+constexpr double kCompressible = 0.5;  // SIDCo, definition 1
+constexpr double kManyZeros = 0.01;    // a distance of as much, which no fit can go below
+// Of fewer, chance alone puts a sample at some hundredths from its own distribution (0.9 / sqrt n).
+constexpr int kFewestElements = 1000;
+
+std::string counted(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// "gamma at 0.0595; exponential at 0.0714, gpareto at 0.0743 and normal at 0.386".
+std::string fits_in_order(const StatsMeans& means) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < kFitNames.size(); ++i)
+    if (std::isfinite(means.distances[i])) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return means.distances[a] < means.distances[b];
+  });
+  std::vector<std::string> names;
+  for (const std::size_t i : order)
+    names.push_back(std::string(kFitNames[i]) + " at " + format_number(means.distances[i]));
+  const std::string nearest = names.front();
+  names.erase(names.begin());
+  return names.empty() ? nearest : nearest + "; then " + listed(names);
+}
+
+std::string nearest_sentence(const StatsSeries& series, const std::string& subject) {
+  if (series.all.best_fit() == kFitNames.size())
+    return subject + ": none of the distributions could be fitted.";
+  return subject + ": nearest by Kolmogorov-Smirnov distance is the fit of " +
+         fits_in_order(series.all) + ".";
+}
+
+/// "" where there was nothing to fit a line to.
+std::string decay_sentence(const StatsSummary& summary, const StatsSeries& series,
+                           const std::string& subject) {
+  if (!std::isfinite(series.all.p)) return "";
+  std::size_t above = 0;
+  for (const StatsMeans& step : series.steps) above += step.p > kCompressible ? 1 : 0;
+  std::string text = subject + "p = " + format_number(series.all.p) +
+                     " on average, above \xc2\xbd in " + std::to_string(above) + " of " +
+                     counted(series.steps.size(), "step");
+  std::vector<std::string> errors;
+  for (std::size_t i = 0; i < summary.records->ratios.size(); ++i) {
+    if (!std::isfinite(series.all.best_k_errors[i])) continue;
+    errors.push_back(format_percent(series.all.best_k_errors[i]) + " with the largest " +
+                     format_percent(summary.records->ratios[i]));
+  }
+  if (!errors.empty()) text += "; of the norm is lost " + listed(errors);
+  return text + ".";
+}
+
+std::string farthest_sentence(const StatsSummary& summary) {
+  const StatsUnit* farthest = nullptr;
+  std::size_t count = 0;
+  const auto least = [](const StatsUnit& unit) {
+    return unit.plain.all.distances[unit.plain.all.best_fit()];
+  };
+  for (const StatsUnit& unit : summary.units) {
+    if (&unit == &summary.main() || unit.elements < kFewestElements ||
+        unit.plain.all.best_fit() == kFitNames.size()) {
+      continue;
+    }
+    ++count;
+    if (farthest == nullptr || least(unit) > least(*farthest)) farthest = &unit;
+  }
+  if (count < 2) return "";
+  return "Of " + counted(count, "tensor") + " with " + std::to_string(kFewestElements) +
+         " elements and more " + farthest->title + " is farthest from all fits: the nearest, " +
+         kFitNames[farthest->plain.all.best_fit()] + ", is off by " +
+         format_number(least(*farthest)) + ".";
+}
+
+std::string alike_sentence(const StatsSummary& summary) {
+  const StatsUnit& unit = summary.main();
+  const std::string top =
+      " of their largest " + format_percent(summary.records->overlap_ratio) + " in common";
+  std::string text;
+  const auto add = [&](const StatsAlike& alike, const std::string& who) {
+    if (!std::isfinite(alike.all.cosine)) return;
+    text += (text.empty() ? "" : " ") + who + " have a cosine of " +
+            format_number(alike.all.cosine) + " and " + format_percent(alike.all.overlap) + top +
+            ".";
+  };
+  add(unit.workers, "Neighbouring workers");
+  add(unit.steps, "Successive steps that were looked at");
+  return text;
+}
+
+std::string zeros_sentence(const StatsSummary& summary) {
+  const double share = summary.main().plain.all.zero_share;
+  if (!(share >= kManyZeros)) return "";
+  if (share == 1) return "All elements are exactly 0.";
+  return format_percent(share) +
+         " of the elements are exactly 0, which none of the fits can follow.";
+}
+
+std::string doubt_sentence(const StatsSummary& summary) {
+  std::size_t non_finite = 0;
+  for (const StatsGradient& gradient : summary.records->gradients)
+    non_finite += gradient.non_finite > 0 ? 1 : 0;
+  if (non_finite == 0) return "";
+  return counted(non_finite, "gradient") +
+         " held values that are not finite; they are left out of everything.";
+}
+
 }  // namespace
 
 std::size_t StatsMeans::best_fit() const {
@@ -136,6 +243,62 @@ StatsSummary summarize(const StatsRecords& records) {
   const auto main = whole != summary.units.end() ? whole : largest;
   std::rotate(summary.units.begin(), main, main + 1);
   return summary;
+}
+
+std::string stats_subject(const StatsSummary& summary) {
+  const nlohmann::json& trace = summary.records->origin.headers.back().trace;
+  const auto model = trace.find("model");
+  const StatsSeries& series = summary.main().plain;
+  std::string text = model != trace.end() && model->is_string() && *model != ""
+                         ? model->get<std::string>() + ", "
+                         : std::string();
+  text += summary.main().title + " (" + std::to_string(std::llround(summary.main().elements)) +
+          " elements), " + counted(series.steps.size(), "training step") + ", " +
+          std::to_string(series.steps.front().step);
+  if (series.steps.size() > 1) text += " to " + std::to_string(series.steps.back().step);
+  return text;
+}
+
+std::vector<std::string> stats_findings(const StatsSummary& summary) {
+  const StatsUnit& unit = summary.main();
+  std::vector<std::string> sentences;
+  sentences.push_back(nearest_sentence(unit.plain, stats_subject(summary)));
+  const std::string fed =
+      summary.records->feedback_ratio
+          ? "With error feedback of a top-k of " + format_percent(*summary.records->feedback_ratio)
+          : "";
+  if (!unit.feedback.empty()) sentences.push_back(nearest_sentence(unit.feedback, fed));
+  const std::string plain =
+      decay_sentence(summary, unit.plain, "Sorted magnitudes fall as a power law with ");
+  const std::string feedback =
+      unit.feedback.empty() ? "" : decay_sentence(summary, unit.feedback, fed + ": ");
+  for (const std::string& sentence :
+       {plain, feedback, zeros_sentence(summary), farthest_sentence(summary),
+        alike_sentence(summary), doubt_sentence(summary)}) {
+    if (!sentence.empty()) sentences.push_back(sentence);
+  }
+  return sentences;
+}
+
+std::vector<std::string> stats_method_notes(const StatsSummary& summary) {
+  std::vector<std::string> notes = {
+      "Figures of a step are means over the ranks that were looked at; those of a tensor are means "
+      "over its steps, too.",
+      "Fits are those that SIDCo's thresholds come from: exponential by the mean magnitude, gamma "
+      "by mean and mean logarithm, generalised Pareto by mean and variance; the normal one by mean "
+      "and deviation of the signed values. Distances are the Kolmogorov-Smirnov statistic over "
+      "magnitudes, computed exactly.",
+      "Decay is SIDCo's definition 1: p is the slope of ln of the sorted magnitudes against ln of "
+      "their place, up to 0.37 of the elements; a gradient counts as compressible above \xc2\xbd. "
+      "The best-k error is the norm of all but the k largest over the norm.",
+      "Densities are over intervals that hold 2 % of the elements each, fewer in the tail; data "
+      "and fits are shares of the same intervals over their lengths."};
+  if (summary.records->feedback_ratio) {
+    notes.push_back(
+        "Error feedback adds what top-k left over to the next gradient that was looked at, from "
+        "nothing at the first: its first step is that without.");
+  }
+  return notes;
 }
 
 }  // namespace thinpipe

@@ -1,12 +1,17 @@
-#include "reports/history/summary.h"
-
+// What a history says: verdicts, sentences, tables, values.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <map>
+#include <optional>
+#include <span>
 #include <tuple>
 
-#include "reports/gate/words.h"
+#include "base/statistics.h"
+#include "reports/gate/output.h"
+#include "reports/history/page.h"
 #include "reports/text/escape.h"
 
 namespace thinpipe {
@@ -17,6 +22,69 @@ std::vector<std::size_t> changes(const std::vector<double>& values) {
   for (std::size_t i = 1; i < values.size(); ++i)
     if (values[i] != values[i - 1]) places.push_back(i);
   return places;
+}
+
+/// Sentences of one kind; what is beyond them is counted.
+constexpr std::size_t kMostSentences = 10;
+constexpr std::size_t kBars = 16;  // as fit one line of the table
+
+std::string counted_as(std::size_t count, const std::string& one, const std::string& many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+/// The first of `sentences`, then how many more there are of `what`.
+void add_some(const std::vector<std::string>& sentences, const std::string& what,
+              std::vector<std::string>& findings) {
+  const std::size_t shown = std::min(sentences.size(), kMostSentences);
+  findings.insert(findings.end(), sentences.begin(),
+                  sentences.begin() + static_cast<std::ptrdiff_t>(shown));
+  if (shown < sentences.size())
+    findings.push_back(fmt::format("And {} more {}.", sentences.size() - shown, what));
+}
+
+// The values from one step to the next.
+double level(const HistoryTrend& of, std::size_t step) {
+  const std::size_t begin = step == 0 ? 0 : of.trend.steps[step - 1];
+  const std::size_t end = step < of.trend.steps.size() ? of.trend.steps[step] : of.values.size();
+  return median(std::span(of.values).subspan(begin, end - begin));
+}
+
+std::string change_between(double before, double after) {
+  if (before == 0 || !std::isfinite(after / before)) return "";
+  return fmt::format(" ({:+.1f} %)", 100 * (after / before - 1));
+}
+
+std::vector<std::string> newest_sentences(const HistorySummary& summary) {
+  std::vector<std::string> sentences;
+  for (const MetricComparison& of : summary.outcome.comparisons) {
+    if (of.verdict != Verdict::kWorse && of.verdict != Verdict::kBetter) continue;
+    const double change = of.better == "higher" ? -of.change : of.change;
+    sentences.push_back(fmt::format(
+        "{} is {} in the newest launch: {}, {} {}{}.", metric_title(of), verdict_name(of.verdict),
+        value_text(of, of.after),
+        of.kind == "exact" ? "in the launch before"
+                           : fmt::format("median of the {} before it", of.samples),
+        value_text(of, of.before),
+        of.kind != "exact" && of.before != 0 ? fmt::format(" ({:+.1f} %)", 100 * change) : ""));
+  }
+  return sentences;
+}
+
+std::vector<std::string> step_sentences(const HistorySummary& summary) {
+  std::vector<std::string> sentences;
+  for (const HistoryTrend& of : summary.trends) {
+    for (std::size_t i = 0; i < of.trend.steps.size(); ++i) {
+      const HistoryEntry& first = of.series.entries[of.trend.steps[i]];
+      // An exact value that the newest launch changed is told as that.
+      if (of.series.kind == "exact" && first.launch + 1 == summary.history.launches) continue;
+      const double before = level(of, i), after = level(of, i + 1);
+      sentences.push_back(fmt::format(
+          "{} of {} went from {} to {}{} with launch {} ({}).", of.name.second, of.name.first,
+          history_value_text(of.series, before), history_value_text(of.series, after),
+          change_between(before, after), first.launch + 1, first.created));
+    }
+  }
+  return sentences;
 }
 
 }  // namespace
@@ -103,6 +171,109 @@ std::string history_csv(const HistorySummary& summary) {
     }
   }
   return text;
+}
+
+std::string history_subject(const HistorySummary& summary) {
+  const History& history = summary.history;
+  return fmt::format("{}, {}, {} to {}", history.kind,
+                     counted_as(history.launches, "launch", "launches"),
+                     history.origins.front().created, history.origins.back().created);
+}
+
+std::vector<std::string> history_findings(const HistorySummary& summary) {
+  const GateOutcome& outcome = summary.outcome;
+  std::vector<std::string> findings;
+  if (outcome.comparisons.empty())
+    findings.push_back("There is no launch before the newest one that it could be held against.");
+  else
+    findings.push_back(
+        fmt::format("Of {} in the newest launch {} worse, {} better, {} as before; of {} too few "
+                    "launches are there to tell.",
+                    counted_as(outcome.comparisons.size(), "metric", "metrics"),
+                    outcome.count(Verdict::kWorse), outcome.count(Verdict::kBetter),
+                    outcome.count(Verdict::kSame), outcome.count(Verdict::kUnclear)));
+  add_some(newest_sentences(summary), "that changed in the newest launch", findings);
+  add_some(step_sentences(summary), "changes of level", findings);
+  std::size_t passing = 0;
+  for (const HistoryTrend& of : summary.trends)
+    for (std::size_t i = 0; i + 1 < of.values.size(); ++i)
+      passing += of.is_outlying(i) && !of.makes_step(i);
+  if (passing > 0)
+    findings.push_back(
+        fmt::format("Before the newest launch {} without a new level.",
+                    counted_as(passing, "value was outlying", "values were outlying")));
+  std::vector<std::string> absent = outcome.missing;
+  for (const std::string& failed : outcome.failed)
+    absent.push_back("In the newest launch " + failed);
+  for (std::string& sentence : absent) {
+    sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
+    sentence += ".";
+  }
+  add_some(absent, "that the newest launch lacks", findings);
+  add_some(summary.history.notes, "files with such complaints", findings);
+  return findings;
+}
+
+std::vector<std::string> history_method_notes() {
+  return {
+      "A launch's value is the median of its samples for times, their mean for others.",
+      fmt::format(
+          "A value is outlying where it differs from the median of those before it by the margin "
+          "(10 % of times, 1 % of quality) or more, and by more than {:g} times the scatter to "
+          "expect of one more value: 1.4826 times the median absolute deviation, times the root of "
+          "1 + 1/n, of the n values since the last step without outlying ones, at least {}.",
+          kOutlyingZ, kFewestBefore),
+      fmt::format("{} outlying values in a row, on one side, are a step that has been accepted: "
+                  "what follows is held against them.",
+                  kStepLength),
+      "Exact values (bytes, bits an element, passes, allocations) are held against the launch "
+      "before, and must be equal.",
+      "Times in seconds are those of the newest launch's machine; ratios are of all. What is "
+      "measured of the machine and not of thinpipe is left out, as `thinpipe gate` does."};
+}
+
+Table history_trends_table(const HistorySummary& summary) {
+  Table table;
+  table.columns = {"metric", "point", "trend", "newest", "before it", "change", "launches", "now"};
+  table.text_columns = 3;
+  for (const HistoryTrend& of : summary.trends) {
+    const bool is_exact = of.series.kind == "exact";
+    std::vector<TableCell> row = {{of.name.second}, {of.name.first}, {sparkline(of.values, kBars)}};
+    row.push_back({history_value_text(of.series, of.values.back()), "", of.values.back()});
+    const std::optional<Standing> standing =
+        of.trend.standings.empty() ? std::nullopt : of.trend.standings.back();
+    double before = NAN;
+    if (standing) before = standing->typical;
+    if (is_exact && of.values.size() > 1) before = of.values[of.values.size() - 2];
+    row.push_back(std::isfinite(before)
+                      ? TableCell{history_value_text(of.series, before), "", before}
+                      : TableCell{kAbsent});
+    const double change = before != 0 ? of.values.back() / before - 1 : NAN;
+    row.push_back(std::isfinite(change)
+                      ? TableCell{fmt::format("{:+.2f} %", 100 * change), "", change}
+                      : TableCell{kAbsent});
+    row.push_back({std::to_string(of.values.size()), "", static_cast<double>(of.values.size())});
+    TableCell now{of.is_newest ? verdict_name(of.verdict) : "missing"};
+    now.is_best = of.is_newest && of.verdict == Verdict::kBetter;
+    now.is_doubtful = !of.is_newest;
+    row.push_back(std::move(now));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table history_launches_table(const HistorySummary& summary) {
+  Table table;
+  table.columns = {"launch", "begun", "revision", "processor", "records"};
+  table.text_columns = table.columns.size();
+  std::size_t number = 0;
+  for (const HistoryLaunch& launch : summary.history.origins)
+    table.rows.push_back({{std::to_string(++number)},
+                          {launch.created},
+                          {launch.revision.empty() ? kAbsent : launch.revision},
+                          {launch.processor.empty() ? kAbsent : launch.processor},
+                          {launch.file.string()}});
+  return table;
 }
 
 }  // namespace thinpipe

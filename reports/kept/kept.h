@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "reports/record/record.h"
-#include "reports/statistics/confidence.h"
+#include "reports/statistics/statistics.h"
 
 namespace thinpipe {
 

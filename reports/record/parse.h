@@ -1,13 +1,49 @@
-// From one line's JSON to a header or a point, with every required field checked.
+// From one line's JSON to a header or a point: every complaint names file, line and field.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include "reports/record/record.h"
 
 namespace thinpipe {
+
+/// A JSON object of a record and where it stands. Every accessor throws InputError
+/// `WHERE: field 'axes.rate': expected …, found …`.
+class Fields {
+ public:
+  /// `where` is the file and line, `path` the dotted path of `object` ("" for the record itself).
+  Fields(const nlohmann::json& object, std::string where, std::string path = "");
+
+  bool has(const std::string& key) const { return object_.contains(key); }
+  const nlohmann::json& json() const { return object_; }
+
+  std::string text(const std::string& key) const;
+  std::string text_or(const std::string& key, const std::string& fallback) const;
+  std::string one_of(const std::string& key, const std::vector<std::string>& allowed) const;
+  double number_at_least(const std::string& key, double least) const;
+  double positive_number(const std::string& key) const;
+  std::int64_t integer(const std::string& key, std::int64_t least, std::int64_t most) const;
+  std::uint64_t natural(const std::string& key) const;
+  std::vector<std::string> texts(const std::string& key) const;
+  std::vector<double> numbers_or_nulls(const std::string& key) const;  ///< null becomes NaN
+  Fields object(const std::string& key) const;
+  /// The object, or an empty one when the key is absent.
+  nlohmann::json object_or_empty(const std::string& key) const;
+
+  [[noreturn]] void complain(const std::string& key, std::string_view expected) const;
+
+ private:
+  const nlohmann::json& need(const std::string& key, std::string_view expected) const;
+
+  const nlohmann::json& object_;
+  std::string where_;
+  std::string path_;
+};
 
 /// Reads one record. `where` (file and line) opens every message, `kind` is that of the header
 /// before it: the axes of points other than a run's are not looked into. Throws InputError for a

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/input_file.h"
 #include "reports/record/record.h"
@@ -19,8 +20,8 @@ inline constexpr std::size_t kMaxRecordBytes = 256'000'000;
 
 /// Reads `records.jsonl` of a folder, or the file itself, which may be a pipe. An unfinished last
 /// line is passed over with a note; of several records of one id the later counts. A file without a
-/// finished record gives no headers and no points. Throws InputError when there is no such file (naming it), and
-/// for a line that is not a record (naming file, line and field).
+/// finished record gives no headers and no points. Throws InputError when there is no such file
+/// (naming it), and for a line that is not a record (naming file, line and field).
 Records read_records(const std::filesystem::path& folder_or_file);
 
 /// The same, of a run only. Throws InputError when something else was measured.
@@ -53,5 +54,16 @@ InputLines open_record_lines(std::filesystem::path& folder_or_file);
 /// The first record of a folder or file, to tell what was measured. Nothing where that is no JSON
 /// object, and for anything but a regular file: a pipe can be read once alone.
 std::optional<nlohmann::json> first_record(const std::filesystem::path& folder_or_file);
+
+/// Records as they stand in the file, to be passed on: a header and the points behind it, up to the
+/// next header; of one id the later point counts.
+struct LaunchRecords {
+  nlohmann::json header;
+  std::vector<nlohmann::json> points;
+};
+
+/// Every launch of `records.jsonl` of a folder, or of the file itself, each record checked as
+/// read_records() does. @throws InputError likewise.
+std::vector<LaunchRecords> read_launches(const std::filesystem::path& folder_or_file);
 
 }  // namespace thinpipe

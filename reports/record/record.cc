@@ -1,10 +1,72 @@
-// Conversions from the typed view to JSON, and the small queries on it.
+// Conversions from the typed view to JSON, and queries on it.
 #include "reports/record/record.h"
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <span>
 
 namespace thinpipe {
+namespace {
+
+std::optional<double> finite_number(const nlohmann::json& object, const std::string& name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  const double value = found->get<double>();
+  return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
+}
+
+std::string text_in(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::optional<double> number_of(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+// The objects of a list; none of anything else.
+std::vector<nlohmann::json> objects_of(const nlohmann::json& object, const char* key) {
+  std::vector<nlohmann::json> objects;
+  if (!object.is_object() || !object.contains(key) || !object[key].is_array()) return objects;
+  for (const nlohmann::json& one : object[key])
+    if (one.is_object()) objects.push_back(one);
+  return objects;
+}
+
+std::optional<CalibratedWay> way_of(const nlohmann::json& object) {
+  const auto ceiling = number_of(object, "ceiling"), goodput = number_of(object, "goodput"),
+             ratio = number_of(object, "ratio");
+  if (!ceiling || !goodput || !ratio) return std::nullopt;
+  return CalibratedWay{
+      text_in(object, "where"),       text_in(object, "set"), *ceiling, *goodput, *ratio,
+      number_of(object, "round_trip")};
+}
+
+constexpr const char* kMachine[] = {"cpu",          "cores",
+                                    "smt",          "turbo",
+                                    "governor",     "l1d_bytes",
+                                    "l2_bytes",     "l3_bytes",
+                                    "memory_bytes", "cpu_limit",
+                                    "kernel",       "architecture",
+                                    "hz",           "memory_limit_bytes",
+                                    "gpu"};
+constexpr const char* kBuild[] = {"compiler", "flags",      "thinpipe",           "git",
+                                  "mpi",      "transports", "congestion_control", "sysctls",
+                                  "qdiscs",   "environment"};
+
+void add_differences(const nlohmann::json& one, const nlohmann::json& other,
+                     std::span<const char* const> keys, std::vector<std::string>& differences) {
+  for (const char* key : keys) {
+    const auto a = one.find(key), b = other.find(key);
+    if (a == one.end() || b == other.end() || *a == *b) continue;
+    differences.push_back(std::string(key) + ": " + a->dump() + " against " + b->dump());
+  }
+}
+
+}  // namespace
 
 const char* status_name(Status status) {
   switch (status) {
@@ -34,17 +96,6 @@ std::vector<double> Point::samples(const std::string& metric) const {
   }
   return finite;
 }
-
-namespace {
-
-std::optional<double> finite_number(const nlohmann::json& object, const std::string& name) {
-  const auto found = object.find(name);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  const double value = found->get<double>();
-  return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
-}
-
-}  // namespace
 
 std::optional<double> Point::fidelity_number(const std::string& name) const {
   return finite_number(fidelity, name);
@@ -123,6 +174,45 @@ nlohmann::json point_json(const Point& point) {
   if (!point.critical_path.empty()) json["critical_path"] = point.critical_path;
   if (!point.prediction.empty()) json["prediction"] = point.prediction;
   return json;
+}
+
+const CalibratedWay* CalibratedLinkRecord::farthest() const {
+  const auto found = std::max_element(ways.begin(), ways.end(),
+                                      [](const CalibratedWay& a, const CalibratedWay& b) {
+                                        return std::fabs(a.ratio - 1) < std::fabs(b.ratio - 1);
+                                      });
+  return found == ways.end() ? nullptr : &*found;
+}
+
+std::vector<CalibratedLinkRecord> calibrated_links(const Records& records) {
+  std::vector<CalibratedLinkRecord> links;
+  for (std::size_t launch = 0; launch < records.headers.size(); ++launch)
+    for (const nlohmann::json& object : objects_of(records.headers[launch].calibration, "links")) {
+      CalibratedLinkRecord link{launch,
+                                text_in(object, "link"),
+                                text_in(object, "verdict"),
+                                text_in(object, "reason"),
+                                {}};
+      if (link.link.empty() || link.verdict.empty()) continue;
+      for (const nlohmann::json& one : objects_of(object, "ways"))
+        if (std::optional<CalibratedWay> way = way_of(one)) link.ways.push_back(std::move(*way));
+      links.push_back(std::move(link));
+    }
+  return links;
+}
+
+std::vector<std::string> machine_differences(const nlohmann::json& one,
+                                             const nlohmann::json& other) {
+  std::vector<std::string> differences;
+  add_differences(one, other, kMachine, differences);
+  return differences;
+}
+
+std::vector<std::string> setting_differences(const nlohmann::json& one,
+                                             const nlohmann::json& other) {
+  std::vector<std::string> differences = machine_differences(one, other);
+  add_differences(one, other, kBuild, differences);
+  return differences;
 }
 
 }  // namespace thinpipe

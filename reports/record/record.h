@@ -1,4 +1,5 @@
-// The typed view of a records file; docs/records.md is the format's contract.
+// The typed view of a records file, its links' calibration and its machines' fingerprints included;
+// docs/records.md is the format's contract.
 #pragma once
 
 #include <cstdint>
@@ -148,5 +149,42 @@ struct Records {
 nlohmann::json metric_json(const Metric& metric);
 nlohmann::json header_json(const Header& header);
 nlohmann::json point_json(const Point& point);
+
+/// One way of a calibrated link, before ranks used it.
+struct CalibratedWay {
+  std::string where;  ///< "rack0-spine up"
+  std::string set;    ///< what that link was set to; "" when nobody did
+  double ceiling = 0, goodput = 0, ratio = 0;
+  std::optional<double> round_trip;  ///< s
+};
+
+/// A distinct link of a launch.
+struct CalibratedLinkRecord {
+  std::size_t launch = 0;  ///< index into Records::headers
+  std::string link;
+  std::string verdict;  ///< `holds`, `off`, `unjudged`, `unmeasured`, `broken`
+  std::string reason;   ///< of the last two
+  std::vector<CalibratedWay> ways;
+
+  bool held() const { return verdict == "holds"; }
+  /// The way farthest off its ceiling; null without any.
+  const CalibratedWay* farthest() const;
+};
+
+/// The links of all launches, in file order. What is not as docs/records.md has it is left out:
+/// calibration is optional, and what it decided stands in the points.
+std::vector<CalibratedLinkRecord> calibrated_links(const Records& records);
+
+/// What tells the machines of two fingerprints apart, each as "cpu: 'A' against 'B'": processor,
+/// cores, hyper-threading, turbo, governor, caches, memory, limits, kernel, its timer's rate and
+/// GPUs. Load and free memory change by the minute, and what was built is what is measured: these
+/// are not looked at. A field that only one of them has (an older record) is none. Empty: the same.
+std::vector<std::string> machine_differences(const nlohmann::json& one,
+                                             const nlohmann::json& other);
+
+/// The same of the whole that was measured with: also compiler, flags, thinpipe's version and
+/// revision, MPI, its transports, congestion control, sysctls, qdiscs and environment.
+std::vector<std::string> setting_differences(const nlohmann::json& one,
+                                             const nlohmann::json& other);
 
 }  // namespace thinpipe

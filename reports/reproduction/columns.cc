@@ -1,10 +1,15 @@
-// Columns in general, and those of predictions.
+// What counts of a point, and the columns of predictions, benches, gradients and qualities.
 #include "reports/reproduction/columns.h"
 
 #include <fmt/format.h>
 
-#include "reports/reproduction/pick.h"
-#include "reports/text/units.h"
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "base/statistics.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 
@@ -14,6 +19,13 @@ std::string format_plain(double value) { return format_number(value); }
 
 namespace columns {
 namespace {
+
+std::string complaint_about(const Point& point) {
+  std::string text = point.id.empty() ? "a point" : point.id;
+  if (point.axes.seed > 0) text = fmt::format("seed {}", point.axes.seed);
+  text += std::string(": ") + status_name(point.status);
+  return point.reasons.empty() ? text : text + ", " + joined(point.reasons, "; ");
+}
 
 // Of the one point asked for; 0 is no figure.
 MeasuredCell predicted(const ArmRecords& arm, const std::string& compressor, double rate, int ranks,
@@ -32,7 +44,124 @@ MeasuredCell predicted(const ArmRecords& arm, const std::string& compressor, dou
   return cell;
 }
 
+MeasuredCell encode_samples(const std::vector<const Point*>& points) {
+  MeasuredCell cell = values_of(points, repeat_of, [](const Point&) { return std::nullopt; });
+  for (const Point* point : points)
+    for (const double seconds : point->samples("encode_time"))
+      cell.repetitions.push_back({cell.repetitions.size(), seconds});
+  return cell;
+}
+
+// "0.01" of "topk:memory=none,ratio=0.01"; the whole spec is in the record.
+std::string ratio_in(const std::string& compressor) {
+  const std::size_t start = compressor.find("ratio=");
+  if (start == std::string::npos) return "";
+  return compressor.substr(start, compressor.find(',', start) - start);
+}
+
+MeasuredCell of_whole_models(const ArmRecords& arm,
+                             const std::function<double(const StatsGradient&)>& value) {
+  MeasuredCell cell;
+  if (!arm.stats) return cell;
+  for (const StatsGradient& gradient : arm.stats->gradients) {
+    if (gradient.tensor != "*" || gradient.feedback) continue;
+    const double one = value(gradient);
+    if (std::isfinite(one)) cell.repetitions.push_back({gradient.step, one});
+  }
+  return cell;
+}
+
+// Of all tensors taken together: those of single ones have their name after the bar.
+std::vector<const Point*> whole_models(const ArmRecords& arm, const std::string& compressor) {
+  std::vector<const Point*> points;
+  for (const Point* point : points_of(arm, compressor))
+    if (point->id.ends_with("|*")) points.push_back(point);
+  return points;
+}
+
+void add_means_of_workers(const Point& point, const std::string& metric, double (*change)(double),
+                          MeasuredCell& cell) {
+  const auto found = point.metrics.find(metric);
+  if (found == point.metrics.end() || !point.at.contains("rank")) return;
+  const std::vector<double>& samples = found->second.samples;
+  const auto ranks = point.at.at("rank").get<std::vector<double>>();
+  std::map<std::uint64_t, std::vector<double>> by_worker;
+  for (std::size_t i = 0; i < std::min(samples.size(), ranks.size()); ++i)
+    by_worker[static_cast<std::uint64_t>(ranks[i])].push_back(change(samples[i]));
+  for (const auto& [worker, values] : by_worker) cell.repetitions.push_back({worker, mean(values)});
+}
+
+// Nothing sent at all is as far off as this can tell.
+double share_off_one(double share) {
+  constexpr double kLeastTold = 1e-6;
+  return std::abs(std::log(std::max(share, kLeastTold)));
+}
+
+ReproductionColumn exact_size(const char* name, std::string (*format)(double),
+                              double (*of_bits)(double)) {
+  return {name, format, [of_bits](const ArmRecords& arm, const std::string& compressor) {
+            MeasuredCell cell =
+                values_of(whole_models(arm, compressor), repeat_of,
+                          [of_bits](const Point& point) -> std::optional<double> {
+                            const auto bits = mean_sample(point, "bits_per_element");
+                            return bits && *bits > 0 ? std::optional(of_bits(*bits)) : std::nullopt;
+                          });
+            cell.exact = true;
+            return cell;
+          }};
+}
+
 }  // namespace
+
+std::vector<const Point*> points_of(const ArmRecords& arm, const std::string& compressor) {
+  std::vector<const Point*> points;
+  for (const Point& point : arm.records.points)
+    if (compressor.empty() || point.axes.compressor == compressor) points.push_back(&point);
+  return points;
+}
+
+std::optional<double> mean_sample(const Point& point, const std::string& metric) {
+  const std::vector<double> samples = point.samples(metric);
+  return samples.empty() ? std::nullopt : std::optional(mean(samples));
+}
+
+std::vector<double> bits_by_step(const Point& point, bool pulled) {
+  const std::vector<double> both = point.samples("payload_bytes"),
+                            pulls = point.samples("pull_bytes");
+  const auto dense = mean_sample(point, "dense_bytes");
+  if (!dense || pulls.size() != both.size()) return {};
+  std::vector<double> bits(both.size());
+  for (std::size_t i = 0; i < both.size(); ++i)
+    bits[i] = 32 * (pulled ? pulls[i] : both[i] - pulls[i]) / *dense;
+  return bits;
+}
+
+MeasuredCell values_of(const std::vector<const Point*>& points, PointKey key,
+                       const PointValue& value) {
+  MeasuredCell cell;
+  for (const Point* point : points) {
+    if (point->status == Status::kFailed)
+      cell.complaints.push_back(complaint_about(*point));
+    else if (const std::optional<double> one = value(*point))
+      cell.repetitions.push_back({key(*point), *one});
+  }
+  return cell;
+}
+
+MeasuredCell times_of(const std::vector<const Point*>& points, PointKey key,
+                      const PointValue& value) {
+  MeasuredCell cell;
+  bool any = false;
+  for (const Point* point : points) {
+    any = any || point->status == Status::kInvalid;
+    if (point->status != Status::kOk)
+      cell.complaints.push_back(complaint_about(*point));
+    else if (const std::optional<double> one = value(*point))
+      cell.repetitions.push_back({key(*point), *one});
+  }
+  cell.distrusted = any && cell.repetitions.empty();
+  return cell;
+}
 
 ReproductionColumn of_arm(std::string arm, ReproductionColumn column) {
   column.arm = std::move(arm);
@@ -63,6 +192,81 @@ ReproductionColumn predicted_scaling(double rate, int ranks) {
                      prediction.at("step_time").get<double>();
             });
           }};
+}
+
+ReproductionColumn encode_time() {
+  return {"encode", format_time, [](const ArmRecords& arm, const std::string& compressor) {
+            return encode_samples(points_of(arm, compressor));
+          }};
+}
+
+ReproductionColumn encode_speed_up(const std::string& over) {
+  return {
+      "encode, speed-up over " + over, format_times,
+      [over](const ArmRecords& arm, const std::string& compressor) {
+        MeasuredCell cell = encode_samples(points_of(arm, compressor));
+        std::vector<const Point*> others;
+        for (const Point& point : arm.records.points)
+          if (point.axes.method == over && ratio_in(point.axes.compressor) == ratio_in(compressor))
+            others.push_back(&point);
+        MeasuredCell ratio;
+        ratio.is_ratio = true;
+        ratio.complaints = cell.complaints;
+        // Repetitions are in random order: which is held against which does not matter.
+        for (const PairedValue& pair : paired(encode_samples(others), cell))
+          ratio.repetitions.push_back({ratio.repetitions.size(), pair.first / pair.second});
+        return ratio;
+      }};
+}
+
+ReproductionColumn fit_distance(std::size_t fit) {
+  return {kFitNames.at(fit), format_plain, [fit](const ArmRecords& arm, const std::string&) {
+            return of_whole_models(
+                arm, [fit](const StatsGradient& gradient) { return gradient.distances[fit]; });
+          }};
+}
+
+ReproductionColumn decay_exponent() {
+  return {"decay exponent p", format_plain, [](const ArmRecords& arm, const std::string&) {
+            return of_whole_models(arm, [](const StatsGradient& gradient) { return gradient.p; });
+          }};
+}
+
+ReproductionColumn best_k_error(std::size_t ratio, std::string name) {
+  return {std::move(name), format_plain, [ratio](const ArmRecords& arm, const std::string&) {
+            return of_whole_models(arm, [ratio](const StatsGradient& gradient) {
+              return gradient.best_k_errors.at(ratio);
+            });
+          }};
+}
+
+ReproductionColumn kept(const std::string& metric) {
+  return {metric == "quality" ? "k\xcc\x82/k" : metric, format_plain,
+          [metric](const ArmRecords& arm, const std::string& compressor) {
+            MeasuredCell cell;
+            for (const Point* point : whole_models(arm, compressor))
+              add_means_of_workers(
+                  *point, metric, [](double value) { return value; }, cell);
+            return cell;
+          }};
+}
+
+ReproductionColumn off_by() {
+  return {"off by", format_times, [](const ArmRecords& arm, const std::string& compressor) {
+            MeasuredCell cell;
+            for (const Point* point : whole_models(arm, compressor))
+              add_means_of_workers(*point, "quality", share_off_one, cell);
+            for (Repetition& one : cell.repetitions) one.value = std::exp(one.value);
+            return cell;
+          }};
+}
+
+ReproductionColumn kept_bits_per_element() {
+  return exact_size("bits an element", format_plain, [](double bits) { return bits; });
+}
+
+ReproductionColumn kept_times_smaller() {
+  return exact_size("times smaller", format_times, [](double bits) { return 32 / bits; });
 }
 
 }  // namespace columns

@@ -1,14 +1,29 @@
-// Which figures of a command's records a table's column shows.
+// What one command left behind, and which of its figures a table's column shows.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "reports/reproduction/arm.h"
-#include "reports/reproduction/cell.h"
+#include "reports/gradients/records.h"
+#include "reports/record/record.h"
+#include "reports/reproduction/judge.h"
 
 namespace thinpipe {
+
+/// What one command of a reproduction left behind.
+struct ArmRecords {
+  std::string label;
+  std::string command = {};  ///< to be run again, by a shell in the folder of all records
+  Records records = {};      ///< of run, train, bench and quality; else empty
+  std::optional<StatsRecords> stats = {};  ///< of trace stats
+  nlohmann::json printed = {};             ///< of commands that print JSON for programs; else null
+  std::string failure = {};                ///< why there is nothing, or not everything; "" for none
+};
 
 /// A column of the table that stands beside the paper's.
 struct ReproductionColumn {
@@ -80,5 +95,34 @@ ReproductionColumn predicted_scaling(double rate, int ranks);
 /// `predict --json`: speed-up over none, of `ranks` ranks on links of `rate`.
 ReproductionColumn predicted_speed_up(double rate, int ranks);
 
+// Points of a command's records, and what of them counts.
+
+/// Those of the compressor; of all where it is "".
+std::vector<const Point*> points_of(const ArmRecords& arm, const std::string& compressor);
+
+/// The only sample, or the mean of all; nothing without any.
+std::optional<double> mean_sample(const Point& point, const std::string& metric);
+
+/// Of each step of a training with a server: bits an element that a worker pushed, or pulled. Empty
+/// where the records do not say.
+std::vector<double> bits_by_step(const Point& point, bool pulled);
+
+using PointKey = std::uint64_t (*)(const Point&);
+inline std::uint64_t seed_of(const Point& point) { return point.axes.seed; }
+inline std::uint64_t repeat_of(const Point& point) {
+  return static_cast<std::uint64_t>(point.axes.repeat);
+}
+
+using PointValue = std::function<std::optional<double>(const Point&)>;
+
+/// A value a point; failed ones are complained about, and ones without the value passed over.
+MeasuredCell values_of(const std::vector<const Point*>& points, PointKey key,
+                       const PointValue& value);
+
+/// The same of times: points that are not `ok` do not count, and are complained about.
+MeasuredCell times_of(const std::vector<const Point*>& points, PointKey key,
+                      const PointValue& value);
+
 }  // namespace columns
+
 }  // namespace thinpipe

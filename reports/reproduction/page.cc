@@ -1,13 +1,144 @@
-// A reproduction as Markdown.
+// A reproduction as Markdown and on a terminal, and the list of all.
 #include <fmt/format.h>
 
-#include "reports/markdown/parts.h"
-#include "reports/reproduction/origins.h"
-#include "reports/reproduction/words.h"
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/input_file.h"
+#include "base/output_file.h"
+#include "reports/page/markdown.h"
+#include "reports/page/table.h"
+#include "reports/reproduction/reproduction.h"
 #include "reports/text/escape.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
+
+// Percentages have decimals of their own; of others three digits do.
+bool is_percentage(std::string (*format)(double)) { return format == format_percentage; }
+
+std::string formatted_with_interval(const Estimate& estimate, std::string (*format)(double)) {
+  if (!estimate.interval) return format(estimate.value);
+  if (is_percentage(format))
+    return fmt::format("{:.2f} +-{:.2f} %", estimate.value,
+                       estimate.interval->high - estimate.value);
+  const bool sharp = format(estimate.interval->low) == format(estimate.interval->high);
+  if (sharp) return format(estimate.value);
+  return format(estimate.value) + " (" + format_interval(estimate, format) + ")";
+}
+
+const ReproductionColumn& column_called(const ReproductionPlan& plan, const std::string& name) {
+  const auto found =
+      std::find_if(plan.columns.begin(), plan.columns.end(),
+                   [&](const ReproductionColumn& column) { return column.name == name; });
+  return found == plan.columns.end() ? plan.columns.front() : *found;
+}
+
+// "91.25 % +-2.48": the mean and its 95 % interval; "not trusted"; or an en dash.
+std::string cell_words(const MeasuredCell& cell, std::string (*format)(double)) {
+  if (cell.distrusted) return "not trusted";
+  if (cell.repetitions.empty()) return kAbsent;
+  return formatted_with_interval(cell.estimate(), format);
+}
+
+// The rule, with the columns' headings.
+std::string rule_words(const ReproductionPlan& plan, const Expectation& expected) {
+  const std::string& column = column_called(plan, expected.column).name;
+  return rule_text(
+      expected, column,
+      expected.than_column.empty() ? column : column_called(plan, expected.than_column).name);
+}
+
+// What the rule was applied to; an en dash without any.
+std::string measured_words(const ReproductionPlan& plan, const JudgedFinding& finding) {
+  if (!finding.measured) return kAbsent;
+  const ReproductionColumn& column = column_called(plan, finding.expected.column);
+  if (finding.expected.bounded == Bounded::kRatio)
+    return formatted_with_interval(*finding.measured, format_plain);
+  if (!is_percentage(column.format))
+    return formatted_with_interval(*finding.measured, column.format);
+  std::string text = fmt::format("{:.2f}", finding.measured->value);
+  if (finding.measured->interval)
+    text += fmt::format(" +-{:.2f}", finding.measured->interval->high - finding.measured->value);
+  return text;
+}
+
+// "2 yes, 1 unclear".
+std::string outcome_words(const std::vector<JudgedFinding>& findings) {
+  constexpr std::array kOrder = {Appeared::kYes,     Appeared::kSeen,    Appeared::kNo,
+                                 Appeared::kNotSeen, Appeared::kUnclear, Appeared::kDistrusted,
+                                 Appeared::kMissing};
+  std::vector<std::string> parts;
+  for (const Appeared one : kOrder) {
+    const auto count =
+        std::count_if(findings.begin(), findings.end(),
+                      [one](const JudgedFinding& finding) { return finding.appeared == one; });
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, words_of(one)));
+  }
+  return joined(parts, ", ");
+}
+
+// Some row has a figure of the paper in that column.
+bool paper_has(const ReproductionPlan& plan, std::size_t column) {
+  return std::any_of(plan.rows.begin(), plan.rows.end(), [column](const ReproductionRow& row) {
+    return column < row.paper.size() && !row.paper[column].empty();
+  });
+}
+
+// The paper's figure, or an en dash.
+std::string paper_words(const ReproductionRow& row, std::size_t column) {
+  return column < row.paper.size() && !row.paper[column].empty() ? row.paper[column] : kAbsent;
+}
+
+void add_once(std::vector<std::string>& lines, std::string line) {
+  if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+}
+
+std::string origin_of(const std::string& created, const nlohmann::json& fingerprint) {
+  const auto text = [&](const char* field) {
+    const auto found = fingerprint.find(field);
+    if (found == fingerprint.end()) return std::string("unknown");
+    return found->is_string() ? found->get<std::string>() : found->dump();
+  };
+  return fmt::format("{}: {}, {} cores, {}, thinpipe {} ({}), {}", created.substr(0, 10),
+                     text("cpu"), text("cores"), text("kernel"), text("thinpipe"), text("git"),
+                     text("compiler"));
+}
+
+// The machines, builds and days of all commands, each once.
+std::vector<std::string> origins_of(const Reproduction& reproduction) {
+  std::vector<std::string> lines;
+  for (const ArmRecords& arm : reproduction.arms) {
+    for (const Header& header : arm.records.headers)
+      add_once(lines, origin_of(header.created, header.fingerprint));
+    if (arm.stats)
+      for (const Header& header : arm.stats->origin.headers)
+        add_once(lines, origin_of(header.created, header.fingerprint));
+    // Of what printed JSON, records made before it said where are silent.
+    if (arm.printed.is_object() && arm.printed.contains("created") &&
+        arm.printed.at("created").is_string() && arm.printed.contains("fingerprint"))
+      add_once(lines, origin_of(arm.printed.at("created").get<std::string>(),
+                                arm.printed.at("fingerprint")));
+  }
+  if (lines.empty()) lines.push_back("nothing was recorded");
+  return lines;
+}
+
+// Commands that failed; points that do not count, and why; each once.
+std::vector<std::string> complaints_of(const Reproduction& reproduction) {
+  std::vector<std::string> lines;
+  for (const ArmRecords& arm : reproduction.arms)
+    if (!arm.failure.empty()) lines.push_back(arm.label + ": " + arm.failure);
+  for (std::size_t r = 0; r < reproduction.cells.size(); ++r)
+    for (const MeasuredCell& cell : reproduction.cells[r])
+      for (const std::string& one : cell.complaints)
+        add_once(lines, reproduction.plan.rows[r].label + ", " + one);
+  return lines;
+}
 
 constexpr const char* kRules =
     "The rules stood in the recipe before this was measured. A difference or ratio is taken "
@@ -58,6 +189,81 @@ std::string doubts(const Reproduction& reproduction) {
   return "## What does not count\n\n" + markdown::bullets(lines);
 }
 
+constexpr std::size_t kTextColumns = 80;
+constexpr std::size_t kLabelWidth = 30;
+
+// Characters, not bytes: of UTF-8 every byte counts but those that go on.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));
+}
+
+std::string padded_left(const std::string& text, std::size_t width) {
+  return std::string(width - std::min(width, width_of(text)), ' ') + text;
+}
+
+struct TextColumn {
+  std::vector<std::string> cells;  ///< heading first
+  std::size_t width() const {
+    std::size_t most = 0;
+    for (const std::string& cell : cells) most = std::max(most, width_of(cell));
+    return most + 2;
+  }
+};
+
+std::vector<TextColumn> text_columns(const Reproduction& reproduction) {
+  const ReproductionPlan& plan = reproduction.plan;
+  std::vector<TextColumn> columns;
+  for (std::size_t i = 0; i < plan.columns.size(); ++i) {
+    if (paper_has(plan, i)) {
+      TextColumn& paper = columns.emplace_back();
+      paper.cells = {"paper"};
+      for (const ReproductionRow& row : plan.rows) paper.cells.push_back(paper_words(row, i));
+    }
+    TextColumn& here = columns.emplace_back();
+    here.cells = {plan.columns[i].name};
+    for (const auto& cells : reproduction.cells)
+      here.cells.push_back(cell_words(cells[i], plan.columns[i].format));
+  }
+  return columns;
+}
+
+// As many columns side by side as fit, then the rest below.
+std::string blocks_of(const ReproductionPlan& plan, const std::vector<TextColumn>& columns) {
+  std::string text;
+  for (std::size_t begin = 0; begin < columns.size();) {
+    std::size_t end = begin, width = kLabelWidth;
+    while (end < columns.size() && (end == begin || width + columns[end].width() <= kTextColumns))
+      width += columns[end++].width();
+    for (std::size_t line = 0; line <= plan.rows.size(); ++line) {
+      const std::string label = line == 0 ? "" : plan.rows[line - 1].label.substr(0, kLabelWidth);
+      text += label + std::string(kLabelWidth - std::min(kLabelWidth, width_of(label)), ' ');
+      for (std::size_t i = begin; i < end; ++i)
+        text += padded_left(columns[i].cells[line], columns[i].width());
+      text += "\n";
+    }
+    begin = end;
+  }
+  return text;
+}
+
+using nlohmann::json;
+
+std::string last_day(const Reproduction& reproduction) {
+  std::string last;
+  const auto look_at = [&](const std::vector<Header>& headers) {
+    for (const Header& header : headers) last = std::max(last, header.created.substr(0, 10));
+  };
+  for (const ArmRecords& arm : reproduction.arms) {
+    look_at(arm.records.headers);
+    if (arm.stats) look_at(arm.stats->origin.headers);
+    if (const auto created = arm.printed.find("created");
+        created != arm.printed.end() && created->is_string())
+      last = std::max(last, created->get<std::string>().substr(0, 10));
+  }
+  return last;
+}
+
 }  // namespace
 
 std::string reproduction_page(const Reproduction& reproduction, const std::string& picture) {
@@ -90,6 +296,64 @@ std::string reproduction_page(const Reproduction& reproduction, const std::strin
   text += "## Commands\n\nIn the folder of this page, one after the other:\n\n" +
           markdown::code_block(commands);
   return text + "## Where it was measured\n\n" + markdown::bullets(origins_of(reproduction));
+}
+
+std::string reproduction_text(const Reproduction& reproduction) {
+  std::string text = fmt::format("{}: {}\n", reproduction.plan.name, reproduction.plan.title);
+  text += blocks_of(reproduction.plan, text_columns(reproduction));
+  for (const JudgedFinding& finding : reproduction.findings)
+    text += fmt::format("{}: {} ({})\n", words_of(finding.appeared), finding.expected.says,
+                        measured_words(reproduction.plan, finding));
+  return text;
+}
+
+ReproductionOutcome outcome_of(const Reproduction& reproduction) {
+  return {.name = reproduction.plan.name,
+          .title = reproduction.plan.title,
+          .outcome = outcome_words(reproduction.findings),
+          .date = last_day(reproduction),
+          .quick = reproduction.quick,
+          .complete = reproduction.complete()};
+}
+
+void write_outcome(const std::filesystem::path& file, const ReproductionOutcome& outcome) {
+  const json object = {{"name", outcome.name},       {"title", outcome.title},
+                       {"outcome", outcome.outcome}, {"date", outcome.date},
+                       {"quick", outcome.quick},     {"complete", outcome.complete}};
+  write_output(file, object.dump(1) + "\n");
+}
+
+std::optional<ReproductionOutcome> read_outcome(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return std::nullopt;
+  constexpr std::uint64_t kMaxBytes = 1 << 16;  // six short members
+  const json object = json::parse(read_input(file, "a recipe's outcome", kMaxBytes), nullptr,
+                                  /*allow_exceptions=*/false);
+  if (!object.is_object()) return std::nullopt;
+  try {
+    return ReproductionOutcome{.name = object.value("name", ""),
+                               .title = object.value("title", ""),
+                               .outcome = object.value("outcome", ""),
+                               .date = object.value("date", ""),
+                               .quick = object.value("quick", false),
+                               .complete = object.value("complete", true)};
+  } catch (const json::type_error&) {  // not what write_outcome() writes
+    return std::nullopt;
+  }
+}
+
+std::string reproduction_index(const std::vector<ReproductionOutcome>& outcomes) {
+  std::string text =
+      "# What the papers found, tried here\n\n"
+      "Each page has the rules, which stood before it was measured, and the paper's figures "
+      "beside those of this machine.\n\n| recipe | finding | rules | measured |\n| --- | --- | --- "
+      "| --- |\n";
+  for (const ReproductionOutcome& one : outcomes)
+    text += fmt::format(
+        "| [{0}]({0}.md) | {1} | {2}{3} | {4}{5} |\n", one.name, escape_markdown(one.title),
+        one.outcome, one.complete ? "" : "; not complete",
+        one.date.empty() ? std::string(kAbsent) : one.date, one.quick ? ", a quick try" : "");
+  return text;
 }
 
 }  // namespace thinpipe

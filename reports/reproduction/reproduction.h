@@ -1,6 +1,7 @@
 // A paper's finding held against what was measured here: figures, the rules, and a page of both.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -66,5 +67,24 @@ std::string reproduction_text(const Reproduction& reproduction);
 
 /// The drawing as an SVG file that needs nothing else; "" where there is nothing to draw.
 std::string reproduction_picture(const Reproduction& reproduction);
+
+/// What the list of all recipes that were carried out in a folder says of one.
+struct ReproductionOutcome {
+  std::string name, title;
+  std::string outcome;  ///< "3 yes, 1 unclear"
+  std::string date;     ///< of the last measurement, ISO 8601
+  bool quick = false;
+  bool complete = true;
+};
+
+ReproductionOutcome outcome_of(const Reproduction& reproduction);
+
+/// Leaves it where outcomes_in() finds it. @throws SystemError when it cannot be written
+void write_outcome(const std::filesystem::path& file, const ReproductionOutcome& outcome);
+/// @returns nothing for a file that is not there, or not an outcome
+std::optional<ReproductionOutcome> read_outcome(const std::filesystem::path& file);
+
+/// Markdown, with links to the pages beside it.
+std::string reproduction_index(const std::vector<ReproductionOutcome>& outcomes);
 
 }  // namespace thinpipe

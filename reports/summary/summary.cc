@@ -1,18 +1,170 @@
-// Groups the points, pools their repeats and sets every compressor against the baselines.
+// Groups the points, pools their repeats, sets every compressor against the baselines, and finds
+// the break-even rate by interpolation between neighbouring measured rates.
 #include "reports/summary/summary.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <set>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
-#include "reports/scale/scale.h"
-#include "reports/statistics/quantile.h"
-#include "reports/summary/label.h"
+#include "reports/summary/time_scale.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
+namespace {
+
+struct RateAndRatio {
+  double rate;
+  double ratio;
+};
+
+bool is_above(const RateAndRatio& point) { return point.ratio > 1; }
+
+// Where the line through two points in log-log coordinates meets ratio 1.
+double crossing(const RateAndRatio& left, const RateAndRatio& right) {
+  const double y0 = std::log(left.ratio);
+  const double y1 = std::log(right.ratio);
+  const double x0 = std::log(left.rate);
+  const double x1 = std::log(right.rate);
+  return std::exp(x0 + (x1 - x0) * (y0 / (y0 - y1)));
+}
+
+std::optional<double> last_crossing(const std::vector<RateAndRatio>& curve, bool from_paying) {
+  for (std::size_t i = curve.size(); i-- > 1;) {
+    if (is_above(curve[i - 1]) == from_paying && is_above(curve[i]) != from_paying) {
+      return crossing(curve[i - 1], curve[i]);
+    }
+  }
+  return std::nullopt;
+}
+
+template <class End>
+std::optional<double> crossing_of_ends(std::span<const SpeedupAtRate> points, bool from_paying,
+                                       End end) {
+  std::vector<RateAndRatio> curve;
+  for (const SpeedupAtRate& point : points) {
+    if (!point.speedup.interval) return std::nullopt;
+    curve.push_back({point.rate, end(*point.speedup.interval)});
+  }
+  return last_crossing(curve, from_paying);
+}
+
+bool any_is(std::span<const SpeedupAtRate> points, Pays wanted) {
+  return std::any_of(points.begin(), points.end(), [wanted](const SpeedupAtRate& point) {
+    return pays(point.speedup) == wanted;
+  });
+}
+
+}  // namespace
+
+Pays pays(const Estimate& speedup) {
+  const double low = speedup.interval ? speedup.interval->low : speedup.value;
+  const double high = speedup.interval ? speedup.interval->high : speedup.value;
+  if (low > 1) return Pays::kYes;
+  return high > 1 ? Pays::kOpen : Pays::kNo;
+}
+
+BreakEven break_even(std::span<const SpeedupAtRate> points) {
+  BreakEven result;
+  if (points.empty()) return result;
+  std::vector<RateAndRatio> curve;
+  for (const SpeedupAtRate& point : points) {
+    assert(curve.empty() || curve.back().rate < point.rate);
+    curve.push_back({point.rate, point.speedup.value});
+  }
+  for (std::size_t i = 1; i < curve.size(); ++i) {
+    result.crossings += is_above(curve[i - 1]) != is_above(curve[i]) ? 1 : 0;
+  }
+  const bool tells = any_is(points, Pays::kYes) || any_is(points, Pays::kNo);
+  if (!tells || (result.crossings == 0 && any_is(points, Pays::kOpen))) {
+    result.kind = BreakEven::Kind::kOpen;
+    return result;
+  }
+  if (result.crossings == 0) {
+    result.kind =
+        is_above(curve[0]) ? BreakEven::Kind::kPaysEverywhere : BreakEven::Kind::kPaysNowhere;
+    return result;
+  }
+  const std::optional<double> stops = last_crossing(curve, /*from_paying=*/true);
+  const bool from_paying = stops.has_value();
+  result.kind = from_paying ? BreakEven::Kind::kPaysBelow : BreakEven::Kind::kPaysAbove;
+  result.rate = from_paying ? *stops : last_crossing(curve, false).value_or(0);
+  result.low = crossing_of_ends(points, from_paying, [](const Interval& i) { return i.low; });
+  result.high = crossing_of_ends(points, from_paying, [](const Interval& i) { return i.high; });
+  // Where compression pays above a rate, the pessimistic curve crosses later than the optimistic.
+  if (!from_paying) std::swap(result.low, result.high);
+  return result;
+}
+
+Repeats Cell::repeats(const std::string& metric) const {
+  Repeats result;
+  for (const Point* point : used) {
+    std::vector<double> samples = point->samples(metric);
+    if (!samples.empty()) result.push_back(std::move(samples));
+  }
+  return result;
+}
+
+std::optional<double> Cell::median_of_metric(const std::string& metric) const {
+  const std::vector<double> all = pooled(repeats(metric));
+  return all.empty() ? std::nullopt : std::optional<double>(median(all));
+}
+
+std::optional<double> Cell::mean_of_metric(const std::string& metric) const {
+  const std::vector<double> all = pooled(repeats(metric));
+  return all.empty() ? std::nullopt : std::optional<double>(mean(all));
+}
+
+std::optional<double> Cell::fidelity(const std::string& name) const {
+  std::vector<double> values;
+  for (const Point* point : used) {
+    if (const std::optional<double> value = point->fidelity_number(name)) values.push_back(*value);
+  }
+  return values.empty() ? std::nullopt : std::optional<double>(mean(values));
+}
+
+std::optional<double> Cell::prediction(const std::string& name) const {
+  std::vector<double> values;
+  for (const Point* point : used)
+    if (const std::optional<double> value = point->prediction_number(name))
+      values.push_back(*value);
+  return values.empty() ? std::nullopt : std::optional<double>(mean(values));
+}
+
+const Cell* Series::at(double rate) const {
+  for (const Cell& cell : cells) {
+    if (cell.rate == rate) return &cell;
+  }
+  return nullptr;
+}
+
+const Series* Group::baseline(double rate, std::optional<Baseline> kind) const {
+  const Series* best = nullptr;
+  double least = 0;
+  for (const Series& one : series) {
+    if (!one.is_baseline() || (kind && one.baseline != kind)) continue;
+    const Cell* cell = one.at(rate);
+    if (cell == nullptr || cell->status != Status::kOk || !cell->step_time) continue;
+    if (best != nullptr && cell->step_time->value >= least) continue;
+    best = &one;
+    least = cell->step_time->value;
+  }
+  return best;
+}
+
+bool Group::has_baseline(Baseline kind) const {
+  return std::ranges::count(series, std::optional(kind), &Series::baseline) > 0;
+}
+
+std::string Group::baseline_name() const {
+  if (!has_baseline(Baseline::kBf16)) return "none";
+  return has_baseline(Baseline::kFp32) ? "the faster of bf16 and none" : "bf16";
+}
+
 namespace {
 
 using SeriesKey = std::pair<std::string, std::string>;  // compressor, way

@@ -1,6 +1,7 @@
-// Records are outside input: whatever they say is text, never markup.
+// Escaping: records are outside input, and what they say is text, never markup.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,5 +21,13 @@ std::string escape_csv(const std::string& text);
 
 /// A command line that a POSIX shell reads back as these arguments.
 std::string shell_quoted(const std::vector<std::string>& arguments);
+
+/// Every `from`, which is not empty, becomes `to`.
+inline void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t place = text.find(from); place != std::string::npos;
+       place = text.find(from, place + to.size())) {
+    text.replace(place, from.size(), to);
+  }
+}
 
 }  // namespace thinpipe

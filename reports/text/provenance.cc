@@ -1,8 +1,13 @@
-// Where the figures come from.
+// Where the figures come from, and how a point is measured again.
 #include "reports/text/provenance.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
 #include "reports/text/escape.h"
 
 namespace thinpipe {
@@ -26,6 +31,113 @@ void flatten_into(const nlohmann::json& object, const std::string& prefix, int d
       result.emplace_back(name, plain(value));
     }
   }
+}
+
+struct AxisOption {
+  std::string_view name;
+  char letter = 0;
+};
+using AxisOptions = std::vector<AxisOption>;
+
+// Options with a value that a point's axes say, or that are of a whole sweep.
+const AxisOptions& replaced_options(const std::string& verb) {
+  static const AxisOptions sweep = {
+      {"compressor", 'c'}, {"link", 'l'}, {"ranks", 'n'},  {"workers", 'w'}, {"pattern"},
+      {"schedule"},        {"straggler"}, {"topology"},    {"time-scale"},   {"overlap"},
+      {"codec"},           {"buckets"},   {"granularity"}, {"min-elements"}, {"local-steps"},
+      {"outer"},           {"epoch"},     {"shard"}};
+  static const AxisOptions bench = {{"compressor", 'c'}, {"threads", 't'}, {"simd"}, {"size"},
+                                    {"tensor"},          {"ratio"},        {"json"}, {"device"}};
+  static const AxisOptions none = {};
+  if (verb == "run" || verb == "train") return sweep;
+  return verb == "bench" ? bench : none;
+}
+
+bool is_replaced_flag(const std::string& word) {
+  return word == "--resume" || word == "--no-baseline";
+}
+
+// How many words from `word` on are a replaced option: 2 with its value apart, 1 with it, else 0.
+std::size_t words_of(const std::string& word, const AxisOptions& replaced) {
+  for (const AxisOption& option : replaced) {
+    const std::string name = "--" + std::string(option.name);
+    if (word == name) return 2;
+    if (word.starts_with(name + "=")) return 1;
+    if (option.letter == 0 || !word.starts_with(std::string("-") + option.letter)) continue;
+    return word.size() == 2 ? 2 : 1;
+  }
+  return is_replaced_flag(word) ? 1 : 0;
+}
+
+// `--out DIR` or `--out=DIR` gets another folder, so that records stay as they are.
+void rename_output(std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_apart = words[i] == "--out" && i + 1 < words.size();
+    if (!is_apart && !words[i].starts_with("--out=")) continue;
+    std::string& folder = words[is_apart ? i + 1 : i];
+    while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+    folder += "-again";
+    return;
+  }
+}
+
+const Header* launch_of(const Records& records, const Point& point) {
+  const Header* launch = nullptr;
+  for (const Header& header : records.headers)
+    if (launch == nullptr || point.started.empty() || header.created <= point.started)
+      launch = &header;
+  return launch;
+}
+
+void add(std::vector<std::string>& words, const std::string& option, const std::string& value) {
+  words.push_back("--" + option);
+  words.push_back(value);
+}
+
+// "granularity=bucket;buckets=first=1mb,rest=25mb" as options.
+void add_feed(std::vector<std::string>& words, const std::string& feed) {
+  if (feed.empty()) return;
+  for (const std::string& part : split(feed, ';')) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos) continue;
+    std::string name = part.substr(0, equals);
+    std::replace(name.begin(), name.end(), '_', '-');
+    add(words, name, part.substr(equals + 1));
+  }
+}
+
+// Of `run` and `train`.
+void add_sweep_axes(std::vector<std::string>& words, const std::string& verb, const Axes& axes) {
+  words.insert(words.end(), {"-c", axes.compressor, "--no-baseline"});
+  const std::string marker = ",schedule=";
+  const std::size_t schedule = axes.link.find(marker);
+  add(words, "link", axes.link.substr(0, schedule));
+  if (schedule != std::string::npos)
+    add(words, "schedule", axes.link.substr(schedule + marker.size()));
+  add(words, verb == "train" ? "workers" : "ranks", std::to_string(axes.ranks));
+  add(words, "pattern", axes.pattern.substr(axes.pattern.find('-') + 1));
+  if (axes.topology != "star") add(words, "topology", axes.topology);
+  if (axes.stragglers != "none") add(words, "straggler", axes.stragglers);
+  if (axes.time_scale != 1) add(words, "time-scale", fmt::format("{:g}", axes.time_scale));
+  if (axes.device != "cpu") add(words, "device", axes.device);
+  add_feed(words, axes.feed);
+}
+
+void add_bench_axes(std::vector<std::string>& words, const Axes& axes,
+                    const BenchSubject& subject) {
+  const auto is_trace = [](const std::string& word) { return word.starts_with("--trace"); };
+  const bool from_trace = std::any_of(words.begin(), words.end(), is_trace);
+  words.insert(words.end(), {"-c", axes.compressor});
+  if (subject.device == "cuda") {
+    add(words, "device", subject.device);
+  } else {
+    add(words, "threads", std::to_string(subject.threads));
+    add(words, "simd", subject.simd);
+  }
+  if (from_trace)
+    add(words, "tensor", subject.tensor);
+  else
+    add(words, "size", fmt::format("{:.0f}", subject.elements));
 }
 
 }  // namespace
@@ -97,6 +209,30 @@ std::vector<std::string> method_notes() {
       "Invalid points were measured but failed a check of link, clock or aggregate: they are "
       "shown, and decide nothing. Failed points have no figures.");
   return notes;
+}
+
+std::vector<std::string> again_words(const Records& records, const Point& point) {
+  const Header* launch = launch_of(records, point);
+  if (launch == nullptr || launch->command.size() < 2) return {};
+  const std::string& verb = launch->command[1];
+  const AxisOptions& axes = replaced_options(verb);
+  if (axes.empty()) return {};
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < launch->command.size(); ++i) {
+    const std::size_t replaced = words_of(launch->command[i], axes);
+    if (replaced == 0) words.push_back(launch->command[i]);
+    i += replaced == 2 ? 1 : 0;
+  }
+  rename_output(words);
+  if (verb == "bench")
+    add_bench_axes(words, point.axes, point.bench);
+  else
+    add_sweep_axes(words, verb, point.axes);
+  return words;
+}
+
+std::string again_command(const Records& records, const Point& point) {
+  return shell_quoted(again_words(records, point));
 }
 
 }  // namespace thinpipe

@@ -1,4 +1,5 @@
-// Where the figures come from: what was replayed, by which commands, on which machine.
+// Where the figures come from: what was replayed, by which commands, on which machine, and which
+// command measures one point again.
 #pragma once
 
 #include <string>
@@ -25,5 +26,14 @@ std::vector<std::string> reproduce_commands(const Records& records);
 
 /// How intervals, ratios and break-even rates were computed, in sentences.
 std::vector<std::string> method_notes();
+
+/// The command that measures one point of a run, a training or a bench again, for a shell: that of
+/// the launch that measured the point, with its axes in place of those of the sweep, and `-again`
+/// after the name of its folder. The launch is the last one that began no later than the point; ""
+/// where there is none or its command is another.
+std::string again_command(const Records& records, const Point& point);
+
+/// The same, word by word; empty in place of "".
+std::vector<std::string> again_words(const Records& records, const Point& point);
 
 }  // namespace thinpipe

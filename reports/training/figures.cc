@@ -1,20 +1,43 @@
-#include "reports/training/figures.h"
-
+// The curves and figures of trainings.
 #include <algorithm>
 #include <cmath>
 
-#include "base/units.h"
-#include "reports/figures/build.h"
-#include "reports/figures/data.h"
-#include "reports/figures/dots.h"
 #include "reports/figures/style.h"
-#include "reports/gradients/marks.h"
-#include "reports/text/units.h"
-#include "reports/training/curves.h"
-#include "reports/training/table.h"
+#include "reports/statistics/statistics.h"
+#include "reports/text/phrases.h"
+#include "reports/training/page.h"
+#include "reports/training/summary.h"
 
 namespace thinpipe {
 namespace {
+
+constexpr double kBitsOfByte = 8, kBytesOfElement = 4;
+
+std::vector<double> array_of(const nlohmann::json& object, const std::string& name) {
+  std::vector<double> values;
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_array()) return values;
+  for (const nlohmann::json& value : *found)
+    values.push_back(value.is_number() ? value.get<double>() : std::nan(""));
+  return values;
+}
+
+// The i-th value of each seed that has one that is a number.
+std::vector<double> column(const std::vector<std::vector<double>>& seeds, std::size_t i) {
+  std::vector<double> values;
+  for (const std::vector<double>& seed : seeds)
+    if (i < seed.size() && std::isfinite(seed[i])) values.push_back(seed[i]);
+  return values;
+}
+
+std::string told(const TrainedGroup& group, double x, const std::string& x_name, double y,
+                 std::size_t seeds) {
+  const std::string at = x_name == "seconds" ? format_time(x)
+                         : x_name == "bytes" ? format_bytes(x)
+                                             : "step " + format_number(x);
+  return group.label + ", " + at + "\n" + format_number(y) + ", mean of " + std::to_string(seeds) +
+         (seeds == 1 ? " seed" : " seeds");
+}
 
 constexpr std::size_t kMarkedPoints = 30;  // with more, lines alone
 
@@ -73,9 +96,9 @@ Figure by_progress(const Sectioned& in, const char* name, const std::string& tit
         chart.curves.push_back(
             {in.section.styles[i], is_marked, true, std::move(points), group.label});
     }
-    figures::add_panel(figure, "against " + over, chart);
+    add_panel(figure, "against " + over, chart);
   };
-  panel("steps", "steps", "steps", figures::format_step);
+  panel("steps", "steps", "steps", format_step);
   panel("bytes", "bytes", "bytes sent by a worker", format_bytes);
   panel("emulated seconds", "seconds", "emulated time", format_time);
   figure.legend = legend_of(in.section, true);
@@ -113,12 +136,12 @@ Figure to_target(const Sectioned& in) {
       {},
       {}};
   if (in.summary.target.empty()) return figure;
-  figures::add_panel(figure, "time",
-                     rows_of(in, figure.id + "-0", "Emulated time to the target", "target_seconds",
-                             {"emulated time", true, format_time, {}, {}}, 1, true));
-  figures::add_panel(figure, "bytes",
-                     rows_of(in, figure.id + "-1", "Bytes to the target", "target_bytes",
-                             {"bytes sent by a worker", true, format_bytes, {}, {}}, 1, true));
+  add_panel(figure, "time",
+            rows_of(in, figure.id + "-0", "Emulated time to the target", "target_seconds",
+                    {"emulated time", true, format_time, {}, {}}, 1, true));
+  add_panel(figure, "bytes",
+            rows_of(in, figure.id + "-1", "Bytes to the target", "target_bytes",
+                    {"bytes sent by a worker", true, format_bytes, {}, {}}, 1, true));
   return figure;
 }
 
@@ -131,7 +154,7 @@ Figure final_quality(const Sectioned& in) {
       "last step. Intervals that lie apart are differences; those that meet may be none.",
       {},
       {}};
-  figures::add_panel(
+  add_panel(
       figure, "",
       rows_of(in, figure.id + "-0", "Final " + in.summary.figure, "final_" + in.summary.figure,
               {quality.label, false, quality.format, {}, {}}, quality.factor, false));
@@ -161,7 +184,7 @@ Figure time_and_loss(const Sectioned& in) {
          loss->interval, group.trusted(),
          group.label + "\n" + format_time(time->value) + ", loss " + format_number(loss->value)});
   }
-  if (chart.dots.size() > 1) figures::add_panel(figure, "", dots_chart(chart));
+  if (chart.dots.size() > 1) add_panel(figure, "", dots_chart(chart));
   figure.legend = legend_of(in.section, false);
   return figure;
 }
@@ -177,7 +200,7 @@ Figure bits_by_step(const Sectioned& in) {
   Chart chart;
   chart.id = figure.id + "-0";
   chart.alt = "Payload bits of an element by step";
-  chart.x = {"step", false, figures::format_step, {0.0}, {}};
+  chart.x = {"step", false, format_step, {0.0}, {}};
   chart.y = {"bits of an element", true, format_number, {}, {}};
   for (std::size_t i = 0; i < in.section.groups.size(); ++i) {
     std::vector<ChartPoint> points = bits_points(*in.section.groups[i]);
@@ -186,12 +209,65 @@ Figure bits_by_step(const Sectioned& in) {
       chart.curves.push_back(
           {in.section.styles[i], is_marked, true, std::move(points), in.section.groups[i]->label});
   }
-  figures::add_panel(figure, "", chart);
+  add_panel(figure, "", chart);
   figure.legend = legend_of(in.section, true);
   return figure;
 }
 
 }  // namespace
+
+std::vector<ChartPoint> evaluation_points(const TrainedGroup& group, const std::string& x,
+                                          const std::string& y, double factor) {
+  std::vector<std::vector<double>> xs, ys;
+  std::size_t longest = 0;
+  for (const Point* point : group.used) {
+    const auto evaluations = point->training.find("evaluations");
+    if (evaluations == point->training.end() || !evaluations->is_object()) continue;
+    xs.push_back(array_of(*evaluations, x));
+    ys.push_back(array_of(*evaluations, y));
+    longest = std::max(longest, std::min(xs.back().size(), ys.back().size()));
+  }
+  std::vector<ChartPoint> points;
+  for (std::size_t i = 0; i < longest; ++i) {
+    std::vector<double> places = column(xs, i), values = column(ys, i);
+    if (places.empty() || values.empty()) continue;
+    for (double& value : values) value *= factor;
+    const Estimate place = mean_of_samples(places), value = mean_of_samples(values);
+    points.push_back({place.value, value.value, value.interval, group.trusted(),
+                      told(group, place.value, x, value.value, values.size())});
+  }
+  return points;
+}
+
+std::vector<ChartPoint> bits_points(const TrainedGroup& group) {
+  std::vector<std::vector<double>> seeds;
+  std::size_t longest = 0;
+  for (const Point* point : group.used) {
+    const std::vector<double> dense = point->samples("dense_bytes");
+    if (dense.empty() || !(dense.front() > 0)) continue;
+    std::vector<double> bits = point->samples("payload_bytes");
+    for (double& value : bits) value *= kBitsOfByte * kBytesOfElement / dense.front();
+    longest = std::max(longest, bits.size());
+    seeds.push_back(std::move(bits));
+  }
+  const std::size_t width = std::max<std::size_t>(1, (longest + kDrawnSteps - 1) / kDrawnSteps);
+  std::vector<ChartPoint> points;
+  for (std::size_t first = 0; first < longest; first += width) {
+    double sum = 0, count = 0;
+    const std::size_t end = std::min(first + width, longest);
+    for (std::size_t i = first; i < end; ++i) {
+      for (const double value : column(seeds, i)) {
+        sum += value;
+        ++count;
+      }
+    }
+    if (count == 0) continue;
+    const double step = 0.5 * static_cast<double>(first + end + 1);  // steps count from 1
+    points.push_back({step, sum / count, std::nullopt, group.trusted(),
+                      told(group, step, "steps", sum / count, seeds.size())});
+  }
+  return points;
+}
 
 std::vector<TrainingSection> training_sections(const TrainingSummary& summary) {
   std::vector<TrainingSection> sections;

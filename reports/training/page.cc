@@ -4,17 +4,12 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "reports/html/parts.h"
-#include "reports/markdown/parts.h"
-#include "reports/tables/table.h"
-#include "reports/text/again.h"
+#include "reports/page/html.h"
+#include "reports/page/markdown.h"
+#include "reports/page/table.h"
 #include "reports/text/escape.h"
-#include "reports/text/lists.h"
+#include "reports/text/phrases.h"
 #include "reports/text/provenance.h"
-#include "reports/text/units.h"
-#include "reports/training/figures.h"
-#include "reports/training/summary.h"
-#include "reports/training/table.h"
 
 namespace thinpipe {
 namespace {

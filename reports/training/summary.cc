@@ -1,14 +1,17 @@
+// Groups of trainings by what they have in common but the seed, and their table for a terminal.
 #include "reports/training/summary.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <tuple>
 
 #include "base/error.h"
-#include "reports/statistics/confidence.h"
-#include "reports/summary/label.h"
+#include "base/plain_table.h"
+#include "reports/statistics/statistics.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
-
 namespace {
 
 TrainedGroup group_of(const Point& point) {
@@ -63,6 +66,118 @@ void add_training(const Point& point, TrainedGroup& group) {
   (point.status == Status::kOk        ? group.ok
    : point.status == Status::kInvalid ? group.invalid
                                       : group.failed) += 1;
+}
+
+constexpr std::size_t kLink = 22;  // of a link with much to say; records have all of it
+
+std::string cut(const std::string& text, std::size_t columns) {
+  return text.size() <= columns ? text : text.substr(0, columns - 2) + "..";
+}
+
+// "96.2 +-0.4 %": of accuracy in per cent, of perplexity as it is.
+std::string quality_cell(const TrainingSummary& summary, const TrainedGroup& group) {
+  const auto found = group.mean("final_" + summary.figure);
+  if (!found) return "-";
+  const double factor = summary.figure == "accuracy" ? 100 : 1;
+  std::string text = summary.figure == "accuracy" ? fmt::format("{:.2f}", factor * found->value)
+                                                  : format_number(found->value);
+  if (found->interval)
+    text += fmt::format(" +-{:.2g}", factor * (found->interval->high - found->value));
+  return text;
+}
+
+// A mean over seeds; of a target that some did not reach, how many did.
+std::string seconds_cell(const TrainedGroup& group, const char* metric) {
+  const std::size_t count = group.count(metric);
+  if (count == 0) return group.used.empty() ? "-" : "never";
+  if (count < group.used.size()) return fmt::format("{} of {}", count, group.used.size());
+  return format_time(group.mean(metric)->value);
+}
+
+std::string status_mark(const TrainedGroup& group) {
+  if (group.trusted()) return "";
+  return group.invalid > 0 ? "?" : "!";
+}
+
+std::string gain_cell(const TrainingSummary& summary, const TrainedGroup& group, Baseline kind) {
+  const auto gain = summary.gain(group, kind);
+  return gain ? format_number(*gain) : "-";
+}
+
+std::string name_of(const TrainingSummary& summary, const TrainedGroup& group) {
+  const bool one_size =
+      std::all_of(summary.groups.begin(), summary.groups.end(),
+                  [&](const TrainedGroup& one) { return one.ranks == group.ranks; });
+  return one_size ? group.label : fmt::format("{} x {}", group.ranks, group.label);
+}
+
+std::string link_of(const TrainedGroup& group) {
+  const bool plain = group.link.find(',') == std::string::npos;
+  return plain ? format_rate(group.rate) : group.link;
+}
+
+// Of those that can be compared, whoever took least time; null where nobody got there.
+const TrainedGroup* fastest(const TrainingSummary& summary, const TrainedGroup& like) {
+  const TrainedGroup* best = nullptr;
+  for (const TrainedGroup& one : summary.groups) {
+    const char* metric = summary.time_metric();
+    if (!one.comparable(like) || !one.trusted() || one.count(metric) < one.used.size()) continue;
+    if (best == nullptr || one.mean(metric)->value < best->mean(metric)->value) best = &one;
+  }
+  return best;
+}
+
+std::string quality_words(const TrainingSummary& summary, const TrainedGroup& group) {
+  return quality_cell(summary, group) + (summary.figure == "accuracy" ? " %" : "");
+}
+
+std::string speed_clause(const TrainingSummary& summary, const TrainedGroup& best) {
+  const char* metric = summary.time_metric();
+  std::string text = fmt::format("On {} {} ", link_of(best), name_of(summary, best));
+  text += summary.target.empty()
+              ? fmt::format("took least time: {}", format_time(best.mean(metric)->value))
+              : fmt::format("reached {} first, after {}", summary.target,
+                            format_time(best.mean(metric)->value));
+  for (const auto& [kind, name] :
+       {std::pair(Baseline::kBf16, "bf16"), std::pair(Baseline::kFp32, "none")})
+    if (const auto gain = summary.gain(best, kind); gain && summary.baseline(best, kind) != &best)
+      text += fmt::format(", {} times sooner than {}", format_number(*gain), name);
+  return text;
+}
+
+// The quality that it ended with, beside a baseline's.
+std::string quality_clause(const TrainingSummary& summary, const TrainedGroup& best) {
+  const TrainedGroup* baseline = summary.baseline(best, Baseline::kFp32);
+  if (baseline == nullptr) baseline = summary.baseline(best);
+  if (baseline == nullptr || baseline == &best)
+    return fmt::format("its {} on held-out data is {}", summary.figure,
+                       quality_words(summary, best));
+  const auto own = best.mean("final_" + summary.figure);
+  const auto dense = baseline->mean("final_" + summary.figure);
+  std::string text = fmt::format(
+      "its {} on held-out data is {}, that of {} {}", summary.figure, quality_words(summary, best),
+      baseline->baseline == Baseline::kFp32 ? "none" : "bf16", quality_words(summary, *baseline));
+  if (own && dense && own->interval && dense->interval)
+    text +=
+        own->interval->low <= dense->interval->high && dense->interval->low <= own->interval->high
+            ? ": the 95 % intervals meet"
+            : ": the 95 % intervals lie apart";
+  else
+    text += " (three seeds or more would have intervals)";
+  return text;
+}
+
+std::string trouble_sentence(const TrainingSummary& summary) {
+  int invalid = 0, failed = 0, all = 0;
+  for (const TrainedGroup& group : summary.groups) {
+    invalid += group.invalid;
+    failed += group.failed;
+    all += group.ok + group.invalid + group.failed;
+  }
+  if (invalid + failed == 0) return "";
+  return fmt::format(
+      "Of {} trainings {} failed and {} are not to be believed; their records say why.", all,
+      failed, invalid);
 }
 
 }  // namespace
@@ -150,6 +265,61 @@ TrainingSummary summarize_training(const Records& records) {
                      return place(a) < place(b);
                    });
   return summary;
+}
+
+std::string training_table(const TrainingSummary& summary) {
+  std::vector<std::string> heads = {"compressor", "link",
+                                    summary.figure == "accuracy" ? "accuracy %" : "ppl", "time"};
+  if (!summary.target.empty()) heads.push_back(summary.target);
+  heads.emplace_back("bytes");
+  const bool has_bf16 = summary.has_baseline(Baseline::kBf16);
+  if (has_bf16) heads.emplace_back("x bf16");
+  heads.emplace_back("x none");
+  PlainTable table(heads, 2);
+  for (const TrainedGroup& group : summary.groups) {
+    const auto bytes = group.mean("train_bytes");
+    std::vector<std::string> cells = {status_mark(group) + name_of(summary, group),
+                                      cut(link_of(group), kLink), quality_cell(summary, group),
+                                      seconds_cell(group, "train_seconds")};
+    if (!summary.target.empty()) cells.push_back(seconds_cell(group, "target_seconds"));
+    cells.push_back(bytes ? format_bytes(bytes->value) : "-");
+    if (has_bf16) cells.push_back(gain_cell(summary, group, Baseline::kBf16));
+    cells.push_back(gain_cell(summary, group, Baseline::kFp32));
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+std::vector<std::string> training_findings(const TrainingSummary& summary) {
+  std::vector<std::string> sentences;
+  // Of the slowest link, where compression matters most.
+  const TrainedGroup* best =
+      summary.groups.empty() ? nullptr : fastest(summary, summary.groups.front());
+  if (best != nullptr) {
+    sentences.push_back(speed_clause(summary, *best) + "; " + quality_clause(summary, *best) + ".");
+  } else if (!summary.groups.empty() && !summary.target.empty()) {
+    sentences.push_back("No training that can be believed reached " + summary.target + ".");
+  }
+  if (const std::string trouble = trouble_sentence(summary); !trouble.empty())
+    sentences.push_back(trouble);
+  return sentences;
+}
+
+std::string training_text(const Records& records) {
+  const TrainingSummary summary = summarize_training(records);
+  std::string text = training_table(summary);
+  for (const std::string& sentence : training_findings(summary)) {
+    std::string rest = sentence;
+    constexpr std::size_t kColumns = 80;
+    while (rest.size() > kColumns) {
+      std::size_t space = rest.rfind(' ', kColumns);
+      if (space == std::string::npos || space == 0) space = kColumns;
+      text += rest.substr(0, space) + "\n";
+      rest = rest.substr(std::min(rest.size(), space + 1));
+    }
+    text += rest + "\n";
+  }
+  return text;
 }
 
 }  // namespace thinpipe

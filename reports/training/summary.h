@@ -1,4 +1,5 @@
-// The records of a training run brought together: the seeds of one compressor on one link.
+// The records of a training brought together (the seeds of one compressor on one link), and told on
+// a terminal.
 #pragma once
 
 #include <optional>
@@ -6,7 +7,7 @@
 #include <vector>
 
 #include "reports/record/record.h"
-#include "reports/statistics/interval.h"
+#include "reports/statistics/statistics.h"
 
 namespace thinpipe {
 
@@ -52,5 +53,14 @@ struct TrainingSummary {
 
 /// Points into `records`, which must outlive it. @throws InputError for records of another kind
 TrainingSummary summarize_training(const Records& records);
+
+/// A line for each compressor on each link, at most 80 columns wide.
+std::string training_table(const TrainingSummary& summary);
+
+/// At most three sentences: who was fastest, what it cost in quality, what went wrong.
+std::vector<std::string> training_findings(const TrainingSummary& summary);
+
+/// Both, of the records of a training. @throws InputError for records of another kind
+std::string training_text(const Records& records);
 
 }  // namespace thinpipe

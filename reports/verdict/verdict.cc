@@ -1,11 +1,12 @@
-// The sentences of the verdict.
+// The sentences of the verdict: where compression stops paying, and what cannot be trusted.
 #include "reports/verdict/verdict.h"
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <set>
 
-#include "reports/text/lists.h"
-#include "reports/text/units.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -18,6 +19,127 @@ std::string untrusted_rates(const Group& group, const Series& series) {
     if (cell == nullptr || !cell->speedup) rates.push_back(format_rate(rate));
   }
   return rates.empty() ? "" : " (nothing to be trusted at " + listed(rates) + ")";
+}
+
+// Repeats further apart than this make a figure of little use whatever its steps' spread.
+constexpr double kLargeSpread = 0.1;
+
+std::string first_reason(const Records& records, Status status) {
+  for (const Point& point : records.points) {
+    if (point.status == status && !point.reasons.empty())
+      return "; first reason: " + point.reasons[0];
+  }
+  return "";
+}
+
+using Doubt = bool (*)(const Cell&);
+
+// "3 points failed a check (sbc at 1 Gbit/s)": the cells in doubt by name.
+std::string names_of(const Summary& summary, Doubt is_doubtful) {
+  std::vector<std::string> names;
+  for (const Group& group : summary.groups) {
+    const std::string suffix = summary.groups.size() > 1 ? " with " + group.title : "";
+    for (const Series& series : group.series) {
+      for (const Cell& cell : series.cells) {
+        if (is_doubtful(cell))
+          names.push_back(series.label + " at " + format_rate(cell.rate) + suffix);
+      }
+    }
+  }
+  return listed(names);
+}
+
+std::string points(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " point" : " points");
+}
+
+std::size_t count_points(const Records& records, Status status) {
+  return static_cast<std::size_t>(
+      std::count_if(records.points.begin(), records.points.end(),
+                    [&](const Point& point) { return point.status == status; }));
+}
+
+bool replays_one_trace(const Records& records) {
+  std::set<std::string> traces;
+  for (const Header& header : records.headers) {
+    traces.insert(header.trace.value("identity", nlohmann::json()).dump());
+  }
+  return traces.size() <= 1;
+}
+
+std::vector<std::string> doubts(const Summary& summary) {
+  const Records& records = *summary.records;
+  std::vector<std::string> result;
+  if (const std::size_t count = count_points(records, Status::kInvalid); count > 0) {
+    result.push_back(points(count) + " failed a check (" +
+                     names_of(summary, [](const Cell& cell) { return cell.invalid > 0; }) +
+                     first_reason(records, Status::kInvalid) + ")");
+  }
+  if (const std::size_t count = count_points(records, Status::kFailed); count > 0) {
+    result.push_back(points(count) + " could not be measured (" +
+                     names_of(summary, [](const Cell& cell) { return cell.failed > 0; }) +
+                     first_reason(records, Status::kFailed) + ")");
+  }
+  const std::string spread = names_of(summary, [](const Cell& cell) {
+    return cell.status == Status::kOk && cell.repeat_spread.value_or(0) > kLargeSpread;
+  });
+  if (!spread.empty())
+    result.push_back("repeats lie more than 10 % off their common median for " + spread);
+  const std::string bare = names_of(summary, [](const Cell& cell) {
+    return cell.status == Status::kOk && cell.step_time && !cell.step_time->interval;
+  });
+  if (!bare.empty()) result.push_back("fewer than 6 steps, and so no interval, for " + bare);
+  if (!replays_one_trace(records)) result.push_back("the launches replayed different traces");
+  return result;
+}
+
+// The last launch that calibrated a link counts.
+std::vector<CalibratedLinkRecord> last_of_each(const Records& records) {
+  std::vector<CalibratedLinkRecord> links = calibrated_links(records);
+  std::set<std::string> seen;
+  std::vector<CalibratedLinkRecord> last;
+  for (auto link = links.rbegin(); link != links.rend(); ++link)
+    if (seen.insert(link->link + " " + std::to_string(link->ways.size())).second)
+      last.push_back(std::move(*link));
+  std::reverse(last.begin(), last.end());
+  return last;
+}
+
+std::string count_of(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " link" : " links");
+}
+
+// How many links delivered what they were set to, and which did not; "" when nobody looked.
+std::string calibration_sentence(const Summary& summary) {
+  double least = 0, most = 0;
+  std::size_t held = 0;
+  std::vector<std::string> off, unknown;
+  for (const CalibratedLinkRecord& link : last_of_each(*summary.records)) {
+    const CalibratedWay* farthest = link.farthest();
+    if (link.held() && farthest != nullptr) {
+      for (const CalibratedWay& way : link.ways) {
+        least = held == 0 && &way == &link.ways.front() ? way.ratio : std::min(least, way.ratio);
+        most = std::max(most, way.ratio);
+      }
+      ++held;
+    } else if (link.verdict == "off" && farthest != nullptr) {
+      off.push_back(link.link + " (" + farthest->where + ": " + format_percent(farthest->ratio) +
+                    ")");
+    } else if (link.verdict == "broken") {
+      off.push_back(link.link + " (nothing came through)");
+    } else {
+      unknown.push_back(link.link);
+    }
+  }
+  std::vector<std::string> clauses;
+  if (held > 0) {
+    const std::string low = format_percent(least), high = format_percent(most);
+    clauses.push_back(count_of(held) + " held, at " + low + (low == high ? "" : " to " + high) +
+                      " of what TCP can deliver");
+  }
+  if (!off.empty()) clauses.push_back(count_of(off.size()) + " did not: " + listed(off));
+  if (!unknown.empty()) clauses.push_back("not judged: " + listed(unknown));
+  return clauses.empty() ? "" : "Before they were used, " + joined(clauses, "; ") + ".";
 }
 
 }  // namespace
@@ -90,5 +212,18 @@ std::vector<std::string> verdict(const Summary& summary) {
 }
 
 std::vector<std::string> verdict(const Records& records) { return verdict(summarize(records)); }
+
+std::string trust_sentence(const Summary& summary) {
+  const std::vector<std::string> all = doubts(summary);
+  const std::string total = points(summary.records->points.size());
+  std::string links = calibration_sentence(summary);
+  if (!links.empty()) links = " " + links;
+  if (all.empty()) {
+    return "Nothing to doubt: " + total +
+           " passed the checks of links, clocks and aggregates that were made while measuring." +
+           links;
+  }
+  return "With care, of " + total + ": " + joined(all, "; ") + "." + links;
+}
 
 }  // namespace thinpipe

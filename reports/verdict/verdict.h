@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -32,9 +34,6 @@ std::string break_even_sentence(const Group& group);
 /// Whom steps waited for, and which link was slower than the others; "" where nobody and none.
 std::string critical_path_sentence(const Group& group);
 std::string trust_sentence(const Summary& summary);
-/// How many links delivered what they were set to, and which did not; "" when nobody looked.
-std::string calibration_sentence(const Summary& summary);
-
 /// "6.8 times as fast as bf16 (6.5 to 7.1) and 13 times as fast as none (12 to 14)": over the
 /// baselines that were measured; "" without any.
 std::string times_told(const Cell& cell);
@@ -86,5 +85,30 @@ struct Outcome {
 };
 
 Outcome outcome_at(const Group& group, double rate);
+
+/// What a record says of the critical paths of one point. Shares are of its steps' time.
+struct PathFinding {
+  double waited =
+      0;             ///< in exchanges, for one host's one phase; 0 where that is too little to tell
+  std::string whom;  ///< "host 3's compute"
+  double exchange = 0;  ///< with all ranks there
+  std::string link;     ///< that was busy for clearly longer than the others meanwhile; "" for none
+
+  std::string sender;  ///< "host 2", of clearly longer payloads than the others; "" for none
+  double times = 0;    ///< as long as theirs
+
+  bool none() const { return waited == 0 && link.empty() && sender.empty(); }
+};
+
+/// @param record  the `critical_path` of docs/records.md; what is not of its shape says nothing
+PathFinding path_finding(const nlohmann::json& record);
+
+/// How long the median other rank stood in exchanges until a host came, as a share of the steps'
+/// time, all phases of that host together; of hosts that the record names.
+std::map<int, double> waited_by_host(const nlohmann::json& record);
+
+/// "62 % of it waiting for host 3's compute, exchanges at the pace of host 2's link, host 1's
+/// payload 3.2 times the others'"; "" for none.
+std::string path_phrase(const PathFinding& finding);
 
 }  // namespace thinpipe

@@ -1,15 +1,34 @@
-// The sentence on who wins at which rate.
+// Who is fastest at which rate and at equal error, and whether the figures can tell.
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
 #include <vector>
 
-#include "reports/text/lists.h"
-#include "reports/text/units.h"
+#include "reports/text/phrases.h"
 #include "reports/verdict/verdict.h"
 
 namespace thinpipe {
 namespace {
+
+bool is_trusted(const Cell* cell) {
+  return cell != nullptr && cell->status == Status::kOk && cell->step_time.has_value();
+}
+
+const Estimate& comparable(const Cell& cell) {
+  return cell.speedup ? *cell.speedup : *cell.step_time;
+}
+
+bool overlaps(const Estimate& a, const Estimate& b) {
+  return a.interval && b.interval && a.interval->low <= b.interval->high &&
+         b.interval->low <= a.interval->high;
+}
+
+Outcome::Kind kind_of(const Cell& cell) {
+  if (!cell.speedup) return Outcome::Kind::kNoBaseline;
+  if (cell.speedup->interval && cell.speedup->interval->holds(1)) return Outcome::Kind::kEven;
+  return cell.speedup->value > 1 ? Outcome::Kind::kWins : Outcome::Kind::kLoses;
+}
 
 // Neighbouring rates with one outcome, told together.
 using Run = std::vector<Outcome>;
@@ -104,7 +123,70 @@ std::string clause(const Group& group, const Run& run, std::set<const Series*>& 
   return "";
 }
 
+// From what 16 bits lose to what the sparsest methods do.
+constexpr std::array kErrors = {0.01, 0.1, 0.5, 0.9};
+
+// The fastest whose error is no larger; a compressor that no interval tells from the faster
+// baseline stands back. Null where nothing is known.
+const Series* fastest_within(const Group& group, double rate, double most_error) {
+  const Series* best = nullptr;
+  for (const Series& series : group.series) {
+    const Cell* cell = series.at(rate);
+    if (cell == nullptr || cell->status != Status::kOk || !cell->step_time) continue;
+    const std::optional<double> error = cell->median_of_metric("relative_error");
+    if (!error || *error > most_error) continue;
+    if (!series.is_baseline() && cell->speedup && pays(*cell->speedup) != Pays::kYes) continue;
+    if (best == nullptr || cell->step_time->value < best->at(rate)->step_time->value)
+      best = &series;
+  }
+  return best;
+}
+
+// "int8 at 10 Mbit/s and 100 Mbit/s, bf16 at 1 Gbit/s"
+std::string fastest_by_rate(const Group& group, double most_error) {
+  struct Named {
+    const Series* series;
+    std::vector<std::string> rates;
+  };
+  std::vector<Named> all;
+  for (const double rate : group.rates) {
+    const Series* best = fastest_within(group, rate, most_error);
+    if (best == nullptr) continue;
+    auto named = std::ranges::find(all, best, &Named::series);
+    if (named == all.end()) named = all.insert(all.end(), {best, {}});
+    named->rates.push_back(format_rate(rate));
+  }
+  std::vector<std::string> parts;
+  for (const Named& one : all)
+    parts.push_back(one.series->label +
+                    (one.rates.size() == group.rates.size() && group.rates.size() > 1
+                         ? " at every rate"
+                         : " at " + listed(one.rates)));
+  return joined(parts, ", ");
+}
+
 }  // namespace
+
+Outcome outcome_at(const Group& group, double rate) {
+  Outcome outcome;
+  outcome.rate = rate;
+  for (const Series& series : group.series) {
+    const Cell* cell = series.at(rate);
+    if (series.is_baseline() || !is_trusted(cell)) continue;
+    if (outcome.cell == nullptr || cell->step_time->value < outcome.cell->step_time->value) {
+      outcome.best = &series;
+      outcome.cell = cell;
+    }
+  }
+  if (outcome.cell == nullptr) return outcome;
+  outcome.kind = kind_of(*outcome.cell);
+  for (const Series& series : group.series) {
+    const Cell* cell = series.at(rate);
+    if (series.is_baseline() || &series == outcome.best || !is_trusted(cell)) continue;
+    if (overlaps(comparable(*cell), comparable(*outcome.cell))) outcome.ties.push_back(&series);
+  }
+  return outcome;
+}
 
 std::string winners_sentence(const Group& group) {
   std::vector<std::string> clauses;
@@ -113,6 +195,20 @@ std::string winners_sentence(const Group& group) {
   std::string sentence = joined(clauses, "; ") + ".";
   sentence[0] = static_cast<char>(std::toupper(sentence[0]));  // "at" or "from"
   return sentence;
+}
+
+std::string equal_error_sentence(const Group& group) {
+  std::vector<std::string> clauses;
+  std::string last;
+  for (const double error : kErrors) {
+    const std::string fastest = fastest_by_rate(group, error);
+    if (fastest.empty() || fastest == last) continue;  // the larger error buys no speed
+    clauses.push_back((clauses.empty() ? "off by at most " : "by at most ") +
+                      format_percent(error) + ", " + fastest);
+    last = fastest;
+  }
+  if (clauses.empty()) return "";
+  return "Fastest at equal error, with a decoded gradient " + joined(clauses, "; ") + ".";
 }
 
 }  // namespace thinpipe

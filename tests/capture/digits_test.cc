@@ -6,8 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "workloads/data/glyphs.h"
-
 namespace thinpipe {
 namespace {
 

@@ -1,5 +1,8 @@
 #include "workloads/capture/progress.h"
 
+#include <algorithm>
+#include <cstddef>
+
 #include <gtest/gtest.h>
 
 namespace thinpipe {

@@ -2,7 +2,7 @@
 // magnitude is over a fixed limit, each with its own value.
 #include <limits>
 
-#include "compressors/kernels/compact.h"
+#include "compressors/kernels/select.h"
 #include "compressors/methods/sparse.h"
 
 namespace thinpipe {

@@ -11,30 +11,160 @@
 // step's end to the next one's, with what lies between (the barrier there; here the control
 // messages and what the harness computes about a step): medians of a launch's steps, and of those
 // over launches.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-
-#include <fmt/format.h>
+#include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "harness/launch/emulated_machines.h"
 #include "harness/launch/launch.h"
+#include "harness/launch/machines.h"
 #include "harness/sweep/measure.h"
 #include "netem/sandbox.h"
-#include "reports/statistics/interval.h"
-#include "reports/statistics/quantile.h"
-#include "tests/cost/bare_program.h"
+#include "reports/statistics/statistics.h"
 #include "tests/trace/sample_trace.h"
 
 namespace thinpipe {
 namespace {
+
+/// What it measured of one step, in seconds.
+struct BareStep {
+  double took = 0;       ///< on its slowest rank
+  double since_end = 0;  ///< of the step before: took, and what lies between
+};
+
+/// One launch of it. While it is not asked for a block, its ranks sleep.
+class BareProgram {
+ public:
+  /// @param program  path of bare_ring
+  /// @param scratch  a folder for its FIFOs and what it prints
+  /// @param arguments  elements, blocks, steps of each, wait, congestion control
+  BareProgram(Machines& machines, const std::string& program, const std::string& scratch, int ranks,
+              const std::vector<std::string>& arguments);
+  ~BareProgram();
+  BareProgram(const BareProgram&) = delete;
+  BareProgram& operator=(const BareProgram&) = delete;
+
+  /// Runs the next block. @throws RunError when the program ends, or says nothing for a minute.
+  void run_block();
+  /// Waits for its end. @returns all steps @throws RunError when its sum was wrong.
+  std::vector<BareStep> finish();
+
+ private:
+  void start(std::vector<std::string> command);
+  void await_done();
+
+  std::string output_;
+  std::vector<int> gates_;
+  int done_ = -1;
+  pid_t child_ = -1;
+};
+
+constexpr int kPatience = 60'000;  // ms
+
+// Open at both ends, so that neither waits for the other to open it.
+int make_fifo(const std::string& path) {
+  unlink(path.c_str());
+  if (mkfifo(path.c_str(), 0600) != 0) throw SystemError("mkfifo " + path);
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) throw SystemError("open " + path);
+  return descriptor;
+}
+
+BareProgram::BareProgram(Machines& machines, const std::string& program, const std::string& scratch,
+                         int ranks, const std::vector<std::string>& arguments)
+    : output_(scratch + "/bare_ring.out") {
+  const std::string gate = scratch + "/bare_ring.gate";
+  for (int rank = 0; rank < ranks; ++rank)
+    gates_.push_back(make_fifo(gate + "." + std::to_string(rank)));
+  done_ = make_fifo(gate + ".done");
+  // What Launch starts thinpipe-worker with.
+  std::vector<std::string> command = {
+      "mpirun", "-np", std::to_string(ranks), "--allow-run-as-root", "--bind-to", "none"};
+  for (const std::string& word : machines.board(ranks).mpirun) command.push_back(word);
+  for (const char* word :
+       {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "mpi_yield_when_idle", "1"})
+    command.push_back(word);
+  command.push_back(program);
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  command.push_back(gate);
+  start(std::move(command));
+  await_done();
+}
+
+BareProgram::~BareProgram() {
+  if (child_ > 0) {
+    kill(child_, SIGTERM);
+    waitpid(child_, nullptr, 0);
+  }
+  for (const int gate : gates_) close(gate);
+  close(done_);
+}
+
+void BareProgram::start(std::vector<std::string> command) {
+  child_ = fork();
+  if (child_ < 0) throw SystemError("fork");
+  if (child_ > 0) return;
+  if (std::freopen(output_.c_str(), "w", stdout) == nullptr ||
+      std::freopen("/dev/null", "r", stdin) == nullptr)
+    _exit(126);
+  std::vector<char*> words;
+  for (std::string& word : command) words.push_back(word.data());
+  words.push_back(nullptr);
+  execvp(words[0], words.data());
+  _exit(127);
+}
+
+void BareProgram::await_done() {
+  pollfd done = {done_, POLLIN, 0};
+  char byte = 0;
+  for (int waited = 0; waited < kPatience; waited += 100) {
+    if (poll(&done, 1, 100) > 0 && read(done_, &byte, 1) == 1) return;
+    if (waitpid(child_, nullptr, WNOHANG) == child_) {
+      child_ = -1;
+      throw RunError("bare_ring ended before its time");
+    }
+  }
+  throw RunError("bare_ring says nothing");
+}
+
+void BareProgram::run_block() {
+  for (const int gate : gates_)
+    if (write(gate, "", 1) != 1) throw SystemError("write to bare_ring");
+  await_done();
+}
+
+std::vector<BareStep> BareProgram::finish() {
+  int status = 0;
+  waitpid(child_, &status, 0);
+  child_ = -1;
+  if (status != 0) throw RunError("bare_ring failed, or its sum was wrong");
+  std::ifstream file(output_);
+  std::string word;
+  std::getline(file, word);
+  if (word != "sum ok") throw RunError("bare_ring did not say that its sum was right: " + word);
+  std::vector<BareStep> steps;
+  for (BareStep step; file >> step.took >> step.since_end;) steps.push_back(step);
+  return steps;
+}
 
 /// Of one program: the steps of every launch, and the seconds from step to step of each.
 struct Times {

@@ -13,7 +13,7 @@
 namespace thinpipe::cuda {
 namespace {
 
-/// Bytes that a payload on a device must have more than it needs (device_compressor.h).
+/// Bytes that a payload on a device must have more than it needs (device/device_compressor.h).
 constexpr std::size_t kSlack = 8;
 
 std::vector<std::vector<std::int64_t>> vectors_of(const std::vector<std::size_t>& sizes) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "compressors/cuda/device_compressor.h"
-#include "compressors/cuda/device_memory.h"
+#include "compressors/cuda/device/device_compressor.h"
+#include "compressors/cuda/device/device_memory.h"
 #include "compressors/registry.h"
 
 namespace thinpipe::cuda {

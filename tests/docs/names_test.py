@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Files, folders and tests that README, docs and examples name are there.
 
-A file is a code span that begins with a folder of the project (`netem/qdisc.h`, `netem/sandbox` for both
+A file is a code span that begins with a folder of the project (`netem/link/qdisc.h`, `netem/sandbox` for both
 of its files, `tests/run`), a test is `Suite.Case` or `Suite.*`. Words in capitals stand for something.
 """
 import re

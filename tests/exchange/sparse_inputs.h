@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/splitmix64.h"
-#include "workloads/exchange/sparse_vector.h"
+#include "workloads/exchange/sparse_pairs.h"
 
 namespace thinpipe {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "compressors/compressor.h"
 #include "tests/exchange/sparse_inputs.h"

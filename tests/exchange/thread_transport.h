@@ -2,11 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <tuple>
 #include <vector>

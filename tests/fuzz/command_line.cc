@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/visible.h"
-#include "harness/commands/command.h"
+#include "harness/commands/verbs.h"
 #include "tests/fuzz/input.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"

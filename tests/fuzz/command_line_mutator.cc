@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "compressors/registry.h"
 #include "harness/commands/verbs.h"
-#include "netem/link_keys.h"
-#include "netem/link_presets.h"
+#include "netem/link/link_keys.h"
+#include "netem/link/link_spec.h"
 #include "netem/topology/kinds.h"
 #include "workloads/exchange/patterns.h"
 

@@ -1,13 +1,12 @@
 // Arbitrary bytes as a file of frames, the checksums put right where the first byte is even: they
 // are a PayloadError, or frames that are written as the same bytes again and whose payloads decode
 // or are an InputError.
-#include "compressors/wire/frame.h"
-
 #include <cstring>
 #include <vector>
 
 #include "compressors/registry.h"
-#include "compressors/wire/crc32c.h"
+#include "compressors/wire/checks.h"
+#include "compressors/wire/frame.h"
 #include "tests/fuzz/input.h"
 
 namespace thinpipe::fuzz {

@@ -1,12 +1,11 @@
-// What `thinpipe trace import` reads: the first byte says as what the rest is taken. It is understood,
-// or it is an InputError.
+// What `thinpipe trace import` reads: the first byte says as what the rest is taken. It is
+// understood, or it is an InputError.
 #include <string_view>
 
 #include "tests/fuzz/input.h"
 #include "workloads/trace/import/arrays.h"
 #include "workloads/trace/import/chakra.h"
-#include "workloads/trace/import/npy.h"
-#include "workloads/trace/import/path_pattern.h"
+#include "workloads/trace/import/names.h"
 #include "workloads/trace/json_fields.h"
 
 namespace thinpipe::fuzz {

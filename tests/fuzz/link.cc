@@ -1,11 +1,10 @@
 // Arbitrary text as a link: it parses, and then prints what parses to the same link again and can
 // be turned into qdiscs; or it is an InputError.
-#include "netem/link_spec.h"
-
 #include <algorithm>
 
 #include "base/error.h"
-#include "netem/shaping.h"
+#include "netem/link/link_spec.h"
+#include "netem/link/shaping.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,11 +1,8 @@
 // Arbitrary bytes as what the kernel says of a qdisc: they are read and compared, or are a
 // RunError.
-#include "netem/qdisc.h"
-
+#include "netem/link/qdisc.h"
 #include "base/error.h"
-#include "netem/qdisc_htb.h"
-#include "netem/qdisc_netem.h"
-#include "netem/qdisc_tbf.h"
+#include "netem/link/qdisc_netem.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "compressors/encode/position_codec.h"
-#include "compressors/random.h"
+#include "compressors/kernels/random.h"
 #include "compressors/registry.h"
 #include "compressors/wire/frame.h"
 #include "compressors/wire/states.h"

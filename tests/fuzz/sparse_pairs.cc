@@ -1,7 +1,5 @@
 // Arbitrary bytes as lists of pairs, and as what peers say in sparse all-reduces: they are refused,
 // or what comes of them is a list of pairs.
-#include "workloads/exchange/sparse_pairs.h"
-
 #include <cmath>
 #include <map>
 #include <vector>
@@ -9,9 +7,9 @@
 #include "compressors/compressor.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/scripted_transport.h"
-#include "workloads/exchange/gtopk.h"
-#include "workloads/exchange/mean_count.h"
-#include "workloads/exchange/oktopk.h"
+#include "workloads/exchange/sparse_pairs.h"
+#include "workloads/exchange/sparse_patterns.h"
+#include "workloads/exchange/streams.h"
 
 namespace thinpipe::fuzz {
 namespace {

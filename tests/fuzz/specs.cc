@@ -1,12 +1,11 @@
 // The list is made from the registry, so that a method is fuzzed from the day it is there.
-#include "tests/fuzz/specs.h"
+#include <algorithm>
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "compressors/random.h"
+#include "compressors/kernels/random.h"
 #include "compressors/registry.h"
+#include "tests/fuzz/specs.h"
 
 namespace thinpipe::fuzz {
 namespace {

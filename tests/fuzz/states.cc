@@ -1,13 +1,12 @@
 // Arbitrary bytes as a file of states, its checksum put right where the first byte after the
 // subject is even: they are an InputError, or are written as the same bytes again; a compressor
 // refuses each state with an InputError, or saves what it loads again and encodes what decodes.
-#include "compressors/wire/states.h"
-
 #include <cstring>
 #include <vector>
 
 #include "compressors/registry.h"
-#include "compressors/wire/crc32c.h"
+#include "compressors/wire/checks.h"
+#include "compressors/wire/states.h"
 #include "tests/fuzz/specs.h"
 
 namespace thinpipe::fuzz {

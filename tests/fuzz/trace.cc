@@ -5,7 +5,6 @@
 #include "tests/fuzz/input.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
-#include "tests/trace/touch.h"
 #include "tests/trace/trace_files.h"
 #include "workloads/trace/trace.h"
 

@@ -32,9 +32,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "netem/netlink.h"
+#include "netem/link/netlink.h"
+#include "netem/link/qdisc.h"
 #include "netem/network.h"
-#include "netem/qdisc_htb.h"
 #include "netem/real_nic/messages.h"
 #include "netem/real_nic/saved_qdiscs.h"
 #include "netem/sandbox.h"

@@ -1,11 +1,14 @@
 // When datagrams arrive: delay, and how it varies.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "tests/kernel/datagrams.h"
 #include "tests/kernel/in_sandbox.h"
 #include "tests/kernel/statistics.h"
-#include "tests/kernel/train_over.h"
 
 namespace thinpipe {
 namespace {

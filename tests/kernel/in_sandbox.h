@@ -9,8 +9,8 @@
 namespace thinpipe {
 
 /// Runs `body` in a sandbox (netem/sandbox.h) and returns what it returned, at most a million
-/// figures. A measurement that the program does not hold valid (netem/machine_watch.h) is repeated,
-/// three times in all; then the test that runs is skipped, and ends.
+/// figures. A measurement that the program does not hold valid (netem/verify/machine_watch.h) is
+/// repeated, three times in all; then the test that runs is skipped, and ends.
 /// @throws RunError with the text of what `body` threw.
 std::vector<double> in_sandbox(const std::function<std::vector<double>()>& body);
 

@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "tests/kernel/datagrams.h"
 #include "tests/kernel/in_sandbox.h"
 #include "tests/kernel/statistics.h"
-#include "tests/kernel/train_over.h"
 
 namespace thinpipe {
 namespace {
@@ -60,7 +64,7 @@ TEST(Loss, GilbertElliottHasItsMeanAndItsBursts) {
 }
 
 // netem, asked for 20 % with a correlation of 25 %, loses 10.2 %: it is asked for more
-// (netem/correlated_draws.h). Losses then come in company.
+// (netem/link/qdisc_netem.h). Losses then come in company.
 TEST(Loss, CorrelatedIsWhatWasAskedForToo) {
   constexpr int kCount = 20000;
   constexpr double kAsked = 0.2, kCorrelation = 0.25;

@@ -1,11 +1,14 @@
 // A rate is what crosses the link in a second.
 #include <gtest/gtest.h>
 
-#include "netem/verify.h"
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "tests/kernel/datagrams.h"
 #include "tests/kernel/in_sandbox.h"
 #include "tests/kernel/statistics.h"
-#include "tests/kernel/train_over.h"
+#include "tests/netem/measured.h"
 
 namespace thinpipe {
 namespace {

@@ -1,20 +1,79 @@
-// The command as a whole over links with a delay: ranks under Open MPI, and
-// verification.
+// The command as a whole over links with a delay: ranks under Open MPI, and verification.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "tests/kernel/in_sandbox.h"
-#include "tests/kernel/programs.h"
 #include "tests/kernel/statistics.h"
 
 namespace thinpipe {
 namespace {
+
+struct Finished {
+  int code = 0;        ///< exit code; 128 + signal where one ended it
+  std::string output;  ///< standard output
+  std::string error;   ///< standard error
+};
+
+struct Closer {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Closer>;
+
+File nameless_file() {
+  File file(std::tmpfile());
+  if (!file) throw SystemError("make a temporary file");
+  return file;
+}
+
+std::string content(const File& file) {
+  std::rewind(file.get());
+  std::string text;
+  char block[4096];
+  for (std::size_t got; (got = std::fread(block, 1, sizeof(block), file.get())) > 0;)
+    text.append(block, got);
+  return text;
+}
+
+// Runs a program and waits for its end.
+Finished run_program(const std::vector<std::string>& words) {
+  const File output = nameless_file(), error = nameless_file();
+  std::vector<std::string> copies = words;
+  std::vector<char*> arguments;
+  for (std::string& word : copies) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, fileno(output.get()), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(error.get()), STDERR_FILENO);
+  pid_t child = 0;
+  const int failed =
+      posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) throw SystemError("start " + words.at(0), failed);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) throw SystemError("wait for " + words.at(0));
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(output),
+          content(error)};
+}
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -35,10 +94,9 @@ class Run : public ::testing::Test {
     const std::string trace = folder_ / "trace", out = folder_ / "out";
     const Finished made = run_program({MAKE_TRACE_PROGRAM, trace, "2", "6", "300", "0.01"});
     EXPECT_EQ(made.code, 0) << made.error;
-    const Finished ran =
-        run_program({THINPIPE_PROGRAM, "run", "--trace", trace, "--out", out, "--ranks", "2",
-                     "--link", link, "--steps", "6", "--warmup", "2", "--baseline", "none", "-c",
-                     "topk:ratio=0.1"});
+    const Finished ran = run_program({THINPIPE_PROGRAM, "run", "--trace", trace, "--out", out,
+                                      "--ranks", "2", "--link", link, "--steps", "6", "--warmup",
+                                      "2", "--baseline", "none", "-c", "topk:ratio=0.1"});
     EXPECT_EQ(ran.code, 0) << ran.output << ran.error;
     std::map<std::string, json> points;
     std::ifstream records(fs::path(out) / "records.jsonl");
@@ -83,9 +141,9 @@ TEST_F(Run, StepsTakeTheDelaysOfTheirMessages) {
 }
 
 TEST_F(Run, VerifyMeasuresRateAndDelay) {
-  const Finished verified = run_program({THINPIPE_PROGRAM, "net", "verify", "--json", "--only",
-                                         "goodput,rtt", "--link",
-                                         "rate=10mbit,burst=32kb,delay=20ms"});
+  const Finished verified =
+      run_program({THINPIPE_PROGRAM, "net", "verify", "--json", "--only", "goodput,rtt", "--link",
+                   "rate=10mbit,burst=32kb,delay=20ms"});
   ASSERT_EQ(verified.code, 0) << verified.output << verified.error;
   const json link = json::parse(verified.output).at(0);
   const auto goodput = link.at("goodput").at("there").at("goodput").get<double>();
@@ -97,4 +155,5 @@ TEST_F(Run, VerifyMeasuresRateAndDelay) {
 }
 
 }  // namespace
+
 }  // namespace thinpipe

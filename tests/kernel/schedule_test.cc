@@ -1,11 +1,18 @@
-// A schedule on a link, as datagrams see it.
+// A schedule on a link, as datagrams see it: rate, delay, loss and outages.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "netem/schedule/player.h"
+#include "tests/kernel/datagrams.h"
 #include "tests/kernel/in_sandbox.h"
-#include "tests/kernel/train_over.h"
+#include "tests/kernel/statistics.h"
 
 namespace thinpipe {
 namespace {
@@ -49,5 +56,117 @@ TEST(Schedule, ChangesTheRateWhenItIsDue) {
   EXPECT_NEAR(gaps[1], kFrameBits / kThen, 0.15 * kFrameBits / kThen);
 }
 
+// A train of 100 in 0.2 s that begins at each of the schedule's moments given, from the first host
+// to the last.
+std::vector<std::vector<Arrival>> trains_under(const std::string& link, const std::string& schedule,
+                                               const std::vector<double>& moments,
+                                               const std::string& topology = "star") {
+  TrainOptions train;
+  train.spacing = 2e-3;
+  const std::vector<double> figures = in_sandbox([&] {
+    Network network(2, parse_topology(topology));
+    SchedulePlayer player(network, network.plan(parse_link_spec(link)), parse_schedule(schedule));
+    player.start();
+    std::vector<double> all;
+    for (const double moment : moments) {
+      while (player.now() < moment) usleep(1000);
+      const std::vector<double> one = to_figures(send_train(network, 0, 1, train));
+      all.push_back(static_cast<double>(one.size()));
+      all.insert(all.end(), one.begin(), one.end());
+    }
+    player.check();
+    return all;
+  });
+  std::vector<std::vector<Arrival>> trains;
+  for (auto at = figures.begin(); at != figures.end();) {
+    const auto size = static_cast<std::ptrdiff_t>(*at++);
+    trains.push_back(to_arrivals({at, at + size}));
+    at += size;
+  }
+  return trains;
+}
+
+TEST(ScheduledLink, DelayGoesUpAndDownAgain) {
+  const auto trains =
+      trains_under("rate=10mbit", "steps:of=delay,0s=20ms,1s=60ms,2s=0ms", {0.1, 1.1, 2.1});
+  ASSERT_EQ(trains.size(), 3U);
+  const double wanted[] = {20e-3, 60e-3, 0};
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(trains[i].size(), 100U);
+    note("delay", median(delays_of(trains[i])) * 1e3, "ms");
+    EXPECT_GE(quantile(delays_of(trains[i]), 0), wanted[i]);
+    EXPECT_NEAR(median(delays_of(trains[i])), wanted[i], std::max(1e-3, 0.05 * wanted[i]));
+  }
+}
+
+// Of 100 frames lost with 40 %, 20 to 60 arrive missing but for one time in 10,000.
+TEST(ScheduledLink, LossComesAndGoes) {
+  const auto trains =
+      trains_under("rate=10mbit", "steps:of=loss,0s=0%,1s=40%,2s=0%", {0.1, 1.1, 2.1});
+  ASSERT_EQ(trains.size(), 3U);
+  EXPECT_EQ(trains[0].size(), 100U);
+  note("arrived", static_cast<double>(trains[1].size()), "of 100 at 40 % loss");
+  EXPECT_GT(trains[1].size(), 40U);
+  EXPECT_LT(trains[1].size(), 80U);
+  EXPECT_EQ(trains[2].size(), 100U);
+}
+
+// A trunk has its delay in both directions, whichever is asked for.
+TEST(ScheduledLink, TheDelayOfATrunkChangesBothWays) {
+  for (const char* trunk : {"rack0", "rack1"}) {  // up the one, down the other
+    const auto trains = trains_under(
+        "rate=10mbit", std::string(trunk) + ":steps:of=delay,0s=15ms,1s=40ms", {0.1, 1.1}, "racks");
+    ASSERT_EQ(trains.size(), 2U);
+    const double wanted[] = {15e-3, 40e-3};
+    for (std::size_t i = 0; i < 2; ++i) {
+      ASSERT_EQ(trains[i].size(), 100U);
+      note(trunk, median(delays_of(trains[i])) * 1e3, "ms");
+      EXPECT_NEAR(median(delays_of(trains[i])), wanted[i], std::max(1e-3, 0.05 * wanted[i]));
+    }
+  }
+}
+
+// shaper=netem: no bucket. 100 frames of 1042 bytes are 0.21 s at 4 Mbit/s, 0.83 s at 1 Mbit/s; of
+// a link that idled only one frame comes at once.
+TEST(ScheduledLink, WithoutABucketEveryFrameTakesItsTime) {
+  const std::vector<double> gaps = in_sandbox([] {
+    Network network(2);
+    SchedulePlayer player(network, network.plan(parse_link_spec("rate=4mbit,shaper=netem")),
+                          parse_schedule("steps:0s=100%,1s=25%"));
+    player.start();
+    std::vector<double> found;
+    TrainOptions train;
+    train.count = 100;
+    train.spacing = 0;
+    train.bytes = 1000;
+    for (const double moment : {0.1, 1.2}) {
+      while (player.now() < moment) usleep(1000);
+      const std::vector<Arrival> arrivals = send_train(network, 0, 1, train);
+      found.push_back((arrivals.back().arrived - arrivals.front().arrived) / 99);
+    }
+    player.check();
+    return found;
+  });
+  note("gap before", gaps[0] * 1e3, "ms");
+  note("gap after", gaps[1] * 1e3, "ms");
+  EXPECT_NEAR(gaps[0], 1042 * 8 / 4e6, 0.05 * 1042 * 8 / 4e6);
+  EXPECT_NEAR(gaps[1], 1042 * 8 / 1e6, 0.05 * 1042 * 8 / 1e6);
+}
+
+// Datagrams sent during an outage wait, and arrive when it ends.
+TEST(ScheduledLink, AnOutageHoldsFramesBack) {
+  const auto trains =
+      trains_under("rate=10mbit,delay=5ms", "outage:first=600ms,lasts=100ms", {0.5});
+  ASSERT_EQ(trains.size(), 1U);
+  ASSERT_EQ(trains[0].size(), 100U);
+  double gap = 0;
+  for (std::size_t i = 1; i < trains[0].size(); ++i)
+    gap = std::max(gap, trains[0][i].arrived - trains[0][i - 1].arrived);
+  note("longest gap", gap * 1e3, "ms");
+  EXPECT_GT(gap, 95e-3);
+  EXPECT_LT(gap, 115e-3);
+}
+
 }  // namespace
+
 }  // namespace thinpipe

@@ -2,14 +2,18 @@
 // a kernel refuses.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "base/error.h"
-#include "netem/link_presets.h"
-#include "netem/link_spec.h"
+#include "netem/link/link_spec.h"
+#include "tests/kernel/datagrams.h"
 #include "tests/kernel/in_sandbox.h"
 #include "tests/kernel/statistics.h"
-#include "tests/kernel/train_over.h"
 
 namespace thinpipe {
 namespace {

@@ -1,4 +1,4 @@
-// Location and spread, and how far a sample may be off by chance.
+// Spread of a sample, and how far a sample may be off by chance.
 #pragma once
 
 #include <algorithm>
@@ -6,24 +6,12 @@
 #include <functional>
 #include <vector>
 
+#include "base/statistics.h"
+
 namespace thinpipe {
 
 /// Tests that allow five standard deviations fail by chance once in 1.7 million.
 inline constexpr double kSigmas = 5;
-
-/// The p-quantile (0 to 1) of the values, which must not be none; the nearest below.
-inline double quantile(std::vector<double> values, double p) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(p * static_cast<double>(values.size() - 1))];
-}
-
-inline double median(const std::vector<double>& values) { return quantile(values, 0.5); }
-
-inline double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
 
 /// Standard deviation without the `trim` share of values farthest out at either end.
 inline double deviation(std::vector<double> values, double trim = 0) {

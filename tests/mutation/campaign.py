@@ -40,8 +40,8 @@ SECONDS_OF_A_HANG = 30  # where the tests may well wait for ever; they take 3 ot
 # floating-point arithmetic. What a defect leaves unused is no error.
 OTHER_FLAGS = ["-O1", "-w"]
 CONTROL_FILES = {  # a file of each library, which is compiled as it is
-    "compressors": "compressors/select/dgc.cc", "netem": "netem/shaping.cc",
-    "reports": "reports/statistics/quantile.cc", "harness": "harness/sweep/wire.cc",
+    "compressors": "compressors/methods/dgc.cc", "netem": "netem/link/shaping.cc",
+    "reports": "reports/statistics/statistics.cc", "harness": "harness/launch/machines.cc",
     "trace": "workloads/trace/trace.cc", "exchange": "workloads/exchange/ring.cc",
     "predict": "workloads/predict/pipeline.cc", "replay": "workloads/replay/plan.cc",
 }

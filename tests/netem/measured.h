@@ -6,26 +6,86 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "netem/machine_watch.h"
-#include "netem/measure_flows.h"
+#include "netem/network.h"
 #include "netem/sandbox.h"
-#include "netem/schedule/trial.h"
-#include "netem/verify.h"
 #include "netem/verify/judge.h"
+#include "netem/verify/link_report.h"
+#include "netem/verify/machine_watch.h"
+#include "netem/verify/measure_flows.h"
+#include "netem/verify/round_trip.h"
 #include "netem/verify/streams.h"
-#include "netem/verify_topology.h"
-#include "tests/netem/require.h"
+#include "netem/verify/trial.h"
+#include "netem/verify/verify_topology.h"
+#include "tests/netem/helpers.h"
 
 namespace thinpipe {
+
+/// One direction of one link, host 0 to host 1 of a network whose links were set to one setting.
+struct LinkCheck {
+  double ceiling = 0;     ///< bit/s TCP can deliver at most: LinkSpec::tcp_ceiling()
+  double goodput = 0;     ///< bit/s of TCP payload, median of the windows
+  double round_trip = 0;  ///< s, median of small UDP datagrams over the idle link
+  double wire_ratio = 0;  ///< frame bytes the qdisc counted / those the payload needs
+  Disturbance machine;    ///< while the stream ran
+  /// Negative is slower than the link should be.
+  double deviation() const { return goodput / ceiling - 1; }
+};
+
+struct VerifyOptions {
+  double seconds = 3;   ///< of traffic that is measured
+  double settle = 0.5;  ///< s before that: slow start, and the bucket's saved credit
+  int windows = 6;      ///< the measured time is cut into so many
+};
+
+/// Sets and measures a link that has a rate. Needs a network of at least two hosts in a sandbox.
+inline LinkCheck verify_link(Network& network, const LinkSpec& link, const VerifyOptions& options) {
+  constexpr int kPings = 100;
+  LinkCheck check;
+  check.ceiling = link.tcp_ceiling();
+  network.set_links(link);
+  const RoundTrips trips = measure_round_trips(network, kThere, idle_probes(link, kPings));
+  if (trips.lost == trips.sent)
+    throw RunError(fmt::format("link '{}': no probe came back", link.to_string()));
+  check.round_trip = trips.median;
+
+  const std::uint64_t counted_before = network.counters(0).up.bytes;
+  const MeasuredStreams measured = run_streams(
+      network, link, {kThere},
+      {.seconds = options.seconds, .settle = options.settle, .windows = options.windows});
+  const StreamFigures& stream = measured.streams[0];
+  check.machine = measured.machine;
+  check.goodput = stream.goodput;
+  const double needed = stream.payload * link.frame_bytes() / link.payload_bytes();
+  check.wire_ratio = static_cast<double>(network.counters(0).up.bytes - counted_before) / needed;
+  return check;
+}
+
+template <class Value>
+struct Watched {
+  Value value;
+  Disturbance machine;
+};
+
+/// What `measure` returns, and what the machine did meanwhile.
+template <class Measure>
+auto watched(const Measure& measure) {
+  MachineWatch watch;
+  auto value = measure();
+  return Watched<decltype(value)>{std::move(value), watch.stop()};
+}
 
 /// No measurement was valid: "machine too busy (idle 0.4 %)".
 class MachineTooBusy : public std::runtime_error {

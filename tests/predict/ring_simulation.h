@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "workloads/predict/ring_time.h"
+#include "workloads/predict/closed_forms.h"
 
 namespace thinpipe {
 

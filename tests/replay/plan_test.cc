@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
-#include "tests/replay/plan_tensors.h"
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace thinpipe {
 namespace {
@@ -13,10 +15,20 @@ using ::testing::ElementsAre;
 
 constexpr std::size_t kMega = std::size_t{1} << 20;
 
-/// Tensors of so many floats, ready in reverse of their order.
-std::vector<std::size_t> sizes_of(const PlannedBucket& bucket) {
+// "t0", "t1", ..., of which the last is ready first.
+std::vector<TraceTensor> tensors_of(const std::vector<std::size_t>& sizes) {
+  std::vector<TraceTensor> tensors;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    tensors.push_back({"t" + std::to_string(i),
+                       {static_cast<std::int64_t>(sizes[i])},
+                       sizes[i],
+                       sizes.size() - 1 - i});
+  return tensors;
+}
+
+std::vector<std::size_t> sizes_of(const std::vector<PlannedUnit>& units) {
   std::vector<std::size_t> sizes;
-  for (const PlannedUnit& unit : bucket.units) sizes.push_back(unit.info.elements);
+  for (const PlannedUnit& unit : units) sizes.push_back(unit.info.elements);
   return sizes;
 }
 
@@ -50,30 +62,6 @@ TEST(Buckets, AreOrderedByWhatIsAskedFor) {
               ElementsAre(ElementsAre(2), ElementsAre(1), ElementsAre(0)));
 }
 
-TEST(BucketLimits, AreReadAndPrinted) {
-  EXPECT_EQ(BucketLimits::parse("ddp"), BucketLimits());
-  EXPECT_EQ(BucketLimits::parse("ddp").to_string(), "ddp");
-  const BucketLimits limits = BucketLimits::parse("rest=4mb,order=reverse");
-  EXPECT_EQ(limits.first, kMega);
-  EXPECT_EQ(limits.rest, 4 * kMega);
-  EXPECT_EQ(limits.to_string(), "first=1mb,rest=4mb,order=reverse");
-  EXPECT_EQ(BucketLimits::parse(limits.to_string()), limits);
-  EXPECT_EQ(BucketLimits::parse("first=100,rest=3kb").to_string(),
-            "first=100b,rest=3kb,order=ready");
-  for (const char* text : {"", "first", "first=0", "size=1mb", "order=up", "first=1mb,"})
-    EXPECT_THROW(BucketLimits::parse(text), InputError) << text;
-}
-
-TEST(Feed, SaysOnlyWhatDiffers) {
-  EXPECT_EQ(Feed().to_string(), "");
-  Feed feed;
-  feed.overlap = Overlap::kBucket;
-  feed.codec_beside = true;
-  feed.min_elements = 1000;
-  feed.local_steps = 4;
-  EXPECT_EQ(feed.to_string(), "min_elements=1000;overlap=bucket;codec=thread;local_steps=4");
-}
-
 class PlanTest : public ::testing::Test {
  protected:
   std::vector<PlannedBucket> plan(const std::string& rules) const {
@@ -86,7 +74,7 @@ class PlanTest : public ::testing::Test {
 TEST_F(PlanTest, WithoutMoreEveryTensorIsAUnitOfOneBucket) {
   const auto buckets = plan("3lc");
   ASSERT_EQ(buckets.size(), 1U);
-  EXPECT_THAT(sizes_of(buckets[0]), ElementsAre(100, 200, 300, 5));
+  EXPECT_THAT(sizes_of(buckets[0].units), ElementsAre(100, 200, 300, 5));
   EXPECT_THAT(buckets[0].tensors(), ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(buckets[0].units[1].info.name, "t1");
 }
@@ -98,7 +86,7 @@ TEST_F(PlanTest, OverlapMakesABucketOfEveryBucket) {
   ASSERT_EQ(buckets.size(), 2U);
   EXPECT_THAT(buckets[0].tensors(), ElementsAre(3, 2));
   EXPECT_THAT(buckets[1].tensors(), ElementsAre(1, 0));
-  EXPECT_THAT(sizes_of(buckets[0]), ElementsAre(5, 300));
+  EXPECT_THAT(sizes_of(buckets[0].units), ElementsAre(5, 300));
 }
 
 TEST_F(PlanTest, ABucketOrTheModelIsOneUnit) {
@@ -106,13 +94,13 @@ TEST_F(PlanTest, ABucketOrTheModelIsOneUnit) {
   feed_.limits = BucketLimits::parse("first=1kb,rest=1kb");
   auto buckets = plan("3lc");
   ASSERT_EQ(buckets.size(), 1U);  // without overlap they leave together
-  EXPECT_THAT(sizes_of(buckets[0]), ElementsAre(305, 300));
+  EXPECT_THAT(sizes_of(buckets[0].units), ElementsAre(305, 300));
   EXPECT_EQ(buckets[0].units[0].info.name, "bucket0/0");
   EXPECT_THAT(buckets[0].units[0].info.shape, ElementsAre(305));
   feed_.granularity = Granularity::kModel;
   buckets = plan("3lc");
   ASSERT_EQ(buckets.size(), 1U);
-  EXPECT_THAT(sizes_of(buckets[0]), ElementsAre(605));
+  EXPECT_THAT(sizes_of(buckets[0].units), ElementsAre(605));
   EXPECT_THAT(buckets[0].units[0].tensors, ElementsAre(0, 1, 2, 3));
 }
 
@@ -124,10 +112,61 @@ TEST_F(PlanTest, SmallTensorsAndOtherRulesHaveUnitsOfTheirOwn) {
   feed_.granularity = Granularity::kModel;
   buckets = plan("t1:topk;*:3lc");
   ASSERT_EQ(buckets[0].units.size(), 3U);
-  EXPECT_THAT(sizes_of(buckets[0]), ElementsAre(400, 200, 5));
+  EXPECT_THAT(sizes_of(buckets[0].units), ElementsAre(400, 200, 5));
   EXPECT_THAT(buckets[0].units[0].tensors, ElementsAre(0, 2));
   EXPECT_EQ(buckets[0].units[1].info.name, "t1");
   EXPECT_EQ(buckets[0].units[1].compressor.name, "topk");
+}
+
+std::vector<PlannedUnit> slices_of(const std::vector<std::size_t>& sizes, const std::string& spec,
+                                   int ranks, const Feed& feed = {}) {
+  const auto tensors = tensors_of(sizes);
+  return sliced(plan_buckets(tensors, CompressorRules::parse(spec), feed), tensors, ranks)
+      .at(0)
+      .units;
+}
+
+std::vector<int> slice_owners(const std::vector<PlannedUnit>& units) {
+  std::vector<int> owners;
+  for (const PlannedUnit& unit : units) owners.push_back(unit.owner);
+  return owners;
+}
+
+TEST(Slices, AreEvenAndOneARank) {
+  const auto even = slices_of({10000}, "3lc", 3);
+  EXPECT_THAT(sizes_of(even), ElementsAre(3334, 3333, 3333));
+  EXPECT_THAT(slice_owners(even), ElementsAre(0, 1, 2));
+  EXPECT_EQ(even[1].info.name, "t0[3334..6666]");
+  EXPECT_EQ(even[1].first, 3334U);
+  EXPECT_THAT(even[1].tensors, ElementsAre(0));
+}
+
+TEST(Slices, EndWhereBlocksDo) {
+  // 40 blocks of 256 elements, the last with 16: 14, 13 and 13 of them.
+  EXPECT_THAT(sizes_of(slices_of({10000}, "blockint4:block=256", 3)),
+              ElementsAre(14 * 256, 13 * 256, 12 * 256 + 16));
+  EXPECT_EQ(slice_grain(parse_spec("blockint4:block=256")), 256U);
+  EXPECT_EQ(slice_grain(parse_spec("qsgd:bucket=0")), 1U);
+  EXPECT_EQ(slice_grain(parse_spec("topk")), 1U);
+}
+
+TEST(Slices, SmallTensorsStayWholeAndGoToWhoeverHasLeast) {
+  const auto units = slices_of({5000, 100, 0, 2100, 90}, "3lc", 4);
+  // 5000 elements are 4 slices of more than 1024, 2100 are 2.
+  EXPECT_THAT(sizes_of(units), ElementsAre(1250, 1250, 1250, 1250, 100, 0, 1050, 1050, 90));
+  EXPECT_THAT(slice_owners(units), ElementsAre(0, 1, 2, 3, 0, 1, 1, 2, 3));
+}
+
+TEST(Slices, OfAVectorOfSeveralTensors) {
+  Feed model;
+  model.granularity = Granularity::kModel;
+  const auto units = slices_of({1500, 10, 3000}, "3lc", 2, model);
+  ASSERT_EQ(units.size(), 2U);
+  EXPECT_THAT(units[0].tensors, ElementsAre(0, 1, 2));
+  EXPECT_EQ(units[0].first, 0U);
+  EXPECT_THAT(units[1].tensors, ElementsAre(2));
+  EXPECT_EQ(units[1].first, 2255U - 1510);
+  EXPECT_THAT((PlannedBucket{.units = units}).tensors(), ElementsAre(0, 1, 2));
 }
 
 }  // namespace

@@ -2,15 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 #include <thread>
 
 #include "tests/exchange/thread_transport.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/element_sum.h"
+#include "workloads/exchange/flows.h"
 #include "workloads/exchange/push_pull_pattern.h"
-#include "workloads/exchange/ring_pattern.h"
 #include "workloads/replay/parameter_server.h"
 
 namespace thinpipe {

@@ -2,14 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "tests/exchange/thread_transport.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
-#include "workloads/exchange/ring_pattern.h"
+#include "workloads/exchange/flows.h"
 #include "workloads/replay/replay.h"
 
 namespace thinpipe {

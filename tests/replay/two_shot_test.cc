@@ -1,87 +1,32 @@
 // Jobs in which every rank averages slices.
-#include "workloads/exchange/two_shot_pattern.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <thread>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "base/error.h"
 #include "compressors/registry.h"
 #include "tests/base/input_error.h"
 #include "tests/exchange/thread_transport.h"
-#include "tests/replay/plan_tensors.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
-#include "workloads/exchange/cost/push_pull_traffic.h"
 #include "workloads/exchange/patterns.h"
+#include "workloads/exchange/push_pull_pattern.h"
+#include "workloads/exchange/traffic.h"
 #include "workloads/replay/replay.h"
 
 namespace thinpipe {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::vector<PlannedUnit> slices_of(const std::vector<std::size_t>& sizes, const std::string& spec,
-                                   int ranks, const Feed& feed = {}) {
-  const auto tensors = tensors_of(sizes);
-  return sliced(plan_buckets(tensors, CompressorRules::parse(spec), feed), tensors, ranks)
-      .at(0)
-      .units;
-}
-
-std::vector<std::size_t> slice_sizes(const std::vector<PlannedUnit>& units) {
-  std::vector<std::size_t> sizes;
-  for (const PlannedUnit& unit : units) sizes.push_back(unit.info.elements);
-  return sizes;
-}
-
-std::vector<int> slice_owners(const std::vector<PlannedUnit>& units) {
-  std::vector<int> owners;
-  for (const PlannedUnit& unit : units) owners.push_back(unit.owner);
-  return owners;
-}
-
-TEST(Slices, AreEvenAndOneARank) {
-  const auto even = slices_of({10000}, "3lc", 3);
-  EXPECT_THAT(slice_sizes(even), ElementsAre(3334, 3333, 3333));
-  EXPECT_THAT(slice_owners(even), ElementsAre(0, 1, 2));
-  EXPECT_EQ(even[1].info.name, "t0[3334..6666]");
-  EXPECT_EQ(even[1].first, 3334U);
-  EXPECT_THAT(even[1].tensors, ElementsAre(0));
-}
-
-TEST(Slices, EndWhereBlocksDo) {
-  // 40 blocks of 256 elements, the last with 16: 14, 13 and 13 of them.
-  EXPECT_THAT(slice_sizes(slices_of({10000}, "blockint4:block=256", 3)),
-              ElementsAre(14 * 256, 13 * 256, 12 * 256 + 16));
-  EXPECT_EQ(slice_grain(parse_spec("blockint4:block=256")), 256U);
-  EXPECT_EQ(slice_grain(parse_spec("qsgd:bucket=0")), 1U);
-  EXPECT_EQ(slice_grain(parse_spec("topk")), 1U);
-}
-
-TEST(Slices, SmallTensorsStayWholeAndGoToWhoeverHasLeast) {
-  const auto units = slices_of({5000, 100, 0, 2100, 90}, "3lc", 4);
-  // 5000 elements are 4 slices of more than 1024, 2100 are 2.
-  EXPECT_THAT(slice_sizes(units), ElementsAre(1250, 1250, 1250, 1250, 100, 0, 1050, 1050, 90));
-  EXPECT_THAT(slice_owners(units), ElementsAre(0, 1, 2, 3, 0, 1, 1, 2, 3));
-}
-
-TEST(Slices, OfAVectorOfSeveralTensors) {
-  Feed model;
-  model.granularity = Granularity::kModel;
-  const auto units = slices_of({1500, 10, 3000}, "3lc", 2, model);
-  ASSERT_EQ(units.size(), 2U);
-  EXPECT_THAT(units[0].tensors, ElementsAre(0, 1, 2));
-  EXPECT_EQ(units[0].first, 0U);
-  EXPECT_THAT(units[1].tensors, ElementsAre(2));
-  EXPECT_EQ(units[1].first, 2255U - 1510);
-  EXPECT_THAT((PlannedBucket{.units = units}).tensors(), ElementsAre(0, 1, 2));
-}
 
 using Floats = std::vector<float>;
 

@@ -1,5 +1,6 @@
 #include "tests/reports/markup.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace thinpipe::sample {

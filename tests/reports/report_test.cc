@@ -9,10 +9,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <regex>
+#include <sstream>
 
 #include "base/error.h"
-#include "reports/html/html.h"
-#include "reports/markdown/markdown.h"
+#include "reports/run/page.h"
 #include "tests/reports/sample.h"
 #include "tests/reports/synthetic_run.h"
 #include "tests/trace/temporary_folder.h"

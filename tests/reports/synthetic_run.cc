@@ -1,5 +1,6 @@
 #include "tests/reports/synthetic_run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 

@@ -7,7 +7,6 @@
 
 #include "compressors/simd.h"
 #include "tests/synthetic/ks.h"
-#include "workloads/synthetic/stream.h"
 
 namespace thinpipe {
 namespace {

@@ -6,11 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include "compressors/random.h"
+#include "compressors/kernels/random.h"
 #include "compressors/simd.h"
 #include "tests/synthetic/ks.h"
-#include "workloads/synthetic/correlation.h"
-#include "workloads/synthetic/stream.h"
+#include "workloads/synthetic/draw.h"
+#include "workloads/synthetic/tables.h"
 
 namespace thinpipe {
 namespace {

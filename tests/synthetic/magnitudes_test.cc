@@ -1,6 +1,7 @@
 #include "workloads/synthetic/magnitudes.h"
 
 #include <limits>
+#include <stdexcept>
 
 #include <gtest/gtest.h>
 

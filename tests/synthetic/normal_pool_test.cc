@@ -1,5 +1,6 @@
 #include "workloads/synthetic/normal_pool.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>

@@ -1,13 +1,13 @@
 #include "workloads/synthetic/synthetic.h"
 
 #include <cmath>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/base/input_error.h"
 #include "tests/synthetic/ks.h"
-#include "workloads/synthetic/fit.h"
 
 namespace thinpipe {
 namespace {

@@ -1,6 +1,7 @@
 // Reading, writing and damaging the files of a trace, as the tests need it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>

@@ -1,12 +1,18 @@
-// How a training run updates its parameters: a name and its figures.
+// How a training run updates its parameters: the optimiser and its figures, and how the learning
+// rate changes over the run.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace thinpipe {
 
-/// With g the mean gradient, w a parameter, lr the learning rate times the schedule's factor:
+/// An optimiser. With g the mean gradient, w a parameter, lr the learning rate times the schedule's
+/// factor:
 ///
 ///   sgd:lr=0.1,momentum=0,nesterov=0,weight_decay=0
 ///     d = g + weight_decay w;  v <- momentum v + d (v = 0 at first);
@@ -34,6 +40,62 @@ struct OptimiserSpec {
   static OptimiserSpec parse(std::string_view text);
   /// Every figure of the rule; parses to the same.
   std::string to_string() const;
+};
+
+/// Rates that fall when the held-out loss no longer does (Mikolov et al. 2010 and the LSTMs since).
+/// They are no function of the step alone: whoever evaluates tells all workers the factor.
+struct Plateau {
+  std::uint64_t after = 2;  ///< evaluations without a new best
+  double factor = 0.25;
+  double least = 0.001;  ///< that the factors come to together
+
+  /// What the rate is multiplied by after these evaluations' losses, beside what the schedule has.
+  /// After each fall so many more evaluations without a new best are waited for.
+  double factor_after(std::span<const double> losses) const;
+};
+
+/// What the optimiser's rate is multiplied by at a step:
+///
+///   constant                        1
+///   step:at=0.5/0.75,factor=0.1     times `factor` from each of these moments on (He et al. 2016,
+///                                   sec. 4.2: at 32,000 and 48,000 of 64,000 steps)
+///   decay:every=0.1,factor=0.8,from=0   times `factor` after every so long from `from` on (the PTB
+///                                   configuration "medium": 0.8 an epoch after six; Tsuzuku et al.
+///                                   2018: halved every 25 of 300 epochs)
+///   plateau:after=2,factor=0.25,least=0.001   times `factor`, and never less than `least`, when
+///                                   the held-out loss was no better than the best so far in
+///                                   `after` evaluations one after the other; see Plateau
+///   cosine:end=0                    from 1 to `end` along half a cosine (Loshchilov and Hutter
+///                                   2017, without restarts; 3LC: end=0.01)
+///
+/// Each takes `warmup=W,start=S` too: before, the rate grows in a straight line from S (0 by
+/// default) to what the schedule has at its end (Goyal et al. 2017, sec. 2.2). Moments and lengths
+/// are shares of the run where they are below 1, else steps.
+class RateSchedule {
+ public:
+  /// @param steps  of the whole run; at least 1
+  /// @throws InputError naming what was found and what was expected
+  static RateSchedule parse(std::string_view text, std::uint64_t steps);
+
+  /// @param step  counted from 0; from `steps` on the last one's factor holds
+  double factor(std::uint64_t step) const;
+  /// That factor() leaves out.
+  const std::optional<Plateau>& plateau() const { return plateau_; }
+
+ private:
+  enum class Form { kConstant, kStep, kDecay, kCosine };
+  double without_warmup(double step) const;
+
+  Form form_ = Form::kConstant;
+  double steps_ = 1;
+  std::vector<double> at_;  ///< steps
+  double factor_ = 1;
+  double every_ = 1;  ///< steps
+  double from_ = 0;   ///< steps
+  double end_ = 0;
+  double warmup_ = 0;  ///< steps
+  double start_ = 0;
+  std::optional<Plateau> plateau_;
 };
 
 }  // namespace thinpipe

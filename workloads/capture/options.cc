@@ -1,11 +1,20 @@
 #include "workloads/capture/options.h"
 
+#include <cstdint>
+#include <initializer_list>
 #include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include "workloads/capture/option_reader.h"
+#include "base/error.h"
+#include "workloads/capture/optimiser_spec.h"
 #include "workloads/models/catalogue.h"
+#include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
 
@@ -14,6 +23,56 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kMaxSteps = 1'000'000'000;
+
+/// Options that are absent or null keep their defaults. Everything throws InputError naming the
+/// option, what was found and what was expected.
+class OptionReader {
+ public:
+  static constexpr double kUnbounded = std::numeric_limits<double>::max();
+
+  /// @param whose  stands before every message
+  OptionReader(const json& object, const std::string& whose,
+               std::initializer_list<std::string_view> names)
+      : root_(object, whose) {
+    root_.allow_only(names);
+  }
+  std::optional<JsonField> find(const char* key) const {
+    if (!root_.has(key) || root_.at(key).value().is_null()) return std::nullopt;
+    return root_.at(key);
+  }
+  template <typename Integer>
+  void integer(const char* key, Integer& value, std::uint64_t least, std::uint64_t most) const {
+    if (const auto field = find(key)) {
+      value = static_cast<Integer>(field->unsigned_integer(least, most));
+    }
+  }
+  void number(const char* key, double& value, double least, double most) const {
+    if (const auto field = find(key)) value = field->number(least, most);
+  }
+  void string(const char* key, std::string& value) const {
+    if (const auto field = find(key)) value = field->string();
+  }
+  void flag(const char* key, bool& value) const {
+    if (const auto field = find(key)) value = field->boolean();
+  }
+
+ private:
+  JsonField root_;
+};
+
+/// @throws InputError when second moments are wanted of a model whose samples have no gradient of
+/// their own
+void check_squares(bool squares, const ModelInfo& model, const std::string& whose) {
+  if (!squares || model.training->independent_samples) return;
+  std::string able;
+  for (const std::string& name : trainable_models()) {
+    if (find_model(name).training->independent_samples) able += (able.empty() ? "" : ", ") + name;
+  }
+  throw InputError(whose + ": squares: a sample of " + model.name +
+                   " has no gradient of its own (expected a model without batch normalisation or "
+                   "carried state: " +
+                   able + ")");
+}
 
 // The last step that `record` steps from `from` on reach; nothing overflows within the bounds.
 std::uint64_t last_recorded(const CaptureOptions& options, std::uint64_t from) {
@@ -77,6 +136,49 @@ CaptureOptions parse_capture_options(const json& object) {
   check_squares(options.squares, model, "capture");
   read.flag("json", options.json);
   check_recorded_steps(options);
+  return options;
+}
+
+json LearnerOptions::to_json() const {
+  return {{"model", model},       {"width", width}, {"data", data},       {"workers", workers},
+          {"batch", batch},       {"seed", seed},   {"steps", steps},     {"optimiser", optimiser},
+          {"schedule", schedule}, {"clip", clip},   {"augment", augment}, {"held_out", held_out},
+          {"squares", squares}};
+}
+
+LearnerOptions parse_learner_options(const json& object) {
+  const OptionReader read(object, "train",
+                          {"model", "width", "data", "workers", "batch", "seed", "steps",
+                           "optimiser", "schedule", "clip", "augment", "held_out", "squares"});
+  LearnerOptions options;
+  read.string("model", options.model);
+  const ModelInfo& model = find_trainable_model(options.model);
+  const TrainingDefaults& defaults = *model.training;
+  options.batch = defaults.batch;
+  options.optimiser =
+      fmt::format("sgd:lr={},momentum={}", defaults.learning_rate, defaults.momentum);
+  read.number("width", options.width, 0.01, 4);
+  if (options.width != 1 && !defaults.has_width) {
+    throw InputError(fmt::format("train: width: {} has one width only; expected 1, found {:g}",
+                                 model.name, options.width));
+  }
+  read.string("data", options.data);
+  read.integer("workers", options.workers, 1, 1024);
+  read.integer("batch", options.batch, 1, 65'536);
+  read.integer("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  read.integer("steps", options.steps, 1, kMaxSteps);
+  read.string("optimiser", options.optimiser);
+  options.optimiser = OptimiserSpec::parse(options.optimiser).to_string();
+  read.string("schedule", options.schedule);
+  RateSchedule::parse(options.schedule, options.steps);
+  read.number("clip", options.clip, 0, OptionReader::kUnbounded);
+  read.flag("augment", options.augment);
+  if (options.augment && defaults.data != DataKind::kDigits && defaults.data != DataKind::kColour) {
+    throw InputError("train: augment: " + model.name + " learns text; expected a model of images");
+  }
+  read.integer("held_out", options.held_out, 0, std::numeric_limits<std::uint64_t>::max());
+  read.flag("squares", options.squares);
+  check_squares(options.squares, model, "train");
   return options;
 }
 

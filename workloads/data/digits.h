@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "workloads/data/image_set.h"
 
@@ -21,5 +22,18 @@ enum class InkTone { kAny, kLight };
 /// The same on 32x32 pixels of three channels (CIFAR-10's form): ink and a shaded ground in random
 /// colours, stray strokes in colours of their own.
 ImageSet draw_colour_digits(std::size_t count, std::uint64_t seed, InkTone tone = InkTone::kAny);
+
+/// A point of a digit in a unit square: x to the right, y down; a digit fills about 0.2..0.8 by
+/// 0.1..0.9.
+struct GlyphPoint {
+  double x = 0;
+  double y = 0;
+};
+
+/// A polyline; curves are sampled finely enough for 32 pixels.
+using Stroke = std::vector<GlyphPoint>;
+
+/// The strokes of a digit, 0..9.
+const std::vector<Stroke>& digit_strokes(std::size_t digit);
 
 }  // namespace thinpipe

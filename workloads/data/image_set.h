@@ -1,4 +1,4 @@
-// Labelled images in memory: drawn digits, MNIST or CIFAR-10.
+// Labelled images in memory: drawn digits, or those of MNIST's and CIFAR-10's files.
 #pragma once
 
 #include <cstddef>

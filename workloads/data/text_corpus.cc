@@ -1,20 +1,35 @@
 #include "workloads/data/text_corpus.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "workloads/trace/mapped_file.h"
 
 namespace thinpipe {
-
 namespace {
 
 namespace fs = std::filesystem;
 
+// Symbols of characters.
+constexpr std::uint16_t kSpace = 0;
 constexpr std::uint16_t kNewline = 95;
 constexpr std::uint16_t kTabulator = 96;
 constexpr std::uint16_t kOther = 97;
+// Symbols of words.
+constexpr std::uint16_t kLineEnd = 0;
+constexpr std::uint16_t kUnknown = 1;
+constexpr std::size_t kFirstWord = 2;
 constexpr const char* kShippedName = "kjv.txt";
 
 bool continues_utf8(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
@@ -35,6 +50,38 @@ void append_file(const fs::path& path, std::vector<std::uint16_t>& symbols) {
 fs::path program_folder() {
   std::error_code ignored;
   return fs::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+char character_of(std::uint16_t symbol) {
+  return symbol < kNewline ? static_cast<char>(symbol + ' ') : '\x7f';
+}
+
+bool in_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '\'';
+}
+
+// "" stands for a line's end.
+std::vector<std::string> words_of(const std::vector<std::uint16_t>& symbols) {
+  std::vector<std::string> words;
+  std::string word;
+  const auto end_word = [&] {
+    if (!word.empty()) words.push_back(std::exchange(word, {}));
+  };
+  for (const std::uint16_t symbol : symbols) {
+    const char c = character_of(symbol);
+    if (in_word(c)) {
+      word += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      continue;
+    }
+    end_word();
+    if (symbol == kNewline) {
+      words.emplace_back();
+    } else if (symbol != kSpace && symbol != kTabulator) {
+      words.emplace_back(1, c);
+    }
+  }
+  end_word();
+  return words;
 }
 
 }  // namespace
@@ -90,6 +137,29 @@ TextCorpus load_shipped_text() {
   throw InputError(fmt::format(
       "{}: missing (the build or the installation is incomplete); name a text with --data",
       (prefix / "share" / "thinpipe" / kShippedName).string()));
+}
+
+TextCorpus to_words(const TextCorpus& corpus) {
+  const std::vector<std::string> words = words_of(corpus.symbols);
+  const std::size_t known = words.size() - words.size() / 10;
+  std::map<std::string, std::size_t> counts;
+  for (std::size_t i = 0; i < known; ++i) ++counts[words[i]];
+  counts.erase("");
+  std::vector<std::pair<std::string, std::size_t>> ranked(counts.begin(), counts.end());
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::map<std::string, std::uint16_t> numbers = {{"", kLineEnd}};
+  for (std::size_t i = 0; i < ranked.size() && kFirstWord + i < kVocabulary; ++i) {
+    numbers[ranked[i].first] = static_cast<std::uint16_t>(kFirstWord + i);
+  }
+  TextCorpus result;
+  result.source = corpus.source + ", as words";
+  result.symbols.reserve(words.size());
+  for (const std::string& word : words) {
+    const auto found = numbers.find(word);
+    result.symbols.push_back(found == numbers.end() ? kUnknown : found->second);
+  }
+  return result;
 }
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// Text as a sequence of 98 symbols, for the character model.
+// Text as a sequence of 98 symbols, for the character models, and as words.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,13 @@
-#include "workloads/exchange/all_gather_flow.h"
-
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "workloads/exchange/flows.h"
 #include "workloads/exchange/segments.h"
 
 namespace thinpipe {

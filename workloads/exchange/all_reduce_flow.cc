@@ -1,9 +1,13 @@
-#include "workloads/exchange/all_reduce_flow.h"
-
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "workloads/exchange/element_sum.h"
+#include "workloads/exchange/flows.h"
+#include "workloads/exchange/segments.h"
 
 namespace thinpipe {
 

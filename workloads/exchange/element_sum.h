@@ -1,10 +1,12 @@
-// What an all-reduce does to the elements of two arrays.
+// Sums of arrays on one rank: what an all-reduce does to two arrays' elements, and what the plan of
+// one must end with.
 #pragma once
 
 #include <cstddef>
 #include <span>
 
 #include "compressors/element_type.h"
+#include "workloads/exchange/plans.h"
 
 namespace thinpipe {
 
@@ -17,5 +19,13 @@ void add_elements(ElementType type, std::span<const std::byte> a, std::span<cons
 /// out = a * scale, rounded likewise.
 void scale_elements(ElementType type, std::span<const std::byte> a, float scale,
                     std::span<std::byte> out);
+
+/// The all-reduce of a plan carried out by one rank, plainly: what the network must bring.
+/// out = factor * the sum of the arrays, by rank, added in the order that the plan has and rounded
+/// after every addition as the elements' type is. 16-bit elements are given and returned as floats.
+/// Nothing but NaN may differ from what AllReduceFlow ends with.
+void sum_by_plan(const AllReducePlanner& planner, ElementType type,
+                 std::span<const std::span<const float>> arrays, float factor,
+                 std::span<float> out);
 
 }  // namespace thinpipe

@@ -50,4 +50,7 @@ struct PushPullLayout {
 /// a little-endian u32.
 inline constexpr std::size_t kUnitHeadBytes = 2 * sizeof(std::uint32_t);
 
+/// The tags of what goes to parameter servers and what comes back.
+inline constexpr int kPushTag = 0, kPullTag = 1;
+
 }  // namespace thinpipe

@@ -1,15 +1,60 @@
-// Any exchange pattern, over MPI.
+// Exchange patterns over MPI: a transport for all of them, and the library's own collectives.
 #pragma once
 
 #include <mpi.h>
 
 #include <cstddef>
 #include <memory>
+#include <span>
+#include <vector>
 
-#include "workloads/exchange/patterns.h"
+#include "compressors/spec.h"
+#include "workloads/exchange/pattern.h"
+#include "workloads/exchange/transport.h"
 
 namespace thinpipe {
 
+/// Transport over MPI point-to-point.
+class MpiTransport : public Transport {
+ public:
+  /// How requests are asked whether they have ended. Asking MPI makes it look at all connections,
+  /// which takes microseconds.
+  enum class Asks {
+    kEach,    ///< each by itself, whenever done() is called
+    kAtOnce,  ///< all together, once between two calls of pause() or progressed(): for many peers
+  };
+  explicit MpiTransport(MPI_Comm communicator, Asks asks = Asks::kEach);
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void send(Request slot, int peer, int tag, std::span<const std::byte> data) override;
+  void receive(Request slot, int peer, int tag, std::span<std::byte> data) override;
+  bool done(Request slot, std::size_t* received = nullptr) override;
+  void pause() override;
+  void progressed() override {
+    idle_.progressed();
+    has_asked_ = false;
+  }
+  double now() const override;
+  TransportCounters counters() const override { return counters_; }
+
+  MPI_Comm communicator() const { return communicator_; }
+
+ private:
+  MPI_Request& request(Request slot);
+  void ask_all();
+
+  MPI_Comm communicator_;
+  Asks asks_;
+  bool has_asked_ = false;             ///< kAtOnce: since the last pause() or progressed()
+  std::vector<std::size_t> received_;  ///< kAtOnce: by slot, of what has ended
+  int rank_ = 0, size_ = 1;
+  std::vector<MPI_Request> requests_;
+  TransportCounters counters_;
+  IdleRank idle_;
+};
+
+/// Any exchange pattern, over MPI.
 /// @param capacity  the longest message all_gather may carry, in bytes
 /// @param device_addresses  may be handed to MPI (mpi_device.h), where the pattern is of its own
 /// @throws InputError as check_pattern.

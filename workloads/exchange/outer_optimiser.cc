@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/numbers.h"
 #include "base/text.h"
 
 namespace thinpipe {

@@ -2,19 +2,49 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "compressors/element_type.h"
 #include "compressors/spec.h"
-#include "workloads/exchange/device_all_gather.h"
 #include "workloads/exchange/exchange_units.h"
-#include "workloads/exchange/sparse_vector.h"
-#include "workloads/exchange/staged_gather.h"
+#include "workloads/exchange/sparse_pairs.h"
 #include "workloads/exchange/transport.h"
 
 namespace thinpipe {
+
+/// This rank's end of an all-gather of messages that lie elsewhere, as on a GPU: what is sent comes
+/// here while it is sent, and what arrives leaves while more arrives. All of it is called by the
+/// thread that exchanges.
+class StagedGather {
+ public:
+  virtual ~StagedGather() = default;
+
+  /// The own message, of which the first ready() bytes are here.
+  virtual std::span<const std::byte> own() const = 0;
+  /// Never less than before; all of it without anybody's doing in the end.
+  virtual std::size_t ready() = 0;
+  /// A rank's message is here as a whole, and stays until the pattern's next all-gather. The own
+  /// one may be among them.
+  virtual void arrived(int rank, std::span<const std::byte> message) = 0;
+};
+
+/// An all-gather between devices' memories, by a library that takes addresses in them. The device
+/// is the calling thread's (DeviceCopies::use_in_this_thread), and nothing that it was asked for is
+/// still under way on what is sent, or on where it arrives.
+class DeviceAllGather {
+ public:
+  virtual ~DeviceAllGather() = default;
+
+  /// The same number of words from every rank, by rank; these lie in the host's memory.
+  virtual void gather_words(std::span<const std::uint32_t> own, std::span<std::uint32_t> all) = 0;
+  /// Every rank's bytes, one after the other, all of them there when it returns.
+  /// @param sizes  by rank @throws InputError for more than the library can count
+  virtual void gather_on_device(const std::byte* device_own, std::span<const std::size_t> sizes,
+                                std::byte* device_all) = 0;
+};
 
 /// How a pattern quantises an array before anything of it is sent.
 struct CodedSlices {
@@ -56,7 +86,7 @@ class Pattern {
   /// pattern has none.
   virtual DeviceAllGather* on_devices() { return nullptr; }
 
-  /// The sum of every rank's sparse vector, selected again (sparse_vector.h): about k elements,
+  /// The sum of every rank's sparse vector, selected again (sparse_pairs.h): about k elements,
   /// the same bits on every rank, times the factor, and what this rank must put back into its
   /// memory. Valid until the next call. All ranks call it with the same k and dimension. Patterns
   /// may remember thresholds and the like from call to call: one pattern for what is summed again

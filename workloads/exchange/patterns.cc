@@ -1,20 +1,18 @@
 #include "workloads/exchange/patterns.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "workloads/exchange/flow_pattern.h"
-#include "workloads/exchange/halving_doubling.h"
-#include "workloads/exchange/hierarchical.h"
+#include "workloads/exchange/flows.h"
+#include "workloads/exchange/plans.h"
 #include "workloads/exchange/push_pull_options.h"
-#include "workloads/exchange/recursive_doubling.h"
-#include "workloads/exchange/ring.h"
+#include "workloads/exchange/qgz.h"
 #include "workloads/exchange/sparse_patterns.h"
-#include "workloads/exchange/tree.h"
 
 namespace thinpipe {
 
@@ -22,8 +20,7 @@ namespace {
 
 const std::vector<Exchange> kDenseAndGather = {Exchange::kAllReduce, Exchange::kAllGather};
 
-PatternInfo::Factory planned(const FlowPattern::ReducePlanner& reduce,
-                             const FlowPattern::GatherPlanner& gather) {
+PatternInfo::Factory planned(const AllReducePlanner& reduce, const AllGatherPlanner& gather) {
   return [reduce, gather](const Parameters&, std::unique_ptr<Transport> transport,
                           std::size_t capacity) -> std::unique_ptr<Pattern> {
     return std::make_unique<FlowPattern>(std::move(transport), reduce, gather, capacity);

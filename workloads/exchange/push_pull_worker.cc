@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "compressors/compressor.h"
-#include "workloads/exchange/push_pull_tags.h"
+#include "workloads/exchange/exchange_units.h"
 #include "workloads/exchange/segments.h"
 
 namespace thinpipe {

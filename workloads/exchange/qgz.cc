@@ -1,15 +1,24 @@
+// qgZ, its closed form and its pattern.
 #include "workloads/exchange/qgz.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "base/error.h"
+#include "compressors/compressor.h"
 #include "compressors/kernels/blocks.h"
+#include "compressors/methods/common.h"
 #include "compressors/registry.h"
 
 namespace thinpipe {
-
 namespace {
 
 std::size_t block_bytes(const BlockFormat& format, std::size_t elements) {
@@ -38,6 +47,11 @@ void add_part(const BlockFormat& format, std::span<const std::byte> bytes, int s
                                  problem == BlockProblem::kScale
                                      ? "a scale is not a finite number of at least 0"
                                      : "its padding is not zero"));
+}
+
+QgzOptions::Gather gather_named(const std::string& name) {
+  if (name == "int4") return QgzOptions::Gather::kInt4;
+  return name == "fp32" ? QgzOptions::Gather::kFloat : QgzOptions::Gather::kInt8;
 }
 
 }  // namespace
@@ -227,6 +241,103 @@ void Qgz::expected(std::span<const std::span<const float>> arrays, float factor,
       std::copy(sum.begin(), sum.end(), out.begin() + static_cast<std::ptrdiff_t>(range.begin));
     }
   }
+}
+
+QgzOptions qgz_options(const Parameters& parameters) {
+  return {.group = static_cast<int>(parameters.integer("group")),
+          .block = std::stoul(parameters.choice("block")),
+          .gather = gather_named(parameters.choice("gather"))};
+}
+
+// A part goes to every other rank of the level: those of unequal length differ by an element.
+Traffic qgz_reduce_traffic(std::size_t elements, const QgzOptions& options, int ranks, int rank) {
+  const Qgz qgz(options, ranks);
+  const auto n = static_cast<std::size_t>(ranks), g = static_cast<std::size_t>(options.group);
+  const std::size_t j = static_cast<std::size_t>(rank) % g, b = static_cast<std::size_t>(rank) / g;
+  const auto reduced = [&](Qgz::Range range) {
+    return plain_message(qgz.reduced_bytes(range.size()));
+  };
+  Traffic traffic;
+  for (std::size_t i = 0; i < g; ++i) {
+    if (i == j) continue;
+    traffic.sent = traffic.sent + reduced(qgz.slice(elements, i));
+    traffic.received = traffic.received + reduced(qgz.slice(elements, j));
+  }
+  for (std::size_t i = 0; i < n / g; ++i) {
+    if (i == b) continue;
+    traffic.sent = traffic.sent + reduced(qgz.chunk(elements, j, i));
+    traffic.received = traffic.received + reduced(qgz.chunk(elements, j, b));
+  }
+  std::vector<std::size_t> sizes;
+  for (std::size_t i = 0; i < n; ++i)
+    sizes.push_back(qgz.gathered_bytes(qgz.chunk(elements, i % g, i / g).size()));
+  const Traffic gathered = block_gather_traffic(sizes, rank);
+  return {.sent = traffic.sent + gathered.sent, .received = traffic.received + gathered.received};
+}
+
+namespace {
+
+constexpr const char* kSumsFloats =
+    "it quantises 32-bit floats itself; expected none, or another pattern";
+
+template <class Float, class Bytes>
+std::span<Float> floats_in(Bytes bytes) {
+  return {reinterpret_cast<Float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+class QgzPattern : public Pattern {
+ public:
+  QgzPattern(std::unique_ptr<Transport> transport, const QgzOptions& options)
+      : transport_(std::move(transport)), qgz_(options, transport_->size()) {}
+
+  using Pattern::all_reduce;
+  void all_reduce(ElementType type, std::span<const std::byte> own, std::span<std::byte> result,
+                  float factor) override {
+    if (type != ElementType::kFloat32) throw InputError(kSumsFloats);
+    qgz_.run(*transport_, floats_in<const float>(own), floats_in<float>(result), factor);
+  }
+  std::optional<CodedSlices> coded_slices(std::size_t elements) const override {
+    return qgz_.coded_slices(elements);
+  }
+  void all_reduce_coded(std::span<const std::span<const std::byte>> slices, std::span<float> result,
+                        float factor) override {
+    qgz_.run_coded(*transport_, slices, result, factor);
+  }
+  void expected_all_reduce(ElementType, std::span<const std::span<const float>> arrays,
+                           float factor, std::span<float> out) const override {
+    qgz_.expected(arrays, factor, out);
+  }
+  bool lossy(ElementType) const override { return true; }
+  TransportCounters counters() const override { return transport_->counters(); }
+
+ private:
+  std::unique_ptr<Transport> transport_;
+  Qgz qgz_;
+};
+
+}  // namespace
+
+PatternInfo qgz_pattern() {
+  return {.name = "qgz",
+          .summary = "reduce-scatter within groups, then between, as 4-bit integers; all-gather",
+          .source = "Wang et al., ZeRO++, section 3.3 (qgZ), arXiv 2306.10209",
+          .parameters = {integer_parameter("group", "2", "ranks of a group; divides all ranks", 1,
+                                           1024),
+                         choice_parameter("block", "256", "elements with one scale",
+                                          {"32", "64", "128", "256", "512", "1024", "2048"}),
+                         choice_parameter("gather", "int8", "what the mean is gathered as",
+                                          {"int8", "int4", "fp32"})},
+          .exchanges = {Exchange::kAllReduce},
+          .make = [](const Parameters& parameters, std::unique_ptr<Transport> transport,
+                     std::size_t) -> std::unique_ptr<Pattern> {
+            return std::make_unique<QgzPattern>(std::move(transport), qgz_options(parameters));
+          },
+          .check_ranks = [](const Parameters& parameters,
+                            int ranks) { Qgz(qgz_options(parameters), ranks); },
+          .refuses =
+              [](const Spec&, const Spec& compressor) {
+                return summation_of(compressor).element == ElementType::kFloat32 ? "" : kSumsFloats;
+              }};
 }
 
 }  // namespace thinpipe

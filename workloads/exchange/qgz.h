@@ -5,10 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "compressors/kernels/block_format.h"
-#include "workloads/exchange/block_gather.h"
+#include "compressors/kernels/blocks.h"
 #include "workloads/exchange/pattern.h"
+#include "workloads/exchange/patterns.h"
 #include "workloads/exchange/streams.h"
+#include "workloads/exchange/traffic.h"
 #include "workloads/exchange/transport.h"
 
 namespace thinpipe {
@@ -24,15 +25,13 @@ struct QgzOptions {
 /// qgZ (Wang et al., ZeRO++, arXiv 2306.10209, section 3.3) and an all-gather behind it. With n
 /// ranks in groups of g, G = n / g:
 ///  1. every rank quantises its array to 4 bits, cut into g slices, and sends slice j to the j-th
-///  of
-///     its own group, which takes the codes back to floats and adds them up in the order of ranks;
+///     of its own group, which takes the codes back to floats and adds them up in the order of
+///     ranks;
 ///  2. that slice's sum is quantised again, cut into G chunks, and chunk b sent to the j-th of
-///  group
-///     b, which adds up what the groups sent: each element has been quantised twice, whatever n is,
-///     where a ring would do it n - 1 times;
+///     group b, which adds up what the groups sent: each element has been quantised twice, whatever
+///     n is, where a ring would do it n - 1 times;
 ///  3. chunks, times the factor, are gathered by all (BlockGather): as 8-bit integers, as ZeRO++
-///  gathers
-///     weights (section 3.1), or as `gather` says.
+///     gathers weights (section 3.1), or as `gather` says.
 /// A rank's own part is quantised as well, as by DeepSpeed. Rounding is to nearest. Unlike ZeRO++,
 /// whose chunk i must end on rank i, the j-th slice's chunks are neighbours here: chunks are
 /// gathered, so nothing has to be moved before.
@@ -90,5 +89,12 @@ class Qgz {
   std::vector<std::size_t> sizes_;
   std::vector<float> slice_, chunk_;
 };
+
+QgzOptions qgz_options(const Parameters& parameters);
+
+/// What each rank sends and receives in run() of so many elements; docs/patterns.md derives it.
+Traffic qgz_reduce_traffic(std::size_t elements, const QgzOptions& options, int ranks, int rank);
+
+PatternInfo qgz_pattern();
 
 }  // namespace thinpipe

@@ -1,9 +1,38 @@
-#include "workloads/exchange/recursive_doubling.h"
-
+// Recursive doubling and halving-doubling: their plans and their closed forms.
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "workloads/exchange/plans.h"
+#include "workloads/exchange/traffic.h"
 
 namespace thinpipe {
+namespace {
+
+// The parts that `id` still adds up, when `width` of them are left to it: first those it gives away
+// next, so that it need not wait for the rest.
+void add_in_order_of_need(int id, int width, std::vector<int>& parts) {
+  if (width == 1) {
+    parts.push_back(id);
+    return;
+  }
+  add_in_order_of_need(id ^ (width / 2), width / 2, parts);
+  add_in_order_of_need(id, width / 2, parts);
+}
+
+int steps_of(const FoldedRanks& fold) {
+  return std::countr_zero(static_cast<unsigned>(fold.folded));
+}
+
+// A rank that hands over, or is handed over to, sends and receives the array once for that.
+Traffic with_fold(const FoldedRanks& fold, const Volume& between, const Volume& array) {
+  Volume each = fold.hands_over ? Volume{} : between;
+  if (fold.partner >= 0) each = each + array;
+  return {.sent = each, .received = each};
+}
+
+}  // namespace
 
 FoldedRanks::FoldedRanks(int ranks, int rank)
     : folded(static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)))),
@@ -52,6 +81,87 @@ AllGatherPlan recursive_doubling_all_gather(int ranks, int rank) {
     plan.push_back(out);
   }
   return plan;
+}
+
+AllReducePlan halving_doubling_all_reduce(int ranks, int rank) {
+  const FoldedRanks fold(ranks, rank);
+  AllReducePlan plan{.parts = fold.folded};
+  const int all = fold.folded;
+  if (fold.hands_over) {
+    plan.steps = {{.kind = StepKind::kSend, .peer = fold.partner, .first = 0, .last = all},
+                  {.kind = StepKind::kReplace, .peer = fold.partner, .first = 0, .last = all}};
+    return plan;
+  }
+  if (fold.partner >= 0)
+    plan.steps.push_back({.kind = StepKind::kAdd, .peer = fold.partner, .first = 0, .last = all});
+  for (int distance = all / 2; distance >= 1; distance /= 2) {
+    const int other = fold.id ^ distance, peer = fold.rank_of(other);
+    std::vector<int> parts;
+    add_in_order_of_need(other, distance, parts);
+    for (const int part : parts)
+      plan.steps.push_back({.kind = StepKind::kSend,
+                            .peer = peer,
+                            .first = part,
+                            .last = part + 1,
+                            .tag = distance,
+                            .paced = true});
+    parts.clear();
+    add_in_order_of_need(fold.id, distance, parts);
+    for (const int part : parts)
+      plan.steps.push_back({.kind = StepKind::kAdd,
+                            .peer = peer,
+                            .first = part,
+                            .last = part + 1,
+                            .completes = distance == 1,
+                            .tag = distance});
+  }
+  const auto range_of = [](int id, int width) { return id / width * width; };
+  for (int distance = 1; distance < all; distance *= 2) {
+    const int other = fold.id ^ distance, peer = fold.rank_of(other);
+    const int mine = range_of(fold.id, distance), theirs = range_of(other, distance);
+    plan.steps.push_back({.kind = StepKind::kSend,
+                          .peer = peer,
+                          .first = mine,
+                          .last = mine + distance,
+                          .tag = distance,
+                          .paced = true});
+    plan.steps.push_back({.kind = StepKind::kReplace,
+                          .peer = peer,
+                          .first = theirs,
+                          .last = theirs + distance,
+                          .tag = distance});
+  }
+  if (fold.partner >= 0)
+    plan.steps.push_back({.kind = StepKind::kSend, .peer = fold.partner, .first = 0, .last = all});
+  return plan;
+}
+
+Traffic doubling_reduce_traffic(const SummedArray& array, int ranks, int rank) {
+  const FoldedRanks fold(ranks, rank);
+  const Volume all = ArrayVolume(array, 1).all();
+  return with_fold(fold, all * static_cast<std::uint64_t>(steps_of(fold)), all);
+}
+
+// Of the blocks of 1, 2, 4, ... n'/2 parts that hold the rank's own part, one is received in each
+// step of the first half and sent in each of the second; the other way round all parts but its own.
+Traffic halving_reduce_traffic(const SummedArray& array, int ranks, int rank) {
+  const FoldedRanks fold(ranks, rank);
+  const ArrayVolume volume(array, fold.folded);
+  if (fold.hands_over) return with_fold(fold, {}, volume.all());
+  Volume between = volume.all() - volume.of(fold.id);
+  for (int width = 1; width < fold.folded; width *= 2) {
+    const int first = fold.id / width * width;
+    between = between + volume.of(first, first + width);
+  }
+  return with_fold(fold, between, volume.all());
+}
+
+Traffic doubling_gather_traffic(const MessageVolume& messages, int rank) {
+  const int ranks = messages.ranks();
+  Traffic traffic{.sent = {}, .received = messages.all() - messages.of(rank)};
+  for (int distance = 1; distance < ranks; distance *= 2)
+    traffic.sent = traffic.sent + messages.of(rank, std::min(distance, ranks - distance));
+  return traffic;
 }
 
 }  // namespace thinpipe

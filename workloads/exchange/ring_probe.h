@@ -1,4 +1,5 @@
-// What a message and a byte take round the ring of ranks: alpha and beta of the links in force.
+// Measurements of the links in force, round the ring of ranks: what a message and a byte take
+// (alpha and beta), and how much a link carries one way at a time.
 #pragma once
 
 #include <cstddef>
@@ -26,5 +27,17 @@ struct RingProbe {
 /// all ranks is that of the last to come, which waits for nobody but for 2(n-1) messages one after
 /// the other. To the large ones all come together.
 RingProbe probe_ring(Transport& transport, const RingProbeOptions& options);
+
+struct StreamOptions {
+  double settle = 0.3;   ///< s that are not counted: slow start, and the buckets' saved credit
+  double seconds = 1.0;  ///< s of sending after that
+};
+
+/// Every rank sends to the next as fast as it goes, and receives from the one before it, in two
+/// turns (three where ranks are odd in number), so that no link carries more than one way and the
+/// acknowledgements of the other. Segments are as the pipelined rings have them. All ranks of the
+/// transport call it together.
+/// @returns payload bits a second that this rank received after it had settled; 0 for one rank.
+double stream_round_ring(Transport& transport, const StreamOptions& options);
 
 }  // namespace thinpipe

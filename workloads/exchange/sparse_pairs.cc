@@ -7,7 +7,7 @@
 
 #include "compressors/compressor.h"
 #include "compressors/kernels/keys.h"
-#include "compressors/select/kth.h"
+#include "compressors/select/top_k.h"
 
 namespace thinpipe {
 

@@ -1,4 +1,5 @@
-// What sparse all-reduces do with lists of pairs: merge them, select from them, check them.
+// Vectors of which only some elements are there, as sparse all-reduces take and give them; and what
+// is done with lists of their elements: merge them, select from them, check them.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +7,31 @@
 #include <span>
 #include <vector>
 
-#include "workloads/exchange/sparse_vector.h"
-
 namespace thinpipe {
+
+/// Some elements of a vector: indices ascending and distinct, each with its value; as many of both.
+struct SparseView {
+  std::span<const std::uint32_t> indices;
+  std::span<const float> values;
+  std::size_t size() const { return indices.size(); }
+};
+
+/// What a sparse all-reduce ends with.
+struct SparseSum {
+  /// factor * the sum over ranks of what was selected again: the same bits on every rank.
+  SparseView sum;
+  /// What this rank must put back into its memory (Compressor::give_back), not multiplied by the
+  /// factor, since it is in nobody's sum. May hold what other ranks have sent.
+  SparseView returned;
+};
+
+/// One element as it crosses the network (docs/patterns.md, "Pairs"): u32 index, f32 value.
+struct SparsePair {
+  std::uint32_t index;
+  float value;
+  bool operator==(const SparsePair&) const = default;
+};
+static_assert(sizeof(SparsePair) == 8);
 
 /// Indices ascend strictly in all of these.
 using SparsePairs = std::vector<SparsePair>;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -9,7 +11,6 @@
 #include "workloads/exchange/segments.h"
 
 namespace thinpipe {
-
 namespace {
 
 constexpr std::size_t kStreamsWindow = kSegmentsInFlight;
@@ -121,6 +122,46 @@ void Streams::run(Transport& transport) {
   }
   out_.clear();
   in_.clear();
+}
+
+void BlockGather::run(Transport& transport, std::span<const std::size_t> sizes,
+                      std::span<std::byte> blocks) {
+  const auto n = static_cast<std::size_t>(transport.size());
+  const auto rank = static_cast<std::size_t>(transport.rank());
+  begins_.assign(n + 1, 0);
+  for (std::size_t i = 0; i < n; ++i) begins_[i + 1] = begins_[i] + sizes[(rank + i) % n];
+  rotated_.resize(begins_[n]);
+  const std::size_t before = std::accumulate(sizes.begin(), sizes.begin() + rank, std::size_t{0});
+  std::copy_n(blocks.begin() + static_cast<std::ptrdiff_t>(before), sizes[rank], rotated_.begin());
+  for (std::size_t have = 1; have < n; have *= 2) {
+    const std::size_t some = std::min(have, n - have);
+    streams_.send(static_cast<int>((rank + n - have) % n),
+                  std::span(rotated_).first(begins_[some]));
+    streams_.receive(
+        static_cast<int>((rank + have) % n),
+        std::span(rotated_).subspan(begins_[have], begins_[have + some] - begins_[have]));
+    streams_.run(transport);
+  }
+  // Rank 0's block lies behind those from this rank on.
+  const auto zero = static_cast<std::ptrdiff_t>(begins_[n - rank]);
+  std::rotate_copy(rotated_.begin(), rotated_.begin() + zero, rotated_.end(), blocks.begin());
+}
+
+std::size_t MeanCount::run(Transport& transport, std::size_t own, std::size_t most) {
+  if (own > most) throw InputError(fmt::format("{} elements of a vector of {}", own, most));
+  const auto n = static_cast<std::size_t>(transport.size());
+  counts_.assign(n, 0);
+  counts_[static_cast<std::size_t>(transport.rank())] = static_cast<std::uint32_t>(own);
+  sizes_.assign(n, sizeof(std::uint32_t));
+  gather_.run(transport, sizes_, std::as_writable_bytes(std::span(counts_)));
+  std::uint64_t sum = 0;
+  for (std::size_t from = 0; from < n; ++from) {
+    if (counts_[from] > most)
+      throw PayloadError(fmt::format("rank {} announces {} elements of a vector of {}", from,
+                                     counts_[from], most));
+    sum += counts_[from];
+  }
+  return (sum + n - 1) / n;
 }
 
 }  // namespace thinpipe

@@ -1,11 +1,10 @@
 // Messages of any length to and from several ranks at a time, cut into segments that flow side by
-// side.
+// side; and the small all-gathers that sparse patterns make of them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "workloads/exchange/transport.h"
@@ -63,6 +62,39 @@ class Streams {
   std::size_t at_once_;
   std::vector<Out> out_;
   std::vector<In> in_;
+};
+
+/// All-gather of blocks whose sizes all ranks know, in few steps.
+///
+/// Bruck's algorithm (Bruck et al., 1997): in step s = 0, 1, ... of ceil(log2 n) a rank sends the
+/// min(2^s, n - 2^s) blocks that it has from its own on to the rank 2^s to the left, and receives
+/// as many from the right. Any number of ranks. Of equal blocks every rank sends and receives
+/// (n-1)/n of the whole; a block greater than the others is sent by its rank in every step.
+class BlockGather {
+ public:
+  /// `blocks` are those of all ranks in order, without gaps, `sizes` bytes each; a rank's own is
+  /// there before, all are after.
+  void run(Transport& transport, std::span<const std::size_t> sizes, std::span<std::byte> blocks);
+
+ private:
+  Streams streams_{1};
+  std::vector<std::byte> rotated_;   ///< own block first
+  std::vector<std::size_t> begins_;  ///< in rotated_, and the end
+};
+
+/// A number that all ranks must know alike, where each brings another one: how many elements a rank
+/// brings on average. That is what k is where compressors have no target. All
+/// ranks tell each other theirs (BlockGather), a u32 each.
+class MeanCount {
+ public:
+  /// @returns the mean over ranks, rounded up: the same on all of them
+  /// @throws InputError for a number over `most`, PayloadError for another rank's.
+  std::size_t run(Transport& transport, std::size_t own, std::size_t most);
+
+ private:
+  BlockGather gather_;
+  std::vector<std::uint32_t> counts_;
+  std::vector<std::size_t> sizes_;
 };
 
 }  // namespace thinpipe

@@ -1,11 +1,27 @@
-#include "workloads/exchange/tree.h"
-
+// The binomial tree: its plans and its closed forms.
 #include <algorithm>
 #include <bit>
+#include <vector>
+
+#include "workloads/exchange/plans.h"
+#include "workloads/exchange/traffic.h"
 
 namespace thinpipe {
-
 namespace {
+
+// A rank's place: its parent has the rank's lowest set bit cleared, its children have one of the
+// bits below it set.
+struct BinomialTree {
+  BinomialTree(int ranks, int rank) : parent(rank == 0 ? -1 : rank & (rank - 1)) {
+    const int lowest = rank == 0 ? ranks : rank & -rank;
+    for (int bit = 1; bit < lowest && rank + bit < ranks; bit *= 2) children.push_back(rank + bit);
+    size = std::min(lowest, ranks - rank);
+  }
+
+  int parent;                 ///< -1 for the root
+  std::vector<int> children;  ///< the one with the fewest ranks below it first
+  int size;                   ///< ranks from this one on that are in its subtree, itself included
+};
 
 // Of the edge to a rank's parent: none that the parent has to its own parent or another child.
 int tag_of_edge(int child) { return std::countr_zero(static_cast<unsigned>(child)); }
@@ -31,12 +47,6 @@ std::vector<int> subtree_of(int ranks, int rank) {
 }
 
 }  // namespace
-
-BinomialTree::BinomialTree(int ranks, int rank) : parent(rank == 0 ? -1 : rank & (rank - 1)) {
-  const int lowest = rank == 0 ? ranks : rank & -rank;
-  for (int bit = 1; bit < lowest && rank + bit < ranks; bit *= 2) children.push_back(rank + bit);
-  size = std::min(lowest, ranks - rank);
-}
 
 AllReducePlan tree_all_reduce(int ranks, int rank) {
   const BinomialTree tree(ranks, rank);
@@ -70,6 +80,23 @@ AllGatherPlan tree_all_gather(int ranks, int rank) {
     plan.push_back({.out = true, .peer = *child, .messages = messages_from_above(ranks, *child)});
   }
   return plan;
+}
+
+// The array once each way over every edge of the tree.
+Traffic tree_reduce_traffic(const SummedArray& array, int ranks, int rank) {
+  const BinomialTree tree(ranks, rank);
+  const Volume each =
+      ArrayVolume(array, 1).all() * (tree.children.size() + (tree.parent >= 0 ? 1 : 0));
+  return {.sent = each, .received = each};
+}
+
+// To each child all messages but those of its subtree. What children lack less, together all of the
+// own subtree but the own message, is what a rank other than the root sends upwards.
+Traffic tree_gather_traffic(const MessageVolume& messages, int rank) {
+  const BinomialTree tree(messages.ranks(), rank);
+  const Volume down = messages.all() * tree.children.size() + messages.of(rank);
+  return {.sent = tree.parent < 0 ? down - messages.all() : down,
+          .received = messages.all() - messages.of(rank)};
 }
 
 }  // namespace thinpipe

@@ -6,8 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "workloads/exchange/exchange_units.h"
-#include "workloads/exchange/send_window.h"
+#include "workloads/exchange/segments.h"
 #include "workloads/exchange/transport.h"
 
 namespace thinpipe {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,5 +104,20 @@ const std::vector<std::string>& trainable_models();
 
 /// As find_model(), among the trainable ones.
 const ModelInfo& find_trainable_model(std::string_view name);
+
+/// Reads a model's data file; docs/models.md describes the format.
+/// @param file  names the text in messages.
+/// @throws InputError naming file and field for anything missing, unknown or inconsistent.
+ModelInfo parse_model_file(std::string_view text, const std::string& file);
+
+/// A data file of catalogue/, as it was when the library was built.
+struct CatalogueFile {
+  std::string_view name;  ///< "vgg19.json"
+  std::string_view text;
+};
+
+/// All of them. CMake makes this function from catalogue/*.json, so that programs need no file
+/// beside them.
+std::span<const CatalogueFile> catalogue_files();
 
 }  // namespace thinpipe

@@ -2,15 +2,224 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "workloads/exchange/segments.h"
-#include "workloads/predict/pattern_flows.h"
-#include "workloads/predict/sparse_flows.h"
+#include "workloads/predict/flow_graph.h"
 
 namespace thinpipe {
-
 namespace {
+
+constexpr double kFlowAhead = static_cast<double>(kSegmentsInFlight * kSegmentBytes);
+
+// A token bucket, by the moment until which its tokens are spoken for.
+struct FlowPort {
+  double spoken = -std::numeric_limits<double>::infinity();
+  double carried = 0;
+
+  // When bytes that come at `moment` are through.
+  double pass(double moment, double bytes, double credit, double beta) {
+    carried += bytes;
+    spoken = std::max(spoken, moment - credit * beta) + bytes * beta;
+    return std::max(moment, spoken);
+  }
+};
+
+struct FlowQueueState {
+  std::size_t next = 0;               // message that is being sent
+  int pieces_left = 0;                // of it; 0: it has not begun
+  double piece = 0;                   // bytes of each
+  double started = 0;                 // bytes of messages that have begun
+  bool gated = false;                 // some of its messages must wait when they have come
+  std::size_t here = 0, counted = 0;  // messages
+  double counted_bytes = 0;
+};
+
+struct FlowRank {
+  FlowPort up, down;
+  bool sending = false;
+  std::size_t turn = 0;            // of its queues
+  std::vector<std::size_t> out;    // queues that it sends
+  std::vector<std::size_t> gated;  // queues that come to it and have gates
+  double busy_until = 0;           // its processor
+};
+
+struct FlowEvent {
+  enum class Kind { kSent, kArrived, kWorked };
+  double moment;
+  std::uint64_t number;  // of two at one moment the first made comes first
+  Kind kind;
+  std::uint32_t queue;
+  std::uint32_t message;
+  bool operator>(const FlowEvent& other) const {
+    return moment != other.moment ? moment > other.moment : number > other.number;
+  }
+};
+
+class FlowSimulation {
+ public:
+  FlowSimulation(const FlowGraph& graph, std::span<const LinkFigures> ports, double quantum)
+      : graph_(graph),
+        ports_(ports),
+        quantum_(quantum),
+        queues_(graph.queues.size()),
+        ranks_(static_cast<std::size_t>(graph.ranks)),
+        counters_(static_cast<std::size_t>(graph.ranks) * graph.places) {
+    for (std::size_t i = 0; i < graph.queues.size(); ++i) {
+      const FlowQueue& queue = graph.queues[i];
+      if (queue.messages.empty()) continue;
+      ranks_[static_cast<std::size_t>(queue.from)].out.push_back(i);
+      queues_[i].gated = std::any_of(queue.messages.begin(), queue.messages.end(),
+                                     [](const FlowMessage& one) { return one.gate > 0; });
+      if (queues_[i].gated) ranks_[queue.messages.front().to].gated.push_back(i);
+    }
+  }
+
+  FlowTime run() {
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) send(rank, 0);
+    while (!events_.empty()) {
+      const FlowEvent event = events_.top();
+      events_.pop();
+      if (event.kind == FlowEvent::Kind::kSent)
+        sent(event);
+      else if (event.kind == FlowEvent::Kind::kArrived)
+        arrived(event);
+      else
+        worked(event);
+    }
+    FlowTime time{.seconds = last_, .waiting = waiting_};
+    for (std::size_t i = 0; i < queues_.size(); ++i)
+      if (queues_[i].counted != graph_.queues[i].messages.size())
+        throw std::logic_error("messages of an exchange wait for each other");
+    for (const FlowRank& rank : ranks_)
+      time.bytes = std::max({time.bytes, rank.up.carried, rank.down.carried});
+    return time;
+  }
+
+ private:
+  const LinkFigures& figures(std::size_t rank) const {
+    return ports_.size() == 1 ? ports_[0] : ports_[rank];
+  }
+  std::uint32_t& counter(std::size_t rank, std::uint32_t place) {
+    return counters_[rank * graph_.places + place];
+  }
+  const FlowMessage& message_of(const FlowEvent& event) const {
+    return graph_.queues[event.queue].messages[event.message];
+  }
+  void push(double moment, FlowEvent::Kind kind, std::size_t queue, std::size_t message) {
+    events_.push({moment, number_++, kind, static_cast<std::uint32_t>(queue),
+                  static_cast<std::uint32_t>(message)});
+  }
+
+  bool may_send(std::size_t index) {
+    const FlowQueue& queue = graph_.queues[index];
+    const FlowQueueState& state = queues_[index];
+    if (state.pieces_left > 0) return true;
+    if (state.next == queue.messages.size()) return false;
+    const FlowMessage& message = queue.messages[state.next];
+    if (counter(static_cast<std::size_t>(queue.from), message.waits_at) < message.after)
+      return false;
+    return queue.pace < 0 ||
+           state.started < queues_[static_cast<std::size_t>(queue.pace)].counted_bytes + kFlowAhead;
+  }
+
+  // The next piece, if the port is free and one may leave.
+  void send(std::size_t rank, double moment) {
+    FlowRank& sender = ranks_[rank];
+    if (sender.sending) return;
+    for (std::size_t i = 0; i < sender.out.size(); ++i) {
+      const std::size_t at = (sender.turn + i) % sender.out.size(), index = sender.out[at];
+      if (!may_send(index)) continue;
+      FlowQueueState& state = queues_[index];
+      if (state.pieces_left == 0) {
+        const double bytes = graph_.queues[index].messages[state.next].bytes;
+        state.pieces_left = std::max(1, static_cast<int>(bytes / quantum_));
+        state.piece = bytes / state.pieces_left;
+        state.started += bytes;
+      }
+      sender.turn = state.pieces_left > 1 ? at : (at + 1) % sender.out.size();
+      sender.sending = true;
+      const LinkFigures& link = figures(rank);
+      push(sender.up.pass(moment, state.piece, link.credit, link.beta), FlowEvent::Kind::kSent,
+           index, state.next);
+      return;
+    }
+  }
+
+  // Bits of a piece leave the receiver's port while others still come to it.
+  void sent(const FlowEvent& event) {
+    const auto from = static_cast<std::size_t>(graph_.queues[event.queue].from);
+    FlowQueueState& state = queues_[event.queue];
+    const std::size_t to = message_of(event).to;
+    const LinkFigures& link = figures(to);
+    FlowPort& port = ranks_[to].down;
+    const double here =
+        port.pass(event.moment, state.piece, std::max(link.credit, state.piece), link.beta);
+    if (link.beta > 0) waiting_ = std::max(waiting_, (port.spoken - event.moment) / link.beta);
+    if (--state.pieces_left == 0) {
+      ++state.next;
+      push(here + figures(from).alpha, FlowEvent::Kind::kArrived, event.queue, event.message);
+    }
+    ranks_[from].sending = false;
+    send(from, event.moment);
+  }
+
+  void arrived(const FlowEvent& event) {
+    const FlowMessage& message = message_of(event);
+    if (message.work <= 0) return worked(event);
+    double& busy = ranks_[message.to].busy_until;
+    busy = std::max(busy, event.moment) + message.work;
+    push(busy, FlowEvent::Kind::kWorked, event.queue, event.message);
+  }
+
+  void worked(const FlowEvent& event) {
+    FlowQueueState& state = queues_[event.queue];
+    const std::size_t rank = message_of(event).to;
+    ++state.here;
+    if (!state.gated) count(event.queue, message_of(event));
+    count_gated(ranks_[rank]);
+    last_ = event.moment;
+    send(rank, event.moment);
+  }
+
+  void count(std::size_t queue, const FlowMessage& message) {
+    ++counter(message.to, message.place);
+    ++queues_[queue].counted;
+    queues_[queue].counted_bytes += message.bytes;
+  }
+
+  // Whatever may be counted now, in the order of each queue.
+  void count_gated(const FlowRank& rank) {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const std::size_t index : rank.gated) {
+        const FlowQueueState& state = queues_[index];
+        while (state.counted < state.here) {
+          const FlowMessage& message = graph_.queues[index].messages[state.counted];
+          if (counter(message.to, message.place) < message.gate) break;
+          count(index, message);
+          moved = true;
+        }
+      }
+    }
+  }
+
+  const FlowGraph& graph_;
+  std::span<const LinkFigures> ports_;
+  double quantum_;
+  std::vector<FlowQueueState> queues_;
+  std::vector<FlowRank> ranks_;
+  std::vector<std::uint32_t> counters_;
+  std::priority_queue<FlowEvent, std::vector<FlowEvent>, std::greater<>> events_;
+  std::uint64_t number_ = 0;
+  double last_ = 0, waiting_ = 0;
+};
 
 constexpr double kLeastQuantum = 4096;     // bytes: two or three frames
 constexpr double kMostPieces = 4000;       // of an exchange
@@ -37,6 +246,10 @@ std::string flow_key(const Spec& pattern, const std::vector<std::size_t>& sizes)
 }
 
 }  // namespace
+
+FlowTime flow_time(const FlowGraph& graph, std::span<const LinkFigures> ports, double quantum) {
+  return FlowSimulation(graph, ports, quantum).run();
+}
 
 FlowTime ExchangeTimes::time_of(Flows& flows, std::span<const LinkFigures> links) {
   std::vector<double> key;

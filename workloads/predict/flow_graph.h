@@ -1,9 +1,15 @@
-// Who sends what to whom in an exchange, and what waits for what: all that its time depends on.
+// Messages of an exchange: who sends what to whom, and what waits for what, which is all that its
+// time depends on; and these messages of each pattern.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
+
+#include "compressors/spec.h"
+#include "workloads/exchange/traffic.h"
 
 namespace thinpipe {
 
@@ -39,5 +45,45 @@ struct FlowGraph {
     return count;
   }
 };
+
+/// The messages of an all-reduce of so many floats; nothing where the pattern is no plan (openmpi)
+/// or has no all-reduce of its own. @throws InputError as check_pattern.
+std::optional<FlowGraph> all_reduce_flows(const Spec& pattern, std::size_t elements, int ranks);
+
+/// Likewise of an all-gather of messages of so many bytes by rank.
+std::optional<FlowGraph> all_gather_flows(const Spec& pattern, std::span<const std::size_t> sizes);
+
+/// Messages that an all-reduce has where no part is longer than a segment: at least so many there
+/// are. 0 where there are no flows.
+double least_messages(const Spec& pattern, int ranks);
+
+/// A unit as parameter servers exchange it. Sizes are of payloads, without their heads.
+struct FlowUnit {
+  int server = 0;
+  double push = 0, pull = 0;  ///< bytes
+  double decode = 0;          ///< s of a server for each worker's payload
+  double compress = 0;        ///< s of a server for the answer
+};
+
+/// The messages of workers and parameter servers. Workers are ranks 0 to workers - 1, servers come
+/// after them; with no servers every worker is one, and what it has of its own does not cross the
+/// network. A worker pushes its units in order; a server answers each when all workers' payloads of
+/// it have come and been decoded, in the same order, by one processor. What the answer's encoding
+/// takes is spread over the payloads. Payloads are cut so that there are about `most_messages` of
+/// them at most.
+FlowGraph push_pull_flows(std::span<const FlowUnit> units, int workers, int servers,
+                          double most_messages);
+
+/// The messages of sparse all-reduces with re-selection. gtopk: what goes up and down the tree,
+/// each message with the pairs that its subtree may have at most: min(k, the sum of those it
+/// brings), as if no two ranks chose the same place. oktopk: indices and what is selected spread
+/// evenly over ranks, `selected` pairs in all; a call that finds neither regions nor a threshold
+/// anew. Nothing for other patterns.
+/// @throws InputError as check_pattern.
+std::optional<FlowGraph> sparse_flows(const Spec& pattern, const SparseSizes& sizes, int ranks);
+
+/// The messages of qgZ: within groups, between them, and Bruck's all-gather.
+/// @throws InputError as check_pattern.
+FlowGraph qgz_flows(const Spec& pattern, std::size_t elements, int ranks);
 
 }  // namespace thinpipe

@@ -13,7 +13,7 @@ struct BucketWork {
   double decode = 0;    ///< decoding what came
 };
 
-/// Who does what when (workloads/replay/batching.h).
+/// Who does what when (workloads/replay/feed.h).
 enum class PipelineKind {
   kSerial,  ///< all is compressed after the backward pass, then exchanged, then decoded
   kInline,  ///< a bucket is compressed when it is ready, and the backward pass waits for that

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "compressors/distortion.h"
+#include "compressors/compressor.h"
 #include "compressors/wire/bytes.h"
 #include "workloads/exchange/pattern.h"
 #include "workloads/replay/gradients.h"

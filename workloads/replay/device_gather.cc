@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <exception>
+#include <numeric>
 
+#include <fmt/format.h>
+
+#include "compressors/compressor.h"
 #include "workloads/replay/message.h"
 
 namespace thinpipe {
@@ -58,7 +63,7 @@ void DeviceGather::begin_step(std::span<const DevicePayload> payloads) {
   }
 }
 
-/// Of a long payload several, so that its front can leave before its end has come.
+// Of a long payload several, so that its front can leave before its end has come.
 void DeviceGather::add_copies(std::size_t unit, const DevicePayload& payload) {
   copied_before_[unit] = asked_;
   for (std::size_t done = 0; done < payload.bytes;) {
@@ -78,7 +83,7 @@ void DeviceGather::end_stretch() {
   copied_ = 0;
 }
 
-/// Bytes of payloads, in the order in which they were asked for.
+// Bytes of payloads, in the order in which they were asked for.
 std::size_t DeviceGather::copied() {
   while (next_ < stretches_.size() && down_.ended(stretches_[next_].copy)) ++next_;
   return next_ == 0 ? 0 : stretches_[next_ - 1].end;
@@ -129,6 +134,163 @@ BucketCopies DeviceGather::finish() {
   stretches_.clear();
   for (Arrival& arrival : arrivals_) took.up += arrival.upload.finish(up_);
   return took;
+}
+
+DirectGather::DirectGather(const RankDevice& device, int ranks, std::span<const std::size_t> most)
+    : device_(device),
+      most_(most.begin(), most.end()),
+      lengths_(most.size()),
+      all_lengths_(most.size() * static_cast<std::size_t>(ranks)),
+      sizes_(static_cast<std::size_t>(ranks)) {
+  std::size_t message = 0, room = 0;
+  for (const std::size_t bytes : most_) {
+    message += bytes;
+    room += decode_room(bytes);
+  }
+  const auto bytes = [&](std::size_t count) {
+    return static_cast<std::byte*>(device_.memory->allocate(count));
+  };
+  own_ = bytes(message);
+  all_ = bytes(message * sizes_.size());
+  aligned_ = bytes(room);
+  device_.memory->wait();
+}
+
+void DirectGather::begin(std::span<const DevicePayload> payloads) {
+  std::size_t at = 0;
+  copies_.clear();
+  for (std::size_t i = 0; i < units(); ++i) {
+    copies_.push_back({own_ + at, payloads[i].data, payloads[i].bytes});
+    lengths_[i] = static_cast<std::uint32_t>(payloads[i].bytes);
+    at += payloads[i].bytes;
+  }
+  device_.arithmetic->copy(copies_);
+  device_.memory->wait();
+  host_.clear();
+}
+
+void DirectGather::exchange(Pattern& pattern) {
+  device_.copies->use_in_this_thread();
+  DeviceAllGather& devices = *pattern.on_devices();
+  devices.gather_words(lengths_, all_lengths_);
+  for (std::size_t rank = 0; rank < sizes_.size(); ++rank) {
+    const auto lengths = std::span(all_lengths_).subspan(rank * units(), units());
+    for (std::size_t i = 0; i < units(); ++i)
+      if (lengths[i] > most_[i])
+        throw PayloadError(fmt::format("payload {} of rank {}: {} bytes; expected at most {}", i,
+                                       rank, lengths[i], most_[i]));
+    sizes_[rank] = std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
+  }
+  devices.gather_on_device(own_, sizes_, all_);
+}
+
+std::span<const DevicePayload> DirectGather::payloads_of(int rank) {
+  const auto number = static_cast<std::size_t>(rank);
+  const std::byte* from =
+      all_ + std::accumulate(sizes_.begin(), sizes_.begin() + rank, std::size_t{0});
+  std::byte* to = aligned_;
+  payloads_.clear();
+  copies_.clear();
+  for (const std::uint32_t bytes : std::span(all_lengths_).subspan(number * units(), units())) {
+    copies_.push_back({to, from, bytes});
+    payloads_.push_back({to, bytes});
+    from += bytes;
+    to += decode_room(bytes);
+  }
+  device_.arithmetic->copy(copies_);
+  return payloads_;
+}
+
+std::span<const std::byte> DirectGather::own() const {
+  if (!host_.empty()) return host_;
+  const std::size_t table = units() * kMessageLengthBytes;
+  const std::size_t bytes = std::accumulate(lengths_.begin(), lengths_.end(), std::size_t{0});
+  host_.resize(table + bytes);
+  std::memcpy(host_.data(), lengths_.data(), table);
+  device_.memory->download(host_.data() + table, own_, bytes);
+  device_.memory->wait();
+  return host_;
+}
+
+DeviceAnswers::DeviceAnswers(const RankDevice& device, const DeviceUnits& units,
+                             const PlannedBucket& plan, const PushPullOptions& servers,
+                             std::size_t first_unit, const CompressorSettings& settings,
+                             double time_scale)
+    : units_(units),
+      plan_(plan),
+      pushed_(plan, servers, first_unit, settings),
+      bus_(device.copies, time_scale),
+      upload_(device) {
+  std::vector<Spec> specs;
+  std::vector<std::vector<TensorInfo>> tensors;
+  for (const PlannedUnit& unit : plan.units) {
+    const Spec& spec = servers.pull_of(unit.compressor);
+    if (spec == unit.compressor && !units.twin(decoders_.size()).verbatim()) {
+      decoders_.push_back({});
+      continue;
+    }
+    const auto group =
+        static_cast<std::size_t>(std::find(specs.begin(), specs.end(), spec) - specs.begin());
+    if (group == specs.size()) {
+      specs.push_back(spec);
+      tensors.emplace_back();
+    }
+    decoders_.push_back({group, tensors[group].size()});
+    tensors[group].push_back(unit.info);
+  }
+  for (std::size_t group = 0; group < specs.size(); ++group)
+    groups_.push_back(device.make(specs[group], tensors[group], settings));
+}
+
+bool DeviceAnswers::pull(Pattern& pattern, const std::function<bool(std::size_t unit)>& sent) {
+  if (state_ == State::kPulling) {
+    if (!pushed_.pull(pattern)) return false;
+    send_up(sent);
+    if (!bus_.slow() || !upload_.under_way()) return true;
+    state_ = State::kGoingUp;
+  }
+  if (!bus_.ended(upload_.copy())) return false;
+  state_ = State::kPulling;
+  return true;
+}
+
+// What there is no room for yet goes up when it is decoded: the device is another thread's.
+void DeviceAnswers::send_up(const std::function<bool(std::size_t unit)>& sent) {
+  bus_.begin();
+  upload_.clear();
+  for (std::size_t i = 0; i < decoders_.size(); ++i) {
+    if (!sent(i)) continue;
+    const auto pieces = pushed_.answers(i);
+    upload_.add(pieces.front());
+    for (const std::span<const std::byte> piece : pieces.subspan(1)) upload_.append(piece);
+  }
+  if (upload_.has_room()) upload_.begin();
+}
+
+void DeviceAnswers::begin_decode(std::size_t unit, const DevicePayload& payload,
+                                 float* device_out) {
+  const Decoder& decoder = decoders_[unit];
+  if (decoder.group == kOwn)
+    units_.begin_decode(unit, payload.data, payload.bytes, 1.0F, device_out);
+  else
+    groups_[decoder.group]->begin_decode(decoder.place, payload.data, payload.bytes, 1.0F,
+                                         device_out);
+}
+
+double DeviceAnswers::add(const std::function<bool(std::size_t unit)>& sent,
+                          std::span<const std::size_t> offsets, float* device_part) {
+  const std::span<const DevicePayload> payloads = upload_.payloads(bus_);
+  std::size_t next = 0;
+  try {
+    for (std::size_t i = 0; i < decoders_.size(); ++i)
+      if (sent(i)) begin_decode(i, payloads[next++], device_part + offsets[i]);
+    for (const auto& group : groups_) group->start_decodes();
+    units_.finish_decodes();
+    for (const auto& group : groups_) group->finish_decodes();
+  } catch (const PayloadError& error) {
+    throw PayloadError(fmt::format("a server's answer: {}", error.what()));
+  }
+  return upload_.finish(bus_);
 }
 
 }  // namespace thinpipe

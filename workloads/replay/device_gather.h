@@ -1,19 +1,43 @@
-// Payloads on their way from a device to the other ranks, and theirs to it.
+// Payloads on their way from a device to the other ranks, and theirs to it: gathered through the
+// host's memory or without it, or answered by parameter servers.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "compressors/cuda/rank_device.h"
-#include "workloads/exchange/staged_gather.h"
+#include "workloads/exchange/pattern.h"
+#include "workloads/replay/bucket.h"
 #include "workloads/replay/device_bus.h"
-#include "workloads/replay/device_messages.h"
-#include "workloads/replay/device_room.h"
-#include "workloads/replay/device_upload.h"
+#include "workloads/replay/device_units.h"
+#include "workloads/replay/push_pull_units.h"
 
 namespace thinpipe {
+
+/// What a rank's payloads on a device are exchanged by: all ranks' messages, each rank's by itself.
+/// One bucket's messages, step by step: begin(), exchange(), payloads_of(), finish(). exchange()
+/// may be called by another thread than the one that has the device.
+class DeviceMessages {
+ public:
+  virtual ~DeviceMessages() = default;
+
+  /// @param payloads  of this rank's units, in order; they stay as they are until finish()
+  virtual void begin(std::span<const DevicePayload> payloads) = 0;
+  virtual void exchange(Pattern& pattern) = 0;
+  /// Another rank's payloads on the device, unit by unit, for what the device is asked for from now
+  /// on until the next call. @throws PayloadError for a malformed message
+  virtual std::span<const DevicePayload> payloads_of(int rank) = 0;
+  /// The device is done with them. @returns s that copies took
+  virtual BucketCopies finish() = 0;
+
+  /// This rank's message (message.h), in the host's memory; after the step.
+  virtual std::span<const std::byte> own() const = 0;
+};
 
 /// Bytes after which what was copied may be sent: tens of microseconds of PCIe, which is what a
 /// copy costs to ask for and to wait for.
@@ -76,6 +100,84 @@ class DeviceGather : public DeviceMessages, private StagedGather {
   std::vector<Arrival> arrivals_;     ///< by rank
   std::vector<std::size_t> sent_up_;  ///< of these, in this order
   std::vector<std::span<const std::byte>> split_;
+};
+
+/// Payloads that go from device to device without the host's memory between, by a pattern that has
+/// Pattern::on_devices(). Ranks tell each other the lengths of all payloads, then gather the
+/// payloads, which lie one after the other without gaps: as many bytes as a message has that goes
+/// through the host.
+class DirectGather : public DeviceMessages {
+ public:
+  /// @param most  the longest payload of each unit, in bytes. Room for those of all ranks is taken
+  /// on the device. @throws RunError where there is not that much
+  DirectGather(const RankDevice& device, int ranks, std::span<const std::size_t> most);
+
+  /// Lays them one after the other, and waits for that: MPI knows no streams.
+  void begin(std::span<const DevicePayload> payloads) override;
+  /// @throws PayloadError for a length that cannot be
+  void exchange(Pattern& pattern) override;
+  std::span<const DevicePayload> payloads_of(int rank) override;
+  /// Copies there are none but the library's own.
+  BucketCopies finish() override { return {}; }
+  std::span<const std::byte> own() const override;
+
+ private:
+  std::size_t units() const { return most_.size(); }
+
+  RankDevice device_;
+  std::vector<std::size_t> most_;
+  std::byte *own_ = nullptr, *all_ = nullptr;         ///< messages on the device
+  std::byte* aligned_ = nullptr;                      ///< one rank's payloads, as they are decoded
+  std::vector<std::uint32_t> lengths_, all_lengths_;  ///< of payloads, by rank and unit
+  std::vector<std::size_t> sizes_;                    ///< of messages, by rank
+  std::vector<DevicePayload> payloads_;
+  std::vector<DeviceCopy> copies_;
+  mutable std::vector<std::byte> host_;  ///< the own message, once it was asked for
+};
+
+/// What parameter servers answer to one bucket, decoded on a device. A step: PushedUnits::push(),
+/// then pull() until it says so, then add().
+class DeviceAnswers {
+ public:
+  /// @param units  of the bucket, on the device: their compressors decode answers of their own spec
+  /// @param plan  of these; both must outlive this
+  /// @param first_unit  of this bucket, among those of replay_units()
+  /// @param time_scale  at least 1 (DeviceBus)
+  /// @throws InputError as make_compressor, and for answers that have no twin on the device;
+  /// RunError when its memory does not suffice
+  DeviceAnswers(const RankDevice& device, const DeviceUnits& units, const PlannedBucket& plan,
+                const PushPullOptions& servers, std::size_t first_unit,
+                const CompressorSettings& settings, double time_scale);
+
+  PushedUnits& pushed() { return pushed_; }
+  const PushedUnits& pushed() const { return pushed_; }
+  /// Asks the pattern, and sends what has come up to the device. @returns whether it has come, and
+  /// with a time scale above 1 whether it has gone up
+  bool pull(Pattern& pattern, const std::function<bool(std::size_t unit)>& sent);
+  /// Adds what units that were sent decode to to the bucket's part, on the device.
+  /// @param offsets  of units in it @throws PayloadError naming the unit
+  /// @returns s that copies took
+  double add(const std::function<bool(std::size_t unit)>& sent,
+             std::span<const std::size_t> offsets, float* device_part);
+
+ private:
+  enum class State { kPulling, kGoingUp };
+  static constexpr std::size_t kOwn = ~std::size_t{0};
+  struct Decoder {
+    std::size_t group = kOwn, place = 0;  // among that group's tensors
+  };
+
+  void begin_decode(std::size_t unit, const DevicePayload& payload, float* device_out);
+  void send_up(const std::function<bool(std::size_t unit)>& sent);
+
+  const DeviceUnits& units_;
+  const PlannedBucket& plan_;
+  PushedUnits pushed_;
+  std::vector<Decoder> decoders_;                          ///< by unit
+  std::vector<std::unique_ptr<DeviceCompressor>> groups_;  ///< of units with answers of one spec
+  DeviceBus bus_;
+  DeviceUpload upload_;
+  State state_ = State::kPulling;
 };
 
 }  // namespace thinpipe

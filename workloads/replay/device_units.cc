@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "compressors/registry.h"
-#include "workloads/replay/states.h"
+#include "workloads/replay/message.h"
 
 namespace thinpipe {
 

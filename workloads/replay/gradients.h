@@ -1,8 +1,11 @@
-// The gradients that one rank replays, as its compressors take them.
+// The gradients that one rank replays, as its compressors take them; and those that a trainer hands
+// over in place of a trace's files.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compressors/compressor.h"
@@ -72,6 +75,39 @@ class Gradients {
   int threads_;
   std::vector<std::vector<float>> repaired_;  ///< per (step, tensor): rid of non-finites
   std::vector<std::vector<Joined>> joined_;   ///< by bucket and unit
+};
+
+/// What is known of a training job before its first step.
+struct GivenDescription {
+  std::string model;
+  std::string identity;              ///< names it in records
+  std::vector<TraceTensor> tensors;  ///< parameters, in the model's order
+  TraceStepTimes times;              ///< of every step, of every worker; `ready` by tensor
+  std::size_t ranks = 1;
+  bool squares = false;  ///< second moments are handed over as well
+};
+
+/// Gradients that a trainer hands over before each step: one worker's of the step to come, one
+/// tensor after the other in memory, behind the face of a trace: what replays a trace then trains.
+/// All ranks and steps of the trace are this worker's present one.
+class GivenGradients {
+ public:
+  explicit GivenGradients(GivenDescription description);
+
+  const Trace& trace() const { return trace_; }
+  bool has_squares() const;
+
+  /// To be filled before each step: by tensor, or all of them one after the other.
+  std::span<float> values(std::size_t tensor);
+  std::span<float> values();
+  /// Likewise second moments; only with has_squares().
+  std::span<float> squares(std::size_t tensor);
+  std::span<float> squares();
+
+ private:
+  struct Source;
+  Source* source_;  ///< the trace has it
+  Trace trace_;
 };
 
 }  // namespace thinpipe

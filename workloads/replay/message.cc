@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "compressors/compressor.h"
 
 namespace thinpipe {
@@ -26,6 +27,43 @@ void split_message(std::span<const std::byte> message,
   if (offset != message.size())
     throw PayloadError(
         fmt::format("message: {} bytes follow the last payload", message.size() - offset));
+}
+
+void append_piece(std::span<const std::byte> bytes, std::vector<std::byte>& state) {
+  const std::uint64_t size = bytes.size();
+  const auto length = std::as_bytes(std::span(&size, 1));
+  state.insert(state.end(), length.begin(), length.end());
+  state.insert(state.end(), bytes.begin(), bytes.end());
+}
+
+std::span<const std::byte> take_piece(ByteReader& state) {
+  const auto size = state.get<std::uint64_t>("a piece's length");
+  if (size > state.remaining())
+    throw InputError(fmt::format("the state ends within a piece of {} bytes; {} are left", size,
+                                 state.remaining()));
+  return state.get_bytes(size, "a piece");
+}
+
+void append_state(const Compressor& compressor, std::vector<std::byte>& state) {
+  std::vector<std::byte> own;
+  compressor.save_state(own);
+  append_piece(own, state);
+}
+
+void take_state(ByteReader& state, Compressor& compressor) {
+  compressor.load_state(take_piece(state));
+}
+
+void append_floats(std::span<const float> values, std::vector<std::byte>& state) {
+  append_piece(std::as_bytes(values), state);
+}
+
+void take_floats(ByteReader& state, std::span<float> values) {
+  const auto bytes = take_piece(state);
+  if (bytes.size() != values.size_bytes())
+    throw InputError(fmt::format("the state has {} bytes of floats where {} are expected",
+                                 bytes.size(), values.size_bytes()));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
 }
 
 }  // namespace thinpipe

@@ -1,5 +1,9 @@
 #include "workloads/replay/pace.h"
 
+#include <algorithm>
+
+#include "base/clock.h"
+
 namespace thinpipe {
 
 void Pace::begin() {
@@ -17,6 +21,34 @@ double Pace::end() {
   if (now_seconds() < due) wait_until(due);
   overrun_ = now_seconds() - due;
   return took;
+}
+
+const char* to_string(Phase phase) {
+  switch (phase) {
+    case Phase::kCompute:
+      return "compute";
+    case Phase::kCompress:
+      return "compress";
+    case Phase::kExchange:
+      return "exchange";
+    case Phase::kDecode:
+      break;
+  }
+  return "decode";
+}
+
+double time_in(const Timeline& timeline, Phase phase) {
+  Timeline spans;
+  for (const PhaseSpan& span : timeline)
+    if (span.phase == phase) spans.push_back(span);
+  std::sort(spans.begin(), spans.end(),
+            [](const PhaseSpan& a, const PhaseSpan& b) { return a.begin < b.begin; });
+  double sum = 0, until = spans.empty() ? 0 : spans.front().begin;
+  for (const PhaseSpan& span : spans) {
+    sum += std::max(0.0, span.end - std::max(span.begin, until));
+    until = std::max(until, span.end);
+  }
+  return sum;
 }
 
 }  // namespace thinpipe

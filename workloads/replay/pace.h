@@ -1,5 +1,9 @@
-// How long a codec's work takes on this machine, and makes it last on one that runs slower.
+// When a rank did what: how long a codec's work takes on this machine, which can be made to last as
+// on one that runs slower; and the timeline of a step.
 #pragma once
+
+#include <cstddef>
+#include <vector>
 
 #include "base/clock.h"
 
@@ -39,5 +43,23 @@ class Pace {
   double begin_ = 0, own_begin_ = 0;
   double own_ = 0, overrun_ = 0;
 };
+
+/// What a rank does in a step.
+enum class Phase { kCompute, kCompress, kExchange, kDecode };
+
+const char* to_string(Phase phase);
+
+/// s since the step began. Phases of one thread do not overlap; exchanges may run under the rest
+/// and, with parameter servers, under each other.
+struct PhaseSpan {
+  Phase phase;
+  std::size_t bucket;  ///< 0 for compute
+  double begin, end;
+};
+
+using Timeline = std::vector<PhaseSpan>;
+
+/// s for which `phase` was under way: where several of its spans overlap, once.
+double time_in(const Timeline& timeline, Phase phase);
 
 }  // namespace thinpipe

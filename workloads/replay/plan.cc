@@ -1,7 +1,10 @@
 #include "workloads/replay/plan.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 

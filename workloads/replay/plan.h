@@ -3,13 +3,11 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "compressors/compressor.h"
 #include "compressors/spec.h"
 #include "workloads/replay/feed.h"
-#include "workloads/replay/rules.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "compressors/registry.h"
 #include "workloads/replay/message.h"
-#include "workloads/replay/states.h"
 
 namespace thinpipe {
 

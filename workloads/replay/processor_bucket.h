@@ -9,7 +9,7 @@
 
 #include "compressors/compressor.h"
 #include "workloads/replay/pace.h"
-#include "workloads/replay/pushed_units.h"
+#include "workloads/replay/push_pull_units.h"
 #include "workloads/replay/sparse_sums.h"
 #include "workloads/replay/unit_bucket.h"
 

@@ -1,11 +1,19 @@
 #include "workloads/replay/replay.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/error.h"
+#include "compressors/registry.h"
 #include "workloads/replay/device_bucket.h"
-#include "workloads/replay/pieces.h"
 #include "workloads/replay/processor_bucket.h"
+#include "workloads/replay/push_pull_units.h"
 
 namespace thinpipe {
 
@@ -141,7 +149,7 @@ TransportCounters Replay::counters() const {
   return all;
 }
 
-/// The captured time as this rank has it, whatever the time scale.
+// The captured time as this rank has it, whatever the time scale.
 double Replay::compute_seconds(std::uint64_t index) const {
   const Replayed source = replayed(trace_, rank_, index);
   return options_.stragglers.compute(
@@ -175,7 +183,7 @@ void Replay::add_payloads(StepReport& report) const {
   }
 }
 
-/// Of the one bucket: a gathering of all ranks' scales.
+// Of the one bucket: a gathering of all ranks' scales.
 void Replay::share_scales(std::uint64_t index, StepReport& report) {
   pace_.begin();
   buckets_[0]->take_scales(gradients_, index);
@@ -188,8 +196,8 @@ void Replay::share_scales(std::uint64_t index, StepReport& report) {
   note(report, Phase::kExchange, 0, begin);
 }
 
-/// Work of the codec before an exchange, and what it takes. Reading a processor's clock takes as
-/// long as sending a small message: where the pace reads the same one, it is read once.
+// Work of the codec before an exchange, and what it takes. Reading a processor's clock takes as
+// long as sending a small message: where the pace reads the same one, it is read once.
 template <typename Work>
 void Replay::compress(const Work& work, StepReport& report) {
   const bool one_clock = options_.threads == 1 && !options_.device;
@@ -217,7 +225,7 @@ RoundsTime Replay::exchange(std::size_t bucket) {
   return {.exchange = now_seconds() - begin};
 }
 
-/// Encodes, or holds back what a delayed method does not send yet.
+// Encodes, or holds back what a delayed method does not send yet.
 void Replay::encode(std::size_t bucket, std::uint64_t index, StepReport& report) {
   const double begin = now_seconds();
   compress(
@@ -245,7 +253,7 @@ void Replay::decode(std::size_t bucket, StepReport& report) {
   note(report, Phase::kDecode, bucket, begin);
 }
 
-/// Where something was exchanged, counted as decoding: it ends a step like that.
+// Where something was exchanged, counted as decoding: it ends a step like that.
 void Replay::apply_outer(StepReport& report) {
   if (!outer_ || !report.exchanged) return;
   const double begin = now_seconds();
@@ -331,6 +339,41 @@ StepReport Replay::step_without_exchange(std::uint64_t index) {
   report.compute = report.total = now_seconds() - report.begun;
   report.late = report.compute - report.wanted * options_.time_scale;
   return report;
+}
+
+// What a replay refuses: combinations of options that would not measure what they say.
+
+void Replay::check_device() const {
+  if (options_.device && options_.time_scale < 1)
+    throw InputError(
+        "a time scale below 1 would have to speed copies up, which is not done on a device yet; "
+        "--device cpu does it");
+}
+
+void Replay::check_time_scale() const {
+  if (options_.time_scale < 1 && options_.feed.overlap != Overlap::kNone)
+    throw InputError(fmt::format(
+        "--overlap bucket: its codec works beside exchanges, which a time scale of {} would "
+        "shorten but not the codec; expected a time scale of at least 1, or --overlap none",
+        options_.time_scale));
+  const bool between =
+      options_.servers || std::any_of(buckets_.begin(), buckets_.end(), [](const auto& bucket) {
+        return bucket->takes_rounds() || bucket->shares_scales();
+      });
+  if (options_.time_scale < 1 && between)
+    throw InputError(fmt::format(
+        "{}: its codec works between several exchanges of a step, which a time scale of {} would "
+        "shorten but not the codec; expected a time scale of at least 1 for this method",
+        options_.compressor.to_string(), options_.time_scale));
+}
+
+void Replay::check_local_steps() const {
+  if (options_.feed.local_steps > 1)
+    for (const Spec& spec : options_.compressor.specs())
+      if (find_method(spec.name).needs_squares)
+        throw InputError(fmt::format(
+            "{}: its second moments are those of one step's gradient; expected one local step",
+            spec.to_string()));
 }
 
 }  // namespace thinpipe

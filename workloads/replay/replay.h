@@ -1,32 +1,33 @@
 // One rank's part of a replayed training job: compute, compress, exchange, decode, step by step.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "compressors/compressor.h"
 #include "compressors/cuda/rank_device.h"
 #include "compressors/wire/bytes.h"
+#include "workloads/exchange/outer_optimiser.h"
 #include "workloads/exchange/pattern.h"
+#include "workloads/exchange/push_pull_options.h"
 #include "workloads/replay/bucket.h"
-#include "workloads/replay/device_result.h"
 #include "workloads/replay/exchange_thread.h"
 #include "workloads/replay/feed.h"
 #include "workloads/replay/gradients.h"
 #include "workloads/replay/pace.h"
+#include "workloads/replay/parameter_server.h"
 #include "workloads/replay/push_pull_units.h"
-#include "workloads/replay/rules.h"
 #include "workloads/replay/stragglers.h"
-#include "workloads/replay/timeline.h"
-#include "workloads/replay/unit_averager.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
+
+class DeviceResult;
 
 struct ReplayOptions {
   CompressorRules compressor = kUncompressed;

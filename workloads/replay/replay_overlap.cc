@@ -1,5 +1,8 @@
 // A step whose buckets leave as their gradients become ready.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "base/clock.h"
 #include "workloads/replay/replay.h"

@@ -1,8 +1,13 @@
 // What a step ended with, and what it is held against; checkpoints.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 
+#include "workloads/replay/device_bucket.h"
+#include "workloads/replay/message.h"
 #include "workloads/replay/replay.h"
-#include "workloads/replay/states.h"
 
 namespace thinpipe {
 

@@ -2,7 +2,6 @@
 #include "workloads/replay/rounds.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "workloads/exchange/sparse_vector.h"
+#include "workloads/exchange/sparse_pairs.h"
 
 namespace thinpipe {
 

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numbers>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "base/alternatives.h"
 #include "base/error.h"
-#include "base/numbers.h"
 #include "base/splitmix64.h"
 #include "base/text.h"
 #include "base/units.h"

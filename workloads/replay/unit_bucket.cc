@@ -1,18 +1,112 @@
 #include "workloads/replay/unit_bucket.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "compressors/compressor.h"
+#include "compressors/kernels/quantize.h"
 #include "compressors/registry.h"
+#include "workloads/exchange/pattern.h"
 #include "workloads/replay/message.h"
-#include "workloads/replay/shared_scales.h"
+#include "workloads/replay/plan.h"
 
 namespace thinpipe {
 
+HalfSums::HalfSums(const PlannedBucket& plan, std::vector<SumGroup> groups, int ranks)
+    : groups_(std::move(groups)), ranks_(ranks) {
+  for (const PlannedUnit& unit : plan.units) units_.push_back({unit.info.name, unit.info.elements});
+  const SumGroup& last = groups_.back();
+  sums_.resize(last.begin + last.elements - groups_.front().begin);
+  if (std::any_of(groups_.begin(), groups_.end(),
+                  [](const SumGroup& group) { return group.summation.predivides; }))
+    divided_.resize(sums_.size());
+}
+
+std::span<const std::uint16_t> HalfSums::of(std::span<const std::uint16_t> all,
+                                            const SumGroup& group) const {
+  return all.subspan(group.begin - groups_.front().begin, group.elements);
+}
+
+void HalfSums::refuse_overflow(const SumGroup& group, std::span<const std::uint16_t> halves,
+                               const char* what) const {
+  const HalfFormat format = half_format(group.summation.element);
+  std::size_t unit = group.first;
+  for (std::size_t at = 0; unit + 1 < group.last; at += units_[unit++].elements)
+    if (!half_fits(halves.subspan(at, units_[unit].elements), format)) break;
+  throw RunError(fmt::format(
+      "unit '{}': {} is as great as {} can say, {:g}, or greater: the sum would be wrong; expected "
+      "{}smaller gradients (a smaller loss scale)",
+      units_[unit].name, what, to_string(group.summation.element),
+      format == HalfFormat::kFp16 ? 65504.0 : 0x1.fep127,
+      format == HalfFormat::kFp16 ? "bf16, or " : ""));
+}
+
+void HalfSums::prepare(std::span<const std::byte> own) {
+  own_ = {reinterpret_cast<const std::uint16_t*>(own.data()), sums_.size()};
+  const float factor = 1.0F / static_cast<float>(ranks_);
+  for (const SumGroup& group : groups_) {
+    const auto halves = of(own_, group);
+    const HalfFormat format = half_format(group.summation.element);
+    const bool fits =
+        group.summation.predivides
+            ? half_scale(halves, factor, format,
+                         std::span(divided_).subspan(place(group.begin) / sizeof(std::uint16_t),
+                                                     group.elements))
+            : half_fits(halves, format);
+    if (!fits) refuse_overflow(group, halves, "a gradient");
+  }
+}
+
+void HalfSums::exchange(Pattern& pattern) {
+  for (const SumGroup& group : groups_) {
+    const bool divided = group.summation.predivides;
+    const auto from = of(divided ? std::span<const std::uint16_t>(divided_) : own_, group);
+    const auto to =
+        std::span(sums_).subspan(place(group.begin) / sizeof(std::uint16_t), group.elements);
+    pattern.all_reduce(group.summation.element, std::as_bytes(from), std::as_writable_bytes(to),
+                       divided ? 1.0F : 1.0F / static_cast<float>(ranks_));
+  }
+}
+
+void HalfSums::decode(std::span<float> bucket) const {
+  for (const SumGroup& group : groups_) {
+    const auto halves = of(sums_, group);
+    if (!half_unpack(reinterpret_cast<const std::uint8_t*>(halves.data()),
+                     half_format(group.summation.element),
+                     bucket.subspan(group.begin, group.elements)))
+      refuse_overflow(group, halves, "the sum of an element over all ranks");
+  }
+}
+
 namespace {
+
+// Scales that workers share before they encode (TernGrad, section 4.3): every unit's becomes the
+// greatest over all ranks, by one gathering of all.
+// @throws PayloadError when a peer sends other than that many scales of at least 0
+void share_greatest_scales(Pattern& pattern, std::span<float> scales,
+                           std::span<const PlannedUnit> units) {
+  for (const auto message : pattern.all_gather(std::as_bytes(scales))) {
+    if (message.size() != scales.size_bytes())
+      throw PayloadError(fmt::format("scales of a rank: {} bytes; expected {} for {} tensors",
+                                     message.size(), scales.size_bytes(), scales.size()));
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+      float scale = 0;
+      std::memcpy(&scale, message.data() + i * sizeof scale, sizeof scale);
+      if (!std::isfinite(scale) || scale < 0)
+        throw PayloadError(fmt::format(
+            "scale of tensor '{}' from a rank is {}; expected a finite number of at least 0",
+            units[i].info.name, scale));
+      scales[i] = std::max(scales[i], scale);
+    }
+  }
+}
 
 std::pair<ElementType, bool> order_of(const PlannedUnit& unit) {
   const Summation summation = summation_of(unit.compressor);
@@ -173,7 +267,7 @@ void UnitBucket::expected_half_sums(const Pattern& pattern,
   }
 }
 
-/// Payloads are gathered as they are, whatever a pattern does to sums.
+// Payloads are gathered as they are, whatever a pattern does to sums.
 void UnitBucket::expected_gathered(const Pattern& pattern,
                                    std::span<const std::span<const float>> contributions,
                                    std::span<float> out) const {

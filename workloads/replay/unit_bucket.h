@@ -5,13 +5,62 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compressors/compressor.h"
+#include "compressors/registry.h"
+#include "workloads/exchange/pattern.h"
 #include "workloads/replay/bucket.h"
-#include "workloads/replay/half_sums.h"
+#include "workloads/replay/plan.h"
 
 namespace thinpipe {
+
+/// Neighbouring units whose payloads one all-reduce sums.
+struct SumGroup {
+  Summation summation;
+  std::size_t first = 0, last = 0;      ///< units [first, last)
+  std::size_t begin = 0, elements = 0;  ///< of the bucket
+};
+
+/// Units of a bucket that all-reduces sum in 16 bits. A step: prepare(), exchange(), decode().
+class HalfSums {
+ public:
+  /// @param groups  of 16-bit elements, one after the other, at least one
+  HalfSums(const PlannedBucket& plan, std::vector<SumGroup> groups, int ranks);
+
+  /// Of all groups' payloads, one after the other.
+  std::size_t bytes() const { return sums_.size() * sizeof(std::uint16_t); }
+  /// The first byte of an element of the bucket among these.
+  std::size_t place(std::size_t element) const {
+    return (element - groups_.front().begin) * sizeof(std::uint16_t);
+  }
+
+  /// Divides by the number of ranks what is divided before the sum. The payloads stay where they
+  /// are until exchange() has ended.
+  /// @throws RunError naming a unit of which an element is as great as its type can say, or greater
+  void prepare(std::span<const std::byte> own);
+  void exchange(Pattern& pattern);
+  /// The bucket's means as floats, each in its place.
+  /// @throws RunError naming a unit of which a sum is too great for its type
+  void decode(std::span<float> bucket) const;
+
+ private:
+  std::span<const std::uint16_t> of(std::span<const std::uint16_t> all,
+                                    const SumGroup& group) const;
+  [[noreturn]] void refuse_overflow(const SumGroup& group, std::span<const std::uint16_t> halves,
+                                    const char* what) const;
+
+  struct Unit {
+    std::string name;
+    std::size_t elements;
+  };
+  std::vector<Unit> units_;  ///< of the bucket
+  std::vector<SumGroup> groups_;
+  int ranks_;
+  std::span<const std::uint16_t> own_;
+  std::vector<std::uint16_t> divided_, sums_;
+};
 
 /// Units that all-reduces sum lie first, 32-bit floats before 16-bit ones; those whose payloads are
 /// gathered after them.

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "compressors/kernels/parallel.h"
-#include "workloads/synthetic/stream.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "workloads/synthetic/draw.cc"

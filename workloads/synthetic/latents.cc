@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "compressors/kernels/parallel.h"
-#include "workloads/synthetic/stream.h"
+#include "workloads/synthetic/draw.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "workloads/synthetic/latents.cc"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "compressors/kernels/counter_random.h"
+#include "compressors/kernels/random.h"
 #include "workloads/synthetic/normal_pool.h"
 #include "workloads/synthetic/tables.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "compressors/random.h"
+#include "compressors/kernels/random.h"
 #include "workloads/synthetic/portable_math.h"
 
 namespace thinpipe {

@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "base/numbers.h"
 #include "base/text.h"
 #include "workloads/models/catalogue.h"
 

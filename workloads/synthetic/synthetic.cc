@@ -1,19 +1,179 @@
 #include "workloads/synthetic/synthetic.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "compressors/kernels/buffer.h"
+#include "compressors/kernels/random.h"
 #include "workloads/models/catalogue.h"
-#include "workloads/synthetic/fit.h"
-#include "workloads/synthetic/source.h"
+#include "workloads/synthetic/draw.h"
+#include "workloads/synthetic/latents.h"
+#include "workloads/synthetic/tables.h"
 
 namespace thinpipe {
 namespace {
 
 // Raised when the same text begins to mean other values.
 constexpr const char* kGenerator = "synthetic-3:";
+// Values of a trace that a distribution is fitted to.
+constexpr std::size_t kMostValues = std::size_t{1} << 20;
+// The rank whose random numbers all ranks share.
+constexpr int kEverybody = -1;
+
+// Stochastic quantisers hash the same names, ranks and steps: they must not see the same numbers.
+std::uint64_t salted(std::uint64_t seed) {
+  return SplitMix64::mix(seed ^ hash_name("synthetic gradients"));
+}
+
+/// A distribution with the tables that draw it; tensors may share one.
+struct DrawnDistribution {
+  /// @param rho_step, rho_worker  correlations of the values
+  DrawnDistribution(const ValueDistribution& distribution, double rho_step, double rho_worker);
+
+  std::unique_ptr<const QuantileTable> quantiles;  ///< where values are independent; else
+  std::unique_ptr<const CopulaTable> copula;
+  double normal_rho_step = 0, normal_rho_worker = 0;  ///< of the normal numbers behind the values
+};
+
+class SyntheticSource final : public GradientSource {
+ public:
+  struct Tensor {
+    std::string name;
+    std::size_t elements = 0;
+    std::shared_ptr<const DrawnDistribution> distribution;
+    float scale = 1;
+  };
+
+  /// @param times  by rank, then step; both come again from the first one
+  SyntheticSource(std::vector<Tensor> tensors, std::size_t ranks, std::size_t steps,
+                  std::uint64_t seed, std::vector<std::vector<TraceStepTimes>> times);
+
+  std::span<const float> gradient(std::size_t rank, std::size_t step, std::size_t tensor) override;
+  const TraceStepTimes& times(std::size_t rank, std::size_t step) const override;
+  void release(std::size_t rank) override;
+
+ private:
+  /// One tensor of one rank: the values of a step and, where they depend on the step before, the
+  /// latents that they were made of.
+  struct Slot {
+    std::mutex mutex;
+    Buffer<float> values;
+    Buffer<std::int16_t> latents;
+    std::size_t step = 0;
+    bool filled = false;
+  };
+
+  void fill(const Tensor& tensor, std::size_t rank, std::size_t step, Slot& slot) const;
+
+  std::vector<Tensor> tensors_;
+  std::size_t ranks_, steps_;
+  std::uint64_t seed_;
+  std::vector<std::vector<TraceStepTimes>> times_;
+  std::mutex mutex_;  ///< of slots_
+  std::vector<std::vector<std::unique_ptr<Slot>>>
+      slots_;  ///< by rank, tensor; none until asked for
+};
+
+DrawnDistribution::DrawnDistribution(const ValueDistribution& distribution, double rho_step,
+                                     double rho_worker) {
+  if (rho_step == 0 && rho_worker == 0) {
+    quantiles = std::make_unique<QuantileTable>(distribution);
+    return;
+  }
+  copula = std::make_unique<CopulaTable>(distribution);
+  const CopulaCorrelation correlation(*copula);
+  normal_rho_step = correlation.of_normals(rho_step);
+  normal_rho_worker = correlation.of_normals(rho_worker);
+}
+
+SyntheticSource::SyntheticSource(std::vector<Tensor> tensors, std::size_t ranks, std::size_t steps,
+                                 std::uint64_t seed, std::vector<std::vector<TraceStepTimes>> times)
+    : tensors_(std::move(tensors)),
+      ranks_(ranks),
+      steps_(steps),
+      seed_(salted(seed)),
+      times_(std::move(times)),
+      slots_(ranks) {}
+
+std::span<const float> SyntheticSource::gradient(std::size_t rank, std::size_t step,
+                                                 std::size_t tensor) {
+  if (step >= steps_) throw std::out_of_range("synthetic trace: step");
+  const Tensor& drawn = tensors_.at(tensor);
+  Slot* slot = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& of_rank = slots_.at(rank);
+    if (of_rank.empty()) of_rank.resize(tensors_.size());
+    if (!of_rank[tensor]) of_rank[tensor] = std::make_unique<Slot>();
+    slot = of_rank[tensor].get();
+  }
+  const std::lock_guard lock(slot->mutex);
+  if (!slot->filled || slot->step != step) fill(drawn, rank, step, *slot);
+  return slot->values.first(drawn.elements);
+}
+
+void SyntheticSource::fill(const Tensor& tensor, std::size_t rank, std::size_t step,
+                           Slot& slot) const {
+  const std::size_t n = tensor.elements;
+  const DrawnDistribution& distribution = *tensor.distribution;
+  if (slot.values.size() == 0) slot.values = Buffer<float>(n);
+  const std::uint64_t own = random_stream(seed_, static_cast<int>(rank), tensor.name);
+  if (distribution.quantiles) {
+    draw_values(*distribution.quantiles, tensor.scale, random_key(own, step), slot.values.first(n));
+  } else {
+    const std::uint64_t common = random_stream(seed_, kEverybody, tensor.name);
+    const double keep = distribution.normal_rho_step, shared = distribution.normal_rho_worker;
+    // Without correlation of steps, no latent is needed after its value was made.
+    if (keep > 0 && slot.latents.size() == 0) slot.latents = Buffer<std::int16_t>(latent_count(n));
+    const std::span<std::int16_t> latents = slot.latents.first(keep > 0 ? latent_count(n) : 0);
+    std::size_t from = step;
+    if (keep > 0) from = slot.filled && slot.step < step ? slot.step + 1 : 0;
+    for (std::size_t at = from; at <= step; ++at) {
+      // Every step is normal with the same variance: the first has no step before it.
+      const LatentStep next(own, common, at, at == 0 ? 0 : keep, shared);
+      if (at < step) {
+        step_latents(next, latents);
+      } else {
+        step_values(next, *distribution.copula, tensor.scale, latents, slot.values.first(n));
+      }
+    }
+  }
+  slot.step = step;
+  slot.filled = true;
+}
+
+const TraceStepTimes& SyntheticSource::times(std::size_t rank, std::size_t step) const {
+  if (rank >= ranks_ || step >= steps_) throw std::out_of_range("synthetic trace: rank or step");
+  const auto& of_rank = times_[rank % times_.size()];
+  return of_rank[step % of_rank.size()];
+}
+
+void SyntheticSource::release(std::size_t rank) {
+  const std::lock_guard lock(mutex_);
+  slots_.at(rank).clear();
+}
+
+bool is_vector(const TraceTensor& tensor) { return tensor.shape.size() <= 1; }
+
+std::vector<std::size_t> of_kind(const std::vector<TraceTensor>& tensors, bool vectors) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (is_vector(tensors[i]) == vectors) found.push_back(i);
+  }
+  return found;
+}
 
 std::vector<TraceTensor> model_tensors(const ModelInfo& model) {
   std::vector<TraceTensor> tensors;
@@ -61,6 +221,39 @@ std::vector<std::size_t> drawn_like(const SyntheticSpec& spec,
 }
 
 }  // namespace
+
+ValueDistribution fit_tensor(const Trace& trace, std::size_t tensor) {
+  const std::size_t elements = trace.tensors().at(tensor).elements;
+  const std::size_t all = trace.ranks() * trace.steps() * elements;
+  const std::size_t distance = std::max<std::size_t>(1, (all + kMostValues - 1) / kMostValues);
+  std::vector<float> sample;
+  sample.reserve(all / distance + 1);
+  std::size_t at = 0;  // within the next rank and step
+  for (std::size_t step = 0; step < trace.steps(); ++step) {
+    for (std::size_t rank = 0; rank < trace.ranks(); ++rank) {
+      const auto values = trace.gradient(rank, step, tensor);
+      for (; at < values.size(); at += distance) sample.push_back(values[at]);
+      at -= values.size();
+    }
+  }
+  return make_empirical(std::move(sample));
+}
+
+std::vector<std::size_t> match_tensors(const std::vector<TraceTensor>& model,
+                                       const std::vector<TraceTensor>& captured) {
+  std::vector<std::size_t> matched(model.size());
+  for (const bool vectors : {false, true}) {
+    const std::vector<std::size_t> wanted = of_kind(model, vectors);
+    std::vector<std::size_t> offered = of_kind(captured, vectors);
+    if (offered.empty()) offered = of_kind(captured, !vectors);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::size_t last = std::max<std::size_t>(wanted.size() - 1, 1);
+      // Rounded: the first is like the first, the last like the last.
+      matched[wanted[i]] = offered[(2 * i * (offered.size() - 1) + last) / (2 * last)];
+    }
+  }
+  return matched;
+}
 
 std::vector<std::int64_t> nearly_square(std::size_t elements) {
   const auto d = static_cast<std::int64_t>(elements);

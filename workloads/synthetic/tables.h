@@ -1,8 +1,10 @@
-// Straight pieces that turn random numbers into gradient values; kernels look them up.
+// Straight pieces that turn random numbers into gradient values, which kernels look up; and how
+// correlated normal numbers must be for the values made of them to be as correlated as wanted.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "compressors/kernels/buffer.h"
 #include "workloads/synthetic/magnitudes.h"
@@ -57,6 +59,23 @@ struct CopulaTable : PieceTable {
   static constexpr double kSigma = 65536.0 * 2730;  ///< 2^31 are 12 of them
 
   explicit CopulaTable(const ValueDistribution& distribution);
+};
+
+/// What CopulaTable says of one standard normal z: the reference of step_values().
+double copula_value(const CopulaTable& table, double z);
+
+/// Values T(z) of normal numbers z that correlate by r have the correlation sum_k p_k r^k, where
+/// p_k is the share of T's variance that lies in its k-th Hermite polynomial (Mehler's formula).
+class CopulaCorrelation {
+ public:
+  explicit CopulaCorrelation(const CopulaTable& table);
+
+  double of_values(double of_normals) const;
+  /// The inverse for a correlation in [0, 1).
+  double of_normals(double of_values) const;
+
+ private:
+  std::vector<double> shares_;  ///< p_1, p_2, ...; the last one holds what is left
 };
 
 }  // namespace thinpipe

@@ -1,6 +1,7 @@
 // JSON from outside, read strictly: every wrong field is an InputError naming file and place.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>

@@ -5,16 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
+#include <openssl/evp.h>
 
 #include "base/error.h"
 
 namespace thinpipe {
-
 namespace {
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what) {
@@ -27,6 +28,10 @@ struct Descriptor {
     if (fd >= 0) close(fd);
   }
 };
+
+void check(int result) {
+  if (result != 1) throw RunError("SHA-256: OpenSSL refused (is a FIPS policy in force?)");
+}
 
 }  // namespace
 
@@ -55,6 +60,35 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   return *this;
+}
+
+struct Sha256::State {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  ~State() { EVP_MD_CTX_free(context); }
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  check(state_->context == nullptr ? 0 : EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr));
+}
+
+Sha256::~Sha256() = default;
+
+void Sha256::update(std::span<const std::byte> bytes) {
+  check(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()));
+}
+
+std::string Sha256::finish() {
+  std::array<unsigned char, 32> digest{};
+  check(EVP_DigestFinal_ex(state_->context, digest.data(), nullptr));
+  std::string hex;
+  for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
+  return hex;
+}
+
+std::string sha256_hex(std::span<const std::byte> bytes) {
+  Sha256 hash;
+  hash.update(bytes);
+  return hash.finish();
 }
 
 }  // namespace thinpipe

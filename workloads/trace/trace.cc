@@ -9,11 +9,9 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
-#include "workloads/trace/generated.h"
 #include "workloads/trace/json_fields.h"
 #include "workloads/trace/mapped_file.h"
 #include "workloads/trace/safetensors.h"
-#include "workloads/trace/sha256.h"
 #include "workloads/trace/trace_format.h"
 
 namespace thinpipe {

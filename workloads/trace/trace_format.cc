@@ -79,4 +79,12 @@ void check_tensor_name(const std::string& name, const JsonField& field) {
   }
 }
 
+std::string json_lines(const nlohmann::json& array) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    text += (i == 0 ? "\n  " : ",\n  ") + array[i].dump();
+  }
+  return text + "]";
+}
+
 }  // namespace thinpipe

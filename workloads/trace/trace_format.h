@@ -1,10 +1,12 @@
-// Names and limits that the reader and the writer of traces share; docs/trace-format.md.
+// Names, limits and checks that the reader and the writer of traces share; docs/trace-format.md.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "workloads/trace/gradient_values.h"
 #include "workloads/trace/json_fields.h"
@@ -44,6 +46,10 @@ std::vector<std::string> parse_missing(const JsonField& root);
 /// A tensor's name is 1 to 512 bytes of printable UTF-8, not "__metadata__" (safetensors keeps
 /// it) and does not begin with "q:" (ours).
 void check_tensor_name(const std::string& name, const JsonField& field);
+
+/// An array of trace.json with one element a line, so that a diff or a human finds the step it
+/// looks for.
+std::string json_lines(const nlohmann::json& array);
 
 bool is_known_origin(const std::string& origin);
 

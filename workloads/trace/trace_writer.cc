@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/output_file.h"
+#include "workloads/trace/mapped_file.h"
 #include "workloads/trace/safetensors.h"
-#include "workloads/trace/sha256.h"
 #include "workloads/trace/trace_format.h"
 
 namespace thinpipe {
@@ -41,15 +41,6 @@ class HashedFile {
 
 std::span<const std::byte> as_bytes(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
-}
-
-// One element a line, so that a diff or a human finds the step it looks for.
-std::string lines(const json& array) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < array.size(); ++i) {
-    text += (i == 0 ? "\n  " : ",\n  ") + array[i].dump();
-  }
-  return text + "]";
 }
 
 bool is_permutation_of_order(const std::vector<TraceTensor>& tensors) {
@@ -263,8 +254,8 @@ void TraceWriter::finish() {
   text += fmt::format("\"ranks\": {},\n", description.ranks);
   text += fmt::format("\"squares\": {},\n", description.squares);
   text += fmt::format("\"provenance\": {},\n", provenance.dump());
-  text += fmt::format("\"tensors\": {},\n", lines(tensors));
-  text += fmt::format("\"steps\": {}\n}}\n", lines(state.steps));
+  text += fmt::format("\"tensors\": {},\n", json_lines(tensors));
+  text += fmt::format("\"steps\": {}\n}}\n", json_lines(state.steps));
   OutputFile file(state.folder / kTraceFile);
   file.write(text);
   file.commit();

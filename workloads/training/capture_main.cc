@@ -12,7 +12,6 @@
 #include "workloads/capture/progress.h"
 #include "workloads/trace/json_fields.h"
 #include "workloads/training/capture_run.h"
-#include "workloads/training/interrupt.h"
 
 namespace thinpipe {
 namespace {

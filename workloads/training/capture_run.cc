@@ -3,24 +3,30 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <torch/version.h>
+#include <nlohmann/json.hpp>
 
+#include "base/error.h"
+#include "base/statistics.h"
 #include "workloads/trace/trace_format.h"
 #include "workloads/trace/trace_writer.h"
-#include "workloads/training/interrupt.h"
+#include "workloads/training/batches.h"
 #include "workloads/training/trainer.h"
-#include "workloads/training/training_data.h"
 
 namespace thinpipe {
-
 namespace {
 
 using nlohmann::json;
@@ -28,6 +34,10 @@ using Clock = std::chrono::steady_clock;
 
 // Fewer steps than this are too few to ask for a fall of the loss.
 constexpr std::uint64_t kStepsToFall = 20;
+
+volatile std::sig_atomic_t noted = 0;
+
+extern "C" void note(int signal) { noted = signal; }
 
 std::string cpu_model() {
   std::ifstream file("/proc/cpuinfo");
@@ -79,16 +89,6 @@ std::vector<std::span<const float>> spans_of(const std::vector<torch::Tensor>& t
     spans.emplace_back(tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel()));
   }
   return spans;
-}
-
-double mean(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 void check_losses(const CaptureOptions& options, const CaptureSummary& summary) {
@@ -147,6 +147,27 @@ CaptureSummary run_capture(const CaptureOptions& options, const StepCallback& af
   summary.trace_bytes = summary.parameters * sizeof(float) * options.workers * options.record *
                         (options.squares ? 2 : 1);
   return summary;
+}
+
+void note_interrupts() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    action.sa_handler = note;
+    // After the first one the default is back.
+    action.sa_flags = SA_RESETHAND | SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+void check_interrupt() {
+  if (noted != 0) throw Interrupted(noted);
+}
+
+void end_by_signal(int signal) {
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+  std::_Exit(128 + signal);  // where the signal is blocked
 }
 
 }  // namespace thinpipe

@@ -1,9 +1,10 @@
-// A capture from start to end: train, record, close the trace.
+// A capture from start to end: train, record, close the trace. Ctrl-C and its kin end it such that
+// the unfinished trace is removed.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <vector>
+#include <stdexcept>
 
 #include "workloads/capture/options.h"
 
@@ -27,5 +28,25 @@ using StepCallback = std::function<void(std::uint64_t step, double loss)>;
 /// finite, or did not fall over 20 steps or more. The folder is then removed, as it is for
 /// whatever the callback throws.
 CaptureSummary run_capture(const CaptureOptions& options, const StepCallback& after_step = {});
+
+/// A signal asked the program to end. It is noticed between two workers.
+class Interrupted : public std::runtime_error {
+ public:
+  explicit Interrupted(int signal) : std::runtime_error("interrupted"), signal_(signal) {}
+  int signal() const { return signal_; }
+
+ private:
+  int signal_;
+};
+
+/// From now on SIGINT, SIGTERM and SIGHUP are only noted; a second one of a kind ends the program
+/// at once.
+void note_interrupts();
+
+/// @throws Interrupted when one was noted
+void check_interrupt();
+
+/// Ends this process by the signal itself, so that the caller sees what happened.
+[[noreturn]] void end_by_signal(int signal);
 
 }  // namespace thinpipe

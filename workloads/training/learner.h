@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/capture/learner_options.h"
+#include "workloads/capture/options.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {

@@ -1,14 +1,30 @@
 #include "workloads/training/model.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
 
 #include <torch/types.h>
+#include <torch/utils.h>
 
+#include "base/clock.h"
 #include "workloads/models/catalogue.h"
 
 namespace thinpipe {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
 
 torch::Tensor mean_loss(const torch::Tensor& scores, const torch::Tensor& targets) {
   return torch::cross_entropy_loss(scores, targets.flatten());
@@ -33,5 +49,68 @@ std::int64_t scaled(std::int64_t count, double width) {
 
 // The LSTMs' is the unrolling of the "medium" configuration that SBC's authors adapted (app.).
 std::size_t text_time(std::string_view name) { return name == "gpt" ? 64 : 35; }
+
+void use_one_thread() {
+  torch::set_num_threads(1);
+  // Only OpenBLAS keeps threads of its own; whether it is there depends on the system's choice of
+  // libblas.so.3, so it is asked for by name.
+  using SetThreads = void (*)(int);
+  if (void* symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
+    reinterpret_cast<SetThreads>(symbol)(1);
+  }
+}
+
+NeuralNetwork::NeuralNetwork(std::string_view model, double width, std::uint64_t seed) {
+  torch::manual_seed(seed);
+  model_ = make_model(model, width);
+  model_->train();
+  for (const auto& item : model_->named_parameters()) {
+    const std::size_t index = names_.size();
+    names_.push_back(item.key());
+    parameters_.push_back(item.value());
+    // A hook on a parameter runs when its whole gradient of this backward pass has been computed.
+    item.value().register_hook(
+        [this, index](const torch::Tensor&) { ready_[index] = seconds_since(backward_start_); });
+  }
+  ready_.resize(names_.size());
+}
+
+TraceStepTimes NeuralNetwork::compute(const Batch& batch, Carry& carry,
+                                      std::vector<torch::Tensor>& gradients) {
+  TraceStepTimes times;
+  const Clock::time_point forward_start = Clock::now();
+  const torch::Tensor loss = mean_loss(model_->scores(batch.inputs, carry), batch.targets);
+  times.forward = seconds_since(forward_start);
+
+  backward_start_ = Clock::now();
+  loss.backward();
+  times.backward = seconds_since(backward_start_);
+  times.ready = ready_;
+  times.loss = loss.item<double>();
+
+  gradients.clear();
+  for (torch::Tensor& parameter : parameters_) {
+    gradients.push_back(parameter.grad().contiguous());
+    parameter.mutable_grad().reset();  // the next pass starts from nothing
+  }
+  return times;
+}
+
+std::vector<torch::Tensor> NeuralNetwork::squares(const Batch& batch) {
+  std::vector<torch::Tensor> sums;
+  for (const torch::Tensor& parameter : parameters_) sums.push_back(torch::zeros_like(parameter));
+  const std::int64_t samples = batch.targets.size(0);
+  for (std::int64_t z = 0; z < samples; ++z) {
+    Carry none;
+    mean_loss(model_->scores(batch.inputs.narrow(0, z, 1), none), batch.targets.narrow(0, z, 1))
+        .backward();
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      torch::Tensor& gradient = parameters_[i].mutable_grad();
+      sums[i].add_((gradient / static_cast<double>(samples)).square());
+      gradient.reset();
+    }
+  }
+  return sums;
+}
 
 }  // namespace thinpipe

@@ -1,8 +1,14 @@
 #include "workloads/training/trainer.h"
 
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <torch/types.h>
+#include <torch/utils.h>
 
 namespace thinpipe {
 
@@ -17,6 +23,75 @@ OptimiserSpec optimiser_of(const CaptureOptions& options) {
 }
 
 }  // namespace
+
+ParameterOptimiser::ParameterOptimiser(const OptimiserSpec& spec,
+                                       std::vector<at::Tensor> parameters)
+    : spec_(spec), parameters_(std::move(parameters)) {
+  std::vector<std::string> names = {"mean", "square"};
+  if (spec.rule == OptimiserSpec::Rule::kSgd) {
+    names = spec.momentum > 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{};
+  }
+  for (const std::string& name : names) {
+    std::vector<at::Tensor> zeros;
+    for (const at::Tensor& parameter : parameters_) {
+      zeros.push_back(torch::zeros(parameter.sizes()));
+    }
+    buffers_.emplace_back(name, std::move(zeros));
+  }
+}
+
+void ParameterOptimiser::step(const std::vector<at::Tensor>& gradients, double rate_factor) {
+  const torch::NoGradGuard no_grad;
+  ++updates_;
+  const double rate = spec_.learning_rate * rate_factor;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    at::Tensor gradient = gradients[i];
+    if (spec_.weight_decay != 0 && spec_.rule != OptimiserSpec::Rule::kAdamW) {
+      gradient = gradient.add_(parameters_[i], spec_.weight_decay);
+    }
+    if (spec_.rule == OptimiserSpec::Rule::kSgd) {
+      sgd(i, gradient, rate);
+    } else {
+      adam(i, gradient, rate);
+    }
+  }
+}
+
+void ParameterOptimiser::sgd(std::size_t index, at::Tensor gradient, double rate) {
+  if (spec_.momentum > 0) {
+    at::Tensor& velocity = buffers_[0].second[index];
+    velocity.mul_(spec_.momentum).add_(gradient);
+    gradient = spec_.nesterov ? gradient.add_(velocity, spec_.momentum) : velocity;
+  }
+  parameters_[index].add_(gradient, -rate);
+}
+
+void ParameterOptimiser::adam(std::size_t index, at::Tensor gradient, double rate) {
+  at::Tensor& parameter = parameters_[index];
+  if (spec_.rule == OptimiserSpec::Rule::kAdamW && spec_.weight_decay != 0) {
+    parameter.mul_(1 - rate * spec_.weight_decay);
+  }
+  at::Tensor& mean = buffers_[0].second[index];
+  at::Tensor& square = buffers_[1].second[index];
+  mean.mul_(spec_.beta1).add_(gradient, 1 - spec_.beta1);
+  square.mul_(spec_.beta2).addcmul_(gradient, gradient, 1 - spec_.beta2);
+  const auto count = static_cast<double>(updates_);
+  const double mean_share = 1 - std::pow(spec_.beta1, count);
+  const double square_share = 1 - std::pow(spec_.beta2, count);
+  const at::Tensor denominator = (square.sqrt() / std::sqrt(square_share)).add_(spec_.epsilon);
+  parameter.addcdiv_(mean, denominator, -rate / mean_share);
+}
+
+void clip_norm(std::vector<at::Tensor>& gradients, double most) {
+  double squares = 0;
+  for (const at::Tensor& gradient : gradients) {
+    const auto norm = gradient.norm().item<double>();
+    squares += norm * norm;
+  }
+  const double norm = std::sqrt(squares);
+  if (!std::isfinite(norm) || norm <= most) return;
+  for (at::Tensor& gradient : gradients) gradient.mul_(most / norm);
+}
 
 Trainer::Trainer(const CaptureOptions& options, std::unique_ptr<BatchSource> batches)
     : workers_(options.workers),

@@ -6,15 +6,49 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <ATen/core/Tensor.h>
+
+#include "workloads/capture/optimiser_spec.h"
 #include "workloads/capture/options.h"
 #include "workloads/trace/trace.h"
-#include "workloads/training/batch.h"
-#include "workloads/training/neural_network.h"
-#include "workloads/training/optimiser.h"
+#include "workloads/training/batches.h"
+#include "workloads/training/model.h"
 
 namespace thinpipe {
+
+/// Updates parameters by a mean gradient. The rules are those that OptimiserSpec writes down, in
+/// libtorch's arithmetic and its order: bit for bit what torch::optim does.
+class ParameterOptimiser {
+ public:
+  /// @param parameters  written by step(); contiguous float
+  ParameterOptimiser(const OptimiserSpec& spec, std::vector<at::Tensor> parameters);
+
+  /// One update. @param gradients  one a parameter, of its shape; overwritten
+  /// @param rate_factor  what the learning rate is multiplied by
+  void step(const std::vector<at::Tensor>& gradients, double rate_factor = 1);
+
+  /// What the next updates depend on beside the parameters: buffers, each one tensor a parameter,
+  /// under their names ("momentum"), and the number of updates so far. Both may be written.
+  std::vector<std::pair<std::string, std::vector<at::Tensor>>>& buffers() { return buffers_; }
+  std::int64_t updates() const { return updates_; }
+  void set_updates(std::int64_t updates) { updates_ = updates; }
+
+ private:
+  void sgd(std::size_t index, at::Tensor gradient, double rate);
+  void adam(std::size_t index, at::Tensor gradient, double rate);
+
+  OptimiserSpec spec_;
+  std::vector<at::Tensor> parameters_;
+  std::vector<std::pair<std::string, std::vector<at::Tensor>>> buffers_;
+  std::int64_t updates_ = 0;
+};
+
+/// Scales the gradients so that their norm, all taken together, is at most `most` (Pascanu et al.
+/// 2013). Norms that are not finite are left alone.
+void clip_norm(std::vector<at::Tensor>& gradients, double most);
 
 /// What one worker did in one step.
 struct WorkerStep {
@@ -25,11 +59,11 @@ struct WorkerStep {
   Batch batch;
 };
 
-/// Each step: every worker computes the gradient of its own mini-batch at the same parameters; the
-/// mean of the gradients updates them by SGD with momentum (v <- m v + g, w <- w - lr v). As the
-/// workers take turns, none slows another down and each one's times are those it would have alone.
-/// Batch normalisation normalises with the worker's own mini-batch. One worker of many processes is
-/// a Learner (learner.h).
+/// Synchronous data-parallel SGD. In each step every worker computes the gradient of its own
+/// mini-batch at the same parameters; the mean of the gradients updates them by SGD with momentum
+/// (v <- m v + g, w <- w - lr v). As the workers take turns, none slows another down and each one's
+/// times are those it would have alone. Batch normalisation normalises with the worker's own
+/// mini-batch. One worker of many processes is a Learner (learner.h).
 class Trainer {
  public:
   /// Seeds libtorch's generator with the options' seed and draws the weights.

@@ -1,15 +1,15 @@
 // Positions within their chunks, of as many bits each; where not every chunk has all of its own,
-// behind their number (select/chunked_top_k.cc).
+// behind their number (methods/sparseloco.cc).
 #pragma once
 
 #include <cstdint>
 
-#include "compressors/cuda/encode/laid_positions.h"
-#include "compressors/cuda/encode/payload_view.h"
-#include "compressors/cuda/encode/scanned_positions.h"
 #include "compressors/cuda/kernels/chunk_layout.h"
 #include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/laid_positions.h"
+#include "compressors/cuda/kernels/payload_view.h"
+#include "compressors/cuda/kernels/scanned_positions.h"
 
 namespace thinpipe::cuda {
 

@@ -11,13 +11,13 @@
 #include "compressors/cuda/encode/elias_positions.h"
 #include "compressors/cuda/encode/fixed_positions.h"
 #include "compressors/cuda/encode/golomb_positions.h"
-#include "compressors/cuda/encode/laid_positions.h"
 #include "compressors/cuda/encode/packed_positions.h"
 #include "compressors/cuda/encode/read_packed.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/draw.h"
-#include "compressors/encode/golomb.h"
-#include "compressors/select/chunked_top_k.h"
+#include "compressors/cuda/kernels/laid_positions.h"
+#include "compressors/encode/gap_codes.h"
+#include "compressors/methods/selectors.h"
 
 namespace thinpipe::cuda {
 

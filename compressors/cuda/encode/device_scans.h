@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "compressors/cuda/device_decodes.h"
-#include "compressors/cuda/encode/scanned_positions.h"
-#include "compressors/cuda/encode/state_scan.h"
+#include "compressors/cuda/encode/device_decodes.h"
+#include "compressors/cuda/kernels/scanned_positions.h"
+#include "compressors/cuda/kernels/state_scan.h"
 
 namespace thinpipe::cuda {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <type_traits>
 
-#include "compressors/cuda/device_decodes.h"
+#include "compressors/cuda/encode/device_decodes.h"
 #include "compressors/cuda/encode/int2_values.h"
 #include "compressors/cuda/encode/read_values.h"
 #include "compressors/cuda/encode/value_codes.h"

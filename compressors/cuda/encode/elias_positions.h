@@ -1,10 +1,10 @@
-// Elias's gamma and delta codes of gaps (encode/elias.cc), written and read.
+// Elias's gamma and delta codes of gaps (encode/gap_codes.cc), written and read.
 #pragma once
 
 #include <cstdint>
 
-#include "compressors/cuda/encode/laid_positions.h"
-#include "compressors/cuda/encode/state_scan.h"
+#include "compressors/cuda/kernels/laid_positions.h"
+#include "compressors/cuda/kernels/state_scan.h"
 
 namespace thinpipe::cuda {
 
@@ -19,7 +19,7 @@ struct GammaCode {
     const std::uint32_t digits = highest(n);
     lay(block, words, bit + digits, 1 | (n - (std::uint32_t{1} << digits)) << 1);
   }
-  /// A bound of the bits of so many gaps that sum to n at most (most_digits_in_all in elias.cc),
+  /// A bound of the bits of so many gaps that sum to n at most (most_digits_in_all in gap_codes.cc),
   /// near the least.
   THINPIPE_KERNEL static std::uint64_t most(std::uint32_t count, std::uint32_t n) {
     return count + 2 * most_digits(count, n);
@@ -59,7 +59,7 @@ struct DeltaCode {
     GammaCode::put(block, words, bit, digits + 1);
     lay(block, words, bit + GammaCode::bits(digits + 1), n - (std::uint32_t{1} << digits));
   }
-  /// Delta::most_bits() in elias.cc for one i, near the best.
+  /// Delta::most_bits() in gap_codes.cc for one i, near the best.
   THINPIPE_KERNEL static std::uint64_t most(std::uint32_t count, std::uint32_t n) {
     const std::uint64_t digits = GammaCode::most_digits(count, n);
     const std::uint32_t i = highest(static_cast<std::uint32_t>(digits / count) + 2);

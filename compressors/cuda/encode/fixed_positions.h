@@ -4,15 +4,15 @@
 
 #include <cstdint>
 
-#include "compressors/cuda/encode/payload_view.h"
-#include "compressors/cuda/encode/sent_tile.h"
 #include "compressors/cuda/kernels/decode_job.h"
 #include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/payload_view.h"
+#include "compressors/cuda/kernels/sent_tile.h"
 
 namespace thinpipe::cuda {
 
-/// raw32 and index28 (encode/index28.cc).
+/// raw32 and index28 (encode/position_codec.cc).
 template <std::uint32_t bits>
 struct FixedPositions {
   THINPIPE_KERNEL static std::uint32_t bytes(std::uint32_t count) {
@@ -31,7 +31,7 @@ struct FixedPositions {
   }
 };
 
-/// The step that seeded positions are drawn for (select/seeded_positions.h).
+/// The step that seeded positions are drawn for (methods/selectors.h).
 struct SeededTag {
   THINPIPE_KERNEL static std::uint32_t bytes(std::uint32_t /*count*/) {
     return sizeof(std::uint32_t);

@@ -1,10 +1,10 @@
-// Golomb-Rice codes as they are read (encode/golomb.cc). What the bits before a stretch leave over
+// Golomb-Rice codes as they are read (encode/gap_codes.cc). What the bits before a stretch leave over
 // to it: the bits of a remainder still to come, none where zeros of a quotient are counted.
 #pragma once
 
 #include <cstdint>
 
-#include "compressors/cuda/encode/state_scan.h"
+#include "compressors/cuda/kernels/state_scan.h"
 
 namespace thinpipe::cuda {
 

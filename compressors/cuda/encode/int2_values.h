@@ -1,11 +1,11 @@
-// Values as a sign and one of two levels of their group of 512 (encode/value_int2.cc).
+// Values as a sign and one of two levels of their group of 512 (encode/few_bits.cc).
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
 #include "compressors/cuda/encode/value_codes.h"
-#include "compressors/encode/int2.h"
+#include "compressors/encode/value_codes.h"
 
 namespace thinpipe::cuda {
 

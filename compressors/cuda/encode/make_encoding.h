@@ -5,12 +5,11 @@
 #include <span>
 #include <string>
 
+#include "compressors/cuda/device/refuse.h"
 #include "compressors/cuda/encode/device_encoding.h"
-#include "compressors/cuda/refuse.h"
-#include "compressors/encode/value_tau.h"
-#include "compressors/methods/chunks.h"
-#include "compressors/random.h"
-#include "compressors/select/seeded_positions.h"
+#include "compressors/encode/value_codec.h"
+#include "compressors/kernels/random.h"
+#include "compressors/methods/selectors.h"
 
 namespace thinpipe::cuda {
 
@@ -37,7 +36,7 @@ DeviceEncoding<Device> make_encoding(const Parameters& parameters,
                             : chunked ? make_chunked_codec(chunks)
                                       : make_position_codec(positions);
   for (const TensorInfo& tensor : tensors) {
-    // Bits of all positions are counted as elements are (grid/prefix.h).
+    // Bits of all positions are counted as elements are (kernels/prefix.h).
     const bool chained = positions == "run16" || positions == "golomb" || positions == "packed" ||
                          positions == "elias_gamma" || positions == "elias_delta";
     constexpr std::size_t kMostBits = 0x7fffffff;

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/encode/exp4.h"
-#include "compressors/encode/scale.h"
-#include "compressors/kernels/value_sum.h"
+#include "compressors/encode/value_codes.h"
+#include "compressors/kernels/sums.h"
+#include "compressors/wire/scale.h"
 
 namespace thinpipe::cuda {
 
@@ -78,7 +78,7 @@ struct SideMean {
   }
 };
 
-/// Adds up what chosen[Job::place] holds, in the order of kernels/value_sum.h. Grid: the tiles of
+/// Adds up what chosen[Job::place] holds, in the order of kernels/sums.h. Grid: the tiles of
 /// kSumTile elements.
 template <class Measure>
 struct MeasureValues {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "compressors/cuda/encode/packed_positions.h"
-#include "compressors/cuda/encode/state_scan.h"
+#include "compressors/cuda/kernels/state_scan.h"
 
 namespace thinpipe::cuda {
 

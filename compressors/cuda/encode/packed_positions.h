@@ -1,10 +1,10 @@
 // Blocks of 128 gaps, of which each has a byte that tells how many bits its gaps take
-// (encode/packed.cc), written.
+// (encode/gap_lengths.cc), written.
 #pragma once
 
 #include <cstdint>
 
-#include "compressors/cuda/encode/laid_positions.h"
+#include "compressors/cuda/kernels/laid_positions.h"
 
 namespace thinpipe::cuda {
 

@@ -7,12 +7,12 @@
 #include <cstdint>
 
 #include "compressors/cuda/encode/measure_values.h"
-#include "compressors/cuda/encode/payload_view.h"
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/payload_view.h"
 #include "compressors/cuda/kernels/rules.h"
-#include "compressors/encode/exp4.h"
-#include "compressors/encode/half.h"
-#include "compressors/encode/scale.h"
+#include "compressors/element_type.h"
+#include "compressors/encode/value_codes.h"
+#include "compressors/wire/scale.h"
 
 namespace thinpipe::cuda {
 

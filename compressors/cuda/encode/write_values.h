@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "compressors/cuda/encode/payload_words.h"
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/payload_words.h"
 #include "compressors/cuda/kernels/source.h"
 
 namespace thinpipe::cuda {

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "compressors/cuda/grid/prefix.h"
 #include "compressors/cuda/grid/warp.h"
+#include "compressors/cuda/kernels/prefix.h"
 
 namespace thinpipe::cuda {
 

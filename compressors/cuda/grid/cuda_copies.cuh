@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "compressors/cuda/device_copies.h"
+#include "compressors/cuda/device/device_copies.h"
 #include "compressors/cuda/grid/cuda_device.cuh"
 
 namespace thinpipe::cuda {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "compressors/cuda/device_clock.h"
-#include "compressors/cuda/device_memory.h"
+#include "compressors/cuda/device/device_clock.h"
+#include "compressors/cuda/device/device_memory.h"
 #include "compressors/cuda/grid/cuda_launch.cuh"
 
 namespace thinpipe::cuda {

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "compressors/cuda/device_clock.h"
-#include "compressors/cuda/device_memory.h"
+#include "compressors/cuda/device/device_clock.h"
+#include "compressors/cuda/device/device_memory.h"
 #include "compressors/cuda/grid/serial_stream.h"
 
 namespace thinpipe::cuda {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "compressors/cuda/device_memory.h"
+#include "compressors/cuda/device/device_memory.h"
 
 namespace thinpipe::cuda {
 

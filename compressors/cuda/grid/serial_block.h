@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/splitmix64.h"
-#include "compressors/cuda/grid/prefix.h"
 #include "compressors/cuda/grid/warp.h"
+#include "compressors/cuda/kernels/prefix.h"
 
 namespace thinpipe::cuda {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "compressors/cuda/device_copies.h"
+#include "compressors/cuda/device/device_copies.h"
 #include "compressors/cuda/grid/serial_device.h"
 
 namespace thinpipe::cuda {

@@ -7,9 +7,9 @@
 
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
+#include "compressors/kernels/exact_math.h"
 #include "compressors/kernels/keys.h"
-#include "compressors/kernels/log_sum.h"
-#include "compressors/kernels/moments_order.h"
+#include "compressors/kernels/streams.h"
 
 namespace thinpipe::cuda {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "base/both.h"
-#include "compressors/encode/scale.h"
+#include "compressors/wire/scale.h"
 
 namespace thinpipe::cuda {
 

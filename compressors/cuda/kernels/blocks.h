@@ -13,9 +13,8 @@
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/cuda/kernels/words.h"
-#include "compressors/encode/scale.h"
-#include "compressors/kernels/block_scale.h"
 #include "compressors/kernels/blocks.h"
+#include "compressors/wire/scale.h"
 
 namespace thinpipe::cuda {
 

@@ -1,4 +1,4 @@
-// MSTopK's bisection (select/mstopk.cc): between which two thresholds k elements are found.
+// MSTopK's bisection (methods/mstopk.cc): between which two thresholds k elements are found.
 #pragma once
 
 #include <cstdint>

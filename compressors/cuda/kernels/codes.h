@@ -11,7 +11,7 @@
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/cuda/kernels/words.h"
-#include "compressors/kernels/levels.h"
+#include "compressors/kernels/quantize.h"
 
 namespace thinpipe::cuda {
 

@@ -1,4 +1,4 @@
-// One bit an element and two means of every column of a matrix (quantize/column_means.h).
+// One bit an element and two means of every column of a matrix (methods/quantizers.h).
 #pragma once
 
 #include <bit>
@@ -11,8 +11,8 @@
 #include "compressors/cuda/kernels/signs.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/cuda/kernels/words.h"
-#include "compressors/encode/scale.h"
-#include "compressors/kernels/columns.h"
+#include "compressors/kernels/quantize.h"
+#include "compressors/wire/scale.h"
 
 namespace thinpipe::cuda {
 

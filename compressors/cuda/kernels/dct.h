@@ -6,7 +6,7 @@
 
 #include "base/both.h"
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/kernels/dct.h"
+#include "compressors/kernels/transforms.h"
 
 namespace thinpipe::cuda {
 

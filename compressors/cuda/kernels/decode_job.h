@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "compressors/cuda/encode/payload_view.h"
-#include "compressors/cuda/grid/prefix.h"
 #include "compressors/cuda/kernels/chunk_layout.h"
+#include "compressors/cuda/kernels/payload_view.h"
+#include "compressors/cuda/kernels/prefix.h"
 
 namespace thinpipe::cuda {
 

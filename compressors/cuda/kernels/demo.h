@@ -11,7 +11,7 @@
 
 namespace thinpipe::cuda {
 
-/// compressors/quantize/demo_grid.h, as kernels know it.
+/// compressors/methods/quantizers.h, as kernels know it.
 struct DemoCut {
   static constexpr std::uint32_t kOutside = 0xffffffff;
 

@@ -5,9 +5,9 @@
 
 #include "compressors/cuda/kernels/add_up.h"
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/kernels/dispersion.h"
 #include "compressors/kernels/keys.h"
-#include "compressors/select/sidco_excess.h"
+#include "compressors/kernels/sums.h"
+#include "compressors/methods/sidco.h"
 
 namespace thinpipe::cuda {
 

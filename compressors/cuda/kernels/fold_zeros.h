@@ -1,4 +1,4 @@
-// Runs of zero bytes of 3LC's codes, folded (encode/zero_run.h).
+// Runs of zero bytes of 3LC's codes, folded (methods/quantizers.h).
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,7 @@
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/lanes.h"
 #include "compressors/cuda/kernels/ternary.h"
-#include "compressors/encode/zero_run.h"
-#include "compressors/kernels/ternary.h"
+#include "compressors/kernels/quantize.h"
 
 namespace thinpipe::cuda {
 

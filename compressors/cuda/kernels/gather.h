@@ -8,7 +8,7 @@
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/rules.h"
 #include "compressors/cuda/kernels/source.h"
-#include "compressors/select/sample.h"
+#include "compressors/select/top_k.h"
 
 namespace thinpipe::cuda {
 
@@ -36,7 +36,7 @@ struct GatherSample {
   }
 
  private:
-  static constexpr std::uint32_t kLine = 16;  // neighbours, as in select/sample.cc
+  static constexpr std::uint32_t kLine = 16;  // neighbours, as in select/top_k.cc
 
   THINPIPE_KERNEL std::uint32_t place(const Job& job, std::uint32_t i) const {
     if (sampling == Sampling::kStrided) {

@@ -19,7 +19,7 @@ struct GiveBackJob {
 };
 
 /// memory[p] takes back what was sent, or an estimate gives it up; what is not finite is forgotten
-/// (scatter() of memory/state.h). Grid: blocks_for(count).
+/// (scatter() of memory/memory.h). Grid: blocks_for(count).
 struct GiveBack {
   static constexpr int kThreads = 256;
   static constexpr std::uint32_t kElements = 4096;  ///< of a block: 16 a thread

@@ -5,11 +5,11 @@
 #include <cstdint>
 
 #include "base/both.h"
-#include "compressors/cuda/encode/payload_words.h"
-#include "compressors/cuda/grid/prefix.h"
 #include "compressors/cuda/kernels/chunk_layout.h"
-#include "compressors/encode/int2.h"
-#include "compressors/kernels/counter_random.h"
+#include "compressors/cuda/kernels/payload_words.h"
+#include "compressors/cuda/kernels/prefix.h"
+#include "compressors/encode/value_codes.h"
+#include "compressors/kernels/random.h"
 
 namespace thinpipe::cuda {
 
@@ -112,9 +112,9 @@ struct Job {
   Findings* findings = nullptr;
 
   // A choice, and no index: kernels keep a job in registers, which have none.
-  THINPIPE_BOTH Chosen chosen_at(std::uint32_t at) const { return at == 0 ? chosen[0] : chosen[1]; }
-  THINPIPE_BOTH PrefixState* states_at(std::uint32_t at) const {
-    return at == 0 ? states[0] : states[1];
+  THINPIPE_BOTH Chosen chosen_at(std::uint32_t i) const { return i == 0 ? chosen[0] : chosen[1]; }
+  THINPIPE_BOTH PrefixState* states_at(std::uint32_t i) const {
+    return i == 0 ? states[0] : states[1];
   }
   /// c, once its sum has been done.
   THINPIPE_BOTH const float* c() const { return r == nullptr ? g : r; }

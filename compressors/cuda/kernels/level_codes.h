@@ -8,11 +8,11 @@
 
 #include "compressors/cuda/kernels/add_up.h"
 #include "compressors/cuda/kernels/codes.h"
-#include "compressors/encode/scale.h"
-#include "compressors/kernels/counter_random.h"
-#include "compressors/kernels/dispersion.h"
 #include "compressors/kernels/keys.h"
-#include "compressors/kernels/levels.h"
+#include "compressors/kernels/quantize.h"
+#include "compressors/kernels/random.h"
+#include "compressors/kernels/sums.h"
+#include "compressors/wire/scale.h"
 
 namespace thinpipe::cuda {
 
@@ -169,7 +169,7 @@ struct ClippedRange {
   }
 };
 
-/// 255 levels, to the nearest (kernels/int8.h).
+/// 255 levels, to the nearest (kernels/quantize.h).
 struct Int8Code : LevelValues, GreatestRange {
   THINPIPE_BOTH static CodeLayout layout() { return {.header = 4, .bits = 8}; }
   THINPIPE_KERNEL static float levels() { return 127; }

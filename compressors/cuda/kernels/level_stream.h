@@ -1,4 +1,4 @@
-// QSGD's buckets in Elias codes, as they are written (quantize/qsgd.cc): a step, the bytes of the
+// QSGD's buckets in Elias codes, as they are written (methods/qsgd.cc): a step, the bytes of the
 // codes, then their number and for each level that is not 0 its distance, its sign and itself. What
 // a piece of a bucket adds is counted, then added up over pieces, then the codes are laid down.
 #pragma once
@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "compressors/cuda/encode/payload_words.h"
 #include "compressors/cuda/kernels/codes.h"
 #include "compressors/cuda/kernels/omega.h"
+#include "compressors/cuda/kernels/payload_words.h"
 
 namespace thinpipe::cuda {
 

@@ -6,7 +6,7 @@
 
 #include "compressors/cuda/kernels/decode_job.h"
 #include "compressors/cuda/kernels/level_stream.h"
-#include "compressors/encode/scale.h"
+#include "compressors/wire/scale.h"
 
 namespace thinpipe::cuda {
 
@@ -27,7 +27,7 @@ struct LevelView {
   }
 
   THINPIPE_KERNEL std::uint32_t levels() const { return (std::uint32_t{1} << (bits - 1)) - 1; }
-  /// The most bytes of codes that n elements have (stream_bytes in quantize/qsgd.cc).
+  /// The most bytes of codes that n elements have (stream_bytes in methods/qsgd.cc).
   THINPIPE_KERNEL std::uint64_t most_bytes(std::uint32_t n) const {
     return (omega_bits(n + 1) + std::uint64_t{n} * (2 + omega_bits(levels())) + 7) / 8;
   }

@@ -9,8 +9,8 @@
 #include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
-#include "compressors/encode/half.h"
-#include "compressors/kernels/low_rank_order.h"
+#include "compressors/element_type.h"
+#include "compressors/kernels/transforms.h"
 
 namespace thinpipe::cuda {
 

@@ -1,9 +1,9 @@
-// Elias's omega codes (encode/omega.h) of numbers below 2^31.
+// Elias's omega codes (wire/bits.h) of numbers below 2^31.
 #pragma once
 
 #include <cstdint>
 
-#include "compressors/cuda/encode/laid_positions.h"
+#include "compressors/cuda/kernels/laid_positions.h"
 #include "compressors/cuda/kernels/lanes.h"
 
 namespace thinpipe::cuda {

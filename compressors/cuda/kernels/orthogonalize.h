@@ -1,4 +1,4 @@
-// The columns of p made orthonormal, the bits of compressors/kernels/orthogonalize.cc: products of
+// The columns of p made orthonormal, the bits of compressors/methods/powersgd.cc: products of
 // all pairs, their Cholesky factor, what it leaves of every row; twice.
 #pragma once
 

@@ -33,7 +33,7 @@ struct FitRange {
   }
 };
 
-/// The seven thresholds that three halvings can look at (select/redsync.cc). Findings::limit
+/// The seven thresholds that three halvings can look at (methods/redsync.cc). Findings::limit
 /// becomes that of the last one looked at.
 struct ProbeHalves {
   static constexpr int kLimits = 7;
@@ -80,7 +80,7 @@ struct TrimRange {
   }
 
  private:
-  /// Tenths are divided once, as in select/redsync.cc.
+  /// Tenths are divided once, as in methods/redsync.cc.
   THINPIPE_KERNEL double threshold(const Findings& findings, int i) const {
     return probe_at(findings, (8 - 2 * static_cast<double>(first + i)) / 10);
   }

@@ -1,11 +1,11 @@
 // Reads a tensor that is one of QSGD's buckets in Elias codes, as other streams of codes are
-// (encode/state_scan.h).
+// (state_scan.h).
 #pragma once
 
 #include <cstdint>
 
-#include "compressors/cuda/encode/state_scan.h"
 #include "compressors/cuda/kernels/level_view.h"
+#include "compressors/cuda/kernels/state_scan.h"
 
 namespace thinpipe::cuda {
 

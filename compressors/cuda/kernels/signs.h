@@ -1,4 +1,4 @@
-// One bit an element, decoded to one value for either sign (kernels/sign_bits.h).
+// One bit an element, decoded to one value for either sign (kernels/quantize.h).
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 #include "compressors/cuda/kernels/codes.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
-#include "compressors/kernels/sign_bits.h"
+#include "compressors/kernels/quantize.h"
 
 namespace thinpipe::cuda {
 

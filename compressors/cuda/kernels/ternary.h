@@ -12,7 +12,7 @@
 #include "compressors/cuda/kernels/level_codes.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/cuda/kernels/words.h"
-#include "compressors/kernels/ternary.h"
+#include "compressors/kernels/quantize.h"
 
 namespace thinpipe::cuda {
 

@@ -1,4 +1,4 @@
-// The criterion of variance-based compression (kernels/ambiguity.h).
+// The criterion of variance-based compression (kernels/select.h).
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // 3LC's payloads decoded: runs of zero bytes, then five values a byte (kernels/ternary.h,
-// encode/zero_run.h).
+// methods/quantizers.h).
 #pragma once
 
 #include <bit>
@@ -10,8 +10,7 @@
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/ternary.h"
 #include "compressors/cuda/kernels/words.h"
-#include "compressors/encode/zero_run.h"
-#include "compressors/kernels/ternary.h"
+#include "compressors/kernels/quantize.h"
 
 namespace thinpipe::cuda {
 

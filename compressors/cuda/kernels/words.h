@@ -9,8 +9,8 @@
 #include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
-#include "compressors/encode/half.h"
-#include "compressors/kernels/counter_random.h"
+#include "compressors/element_type.h"
+#include "compressors/kernels/random.h"
 
 namespace thinpipe::cuda {
 
@@ -36,7 +36,7 @@ struct Fp32Code {
   }
 };
 
-/// 16-bit floats (encode/half.h).
+/// 16-bit floats (element_type.h).
 struct HalfCode {
   static constexpr std::uint32_t kElements = 2;
   THINPIPE_BOTH static std::size_t bytes(std::size_t n) { return n * sizeof(std::uint16_t); }
@@ -72,7 +72,7 @@ struct HalfCode {
 };
 
 /// A sign and an 8-bit exponent, rounded at random; all exponents, then the sign bits
-/// (kernels/natural.h).
+/// (kernels/quantize.h).
 struct NaturalCode {
   static constexpr std::uint32_t kElements = 8;
   THINPIPE_BOTH static std::size_t bytes(std::size_t n) { return n + (n + 7) / 8; }

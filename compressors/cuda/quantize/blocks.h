@@ -8,7 +8,7 @@
 
 #include "compressors/cuda/kernels/blocks.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
-#include "compressors/kernels/hadamard.h"
+#include "compressors/kernels/transforms.h"
 
 namespace thinpipe::cuda {
 

@@ -1,4 +1,4 @@
-// DeMo: the greatest cosine coefficients of every chunk, as a sparse payload (quantize/demo.cc).
+// DeMo: the greatest cosine coefficients of every chunk, as a sparse payload (methods/demo.cc).
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,8 @@
 #include "compressors/cuda/kernels/choose_of_chunks.h"
 #include "compressors/cuda/kernels/demo.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
-#include "compressors/kernels/moments_order.h"
-#include "compressors/quantize/demo_grid.h"
+#include "compressors/kernels/streams.h"
+#include "compressors/methods/quantizers.h"
 
 namespace thinpipe::cuda {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "compressors/compressor.h"
-#include "compressors/cuda/device_compressor.h"
-#include "compressors/cuda/device_decodes.h"
+#include "compressors/cuda/device/device_compressor.h"
+#include "compressors/cuda/encode/device_decodes.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/wire/bytes.h"
 

@@ -10,7 +10,7 @@
 #include "compressors/cuda/kernels/read_records.h"
 #include "compressors/cuda/kernels/write_levels.h"
 #include "compressors/cuda/quantize/codes.h"
-#include "compressors/quantize/qsgd.h"
+#include "compressors/methods/quantizers.h"
 
 namespace thinpipe::cuda {
 

@@ -7,7 +7,7 @@
 
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/split_jobs.h"
-#include "compressors/kernels/moments_order.h"
+#include "compressors/kernels/streams.h"
 
 namespace thinpipe::cuda {
 

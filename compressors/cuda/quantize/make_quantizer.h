@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compressors/cuda/device/refuse.h"
 #include "compressors/cuda/quantize/blocks.h"
 #include "compressors/cuda/quantize/codes.h"
 #include "compressors/cuda/quantize/columns.h"
@@ -15,12 +16,8 @@
 #include "compressors/cuda/quantize/power_sgd.h"
 #include "compressors/cuda/quantize/ternary.h"
 #include "compressors/cuda/quantize/words.h"
-#include "compressors/cuda/refuse.h"
-#include "compressors/methods/block.h"
 #include "compressors/methods/common.h"
-#include "compressors/quantize/column_means.h"
-#include "compressors/quantize/powersgd.h"
-#include "compressors/quantize/thc.h"
+#include "compressors/methods/quantizers.h"
 
 namespace thinpipe::cuda {
 
@@ -80,7 +77,7 @@ std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& 
       auto elias = std::make_unique<EliasQuantizer<Device>>(code, bucket_of(parameters),
                                                             streams_of(tensors, settings));
       for (std::size_t i = 0; i < tensors.size(); ++i) {
-        // Bytes are counted as elements are (grid/prefix.h).
+        // Bytes are counted as elements are (kernels/prefix.h).
         constexpr std::size_t kMost = 0x7fffffff;
         const std::size_t most = elias->max_encoded_size(i, tensors[i].elements);
         if (most <= kMost) continue;
@@ -153,7 +150,7 @@ std::unique_ptr<DeviceQuantizer<Device>> make_quantizer(const std::string& name,
     const std::size_t chunk = std::stoul(parameters.choice("chunk"));
     for (const TensorInfo& tensor : tensors) {
       options.grids.push_back(demo_grid(tensor.shape, tensor.elements, chunk));
-      // As elements are counted (grid/prefix.h).
+      // As elements are counted (kernels/prefix.h).
       if (constexpr std::size_t kMost = 0x7fffffff; options.grids.back().coefficients() > kMost) {
         refuse(parameters, "tensor '" + tensor.name + "' has " +
                                std::to_string(options.grids.back().coefficients()) +

@@ -1,6 +1,6 @@
 // PowerSGD whose workers gather factors (exchange=allgather) or share them by rounds of
 // all-reduces; tensors that these would not make smaller are sent as they are
-// (quantize/powersgd.h).
+// (methods/quantizers.h).
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 #include "compressors/cuda/kernels/orthogonalize.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
 #include "compressors/cuda/quantize/words.h"
-#include "compressors/kernels/low_rank.h"
-#include "compressors/kernels/nonfinite.h"
+#include "compressors/kernels/sums.h"
+#include "compressors/kernels/transforms.h"
 
 namespace thinpipe::cuda {
 
@@ -184,7 +184,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     renew(device, !options_.warm_start);
     device.launch(MultiplyLeft{batch.jobs, device_matrices_, left_.there}, left_.count());
   }
-  /// p, twice (compressors/kernels/orthogonalize.h).
+  /// p, twice (compressors/kernels/transforms.h).
   void orthogonalize(Device& device) const {
     for (std::size_t pass = 0; pass < most_passes_; ++pass) {
       device.launch(MultiplyColumns{device_matrices_, pairs_.there, pass}, pairs_.count());

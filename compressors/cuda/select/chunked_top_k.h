@@ -4,7 +4,7 @@
 #include "compressors/cuda/encode/device_positions.h"
 #include "compressors/cuda/kernels/choose_of_chunks.h"
 #include "compressors/cuda/select/device_selector.h"
-#include "compressors/select/chunked_top_k.h"
+#include "compressors/methods/selectors.h"
 
 namespace thinpipe::cuda {
 

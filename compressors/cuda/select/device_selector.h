@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "compressors/compressor.h"
-#include "compressors/cuda/device_compressor.h"
+#include "compressors/cuda/device/device_compressor.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/wire/bytes.h"
 

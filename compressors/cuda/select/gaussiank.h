@@ -10,9 +10,9 @@
 #include "compressors/cuda/kernels/count_limits.h"
 #include "compressors/cuda/kernels/fits.h"
 #include "compressors/cuda/select/device_selector.h"
-#include "compressors/kernels/dispersion.h"
+#include "compressors/kernels/sums.h"
+#include "compressors/methods/selectors.h"
 #include "compressors/select/distributions.h"
-#include "compressors/select/gaussiank.h"
 
 namespace thinpipe::cuda {
 

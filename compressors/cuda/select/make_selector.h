@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "compressors/cuda/refuse.h"
+#include "compressors/cuda/device/refuse.h"
 #include "compressors/cuda/select/chunked_top_k.h"
 #include "compressors/cuda/select/dgc.h"
 #include "compressors/cuda/select/gaussiank.h"
@@ -20,9 +20,8 @@
 #include "compressors/cuda/select/threshold.h"
 #include "compressors/cuda/select/top_k.h"
 #include "compressors/cuda/select/variance.h"
-#include "compressors/methods/chunks.h"
 #include "compressors/methods/common.h"
-#include "compressors/methods/variance.h"
+#include "compressors/methods/selectors.h"
 
 namespace thinpipe::cuda {
 

@@ -8,7 +8,7 @@
 #include "compressors/cuda/kernels/choose.h"
 #include "compressors/cuda/kernels/draw.h"
 #include "compressors/cuda/select/device_selector.h"
-#include "compressors/select/ratio.h"
+#include "compressors/select/selector.h"
 
 namespace thinpipe::cuda {
 

@@ -8,7 +8,7 @@
 #include "compressors/cuda/kernels/count_limits.h"
 #include "compressors/cuda/kernels/probe.h"
 #include "compressors/cuda/select/device_selector.h"
-#include "compressors/select/ratio.h"
+#include "compressors/select/selector.h"
 
 namespace thinpipe::cuda {
 

@@ -9,7 +9,7 @@
 #include "compressors/cuda/kernels/gather.h"
 #include "compressors/cuda/kernels/kth.h"
 #include "compressors/cuda/select/device_selector.h"
-#include "compressors/select/ratio.h"
+#include "compressors/select/selector.h"
 
 namespace thinpipe::cuda {
 

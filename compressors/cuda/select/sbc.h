@@ -14,7 +14,7 @@
 #include "compressors/cuda/kernels/pick_side.h"
 #include "compressors/cuda/select/device_selector.h"
 #include "compressors/cuda/select/top_k.h"
-#include "compressors/select/ratio.h"
+#include "compressors/select/selector.h"
 
 namespace thinpipe::cuda {
 

@@ -10,8 +10,7 @@
 #include "compressors/cuda/kernels/choose.h"
 #include "compressors/cuda/kernels/fits.h"
 #include "compressors/cuda/select/device_selector.h"
-#include "compressors/select/sidco.h"
-#include "compressors/select/sidco_stages.h"
+#include "compressors/methods/sidco.h"
 
 namespace thinpipe::cuda {
 

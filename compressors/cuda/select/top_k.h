@@ -9,12 +9,12 @@
 #include "compressors/cuda/kernels/kth.h"
 #include "compressors/cuda/kernels/sample_limit.h"
 #include "compressors/cuda/select/device_selector.h"
-#include "compressors/select/ratio.h"
+#include "compressors/select/selector.h"
 
 namespace thinpipe::cuda {
 
 /// What is sampled of a tensor for its Job::target greatest. As bracket_of_sample() in
-/// select/kth.h: down to the sample's own k-th and four standard deviations.
+/// select/top_k.h: down to the sample's own k-th and four standard deviations.
 inline void sample_for_top_k(const DeviceStep& step, Job& job) {
   /// Below this a sample is not worth its cost: all elements are searched.
   constexpr std::uint32_t kMinSampled = 8192;

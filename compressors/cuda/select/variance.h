@@ -9,8 +9,8 @@
 #include "compressors/cuda/kernels/choose.h"
 #include "compressors/cuda/kernels/unambiguous.h"
 #include "compressors/cuda/select/device_selector.h"
-#include "compressors/memory/state.h"
-#include "compressors/select/variance.h"
+#include "compressors/methods/selectors.h"
+#include "compressors/wire/bytes.h"
 
 namespace thinpipe::cuda {
 

@@ -1,4 +1,7 @@
+#include "workloads/training/batches.h"
+
 #include <algorithm>
+#include <array>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +9,6 @@
 
 #include "tests/base/input_error.h"
 #include "workloads/data/digits.h"
-#include "workloads/training/image_batches.h"
-#include "workloads/training/text_batches.h"
 
 namespace thinpipe {
 namespace {

@@ -1,8 +1,10 @@
+// What all position codecs promise, and what those of fixed size write.
 #include "compressors/encode/position_codec.h"
 
 #include <gtest/gtest.h>
 
-#include "compressors/encode/entropy.h"
+#include "compressors/encode/gap_codes.h"
+#include "tests/compressors/support/methods.h"
 #include "tests/compressors/support/positions.h"
 
 namespace thinpipe {
@@ -14,6 +16,75 @@ using testing::position_cases;
 using testing::PositionCase;
 using testing::Positions;
 using testing::random_positions;
+
+constexpr std::size_t kMostIndices = std::size_t{1} << 28;
+
+TEST(Index28, IsTwentyEightBitsAPosition) {
+  const auto codec = make_index28_codec();
+  for (const auto& test : testing::position_cases(kMostIndices)) {
+    SCOPED_TRACE(test.name());
+    testing::SlowBits expected;
+    for (std::uint32_t position : test.positions) expected.number(position, 28);
+    const auto bytes = testing::encode(*codec, test.positions, test.elements);
+    EXPECT_EQ(bytes, expected.bytes());
+    EXPECT_EQ(testing::decode(*codec, bytes, test.positions.size(), test.elements), test.positions);
+  }
+}
+
+TEST(Index28, RefusesTensorsThatItCannotAddress) {
+  const auto codec = make_index28_codec();
+  EXPECT_NO_THROW(codec->max_size(1, kMostIndices));
+  EXPECT_THROW(codec->max_size(1, kMostIndices + 1), InputError);
+  std::vector<std::byte> room(16);
+  ByteWriter out(room);
+  EXPECT_THROW(codec->encode(testing::Positions{1}, kMostIndices + 1, out), InputError);
+  EXPECT_THROW(codec->start(ByteReader(room), 1, kMostIndices + 1), InputError);
+}
+
+TEST(Index28, RefusesDisorder) {
+  const auto codec = make_index28_codec();
+  for (const testing::Positions& wrong :
+       {testing::Positions{5, 5}, testing::Positions{5, 4}, testing::Positions{5, 10}}) {
+    const auto bytes = testing::encode(*codec, wrong, 11);  // the writer does not look
+    EXPECT_THROW(testing::decode(*codec, bytes, 2, 10), PayloadError);
+  }
+}
+
+// The bitmap, held to a list of booleans.
+
+TEST(Bitmap, IsOneBitAnElement) {
+  const auto codec = make_bitmap_codec();
+  for (const auto& test : testing::position_cases(4000000)) {
+    SCOPED_TRACE(test.name());
+    std::vector<bool> selected(test.elements);
+    for (std::uint32_t position : test.positions) selected[position] = true;
+    testing::SlowBits expected;
+    for (bool one : selected) expected.bit(one);
+    EXPECT_EQ(encode(*codec, test.positions, test.elements), expected.bytes());
+    EXPECT_EQ(expected.bytes().size(), codec->max_size(test.positions.size(), test.elements));
+  }
+}
+
+TEST(Bitmap, RefusesAnotherNumberOfOnes) {
+  const auto codec = make_bitmap_codec();
+  for (std::size_t elements : {7UL, 8UL, 64UL, 65UL, 1000UL}) {
+    for (std::size_t count : {1UL, 3UL, 7UL}) {
+      const auto positions = testing::random_positions(count, elements, 1);
+      const auto bytes = encode(*codec, positions, elements);
+      EXPECT_EQ(decode(*codec, bytes, count, elements), positions);
+      EXPECT_THROW(decode(*codec, bytes, count - 1, elements), PayloadError);
+      EXPECT_THROW(decode(*codec, bytes, count + 1, elements), PayloadError);
+    }
+  }
+}
+
+TEST(Bitmap, RefusesAOneAfterTheLastElement) {
+  const auto codec = make_bitmap_codec();
+  const std::vector<std::byte> bytes = {std::byte{0b00001001}};
+  EXPECT_EQ(decode(*codec, bytes, 2, 4), (testing::Positions{0, 3}));
+  EXPECT_THROW(decode(*codec, bytes, 2, 3), PayloadError);
+  EXPECT_THROW(decode(*codec, bytes, 1, 3), PayloadError);
+}
 
 /// The most elements that every codec takes and whose bitmap is small.
 constexpr std::size_t kMostElements = 4000000;

@@ -1,4 +1,4 @@
-#include "compressors/kernels/ambiguity.h"
+#include "compressors/kernels/select.h"
 
 #include <gtest/gtest.h>
 

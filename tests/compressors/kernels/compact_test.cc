@@ -1,11 +1,12 @@
-#include "compressors/kernels/compact.h"
-
+// Compaction and counts against plain loops.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
-#include "compressors/kernels/cut.h"
 #include "compressors/kernels/parallel.h"
+#include "compressors/kernels/random.h"
+#include "compressors/kernels/select.h"
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/targets.h"
@@ -114,6 +115,49 @@ TEST(Keys, AboveAThresholdComparesExactly) {
   EXPECT_EQ(key_above(-1), 0);
   EXPECT_GT(key_above(std::numeric_limits<double>::quiet_NaN()),
             key_of(std::numeric_limits<float>::infinity(), KeyOrder::kMagnitude));
+}
+
+TEST(Count, SameAsAPlainLoop) {
+  auto inputs = testing::finite_inputs();
+  for (auto& input : testing::non_finite_inputs()) inputs.push_back(std::move(input));
+  testing::for_each_target([&] {
+    for (const auto& [name, x] : inputs) {
+      SCOPED_TRACE(name);
+      for (std::size_t number : {0UL, 1UL, 5UL, kMaxLimits}) {
+        std::vector<std::int32_t> limits = {0, 1, kMaxKey};
+        for (std::size_t i = 0; i < std::min<std::size_t>(x.size(), 5); ++i) {
+          limits.push_back(key_of(x[i * 31 % x.size()], KeyOrder::kMagnitude));
+        }
+        std::reverse(limits.begin(), limits.end());
+        limits.resize(number, 0x3f000000);
+        std::vector<std::size_t> counts(number, 99);
+        std::vector<std::size_t> expected(number, 0);
+        count_magnitudes(x, limits, counts);
+        for (std::size_t j = 0; j < number; ++j) {
+          for (float value : x) {
+            expected[j] += key_of(value, KeyOrder::kMagnitude) >= limits[j] ? 1 : 0;
+          }
+        }
+        ASSERT_EQ(counts, expected);
+      }
+    }
+  });
+}
+
+TEST(BitCount, SameAsBitByBit) {
+  SplitMix64 random(1);
+  testing::for_each_target([&] {
+    for (std::size_t n : {0UL, 1UL, 7UL, 8UL, 9UL, 1000UL}) {
+      std::vector<std::uint64_t> words(n);
+      for (std::uint64_t& word : words) word = random.next();
+      if (n > 1) words[1] = ~std::uint64_t{0};
+      std::size_t count = 0;
+      for (std::uint64_t word : words) {
+        for (int bit = 0; bit < 64; ++bit) count += word >> bit & 1;
+      }
+      EXPECT_EQ(count_bits(words), count);
+    }
+  });
 }
 
 }  // namespace

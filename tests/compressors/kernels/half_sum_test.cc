@@ -1,12 +1,11 @@
-#include "compressors/kernels/half_sum.h"
+#include "compressors/kernels/quantize.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "compressors/kernels/half.h"
-#include "compressors/random.h"
+#include "compressors/kernels/random.h"
 #include "tests/compressors/support/targets.h"
 
 namespace thinpipe {

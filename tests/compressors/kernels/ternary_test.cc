@@ -1,4 +1,4 @@
-#include "compressors/kernels/ternary.h"
+#include "compressors/kernels/quantize.h"
 
 #include <gtest/gtest.h>
 

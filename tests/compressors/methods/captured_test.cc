@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tests/compressors/support/captured.h"
+#include "tests/compressors/support/golden.h"
 #include "tests/compressors/support/methods.h"
 
 namespace thinpipe {

@@ -1,7 +1,7 @@
 // Payloads from outside: decoding ends in a result or in a PayloadError, never otherwise.
 #include <gtest/gtest.h>
 
-#include "compressors/random.h"
+#include "compressors/kernels/random.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
 

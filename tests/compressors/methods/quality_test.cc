@@ -7,14 +7,82 @@
 #include <cmath>
 #include <numbers>
 #include <set>
+#include <string>
+#include <vector>
 
-#include "compressors/wire/crc32c.h"
-#include "tests/compressors/support/captured.h"
-#include "tests/compressors/support/distributions.h"
+#include "compressors/kernels/random.h"
+#include "compressors/wire/checks.h"
+#include "tests/compressors/support/golden.h"
 #include "tests/compressors/support/methods.h"
 
 namespace thinpipe {
 namespace {
+
+// Exact draws from distributions by comparing uniforms alone: no logarithm, so the same bits on
+// every machine.
+
+/// Uniform in [0, 1), 53 bits.
+double unit(SplitMix64& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
+
+/// True with probability e^-z, 0 <= z <= 1 (von Neumann, 1951): the run of uniforms that descends
+/// from z has an even length. It is n or longer with probability z^n / n!.
+bool survives(SplitMix64& random, double z) {
+  bool even = true;
+  for (double last = z;; even = !even) {
+    const double next = unit(random);
+    if (next >= last) return even;
+    last = next;
+  }
+}
+
+/// Density e^-x: whole steps are survived with e^-1 each, the fraction is accepted with e^-x.
+double exponential(SplitMix64& random) {
+  double whole = 0;
+  while (survives(random, 1)) ++whole;
+  for (;;) {
+    const double fraction = unit(random);
+    if (survives(random, fraction)) return whole + fraction;
+  }
+}
+
+/// Standard normal (Karney, 2016, algorithm N): k with probability ~ e^(-k^2 / 2), then x in [0, 1)
+/// accepted with e^(-x (2 k + x) / 2).
+double normal(SplitMix64& random) {
+  for (;;) {
+    int k = 0;
+    while (survives(random, 0.5)) ++k;
+    bool kept = true;
+    for (int i = k * (k - 1); i > 0 && kept; --i) kept = survives(random, 0.5);
+    if (!kept) continue;
+    const double x = unit(random);
+    const double slope = x * (2 * k + x) / (2 * k + 2);  // at most 1
+    for (int i = 0; i <= k && kept; ++i) kept = survives(random, slope);
+    if (kept) return random.next() % 2 == 0 ? k + x : -(k + x);
+  }
+}
+
+/// Of `laplace`, `normals` (the product of two normals), `pareto` (generalised, shape 1/4) and
+/// `normal`; unit scale.
+std::vector<float> drawn(const std::string& distribution, std::size_t n, std::uint64_t seed) {
+  SplitMix64 random(SplitMix64::mix(seed) ^ hash_name(distribution));
+  std::vector<float> values(n);
+  for (float& value : values) {
+    double x = 0;
+    if (distribution == "laplace") {
+      x = exponential(random);
+    } else if (distribution == "pareto") {
+      // (u^-a - 1) / a; a square root is exact to the last bit everywhere.
+      x = 4 * (1 / std::sqrt(std::sqrt(1 - unit(random))) - 1);
+    } else {
+      x = normal(random);
+      if (distribution == "normals") x *= normal(random);
+      value = static_cast<float>(x);
+      continue;
+    }
+    value = static_cast<float>(random.next() % 2 == 0 ? x : -x);
+  }
+  return values;
+}
 
 constexpr std::uint64_t kQualitySteps = 12;  // error feedback at work; the longest period is 10
 
@@ -54,7 +122,7 @@ Input drawn(const std::string& distribution) {
   constexpr std::size_t kElements = 10000;
   Series series{{"layer.weight", testing::matrix_shape(kElements), kElements}, 0, {}, {}};
   for (std::uint64_t step = 0; step < kQualitySteps; ++step) {
-    series.gradients[step] = testing::drawn(distribution, kElements, step);
+    series.gradients[step] = drawn(distribution, kElements, step);
     series.squares[step] = testing::squares_of(series.gradients[step]);
   }
   return {distribution, {series}};
@@ -139,7 +207,7 @@ TEST(Golden, DrawsAreOfTheirDistribution) {
   for (const Case& expected :
        {Case{"laplace", 1, 2, 24}, Case{"normal", std::sqrt(2 / std::numbers::pi), 1, 3},
         Case{"normals", 2 / std::numbers::pi, 1, 9}, Case{"pareto", 4.0 / 3, 16.0 / 3, 0}}) {
-    const auto values = testing::drawn(expected.name, 100000, 1);
+    const auto values = drawn(expected.name, 100000, 1);
     const double deviation = std::sqrt(expected.square - std::pow(expected.magnitude, 2));
     EXPECT_NEAR(mean(values, 1), expected.magnitude, 5 * deviation / std::sqrt(1e5));
     if (expected.fourth > 0) {

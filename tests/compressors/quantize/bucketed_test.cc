@@ -5,15 +5,8 @@
 
 #include <cmath>
 
-#include "compressors/kernels/accumulate.h"
-#include "compressors/quantize/column_means.h"
-#include "compressors/quantize/half.h"
-#include "compressors/quantize/int8.h"
-#include "compressors/quantize/natural.h"
-#include "compressors/quantize/qsgd.h"
-#include "compressors/quantize/sign_bits.h"
-#include "compressors/quantize/ternary.h"
-#include "compressors/quantize/terngrad.h"
+#include "compressors/kernels/sums.h"
+#include "compressors/methods/quantizers.h"
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/quantizers.h"
 #include "tests/compressors/support/targets.h"

@@ -1,5 +1,5 @@
-// Holds figures against a committed CSV file. THINPIPE_UPDATE_GOLDEN=1 rewrites the file instead:
-// its diff is what a review looks at.
+// Holds figures against a committed CSV file, and the captured trace that is committed beside them.
+// THINPIPE_UPDATE_GOLDEN=1 rewrites the file instead: its diff is what a review looks at.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+
+#include "workloads/trace/trace.h"
 
 namespace thinpipe::testing {
 
@@ -35,5 +37,8 @@ inline void expect_golden(const std::string& name, const std::string& measured) 
   }
   EXPECT_FALSE(std::getline(expected_lines, expected)) << "the file has more lines: " << expected;
 }
+
+/// tests/data/README.md says how it was made.
+inline Trace captured_trace() { return Trace(tests_folder() / "data" / "lenet5"); }
 
 }  // namespace thinpipe::testing

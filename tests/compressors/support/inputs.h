@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "compressors/random.h"
+#include "compressors/kernels/random.h"
 
 namespace thinpipe::testing {
 

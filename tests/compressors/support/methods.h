@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compressors/random.h"
+#include "compressors/kernels/random.h"
 #include "compressors/registry.h"
 
 namespace thinpipe::testing {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compressors/encode/position_codec.h"
-#include "compressors/random.h"
+#include "compressors/kernels/random.h"
 
 namespace thinpipe::testing {
 

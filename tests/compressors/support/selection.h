@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "compressors/kernels/compact.h"
+#include "compressors/kernels/select.h"
 #include "compressors/select/selector.h"
 #include "tests/compressors/support/inputs.h"
 

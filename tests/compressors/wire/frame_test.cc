@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "compressors/random.h"
-#include "compressors/wire/crc32c.h"
+#include "compressors/kernels/random.h"
+#include "compressors/wire/checks.h"
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"

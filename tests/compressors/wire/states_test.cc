@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "compressors/random.h"
-#include "compressors/wire/crc32c.h"
+#include "compressors/kernels/random.h"
+#include "compressors/wire/checks.h"
 
 namespace thinpipe {
 namespace {

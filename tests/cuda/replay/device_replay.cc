@@ -8,10 +8,9 @@
 #include "tests/cuda/played/played_device.h"
 #include "tests/exchange/thread_transport.h"
 #include "tests/trace/sample_trace.h"
+#include "workloads/exchange/flows.h"
 #include "workloads/exchange/patterns.h"
 #include "workloads/exchange/push_pull_pattern.h"
-#include "workloads/exchange/ring_pattern.h"
-#include "workloads/exchange/two_shot_pattern.h"
 #include "workloads/replay/parameter_server.h"
 
 namespace thinpipe {

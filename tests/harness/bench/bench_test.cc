@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "harness/bench/records.h"
+#include "harness/bench/results.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 

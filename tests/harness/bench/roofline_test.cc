@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compressors/simd.h"
+#include "harness/bench/timed_roofline.h"
 
 namespace thinpipe {
 namespace {

@@ -9,10 +9,8 @@
 
 #include "base/text.h"
 #include "harness/options/arguments.h"
-#include "harness/options/completion.h"
 #include "harness/options/help.h"
-#include "harness/options/layout.h"
-#include "harness/options/man.h"
+#include "harness/options/terminal.h"
 
 namespace thinpipe {
 namespace {

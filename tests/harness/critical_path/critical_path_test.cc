@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/critical_path/link_use.h"
 #include "harness/critical_path/path_record.h"
 
 namespace thinpipe {

@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "compressors/wire/frame.h"
-#include "harness/files/decompress_file.h"
 #include "tests/base/input_error.h"
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/methods.h"

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "harness/programs.h"
+#include "harness/machine/programs.h"
 #include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "harness/quality/by_step.h"
-#include "harness/quality/records.h"
+#include "harness/quality/output.h"
 #include "tests/base/input_error.h"
 #include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/methods.h"

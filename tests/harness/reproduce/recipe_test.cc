@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "compressors/registry.h"
 #include "compressors/spec.h"
-#include "harness/reproduce/arm.h"
+#include "harness/reproduce/perform.h"
 
 namespace thinpipe {
 namespace {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "harness/train/rank_state.h"
 #include "harness/train/series.h"
 #include "tests/trace/temporary_folder.h"
 

@@ -4,11 +4,8 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "base/error.h"
-#include "harness/train/model_description.h"
-#include "harness/train/target.h"
 
 namespace thinpipe {
 namespace {
@@ -70,36 +67,6 @@ TEST(TrainSeriesTest, RefusesWhatItWouldReadBeyond) {
   json = some_series().to_json();
   json["loss"][0] = nullptr;  // as JSON has NaN
   EXPECT_TRUE(std::isnan(TrainSeries::from_json({json, "point.json"}).loss[0]));
-}
-
-TEST(ModelDescriptionTest, GoesThroughJsonAndIsStretched) {
-  ModelDescription model;
-  model.data = "digits";
-  model.tensors = {{"a", {2, 3}, 6, 1}, {"b", {4}, 4, 0}};
-  model.times.forward = 0.01;
-  model.times.backward = 0.03;
-  model.times.ready = {0.03, 0.01};
-  model.measured = 5;
-  const nlohmann::json json = model.to_json();
-  ModelDescription found = ModelDescription::from_json({json, "model.json"});
-  EXPECT_EQ(found.to_json(), model.to_json());
-  EXPECT_EQ(found.elements(), 10U);
-  found.set_compute_time(0.4);
-  EXPECT_NEAR(found.times.compute(), 0.4, 1e-12);
-  EXPECT_NEAR(found.times.ready[1], 0.1, 1e-12);
-  EXPECT_EQ(found.measured, 0);
-  for (const auto& [key, value] : {std::pair<const char*, nlohmann::json>{"ready", {1}},
-                                   {"data", 1},
-                                   {"forward", -1},
-                                   {"backward", 1e300},
-                                   {"tensors", {{{"name", "a"}, {"shape", {-2}}}}},
-                                   {"measured", "five"}}) {
-    nlohmann::json bad = json;
-    bad[key] = value;
-    EXPECT_THROW(ModelDescription::from_json({bad, "model.json"}), InputError) << key;
-    bad.erase(key);
-    EXPECT_THROW(ModelDescription::from_json({bad, "model.json"}), InputError) << key;
-  }
 }
 
 TEST(TrainSeriesTest, RecordsHaveTheRatesFactorWhereItFell) {

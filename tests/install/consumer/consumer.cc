@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compressors/registry.h"
-#include "netem/link_spec.h"
+#include "netem/link/link_spec.h"
 #include "reports/record/record.h"
 #include "workloads/trace/trace.h"
 

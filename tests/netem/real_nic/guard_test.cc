@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 #include <linux/pkt_sched.h>
 
-#include "netem/attributes.h"
-#include "netem/qdisc_htb.h"
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "netem/link/attributes.h"
+#include "netem/link/qdisc.h"
 #include "tests/netem/real_nic/nic.h"
 
 namespace thinpipe {

@@ -15,18 +15,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "netem/file_descriptor.h"
-#include "netem/netlink.h"
+#include "netem/link/netlink.h"
 #include "netem/real_nic/guard.h"
 #include "netem/real_nic/messages.h"
 #include "netem/real_nic/saved_qdiscs.h"
 #include "netem/real_nic/state_file.h"
 #include "netem/sandbox.h"
-#include "tests/netem/require.h"
+#include "tests/netem/helpers.h"
 
 namespace thinpipe {
 

@@ -8,8 +8,7 @@
 
 #include <cstring>
 
-#include "netem/qdisc_htb.h"
-#include "netem/qdisc_tbf.h"
+#include "netem/link/qdisc.h"
 #include "tests/netem/real_nic/nic.h"
 
 namespace thinpipe {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <sstream>
 
-#include "netem/topology/layout.h"
 #include "netem/topology/spec.h"
 
 namespace thinpipe {

@@ -98,7 +98,6 @@ TEST(TopologySpec, StarGivesEveryHostTheLink) {
   EXPECT_EQ(star.links(), 3);
   EXPECT_EQ(rate(star.link(0)), 100e6);
   EXPECT_EQ(rate(star.link(1)), 10e6);
-  EXPECT_EQ(star.slowest_rate(), 10e6);
 }
 
 TEST(TopologySpec, ExceptionsKeepWhatTheyDoNotName) {

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cmath>
 #include <thread>
 
-#include "netem/schedule/qdisc.h"
-#include "netem/shaping.h"
+#include "netem/link/shaping.h"
+#include "netem/schedule/throttle.h"
 #include "tests/netem/measured.h"
 
 namespace thinpipe {

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "netem/link/qdisc.h"
+#include "netem/link/qdisc_netem.h"
 #include "netem/probe.h"
-#include "netem/qdisc_netem.h"
-#include "netem/qdisc_tbf.h"
 #include "netem/verify/judge.h"
 #include "tests/netem/measured.h"
 

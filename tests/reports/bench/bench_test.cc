@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "reports/bench/figures.h"
 #include "reports/record/reader.h"
 #include "tests/reports/markup.h"
 

@@ -1,6 +1,7 @@
 // Measured sets made by hand.
 #pragma once
 
+#include <cmath>
 #include <random>
 #include <string>
 #include <utility>

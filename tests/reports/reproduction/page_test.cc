@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "reports/reproduction/index.h"
 #include "reports/reproduction/reproduction.h"
 #include "tests/reports/reproduction/made_up.h"
 #include "tests/trace/temporary_folder.h"

@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "reports/training/curves.h"
-#include "reports/training/figures.h"
 #include "tests/reports/markup.h"
 
 namespace thinpipe {

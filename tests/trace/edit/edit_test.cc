@@ -5,13 +5,11 @@
 
 #include "base/output_file.h"
 #include "tests/base/input_error.h"
-#include "tests/trace/half_trace.h"
-#include "tests/trace/same_trace.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/trace_files.h"
+#include "tests/trace/trace_tools.h"
 #include "workloads/trace/edit/export.h"
-#include "workloads/trace/edit/new_folder.h"
 
 namespace thinpipe {
 namespace {
@@ -25,10 +23,10 @@ class EditTrace : public ::testing::Test {
   /// Three ranks, four steps numbered from 0, tensors tensor-0 to tensor-2.
   Trace source(const std::string& name = "source", bool squares = false, std::uint64_t seed = 1) {
     write_sample_trace(temporary_ / name, {.shapes = {{4, 3}, {7}, {2, 2}},
-                                             .ranks = 3,
-                                             .steps = 4,
-                                             .seed = seed,
-                                             .squares = squares});
+                                           .ranks = 3,
+                                           .steps = 4,
+                                           .seed = seed,
+                                           .squares = squares});
     return Trace(temporary_ / name);
   }
   /// A slice of a trace, as a folder of the given name.

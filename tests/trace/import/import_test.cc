@@ -7,13 +7,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/base/input_error.h"
-#include "tests/trace/numpy_python.h"
-#include "tests/trace/same_trace.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/temporary_folder.h"
 #include "tests/trace/trace_files.h"
+#include "tests/trace/trace_tools.h"
 #include "workloads/trace/edit/export.h"
-#include "workloads/trace/import/npy.h"
+#include "workloads/trace/import/arrays.h"
 
 namespace thinpipe {
 namespace {
@@ -52,7 +51,7 @@ class Import : public ::testing::Test {
 
 TEST_F(Import, WhatWasExportedComesBack) {
   write_sample_trace(temporary_ / "trace",
-                       {.shapes = {{4, 3}, {7}, {}}, .ranks = 2, .steps = 2, .squares = true});
+                     {.shapes = {{4, 3}, {7}, {}}, .ranks = 2, .steps = 2, .squares = true});
   const Trace trace(temporary_ / "trace");
   for (const auto format : {ExportFormat::kNpy, ExportFormat::kNpz, ExportFormat::kSafetensors}) {
     fs::remove_all(in_);

@@ -2,8 +2,10 @@
 
 #include <zlib.h>
 
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,9 +13,9 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
-#include "workloads/trace/edit/new_folder.h"
-#include "workloads/trace/import/npy.h"
-#include "workloads/trace/import/path_pattern.h"
+#include "workloads/trace/edit/edit.h"
+#include "workloads/trace/import/arrays.h"
+#include "workloads/trace/import/names.h"
 #include "workloads/trace/safetensors.h"
 #include "workloads/trace/trace_format.h"
 

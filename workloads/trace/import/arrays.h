@@ -1,13 +1,43 @@
-// The arrays of a .npy, .npz or safetensors file, all as FP32 in row-major order.
+// The arrays of .npy, .npz and safetensors files, all as FP32 in row-major order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace thinpipe {
+
+/// An array in NumPy's .npy container, which is a magic, a Python dictionary and the elements
+/// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). The bytes point into
+/// the file.
+struct NpyArray {
+  std::string dtype;                ///< as safetensors calls it: "F16", "F32" or "F64"
+  std::vector<std::int64_t> shape;  ///< row-major unless `fortran_order`
+  bool fortran_order = false;       ///< the first index runs fastest
+  std::span<const std::byte> bytes;
+};
+
+/// Checks a whole file of format version 1, 2 or 3: the magic, the header's three members, and that
+/// exactly as many bytes follow as the shape asks for. Little-endian floating-point numbers of 2, 4
+/// or 8 bytes; anything else is refused.
+/// @param name the file's name in messages.
+/// @throws InputError naming file and field.
+NpyArray parse_npy(std::span<const std::byte> file, const std::string& name);
+
+/// The elements in row-major order as FP32: exact for "F16", "BF16" and "F32"; "F64" is rounded to
+/// the nearest. @param bytes elements of `dtype`, at any alignment.
+/// @throws InputError for another dtype; `where` opens the message.
+std::vector<float> floats_of(const std::string& dtype, std::span<const std::byte> bytes,
+                             const std::string& where);
+
+/// `values` of an array whose first index runs fastest, with the last running fastest instead.
+std::vector<float> row_major(std::span<const float> values, std::span<const std::int64_t> shape);
+
+/// The bytes before the elements of a row-major FP32 array of this shape: version 1, padded so that
+/// the elements begin at a multiple of 64.
+std::string npy_prologue(std::span<const std::int64_t> shape);
 
 /// One array of a file.
 struct NamedArray {

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
+
+#include "workloads/trace/import/import.h"
+#include "workloads/trace/import/input_files.h"
 
 namespace thinpipe {
 
@@ -22,5 +26,10 @@ struct ChakraStep {
 /// @param root the parsed file. @param file its name in messages.
 /// @throws InputError naming file and node.
 std::vector<ChakraStep> parse_chakra(const nlohmann::json& root, const std::string& file);
+
+/// Imports Chakra traces, one a rank: shapes and times are theirs, values are drawn.
+ImportSummary import_chakra(const std::vector<ImportFile>& files,
+                            const std::filesystem::path& input, const std::filesystem::path& out,
+                            const ImportOptions& options);
 
 }  // namespace thinpipe

@@ -1,37 +1,179 @@
 #include "workloads/trace/import/import.h"
 
-#include <limits>
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "workloads/trace/import/assumed.h"
+#include "workloads/trace/import/arrays.h"
+#include "workloads/trace/import/chakra.h"
+#include "workloads/trace/import/input_files.h"
+#include "workloads/trace/import/names.h"
 #include "workloads/trace/json_fields.h"
+#include "workloads/trace/mapped_file.h"
+#include "workloads/trace/trace.h"
+#include "workloads/trace/trace_format.h"
+#include "workloads/trace/trace_writer.h"
 
 namespace thinpipe {
+namespace {
 
 namespace fs = std::filesystem;
 
-TraceStepTimes assumed_times(const ImportOptions& options,
-                             const std::vector<TraceTensor>& tensors) {
-  TraceStepTimes times;
-  times.forward = options.forward;
-  times.backward = options.backward;
-  times.loss = std::numeric_limits<double>::quiet_NaN();
-  for (const TraceTensor& tensor : tensors) {
-    times.ready.push_back(options.backward * static_cast<double>(tensor.ready_order + 1) /
-                          static_cast<double>(tensors.size()));
+/// What one rank computed in one step: gradients, and second moments where there are some.
+struct StepArrays {
+  std::vector<NamedArray> gradients;
+  std::vector<NamedArray> squares;
+};
+
+StepArrays read_step(const std::vector<PlacedFile>& files, ImportFormat format,
+                     const Renames& renames, const std::vector<std::string>& globs) {
+  StepArrays step;
+  for (const PlacedFile& placed : files) {
+    const MappedFile file(placed.file.place);
+    const std::string shown = placed.file.place.string();
+    std::vector<NamedArray> arrays;
+    if (format == ImportFormat::kNpy) {
+      arrays.push_back(read_npy_array(file.bytes(), shown, placed.tensor));
+    } else if (format == ImportFormat::kNpz) {
+      arrays = read_npz_arrays(file.bytes(), shown);
+    } else {
+      arrays = read_safetensors_arrays(file.bytes(), shown);
+    }
+    for (NamedArray& array : arrays) {
+      const bool square = array.name.starts_with(kSquaresPrefix);
+      if (square) array.name.erase(0, kSquaresPrefix.size());
+      array.name = renamed(array.name, renames);
+      if (!is_wanted(array.name, globs)) continue;
+      const bool empty = std::any_of(array.shape.begin(), array.shape.end(),
+                                     [](std::int64_t dimension) { return dimension < 1; });
+      if (empty) {
+        throw InputError(fmt::format("{}: tensor '{}': shape: [{}] has no elements", shown,
+                                     printable(array.name), fmt::join(array.shape, ", ")));
+      }
+      (square ? step.squares : step.gradients).push_back(std::move(array));
+    }
   }
-  return times;
+  return step;
 }
 
-std::string imported_model(const ImportOptions& options, const fs::path& input) {
-  if (!options.model.empty()) return options.model;
-  fs::path path = input.lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  const std::string name = printable(path.stem().string());
-  return name.empty() || name == "." || name == ".." ? "imported" : name;
+/// Holds `arrays` against the description's tensors and gives them in its order.
+std::vector<std::span<const float>> in_order(const std::vector<NamedArray>& arrays,
+                                             const std::vector<TraceTensor>& tensors,
+                                             const std::string& where) {
+  std::map<std::string, const NamedArray*> by_name;
+  for (const NamedArray& array : arrays) {
+    if (!by_name.emplace(array.name, &array).second) {
+      throw InputError(fmt::format("{}: tensor '{}' stands twice", where, printable(array.name)));
+    }
+  }
+  std::vector<std::span<const float>> spans;
+  for (const TraceTensor& tensor : tensors) {
+    const auto found = by_name.find(tensor.name);
+    if (found == by_name.end()) {
+      throw InputError(fmt::format("{}: tensor '{}' is missing, which the first step has", where,
+                                   printable(tensor.name)));
+    }
+    if (found->second->shape != tensor.shape) {
+      throw InputError(
+          fmt::format("{}: tensor '{}': shape: found [{}], expected [{}] as in the first step",
+                      where, printable(tensor.name), fmt::join(found->second->shape, ", "),
+                      fmt::join(tensor.shape, ", ")));
+    }
+    spans.emplace_back(found->second->values);
+  }
+  if (arrays.size() != tensors.size()) {
+    const auto unknown = std::find_if(arrays.begin(), arrays.end(), [&](const NamedArray& array) {
+      return std::none_of(tensors.begin(), tensors.end(),
+                          [&](const TraceTensor& tensor) { return tensor.name == array.name; });
+    });
+    throw InputError(
+        fmt::format("{}: tensor '{}' is not in the first step", where, printable(unknown->name)));
+  }
+  return spans;
 }
+
+void set_ready_order(std::vector<TraceTensor>& tensors, bool first_ready_first) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    tensors[i].ready_order = first_ready_first ? i : tensors.size() - 1 - i;
+  }
+}
+
+/// From .npy, .npz or safetensors files.
+ImportSummary import_arrays(const std::vector<ImportFile>& files, ImportFormat format,
+                            const fs::path& input, const fs::path& out,
+                            const ImportOptions& options) {
+  const std::string shown = input.string();
+  const Renames renames = parse_renames(options.renames);
+  std::string pattern;
+  const PlacedFiles places = place_input_files(files, format, options.pattern, shown, pattern);
+  const std::vector<std::uint64_t> ranks = ranks_of_all_steps(places, shown);
+
+  TraceDescription description;
+  description.model = imported_model(options, input);
+  description.origin = kOriginImported;
+  description.ranks = ranks.size();
+  const StepArrays first = read_step(places.begin()->second, format, renames, options.tensors);
+  if (first.gradients.empty()) {
+    throw InputError(places.begin()->second.front().file.place.string() +
+                     ": no gradient is left to import (expected floating-point tensors, of names "
+                     "that --tensors takes)");
+  }
+  std::set<std::string> narrowed;
+  for (const NamedArray& array : first.gradients) {
+    TraceTensor tensor;
+    tensor.name = array.name;
+    tensor.shape = array.shape;
+    description.tensors.push_back(std::move(tensor));
+    if (array.dtype != "F32") narrowed.insert(array.dtype);
+  }
+  set_ready_order(description.tensors, options.first_ready_first);
+  description.squares = !first.squares.empty();
+  description.provenance = {{"program", "thinpipe trace import"},
+                            {"format", import_format_name(format)},
+                            {"pattern", pattern},
+                            {"ranks", ranks},
+                            {"assumed", {"forward", "backward", "ready", "ready_order"}}};
+  if (!narrowed.empty()) description.provenance["dtypes_of_input"] = narrowed;
+
+  ImportSummary summary;
+  summary.format = format;
+  summary.ranks = ranks.size();
+  TraceWriter writer(out, description);
+  const TraceStepTimes times = assumed_times(options, description.tensors);
+  std::optional<std::uint64_t> last;
+  for (const auto& [key, step_files] : places) {
+    const StepArrays step = read_step(step_files, format, renames, options.tensors);
+    const std::string where =
+        step_files.size() == 1 ? step_files.front().file.place.string()
+                               : fmt::format("{}: step {}, rank {}", shown, key.first, key.second);
+    const auto gradients = in_order(step.gradients, description.tensors, where);
+    std::vector<std::span<const float>> squares;
+    if (description.squares || !step.squares.empty()) {
+      squares = in_order(step.squares, description.tensors, where + ": second moments");
+    }
+    const auto rank = std::lower_bound(ranks.begin(), ranks.end(), key.second) - ranks.begin();
+    writer.add(key.first, static_cast<std::size_t>(rank), times, gradients, squares);
+    summary.files += step_files.size();
+    summary.steps += std::exchange(last, key.first) != key.first ? 1 : 0;
+  }
+  writer.finish();
+  summary.tensors = description.tensors.size();
+  for (const NamedArray& array : first.gradients) summary.elements += array.values.size();
+  return summary;
+}
+
+}  // namespace
 
 const char* import_format_name(ImportFormat format) {
   switch (format) {
@@ -46,31 +188,6 @@ const char* import_format_name(ImportFormat format) {
     default:
       return "auto";
   }
-}
-
-const std::vector<std::string>& default_patterns(ImportFormat format) {
-  // The first is SIDCo's: grads/cifar10_resnet20_r0_gradients_iter_100.npy, a vector for the whole
-  // model.
-  static const std::vector<std::string> kNpy = {
-      "*r{rank}_gradients_iter_{step}.npy", "rank-{rank}/step-{step}/{tensor}.npy",
-      "{step}/{rank}/{tensor}.npy", "{step}/{tensor}.npy", "{tensor}.npy"};
-  static const std::vector<std::string> kNpz = {"rank-{rank}/step-{step}.npz",
-                                                "{step}/{rank}.npz",
-                                                "*rank{rank}*step{step}.npz",
-                                                "*step{step}.npz",
-                                                "{step}.npz",
-                                                "*.npz"};
-  static const std::vector<std::string> kSafetensors = {"rank-{rank}/step-{step}.safetensors",
-                                                        "{step}/{rank}.safetensors",
-                                                        "*rank{rank}*step{step}.safetensors",
-                                                        "*step{step}.safetensors",
-                                                        "{step}.safetensors",
-                                                        "*.safetensors"};
-  static const std::vector<std::string> kNone;
-  return format == ImportFormat::kNpy           ? kNpy
-         : format == ImportFormat::kNpz         ? kNpz
-         : format == ImportFormat::kSafetensors ? kSafetensors
-                                                : kNone;
 }
 
 ImportSummary import_trace(const std::vector<fs::path>& inputs, const fs::path& out,

@@ -13,7 +13,7 @@ enum class ImportFormat { kAuto, kNpy, kNpz, kSafetensors, kChakra };
 
 struct ImportOptions {
   ImportFormat format = ImportFormat::kAuto;  ///< auto: by the files' extensions
-  /// How paths name step, rank and tensor (path_pattern.h); "" tries those that are documented.
+  /// How paths name step, rank and tensor (names.h); "" tries those that are documented.
   std::string pattern = {};
   std::string model = {};                 ///< "": the name of the folder or file
   std::vector<std::string> renames = {};  ///< "OLD=NEW", at most one * in each; the first that fits
@@ -46,8 +46,5 @@ ImportSummary import_trace(const std::vector<std::filesystem::path>& inputs,
                            const std::filesystem::path& out, const ImportOptions& options);
 
 const char* import_format_name(ImportFormat format);
-
-/// The patterns that are tried in turn for a format where none is given.
-const std::vector<std::string>& default_patterns(ImportFormat format);
 
 }  // namespace thinpipe

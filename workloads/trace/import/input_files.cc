@@ -1,14 +1,20 @@
 #include "workloads/trace/import/input_files.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <limits>
 #include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/input_file.h"
-#include "workloads/trace/import/path_pattern.h"
+#include "workloads/trace/import/names.h"
 #include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
@@ -50,6 +56,32 @@ std::vector<ImportFile> files_in(const fs::path& folder) {
   std::sort(files.begin(), files.end(),
             [](const ImportFile& a, const ImportFile& b) { return natural_less(a.path, b.path); });
   return files;
+}
+
+// The patterns that are tried in turn for a format where none is given.
+const std::vector<std::string>& default_patterns(ImportFormat format) {
+  // The first is SIDCo's: grads/cifar10_resnet20_r0_gradients_iter_100.npy, a vector for the whole
+  // model.
+  static const std::vector<std::string> kNpy = {
+      "*r{rank}_gradients_iter_{step}.npy", "rank-{rank}/step-{step}/{tensor}.npy",
+      "{step}/{rank}/{tensor}.npy", "{step}/{tensor}.npy", "{tensor}.npy"};
+  static const std::vector<std::string> kNpz = {"rank-{rank}/step-{step}.npz",
+                                                "{step}/{rank}.npz",
+                                                "*rank{rank}*step{step}.npz",
+                                                "*step{step}.npz",
+                                                "{step}.npz",
+                                                "*.npz"};
+  static const std::vector<std::string> kSafetensors = {"rank-{rank}/step-{step}.safetensors",
+                                                        "{step}/{rank}.safetensors",
+                                                        "*rank{rank}*step{step}.safetensors",
+                                                        "*step{step}.safetensors",
+                                                        "{step}.safetensors",
+                                                        "*.safetensors"};
+  static const std::vector<std::string> kNone;
+  return format == ImportFormat::kNpy           ? kNpy
+         : format == ImportFormat::kNpz         ? kNpz
+         : format == ImportFormat::kSafetensors ? kSafetensors
+                                                : kNone;
 }
 
 }  // namespace
@@ -157,6 +189,27 @@ std::vector<std::uint64_t> ranks_of_all_steps(const PlacedFiles& places, const s
     }
   }
   return {ranks.begin(), ranks.end()};
+}
+
+TraceStepTimes assumed_times(const ImportOptions& options,
+                             const std::vector<TraceTensor>& tensors) {
+  TraceStepTimes times;
+  times.forward = options.forward;
+  times.backward = options.backward;
+  times.loss = std::numeric_limits<double>::quiet_NaN();
+  for (const TraceTensor& tensor : tensors) {
+    times.ready.push_back(options.backward * static_cast<double>(tensor.ready_order + 1) /
+                          static_cast<double>(tensors.size()));
+  }
+  return times;
+}
+
+std::string imported_model(const ImportOptions& options, const fs::path& input) {
+  if (!options.model.empty()) return options.model;
+  fs::path path = input.lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  const std::string name = printable(path.stem().string());
+  return name.empty() || name == "." || name == ".." ? "imported" : name;
 }
 
 }  // namespace thinpipe

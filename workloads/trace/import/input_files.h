@@ -1,4 +1,5 @@
-// The files to import: found, told apart, and placed by step and rank.
+// The files to import: found, told apart, and placed by step and rank; and what is assumed of them
+// where they do not say it.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "workloads/trace/import/import.h"
+#include "workloads/trace/trace.h"
 
 namespace thinpipe {
 
@@ -45,5 +47,12 @@ PlacedFiles place_input_files(const std::vector<ImportFile>& files, ImportFormat
 
 /// The ranks, ascending. @throws InputError where a step lacks one that another has.
 std::vector<std::uint64_t> ranks_of_all_steps(const PlacedFiles& places, const std::string& shown);
+
+/// The options' times; gradients become ready at even distances over the backward pass, in the
+/// tensors' ready order. No loss.
+TraceStepTimes assumed_times(const ImportOptions& options, const std::vector<TraceTensor>& tensors);
+
+/// The options' model, or the name of the file or folder.
+std::string imported_model(const ImportOptions& options, const std::filesystem::path& input);
 
 }  // namespace thinpipe

@@ -6,13 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "workloads/trace/edit/edit.h"
-#include "workloads/trace/stats/decay.h"
-#include "workloads/trace/stats/describe.h"
-#include "workloads/trace/stats/fits.h"
+#include "workloads/trace/stats/distribution.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
@@ -51,7 +50,18 @@ struct GradientStats {
   StatsCurves curves;  ///< empty unless asked for
 };
 
-/// Two gradients of one tensor.
+/// The places of the k largest magnitudes, ascending; equal ones by the lower place. Values that
+/// are not finite count as 0. k is cut to the number of elements.
+std::vector<std::size_t> top_k_places(std::span<const float> values, std::size_t k);
+
+/// (a . b) / (|a| |b|), in double; NaN where one is all zero. Values that are not finite count as
+/// 0.
+double cosine_of(std::span<const float> a, std::span<const float> b);
+
+/// The share of a's places that are b's too; both ascending and as many. NaN where there are none.
+double overlap_of(std::span<const std::size_t> a, std::span<const std::size_t> b);
+
+/// How alike two gradients of one tensor are.
 struct SimilarityStats {
   std::string tensor;
   bool workers = false;             ///< two ranks in one step; else one rank in two recorded steps

@@ -1,0 +1,165 @@
+// Payloads on their way to the kernels that decode them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "compressors/cuda/kernels/decode_job.h"
+#include "compressors/cuda/kernels/on_jobs.h"
+#include "compressors/cuda/kernels/scanned_positions.h"
+
+namespace thinpipe::cuda {
+
+/// What a payload's kernels need.
+struct DecodePlan {
+  std::uint32_t blocks[kPlannedGrids] = {};  ///< by DecodeGrid
+  std::size_t passed = 0;                    ///< room for DecodeJob::passed
+  std::size_t begins = 0;                    ///< likewise
+
+  std::uint32_t& operator[](DecodeGrid grid) { return blocks[static_cast<std::size_t>(grid)]; }
+};
+
+/// Payloads that are decoded together, no two of them of one tensor.
+struct DecodeBatch {
+  const DecodeJob* jobs = nullptr;  ///< on the device
+  std::uint32_t count = 0;          ///< at least one
+  std::size_t blocks[kDecodeGrids] = {};
+
+  /// Once for all of them.
+  template <class Device, class Kernel>
+  void launch(Device& device, DecodeGrid grid, const Kernel& kernel) const {
+    const auto which = static_cast<std::uint32_t>(grid);
+    device.launch(OnJobs<DecodeJob, Kernel>{jobs, count, which, kernel}, blocks[which]);
+  }
+};
+
+/// Takes as many payloads as there are tensors, then must be emptied. They are put into a table in
+/// pinned memory, of which a batch is what was added since the last one.
+template <class Device>
+class DecodeQueue {
+ public:
+  struct Entry {
+    std::size_t tensor, bytes;
+    std::uint32_t problem;  ///< 0: none
+  };
+
+  DecodeQueue(std::shared_ptr<Device> device, std::size_t tensors)
+      : device_(std::move(device)),
+        room_(tensors),
+        batch_of_(tensors, 0),
+        table_(room_, [&](std::size_t bytes) { return device_->allocate_host(bytes); }),
+        device_table_(room_, [&](std::size_t bytes) { return device_->allocate(bytes); }),
+        found_(static_cast<Status*>(device_->allocate_host(room_ * sizeof(Status)))) {
+    plans_.reserve(room_);
+    done_.reserve(room_);
+  }
+
+  bool is_empty() const { return size_ == 0; }
+  bool is_full() const { return size_ == room_; }
+  /// Whether there are any that are in no batch yet; whether such a one is of this tensor.
+  bool has_next() const { return size_ > batched_; }
+  bool has_next(std::size_t tensor) const { return has_next() && batch_of_[tensor] == batches_; }
+
+  /// One more, where there is room.
+  void add(const DecodeJob& job, const DecodePlan& plan) {
+    batch_of_[job.tensor] = batches_;
+    table_.jobs[size_] = job;
+    table_.jobs[size_].problem = &device_table_.status[size_].problem;
+    table_.jobs[size_].arrived = &device_table_.status[size_].arrived;
+    plans_.push_back(plan);
+    ++size_;
+  }
+
+  /// Those that are in none yet, as a batch: they are under way to the device.
+  DecodeBatch next() {
+    DecodeBatch batch{.jobs = device_table_.jobs + batched_,
+                      .count = static_cast<std::uint32_t>(size_ - batched_)};
+    grow(std::span(plans_).subspan(batched_));
+    Passed* room = passed_;
+    for (std::size_t i = batched_; i < size_; ++i) {
+      DecodeJob& job = table_.jobs[i];
+      job.passed = room;
+      room += plans_[i].passed;
+      job.begins = reinterpret_cast<std::uint32_t*>(room);
+      room += of_begins(plans_[i]);
+      for (std::size_t grid = 0; grid < kDecodeGrids; ++grid) {
+        job.first_block[grid] = static_cast<std::uint32_t>(batch.blocks[grid]);
+        batch.blocks[grid] += grid < kPlannedGrids ? plans_[i].blocks[grid] : 1;
+      }
+    }
+    // With the first ones come zeros for what all of them will find.
+    const bool first = batched_ == 0;
+    const std::byte* const from =
+        first ? table_.begin() : reinterpret_cast<const std::byte*>(table_.jobs + batched_);
+    std::byte* const to =
+        first ? device_table_.begin() : reinterpret_cast<std::byte*>(device_table_.jobs + batched_);
+    const auto* const end = reinterpret_cast<const std::byte*>(table_.jobs + size_);
+    device_->upload(to, from, static_cast<std::size_t>(end - from));
+    batched_ = size_;
+    ++batches_;
+    return batch;
+  }
+
+  /// Waits for all batches, and empties. @returns what was added and became of it
+  std::span<const Entry> finish() {
+    device_->download(found_, device_table_.status, size_ * sizeof(Status));
+    device_->wait();
+    done_.clear();
+    for (std::size_t i = 0; i < size_; ++i)
+      done_.push_back({table_.jobs[i].tensor, table_.jobs[i].payload.bytes, found_[i].problem});
+    plans_.clear();
+    size_ = batched_ = 0;
+    return done_;
+  }
+
+ private:
+  struct Status {
+    std::uint32_t problem;
+    std::uint32_t arrived;
+  };
+  /// What goes up: zeros, then jobs.
+  struct Table {
+    template <class Allocate>
+    Table(std::size_t tensors, const Allocate& allocate)
+        : status(static_cast<Status*>(allocate(tensors * (sizeof(Status) + sizeof(DecodeJob))))),
+          jobs(reinterpret_cast<DecodeJob*>(status + tensors)) {}
+    std::byte* begin() const { return reinterpret_cast<std::byte*>(status); }
+
+    Status* status;
+    DecodeJob* jobs;
+  };
+
+  /// Entries of `passed` that they take.
+  static std::size_t of_begins(const DecodePlan& plan) {
+    constexpr std::size_t kEach = sizeof(Passed) / sizeof(std::uint32_t);
+    return (plan.begins + kEach - 1) / kEach;
+  }
+  /// With the first payloads.
+  void grow(std::span<const DecodePlan> plans) {
+    std::size_t passed = 0;
+    for (const DecodePlan& plan : plans) passed += plan.passed + of_begins(plan);
+    if (passed <= passed_room_) return;
+    passed_room_ = 2 * passed;
+    passed_ = static_cast<Passed*>(device_->allocate(passed_room_ * sizeof(Passed)));
+  }
+
+  std::shared_ptr<Device> device_;
+  std::size_t room_;
+  std::size_t size_ = 0;
+  std::size_t batched_ = 0;              ///< of these in a batch
+  std::uint64_t batches_ = 1;            ///< the number of the next one
+  std::vector<std::uint64_t> batch_of_;  ///< the last that a tensor was in
+  Table table_;                          ///< pinned
+  Table device_table_;
+  Status* found_;
+  std::vector<DecodePlan> plans_;
+  std::vector<Entry> done_;
+  Passed* passed_ = nullptr;
+  std::size_t passed_room_ = 0;
+};
+
+}  // namespace thinpipe::cuda

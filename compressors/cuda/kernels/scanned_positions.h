@@ -1,0 +1,247 @@
+// Reads positions that follow from all that stands before them: what a stretch of the payload adds
+// is counted, then added up over stretches, then positions are read with what came before.
+#pragma once
+
+#include <cstdint>
+
+#include "compressors/cuda/kernels/decode_job.h"
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/lanes.h"
+#include "compressors/cuda/kernels/payload_view.h"
+
+namespace thinpipe::cuda {
+
+/// What comes before a stretch, or what it adds: positions, and elements passed over.
+struct Passed {
+  std::uint64_t elements = 0;
+  std::uint32_t count = 0;
+  std::uint32_t state = 0;  ///< of a code that a stretch ends in the midst of
+};
+
+/// What all stretches add; each one's place takes what comes before it. By all threads of a block,
+/// every one a part of them. @param parts  shared, one more than there are threads
+template <class Block>
+THINPIPE_KERNEL Passed join_stretches(Block& block, Passed* parts, Passed* stretches,
+                                      std::uint32_t count) {
+  constexpr auto kParts = static_cast<std::uint64_t>(Block::kSize);
+  const auto begin_of = [&](std::uint64_t part) {
+    return static_cast<std::uint32_t>(count * part / kParts);
+  };
+  const auto add = [](Passed& to, const Passed& own) {
+    to.elements += own.elements;
+    to.count += own.count;
+  };
+  block.each([&](int t) {
+    const auto part = static_cast<std::uint64_t>(t);
+    Passed all;
+    for (std::uint32_t i = begin_of(part); i < begin_of(part + 1); ++i) add(all, stretches[i]);
+    parts[t] = all;
+  });
+  block.each([&](int t) {
+    if (t != 0) return;
+    Passed before;
+    for (std::uint64_t part = 0; part < kParts; ++part) {
+      const Passed own = parts[part];
+      parts[part] = before;
+      add(before, own);
+    }
+    parts[kParts] = before;
+  });
+  block.each([&](int t) {
+    const auto part = static_cast<std::uint64_t>(t);
+    Passed before = parts[t];
+    for (std::uint32_t i = begin_of(part); i < begin_of(part + 1); ++i) {
+      const Passed own = stretches[i];
+      stretches[i] = before;
+      add(before, own);
+    }
+  });
+  return parts[kParts];
+}
+
+// A code has
+//   of()     the code of a payload
+//   units()  how many there are; false: the payload's length is wrong
+//   add()    what a unit adds
+//   read()   calls body(i, position) for each of its positions
+//   good()   whether what all of them add is what a compressor writes
+
+/// Run lengths: units of 16 bits (encode/gap_lengths.cc).
+struct Run16Units {
+  static constexpr std::uint32_t kSplit = 65535;
+
+  THINPIPE_KERNEL static Run16Units of(const DecodeJob& /*job*/) { return {}; }
+  THINPIPE_KERNEL bool units(const PayloadView& payload, const PayloadParts& parts,
+                             std::uint32_t& units) const {
+    const std::uint32_t bytes = payload.bytes - parts.positions;
+    units = bytes / 2;
+    if (bytes % 2 != 0) return false;
+    // A split run has a position after it.
+    return units == 0 || run(payload, parts, units - 1) != kSplit;
+  }
+  THINPIPE_KERNEL void add(const PayloadView& payload, const PayloadParts& parts,
+                           std::uint32_t unit, Passed& passed) const {
+    const std::uint32_t zeros = run(payload, parts, unit);
+    const std::uint32_t selected = zeros == kSplit ? 0 : 1;
+    passed.elements += zeros + selected;
+    passed.count += selected;
+  }
+  template <class Body>
+  THINPIPE_KERNEL void read(const PayloadView& payload, const PayloadParts& parts,
+                            std::uint32_t unit, Passed& passed, Body body) const {
+    const std::uint32_t count = passed.count;
+    add(payload, parts, unit, passed);
+    if (passed.count > count) body(count, static_cast<std::uint32_t>(passed.elements - 1));
+  }
+  /// All positions are below n where the last is.
+  THINPIPE_KERNEL bool good(const PayloadView& payload, const PayloadParts& parts,
+                            const Passed& all) const {
+    return all.count == parts.count && all.elements <= payload.n;
+  }
+
+ private:
+  THINPIPE_KERNEL static std::uint32_t run(const PayloadView& payload, const PayloadParts& parts,
+                                           std::uint32_t unit) {
+    return payload.word_at(parts.positions + 2 * unit) & 0xffff;
+  }
+};
+
+/// Ones of a bitmap: units of 32 elements (encode/position_codec.cc).
+struct BitmapUnits {
+  const std::uint32_t* drawn;  ///< a bitmap that lies there (seeded positions); null: the payload's
+
+  THINPIPE_KERNEL static BitmapUnits of(const DecodeJob& job) { return {job.drawn}; }
+  THINPIPE_KERNEL bool units(const PayloadView& payload, const PayloadParts& parts,
+                             std::uint32_t& units) const {
+    units = static_cast<std::uint32_t>((std::uint64_t{payload.n} + 31) / 32);
+    const std::uint32_t bytes = payload.bytes - parts.positions;
+    if (drawn != nullptr) return bytes == sizeof(std::uint32_t);
+    return bytes == (std::uint64_t{payload.n} + 7) / 8;
+  }
+  THINPIPE_KERNEL void add(const PayloadView& payload, const PayloadParts& parts,
+                           std::uint32_t unit, Passed& passed) const {
+    const std::uint32_t word = bits(payload, parts, unit);
+    passed.count += ones(word);
+    // A one after the last element is none.
+    if (word != 0) {
+      const std::uint64_t end = std::uint64_t{32} * unit + highest(word) + 1;
+      passed.elements = end > payload.n ? kBeyond : passed.elements;
+    }
+  }
+  template <class Body>
+  THINPIPE_KERNEL void read(const PayloadView& payload, const PayloadParts& parts,
+                            std::uint32_t unit, Passed& passed, Body body) const {
+    std::uint32_t word = bits(payload, parts, unit);
+    for (; word != 0; word &= word - 1)
+      body(passed.count++, 32 * unit + highest(word & (0 - word)));
+  }
+  THINPIPE_KERNEL bool good(const PayloadView& /*payload*/, const PayloadParts& parts,
+                            const Passed& all) const {
+    return all.count == parts.count && all.elements == 0;
+  }
+
+ private:
+  static constexpr std::uint64_t kBeyond = 1;
+
+  THINPIPE_KERNEL std::uint32_t bits(const PayloadView& payload, const PayloadParts& parts,
+                                     std::uint32_t unit) const {
+    return drawn != nullptr ? drawn[unit] : payload.word_at(parts.positions + 4 * unit);
+  }
+};
+
+/// Units of a stretch, and how many of these a thread has, neighbours.
+constexpr std::uint32_t kScanUnits = 2048;
+constexpr int kScanThreads = 512;
+constexpr std::uint32_t kScanEach = kScanUnits / kScanThreads;
+
+/// Counts what every stretch adds, then what comes before it. Sets the problem for positions that
+/// no compressor writes. Grid: the stretches that there may be.
+template <class Code>
+struct PassPositions {
+  static constexpr int kThreads = kScanThreads;
+  struct Shared {
+    Passed parts[kScanThreads + 1];
+  };
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+    const PayloadView& payload = job.payload;
+    const Code code = Code::of(job);
+    PayloadParts parts = payload.open();
+    std::uint32_t units = 0;
+    if (parts.problem == PayloadProblem::kNone && !code.units(payload, parts, units))
+      parts.problem = PayloadProblem::kLength;
+    if (parts.problem != PayloadProblem::kNone) {
+      block.each([&](int t) {
+        if (t == 0) tell(block, job, parts.problem);
+      });
+      return;
+    }
+    const std::uint32_t stretches = tiles_of(units, kScanUnits);
+    if (block.index() >= stretches) return;
+    typename Block::template Local<std::uint32_t> counts;
+    typename Block::template Local<std::uint32_t> elements;
+    block.each([&](int t) {
+      Passed own;
+      const std::uint32_t first =
+          block.index() * kScanUnits + static_cast<std::uint32_t>(t) * kScanEach;
+      for (std::uint32_t unit = first; unit < first + kScanEach && unit < units; ++unit)
+        code.add(payload, parts, unit, own);
+      counts[t] = own.count;
+      elements[t] = static_cast<std::uint32_t>(own.elements);
+    });
+    const std::uint32_t count = block.sum(counts);
+    const std::uint32_t passed = block.sum(elements);
+    block.each([&](int t) {
+      if (t == 0) job.passed[block.index()] = {passed, count, 0};
+    });
+    if (!block.is_last(job.arrived, stretches)) return;
+    const Passed all = join_stretches(block, shared.parts, job.passed, stretches);
+    block.each([&](int t) {
+      if (t == 0 && !code.good(payload, parts, all)) tell(block, job, PayloadProblem::kPosition);
+    });
+  }
+};
+
+/// Reads all positions, where there was no problem. Grid: as PassPositions.
+template <class Code>
+struct ReadPositions {
+  static constexpr int kThreads = kScanThreads;
+  struct Shared {};
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    if (*job.problem != 0) return;
+    const PayloadView& payload = job.payload;
+    const Code code = Code::of(job);
+    const PayloadParts parts = payload.open();
+    std::uint32_t units = 0;
+    code.units(payload, parts, units);
+    if (block.index() >= tiles_of(units, kScanUnits)) return;
+    typename Block::template Local<std::uint32_t> counts;
+    typename Block::template Local<std::uint32_t> elements;
+    const auto first = [&](int t) {
+      return block.index() * kScanUnits + static_cast<std::uint32_t>(t) * kScanEach;
+    };
+    block.each([&](int t) {
+      Passed own;
+      for (std::uint32_t unit = first(t); unit < first(t) + kScanEach && unit < units; ++unit)
+        code.add(payload, parts, unit, own);
+      counts[t] = own.count;
+      elements[t] = static_cast<std::uint32_t>(own.elements);
+    });
+    block.prefix(counts);
+    block.prefix(elements);
+    block.each([&](int t) {
+      Passed before = job.passed[block.index()];
+      before.count += counts[t];
+      before.elements += elements[t];
+      for (std::uint32_t unit = first(t); unit < first(t) + kScanEach && unit < units; ++unit) {
+        code.read(payload, parts, unit, before,
+                  [&](std::uint32_t i, std::uint32_t position) { job.positions[i] = position; });
+      }
+    });
+  }
+};
+
+}  // namespace thinpipe::cuda

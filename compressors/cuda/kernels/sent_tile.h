@@ -1,0 +1,30 @@
+// A tile of what a payload is made of.
+#pragma once
+
+#include <cstdint>
+
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/payload_words.h"
+
+namespace thinpipe::cuda {
+
+/// What kernels that write positions know of chosen[Job::sent].
+struct SentTile {
+  Job job;
+  std::uint32_t index;             ///< of the tile
+  std::uint32_t count;             ///< positions of the tensor
+  const std::uint32_t* positions;  ///< all of them
+  std::uint32_t begin;             ///< the byte of the payload where they begin
+
+  THINPIPE_KERNEL SentTile(const Job* jobs, const Tile& tile)
+      : job(jobs[tile.job]),
+        index(tile.index),
+        count(job.findings->counts[job.sent]),
+        positions(job.chosen_at(job.sent).positions),
+        begin(positions_at(job.values, count)) {}
+
+  /// Tiles that hold any.
+  THINPIPE_KERNEL std::uint32_t tiles() const { return tiles_of(count, kTile); }
+};
+
+}  // namespace thinpipe::cuda

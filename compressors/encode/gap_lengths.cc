@@ -1,0 +1,211 @@
+// Gaps between positions as numbers of 16 bits, and packed in blocks of as many bits as needed.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "compressors/encode/position_codec.h"
+#include "compressors/kernels/parallel.h"
+
+namespace thinpipe {
+namespace {
+
+// Lengths of the runs of zeros before each position, 16 bits each (DGC alg. 1). The word 65535
+// stands for that many zeros without a position after them, so that longer runs are split.
+
+constexpr std::uint64_t kSplit = 65535;
+/// Words that are made at a time: they stay in the first-level cache.
+constexpr std::size_t kRunBlock = 1024;
+
+/// Writes a word for each of positions [begin, end). @returns whether no run had to be split.
+bool write_runs(std::span<const std::uint32_t> positions, std::size_t begin, std::size_t end,
+                std::byte* out) {
+  std::array<std::uint16_t, kRunBlock> words;
+  std::uint32_t longest = 0;
+  for (std::size_t at = begin; at < end; at += kRunBlock) {
+    const std::size_t n = std::min(kRunBlock, end - at);
+    const std::uint32_t* const own = positions.data() + at;
+    const auto first = at == 0 ? own[0] : own[0] - own[-1] - 1;
+    longest = std::max(longest, first);
+    words[0] = static_cast<std::uint16_t>(first);
+    for (std::size_t i = 1; i < n; ++i) {
+      const std::uint32_t run = own[i] - own[i - 1] - 1;
+      longest = std::max(longest, run);
+      words[i] = static_cast<std::uint16_t>(run);
+    }
+    std::memcpy(out + at * sizeof(std::uint16_t), words.data(), n * sizeof(std::uint16_t));
+  }
+  return longest < kSplit;
+}
+
+class Run16Codec : public PositionCodec {
+ public:
+  std::size_t max_size(std::size_t max_count, std::size_t elements) const override {
+    return (max_count + elements / kSplit) * sizeof(std::uint16_t);
+  }
+  void encode(std::span<const std::uint32_t> positions, std::size_t /*elements*/,
+              ByteWriter& out) const override {
+    // Where no run is split, which is nearly always, a word's place is known.
+    std::atomic<bool> whole = true;
+    parallel_stretches(positions.size(), kRunBlock, [&](std::size_t begin, std::size_t end) {
+      if (!write_runs(positions, begin, end, out.free().data())) whole = false;
+    });
+    if (whole) return out.advance(positions.size() * sizeof(std::uint16_t));
+    std::uint64_t next = 0;
+    for (std::uint32_t position : positions) {
+      std::uint64_t run = position - next;
+      for (; run >= kSplit; run -= kSplit) out.put(static_cast<std::uint16_t>(kSplit));
+      out.put(static_cast<std::uint16_t>(run));
+      next = std::uint64_t{position} + 1;
+    }
+  }
+  PositionCursor start(ByteReader bytes, std::size_t /*count*/,
+                       std::size_t elements) const override {
+    return {.bytes = bytes, .elements = elements};
+  }
+  void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
+    std::uint64_t next = cursor.next;
+    for (std::size_t i = 0; i < positions.size();) {
+      // As many words as positions are wanted at least; each gives one, or none when it is kSplit.
+      const auto words =
+          cursor.bytes.get_bytes((positions.size() - i) * sizeof(std::uint16_t), "run lengths");
+      for (std::size_t at = 0; at < words.size(); at += sizeof(std::uint16_t)) {
+        std::uint16_t word;
+        std::memcpy(&word, words.data() + at, sizeof word);
+        next += word;  // no payload is long enough for 2^64 zeros
+        positions[i] = static_cast<std::uint32_t>(next);
+        const bool selected = word != kSplit;
+        next += selected ? 1 : 0;
+        i += selected ? 1 : 0;
+      }
+    }
+    if (!positions.empty()) cursor.accept_up_to(next);
+  }
+  void finish(const PositionCursor& cursor) const override { cursor.bytes.expect_end(); }
+  double expected_bits(double density) const override {
+    // A gap of n zeros needs floor(n / 65535) more words; the sum of q^(65535 i) over i >= 1.
+    const double split = std::exp(static_cast<double>(kSplit) * std::log1p(-density));
+    return density >= 1 ? 16 : 16 * (1 + split / (1 - split));
+  }
+};
+
+// Blocks of kPackedBlock gaps (zeros before each position); every block has one byte that says how
+// many bits its largest gap needs, then all of them in so many bits, filled up to a whole byte.
+// What search engines call frame-of-reference or bit-packed delta coding; see Lemire and Boytsov,
+// "Decoding billions of integers per second through vectorization", 2015.
+
+constexpr std::size_t kPackedBlock = 128;
+constexpr int kMostWidth = 32;
+
+/// Bytes of a block of `gaps`.
+std::size_t block_bytes(std::size_t gaps, int width) {
+  return (gaps * static_cast<std::size_t>(width) + 7) / 8;
+}
+
+/// Widths of 0 to 28 bits: two gaps at once into the writer.
+void put_gaps(BitWriter& out, std::span<const std::uint32_t> gaps, int width) {
+  std::size_t i = 0;
+  if (2 * width <= BitWriter::kMostBits) {
+    for (; i + 2 <= gaps.size(); i += 2) {
+      out.put(gaps[i] | std::uint64_t{gaps[i + 1]} << width, 2 * width);
+    }
+  }
+  for (; i < gaps.size(); ++i) out.put(gaps[i], width);
+}
+
+class PackedCodec : public PositionCodec {
+ public:
+  std::size_t max_size(std::size_t max_count, std::size_t elements) const override {
+    const std::size_t blocks = (max_count + kPackedBlock - 1) / kPackedBlock;
+    // No gap is wider than the largest position. Fewer positions make neither more nor larger
+    // blocks.
+    const int widest = static_cast<int>(std::bit_width(elements));
+    std::size_t least = max_count / kPackedBlock * block_bytes(kPackedBlock, widest) +
+                        block_bytes(max_count % kPackedBlock, widest);
+    // The largest gaps of all blocks sum to d at most, and a gap z needs no more than j + z / 2^j
+    // bits, for any j (see most_digits_in_all in gap_codes.cc; a gap of 0 needs none).
+    for (std::size_t j = 0; j <= kMostWidth; ++j) {
+      least = std::min(least, kPackedBlock / 8 * (blocks * j + (elements >> j)));
+    }
+    return blocks + least;
+  }
+  void encode(std::span<const std::uint32_t> positions, std::size_t /*elements*/,
+              ByteWriter& out) const override {
+    std::array<std::uint32_t, kPackedBlock> gaps;
+    std::uint32_t next = 0;  // d < 2^32, so that one more than a position fits
+    for (std::size_t i = 0; i < positions.size(); i += kPackedBlock) {
+      const auto block = positions.subspan(i, std::min(kPackedBlock, positions.size() - i));
+      gaps[0] = block[0] - next;
+      for (std::size_t k = 1; k < block.size(); ++k) gaps[k] = block[k] - block[k - 1] - 1;
+      next = block.back() + 1;
+      std::uint32_t all = 0;
+      for (std::size_t k = 0; k < block.size(); ++k) all |= gaps[k];
+      const int width = static_cast<int>(std::bit_width(all));
+      out.put(static_cast<std::uint8_t>(width));
+      BitWriter writer(out.free());
+      put_gaps(writer, std::span(gaps).first(block.size()), width);
+      out.advance(writer.finish());
+    }
+  }
+  PositionCursor start(ByteReader bytes, std::size_t count, std::size_t elements) const override {
+    return {.bytes = bytes, .count = count, .elements = elements};
+  }
+  void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
+    while (!positions.empty()) {
+      if (cursor.left == 0) open_block(cursor);
+      const auto part = positions.first(std::min<std::size_t>(cursor.left, positions.size()));
+      const auto bytes = cursor.bits.bytes();
+      const auto width = static_cast<std::uint64_t>(cursor.parameter);
+      const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
+      std::uint64_t bit = cursor.bits.at();
+      std::uint64_t next = cursor.next;
+      for (std::uint32_t& position : part) {
+        next += load_word(bytes, bit / 8) >> (bit % 8) & mask;
+        bit += width;
+        position = static_cast<std::uint32_t>(next++);
+      }
+      cursor.bits.skip(width * part.size());
+      cursor.accept_up_to(next);
+      cursor.left -= part.size();
+      cursor.count -= part.size();
+      if (cursor.left == 0) cursor.bits.expect_end();
+      positions = positions.subspan(part.size());
+    }
+  }
+  void finish(const PositionCursor& cursor) const override { cursor.bytes.expect_end(); }
+  double expected_bits(double density) const override {
+    // The mean width is the sum over j of P(the largest of kPackedBlock gaps needs more than j
+    // bits), and a gap is below 2^j with probability 1 - (1 - p)^(2^j).
+    double width = 0;
+    for (int j = 0; j < kMostWidth && density < 1; ++j) {
+      const double below = -std::expm1(std::ldexp(std::log1p(-density), j));
+      width += 1 - std::pow(below, static_cast<double>(kPackedBlock));
+    }
+    return width + 8.0 / kPackedBlock;
+  }
+
+ private:
+  static void open_block(PositionCursor& cursor) {
+    cursor.parameter = cursor.bytes.get<std::uint8_t>("the width of a block");
+    if (cursor.parameter > kMostWidth) {
+      throw PayloadError("width " + std::to_string(cursor.parameter) +
+                         " of a block in the payload; expected at most " +
+                         std::to_string(kMostWidth));
+    }
+    cursor.left = std::min<std::uint64_t>(kPackedBlock, cursor.count);
+    cursor.bits = BitReader(
+        cursor.bytes.get_bytes(block_bytes(cursor.left, cursor.parameter), "a block of gaps"));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PositionCodec> make_run16_codec() { return std::make_unique<Run16Codec>(); }
+
+std::unique_ptr<PositionCodec> make_packed_codec() { return std::make_unique<PackedCodec>(); }
+
+}  // namespace thinpipe

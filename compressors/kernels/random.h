@@ -1,0 +1,77 @@
+// Random numbers that every worker and every machine draws alike.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/both.h"
+#include "base/splitmix64.h"
+
+namespace thinpipe {
+
+/// FNV-1a: a number for a tensor's name that does not depend on the library.
+inline std::uint64_t hash_name(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (unsigned char letter : name) hash = (hash ^ letter) * 0x100000001b3;
+  return hash;
+}
+
+// Numbers for stochastic rounding: a hash of a key and an element's index, so that any of them can
+// be drawn by itself, in any order and in vectors of any width.
+
+/// One tensor in one step of one worker.
+struct RandomKey {
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;
+};
+
+/// What the keys of one worker's tensor have in common. Workers' roundings must be independent, or
+/// their errors would add up instead of averaging out: the rank enters.
+inline std::uint64_t random_stream(std::uint64_t seed, int rank, std::string_view tensor) {
+  const std::uint64_t worker =
+      SplitMix64::mix(seed + 0x9e3779b97f4a7c15 * (static_cast<std::uint64_t>(rank) + 1));
+  return SplitMix64::mix(worker ^ hash_name(tensor));
+}
+
+inline RandomKey random_key(std::uint64_t stream, std::uint64_t step) {
+  const std::uint64_t mixed = SplitMix64::mix(stream + 0x9e3779b97f4a7c15 * (step + 1));
+  return {.first = static_cast<std::uint32_t>(mixed),
+          .second = static_cast<std::uint32_t>(mixed >> 32)};
+}
+
+// The multipliers and shifts of lowbias32 (Wellons, 2018, "Prospecting for hash functions"), whose
+// avalanche bias is the least known for two multiplications. The second word of the key enters
+// between these, or two keys would give the same numbers in another order.
+constexpr std::uint32_t kHashFirst = 0x7feb352d;
+constexpr std::uint32_t kHashSecond = 0x846ca68b;
+
+/// 32 random bits for an element.
+THINPIPE_BOTH inline std::uint32_t counter_random(RandomKey key, std::uint32_t index) {
+  std::uint32_t x = index ^ key.first;
+  x = (x ^ (x >> 16)) * kHashFirst;
+  x = (x ^ (x >> 15) ^ key.second) * kHashSecond;
+  return x ^ (x >> 16);
+}
+
+/// Uniform in [0, 1): the upper 24 bits, all that a float holds.
+THINPIPE_BOTH inline float counter_uniform(RandomKey key, std::uint32_t index) {
+  return static_cast<float>(counter_random(key, index) >> 8) * 0x1p-24F;
+}
+
+/// Of 32 elements that follow each other the latter 16 have the numbers of the former with their
+/// halves exchanged, which costs half as much. Every number by itself is uniform in all its bits;
+/// the upper halves of the two, all that can correlate, are independent.
+THINPIPE_BOTH inline std::uint32_t paired_random(RandomKey key, std::uint64_t index) {
+  const std::uint32_t number =
+      counter_random(key, static_cast<std::uint32_t>(index / 32 * 16 + index % 16));
+  return index % 32 < 16 ? number : std::rotr(number, 16);
+}
+
+/// out[i] = counter_random(key, first + i), by vectors as the quantisers draw them; for tests.
+void fill_random(RandomKey key, std::uint32_t first, std::size_t n, std::uint32_t* out);
+/// out[i] = paired_random(key, first + i), in the same way.
+void fill_paired_random(RandomKey key, std::size_t first, std::size_t n, std::uint32_t* out);
+
+}  // namespace thinpipe

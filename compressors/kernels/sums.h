@@ -1,0 +1,173 @@
+// Sums and statistics of a tensor, each in one pass: the same bits on every machine and any number
+// of threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/both.h"
+
+namespace thinpipe {
+
+/// r[i] = decay * r[i] + scale * g[i] for i < n, still to be done, rounded as accumulate() does: a
+/// memory's sum that the pass that first reads it can write.
+struct PendingSum {
+  const float* g = nullptr;
+  float* r = nullptr;
+  std::size_t n = 0;
+  float decay = 1;
+  float scale = 1;
+
+  float at(std::size_t i) const {
+    if (decay == 1.0F && scale == 1.0F) return r[i] + g[i];
+    const float kept = decay * r[i];
+    const float fresh = scale * g[i];
+    return kept + fresh;
+  }
+};
+
+// What a memory does with a new gradient. All spans have the same length and do not overlap.
+// Products are rounded before they are added (no fused multiply-add), so that every machine
+// computes the same bits.
+
+/// r = decay * r + scale * g
+void accumulate(std::span<const float> g, float decay, float scale, std::span<float> r);
+
+/// u = momentum * u + scale * g;  v = v + u  (Deep Gradient Compression, eq. 7)
+void accumulate_momentum(std::span<const float> g, float momentum, float scale, std::span<float> u,
+                         std::span<float> v);
+
+/// u = momentum * (u + scale * g);  v = v + u + scale * g  (Deep Gradient Compression, eq. 10)
+void accumulate_nesterov(std::span<const float> g, float momentum, float scale, std::span<float> u,
+                         std::span<float> v);
+
+/// out += factor * x
+void add_scaled(std::span<const float> x, float factor, std::span<float> out);
+
+// Statistics.
+
+/// The greatest |x| by bits (NaN > infinity > finite); 0 when empty.
+float max_magnitude(std::span<const float> x);
+
+struct Moments {
+  double sum_magnitude = 0;  ///< sum of |x|
+  float max_magnitude = 0;   ///< by the bits of |x|: NaN > infinity > finite; 0 when empty
+  std::size_t count = 0;
+};
+
+/// Sums go through 64 fixed partial sums in float, emptied into doubles every few thousand
+/// elements, and these into one sum for every 1/64 of the tensor, however wide the vectors are and
+/// however many threads add: results do not depend on the machine.
+Moments magnitude_moments(std::span<const float> x);
+
+/// The same of the sum, which is computed and stored in the same pass.
+Moments moments_of_sum(const PendingSum& sum);
+
+/// What of the tensor lies above a limit.
+struct TailMoments {
+  double sum_magnitude = 0;  ///< sum of |x| over magnitude keys >= the limit
+  std::size_t count = 0;
+};
+
+/// Of the elements with key_of(x, KeyOrder::kMagnitude) >= limit; summed as magnitude_moments().
+TailMoments tail_moments(std::span<const float> x, std::int32_t limit);
+
+/// Sum of x^2, in the same order, all of it in double.
+double sum_of_squares(std::span<const float> x);
+
+/// sums[b] = sum_of_squares() of x's elements from b * block on, `block` of
+/// them or as many as are left, to the bit. Several blocks are added up side by side, since the
+/// last additions of one wait for each other.
+/// @param sums  one for each block
+void sums_of_squares(std::span<const float> x, std::size_t block, std::span<double> sums);
+
+/// Mean and variance.
+struct Dispersion {
+  double sum = 0;
+  double squares = 0;  ///< sum of x^2
+  std::size_t count = 0;
+
+  THINPIPE_BOTH double mean() const { return sum / static_cast<double>(count); }
+  /// Of the whole tensor (divided by the count); never negative.
+  THINPIPE_BOTH double variance() const {
+    const double difference = squares / static_cast<double>(count) - mean() * mean();
+    return difference < 0 ? 0 : difference;
+  }
+};
+
+/// Of the values as they are and of their magnitudes. Sums go through partial sums in double, in
+/// the order of streams.h, so that neither huge nor denormal values overflow or vanish when
+/// squared.
+Dispersion signed_dispersion(std::span<const float> x);
+Dispersion magnitude_dispersion(std::span<const float> x);
+
+struct Spread : Dispersion {
+  float max_magnitude = 0;  ///< by bits: NaN > infinity > finite; 0 when empty
+};
+/// Of the values as they are, in the same pass as the greatest magnitude.
+Spread signed_spread(std::span<const float> x);
+
+/// Sums of the magnitudes and of their logarithms.
+struct LogMoments {
+  double sum_magnitude = 0;  ///< sum of |x|
+  double sum_log = 0;        ///< sum of ln |x| over the elements that are not 0
+  std::size_t nonzero = 0;
+  std::size_t count = 0;
+};
+
+/// A logarithm of a product replaces those of its factors: exponents are summed as integers and
+/// mantissas, each in [1, 2), multiplied, 64 of them in float before they go into a double.
+/// No element's logarithm is computed, and all machines get the same bits. Every product is rounded
+/// once, by at most 2^-24 of it, so that the mean of the logarithms is within 2^-24 = 6e-8 of the
+/// exact one. NaN and infinity give a meaningless result.
+LogMoments log_moments(std::span<const float> x);
+
+constexpr std::size_t kAllFinite = static_cast<std::size_t>(-1);
+
+/// Index of the first NaN or infinity of x, or kAllFinite.
+std::size_t first_non_finite(std::span<const float> x);
+
+// The sum of a selection's values, in an order that a GPU's threads can keep as well.
+
+/// Values of a block.
+constexpr std::size_t kValueBlock = 32768;
+/// Sums that a block's values are dealt out to, one after the other; these to kValueParts in turn.
+constexpr std::size_t kValueLanes = 512;
+/// Parts of all blocks with a sum of their own.
+constexpr std::size_t kValueParts = 64;
+
+namespace value_sum {
+
+inline double total(const double (&sums)[kValueParts]) {
+  double sum = 0;
+  for (double part : sums) sum += part;
+  return sum;
+}
+
+template <class Value>
+double of_block(std::size_t begin, std::size_t end, Value value) {
+  double lanes[kValueLanes] = {};
+  for (std::size_t i = begin; i < end; ++i) lanes[(i - begin) % kValueLanes] += value(i);
+  double sums[kValueParts] = {};
+  for (std::size_t i = 0; i < kValueLanes; ++i) sums[i % kValueParts] += lanes[i];
+  return total(sums);
+}
+
+}  // namespace value_sum
+
+/// The sum of value(i) over [0, n), in double.
+template <class Value>
+double sum_of_values(std::size_t n, Value value) {
+  const std::size_t blocks = (n + kValueBlock - 1) / kValueBlock;
+  double sums[kValueParts] = {};
+  for (std::size_t part = 0; part < kValueParts; ++part) {
+    for (std::size_t i = blocks * part / kValueParts; i < blocks * (part + 1) / kValueParts; ++i) {
+      const std::size_t end = n - i * kValueBlock < kValueBlock ? n : (i + 1) * kValueBlock;
+      sums[part] += value_sum::of_block(i * kValueBlock, end, value);
+    }
+  }
+  return value_sum::total(sums);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,133 @@
+// Linear maps, the same bits on every machine: the Walsh-Hadamard and the cosine transform, and
+// products with the thin factors of PowerSGD.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/both.h"
+#include "base/splitmix64.h"
+
+namespace thinpipe {
+
+/// x becomes H x / sqrt(n), H the n x n Walsh-Hadamard matrix in natural order: its own inverse.
+/// n = x.size() is a power of two, at least 16; x is aligned to 64 bytes. The same bits on every
+/// machine.
+void hadamard(std::span<float> x);
+
+/// Fills `bits` with 0 or 2^31: signs that all who know the seed flip alike.
+inline void random_signs(std::uint64_t seed, std::span<std::uint32_t> bits) {
+  SplitMix64 random(seed);
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    if (i % 64 == 0) word = random.next();
+    bits[i] = static_cast<std::uint32_t>(word >> (i % 64) & 1U) << 31;
+  }
+}
+
+// The discrete cosine transform of many short lines at once.
+
+/// The longest line.
+constexpr std::size_t kMaxDct = 64;
+
+/// Where the cosines of lines of n = 2, 4 ... kMaxDct elements begin: cos(pi (2i + 1)(2k + 1) /
+/// (2n)), k and i under n/2, n/2 to a row.
+THINPIPE_BOTH constexpr std::size_t first_cosine(std::size_t n) { return (n / 2) * (n / 2) / 3; }
+/// All of them.
+std::span<const float> dct_cosines();
+
+/// No gradient reaches it and no transform of it overflows.
+constexpr float kMostDctInput = 0x1p100F;
+THINPIPE_BOTH inline float dct_input(float x) {
+  return std::isnan(x)        ? 0.0F
+         : x < -kMostDctInput ? -kMostDctInput
+         : x > kMostDctInput  ? kMostDctInput
+                              : x;
+}
+
+/// Lines in an array: line l has its elements at base[l * line_step + i * step].
+struct Lines {
+  float* base = nullptr;
+  std::size_t count = 0;
+  std::size_t line_step = 0;
+  std::size_t length = 0;  ///< a power of two, 1 to kMaxDct
+  std::size_t step = 1;
+};
+
+/// Every line x becomes its orthonormal DCT-II: X[k] = w_k sum_i x[i] cos(pi (2i + 1) k / (2n)),
+/// w_0 = sqrt(1/n), w_k = sqrt(2/n). Cosines are the C library's, rounded from double to float.
+void dct(const Lines& lines);
+
+/// The inverse (DCT-III), which is the transpose.
+void inverse_dct(const Lines& lines);
+
+// In which order PowerSGD's factors are computed, on processors and on GPUs: sums are cut into
+// stretches that can be added up beside each other.
+
+/// Partial sums of a row's product with a column of q: one vector of AVX-512, two of AVX2.
+constexpr std::size_t kLowRankPartials = 16;
+/// Rows of the matrix whose products with p are added up one after the other to a column of q; then
+/// these sums, in order. 256: an element of a GPU's partial sums for 256 of the matrix, so little
+/// to write, and of 26 million elements 100 000 threads have work.
+constexpr std::size_t kLowRankStretch = 256;
+/// Partial sums of a product of two columns of p, to which the elements of a stretch are dealt out
+/// one after the other; then the upper half of the sums is added to the lower, and so on; then the
+/// stretches' sums, in order.
+constexpr std::size_t kDotLanes = 256;
+constexpr std::size_t kDotStretch = 4096;
+
+/// A number that an empty column begins anew with: the sum of four uniform ones (the paper draws
+/// from a normal distribution).
+THINPIPE_BOTH inline float low_rank_random(std::uint64_t word) {
+  std::int64_t sum = -2L * 65535;
+  for (int part = 0; part < 4; ++part)
+    sum += static_cast<std::int64_t>((word >> (16 * part)) & 0xffff);
+  return static_cast<float>(sum) * 0x1p-16F;
+}
+
+/// x less the share that a column before it has, of a product or of an element.
+THINPIPE_BOTH inline double less_share(double x, double share, double other) {
+  const double product = share * other;
+  return x - product;
+}
+/// So often are columns made orthonormal: the first time leaves errors where some are nearly
+/// dependent.
+THINPIPE_BOTH constexpr std::size_t orthogonalize_passes(std::size_t columns) {
+  return columns > 1 ? 2 : 1;
+}
+
+/// What makes a column's length 1; 0 where what is `left` of its square, after the others' shares
+/// were taken out of what was there `before`, is rounding noise.
+THINPIPE_BOTH inline double unit_scale(double before, double left) {
+  constexpr double kDependent = 1e-12;
+  return left > kDependent * before ? 1 / std::sqrt(left) : 0;
+}
+
+/// A row-major matrix and factors of rank r. Factors are stored by columns: p holds r arrays of
+/// `rows` floats, q r arrays of `columns`.
+struct LowRankShape {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::size_t rank = 0;
+};
+
+/// p = m q. Every dot product goes through 16 partial sums in float, then their sum in order.
+void low_rank_left(const LowRankShape& shape, const float* m, const float* q, float* p);
+
+/// q = m^T p: row after row of a stretch, then stretch after stretch (kLowRankStretch).
+/// @param room  low_rank_room() floats, which are overwritten
+void low_rank_right(const LowRankShape& shape, const float* m, const float* p,
+                    std::span<float> room, float* q);
+std::size_t low_rank_room(const LowRankShape& shape);
+
+/// out += factor * (p q^T), the sum over the rank in order.
+void low_rank_add(const LowRankShape& shape, const float* p, const float* q, float factor,
+                  float* out);
+
+/// left = m - p q^T, 0 where that is not finite; `left` may be m.
+void low_rank_subtract(const LowRankShape& shape, const float* p, const float* q, const float* m,
+                       float* left);
+
+}  // namespace thinpipe

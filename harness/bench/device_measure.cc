@@ -1,0 +1,241 @@
+#include "harness/bench/device_measure.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/splitmix64.h"
+#include "base/statistics.h"
+#include "harness/bench/subject.h"
+#include "harness/bench/timed.h"
+
+namespace thinpipe {
+namespace {
+
+using Run = benchmark::BenchmarkReporter::Run;
+using Samples = std::vector<double>;
+
+constexpr int kAttempts = 3;
+constexpr double kShare = 0.02;           // of the time, by which two clocks may differ
+constexpr double kAllowedSeconds = 1e-4;  // and beside it: to start, to wait, resolution of marks
+// Each has one mark or two in memory, and on a GPU is some microseconds at least.
+constexpr int kMostCalls = 20000;
+
+// What several calls took, by both clocks; in s.
+struct Span {
+  double sum = 0;    // of all calls' own times
+  double whole = 0;  // from the first call's begin to the last one's end, by the device
+  double wall = 0;   // by the host
+  double cpu = 0;    // of the calling thread
+
+  double allowed() const { return kShare * wall + kAllowedSeconds; }
+  bool agrees() const {
+    return std::fabs(wall - whole) <= allowed() && sum <= whole + allowed() && sum >= 0;
+  }
+};
+
+double thread_seconds() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Calls that wait for the device have two marks each; what is queued has two in all, since marks
+// between kernels would be timed with them.
+Span time_calls(DeviceClock& clock, const DeviceTimed& timed, int calls) {
+  clock.wait_for_all();
+  const double cpu = thread_seconds();
+  const auto begin = std::chrono::steady_clock::now();
+  std::size_t last = 1;
+  for (int i = 0; i < calls; ++i) {
+    if (timed.waits) {
+      last = 2 * static_cast<std::size_t>(i) + 1;
+      clock.mark_waits(last);
+    }
+    if (timed.waits || i == 0) clock.mark(last - 1);
+    timed.call();
+  }
+  clock.mark_waits(std::nullopt);
+  if (!timed.waits) clock.mark(last);
+  clock.wait_for_all();
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+  Span span{.sum = 0,
+            .whole = clock.seconds(0, last),
+            .wall = wall.count(),
+            .cpu = thread_seconds() - cpu};
+  for (std::size_t mark = 0; mark < last; mark += 2) span.sum += clock.seconds(mark, mark + 1);
+  return span;
+}
+
+// How many calls fill the time: more and more of them are tried.
+int calls_needed(DeviceClock& clock, const DeviceTimed& timed, double min_time) {
+  for (int calls = 1;;) {
+    const double seconds = take_slice(clock, timed, calls).wall * calls;
+    if (seconds >= min_time || calls >= kMostCalls) return calls;
+    // A tenth more than it seems to take, and not from a few calls, of which the first are slower.
+    const double wanted = 1.1 * calls * min_time / std::max(seconds, 1e-9);
+    calls = static_cast<int>(
+        std::clamp(std::ceil(wanted), calls + 1.0, std::min(10.0 * calls, double{kMostCalls})));
+  }
+}
+
+// Indices of `count` things, each `repetitions` times.
+std::vector<std::size_t> shuffled(std::size_t count, int repetitions, std::uint64_t seed) {
+  std::vector<std::size_t> turns;
+  for (int repetition = 0; repetition < repetitions; ++repetition)
+    for (std::size_t i = 0; i < count; ++i) turns.push_back(i);
+  SplitMix64 random(seed);
+  for (std::size_t i = turns.size(); i > 1; --i) std::swap(turns[i - 1], turns[random.below(i)]);
+  return turns;
+}
+
+// What goes wrong with one of them stops that one alone.
+template <class Work>
+void guard_timing(DeviceTiming& timing, Work work) {
+  if (!timing.error.empty()) return;
+  try {
+    work();
+  } catch (const std::exception& error) {
+    timing.error = error.what();
+  }
+}
+
+// Of the sample, as Google Benchmark's.
+double deviation_of(std::span<const double> samples) {
+  const double middle = mean(samples);
+  double squares = 0;
+  for (const double sample : samples) squares += (sample - middle) * (sample - middle);
+  return std::sqrt(squares / static_cast<double>(samples.size() - 1));
+}
+
+double variation_of(std::span<const double> samples) {
+  const double middle = mean(samples);
+  return middle > 0 ? deviation_of(samples) / middle : 0;
+}
+
+struct Aggregate {
+  const char* name;
+  double (*of)(std::span<const double>);
+  bool times;   // its values are seconds, not a share
+  bool levels;  // a deviation is no time that bytes over it would make a rate of
+};
+constexpr Aggregate kAggregates[] = {{"mean", mean, true, true},
+                                     {"median", median, true, true},
+                                     {"stddev", deviation_of, true, false},
+                                     {"cv", variation_of, false, false}};
+
+// What all rows of one thing have. The constructor leaves some of it unset.
+Run blank_row(const DeviceRowInfo& info, std::size_t repetitions) {
+  Run run;
+  run.run_name.function_name = info.name;
+  run.run_name.time_type = "manual_time";
+  run.family_index = static_cast<std::int64_t>(info.family);
+  run.per_family_instance_index = 0;
+  run.repetitions = static_cast<std::int64_t>(repetitions);
+  run.repetition_index = Run::no_repetition_index;
+  run.time_unit = benchmark::kNanosecond;
+  run.statistics = nullptr;
+  return run;
+}
+
+// A call's seconds, and what comes of them. The reporter divides by the number of iterations.
+void set_times(Run& run, const DeviceRowInfo& info, double device, double wall, double cpu,
+               bool levels) {
+  const auto calls = static_cast<double>(run.iterations);
+  const auto elements = static_cast<double>(info.elements);
+  run.real_accumulated_time = device * calls;
+  run.cpu_accumulated_time = cpu * calls;
+  run.counters["ns_per_element"] = 1e9 * device / elements;
+  run.counters["wall_ns_per_element"] = 1e9 * wall / elements;
+  if (info.t_r > 0) run.counters["times_t_r"] = 1e9 * device / elements / info.t_r;
+  if (!levels) return;
+  run.counters["GB_per_s"] = sizeof(float) * elements / device / 1e9;
+  for (const auto& [name, value] : info.counters) run.counters[name] = value;
+}
+
+}  // namespace
+
+DeviceSlice take_slice(DeviceClock& clock, const DeviceTimed& timed, int calls) {
+  Span span;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    span = time_calls(clock, timed, calls);
+    if (span.agrees())
+      return {.device = span.sum / calls, .wall = span.wall / calls, .cpu = span.cpu / calls};
+  }
+  throw ValidationError(fmt::format(
+      "{} calls took {:.4g} ms by the host's clock, {:.4g} ms by the device's ({:.4g} ms added "
+      "up): the device's marks do not enclose the work, or something else uses the machine",
+      calls, 1e3 * span.wall, 1e3 * span.whole, 1e3 * span.sum));
+}
+
+DeviceTimings measure_on_device(DeviceClock& clock, const std::vector<DeviceTimed>& what,
+                                const BenchOptions& options,
+                                const std::function<void(const std::string&)>& progress) {
+  DeviceTimings timings;
+  const auto turn = [&](std::size_t i) -> DeviceTiming& {
+    if (interrupted()) throw RunError("interrupted");
+    progress(what[i].name);
+    return timings[what[i].name];
+  };
+  for (std::size_t i = 0; i < what.size(); ++i) {
+    DeviceTiming& timing = turn(i);
+    guard_timing(timing, [&] { timing.calls = calls_needed(clock, what[i], options.min_time); });
+  }
+  std::size_t place = 0;
+  for (const std::size_t i : shuffled(what.size(), options.repetitions, options.seed)) {
+    DeviceTiming& timing = turn(i);
+    guard_timing(timing, [&] {
+      what[i].call();
+      const DeviceSlice slice = take_slice(clock, what[i], timing.calls);
+      timing.device.push_back(slice.device);
+      timing.wall.push_back(slice.wall);
+      timing.cpu.push_back(slice.cpu);
+      timing.order.push_back(place);
+    });
+    ++place;
+  }
+  return timings;
+}
+
+std::vector<Run> device_rows(const DeviceRowInfo& info, const DeviceTiming& timing) {
+  std::vector<Run> rows;
+  const std::size_t repetitions = timing.device.size();
+  if (!timing.error.empty()) return rows;
+  for (std::size_t i = 0; i < repetitions; ++i) {
+    Run run = blank_row(info, repetitions);
+    run.run_type = Run::RT_Iteration;
+    run.repetition_index = static_cast<std::int64_t>(i);
+    run.iterations = timing.calls;
+    set_times(run, info, timing.device[i], timing.wall[i], timing.cpu[i], true);
+    run.counters["order"] = static_cast<double>(timing.order[i]);
+    rows.push_back(std::move(run));
+  }
+  if (repetitions < 2) return rows;
+  for (const Aggregate& aggregate : kAggregates) {
+    Run run = blank_row(info, repetitions);
+    run.run_type = Run::RT_Aggregate;
+    run.aggregate_name = aggregate.name;
+    run.aggregate_unit = aggregate.times ? benchmark::kTime : benchmark::kPercentage;
+    run.iterations = static_cast<std::int64_t>(repetitions);
+    const double device = aggregate.of(timing.device), cpu = aggregate.of(timing.cpu);
+    if (aggregate.times) {
+      set_times(run, info, device, aggregate.of(timing.wall), cpu, aggregate.levels);
+    } else {  // of a share the reporter takes the sum itself
+      run.real_accumulated_time = device;
+      run.cpu_accumulated_time = cpu;
+    }
+    rows.push_back(std::move(run));
+  }
+  return rows;
+}
+
+}  // namespace thinpipe

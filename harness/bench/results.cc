@@ -1,0 +1,254 @@
+#include "harness/bench/results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/plain_table.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "compressors/registry.h"
+#include "harness/options/terminal.h"
+#include "reports/record/record.h"
+
+namespace thinpipe {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kSeconds = 1e-9;  // a nanosecond
+
+void add_row(const BenchRow& row, bool winner, PlainTable& table) {
+  const Quality& q = row.quality;
+  table.add({(winner ? "* " : "  ") + row.compressor, row.simd, three_digits(row.encode),
+             three_digits(row.encode / row.t_r), three_digits(row.decode),
+             three_digits(q.selected_share), bits_text(q.bits_per_element),
+             three_digits(q.relative_error), fmt::format("{:.3g}", q.passes)});
+}
+
+std::string roofline_lines(const RooflineFigures& roofline) {
+  std::string reads;
+  for (const auto& [streams, time] : roofline.read) {
+    reads += fmt::format("{}{} ({} stream{})", reads.empty() ? "" : ", ", three_digits(time),
+                         streams, streams == 1 ? "" : "s");
+  }
+  return fitted_lines(fmt::format("  read {}\n", reads)) +
+         fmt::format("  copy {}, triad {}\n", three_digits(roofline.copy),
+                     three_digits(roofline.triad));
+}
+
+// Microseconds of a call of so many elements.
+std::string microseconds(double nanoseconds_per_element, std::size_t elements) {
+  return three_digits(1e-3 * nanoseconds_per_element * static_cast<double>(elements));
+}
+
+std::string device_lines(const BenchGroup& group) {
+  std::string reads;
+  for (const auto& [streams, time] : group.roofline.read) {
+    reads += fmt::format("{}{} ({} stream{})", reads.empty() ? "" : ", ",
+                         microseconds(time, group.elements), streams, streams == 1 ? "" : "s");
+  }
+  return fitted_lines(fmt::format("{}, {} elements, {}: t_R = {} us\n", group.tensor,
+                                  group.elements, group.device_name,
+                                  microseconds(group.roofline.t_r, group.elements))) +
+         fitted_lines(fmt::format("  read {}\n", reads)) +
+         fmt::format("  copy {}\n", microseconds(group.roofline.copy, group.elements));
+}
+
+std::string megahertz(const std::optional<std::uint64_t>& hertz) {
+  return hertz ? fmt::format("{} MHz", *hertz / 1'000'000) : "unknown";
+}
+
+std::vector<double> scaled(std::vector<double> values, double factor) {
+  for (double& value : values) value *= factor;
+  return values;
+}
+
+Json axes_of(const BenchOptions& options, const BenchGroup& group, const Spec& spec,
+             const std::string& simd) {
+  const std::optional<double> ratio = ratio_of(spec);
+  return {{"compressor", short_spec(spec)},
+          {"method", spec.name},
+          {"ratio", ratio ? Json(*ratio) : Json(nullptr)},
+          {"tensor", group.tensor},
+          {"elements", group.elements},
+          {"threads", group.threads},
+          {"simd", simd},
+          {"device", group.device},
+          {"residency", to_string(options.residency)}};
+}
+
+Json metrics_of(const BenchGroup& group, const BenchRow& row) {
+  const double per_call = kSeconds * static_cast<double>(group.elements);
+  const Quality& quality = row.quality;
+  Json metrics;
+  const auto timed = [&](const std::string& name, const std::vector<double>& samples) {
+    metrics[name + "_time"] = metric_json({"s", "lower", "timed", scaled(samples, per_call)});
+    metrics[name + "_over_read"] =
+        metric_json({"1", "lower", "timed", scaled(samples, 1 / row.t_r)});
+  };
+  timed("encode", row.encode_samples);
+  timed("decode", row.decode_samples);
+  const auto wall = [&](const std::string& name, const std::vector<double>& samples) {
+    if (!samples.empty())
+      metrics[name] = metric_json({"s", "lower", "timed", scaled(samples, per_call)});
+  };
+  wall("encode_wall_time", row.encode_wall_samples);
+  wall("decode_wall_time", row.decode_wall_samples);
+  metrics["read_time"] = metric_json({"s", "lower", "timed", {row.t_r * per_call}});
+  if (group.device != kDeviceCpu)
+    metrics["copy_time"] = metric_json({"s", "lower", "timed", {group.roofline.copy * per_call}});
+  metrics["bits_per_element"] = metric_json({"bit", "lower", "exact", {quality.bits_per_element}});
+  metrics["passes"] = metric_json({"1", "lower", "exact", {quality.passes}});
+  if (row.allocations >= 0)
+    metrics["allocations"] = metric_json({"1", "lower", "exact", {row.allocations}});
+  metrics["relative_error"] = metric_json({"1", "lower", "quality", {quality.relative_error}});
+  if (std::isfinite(quality.selected_share))
+    metrics["quality"] = metric_json({"1", "target:1", "quality", {quality.selected_share}});
+  return metrics;
+}
+
+Json validation_of(const BenchOptions& options, const BenchGroup& group) {
+  if (group.device == kDeviceCpu)
+    return {{"reference", "the plainest instruction set on one thread"},
+            {"checked_steps", kPlainSteps}};
+  return {{"reference", "the processor's compressor, byte for byte"},
+          {"checked_steps", options.warmup + 1}};
+}
+
+}  // namespace
+
+std::string three_digits(double value) {
+  if (!std::isfinite(value)) return "-";
+  const double magnitude = std::fabs(value);
+  if (magnitude >= 99.95) return fmt::format("{:.0f}", value);
+  if (magnitude >= 9.995) return fmt::format("{:.1f}", value);
+  if (magnitude >= 0.9995) return fmt::format("{:.2f}", value);
+  return fmt::format("{:.3f}", value);
+}
+
+std::string bits_text(double value) {
+  return value != 0 && value < 0.0995 ? fmt::format("{:#.2g}", value) : three_digits(value);
+}
+
+bool compresses(const BenchRow& row) {
+  constexpr double kDenseBits = 32;
+  return row.quality.bits_per_element < kDenseBits;
+}
+
+std::string short_spec(const Spec& spec) {
+  const std::vector<ParameterInfo>& infos = find_method(spec.name).parameters;
+  const std::string meaning = Parameters(infos, spec).text();
+  Spec shorter = spec;
+  for (const auto& [key, value] : spec.values) {
+    Spec without = shorter;
+    without.values.erase(key);
+    if (Parameters(infos, without).text() == meaning) shorter = without;
+  }
+  return shorter.to_string();
+}
+
+std::string fitted_lines(const std::string& text) {
+  std::string out;
+  for (const std::string& line : split(text, '\n')) {
+    if (!out.empty()) out += '\n';
+    if (line.size() <= kBenchColumns) {
+      out += line;
+      continue;
+    }
+    std::string words;
+    for (const std::string& word : split(line, ' ')) {
+      for (std::size_t at = 0; at < word.size(); at += kBenchColumns)
+        words += word.substr(at, kBenchColumns) + ' ';
+    }
+    out += wrap(words, 0, kBenchColumns);
+  }
+  return out;
+}
+
+std::string bench_table(BenchGroup group) {
+  std::stable_sort(group.rows.begin(), group.rows.end(),
+                   [](const BenchRow& a, const BenchRow& b) { return a.encode < b.encode; });
+  const auto winner = std::find_if(group.rows.begin(), group.rows.end(), compresses);
+  std::string text = fitted_lines(fmt::format(
+      "{}, {} elements, {} thread{}: t_R = {} ns/element\n", group.tensor, group.elements,
+      group.threads, group.threads == 1 ? "" : "s", three_digits(group.roofline.t_r)));
+  text += roofline_lines(group.roofline);
+  PlainTable table({"  compressor", "simd", "encode\nns/elem", "encode\n/ t_R", "decode\nns/elem",
+                    "k^/k", "bits\n/ elem", "error,\nrelative", "passes"},
+                   2);
+  for (auto row = group.rows.begin(); row != group.rows.end(); ++row)
+    add_row(*row, row == winner, table);
+  text += table.text(kBenchColumns);
+  for (const BenchRow& row : group.rows) {
+    if (row.allocations > 0) {
+      text += fitted_lines(fmt::format("  note: {} allocations an encode: {} ({})\n",
+                                       three_digits(row.allocations), row.compressor, row.simd));
+    }
+  }
+  return text;
+}
+
+std::string device_heading(const BenchDevice& device) {
+  const DeviceDescription& gpu = device.description;
+  std::string text =
+      fmt::format("{} ({}), L2 cache {}, CUDA {}, driver for CUDA {}", gpu.name, gpu.architecture,
+                  format_bytes(static_cast<double>(gpu.l2_bytes)), gpu.runtime, gpu.driver);
+  if (device.state) {
+    text += fmt::format(" ({}); at work: SM {}, memory {}", device.state->driver,
+                        megahertz(device.state->sm_hz), megahertz(device.state->memory_hz));
+  }
+  return text + "\n";
+}
+
+std::string device_table(BenchGroup group) {
+  std::stable_sort(group.rows.begin(), group.rows.end(),
+                   [](const BenchRow& a, const BenchRow& b) { return a.encode < b.encode; });
+  const auto winner = std::find_if(group.rows.begin(), group.rows.end(), compresses);
+  PlainTable table({"  compressor", "encode\nus", "encode\n/ t_R", "and\nback us", "decode\nus",
+                    "k^/k", "bits\n/ elem", "error,\nrelative", "passes"});
+  for (auto row = group.rows.begin(); row != group.rows.end(); ++row) {
+    const Quality& quality = row->quality;
+    table.add({(row == winner ? "* " : "  ") + row->compressor,
+               microseconds(row->encode, group.elements), three_digits(row->encode / row->t_r),
+               microseconds(row->encode_wall, group.elements),
+               microseconds(row->decode, group.elements), three_digits(quality.selected_share),
+               bits_text(quality.bits_per_element), three_digits(quality.relative_error),
+               fmt::format("{:.3g}", quality.passes)});
+  }
+  return device_lines(group) + table.text(kBenchColumns);
+}
+
+std::vector<Json> bench_points(const BenchOptions& options, const BenchResult& result) {
+  std::vector<Json> points;
+  for (const BenchGroup& group : result.groups) {
+    for (const BenchRow& row : group.rows) {
+      points.push_back({{"record", "point"},
+                        {"id", row.name},
+                        {"axes", axes_of(options, group, row.spec, row.simd)},
+                        {"status", status_name(Status::kOk)},
+                        {"reasons", Json::array()},
+                        {"metrics", metrics_of(group, row)},
+                        {"validation", validation_of(options, group)},
+                        {"order", {{"encode", row.encode_order}, {"decode", row.decode_order}}}});
+    }
+  }
+  for (const BenchFailure& failure : result.failures) {
+    points.push_back(
+        {{"record", "point"},
+         {"id", failure.name},
+         {"axes", axes_of(options, result.groups.at(failure.group), failure.spec, failure.simd)},
+         {"status", status_name(Status::kFailed)},
+         {"reasons", {failure.reason}}});
+  }
+  return points;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,193 @@
+#include "harness/commands/gate_launcher.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "harness/bench/timed.h"
+#include "harness/machine/programs.h"
+#include "netem/file_descriptor.h"
+#include "netem/sandbox.h"
+#include "reports/record/record.h"
+
+namespace thinpipe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kVerbs[] = {"bench", "quality", "run"};
+constexpr int kUsage = 2;
+
+std::string tail_of(const fs::path& file) {
+  constexpr std::size_t kMost = 2000;
+  std::ifstream stream(file, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.size() > kMost ? "..." + text.substr(text.size() - kMost) : text;
+}
+
+FileDescriptor open_for_writing(const fs::path& file) {
+  FileDescriptor opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!opened.valid()) throw SystemError("open " + file.string());
+  return opened;
+}
+
+std::pair<FileDescriptor, FileDescriptor> socket_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw SystemError("make a pair of sockets");
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+bool was_disturbed(const Measured& launch) {
+  return std::any_of(launch.not_good.begin(), launch.not_good.end(), [](const auto& point) {
+    return point.second.starts_with(status_name(Status::kInvalid));
+  });
+}
+
+// One of each, one after the other.
+std::pair<Measured, Measured> launch_both(Launcher& launcher, const fs::path& older,
+                                          const fs::path& newer, std::mt19937_64& coin) {
+  std::pair<Measured, Measured> measured;
+  const bool older_first = (coin() & 1) != 0;
+  for (const bool is_older : {older_first, !older_first})
+    (is_older ? measured.first : measured.second) = launcher.launch(is_older ? older : newer);
+  return measured;
+}
+
+}  // namespace
+
+Launcher::Launcher(std::vector<std::string> words, fs::path scratch)
+    : words_(std::move(words)), scratch_(std::move(scratch)) {
+  if (words_.empty() ||
+      std::find(std::begin(kVerbs), std::end(kVerbs), words_[0]) == std::end(kVerbs)) {
+    throw InputError("after --: expected what to measure, as `bench -c topk`, `quality ...` or " +
+                     std::string("`run ...`") +
+                     (words_.empty() ? "" : "; found '" + words_[0] + "'"));
+  }
+  for (const std::string& word : words_)
+    if (word == "--out" || word.starts_with("--out="))
+      throw InputError("after --: --out is the gate's own; each launch has a folder of its own");
+}
+
+// A launch on its way.
+struct Launcher::Started {
+  fs::path program, folder, errors;
+  pid_t child = 0;
+};
+
+void Launcher::forget_last() {
+  std::error_code ignored;
+  if (!last_.empty()) fs::remove_all(last_.parent_path(), ignored);
+  last_.clear();
+}
+
+Launcher::Started Launcher::start(const fs::path& program, int input) {
+  const std::string number = std::to_string(launches_++);
+  Started started{program, scratch_ / number, scratch_ / ("errors" + number)};
+  std::vector<std::string> words = words_;
+  words.insert(words.end(), {"--out", started.folder.string()});
+  if (input >= 0) words.emplace_back("--turns");
+  const FileDescriptor nowhere = open_for_writing("/dev/null");
+  const FileDescriptor said = open_for_writing(started.errors);
+  started.child = start_process(program, words, input, nowhere.get(), said.get());
+  return started;
+}
+
+Measured Launcher::finish(const Started& started) {
+  const int status = wait_for_process(started.child);
+  const std::string said = tail_of(started.errors);
+  std::error_code ignored;
+  fs::remove(started.errors, ignored);
+  if (stop_requested()) throw RunError("interrupted");
+  last_ = started.folder / kRecordFileName;
+  const bool ended = WIFEXITED(status);
+  if (ended && WEXITSTATUS(status) == kUsage)
+    throw InputError(started.program.string() + ": " + said);
+  Measured measured;
+  if (fs::exists(last_)) measured = read_measured(last_);
+  if (measured.launches == 0) {
+    throw RunError(fmt::format("{}: {}, and left no records\n{}", started.program.string(),
+                               ended ? fmt::format("exit code {}", WEXITSTATUS(status))
+                                     : fmt::format("killed by signal {}", WTERMSIG(status)),
+                               said));
+  }
+  return measured;
+}
+
+Measured Launcher::launch(const fs::path& program) {
+  forget_last();
+  return finish(start(program, -1));
+}
+
+bool Launcher::takes_turns(const fs::path& program) {
+  if (words_[0] != "bench") return false;
+  const fs::path told = scratch_ / "help";
+  const FileDescriptor help = open_for_writing(told);
+  wait_for_process(start_process(program, {words_[0], "--help"}, -1, help.get(), help.get()));
+  std::ifstream stream(told, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(stream)),
+                         std::istreambuf_iterator<char>());
+  return text.find("--turns") != std::string::npos;
+}
+
+std::pair<Measured, Measured> Launcher::launch_in_turns(const fs::path& older,
+                                                        const fs::path& newer,
+                                                        std::mt19937_64& coin) {
+  forget_last();
+  auto [here, there] = socket_pair();
+  auto [here_too, there_too] = socket_pair();
+  const Started first = start(older, there.get());
+  const Started second = start(newer, there_too.get());
+  there.reset();
+  there_too.reset();
+  give_turns(here.get(), here_too.get(), coin);
+  here.reset();  // a side that still waits for a turn ends
+  here_too.reset();
+  // Both are waited for, whatever one of them does.
+  std::exception_ptr error;
+  std::pair<Measured, Measured> measured;
+  try {
+    measured.first = finish(first);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  forget_last();
+  measured.second = finish(second);
+  if (error) std::rethrow_exception(error);
+  return measured;
+}
+
+Measured Undisturbed::launch(const fs::path& program) {
+  Measured measured;
+  do {
+    measured = launcher_.launch(program);
+  } while (take_again(was_disturbed(measured)));
+  return measured;
+}
+
+std::pair<Measured, Measured> Undisturbed::pair(const fs::path& older, const fs::path& newer,
+                                                bool in_turns, std::mt19937_64& coin) {
+  std::pair<Measured, Measured> measured;
+  do {
+    measured = in_turns ? launcher_.launch_in_turns(older, newer, coin)
+                        : launch_both(launcher_, older, newer, coin);
+  } while (take_again(was_disturbed(measured.first) || was_disturbed(measured.second)));
+  return measured;
+}
+
+}  // namespace thinpipe

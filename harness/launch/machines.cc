@@ -1,0 +1,101 @@
+#include "harness/launch/machines.h"
+
+#include <algorithm>
+
+#include "netem/topology/flows.h"
+
+namespace thinpipe {
+namespace {
+
+// How much `after` counted more; a counter that went back counts as nothing.
+class Difference {
+ public:
+  void take(std::uint64_t& after, std::uint64_t before) {
+    restarted_ = restarted_ || after < before;
+    after -= std::min(after, before);
+  }
+  bool restarted() const { return restarted_; }
+
+ private:
+  bool restarted_ = false;
+};
+
+}  // namespace
+
+WireCount count_wire(const Network& network) {
+  const Topology& topology = network.topology();
+  WireCount count;
+  for (const std::string& name : topology.switches) count.switches.push_back({name, 0, 0});
+  const std::vector<LinkSpec> links = links_as_set(topology);
+  const auto at = [&](int index) -> ThroughSwitch& {
+    return count.switches[static_cast<std::size_t>(index)];
+  };
+  for (int i = 0; i < topology.links(); ++i) {
+    const LinkCounters link = network.counters(i);
+    count.drops += link.drops();
+    if (links[static_cast<std::size_t>(i)].needs_ifb())
+      count.detours.push_back(
+          {topology.link_name(i), link.up.bytes, link.way_up.bytes, link.way_up.drops});
+    if (topology.is_trunk(i)) {
+      const Trunk& trunk = topology.trunk_of(i);
+      at(trunk.a).out += link.up.bytes;
+      at(trunk.a).in += link.down.bytes;
+      at(trunk.b).in += link.up.bytes;
+      at(trunk.b).out += link.down.bytes;
+      count.trunks.push_back({topology.link_name(i), link.up.bytes, link.down.bytes, link.drops()});
+    } else {
+      const int above = topology.hosts[static_cast<std::size_t>(i)].at;
+      count.sent += link.up.bytes;
+      count.sent_by.push_back(link.up.bytes);
+      count.received_by.push_back(link.down.bytes);
+      const auto tcp = network.host(i).protocol_counters("Tcp");
+      count.segments_by.push_back(static_cast<std::uint64_t>(tcp.at("OutSegs")));
+      count.retransmitted_by.push_back(static_cast<std::uint64_t>(tcp.at("RetransSegs")));
+      at(above).in += link.up.bytes;
+      at(above).out += link.down.bytes;
+    }
+  }
+  return count;
+}
+
+WireCount between(const WireCount& before, WireCount after) {
+  Difference difference;
+  difference.take(after.sent, before.sent);
+  difference.take(after.drops, before.drops);
+  for (std::size_t i = 0; i < after.switches.size(); ++i) {
+    difference.take(after.switches[i].in, before.switches[i].in);
+    difference.take(after.switches[i].out, before.switches[i].out);
+  }
+  for (std::size_t i = 0; i < after.trunks.size(); ++i) {
+    difference.take(after.trunks[i].up, before.trunks[i].up);
+    difference.take(after.trunks[i].down, before.trunks[i].down);
+    difference.take(after.trunks[i].drops, before.trunks[i].drops);
+  }
+  for (std::size_t i = 0; i < after.detours.size(); ++i) {
+    difference.take(after.detours[i].in, before.detours[i].in);
+    difference.take(after.detours[i].out, before.detours[i].out);
+    difference.take(after.detours[i].drops, before.detours[i].drops);
+  }
+  for (std::size_t i = 0; i < after.sent_by.size(); ++i)
+    difference.take(after.sent_by[i], before.sent_by[i]);
+  for (std::size_t i = 0; i < after.received_by.size(); ++i)
+    difference.take(after.received_by[i], before.received_by[i]);
+  for (std::size_t i = 0; i < after.segments_by.size(); ++i) {
+    difference.take(after.segments_by[i], before.segments_by[i]);
+    difference.take(after.retransmitted_by[i], before.retransmitted_by[i]);
+  }
+  after.restarted = difference.restarted();
+  return after;
+}
+
+nlohmann::json trunks_json(const WireCount& count) {
+  nlohmann::json trunks = nlohmann::json::array();
+  for (const WireCount::OnTrunk& trunk : count.trunks)
+    trunks.push_back({{"link", trunk.name},
+                      {"up_bytes", trunk.up},
+                      {"down_bytes", trunk.down},
+                      {"drops", trunk.drops}});
+  return trunks;
+}
+
+}  // namespace thinpipe

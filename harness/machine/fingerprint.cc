@@ -1,0 +1,320 @@
+#include "harness/machine/fingerprint.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstddef>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "compressors/simd.h"
+#include "harness/machine/machine.h"
+#include "harness/machine/programs.h"
+#include "netem/file_descriptor.h"
+#include "reports/record/record.h"
+#include "workloads/trace/trace.h"
+
+namespace thinpipe {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kNames[] = {"CUDA_VISIBLE_DEVICES", "GLIBC_TUNABLES", "LD_BIND_NOW"};
+constexpr std::string_view kBeginnings[] = {"MALLOC_", "OMPI_MCA_", "OMP_", "THINPIPE_", "UCX_"};
+// Set for every rank by mpirun, and different in each.
+constexpr std::string_view kNotThese[] = {"OMPI_MCA_ess_", "OMPI_MCA_orte_", "OMPI_MCA_pmix_",
+                                          "OMPI_MCA_initial_wdir", "OMPI_MCA_shmem_RUNTIME"};
+
+bool is_measured(std::string_view name) {
+  const auto begins = [&](std::string_view beginning) { return name.starts_with(beginning); };
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
+         (std::any_of(std::begin(kBeginnings), std::end(kBeginnings), begins) &&
+          std::none_of(std::begin(kNotThese), std::end(kNotThese), begins));
+}
+
+// The variables of this process that an allow-list names, and nothing else: how many threads
+// OpenMP uses, what Open MPI, UCX, the C library's allocator and CUDA are told, and thinpipe's
+// own. Environments hold passwords; what is not on the list is not looked at.
+nlohmann::json measured_environment() {
+  nlohmann::json json = nlohmann::json::object();
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos || !is_measured(text.substr(0, equals))) continue;
+    json[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  return json;
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  std::string word;
+  file >> word;
+  return word;
+}
+
+std::optional<double> number_of(const fs::path& path) {
+  std::ifstream file(path);
+  double value = 0;
+  if (file >> value) return value;
+  return std::nullopt;
+}
+
+nlohmann::json whole_or_null(std::optional<double> value) {
+  return value ? nlohmann::json(static_cast<std::uint64_t>(*value)) : nlohmann::json(nullptr);
+}
+
+nlohmann::json smt(const fs::path& root) {
+  const std::string active = text_of(root / "sys/devices/system/cpu/smt/active");
+  return active.empty() ? nlohmann::json(nullptr) : nlohmann::json(active == "1");
+}
+
+// Intel's driver says what is forbidden, the others what is allowed.
+nlohmann::json turbo(const fs::path& root) {
+  const fs::path cpu = root / "sys/devices/system/cpu";
+  if (const std::string off = text_of(cpu / "intel_pstate/no_turbo"); !off.empty())
+    return off == "0";
+  if (const std::string on = text_of(cpu / "cpufreq/boost"); !on.empty()) return on == "1";
+  return nullptr;
+}
+
+// "48K", "2048K", "273M" in the kernel's own words; of cpu0, data or unified.
+nlohmann::json cache_bytes(const fs::path& root, int level) {
+  const fs::path folder = root / "sys/devices/system/cpu/cpu0/cache";
+  for (int i = 0; fs::exists(folder / ("index" + std::to_string(i))); ++i) {
+    const fs::path cache = folder / ("index" + std::to_string(i));
+    if (number_of(cache / "level") != level || text_of(cache / "type") == "Instruction") continue;
+    std::ifstream file(cache / "size");
+    std::uint64_t size = 0;
+    char unit = ' ';
+    if (!(file >> size)) return nullptr;
+    file >> unit;
+    return size << (unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0);
+  }
+  return nullptr;
+}
+
+nlohmann::json memory_bytes(const fs::path& root) {
+  std::ifstream file(root / "proc/meminfo");
+  std::string name;
+  std::uint64_t kilobytes = 0;
+  while (file >> name >> kilobytes) {
+    if (name == "MemTotal:") return kilobytes << 10;
+    std::getline(file, name);
+  }
+  return nullptr;
+}
+
+nlohmann::json cpu_limit(const fs::path& root) {
+  std::ifstream file(root / "sys/fs/cgroup/cpu.max");  // "200000 100000"; "max 100000" for none
+  double quota = 0, period = 0;
+  if (file >> quota >> period && period > 0) return quota / period;
+  return nullptr;
+}
+
+// Coarse clocks advance once a tick.
+nlohmann::json ticks_a_second() {
+  timespec resolution = {};
+  if (clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) != 0 || resolution.tv_nsec <= 0)
+    return nullptr;
+  return static_cast<int>(std::lround(1e9 / static_cast<double>(resolution.tv_nsec)));
+}
+
+// "Model: \t\t NVIDIA H200"
+std::string model_of(const fs::path& information) {
+  std::ifstream file(information);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("Model:")) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", 6);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+// Everything until the other end is closed; nothing when that takes too long.
+std::optional<std::string> read_within(int file, std::chrono::seconds time) {
+  const Clock::time_point until = Clock::now() + time;
+  std::string text;
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    pollfd waited{file, POLLIN, 0};
+    if (left.count() <= 0 || ::poll(&waited, 1, static_cast<int>(left.count())) <= 0)
+      return std::nullopt;
+    char buffer[4096];
+    const ssize_t count = ::read(file, buffer, sizeof buffer);
+    if (count < 0) return std::nullopt;
+    if (count == 0) return text;
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+// A driver in trouble can keep nvidia-smi for minutes: it is not waited for that long.
+std::optional<std::string> ask_driver(const std::string& query) {
+  constexpr std::chrono::seconds kPatience(10);
+  const std::optional<fs::path> program = find_in_path("nvidia-smi");
+  int ends[2];
+  if (!program || ::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+  const FileDescriptor reading(ends[0]), nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  FileDescriptor writing(ends[1]);
+  pid_t child = 0;
+  try {
+    child = start_process(*program, {"--query-gpu=" + query, "--format=csv,noheader,nounits"}, -1,
+                          writing.get(), nowhere.get());
+  } catch (const SystemError&) {
+    return std::nullopt;
+  }
+  writing.reset();
+  const std::optional<std::string> text = read_within(reading.get(), kPatience);
+  if (!text) ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return text && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : std::nullopt;
+}
+
+// " 1980" is of MHz; null for "[N/A]" and the like.
+nlohmann::json hertz(const std::string& field) {
+  const std::size_t begin = std::min(field.find_first_not_of(' '), field.size());
+  const auto megahertz = parse_number<std::uint32_t>(std::string_view(field).substr(begin));
+  return megahertz ? nlohmann::json(std::uint64_t{*megahertz} * 1'000'000) : nlohmann::json();
+}
+
+void add_clocks(nlohmann::json& card, nlohmann::json& now) {
+  const auto answer = ask_driver(
+      "clocks.max.sm,clocks.max.memory,clocks.applications.graphics,clocks.applications.memory,"
+      "clocks.sm,clocks.memory");
+  card["clocks"] = nullptr;
+  if (!answer) return;
+  nlohmann::json limits = nlohmann::json::array(), current = nlohmann::json::array();
+  for (const std::string& line : split(*answer, '\n')) {
+    const std::vector<std::string> fields = split(line, ',');
+    if (fields.size() != 6) continue;
+    limits.push_back({{"sm_hz", hertz(fields[0])},
+                      {"memory_hz", hertz(fields[1])},
+                      {"set_sm_hz", hertz(fields[2])},
+                      {"set_memory_hz", hertz(fields[3])}});
+    current.push_back({{"sm_hz", hertz(fields[4])}, {"memory_hz", hertz(fields[5])}});
+  }
+  if (limits.empty()) return;
+  card["clocks"] = std::move(limits);
+  now = std::move(current);
+}
+
+nlohmann::json trace_description(const Trace& trace) {
+  return {{"path", trace.folder().string()},
+          {"model", trace.model()},
+          {"identity", trace.identity()},
+          {"elements", trace.elements()},
+          {"tensors", trace.tensors().size()},
+          {"ranks", trace.ranks()},
+          {"steps", trace.steps()},
+          {"dtype", gradient_type_name(trace.gradient_type())},
+          {"complete", trace.complete()}};
+}
+
+}  // namespace
+
+nlohmann::json processor_description(const fs::path& root) {
+  return {{"smt", smt(root)},
+          {"turbo", turbo(root)},
+          {"l1d_bytes", cache_bytes(root, 1)},
+          {"l2_bytes", cache_bytes(root, 2)},
+          {"l3_bytes", cache_bytes(root, 3)},
+          {"memory_bytes", memory_bytes(root)},
+          {"cpu_limit", cpu_limit(root)},
+          {"memory_limit_bytes", whole_or_null(number_of(root / "sys/fs/cgroup/memory.max"))},
+          {"hz", ticks_a_second()}};
+}
+
+nlohmann::json graphics_description(const fs::path& root) {
+  nlohmann::json card, clocks;  // null
+  std::ifstream version(root / "sys/module/nvidia/version");
+  std::string driver;
+  if (version >> driver) {
+    std::vector<fs::path> cards;
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(root / "proc/driver/nvidia/gpus", none))
+      cards.push_back(entry.path());
+    std::sort(cards.begin(), cards.end());
+    nlohmann::json models = nlohmann::json::array();
+    for (const fs::path& of : cards) models.push_back(model_of(of / "information"));
+    card = {{"driver", driver}, {"models", models}};
+    add_clocks(card, clocks);
+  }
+  return {{"card", card}, {"clocks", clocks}};
+}
+
+nlohmann::json fingerprint(const NetworkState& network) {
+  nlohmann::json json = machine_description();
+  json.update(processor_description("/"));
+  json["load"] = read_machine("/").load;
+  json["compiler"] = "g++ " __VERSION__;
+  json["flags"] = THINPIPE_FLAGS;
+  const nlohmann::json graphics = graphics_description("/");
+  json["gpu"] = graphics.at("card");
+  json["gpu_clocks"] = graphics.at("clocks");
+  json["environment"] = measured_environment();
+  const auto or_null = [](const std::string& text) {
+    return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
+  };
+  json["mpi"] = or_null(network.mpi);
+  json["transports"] = or_null(network.transports);
+  json["congestion_control"] = or_null(network.congestion_control);
+  json["sysctls"] = network.sysctls;
+  json["qdiscs"] = network.qdiscs;
+  return json;
+}
+
+nlohmann::json machine_description() {
+  const MachineState machine = read_machine("/");
+  utsname kernel = {};
+  uname(&kernel);
+  return {{"cpu", machine.cpu},
+          {"cores", machine.cores},
+          {"memory_available_bytes", machine.memory_available},
+          {"governor", machine.governor},
+          {"kernel", std::string(kernel.sysname) + " " + kernel.release},
+          {"architecture", kernel.machine},
+          {"thinpipe", THINPIPE_VERSION},
+          {"git", git_revision()}};
+}
+
+std::string created_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+nlohmann::json launch_header(const Launched& launched, const Trace* trace,
+                             const NetworkState& network) {
+  nlohmann::json json = {{"record", "header"},
+                         {"version", kRecordVersion},
+                         {"kind", launched.kind},
+                         {"created", created_now()},
+                         {"command", launched.command},
+                         {"seed", launched.seed},
+                         {"threads", launched.threads},
+                         {"simd", simd_target()},
+                         {"fingerprint", fingerprint(network)}};
+  if (trace != nullptr) json["trace"] = trace_description(*trace);
+  return json;
+}
+
+}  // namespace thinpipe

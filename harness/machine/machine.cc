@@ -1,0 +1,98 @@
+#include "harness/machine/machine.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <fstream>
+#include <optional>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "compressors/cuda/gpu.h"
+
+namespace thinpipe {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string first_word(const fs::path& path) {
+  std::ifstream file(path);
+  std::string word;
+  file >> word;
+  return word;
+}
+
+// The value of "name : value" or "name: value" in a file of such lines.
+std::string field(const fs::path& path, const std::string& name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (line.compare(0, name.size(), name) != 0 || colon == std::string::npos) continue;
+    const std::size_t start = line.find_first_not_of(" \t", colon + 1);
+    return start == std::string::npos ? "" : line.substr(start);
+  }
+  return "";
+}
+
+std::optional<double> number(const std::string& text) {
+  try {
+    return std::stod(text);
+  } catch (const std::exception&) {
+    return std::nullopt;  // "max" in control groups, or no such file
+  }
+}
+
+double usable_cores(const fs::path& root) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  double cores = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  std::ifstream file(root / "sys/fs/cgroup/cpu.max");  // "200000 100000": quota and period, in us
+  double quota = 0, period = 0;
+  if (file >> quota >> period && period > 0) cores = std::min(cores, quota / period);
+  return cores;
+}
+
+std::uint64_t available_memory(const fs::path& root) {
+  double bytes = 1024 * number(field(root / "proc/meminfo", "MemAvailable")).value_or(0);  // kB
+  const auto limit = number(first_word(root / "sys/fs/cgroup/memory.max"));
+  const auto used = number(first_word(root / "sys/fs/cgroup/memory.current"));
+  if (limit && used) bytes = std::min(bytes, std::max(0.0, *limit - *used));
+  return static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace
+
+void check_device(const std::string& name) {
+  if (name != kDeviceCpu && name != kDeviceCuda)
+    throw InputError("--device: found " + in_quotes(name) + ", expected cpu or cuda");
+}
+
+void require_gpu() {
+  const GpuStatus status = probe_gpu();
+  if (status.available) return;
+  throw RunError("--device cuda: " + status.detail +
+                 (THINPIPE_HAS_CUDA
+                      ? "; it takes an NVIDIA GPU of compute capability 8.0 or higher and its "
+                        "driver (nvidia-smi shows both)"
+                      : "; build it where CUDA's nvcc is (docs/gpu.md)") +
+                 ". --device cpu measures on this machine");
+}
+
+MachineState read_machine(const fs::path& folder, const fs::path& root) {
+  MachineState machine;
+  machine.cores = usable_cores(root);
+  machine.cpu = field(root / "proc/cpuinfo", "model name");
+  machine.memory_available = available_memory(root);
+  machine.governor = first_word(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  machine.load = number(first_word(root / "proc/loadavg")).value_or(0);
+  machine.disk = folder;
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  if (!error) machine.disk_free = space.available;
+  return machine;
+}
+
+}  // namespace thinpipe

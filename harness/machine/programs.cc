@@ -1,0 +1,94 @@
+// Where the programs are that the command starts.
+#include "harness/machine/programs.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+
+#include "base/error.h"
+#include "netem/sandbox.h"
+
+namespace thinpipe {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* absence(const std::string& name) {
+  if (name == "thinpipe-capture" || name == "thinpipe-train-worker") {
+    return "training is not installed; install the package thinpipe-training, or libtorch (Debian: "
+           "libtorch-dev) and build again";
+  }
+  return "the build or the installation is incomplete";
+}
+
+/// A program's words as the system takes them.
+class CommandLine {
+ public:
+  CommandLine(const fs::path& program, const std::vector<std::string>& arguments)
+      : words_{program.string()} {
+    words_.insert(words_.end(), arguments.begin(), arguments.end());
+    for (std::string& word : words_) pointers_.push_back(word.data());
+    pointers_.push_back(nullptr);
+  }
+  char** words() { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<char*> pointers_;
+};
+
+}  // namespace
+
+fs::path find_program(const std::string& name) {
+  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path libexec = folder.parent_path() / "libexec" / "thinpipe";
+  for (const fs::path& place : {folder, libexec}) {
+    if (is_executable(place / name)) return place / name;
+  }
+  throw RunError("no program " + name + " in " + folder.string() + " or " + libexec.string() +
+                 ": " + absence(name));
+}
+
+void replace_process(const fs::path& program, const std::vector<std::string>& arguments) {
+  CommandLine line(program, arguments);
+  std::fflush(nullptr);
+  ::execv(program.c_str(), line.words());
+  throw SystemError("executing " + program.string());
+}
+
+pid_t start_process(const fs::path& program, const std::vector<std::string>& arguments, int input,
+                    int output, int errors) {
+  CommandLine line(program, arguments);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  if (input < 0) {
+    ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  } else {
+    ::posix_spawn_file_actions_adddup2(&actions, input, 0);
+  }
+  ::posix_spawn_file_actions_adddup2(&actions, output, 1);
+  ::posix_spawn_file_actions_adddup2(&actions, errors, 2);
+  pid_t child = 0;
+  const int error =
+      ::posix_spawn(&child, program.c_str(), &actions, nullptr, line.words(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw SystemError("start " + program.string(), error);
+  return child;
+}
+
+int wait_for_process(pid_t child) {
+  int status = 0;
+  bool told = false;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) throw SystemError("wait for a program");
+    if (stop_requested() && !told) told = ::kill(child, stop_signal()) == 0;
+  }
+  return status;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,195 @@
+#include "harness/options/terminal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/plain_table.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "base/visible.h"
+
+namespace thinpipe {
+namespace {
+
+[[noreturn]] void fail() {
+  const int error = errno;
+  if (error == EPIPE) throw OutputClosed();
+  throw SystemError("writing to standard output", error);
+}
+
+constexpr double kRedrawSeconds = 0.1;
+constexpr int kBarColumns = 24;
+
+// "ok", "invalid", "failed" at the beginning of what is told of a point.
+std::string coloured(const std::string& line) {
+  constexpr std::pair<std::string_view, int> kColours[] = {
+      {"ok ", 32}, {"invalid ", 33}, {"failed ", 31}};
+  if (has_colours(STDERR_FILENO))
+    for (const auto& [word, colour] : kColours)
+      if (line.starts_with(word))
+        return fmt::format("\033[{}m{}\033[0m{}", colour, word.substr(0, word.size() - 1),
+                           line.substr(word.size() - 1));
+  return line;
+}
+
+std::string minutes(double seconds) {
+  const long whole = std::lround(seconds);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+std::string wrap(std::string_view text, std::size_t indent, std::size_t columns,
+                 bool first_indent) {
+  const std::string margin(indent, ' ');
+  std::string out = first_indent ? margin : "";
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  std::size_t column = indent;
+  bool fresh = true;
+  while (std::getline(lines, line)) {
+    if (line.empty()) {
+      out += "\n\n" + margin;
+      column = indent;
+      fresh = true;
+      continue;
+    }
+    std::istringstream words{line};
+    for (std::string word; words >> word;) {
+      if (!fresh && column + 1 + word.size() > columns) {
+        out += "\n" + margin;
+        column = indent;
+        fresh = true;
+      }
+      if (!fresh) out += ' ', ++column;
+      out += word;
+      column += word.size();
+      fresh = false;
+    }
+  }
+  return out;
+}
+
+std::string for_stream(int descriptor, std::string_view text) {
+  const std::string line = visible_text(text);
+  const std::size_t columns = columns_of_terminal(descriptor);
+  constexpr std::size_t kIndent = 2;
+  if (columns <= 2 * kIndent || text_columns(line) <= columns) return line;
+  std::string words;
+  for (const std::string& word : split(line, ' ')) {
+    std::size_t used = 0;
+    for (const char c : word) {
+      words += c;
+      // A word that a line cannot hold: behind the next comma, or where the line ends.
+      if (++used + kIndent >= columns || (c == ',' && word.size() + kIndent > columns)) {
+        words += ' ';
+        used = 0;
+      }
+    }
+    words += ' ';
+  }
+  return wrap(words, kIndent, columns, false);
+}
+
+std::string two_columns(std::string_view left, std::string_view right, std::size_t start,
+                        std::size_t columns) {
+  std::string out = "  " + std::string(left);
+  if (right.empty()) return out + "\n";
+  if (out.size() + 2 > start) {
+    out += "\n" + std::string(start, ' ');
+  } else {
+    out.append(start - out.size(), ' ');
+  }
+  return out + wrap(right, start, columns, false) + "\n";
+}
+
+void write_stdout(std::string_view text) { write_data(visible_text(text)); }
+
+void write_text(std::string_view text) {
+  std::string folded;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    folded += for_stream(STDOUT_FILENO, text.substr(begin, end - begin));
+    if (end < text.size()) folded += '\n';
+    begin = end + 1;
+  }
+  write_data(folded);
+}
+
+void write_data(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail();
+}
+
+void flush_stdout() {
+  if (std::fflush(stdout) != 0) fail();
+}
+
+void keep_alive_on_closed_pipe() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) {};
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGPIPE, &action, nullptr);
+}
+
+Progress::Progress(double total)
+    : total_(std::max(total, 1e-9)),
+      terminal_(can_redraw(STDERR_FILENO)),
+      begin_(std::chrono::steady_clock::now()) {}
+
+Progress::~Progress() { erase(); }
+
+void Progress::describe(std::string what) {
+  what_ = std::move(what);
+  draw();
+}
+
+void Progress::advance(double work) {
+  done_ = std::min(total_, done_ + work);
+  const auto now = std::chrono::steady_clock::now();
+  if (std::chrono::duration<double>(now - last_draw_).count() >= kRedrawSeconds) draw();
+}
+
+void Progress::note(const std::string& line) {
+  erase();
+  fmt::print(stderr, "{}\n", coloured(for_stream(STDERR_FILENO, line)));
+  draw();
+}
+
+void Progress::draw() {
+  if (!terminal_) return;
+  last_draw_ = std::chrono::steady_clock::now();
+  const double share = done_ / total_;
+  const double elapsed = std::chrono::duration<double>(last_draw_ - begin_).count();
+  const int filled = static_cast<int>(share * kBarColumns);
+  // The first few points tell little about the rest.
+  const std::string left =
+      share > 0.02 ? minutes(elapsed * (1 - share) / share) + " left" : "estimating";
+  std::string line =
+      fmt::format("[{}{}] {:3.0f} % {:>10}  {}", std::string(static_cast<std::size_t>(filled), '#'),
+                  std::string(static_cast<std::size_t>(kBarColumns - filled), '.'), 100 * share,
+                  left, visible_line(what_));
+  const auto columns = columns_of_terminal(STDERR_FILENO) - 1;
+  if (line.size() > columns) line.resize(columns);
+  fmt::print(stderr, "\r\033[K{}", line);
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void Progress::erase() {
+  if (drawn_) fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,214 @@
+#include "harness/plan/checks.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "compressors/cuda/gpu.h"
+#include "compressors/registry.h"
+#include "compressors/simd.h"
+#include "harness/files/open_trace.h"
+#include "harness/machine/machine.h"
+#include "netem/schedule/links.h"
+#include "netem/topology/flows.h"
+#include "netem/topology/time_scale.h"
+#include "workloads/exchange/patterns.h"
+#include "workloads/exchange/push_pull_options.h"
+
+namespace thinpipe {
+namespace {
+
+using nlohmann::json;
+
+// " --compute-scale 2", " without --target"
+std::string as_typed(std::string name, const json& value) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  if (value.is_null()) return " without --" + name;
+  return fmt::format(" --{} {}", name, value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+// @throws InputError for several epochs where no compressor has a warm-up to tell them apart.
+void check_epochs(const SweepOptions& options) {
+  if (!options.plugins.empty()) return;  // a method there may do with it what it likes
+  const bool same = std::all_of(options.feeds.begin(), options.feeds.end(), [&](const Feed& feed) {
+    return feed.epoch == options.feeds.front().epoch;
+  });
+  const auto warms_up = [](const std::string& text) {
+    const std::size_t at = text.find("warmup=");
+    return at != std::string::npos && text.compare(at + 7, 4, "none") != 0;
+  };
+  if (same ||
+      std::any_of(options.compressors.begin(), options.compressors.end(),
+                  [&](const CompressorRules& one) { return warms_up(one.to_string()); }) ||
+      std::any_of(options.patterns.begin(), options.patterns.end(),
+                  [&](const Spec& one) { return warms_up(one.to_string()); }))
+    return;
+  throw InputError(fmt::format(
+      "--epoch: {} a warm-up, so all epochs would measure the same; expected a compressor with "
+      "one, such as dgc:warmup=0.25/0.0625/0.015625/0.004, or one epoch",
+      options.compressors.size() == 1 ? options.compressors.front().to_string() + " has not"
+                                      : "none of the compressors has"));
+}
+
+}  // namespace
+
+void check_same_trace(const Records& existing, const Trace& trace) {
+  for (const Header& header : existing.headers)
+    if (header.trace.value("identity", "") != trace.identity())
+      throw InputError(fmt::format(
+          "{}: the records there are of another trace ({}, not {}); give another --out",
+          existing.file.string(), header.trace.value("path", "?"), trace.folder().string()));
+}
+
+std::vector<LinkSpec> all_links(const SweepOptions& options) {
+  std::vector<LinkSpec> links;
+  const auto planned = [&](const LinkSpec& link) {
+    return links_as_set(options.topology.plan(host_counts(options)[0], link));
+  };
+  for (std::size_t i = 1; i < options.links.size(); ++i)
+    if (planned(options.links[i]) == planned(options.links[0]))
+      throw InputError(
+          fmt::format("topology '{}': no link of it depends on --link, so {} and {} would measure "
+                      "the same; give one --link",
+                      options.topology.to_string(), options.links[0].to_string(),
+                      options.links[i].to_string()));
+  const auto add = [&](const std::vector<LinkSpec>& more) {
+    for (const LinkSpec& one : more)
+      if (std::find(links.begin(), links.end(), one) == links.end()) links.push_back(one);
+  };
+  for (const int hosts : host_counts(options))
+    for (const LinkSpec& link : options.links) {
+      const Topology plan = options.topology.plan(hosts, link);
+      add(links_as_set(plan));
+      for (const ScheduleSpec& schedule : options.schedules)
+        add(links_as_played(scheduled_links(plan, schedule)));
+    }
+  return links;
+}
+
+void check_patterns(const SweepOptions& options) {
+  for (const Spec& pattern : options.patterns)
+    for (const int ranks : options.ranks) check_pattern(pattern, ranks);
+  for (const Spec& pattern : options.patterns)
+    if (const int servers = servers_of(pattern);
+        servers > 0 && options.topology.kind == "ps" && servers != options.topology.servers())
+      throw InputError(fmt::format(
+          "pattern '{}' has {} servers, topology '{}' has {}; expected as many",
+          pattern.to_string(), servers, options.topology.to_string(), options.topology.servers()));
+  for (const CompressorRules& compressor : options.compressors)
+    if (patterns_for(compressor, options).empty())
+      exchange_name(options.patterns.front(), compressor);  // says why not
+  for (const Spec& pattern : options.patterns)
+    if (std::none_of(options.compressors.begin(), options.compressors.end(),
+                     [&](const CompressorRules& one) { return serves_all(pattern, one); }))
+      exchange_name(pattern, options.compressors.front());
+}
+
+std::vector<std::string> pairs_left_out(const SweepOptions& options) {
+  std::vector<std::string> pairs;
+  for (const CompressorRules& compressor : options.compressors)
+    for (const Spec& pattern : options.patterns)
+      if (!serves_all(pattern, compressor))
+        pairs.push_back(compressor.to_string() + " with " + pattern.to_string());
+  return pairs;
+}
+
+void check_time_scales(const SweepOptions& options) {
+  for (const double factor : options.time_scales) {
+    if (factor == 1) continue;
+    if (factor != kAutoTimeScale && factor < 1 &&
+        std::any_of(options.feeds.begin(), options.feeds.end(),
+                    [](const Feed& feed) { return feed.overlap != Overlap::kNone; }))
+      throw InputError(
+          "--overlap bucket and a --time-scale below 1: codecs work beside exchanges, and only the "
+          "links can be sped up; expected at least 1, or --overlap none");
+    if (options.hosts && options.hosts->shape.empty())
+      throw InputError(
+          "--time-scale with --hosts and without --shape: nobody would slow the network down; "
+          "expected 1");
+    if (options.hosts && factor == kAutoTimeScale)
+      throw InputError(
+          "--time-scale auto: how much of a link machines of yours can carry is not measured "
+          "before they run; with --hosts expected a number");
+    for (const int hosts : host_counts(options))  // a refusal belongs before the sandbox
+      for (const LinkSpec& link : options.links)
+        if (factor != kAutoTimeScale) slowed(options.topology.plan(hosts, link), factor);
+  }
+}
+
+void check_on_device(const SweepOptions& options) {
+  if (options.device == kDeviceCpu) return;
+  const std::string with = "--device " + options.device;
+  for (const CompressorRules& rules : options.compressors)
+    for (const Spec& spec : rules.specs()) check_on_gpus(spec);
+  for (const Spec& pattern : options.patterns) {
+    if (!find_pattern(pattern.name).can(Exchange::kPushPull)) continue;
+    if (const auto pull = push_pull_options(pattern, 1).pull) check_on_gpus(*pull);
+  }
+  for (const double factor : options.time_scales)
+    if (factor < 1 && factor != kAutoTimeScale)
+      throw InputError(
+          fmt::format("--time-scale {} with {}: copies to and from a GPU cannot be sped up; "
+                      "expected at least 1",
+                      factor, with));
+  if (!options.hosts) require_gpu();
+}
+
+void check_sweep(const SweepOptions& options, const Trace& trace) {
+  if (!options.hosts) {
+    const int ranks = host_counts(options).back();
+    constexpr double kElementBytes = 12;  // beside the gradient: message, aggregate, contribution
+    // Servers keep what all workers push: together as much again.
+    const bool servers = ranks > *std::max_element(options.ranks.begin(), options.ranks.end());
+    const double element_bytes = kElementBytes + (servers ? sizeof(float) : 0);
+    require_memory(trace, fmt::format("{} ranks", ranks),
+                   ranks * (element_bytes * static_cast<double>(trace.elements()) +
+                            static_cast<double>(trace.generated_bytes_per_rank())));
+  }
+  check_patterns(options);
+  check_epochs(options);
+  check_time_scales(options);
+  check_on_device(options);
+  if (!options.hosts) all_links(options);  // says what is wrong with the topology
+}
+
+json settings_of(const SweepOptions& options) {
+  json settings = {{"steps", options.steps},
+                   {"warmup", options.warmup},
+                   {"compute_scale", options.compute_scale},
+                   {"non_finite", options.zero_non_finite ? "zero" : "error"}};
+  if (options.hosts) {
+    settings["hosts"] = fmt::format("{}", fmt::join(options.hosts->names, ","));
+    settings["mpi_iface"] = options.hosts->mpi_interface;
+  }
+  return settings;
+}
+
+void check_same_settings(const Records& existing, const SweepOptions& options,
+                         const json& settings) {
+  json now = settings;
+  now.update({{"seed", options.seed}, {"threads", options.threads}, {"simd", simd_target()}});
+  for (const Header& header : existing.headers) {
+    json before = header.settings;
+    before.update({{"seed", header.seed}, {"threads", header.threads}});
+    if (!header.simd.empty()) before["simd"] = header.simd;
+    std::string found, expected;
+    for (const auto& [name, value] : before.items()) {
+      if (!now.contains(name) || now.at(name) == value) continue;
+      // A run that ended well with `error` had nothing to replace.
+      if (name == "non_finite" && value == "error") continue;
+      found += as_typed(name, value);
+      expected += as_typed(name, now.at(name));
+    }
+    if (!found.empty())
+      throw InputError(
+          fmt::format("{}: the records there were measured with{}, not with{}; give another --out, "
+                      "or the options that they were measured with",
+                      existing.file.string(), found, expected));
+  }
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,189 @@
+#include "harness/plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "base/error.h"
+#include "base/splitmix64.h"
+#include "base/units.h"
+#include "compressors/registry.h"
+#include "netem/topology/flows.h"
+#include "workloads/exchange/patterns.h"
+#include "workloads/trace/trace.h"
+
+namespace thinpipe {
+namespace {
+
+// In the order in which patterns name them. The baseline may fall back on the ring.
+std::vector<int> server_counts(const SweepOptions& options) {
+  std::vector<int> counts;
+  for (const CompressorRules& compressor : options.compressors)
+    for (const Spec& pattern : patterns_for(compressor, options))
+      if (const int servers = servers_of(pattern);
+          std::find(counts.begin(), counts.end(), servers) == counts.end())
+        counts.push_back(servers);
+  if (counts.empty()) counts.push_back(0);  // check_patterns() says what is wrong
+  return counts;
+}
+
+// Expected seconds of one step: only for the bar, so a rough model is enough.
+double expected_step_seconds(const SweepPoint& point, const Trace& trace,
+                             const SweepOptions& options) {
+  // Of rules, that of the most bits.
+  double bits_per_element = 0, hops = 2;
+  for (const Spec& spec : point.compressor.specs()) {
+    const MethodInfo& method = find_method(spec.name);
+    const double bits =
+        method.expected_bits ? method.expected_bits(Parameters(method.parameters, spec)) : 32;
+    if (bits <= bits_per_element) continue;
+    bits_per_element = bits;
+    hops = aggregation_of(spec) == Aggregation::kAllReduce ? 2 : point.ranks;
+  }
+  if (const double servers = point.servers(); servers > 0) hops = 2 * point.ranks / servers;
+  return point.time_scale * trace.times(0, 0).compute() * options.compute_scale + 0.005 +
+         point.time_scale * hops * bits_per_element * static_cast<double>(trace.elements()) /
+             point.link.tcp_ceiling();
+}
+
+}  // namespace
+
+bool SweepOptions::is_baseline(const CompressorRules& compressor) const {
+  return std::ranges::find(baselines, compressor) != baselines.end();
+}
+
+std::string SweepPoint::link_text() const {
+  return link.to_string() + (schedule.empty() ? "" : ",schedule=" + schedule.to_string());
+}
+
+std::string SweepPoint::id(const SweepOptions& options) const {
+  const std::string network = options.topology.is_star() ? "" : "|" + options.topology.to_string();
+  const std::string where =
+      !options.hosts ? ""
+                     : "|hosts" + (options.hosts->shape.empty() ? "" : ":" + options.hosts->shape);
+  return fmt::format(
+             "{}|{}|{}|{}|s{}+{}|c{}|r{}{}", compressor.to_string(),
+             link.to_string() + (schedule.empty() ? "" : ",schedule=" + schedule.identity()), ranks,
+             pattern.to_string(), options.warmup, options.steps, options.compute_scale, repeat,
+             network + where) +
+         (chooses_scale     ? "|auto"
+          : time_scale == 1 ? ""
+                            : fmt::format("|x{}", time_scale)) +
+         (options.device == kDeviceCpu ? "" : "|" + options.device) +
+         (feed.is_default() ? "" : "|" + feed.to_string()) +
+         (stragglers.empty() ? "" : "|straggler:" + stragglers.to_string());
+}
+
+bool serves_all(const Spec& pattern, const CompressorRules& compressor) {
+  const std::vector<Spec> specs = compressor.specs();
+  return std::all_of(specs.begin(), specs.end(),
+                     [&](const Spec& spec) { return serves(pattern, spec); });
+}
+
+std::string exchange_name(const Spec& pattern, const CompressorRules& compressor) {
+  std::string name;
+  for (const Spec& spec : compressor.specs()) {
+    const std::string one = to_string(exchange_of(pattern, spec));
+    if (!name.empty() && name != one) return "mixed";
+    name = one;
+  }
+  return name;
+}
+
+std::vector<Spec> patterns_for(const CompressorRules& compressor, const SweepOptions& options) {
+  std::vector<Spec> able;
+  for (const Spec& pattern : options.patterns)
+    if (serves_all(pattern, compressor)) able.push_back(pattern);
+  if (able.empty() && options.is_baseline(compressor))
+    able.push_back({.name = "ring", .values = {}});
+  return able;
+}
+
+int SweepPoint::servers() const { return servers_of(pattern); }
+
+void check_room_for_point(std::size_t points) {
+  constexpr std::size_t kMaxPoints = 100'000;  // a run of a day at a second each; 2 kB each
+  if (points >= kMaxPoints)
+    throw InputError(
+        fmt::format("more than {} points; give fewer alternatives to the options", kMaxPoints));
+}
+
+bool in_shard(const std::string& id, int shard, int shards) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  // The lowest bit of FNV-1a is the parity of the characters' lowest bits, which ids have in
+  // common.
+  return SplitMix64::mix(hash) % static_cast<std::uint64_t>(shards) ==
+         static_cast<std::uint64_t>(shard - 1);
+}
+
+std::vector<int> host_counts(const SweepOptions& options) {
+  std::set<int> counts;
+  const std::vector<int> servers = server_counts(options);
+  for (const int ranks : options.ranks)
+    for (const int beside : servers) counts.insert(ranks + beside);
+  return {counts.begin(), counts.end()};
+}
+
+std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
+  std::vector<SweepPoint> points;
+  std::mt19937_64 generator(options.seed);
+  const std::vector<int> servers = server_counts(options);
+  for (const int ranks : options.ranks)
+    for (const int beside : servers) {
+      const auto first = static_cast<std::ptrdiff_t>(points.size());
+      for (int repeat = 0; repeat < options.repeats; ++repeat)
+        for (const LinkSpec& link : options.links)
+          for (const ScheduleSpec& schedule : options.schedules)
+            for (const Stragglers& stragglers : options.stragglers)
+              for (const CompressorRules& compressor : options.compressors)
+                for (const Spec& pattern : patterns_for(compressor, options))
+                  for (const Feed& feed : options.feeds)
+                    for (const double time_scale : options.time_scales)
+                      if (servers_of(pattern) == beside) {
+                        check_room_for_point(points.size());
+                        points.push_back({compressor, link, ranks, repeat, schedule,
+                                          time_scale == kAutoTimeScale ? 1 : time_scale,
+                                          time_scale == kAutoTimeScale, pattern, feed, stragglers});
+                      }
+      std::shuffle(points.begin() + first, points.end(), generator);
+    }
+  return points;
+}
+
+std::string link_line(const LinkSpec& link) {
+  LinkSpec plain;
+  plain.up.rate = plain.down.rate = link.rate();
+  return link == plain ? format_rate(link.rate()) : link.to_string();
+}
+
+double expected_seconds(const SweepPoint& point, const Trace& trace, const SweepOptions& options) {
+  return 0.1 + static_cast<double>(options.warmup + options.steps) *
+                   expected_step_seconds(point, trace, options);
+}
+
+double dense_bits(const SweepPoint& point, const Trace& trace) {
+  return 8.0 * sizeof(float) * static_cast<double>(trace.elements()) * point.ranks;
+}
+
+double step_patience(const SweepPoint& point, const Topology& topology, const Trace& trace,
+                     double compute_scale, double more) {
+  double longest_compute = 0;
+  for (std::size_t rank = 0; rank < trace.ranks(); ++rank)
+    for (std::size_t step = 0; step < trace.steps(); ++step)
+      longest_compute = std::max(longest_compute, trace.times(rank, step).compute());
+  const double bits = dense_bits(point, trace);
+  // Rings and rendezvous wait for a round trip a few times for each rank and each 64 kB segment in
+  // flight; where frames are lost, TCP takes longer than any model says.
+  const double waits = 20.0 * point.ranks * longest_round_trip(topology);
+  const double trouble = disturbs(topology) ? 10 : 1;
+  const double goodput = exchange_goodput(topology);
+  const double exchange = goodput > 0 ? bits / goodput : 0;
+  const double compute =
+      point.time_scale * point.stragglers.longest(longest_compute * compute_scale);
+  return more + 10 * trouble * (exchange + waits + compute);
+}
+
+}  // namespace thinpipe

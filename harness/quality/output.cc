@@ -1,0 +1,196 @@
+#include "harness/quality/output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "harness/quality/offline.h"
+#include "reports/record/record.h"
+
+namespace thinpipe {
+namespace {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+// Five characters at most, a sign apart: three significant digits where they fit; "-" for none.
+std::string cell(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return "-";
+  const double magnitude = std::fabs(*value);
+  if (magnitude >= 99999.5 || (magnitude != 0 && magnitude < 9.995e-4))
+    return fmt::format("{:.0e}", *value);
+  if (magnitude >= 99.95) return fmt::format("{:.0f}", *value);
+  if (magnitude >= 9.995) return fmt::format("{:.1f}", *value);
+  if (magnitude >= 0.9995) return fmt::format("{:.2f}", *value);
+  return magnitude == 0 ? "0" : fmt::format("{:.3f}", *value);
+}
+
+std::string percent_cell(std::optional<double> share) {
+  if (share) *share *= 100;
+  return cell(share);
+}
+
+OrderedJson finite_or_null(std::optional<double> value) {
+  return value && std::isfinite(*value) ? OrderedJson(*value) : OrderedJson(nullptr);
+}
+
+OrderedJson distribution_json(const std::optional<Distribution>& values) {
+  if (!values) return nullptr;
+  return {{"samples", values->samples}, {"mean", values->mean}, {"p5", values->p5},
+          {"p50", values->p50},         {"p95", values->p95},   {"max", values->max}};
+}
+
+OrderedJson interval_json(const std::optional<MeanInterval>& quality) {
+  if (!quality) return nullptr;
+  const std::optional<Interval>& interval = quality->interval;
+  return {{"steps", quality->samples},
+          {"mean", quality->mean},
+          {"low", interval ? OrderedJson(interval->low) : OrderedJson(nullptr)},
+          {"high", interval ? OrderedJson(interval->high) : OrderedJson(nullptr)},
+          {"confidence", kSidcoConfidence}};
+}
+
+OrderedJson to_json(const QualitySummary& summary) {
+  return {
+      {"elements", summary.elements},
+      {"encoded_bytes", summary.encoded_bytes},
+      {"bits_per_element", summary.bits_per_element},
+      {"compression_ratio",
+       summary.encoded_bytes == 0 ? OrderedJson(nullptr) : OrderedJson(summary.compression_ratio)},
+      {"k_hat_over_k", distribution_json(summary.estimation)},
+      {"estimation_quality", interval_json(summary.quality)},
+      {"relative_error",
+       {{"mean", finite_or_null(summary.error_mean)},
+        {"last", finite_or_null(summary.error_last)}}},
+      {"cosine",
+       {{"mean", finite_or_null(summary.cosine_mean)},
+        {"last", finite_or_null(summary.cosine_last)}}},
+      {"drift", finite_or_null(summary.drift)},
+      {"top_k_overlap", finite_or_null(summary.overlap)},
+      {"passes", summary.passes},
+      {"encode_ns_per_element", summary.nanoseconds_per_element}};
+}
+
+OrderedJson steps_json(const std::vector<StepQuality>& steps) {
+  OrderedJson array = OrderedJson::array();
+  for (const StepQuality& step : steps) {
+    OrderedJson json{{"step", step.step}};
+    json.update(to_json(step.summary));
+    array.push_back(json);
+  }
+  return array;
+}
+
+Json metrics_of(const QualitySummary& summary, bool all_tensors) {
+  Json metrics;
+  const auto add = [&](const char* name, const char* unit, const char* better, const char* kind,
+                       const std::vector<double>& samples) {
+    // A method without drift, overlap or k has none of their samples.
+    const bool any = std::any_of(samples.begin(), samples.end(),
+                                 [](double sample) { return !std::isnan(sample); });
+    if (any) metrics[name] = metric_json({unit, better, kind, samples});
+  };
+  const QualitySeries& series = summary.series;
+  add("encoded_bytes", "B", "lower", "exact", series.bytes);
+  add("bits_per_element", "bit", "lower", "exact", {summary.bits_per_element});
+  add("passes", "1", "lower", "exact", series.passes);
+  add("quality", "1", "target:1", "quality", series.quality);
+  if (all_tensors) add("tensor_quality", "1", "target:1", "quality", series.estimation);
+  add("relative_error", "1", "lower", "quality", series.error);
+  add("cosine", "1", "higher", "quality", series.cosine);
+  add("drift", "1", "lower", "quality", series.drift);
+  add("top_k_overlap", "1", "higher", "quality", series.overlap);
+  add("encode_time", "s", "lower", "timed", series.encode);
+  return metrics;
+}
+
+Json point(const CompressorQuality& quality, const std::string& tensor,
+           const QualitySummary& summary) {
+  const std::string spec = quality.spec.to_string();
+  return {{"record", "point"},
+          {"id", spec + "|" + tensor},
+          {"axes",
+           {{"compressor", quality.compressor},
+            {"method", quality.spec.name},
+            {"tensor", tensor},
+            {"elements", summary.elements}}},
+          {"at", {{"step", summary.series.step}, {"rank", summary.series.rank}}},
+          {"status", status_name(Status::kOk)},
+          {"reasons", Json::array()},
+          {"metrics", metrics_of(summary, tensor == "*")}};
+}
+
+}  // namespace
+
+QualityTable::QualityTable()
+    : kept_({"compressor", "bytes", "bits", "error\n%", "cosine", "drift", "top-k\n%", "passes"}),
+      sent_({"sent over asked, k\xcc\x82/k", "mean",
+             ("\xc2\xb1"
+              "90%"),
+             "p5", "p50", "p95", "max"}) {}
+
+void QualityTable::add_row(const std::string& name, const QualitySummary& summary) {
+  kept_.add({name, format_bytes(static_cast<double>(summary.encoded_bytes)),
+             cell(summary.bits_per_element), percent_cell(summary.error_mean),
+             cell(summary.cosine_mean), cell(summary.drift), percent_cell(summary.overlap),
+             cell(summary.passes)});
+  const auto of_k = [&](double Distribution::*member) {
+    return summary.estimation ? cell((*summary.estimation).*member) : std::string("-");
+  };
+  std::optional<double> mean, half;
+  if (summary.quality) mean = summary.quality->mean;
+  if (summary.quality && summary.quality->interval)
+    half = summary.quality->interval->high - summary.quality->mean;
+  sent_.add({name, cell(mean), cell(half), of_k(&Distribution::p5), of_k(&Distribution::p50),
+             of_k(&Distribution::p95), of_k(&Distribution::max)});
+}
+
+void QualityTable::add_steps(const std::vector<StepQuality>& steps, const char* margin) {
+  for (const StepQuality& step : steps)
+    add_row(fmt::format("{}step {}", margin, step.step), step.summary);
+}
+
+void QualityTable::add(const CompressorQuality& quality, QualityRows rows) {
+  add_row(quality.spec.to_string(), quality.total);
+  if (rows == QualityRows::kSteps) add_steps(quality_by_step(quality), "  ");
+  if (rows != QualityRows::kTensors && rows != QualityRows::kTensorSteps) return;
+  for (const TensorQuality& tensor : quality.tensors) {
+    add_row("  " + tensor.info.name, tensor.summary);
+    if (rows == QualityRows::kTensorSteps) add_steps(quality_by_step(tensor), "    ");
+  }
+}
+
+std::string QualityTable::text() const { return kept_.text() + "\n" + sent_.text(); }
+
+OrderedJson quality_json(const CompressorQuality& quality, QualityRows rows) {
+  OrderedJson tensors = OrderedJson::array();
+  for (const TensorQuality& tensor : quality.tensors) {
+    OrderedJson json{{"name", tensor.info.name}, {"shape", tensor.info.shape}};
+    json.update(to_json(tensor.summary));
+    if (rows == QualityRows::kTensorSteps) json["steps"] = steps_json(quality_by_step(tensor));
+    tensors.push_back(json);
+  }
+  OrderedJson json{{"compressor", quality.spec.to_string()},
+                   {"spec", quality.compressor},
+                   {"period", quality.period},
+                   {"incremental", quality.incremental}};
+  json.update(to_json(quality.total));
+  if (rows == QualityRows::kSteps) json["steps"] = steps_json(quality_by_step(quality));
+  json["tensors"] = tensors;
+  return json;
+}
+
+std::vector<Json> quality_points(const CompressorQuality& quality) {
+  std::vector<Json> points{point(quality, "*", quality.total)};
+  for (const TensorQuality& tensor : quality.tensors)
+    points.push_back(point(quality, tensor.info.name, tensor.summary));
+  return points;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,191 @@
+#include "harness/sweep/records.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "harness/critical_path/path_record.h"
+#include "harness/machine/fingerprint.h"
+#include "harness/sweep/time_scaling.h"
+#include "netem/probe.h"
+#include "netem/topology/flows.h"
+#include "reports/record/record.h"
+
+namespace thinpipe {
+namespace {
+
+using nlohmann::json;
+
+// What the machines are, and what each rank told of its own.
+json machines_of(const Machines& machines, const Launch* launch) {
+  json text = machines.description();
+  if (launch != nullptr && !launch->rank_machines().empty())
+    text["ranks"] = launch->rank_machines();
+  return text;
+}
+
+std::vector<std::string> available_qdiscs() {
+  const KernelFeatures features = probe_kernel();
+  std::vector<std::string> names;
+  if (features.tbf.available) names.push_back("tbf");
+  if (features.htb.available) names.push_back("htb");
+  if (features.netem.available) names.push_back("netem");
+  return names;
+}
+
+NetworkState network_of(const Machines& machines, const Launch* launch) {
+  NetworkState network{.sysctls = machines.sysctls(), .qdiscs = available_qdiscs()};
+  if (launch != nullptr) {
+    network.mpi = launch->mpi_version();
+    network.transports = kTransports;
+    network.congestion_control = launch->congestion_control();
+  }
+  return network;
+}
+
+// The bucket that lets most time's worth of bytes through for free.
+struct Burst {
+  double bytes = 0, seconds = 0;
+};
+
+Burst longest_burst(const Topology& topology) {
+  Burst longest;
+  for (const LinkSpec& link : links_as_set(topology)) {
+    const LinkSpec filled = link.with_defaults();
+    for (const Direction& direction : {filled.up, filled.down})
+      if (direction.rate > 0 && direction.burst * 8 / direction.rate > longest.seconds)
+        longest = {static_cast<double>(direction.burst), direction.burst * 8 / direction.rate};
+  }
+  return longest;
+}
+
+std::vector<double> mean_a_step(const std::vector<std::uint64_t>& counted,
+                                const PointSamples& samples) {
+  std::vector<double> means;
+  for (const std::uint64_t count : counted)
+    means.push_back(static_cast<double>(count) / static_cast<double>(samples.answers.size()));
+  return means;
+}
+
+// What the steps waited for, and which links they kept busiest: the `critical_path` of a record.
+json paths_of(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on) {
+  std::vector<std::vector<StepTimeline>> steps;
+  std::vector<StepPath> paths;
+  for (std::size_t step = 0; step < samples.answers.size(); ++step) {
+    steps.push_back(timelines_of(samples.answers[step], on.one_clock));
+    std::vector<ServedExchange> served;
+    if (!samples.servers.empty())
+      served = served_by(samples.servers[step], point.ranks, on.one_clock);
+    paths.push_back(critical_path(steps.back(), point.feed.codec_beside, served));
+  }
+  RateOf rate = rates_as_set(on.planned);
+  if (on.schedule.plays())
+    rate = [&](int link, bool up) { return on.schedule.mean_rate(link, up); };
+  json record = path_record(
+      paths, link_uses(samples.wire, on.planned, rate, exchange_seconds(steps)), point.time_scale);
+  if (json longest = longest_payload(samples.answers); !longest.is_null())
+    record["payload"] = std::move(longest);
+  return record;
+}
+
+}  // namespace
+
+json header_of(const SweepOptions& options, const Trace& trace, const Machines& machines,
+               const Launch* launch, const Calibrator& calibrator) {
+  json header = launch_header({.kind = kRunKind,
+                               .command = options.command,
+                               .seed = options.seed,
+                               .threads = options.threads},
+                              &trace, network_of(machines, launch));
+  header["machines"] = machines_of(machines, launch);
+  header["calibration"] = calibrator.record();
+  return header;
+}
+
+void add_devices(Launch& launch, json& header) {
+  constexpr double kOpenPatience = 60;  // s; a driver that nothing uses takes some to start
+  for (const json& rank : launch.ask({{"do", "device"}}, kOpenPatience)) {
+    if (!rank.contains("bus")) continue;
+    if (!header.contains("device")) {
+      header["device"] = rank.at("device");
+      header["mpi_takes_device_addresses"] = rank.at("mpi_takes_addresses");
+    }
+    header["rank_devices"].push_back(rank.at("bus"));
+  }
+}
+
+json fidelity_of(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on) {
+  const WireBounds bounds = wire_bounds(samples);
+  const Burst burst = longest_burst(on.planned);
+  const WayCalibration* farthest =
+      on.calibrated != nullptr ? on.calibrated->figures.farthest() : nullptr;
+  const double host_steps =
+      static_cast<double>(samples.answers.size()) * static_cast<double>(point.ranks);
+  json fidelity = {{"goodput_ratio", farthest != nullptr ? json(farthest->ratio()) : json(nullptr)},
+                   {"wire_bytes_predicted", bounds.least / host_steps},
+                   {"wire_bytes_most", bounds.most / host_steps},
+                   {"wire_ratio", bounds.least > 0 && samples.wire.counted
+                                      ? json(static_cast<double>(samples.wire.sent) / bounds.least)
+                                      : json(nullptr)},
+                   {"drops", samples.wire.drops},
+                   {"idle_cpu", samples.idle_cpu ? json(*samples.idle_cpu) : json(nullptr)},
+                   {"burst_bytes", burst.bytes},
+                   {"burst_seconds", burst.seconds / point.time_scale}};
+  if (samples.wire.counted)
+    fidelity["wire_bytes_by_rank"] = mean_a_step(samples.wire.sent_by, samples);
+  if (!samples.wire.segments_by.empty()) {
+    fidelity["tcp_segments_by_rank"] = mean_a_step(samples.wire.segments_by, samples);
+    fidelity["tcp_retransmitted_by_rank"] = mean_a_step(samples.wire.retransmitted_by, samples);
+  }
+  return fidelity;
+}
+
+json describe(const SweepPoint& point, const SweepOptions& options) {
+  const std::string exchange = exchange_name(point.pattern, point.compressor);
+  json record = {
+      {"record", "point"},
+      {"id", point.id(options)},
+      {"axes",
+       {{"compressor", point.compressor.to_string()},
+        {"method", point.compressor.method()},
+        {"link", point.link_text()},
+        {"rate", point.link.rate()},
+        {"delay", point.link.delay()},
+        {"ranks", point.ranks},
+        {"repeat", point.repeat},
+        {"topology", options.topology.to_string()},
+        {"time_scale", point.time_scale},
+        {"pattern", exchange + "-" + point.pattern.to_string()},
+        {"feed", point.feed.to_string()}}},
+      {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
+  if (options.device != kDeviceCpu) record["axes"]["device"] = options.device;
+  if (!point.stragglers.empty()) record["axes"]["stragglers"] = point.stragglers.to_string();
+  return record;
+}
+
+json failed_point(const SweepPoint& point, const SweepOptions& options, const std::string& reason) {
+  json record = describe(point, options);
+  record["status"] = "failed";
+  record["reasons"] = {reason};
+  return record;
+}
+
+void add_measured(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on,
+                  std::size_t dense_bytes, json& record) {
+  record["metrics"] = metrics_of(samples, dense_bytes);
+  record["per_rank"] = per_rank(samples);
+  if (!samples.servers.empty()) record["servers"] = per_server(samples);
+  record["critical_path"] = paths_of(samples, point, on);
+  record["timeline"] = timeline_of(samples, on.one_clock);
+  record["fidelity"] = fidelity_of(samples, point, on);
+  if (point.time_scale != 1) record["raw"] = raw_times(samples.answers, samples.overlapped);
+  if (!point.schedule.empty()) record["schedule"] = on.schedule.record();
+  if (!samples.wire.trunks.empty()) record["trunks"] = trunks_json(samples.wire);
+  record["validation"] = validation_of(samples);
+}
+
+}  // namespace thinpipe

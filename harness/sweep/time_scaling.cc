@@ -1,0 +1,239 @@
+#include "harness/sweep/time_scaling.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/statistics.h"
+#include "base/units.h"
+#include "harness/launch/thresholds.h"
+#include "netem/topology/time_scale.h"
+#include "netem/verify/measure_flows.h"
+
+namespace thinpipe {
+namespace {
+
+using nlohmann::json;
+
+// Of what the machine can carry with all cores at work. MPI copies every byte twice more than a
+// bare flow does, which leaves about half; and half of that is left for codecs, for the exchange's
+// own additions and for timers to be on time.
+constexpr double kShare = 0.25;
+constexpr double kFastestLink = 100e9;  // bit/s, the most a link can be set to
+constexpr const char* kTimes[] = {"compute", "compress", "exchange", "decode", "total"};
+
+// 1, 2, 5, 10 ...: the first that is not below. Greater than kMostTimeScale when none is.
+double round_up(double least) {
+  double decade = 1;
+  while (decade <= kMostTimeScale) {
+    for (const double step : {1.0, 2.0, 5.0})
+      if (decade * step >= least) return decade * step;
+    decade *= 10;
+  }
+  return decade;
+}
+
+std::string deciding(const LinkSpec& link, const Capacity& machine, double by_rate,
+                     double by_cores) {
+  const std::string carried =
+      fmt::format("a TCP flow carries {} here, so {} ranks can receive {} each at once",
+                  format_rate(machine.flow), machine.ranks, format_rate(machine.per_rank()));
+  if (by_rate > 1 && by_rate >= by_cores)
+    return fmt::format("{}, and a link of {} may take a quarter of that", carried,
+                       format_rate(link.rate()));
+  if (by_cores > 1)
+    return fmt::format(
+        "{} ranks with {} codec thread{} share {} core{}, and on machines of their own would not",
+        machine.ranks, machine.threads, machine.threads == 1 ? "" : "s", machine.cores,
+        machine.cores == 1 ? "" : "s");
+  if (machine.flow == 0) return "nothing crosses a link";
+  return fmt::format("{}, over four times a link of {}", carried, format_rate(link.rate()));
+}
+
+void quicken(Direction& direction) {
+  // netem stays where it was, since it costs time too.
+  if (!direction.way.none()) {
+    direction.way = Impairment{};
+    direction.way.delay = std::chrono::microseconds(1);
+  }
+  if (direction.rate == 0) return;
+  direction.rate = kFastestLink;
+  direction.burst = direction.queue = 0;
+  direction.queue_bdp = 0;
+}
+
+// Cores that this process may use: all, unless somebody gave it fewer.
+int own_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+double number_at(const json& rank, const char* field) { return rank.at(field).get<double>(); }
+
+template <class Value>
+double greatest_of(const std::vector<json>& ranks, Value value) {
+  double most = value(ranks.front());
+  for (const json& rank : ranks) most = std::max(most, value(rank));
+  return most;
+}
+
+// What a rank's step lacks of being the emulated one; both in the emulated machine's time.
+double skew_of(const json& rank, double shift, double factor) {
+  const double overrun = std::max(0.0, number_at(rank, "overrun"));
+  return (std::fabs(number_at(rank, "lag") - shift) + overrun) / factor;
+}
+
+void keep_raw(json& rank) {
+  json& raw = rank["raw"] = json::object();
+  for (const char* time : kTimes) raw[time] = rank.at(time);
+}
+
+void scale_rank(json& rank, double shift, double factor) {
+  const double skew = skew_of(rank, shift, factor);
+  const double end = number_at(rank, "total") - number_at(rank, "decode");
+  keep_raw(rank);
+  const double compute = number_at(rank, "wanted"), compress = number_at(rank, "codec");
+  const double decode = number_at(rank, "codec_decode");
+  const double exchange = std::max(0.0, (end - shift) / factor - compute - compress);
+  rank["compute"] = compute;
+  rank["compress"] = compress;
+  rank["exchange"] = exchange;
+  rank["decode"] = decode;
+  rank["total"] = compute + compress + exchange + decode;
+  rank["exposed"] = exchange;
+  rank["link_idle"] = compute + compress + decode;
+  rank["late"] = number_at(rank, "late") / factor;
+  rank["skew"] = skew;
+}
+
+}  // namespace
+
+double Capacity::per_rank() const {
+  return ranks > 1 ? flow * std::max(1.0, cores / 2.0) / ranks : 0;
+}
+
+TimeScaleChoice choose_time_scale(const LinkSpec& link, const Capacity& machine) {
+  const double by_rate =
+      machine.per_rank() > 0 ? link.tcp_ceiling() / (kShare * machine.per_rank()) : 1;
+  const double by_cores = static_cast<double>(machine.ranks) * machine.threads / machine.cores;
+  TimeScaleChoice choice;
+  choice.factor = round_up(std::max(by_rate, by_cores));
+  choice.why = deciding(link, machine, by_rate, by_cores);
+  if (choice.factor > kMostTimeScale) {
+    choice.refused = true;
+    choice.why = fmt::format("{}: that takes a factor of {:.0f}, beyond {}", choice.why,
+                             std::max(by_rate, by_cores), kMostTimeScale);
+  } else if (choice.factor > 1 && link.disturbs()) {
+    choice.refused = true;
+    choice.why = fmt::format("{}: that takes a factor of {}, but {}", choice.why, choice.factor,
+                             time_scale_warnings(link, choice.factor).front());
+  } else if (choice.factor > 1 && link.rate() / choice.factor < 1e3) {
+    choice.refused = true;
+    choice.why =
+        fmt::format("{}: that takes a factor of {}, and a link would be slower than 1 kbit/s",
+                    choice.why, choice.factor);
+  }
+  return choice;
+}
+
+TimeScaleChoice choose_time_scale(const Topology& topology, const Capacity& machine) {
+  LinkSpec fastest;
+  for (int i = 0; i < topology.links(); ++i)
+    if (topology.link(i).tcp_ceiling() > fastest.tcp_ceiling()) fastest = topology.link(i);
+  TimeScaleChoice choice = choose_time_scale(fastest, machine);
+  for (int i = 0; i < topology.links() && choice.factor > 1 && !choice.refused; ++i) {
+    const LinkSpec& link = topology.link(i);
+    choice.refused = link.disturbs() || (link.throttled() && link.rate() / choice.factor < 1e3);
+    if (choice.refused)
+      choice.why = fmt::format(
+          "{}: that takes a factor of {}, but {}", choice.why, choice.factor,
+          link.disturbs()
+              ? topology.link_name(i) + ": " + time_scale_warnings(link, choice.factor).front()
+              : topology.link_name(i) + " would be slower than 1 kbit/s");
+  }
+  return choice;
+}
+
+LinkSpec ceiling_link(const LinkSpec& link) {
+  LinkSpec fast = link;
+  quicken(fast.up);
+  quicken(fast.down);
+  return fast;
+}
+
+const TimeScaleChoice& ScaleChooser::choose(Network& network, const std::string& key, int ranks,
+                                            const Topology& busiest) {
+  const auto [found, inserted] = choices_.try_emplace(Key{key, ranks});
+  if (!inserted) return found->second;
+  Capacity machine{.cores = own_cores(), .ranks = ranks, .threads = threads_};
+  if (ranks > 1) {
+    Topology fast = busiest;
+    for (int i = 0; i < fast.links(); ++i) fast.link(i) = ceiling_link(fast.link(i));
+    network.set_topology(std::move(fast));
+    const MeasuredFlows measured =
+        measure_flows(network, {{0, ranks - 1}}, {.settle = 0.3, .seconds = 1});
+    machine.flow = measured.flows.at(0).goodput;
+  }
+  found->second = choose_time_scale(busiest, machine);
+  return found->second;
+}
+
+void scale_step(std::vector<json>& ranks, double factor) {
+  if (ranks.empty()) return;
+  const double began =
+      greatest_of(ranks, [](const json& rank) { return number_at(rank, "arrived"); });
+  const double due = greatest_of(
+      ranks, [](const json& rank) { return number_at(rank, "arrived") - number_at(rank, "lag"); });
+  for (json& rank : ranks) scale_rank(rank, began - due, factor);
+}
+
+void scale_overlapped_step(std::vector<json>& ranks, double factor) {
+  for (json& rank : ranks) {
+    keep_raw(rank);
+    rank["compute"] = rank.at("wanted");
+    rank["compress"] = rank.at("codec");
+    rank["decode"] = rank.at("codec_decode");
+    for (const char* time : {"exchange", "exposed", "link_idle", "total", "late"})
+      rank[time] = number_at(rank, time) / factor;
+    rank["skew"] = std::max(0.0, number_at(rank, "overrun")) / factor;
+  }
+}
+
+json raw_times(const std::vector<std::vector<json>>& steps, bool overlapped) {
+  json times = json::object();
+  // The rank whose exchange times hold least waiting for others.
+  const auto waits_more = [&](const json& a, const json& b) {
+    return overlapped ? number_at(a, "exchange") > number_at(b, "exchange")
+                      : number_at(a, "arrived") < number_at(b, "arrived");
+  };
+  for (const std::vector<json>& ranks : steps) {
+    const auto last = std::max_element(ranks.begin(), ranks.end(), waits_more);
+    times["step_time"].push_back(
+        greatest_of(ranks, [](const json& rank) { return number_at(rank.at("raw"), "total"); }));
+    for (const char* part : {"compute", "compress", "exchange", "decode"})
+      times[fmt::format("{}_time", part)].push_back(last->at("raw").at(part));
+  }
+  return times;
+}
+
+std::vector<std::string> scale_doubts(const std::vector<std::vector<json>>& steps, double factor) {
+  std::vector<double> skews, totals;
+  for (const std::vector<json>& ranks : steps) {
+    if (ranks.empty()) continue;
+    skews.push_back(greatest_of(ranks, [](const json& rank) { return number_at(rank, "skew"); }));
+    totals.push_back(greatest_of(ranks, [](const json& rank) { return number_at(rank, "total"); }));
+  }
+  if (totals.empty()) return {};
+  const double skew = median(skews), total = median(totals);
+  if (skew <= kSkewTolerance * total) return {};
+  return {
+      fmt::format("time scale {}: ranks began their exchanges up to {} apart from when they "
+                  "should, of steps of {}; a greater factor gives their codecs time",
+                  factor, format_time(skew), format_time(total))};
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,367 @@
+// Links as text and as settings: defaults, ceilings, what the kernel must offer, presets, parsing
+// and printing. The keys themselves are in link_keys.cc.
+#include "netem/link/link_spec.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "netem/link/link_keys.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr double kSmallestQueue = 262144;  // what one TCP sender keeps in flight below TSQ
+constexpr double kLargestShortQueue = 16e6;
+constexpr double kLargestQueue = 1e9;  // 32 bits in the kernel
+constexpr double kQueueSeconds = 0.05;
+
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+void fill(Direction& direction, const LinkSpec& link) {
+  if (direction.rate == 0) return;
+  const double bytes_per_second = direction.rate / 8;
+  const double round_trip_bytes = bytes_per_second * link.round_trip();
+  const double least = link.frame_bytes();
+  if (direction.burst == 0 && direction.shaper != Shaper::kNetem)
+    direction.burst = default_burst(direction.rate, static_cast<int>(link.frame_bytes()));
+  if (direction.queue == 0) {
+    // 50 ms of the link or, on long ones, a round trip of it, which lets one TCP flow fill it.
+    const double by_time =
+        std::clamp(bytes_per_second * kQueueSeconds, kSmallestQueue, kLargestShortQueue);
+    const double wanted = direction.queue_bdp > 0 ? direction.queue_bdp * round_trip_bytes
+                                                  : std::max(by_time, round_trip_bytes);
+    direction.queue = static_cast<std::uint32_t>(std::clamp(wanted, least, kLargestQueue));
+  }
+  direction.queue_bdp = 0;
+}
+
+double ceiling_of(const Direction& direction, const LinkSpec& link) {
+  return direction.rate * link.payload_bytes() / (link.frame_bytes() + direction.overhead);
+}
+
+}  // namespace
+
+double GilbertElliott::mean_loss() const {
+  // Of the two-state chain: the share of frames that find it bad is p / (p + r).
+  const double bad = to_bad + to_good > 0 ? to_bad / (to_bad + to_good) : 0;
+  return bad * lost_in_bad + (1 - bad) * lost_in_good;
+}
+
+bool Impairment::disturbs() const {
+  return loss.percent > 0 || bursts || reorder.percent > 0 || duplicate.percent > 0 ||
+         corrupt.percent > 0 || jitter.count() > 0;
+}
+
+std::uint32_t default_burst(double rate, int frame_bytes) {
+  constexpr double kMicros = 1000;
+  const double bytes_per_us = rate / 8e6;
+  const double micros = std::max(kMicros, std::ceil(2.0 * frame_bytes / bytes_per_us));
+  return static_cast<std::uint32_t>(std::ceil(micros * bytes_per_us));
+}
+
+LinkSpec LinkSpec::with_defaults() const {
+  LinkSpec filled = *this;
+  fill(filled.up, *this);
+  fill(filled.down, *this);
+  return filled;
+}
+
+double LinkSpec::rate() const {
+  if (up.rate == 0 || down.rate == 0) return std::max(up.rate, down.rate);
+  return std::min(up.rate, down.rate);
+}
+
+double LinkSpec::delay() const { return seconds(up.way.delay + down.way.delay); }
+
+double LinkSpec::tcp_ceiling() const {
+  const double of_up = ceiling_of(up, *this), of_down = ceiling_of(down, *this);
+  return up.rate == 0 || down.rate == 0 ? std::max(of_up, of_down) : std::min(of_up, of_down);
+}
+
+std::uint32_t LinkSpec::frame_bytes() const { return mtu + kEthernetHeader; }
+std::uint32_t LinkSpec::payload_bytes() const { return mtu - kTcpHeaders; }
+
+bool LinkSpec::needs_netem() const {
+  return !up.way.none() || !down.way.none() || up.shaper == Shaper::kNetem ||
+         down.shaper == Shaper::kNetem;
+}
+
+bool LinkSpec::needs_single_frames() const {
+  return needs_netem() || up.overhead > 0 || down.overhead > 0;
+}
+
+namespace {
+
+// Access links (lte, adsl, wifi) have half their round trip in each direction, since that is where
+// the sources measured it: two such hosts are both their round trips apart.
+constexpr LinkPreset kPresets[] = {
+    {"ethernet-1g", "rate=1gbit,overhead=24", "Gigabit Ethernet, wire framing counted",
+     "Ethernet (IEEE 802.3): 8 bytes of preamble with its delimiter, 4 of check sequence and 12 of "
+     "gap a frame"},
+    {"ethernet-10g", "rate=10gbit,overhead=24", "10 Gigabit Ethernet, wire framing counted",
+     "Ethernet (IEEE 802.3), as ethernet-1g"},
+    {"wan-100ms", "rate=100mbit,delay=50ms,queue=1bdp",
+     "data centres an ocean apart: 100 ms round trip",
+     "round trip: California to Tokyo 102.5 ms, Virginia to Frankfurt 88.6 ms between AWS regions "
+     "(averages published in April 2017); rate: ours, for a WAN far thinner than the LAN, the "
+     "setting of Hsieh et al. (Gaia, NSDI 2017); queue: one round trip of the rate (Villamizar and "
+     "Song, 1994)"},
+    {"lte", "rate=12mbit,up.delay=35ms,down.delay=35ms", "a mobile phone's link, 70 ms round trip",
+     "WebPageTest's connection profile LTE (12/12 Mbit/s, 70 ms)"},
+    {"adsl", "up.rate=384kbit,down.rate=1500kbit,up.delay=25ms,down.delay=25ms",
+     "a telephone line, 50 ms round trip",
+     "WebPageTest's connection profile DSL (1.5 Mbit/s down, 384 kbit/s up, 50 ms)"},
+    {"wifi", "up.rate=33mbit,down.rate=40mbit,up.delay=1ms,down.delay=1ms",
+     "a home's wireless network",
+     "ours, of the order of what tools for developers call Wi-Fi (Proxyman's documentation: 25 to "
+     "40 Mbit/s down, 15 to 30 up)"},
+    {"geo-satellite", "up.rate=3mbit,down.rate=25mbit,delay=279ms",
+     "over one geostationary satellite, 558 ms round trip",
+     "delay: RFC 2488, section 2 (one hop at the edge of the view, 279.0 ms); rates: the plan that "
+     "HughesNet sold on Jupiter 1 and 2 (25 Mbit/s down, 3 Mbit/s up)"},
+    {"aws-25g", "rate=25gbit,mtu=9001", "EC2 instances of 25 Gbit/s in one VPC",
+     "rate: ours, of the larger instances; AWS EC2 User Guide, instance network bandwidth: one "
+     "flow gets at most 5 Gbit/s outside a cluster placement group, 10 within; network MTU: 9001 "
+     "within a VPC"},
+};
+
+// Buckets are kept as transmit time in 32 bits of 64 ns.
+constexpr double kLongestBurst = 250;  // s
+
+// What the user gave: `key=value` by key, with its prefix if it has one.
+using Given = std::map<std::string, std::string>;
+
+struct Reader {
+  std::string_view text;
+  Given given;
+
+  [[noreturn]] void fail(const std::string& message) const {
+    throw InputError(fmt::format("link {}: {}", in_quotes(text), message));
+  }
+
+  bool has(const std::string& key) const { return given.contains(key); }
+
+  template <typename Read>
+  void apply(const std::string& key, Read read) const {
+    const auto found = given.find(key);
+    if (found == given.end()) return;
+    try {
+      read(found->second);
+    } catch (const InputError& error) {
+      fail(fmt::format("{}: {}", key, error.what()));
+    }
+  }
+};
+
+std::vector<std::string> known_keys() {
+  std::vector<std::string> names;
+  for (const DirectionKey& key : direction_keys()) names.push_back(key.name);
+  for (const LinkKey& key : link_keys()) names.push_back(key.name);
+  return names;
+}
+
+bool is_known(const std::string& key) {
+  for (const std::string& name : known_keys())
+    if (key == name) return true;
+  for (const DirectionKey& known : direction_keys())
+    if (key == std::string("up.") + known.name || key == std::string("down.") + known.name)
+      return true;
+  return false;
+}
+
+void refuse_unknown(const Reader& reader, const std::string& key) {
+  if (is_known(key)) return;
+  std::vector<std::string> candidates = known_keys();
+  for (const DirectionKey& known : direction_keys())
+    for (const char* prefix : {"up.", "down."})
+      candidates.push_back(prefix + std::string(known.name));
+  reader.fail(fmt::format("unknown key {} (known: {}; up. and down. before all but {}){}",
+                          in_quotes(key), fmt::join(known_keys(), ", "), "mtu, place and seed",
+                          did_you_mean(key, candidates)));
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const LinkPreset& preset : link_presets()) names.push_back(preset.name);
+  return names;
+}
+
+// The link that `word`, which has no `=`, stands for.
+LinkSpec named_link(const Reader& reader, const std::string& word) {
+  if (word == kUnthrottled) return {};
+  for (const LinkPreset& preset : link_presets())
+    if (word == preset.name) return parse_link_spec(preset.spec);
+  reader.fail(fmt::format("expected key=value (such as rate=100mbit) or one of {}, found {}{}",
+                          fmt::join(preset_names(), ", "), in_quotes(word),
+                          did_you_mean(word, preset_names())));
+}
+
+Reader take_apart(std::string_view text, LinkSpec& link) {
+  Reader reader{text, {}};
+  bool first = true;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    const bool may_be_name = first && !part.empty() && equals == std::string::npos;
+    first = false;
+    if (may_be_name) {
+      link = named_link(reader, part);
+      continue;
+    }
+    if (equals == std::string::npos || equals + 1 == part.size())
+      reader.fail(
+          fmt::format("expected key=value (such as rate=100mbit), found {}", in_quotes(part)));
+    const std::string key = part.substr(0, equals);
+    refuse_unknown(reader, key);
+    if (!reader.given.emplace(key, part.substr(equals + 1)).second)
+      reader.fail(fmt::format("{} is given twice", key));
+  }
+  return reader;
+}
+
+// Keys without a prefix first: what is said of one direction holds against what is said of both.
+void apply_keys(const Reader& reader, LinkSpec& link) {
+  for (const DirectionKey& key : direction_keys()) {
+    reader.apply(key.name, [&](const std::string& value) {
+      key.read(link.down, value);
+      key.read(link.up, key.never != nullptr ? key.never : value);
+    });
+    reader.apply(std::string("up.") + key.name,
+                 [&](const std::string& value) { key.read(link.up, value); });
+    reader.apply(std::string("down.") + key.name,
+                 [&](const std::string& value) { key.read(link.down, value); });
+  }
+  for (const LinkKey& key : link_keys())
+    reader.apply(key.name, [&](const std::string& value) { key.read(link, value); });
+}
+
+// What means nothing without something else is an error where the user said it and is dropped
+// where a preset did.
+void check_way(const Reader& reader, const std::string& prefix, Impairment& way) {
+  const auto given = [&](const char* key) {
+    return reader.has(prefix + key) || (prefix == "down." && reader.has(key));
+  };
+  if (way.jitter.count() == 0) {
+    if (given("dist"))
+      reader.fail(
+          fmt::format("{}dist says how the delay varies: it needs a jitter (such as jitter=1ms)",
+                      prefix == "down." ? "" : prefix));
+    way.distribution = DelayDistribution::kUniform;
+    way.table.clear();
+  }
+  if (way.reorder.percent == 0) {
+    if (given("gap"))
+      reader.fail("gap says which frames may be reordered: it needs reorder (such as reorder=25%)");
+    way.gap = 0;
+  } else {
+    way.gap = std::max(way.gap, 1U);
+    if (way.delay.count() == 0)
+      reader.fail("reorder lets frames skip the delay: it needs one (such as delay=10ms)");
+  }
+}
+
+void check_shaping(const Reader& reader, const std::string& prefix, const LinkSpec& link,
+                   Direction& direction) {
+  const bool plain_is_for_other = link.throttled();
+  for (const char* key : {"burst", "queue", "overhead", "shaper"})
+    if (direction.rate == 0 &&
+        (reader.has(prefix + key) || (reader.has(key) && !plain_is_for_other)))
+      reader.fail(fmt::format("{} needs a rate (such as rate=100mbit)", key));
+  if (direction.rate == 0) {
+    const Impairment way = direction.way;
+    direction = {};
+    direction.way = way;
+    return;
+  }
+  if (direction.shaper == Shaper::kNetem && direction.burst > 0) {
+    if (reader.has("burst") || reader.has(prefix + "burst"))
+      reader.fail("burst is the size of a token bucket; shaper=netem has none");
+    direction.burst = 0;
+  }
+  const auto at_least_a_frame = [&](const char* key, std::uint32_t bytes) {
+    if (bytes > 0 && bytes < link.frame_bytes())
+      reader.fail(fmt::format("{}={} holds no frame; at least {} bytes are needed at mtu={}", key,
+                              bytes, link.frame_bytes(), link.mtu));
+  };
+  at_least_a_frame("burst", direction.burst);
+  at_least_a_frame("queue", direction.queue);
+  if (direction.burst * 8.0 / direction.rate > kLongestBurst)
+    reader.fail(fmt::format("burst={} takes {:.0f} s at this rate; at most {:.0f} s are possible",
+                            direction.burst, direction.burst * 8.0 / direction.rate,
+                            kLongestBurst));
+  if (direction.queue_bdp > 0 && link.round_trip() == 0)
+    reader.fail(fmt::format(
+        "queue={}bdp is a multiple of rate times round trip: it needs a delay (such as delay=10ms)",
+        direction.queue_bdp));
+}
+
+std::string print_direction_key(const DirectionKey& key, const LinkSpec& link) {
+  const std::string up = key.print(link.up), down = key.print(link.down);
+  const auto pair = [](const std::string& name, const std::string& value) {
+    return value.empty() ? "" : fmt::format(",{}={}", name, value);
+  };
+  if (key.never != nullptr) return pair(key.name, down) + pair(std::string("up.") + key.name, up);
+  if (up == down) return pair(key.name, up);
+  return pair(std::string("up.") + key.name, up) + pair(std::string("down.") + key.name, down);
+}
+
+}  // namespace
+
+std::span<const LinkPreset> link_presets() { return kPresets; }
+
+std::string LinkSpec::to_string() const {
+  std::string text;
+  for (const DirectionKey& key : direction_keys()) text += print_direction_key(key, *this);
+  for (const LinkKey& key : link_keys())
+    if (const std::string value = key.print(*this); !value.empty())
+      text += fmt::format(",{}={}", key.name, value);
+  return text.empty() ? kUnthrottled : text.substr(1);
+}
+
+LinkSpec parse_link_spec(std::string_view text) {
+  LinkSpec link;
+  const Reader reader = take_apart(text, link);
+  apply_keys(reader, link);
+  check_way(reader, "up.", link.up.way);
+  check_way(reader, "down.", link.down.way);
+  check_shaping(reader, "up.", link, link.up);
+  check_shaping(reader, "down.", link, link.down);
+  return link;
+}
+
+std::vector<LinkSpec> expand_link_specs(std::string_view text) {
+  std::vector<std::string> texts = {""};
+  bool first = true;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    const std::string key = equals == std::string::npos ? "" : part.substr(0, equals + 1);
+    const std::vector<std::string> values = split(std::string_view(part).substr(key.size()), '|');
+    check_alternatives(text, texts.size(), values.size());
+    std::vector<std::string> grown;
+    for (const std::string& prefix : texts)
+      for (const std::string& value : values)
+        grown.push_back(prefix + (first ? "" : ",") + key + value);
+    texts = std::move(grown);
+    first = false;
+  }
+  std::vector<LinkSpec> links;
+  for (const std::string& one : texts) links.push_back(parse_link_spec(one));
+  return links;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,347 @@
+// Traffic control by messages of our own, since libnl-route 3.7 carries neither 64-bit rates, a
+// bucket in bytes, nor most of netem. What was set is read back.
+#include "netem/link/traffic_control.h"
+
+#include <linux/if_ether.h>
+#include <linux/if_link.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <linux/tc_act/tc_mirred.h>
+#include <netinet/in.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "netem/link/attributes.h"
+#include "netem/link/netlink.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr std::uint32_t kIngressHandle = 0xffff0000;
+constexpr std::uint32_t kFilterPriority = 1;
+
+struct MessageDeleter {
+  void operator()(nl_msg* message) const { nlmsg_free(message); }
+};
+using Message = std::unique_ptr<nl_msg, MessageDeleter>;
+
+struct CallbacksDeleter {
+  void operator()(nl_cb* callbacks) const { nl_cb_put(callbacks); }
+};
+
+template <typename Header>
+Message make_message(int type, int flags, const Header& header, const AttributeWriter& attributes) {
+  // Netlink's own header, ours, the attributes, and padding to spare.
+  constexpr std::size_t kSpare = 64;
+  Message message(
+      nlmsg_alloc_size(NLMSG_HDRLEN + sizeof(Header) + attributes.bytes().size() + kSpare));
+  if (!message || nlmsg_put(message.get(), NL_AUTO_PORT, NL_AUTO_SEQ, type, 0, flags) == nullptr ||
+      nlmsg_append(message.get(), const_cast<Header*>(&header), sizeof(Header), NLMSG_ALIGNTO) <
+          0 ||
+      nlmsg_append(message.get(), const_cast<std::byte*>(attributes.bytes().data()),
+                   attributes.bytes().size(), NLMSG_ALIGNTO) < 0)
+    throw RunError("netlink message: out of memory");
+  return message;
+}
+
+// What "object not found" means for a qdisc is that the kernel lacks it.
+std::string explain(int error, const std::string& kind) {
+  if (error != -NLE_OBJ_NOTFOUND || kind.empty()) return nl_geterror(error);
+  return fmt::format("this kernel has no {}", kind);
+}
+
+void send_and_wait(nl_sock* socket, Message message, const std::string& attempt,
+                   const std::string& kind = "") {
+  const int result = nl_send_sync(socket, message.release());  // frees it, also when it fails
+  if (result < 0) throw RunError(fmt::format("{}: {}", attempt, explain(result, kind)));
+}
+
+using Consumer = std::function<void(std::span<const std::byte>)>;
+
+// Called by libnl for every message of the answer; exceptions must not pass through C.
+struct Receiving {
+  const Consumer& consume;
+  std::exception_ptr error;
+};
+
+int receive_one(nl_msg* message, void* context) {
+  auto& receiving = *static_cast<Receiving*>(context);
+  try {
+    const nlmsghdr* header = nlmsg_hdr(message);
+    if (header->nlmsg_len >= NLMSG_HDRLEN)
+      receiving.consume(
+          {static_cast<const std::byte*>(nlmsg_data(header)), header->nlmsg_len - NLMSG_HDRLEN});
+  } catch (...) {
+    receiving.error = std::current_exception();
+    return NL_STOP;
+  }
+  return NL_OK;
+}
+
+// Sends a question and hands the body of every message of the answer to `consume`.
+void ask(nl_sock* socket, const Message& message, const std::string& attempt,
+         const Consumer& consume) {
+  const std::unique_ptr<nl_cb, CallbacksDeleter> original(nl_socket_get_cb(socket));
+  const std::unique_ptr<nl_cb, CallbacksDeleter> callbacks(nl_cb_clone(original.get()));
+  if (!callbacks) throw RunError(attempt + ": out of memory");
+  Receiving receiving{consume, nullptr};
+  nl_cb_set(callbacks.get(), NL_CB_VALID, NL_CB_CUSTOM, receive_one, &receiving);
+  int result = nl_send_auto(socket, message.get());
+  if (result >= 0) result = nl_recvmsgs(socket, callbacks.get());
+  // A dump ends by itself; a single answer is followed by an acknowledgement.
+  const bool dump = (nlmsg_hdr(message.get())->nlmsg_flags & NLM_F_DUMP) != 0;
+  if (result >= 0 && !dump) result = nl_wait_for_ack(socket);
+  if (receiving.error) std::rethrow_exception(receiving.error);
+  if (result < 0) throw RunError(fmt::format("{}: {}", attempt, nl_geterror(result)));
+}
+
+struct Found {
+  std::string kind;
+  std::vector<std::byte> options;
+};
+
+tcmsg header_of(const TrafficPlace& place) {
+  tcmsg header = {};
+  header.tcm_family = AF_UNSPEC;
+  header.tcm_ifindex = place.interface;
+  header.tcm_parent = place.at.parent;
+  header.tcm_handle = place.at.handle;
+  return header;
+}
+
+// The kernel's own copy of a qdisc or class; empty when there is none. It is asked for by itself: a
+// dump would tell those of all ports of the switch. (Without ECHO the kernel finds it and tells
+// nobody.)
+std::optional<Found> read_back(nl_sock* socket, const TrafficPlace& place,
+                               const std::string& attempt) {
+  const int question = place.is_class ? RTM_GETTCLASS : RTM_GETQDISC;
+  std::optional<Found> found;
+  ask(socket, make_message(question, NLM_F_REQUEST | NLM_F_ECHO, header_of(place), {}), attempt,
+      [&](std::span<const std::byte> body) {
+        const auto got = AttributeReader::read_struct<tcmsg>(body, attempt);
+        if (got.tcm_ifindex != place.interface || got.tcm_handle != place.at.handle) return;
+        const AttributeReader attributes(
+            body.subspan(std::min<std::size_t>(body.size(), NLMSG_ALIGN(sizeof(tcmsg)))), attempt);
+        Found& one = found.emplace();
+        one.kind = attributes.text(TCA_KIND);
+        if (attributes.has(TCA_OPTIONS)) {
+          const std::span<const std::byte> options = attributes.bytes(TCA_OPTIONS);
+          one.options.assign(options.begin(), options.end());
+        }
+      });
+  return found;
+}
+
+std::string in_words(const std::vector<Mismatch>& mismatches) {
+  std::string words;
+  for (const Mismatch& mismatch : mismatches)
+    words += fmt::format("{}{}: asked {}, got {}", words.empty() ? "" : "; ", mismatch.setting,
+                         mismatch.asked, mismatch.got);
+  return words;
+}
+
+void refuse_mismatches(const std::vector<Mismatch>& mismatches, const std::string& attempt) {
+  if (!mismatches.empty())
+    throw RunError(
+        fmt::format("{}: the kernel did not take it: {}", attempt, in_words(mismatches)));
+}
+
+std::string qdisc_words(const std::string& interface, const QdiscRequest& request) {
+  return fmt::format("qdisc {} on {}", request.kind, interface);
+}
+
+std::string class_words(const std::string& interface, TrafficHandle at,
+                        const QdiscRequest& request) {
+  return fmt::format("class {:x}:{:x} of {} on {}", at.handle >> 16, at.handle & 0xffff,
+                     request.kind, interface);
+}
+
+std::string frame_limits_words(const std::string& interface, std::uint32_t mtu,
+                               std::uint32_t segments) {
+  return fmt::format("mtu {} and {} segments a packet on {}", mtu, segments, interface);
+}
+
+std::vector<Mismatch> compare_frame_limits(nl_sock* socket, int index, std::uint32_t mtu,
+                                           std::uint32_t segments, const std::string& attempt) {
+  ifinfomsg header = {};
+  header.ifi_family = AF_UNSPEC;
+  header.ifi_index = index;
+  Comparison comparison;
+  ask(socket, make_message(RTM_GETLINK, NLM_F_REQUEST, header, {}), attempt,
+      [&](std::span<const std::byte> body) {
+        const AttributeReader got(
+            body.subspan(std::min<std::size_t>(body.size(), NLMSG_ALIGN(sizeof(ifinfomsg)))),
+            attempt);
+        comparison.expect("mtu (IFLA_MTU)", mtu, got.get<std::uint32_t>(IFLA_MTU));
+        comparison.expect("segments a packet (IFLA_GSO_MAX_SEGS)", segments,
+                          got.get<std::uint32_t>(IFLA_GSO_MAX_SEGS));
+      });
+  return std::move(comparison).found();
+}
+
+}  // namespace
+
+void set_traffic(nl_sock* socket, const TrafficPlace& place, const QdiscRequest& request,
+                 const std::string& attempt) {
+  AttributeWriter attributes;
+  attributes.put_text(TCA_KIND, request.kind);
+  attributes.put_bytes(TCA_OPTIONS, request.options);
+  send_and_wait(
+      socket,
+      make_message(place.is_class ? RTM_NEWTCLASS : RTM_NEWQDISC,
+                   NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE, header_of(place), attributes),
+      attempt, request.kind);
+}
+
+void check_traffic(nl_sock* socket, const TrafficPlace& place, const QdiscRequest& request,
+                   const std::string& attempt) {
+  const std::optional<Found> now = read_back(socket, place, attempt);
+  if (!now || now->kind != request.kind)
+    throw RunError(fmt::format("{}: afterwards the kernel has {} there", attempt,
+                               now ? now->kind : "nothing"));
+  refuse_mismatches(request.mismatches(now->options), attempt);
+}
+
+std::string traffic_difference(nl_sock* socket, const TrafficPlace& place,
+                               const QdiscRequest& request, const std::string& what) {
+  std::optional<Found> now;
+  try {
+    now = read_back(socket, place, what);
+  } catch (const RunError&) {
+    // Of a handle that is not there the kernel says nothing but an error.
+  }
+  if (!now || now->kind != request.kind)
+    return fmt::format("{}: the kernel has {} there now", what, now ? now->kind : "nothing");
+  const std::string words = in_words(request.mismatches(now->options));
+  return words.empty() ? "" : fmt::format("{}: {}", what, words);
+}
+
+void delete_root_qdisc(nl_sock* socket, int interface) {
+  const TrafficPlace root = {.interface = interface, .at = {TC_H_ROOT, 0}};
+  const int result = nl_send_sync(
+      socket, make_message(RTM_DELQDISC, NLM_F_REQUEST, header_of(root), {}).release());
+  if (result < 0 && result != -NLE_OBJ_NOTFOUND && result != -NLE_INVAL)
+    throw RunError(
+        fmt::format("delete the qdisc of interface {}: {}", interface, nl_geterror(result)));
+}
+
+void Netlink::set_qdisc(const std::string& interface, TrafficHandle at,
+                        const QdiscRequest& request) {
+  const TrafficPlace place = {index_of(interface), at};
+  const std::string attempt = qdisc_words(interface, request);
+  set_traffic(socket_, place, request, attempt);
+  check_traffic(socket_, place, request, attempt);
+}
+
+void Netlink::set_class(const std::string& interface, TrafficHandle at,
+                        const QdiscRequest& request) {
+  const TrafficPlace place = {index_of(interface), at, true};
+  const std::string attempt = class_words(interface, at, request);
+  set_traffic(socket_, place, request, attempt);
+  check_traffic(socket_, place, request, attempt);
+}
+
+std::string Netlink::qdisc_difference(const std::string& interface, TrafficHandle at,
+                                      const QdiscRequest& request) {
+  return traffic_difference(socket_, {index_of(interface), at}, request,
+                            qdisc_words(interface, request));
+}
+
+std::string Netlink::class_difference(const std::string& interface, TrafficHandle at,
+                                      const QdiscRequest& request) {
+  return traffic_difference(socket_, {index_of(interface), at, true}, request,
+                            class_words(interface, at, request));
+}
+
+void Netlink::redirect_arrivals(const std::string& interface, const std::string& target) {
+  const std::string attempt = fmt::format("redirect what arrives at {} to {}", interface, target);
+  tcmsg header = {};
+  header.tcm_family = AF_UNSPEC;
+  header.tcm_ifindex = index_of(interface);
+  header.tcm_parent = TC_H_INGRESS;
+  header.tcm_handle = kIngressHandle;
+  AttributeWriter ingress;
+  ingress.put_text(TCA_KIND, "ingress");
+  send_and_wait(
+      socket_,
+      make_message(RTM_NEWQDISC, NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL, header, ingress),
+      attempt, "ingress");
+
+  // A u32 filter that looks at no bit matches everything; cls_matchall is not in every kernel.
+  tc_u32_sel selector = {};
+  selector.flags = TC_U32_TERMINAL;
+  selector.nkeys = 1;
+  AttributeWriter match;
+  match.put_struct(selector);
+  match.put_struct(tc_u32_key{});
+  tc_mirred mirred = {};
+  mirred.action = TC_ACT_STOLEN;
+  mirred.eaction = TCA_EGRESS_REDIR;
+  mirred.ifindex = static_cast<std::uint32_t>(index_of(target));
+  AttributeWriter parameters, action, actions, options, filter;
+  parameters.put(TCA_MIRRED_PARMS, mirred);
+  action.put_text(TCA_ACT_KIND, "mirred");
+  action.put_nested(TCA_ACT_OPTIONS, parameters);
+  actions.put_nested(1, action);
+  options.put_bytes(TCA_U32_SEL, match.bytes());
+  options.put_nested(TCA_U32_ACT, actions);
+  filter.put_text(TCA_KIND, "u32");
+  filter.put_nested(TCA_OPTIONS, options);
+  header.tcm_parent = kIngressHandle;
+  header.tcm_handle = 0;
+  header.tcm_info = TC_H_MAKE(kFilterPriority << 16, htons(ETH_P_ALL));
+  send_and_wait(
+      socket_,
+      make_message(RTM_NEWTFILTER, NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL, header, filter),
+      attempt + " (cls_u32 and act_mirred are needed)");
+}
+
+void Netlink::stop_redirecting(const std::string& interface) {
+  tcmsg header = {};
+  header.tcm_family = AF_UNSPEC;
+  header.tcm_ifindex = index_of(interface);
+  header.tcm_parent = TC_H_INGRESS;
+  header.tcm_handle = kIngressHandle;
+  const int result =
+      nl_send_sync(socket_, make_message(RTM_DELQDISC, NLM_F_REQUEST, header, {}).release());
+  if (result < 0 && result != -NLE_OBJ_NOTFOUND && result != -NLE_INVAL)
+    throw RunError(
+        fmt::format("stop redirecting what arrives at {}: {}", interface, nl_geterror(result)));
+}
+
+void Netlink::set_frame_limits(const std::string& interface, std::uint32_t mtu,
+                               std::uint32_t segments) {
+  const std::string attempt = frame_limits_words(interface, mtu, segments);
+  ifinfomsg header = {};
+  header.ifi_family = AF_UNSPEC;
+  header.ifi_index = index_of(interface);
+  AttributeWriter attributes;
+  attributes.put(IFLA_MTU, mtu);
+  attributes.put(IFLA_GSO_MAX_SEGS, segments);
+  send_and_wait(socket_, make_message(RTM_NEWLINK, NLM_F_REQUEST, header, attributes), attempt);
+  refuse_mismatches(compare_frame_limits(socket_, header.ifi_index, mtu, segments, attempt),
+                    attempt);
+}
+
+std::string Netlink::frame_limits_difference(const std::string& interface, std::uint32_t mtu,
+                                             std::uint32_t segments) {
+  const std::string words = in_words(compare_frame_limits(
+      socket_, index_of(interface), mtu, segments, frame_limits_words(interface, mtu, segments)));
+  return words.empty() ? "" : fmt::format("interface {}: {}", interface, words);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,310 @@
+#include "netem/schedule/throttle.h"
+
+#include <linux/gen_stats.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "netem/link/attributes.h"
+#include "netem/link/qdisc.h"
+#include "netem/link/traffic_control.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr std::uint64_t kOpenRate = 50'000'000'000;  // bytes/s: the gate is no throttle
+constexpr double kPollSeconds = 1e-3;                // a shut gate looks again so often
+// What a shut gate takes every packet for at least (the widest `mpu` there is), and the bucket,
+// which holds less.
+constexpr std::uint32_t kShutSize = 65535, kShutBucket = 60000;
+
+struct Throttle {
+  std::uint64_t rate = 0;      // bytes/s
+  std::uint32_t bucket = 0;    // bytes
+  std::uint16_t smallest = 0;  // bytes that a packet is taken for at least
+};
+
+Throttle throttle_of(const GateSettings& settings) {
+  if (settings.open) return {kOpenRate, settings.cut, 0};
+  const std::uint32_t bucket = std::min(settings.cut, kShutBucket);
+  // Waiting for what the bucket cannot hold takes kPollSeconds; then it looks again. A rate near 0
+  // would do too, but look again hours later.
+  return {static_cast<std::uint64_t>((kShutSize - bucket) / kPollSeconds), bucket, kShutSize};
+}
+
+std::vector<Mismatch> compare(const Throttle& asked, std::uint32_t limit,
+                              std::span<const std::byte> options) {
+  const AttributeReader attributes(options, "gate");
+  const auto got = attributes.get<tc_tbf_qopt>(TCA_TBF_PARMS);
+  Comparison comparison;
+  comparison.expect<std::uint64_t>("gate rate in bytes/s (TCA_TBF_RATE64)", asked.rate,
+                                   attributes.has(TCA_TBF_RATE64)
+                                       ? attributes.get<std::uint64_t>(TCA_TBF_RATE64)
+                                       : got.rate.rate);
+  comparison.expect<std::uint64_t>("gate limit (TCA_TBF_PARMS)", limit, got.limit);
+  comparison.expect<std::uint64_t>("gate mpu (TCA_TBF_PARMS)", asked.smallest, got.rate.mpu);
+  const std::uint32_t ticks = transmit_ticks(asked.bucket, static_cast<double>(asked.rate));
+  if (got.buffer + 2 < ticks || got.buffer > ticks + 2)  // kept as time, rounded twice
+    comparison.expect<std::uint64_t>("gate bucket in 64 ns of transmit time (TCA_TBF_PARMS)", ticks,
+                                     got.buffer);
+  return std::move(comparison).found();
+}
+
+constexpr std::uint32_t kOwnHandle = 0x10000;  // 1:
+constexpr std::uint32_t kClass = 0x10001;      // 1:1
+constexpr std::uint32_t kGate = 0x20000;       // 2:
+
+// Larger than any GSO packet (64 KiB of payload, and the headers of each frame): cutting those up,
+// in software, is most of what a link of 1 Gbit/s costs. The bucket may be larger still.
+constexpr std::uint32_t kLargestCut = 80000;
+// Of no effect with one class, but outside 1000 to 200000 the kernel notes it.
+constexpr std::uint32_t kQuantum = 60000;
+
+struct Answer {
+  QueueReading reading;
+  std::uint32_t packets = 0;
+  bool found = false;
+};
+
+// A kernel's message about one qdisc: its counters.
+int take_reading(nl_msg* message, void* into) {
+  nlattr* attributes[TCA_MAX + 1];
+  nlattr* stats[TCA_STATS_MAX + 1];
+  if (nlmsg_parse(nlmsg_hdr(message), sizeof(tcmsg), attributes, TCA_MAX, nullptr) < 0 ||
+      attributes[TCA_STATS2] == nullptr ||
+      nla_parse_nested(stats, TCA_STATS_MAX, attributes[TCA_STATS2], nullptr) < 0)
+    return NL_SKIP;
+  auto* answer = static_cast<Answer*>(into);
+  gnet_stats_basic basic = {};
+  gnet_stats_queue queue = {};
+  if (stats[TCA_STATS_BASIC] != nullptr) nla_memcpy(&basic, stats[TCA_STATS_BASIC], sizeof(basic));
+  if (stats[TCA_STATS_QUEUE] != nullptr) nla_memcpy(&queue, stats[TCA_STATS_QUEUE], sizeof(queue));
+  answer->reading = {basic.bytes, queue.qlen};
+  answer->packets = basic.packets;
+  answer->found = stats[TCA_STATS_BASIC] != nullptr && stats[TCA_STATS_QUEUE] != nullptr;
+  return NL_OK;
+}
+
+TrafficPlace root_of(int index) { return {index, {TC_H_ROOT, kOwnHandle}, false}; }
+TrafficPlace class_of(int index) { return {index, {kOwnHandle, kClass}, true}; }
+TrafficPlace gate_of(int index) { return {index, {kClass, kGate}, false}; }
+
+std::uint32_t burst_of(double rate, const ScheduleQdiscSettings& settings) {
+  return settings.burst != 0 ? settings.burst : default_burst(rate, settings.frame_bytes);
+}
+
+QdiscRequest class_request(double rate, const ScheduleQdiscSettings& settings) {
+  return htb_class_request({.rate = bytes_per_second(rate),
+                            .burst = burst_of(rate, settings),
+                            .quantum = kQuantum,
+                            .overhead = settings.overhead});
+}
+
+constexpr double kLeastKept = 1e3;  // bit/s; less is nothing
+// How far the rate may leave the schedule to make up for what was. Not far down: what is sent at a
+// low rate blocks the link for long.
+constexpr double kLeastFactor = 0.75, kMostFactor = 4;
+constexpr double kLeastFree = 0.25;  // share of a span
+constexpr double kSame = 1e-3;       // rates that differ less are not told to the kernel
+
+}  // namespace
+
+QdiscRequest gate_request(const GateSettings& settings) {
+  const Throttle throttle = throttle_of(settings);
+  tc_tbf_qopt parameters = {};
+  parameters.rate.rate =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(throttle.rate, UINT32_MAX));
+  parameters.rate.mpu = throttle.smallest;
+  parameters.rate.linklayer = TC_LINKLAYER_ETHERNET;  // so that no rate table is needed
+  parameters.limit = settings.limit;
+  parameters.buffer = transmit_ticks(throttle.bucket, static_cast<double>(throttle.rate));
+  AttributeWriter options;
+  options.put(TCA_TBF_PARMS, parameters);
+  // TCA_TBF_BURST would make the bucket large enough for `mpu`: only the open gate has it.
+  if (settings.open) {
+    options.put(TCA_TBF_RATE64, throttle.rate);
+    options.put(TCA_TBF_BURST, throttle.bucket);
+  }
+  return {"tbf", options.bytes(),
+          [throttle, limit = settings.limit](std::span<const std::byte> got) {
+            return compare(throttle, limit, got);
+          }};
+}
+
+void require_gate() {
+  utsname kernel = {};
+  int major = 0, minor = 0;
+  if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2 ||
+      major < 5 || (major == 5 && minor < 17))
+    throw RunError(fmt::format("schedules need Linux 5.17 or later; this is {}", kernel.release));
+}
+
+ScheduleQdisc::ScheduleQdisc(std::string interface, const ScheduleQdiscSettings& settings)
+    : interface_(std::move(interface)),
+      settings_(settings),
+      socket_(nl_socket_alloc()),
+      cut_(std::min(burst_of(settings.highest_rate, settings), kLargestCut)) {
+  if (socket_ == nullptr) throw RunError("netlink socket: out of memory");
+  const int result = nl_connect(socket_, NETLINK_ROUTE);
+  // libnl counts answers by their acknowledgements, and read() asks for none.
+  nl_socket_disable_seq_check(socket_);
+  index_ = static_cast<int>(if_nametoindex(interface_.c_str()));
+  try {
+    require_gate();
+    if (result < 0) throw RunError(fmt::format("connect to rtnetlink: {}", nl_geterror(result)));
+    if (index_ == 0) throw SystemError("interface " + interface_);
+    set_up();
+  } catch (...) {
+    nl_socket_free(socket_);
+    throw;
+  }
+}
+
+ScheduleQdisc::~ScheduleQdisc() { nl_socket_free(socket_); }
+
+void ScheduleQdisc::set_up() {
+  // Else a root of the same handle would be changed, or refused if of another kind.
+  delete_root_qdisc(socket_, index_);
+  const std::string attempt = "htb on " + interface_;
+  set_traffic(socket_, root_of(index_), htb_request(), attempt);
+  check_traffic(socket_, root_of(index_), htb_request(), attempt);
+  set_class(settings_.highest_rate);
+  set_gate(true);
+  check();
+}
+
+void ScheduleQdisc::set_class(double rate) {
+  set_traffic(socket_, class_of(index_), class_request(rate, settings_),
+              fmt::format("htb class of {:.0f} bit/s on {}", rate, interface_));
+  rate_ = rate;
+}
+
+void ScheduleQdisc::set_gate(bool open) {
+  set_traffic(socket_, gate_of(index_),
+              gate_request({.open = open, .cut = cut_, .limit = settings_.queue}),
+              fmt::format("tbf, {}, on {}", open ? "open" : "shut", interface_));
+  open_ = open;
+}
+
+void ScheduleQdisc::set_rate(double rate) {
+  if (rate <= 0) {
+    if (open_) set_gate(false);
+    return;
+  }
+  set_class(rate);
+  if (!open_) set_gate(true);
+}
+
+void ScheduleQdisc::check() {
+  check_traffic(socket_, class_of(index_), class_request(rate_, settings_),
+                fmt::format("htb class of {:.0f} bit/s on {}", rate_, interface_));
+  check_traffic(socket_, gate_of(index_),
+                gate_request({.open = open_, .cut = cut_, .limit = settings_.queue}),
+                fmt::format("tbf, {}, on {}", open_ ? "open" : "shut", interface_));
+}
+
+std::string ScheduleQdisc::alteration() {
+  std::string found =
+      traffic_difference(socket_, root_of(index_), htb_request(), "htb on " + interface_);
+  if (found.empty())
+    found = traffic_difference(socket_, class_of(index_), class_request(rate_, settings_),
+                               "htb class on " + interface_);
+  if (found.empty())
+    found = traffic_difference(socket_, gate_of(index_),
+                               gate_request({.open = open_, .cut = cut_, .limit = settings_.queue}),
+                               "tbf on " + interface_);
+  return found;
+}
+
+QueueReading ScheduleQdisc::read() {
+  // Without ECHO the kernel finds it and tells nobody.
+  nl_msg* message = nlmsg_alloc_simple(RTM_GETQDISC, NLM_F_ECHO);
+  if (message == nullptr) throw RunError("netlink message: out of memory");
+  tcmsg header = {};
+  header.tcm_family = AF_UNSPEC;
+  header.tcm_ifindex = index_;
+  header.tcm_parent = TC_H_ROOT;
+  header.tcm_handle = kOwnHandle;
+  nlmsg_append(message, &header, sizeof(header), NLMSG_ALIGNTO);
+  Answer answer;
+  nl_socket_modify_cb(socket_, NL_CB_VALID, NL_CB_CUSTOM, take_reading, &answer);
+  nl_socket_disable_auto_ack(socket_);  // the answer is all there is to come
+  const int sent = nl_send_auto(socket_, message);
+  nlmsg_free(message);
+  const int result = sent < 0 ? sent : nl_recvmsgs_default(socket_);
+  nl_socket_enable_auto_ack(socket_);
+  nl_socket_modify_cb(socket_, NL_CB_VALID, NL_CB_DEFAULT, nullptr, nullptr);
+  if (result < 0)
+    throw RunError(fmt::format("read the htb of {}: {}", interface_, nl_geterror(result)));
+  if (!answer.found)
+    throw RunError(
+        fmt::format("read the htb of {}: the kernel's answer has no counters", interface_));
+  // GSO packets count as the frames they are.
+  charged_ += std::uint64_t{settings_.overhead} * (answer.packets - packets_);
+  packets_ = answer.packets;
+  answer.reading.bytes += charged_;
+  return answer.reading;
+}
+
+void RateKeeper::settle(double now, const QueueReading& reading) {
+  const double span = now - last_;
+  const double sent = 8 * static_cast<double>(reading.bytes - counted_.bytes);
+  if (reading.packets_waiting == 0) {
+    owed_ = blocked_ = 0;
+    return;
+  }
+  if (rate_ > 0 && sent > 0)
+    blocked_ = std::clamp(blocked_ + sent / rate_ - span, 0.0, piece_ / rate_);
+  else
+    blocked_ = std::max(0.0, blocked_ - span);
+  // No more can be owed than what the last plan left and what a late change cost: the queue was
+  // empty for a while. No more can have been too much than a piece or two, the bucket's credit of
+  // about two after a pause, and likewise.
+  const double due = schedule_.bits(last_, now), late = rate_ * span - due;
+  owed_ =
+      std::clamp(owed_ + due - sent, std::min(0.0, postponed_) - 4 * piece_ - std::max(0.0, late),
+                 std::max(0.0, postponed_) + std::max(0.0, -late));
+}
+
+void RateKeeper::begin_anew() {
+  begun_ = false;
+  owed_ = blocked_ = postponed_ = 0;
+}
+
+double RateKeeper::plan(double now, double until, const QueueReading& reading) {
+  if (begun_) settle(now, reading);
+  begun_ = true;
+  const double span = until - now;
+  const double scheduled = schedule_.bits(now, until), mean = scheduled / span;
+  const double wanted = scheduled + owed_;
+  // A blocked link is free again within the span, or nothing that is set now matters.
+  const double free = std::max(span - blocked_, kLeastFree * span);
+  double rate = std::clamp(std::max(wanted, piece_) / free, kLeastFactor * mean,
+                           std::max(kMostFactor * mean, piece_ / free));
+  // On a link that has nothing waiting, a piece that comes goes at once, and is paid for later.
+  if (reading.packets_waiting == 0) rate = mean;
+  // Where less than a piece may cross, none does, until enough has come together for one.
+  if (mean < kLeastKept || (reading.packets_waiting > 0 && wanted < piece_ / 2)) rate = 0;
+  if (std::fabs(rate - rate_) <= kSame * rate_) rate = rate_;
+  postponed_ = wanted - rate * std::max(0.0, span - blocked_);
+  last_ = now;
+  rate_ = rate;
+  counted_ = reading;
+  return rate;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,277 @@
+// The text of a topology: a flag's, a file's, and the canonical text of any.
+#include "netem/topology/spec.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/input_file.h"
+#include "base/text.h"
+#include "netem/topology/kinds.h"
+
+namespace thinpipe {
+namespace {
+
+// At commas outside parentheses.
+std::vector<std::string> split_settings(std::string_view text) {
+  std::vector<std::string> parts = {""};
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (depth < 0 || depth > 1) break;
+    if (c == ',' && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  if (depth != 0) throw InputError("its parentheses do not match");
+  return parts;
+}
+
+bool among(const std::vector<TopologySetting>& settings, const std::string& name) {
+  return std::any_of(settings.begin(), settings.end(),
+                     [&](const TopologySetting& setting) { return name == setting.name; });
+}
+
+// Whether exceptions may be called so: a link of some number of hosts, racks or sites.
+bool may_be_link(const TopologyKind& kind, std::string_view name) {
+  for (const std::string_view prefix : {"host", "rack", "site"})
+    if (name.starts_with(prefix) && name.size() > prefix.size() && name[prefix.size()] >= '0' &&
+        name[prefix.size()] <= '9')
+      return prefix == "host" ||
+             std::string_view(kind.name) == (prefix == "rack" ? "racks" : "wan");
+  return false;
+}
+
+[[noreturn]] void refuse_setting(const TopologyKind& kind, const std::string& key) {
+  std::vector<std::string> known;
+  for (const auto* settings : {&kind.values, &kind.links})
+    for (const TopologySetting& setting : *settings) known.emplace_back(setting.name);
+  const std::string hint = did_you_mean(key, known);
+  known.emplace_back("host0, host1, ...");
+  throw InputError(fmt::format("unknown setting {} (known: {}){}", in_quotes(key),
+                               fmt::join(known, ", "), hint));
+}
+
+void read_setting(const TopologyKind& kind, const std::string& part, TopologySpec& spec) {
+  const std::size_t equals = part.find('=');
+  const std::string key = part.substr(0, equals);
+  const std::string value = equals == std::string::npos ? "" : part.substr(equals + 1);
+  if (value.empty())
+    throw InputError(fmt::format("expected setting=value (such as host3=(rate=10mbit)), found {}",
+                                 in_quotes(part)));
+  const bool is_value = among(kind.values, key), is_link = among(kind.links, key);
+  if (!is_value && !is_link && !may_be_link(kind, key)) refuse_setting(kind, key);
+  if (spec.values.contains(key) || spec.links.contains(key) ||
+      std::any_of(spec.exceptions.begin(), spec.exceptions.end(),
+                  [&](const auto& exception) { return exception.first == key; }))
+    throw InputError(fmt::format("{} is given twice", key));
+  if (is_value) {
+    spec.values[key] = value;
+    return;
+  }
+  try {
+    if (is_link)
+      spec.links[key] = LinkChange::parse(value);
+    else
+      spec.exceptions.emplace_back(key, LinkChange::parse(value));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", key, error.what()));
+  }
+}
+
+TopologySpec parse_kind(const TopologyKind& kind, std::string_view text) {
+  TopologySpec spec;
+  spec.kind = kind.name;
+  const std::size_t colon = text.find(':');
+  try {
+    if (colon != std::string_view::npos)
+      for (const std::string& part : split_settings(text.substr(colon + 1)))
+        read_setting(kind, part, spec);
+    kind.check(spec);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("topology {}: {}", in_quotes(text), error.what()));
+  }
+  return spec;
+}
+
+std::string file_text(const TopologySpec& spec) {
+  std::vector<std::string> statements;
+  for (const TopologySpec::FileSwitch& one : spec.switches)
+    statements.push_back(one.hosts > 0 ? fmt::format("switch {} hosts={}", one.name, one.hosts)
+                                       : "switch " + one.name);
+  for (const TopologySpec::FileTrunk& trunk : spec.trunks)
+    statements.push_back(fmt::format("link {} {}{}{}", trunk.a, trunk.b,
+                                     trunk.link.empty() ? "" : " ", trunk.link.to_string()));
+  for (const auto& [name, link] : spec.links)
+    statements.push_back(fmt::format("{} {}", name, link.to_string()));
+  for (const auto& [name, link] : spec.exceptions)
+    statements.push_back(fmt::format("{} {}", name, link.to_string()));
+  return fmt::format("{}", fmt::join(statements, "; "));
+}
+
+// A topology's file: a statement a line (or up to a `;`), `#` begins a comment.
+//   switch NAME [hosts=N]       a switch and how many hosts hang on it
+//   link NAME NAME [LINK]       between two switches; up is from the first to the second
+//   hosts LINK                  every host's link
+//   hostI LINK, hostI-J LINK    what differs for those hosts
+
+constexpr int kMostSwitches = 128;
+constexpr std::size_t kLongestName = 32;
+constexpr std::uint64_t kLargestTopology = 1 << 20;  // 128 switches and 1000 hosts take a tenth
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// No hyphen, which joins two names to that of a link.
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestName && is_letter(text[0]) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.'; });
+}
+
+bool is_host(std::string_view word) {
+  return word.starts_with("host") && word.size() > 4 && is_digit(word[4]);
+}
+
+std::vector<std::string> words_of(const std::string& statement) {
+  std::istringstream stream(statement);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+class FileReader {
+ public:
+  TopologySpec read(std::string_view text, const std::string& source) {
+    spec_.kind = "file";
+    int line_number = 0;
+    for (std::string line : split(text, '\n')) {
+      ++line_number;
+      line = line.substr(0, line.find('#'));
+      for (const std::string& statement : split(line, ';')) {
+        const std::vector<std::string> words = words_of(statement);
+        try {
+          if (!words.empty()) read_statement(words);
+        } catch (const InputError& error) {
+          throw InputError(
+              fmt::format("{}:{}: {}: {}", source, line_number, words[0], error.what()));
+        }
+      }
+    }
+    if (spec_.switches.empty())
+      throw InputError(source + ": no switch in it (such as `switch paris hosts=2`)");
+    if (spec_.fixed_hosts() == 0)
+      throw InputError(source + ": no switch has hosts (such as `switch paris hosts=2`)");
+    if (spec_.fixed_hosts() > kMostHosts)
+      throw InputError(fmt::format("{}: {} hosts; at most {} are possible", source,
+                                   spec_.fixed_hosts(), kMostHosts));
+    return spec_;
+  }
+
+ private:
+  void read_statement(const std::vector<std::string>& words) {
+    if (words[0] == "switch")
+      read_switch(words);
+    else if (words[0] == "link")
+      read_link(words);
+    else if (words[0] == "hosts" || is_host(words[0]))
+      read_hosts(words);
+    else
+      throw InputError("unknown statement (known: switch, link, hosts, host0, host1, ...)" +
+                       did_you_mean(words[0], {"switch", "link", "hosts"}));
+  }
+
+  void read_switch(const std::vector<std::string>& words) {
+    constexpr std::string_view kHosts = "hosts=";
+    if (words.size() < 2 || words.size() > 3 || !is_name(words[1]) || is_host(words[1]))
+      throw InputError(fmt::format(
+          "expected NAME and perhaps hosts=N, found '{}'; a name has letters, digits, _ and .",
+          fmt::join(words.begin() + 1, words.end(), " ")));
+    if (known(words[1])) throw InputError(fmt::format("{} is there already", in_quotes(words[1])));
+    if (spec_.switches.size() == kMostSwitches)
+      throw InputError(fmt::format("more than {} switches", kMostSwitches));
+    TopologySpec::FileSwitch one{words[1], 0};
+    if (words.size() == 3) {
+      const std::string& text = words[2];
+      const auto hosts = parse_number<int>(
+          std::string_view(text).substr(std::min(kHosts.size(), text.size())), 0, kMostHosts);
+      if (!text.starts_with(kHosts) || !hosts)
+        throw InputError(fmt::format("expected hosts=N with N from 0 to {}, found {}", kMostHosts,
+                                     in_quotes(text)));
+      one.hosts = *hosts;
+    }
+    spec_.switches.push_back(one);
+  }
+
+  void read_link(const std::vector<std::string>& words) {
+    if (words.size() < 3 || words.size() > 4)
+      throw InputError("expected two switches and perhaps a link such as rate=100mbit,delay=5ms");
+    for (const std::string& name : {words[1], words[2]})
+      if (!known(name))
+        throw InputError(fmt::format("no switch {} before this line", in_quotes(name)));
+    if (words[1] == words[2]) throw InputError("it joins a switch to itself");
+    for (const TopologySpec::FileTrunk& trunk : spec_.trunks)
+      if ((trunk.a == words[1] && trunk.b == words[2]) ||
+          (trunk.a == words[2] && trunk.b == words[1]))
+        throw InputError(fmt::format("{} and {} are joined already", words[1], words[2]));
+    spec_.trunks.push_back(
+        {words[1], words[2], words.size() == 4 ? LinkChange::parse(words[3]) : LinkChange{}});
+  }
+
+  void read_hosts(const std::vector<std::string>& words) {
+    if (words.size() != 2) throw InputError("expected a link such as rate=100mbit,delay=5ms");
+    if (words[0] != "hosts")
+      spec_.exceptions.emplace_back(words[0], LinkChange::parse(words[1]));
+    else if (!spec_.links.try_emplace("hosts", LinkChange::parse(words[1])).second)
+      throw InputError("it is given twice");
+  }
+
+  bool known(const std::string& name) const {
+    return std::any_of(spec_.switches.begin(), spec_.switches.end(),
+                       [&](const auto& one) { return one.name == name; });
+  }
+
+  TopologySpec spec_;
+};
+
+}  // namespace
+
+std::string TopologySpec::to_string() const {
+  if (!switches.empty()) return file_text(*this);
+  std::vector<std::string> settings;
+  for (const auto& [key, value] : values) settings.push_back(key + "=" + value);
+  for (const auto& [key, link] : links)
+    settings.push_back(fmt::format("{}=({})", key, link.to_string()));
+  for (const auto& [key, link] : exceptions)
+    settings.push_back(fmt::format("{}=({})", key, link.to_string()));
+  return fmt::format("{}{}{}", kind, settings.empty() ? "" : ":", fmt::join(settings, ","));
+}
+
+TopologySpec parse_topology(std::string_view text) {
+  const std::string name(text.substr(0, text.find(':')));
+  if (const TopologyKind* kind = find_topology_kind(name)) return parse_kind(*kind, text);
+  if (text.starts_with("switch ")) return parse_topology_statements(text, "topology");
+  std::error_code error;  // the name may be too long for one
+  if (std::filesystem::exists(text, error)) return read_topology_file(text);
+  std::vector<std::string> known;
+  for (const TopologyKind& kind : topology_kinds()) known.emplace_back(kind.name);
+  throw InputError(fmt::format("topology {}: neither a file nor one of {}{}", in_quotes(text),
+                               fmt::join(known, ", "), did_you_mean(name, known)));
+}
+
+TopologySpec parse_topology_statements(std::string_view text, const std::string& source) {
+  return FileReader().read(text, source);
+}
+
+TopologySpec read_topology_file(const std::filesystem::path& file) {
+  return parse_topology_statements(read_input(file, "the file of a topology", kLargestTopology),
+                                   file.string());
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,209 @@
+#include "netem/verify/verify_topology.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "netem/topology/topology.h"
+#include "netem/verify/expected.h"
+#include "netem/verify/measure_flows.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr std::size_t kMostFlows = 16;  // enough for 16:1, and few enough to start together
+constexpr double kFull = 0.999;         // rates are doubles
+
+struct Candidate {
+  Flow flow;
+  std::vector<Hop> path;
+  PathFigures figures;
+};
+
+// All paths over the hop, the fastest first.
+std::vector<Candidate> candidates_over(const Topology& topology, const Routes& routes,
+                                       const Hop& hop) {
+  std::vector<Candidate> result;
+  const int hosts = static_cast<int>(topology.hosts.size());
+  for (int from = 0; from < hosts; ++from)
+    for (int to = 0; to < hosts; ++to) {
+      if (from == to) continue;
+      std::vector<Hop> path = routes.path(from, to);
+      if (std::find(path.begin(), path.end(), hop) == path.end()) continue;
+      const PathFigures figures = figures_of(topology, path);
+      if (!figures.disturbed) result.push_back({{from, to}, std::move(path), figures});
+    }
+  std::stable_sort(result.begin(), result.end(), [](const Candidate& a, const Candidate& b) {
+    return a.figures.goodput > b.figures.goodput;
+  });
+  return result;
+}
+
+double sum_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum;
+}
+
+// Adds flow after flow, each between hosts that have none, until the hop is full or no more helps.
+LinkProbe probe_of(const Topology& topology, const Routes& routes, const Hop& hop) {
+  LinkProbe probe{hop, {}, 0, false};
+  const double wanted = kFull * rate_of(topology.link(hop.link), hop.up);
+  const bool at_host = !topology.is_trunk(hop.link);
+  std::set<int> senders, receivers;
+  std::vector<std::vector<Hop>> paths;
+  double reached = 0;
+  for (const Candidate& one : candidates_over(topology, routes, hop)) {
+    if (probe.flows.size() == kMostFlows || probe.fills) break;
+    const bool sender_is_free = (at_host && hop.up) || !senders.contains(one.flow.from);
+    const bool receiver_is_free = (at_host && !hop.up) || !receivers.contains(one.flow.to);
+    if (!sender_is_free || !receiver_is_free) continue;
+    paths.push_back(one.path);
+    const std::vector<double> rates = fair_rates(topology, paths);
+    if (sum_of(rates) < reached * (2 - kFull)) {
+      paths.pop_back();
+      continue;
+    }
+    reached = sum_of(rates);
+    probe.fills = reached >= wanted;
+    probe.flows.push_back(one.flow);
+    senders.insert(one.flow.from);
+    receivers.insert(one.flow.to);
+  }
+  const std::vector<double> rates = fair_rates(topology, paths);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const PathFigures figures = figures_of(topology, paths[i]);
+    probe.goodput += rates[i] * figures.goodput / figures.rate;
+  }
+  return probe;
+}
+
+// A sender's own link pushes back on TCP; every other drops what does not fit.
+bool limited_at_sender(const Topology& topology, const LinkProbe& probe) {
+  return !topology.is_trunk(probe.hop.link) && probe.hop.up;
+}
+
+double path_round_trip(const Network& network, const Flow& flow) {
+  const Topology& topology = network.topology();
+  return figures_of(topology, network.routes().path(flow.from, flow.to)).delay +
+         figures_of(topology, network.routes().path(flow.to, flow.from)).delay;
+}
+
+// bit/s of payload that the flows get at most, all at once; 0 when one of them may lose frames.
+double goodput_of(const Network& network, const std::vector<Flow>& flows) {
+  const Topology& topology = network.topology();
+  std::vector<std::vector<Hop>> paths;
+  for (const Flow& flow : flows) paths.push_back(network.routes().path(flow.from, flow.to));
+  const std::vector<double> rates = fair_rates(topology, paths);
+  double goodput = 0;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const PathFigures figures = figures_of(topology, paths[i]);
+    if (figures.disturbed || figures.rate == 0) return 0;
+    goodput += rates[i] * figures.goodput / figures.rate;
+  }
+  return goodput;
+}
+
+// Where acknowledgements wait behind data, a window grows slowly: so many attempts, each of which
+// settles so many s longer. What delivers less fails all of them.
+constexpr int kAttempts = 3;
+constexpr double kSettleMore = 1;
+constexpr double kLow = 0.97;  // of the ceiling
+
+std::optional<BothWays> both_once(const Network& network, const LinkProbe& probe,
+                                  const FlowOptions& options) {
+  std::vector<Flow> flows, reversed;
+  for (const Flow& flow : probe.flows) reversed.push_back({flow.to, flow.from});
+  BothWays both{0, probe.goodput, 0, goodput_of(network, reversed), {}, false};
+  if (both.back_ceiling == 0) return std::nullopt;
+  flows = probe.flows;
+  flows.insert(flows.end(), reversed.begin(), reversed.end());
+  const MeasuredFlows measured = measure_flows(network, flows, options);
+  const std::vector<FlowFigures>& figures = measured.flows;
+  both.machine = measured.machine;
+  const LinkSpec& link = network.topology().link(probe.hop.link);
+  both.held_back = probe.fills && probe.flows.size() == 1 &&
+                   limited_at_sender(network.topology(), probe) && !drops_at_switch(link);
+  // Payload that would have crossed where acknowledgements did.
+  const double instead = 8.0 * kAckFrame * link.payload_bytes() / link.frame_bytes();
+  for (std::size_t i = 0; i < probe.flows.size(); ++i) {
+    const FlowFigures &there = figures[i], &back = figures[probe.flows.size() + i];
+    both.there += there.goodput;
+    both.back += back.goodput;
+    both.there_ceiling -= back.acks * instead;
+    both.back_ceiling -= there.acks * instead;
+  }
+  return both;
+}
+
+std::optional<BothWays> both_ways(const Network& network, const LinkProbe& probe,
+                                  FlowOptions options) {
+  std::optional<BothWays> both;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    options.settle += kSettleMore;
+    both = both_once(network, probe, options);
+    if (!both || !both->held_back ||
+        (both->there > kLow * both->there_ceiling && both->back > kLow * both->back_ceiling))
+      break;
+  }
+  return both;
+}
+
+}  // namespace
+
+std::vector<LinkProbe> link_probes(const Topology& topology, bool each_way) {
+  const Routes routes(topology);
+  const LinkClasses classes = link_classes(topology);
+  std::set<std::pair<int, bool>> seen;
+  std::vector<LinkProbe> probes;
+  for (int i = 0; i < topology.links(); ++i) {
+    const bool trunk = topology.is_trunk(i);
+    if (!seen.insert({classes.class_of[static_cast<std::size_t>(i)], trunk}).second) continue;
+    Direction up_shape = topology.link(i).up, down_shape = topology.link(i).down;
+    up_shape.way = down_shape.way = {};  // a delay makes no other goodput
+    for (const bool up : {true, false}) {
+      if (rate_of(topology.link(i), up) == 0) continue;
+      if (!up && up_shape == down_shape && !each_way) continue;
+      LinkProbe probe = probe_of(topology, routes, {i, up});
+      if (!probe.flows.empty()) probes.push_back(std::move(probe));
+    }
+  }
+  return probes;
+}
+
+std::vector<ProbeCheck> verify_topology(Network& network, const LinkSpec& link,
+                                        const TopologyCheckOptions& options) {
+  constexpr double kDoublings = 20;  // of the window, each a round trip
+  network.set_links(link, options.time_scale);
+  const Topology& topology = network.topology();
+  std::vector<ProbeCheck> checks;
+  std::vector<LinkProbe> probes = link_probes(topology);
+  for (LinkProbe& probe : probes) {
+    ProbeCheck check;
+    check.link = topology.link_name(probe.hop.link);
+    if (options.progress)
+      options.progress(check.link,
+                       static_cast<double>(checks.size()) / static_cast<double>(probes.size()));
+    check.spec = topology.link(probe.hop.link).to_string();
+    check.round_trip_set = path_round_trip(network, probe.flows[0]);
+    check.round_trip = measure_round_trip(network, probe.flows[0], options.pings);
+    const double settle =
+        limited_at_sender(topology, probe) ? options.settle : options.settle_behind_switch;
+    const FlowOptions flows{.settle = settle + kDoublings * check.round_trip_set,
+                            .seconds = options.seconds,
+                            .awake = true};
+    const MeasuredFlows measured = measure_flows(network, probe.flows, flows);
+    for (const FlowFigures& flow : measured.flows) check.goodput += flow.goodput;
+    check.disturbed = measured.machine.reason();
+    if (options.both && probe.hop.up) check.both = both_ways(network, probe, flows);
+    if (check.both && check.disturbed.empty()) check.disturbed = check.both->machine.reason();
+    check.probe = std::move(probe);
+    checks.push_back(std::move(check));
+  }
+  return checks;
+}
+
+}  // namespace thinpipe

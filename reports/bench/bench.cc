@@ -1,0 +1,246 @@
+// From records to lines that can be compared, and to sentences that can be repeated.
+#include "reports/bench/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "reports/text/phrases.h"
+
+namespace thinpipe {
+namespace {
+
+std::optional<Estimate> median_in(const Point& point, const std::string& metric) {
+  const std::vector<double> samples = point.samples(metric);
+  if (samples.empty()) return std::nullopt;
+  const Repeats repeats = {samples};
+  return median_of(repeats, bootstrap_median(repeats, 0));
+}
+
+std::optional<double> single(const Point& point, const std::string& metric) {
+  const std::vector<double> samples = point.samples(metric);
+  if (samples.empty()) return std::nullopt;
+  return samples.front();
+}
+
+// Parameters of a spec, without the one that says how much to send.
+std::vector<std::string> parameters_of(const std::string& spec) {
+  const std::size_t colon = spec.find(':');
+  std::vector<std::string> rest;
+  if (colon == std::string::npos) return rest;
+  for (const std::string& pair : split(spec.substr(colon + 1), ','))
+    if (!pair.starts_with("ratio=") && !(spec.starts_with("sbc") && pair.starts_with("p=")))
+      rest.push_back(pair);
+  return rest;
+}
+
+std::string family_of(const Point& point) {
+  std::string family = point.axes.method;
+  char separator = ':';
+  for (const std::string& pair : parameters_of(point.axes.compressor)) {
+    family += separator + pair;
+    separator = ',';
+  }
+  return family;
+}
+
+std::string memory_of(const Point& point) {
+  for (const std::string& pair : parameters_of(point.axes.compressor))
+    if (pair.starts_with("memory=")) return pair;
+  return "";
+}
+
+std::string title_of(const BenchSubject& subject) {
+  const std::string where = subject.device == "cuda" ? "on a GPU"
+                                                     : fmt::format("{} thread{}", subject.threads,
+                                                                   subject.threads == 1 ? "" : "s");
+  return fmt::format("{}, {:.0f} elements, {}{}{}", subject.tensor, subject.elements, where,
+                     subject.simd.empty() ? "" : ", " + subject.simd,
+                     subject.residency == "cache" ? ", inputs in the cache" : "");
+}
+
+BenchLine line_of(const Point& point) {
+  BenchLine line;
+  line.point = &point;
+  line.ratio = point.bench.ratio;
+  line.is_trusted = point.status == Status::kOk;
+  if (!line.is_trusted) return line;
+  line.encode = median_in(point, "encode_time");
+  line.decode = median_in(point, "decode_time");
+  line.encode_over = median_in(point, "encode_over_read");
+  line.decode_over = median_in(point, "decode_over_read");
+  line.bits = single(point, "bits_per_element");
+  line.error = single(point, "relative_error");
+  line.quality = single(point, "quality");
+  line.passes = single(point, "passes");
+  return line;
+}
+
+// Of several Top-k at the ratio the one with the same memory, which costs a pass or none.
+const Point* top_k_for(const BenchSetting& setting, const BenchLine& line) {
+  const Point* found = nullptr;
+  for (const BenchLine& other : setting.lines) {
+    if (other.point->axes.method != "topk" || !other.is_trusted || other.ratio != line.ratio)
+      continue;
+    if (found == nullptr || memory_of(*other.point) == memory_of(*line.point)) found = other.point;
+  }
+  return found;
+}
+
+void set_speedups(BenchSetting& setting) {
+  for (BenchLine& line : setting.lines) {
+    if (!line.is_trusted || !line.ratio) continue;
+    const Point* reference = top_k_for(setting, line);
+    if (reference == nullptr) continue;
+    const std::vector<double> own = line.point->samples("encode_time");
+    const std::vector<double> others = reference->samples("encode_time");
+    if (own.empty() || others.empty()) continue;
+    // Repetitions of all compressors are shuffled among each other: independent draws.
+    line.speedup = ratio_of_medians(bootstrap_median({others}, 1), bootstrap_median({own}, 2));
+    if (reference == line.point) line.speedup = Estimate{1, std::nullopt};
+  }
+}
+
+bool same_setting(const BenchSubject& a, const BenchSubject& b) {
+  return std::tie(a.tensor, a.elements, a.threads, a.simd, a.residency, a.device) ==
+         std::tie(b.tensor, b.elements, b.threads, b.simd, b.residency, b.device);
+}
+
+void name_lines(BenchSummary& summary) {
+  std::vector<std::string> specs;
+  for (const BenchSetting& setting : summary.settings)
+    for (const BenchLine& line : setting.lines)
+      if (std::find(specs.begin(), specs.end(), line.point->axes.compressor) == specs.end())
+        specs.push_back(line.point->axes.compressor);
+  const std::vector<std::string> labels = short_labels(specs);
+  for (BenchSetting& setting : summary.settings) {
+    for (BenchLine& line : setting.lines) {
+      const auto spec = std::find(specs.begin(), specs.end(), line.point->axes.compressor);
+      line.label = labels[static_cast<std::size_t>(spec - specs.begin())];
+      const std::string family = family_of(*line.point);
+      auto known = std::find(summary.families.begin(), summary.families.end(), family);
+      if (known == summary.families.end())
+        known = summary.families.insert(summary.families.end(), family);
+      line.style = static_cast<std::size_t>(known - summary.families.begin()) + 1;
+    }
+  }
+}
+
+constexpr double kDenseBits = 32;  // of an element as it came
+
+// The largest input on one thread, or the first of the largest.
+const BenchSetting& spoken_of(const BenchSummary& summary) {
+  const BenchSetting* chosen = &summary.settings.back();
+  for (const BenchSetting& setting : summary.settings)
+    if (setting.subject.elements == summary.settings.back().subject.elements &&
+        setting.subject.threads < chosen->subject.threads)
+      chosen = &setting;
+  return *chosen;
+}
+
+std::string with_interval(const Estimate& estimate) {
+  std::string text = format_number(estimate.value);
+  if (estimate.interval) text += " (" + format_interval(estimate, format_number) + ")";
+  return text;
+}
+
+// The price of speed: ", at 0.64 bits an element, its decoded input off by 90 %".
+std::string price_of(const BenchLine& line) {
+  std::string text;
+  if (line.bits) text += ", at " + format_number(*line.bits) + " bits an element";
+  if (line.error) text += ", its decoded input off by " + format_percent(*line.error);
+  return text;
+}
+
+std::string fastest_sentence(const BenchSetting& setting) {
+  const BenchLine* fastest = nullptr;
+  for (const BenchLine& line : setting.lines)
+    if (line.encode && line.bits && *line.bits < kDenseBits &&
+        (fastest == nullptr || line.encode->value < fastest->encode->value))
+      fastest = &line;
+  if (fastest == nullptr) return "";
+  std::string text = "Of those that compress, " + fastest->label + " encodes fastest (" +
+                     setting.title + "): " + format_time(fastest->encode->value);
+  if (fastest->encode_over)
+    text += ", " + with_interval(*fastest->encode_over) + " times the reading of the input";
+  return text + price_of(*fastest) + ".";
+}
+
+std::string top_k_sentence(const BenchSetting& setting) {
+  const BenchLine* best = nullptr;
+  for (const BenchLine& line : setting.lines)
+    if (line.speedup && line.point->axes.method != "topk" &&
+        (best == nullptr || line.speedup->value > best->speedup->value))
+      best = &line;
+  if (best == nullptr) return "";
+  const bool is_told = best->speedup->interval && best->speedup->interval->holds(1);
+  return "Against Top-k at the same ratio " + best->label +
+         " does best: " + with_interval(*best->speedup) + " times as fast" +
+         (is_told ? ", which is not told apart from 1" : "") + price_of(*best) + ".";
+}
+
+std::string doubt_sentence(const BenchSummary& summary) {
+  int all = 0, bad = 0, on_gpu = 0;
+  for (const BenchSetting& setting : summary.settings) {
+    for (const BenchLine& line : setting.lines) {
+      ++all;
+      on_gpu += setting.subject.device == "cuda" ? 1 : 0;
+      bad += line.is_trusted ? 0 : 1;
+    }
+  }
+  if (bad == 0) {
+    const auto lines = [](int count, const std::string& one, const std::string& many) {
+      return count == 1 ? "it " + one : "all " + std::to_string(count) + " lines " + many;
+    };
+    if (on_gpu == all)
+      return "Nothing to doubt: " + lines(all, "sends", "send") +
+             " what the processor's compressor does, byte for byte.";
+    return "Nothing to doubt: " + lines(all, "decodes", "decode") + " to the same bits by the " +
+           (on_gpu > 0 ? "processor" : "plainest instruction set") + ".";
+  }
+  return std::to_string(bad) + " of " + std::to_string(all) +
+         " lines did not validate and have no times; they are grey in the table, with the reason.";
+}
+
+}  // namespace
+
+BenchSummary summarize_bench(const Records& records) {
+  if (records.points.empty())
+    throw InputError(records.file.string() +
+                     ": no finished point in it yet; there is nothing to report");
+  BenchSummary summary;
+  for (const Point& point : records.points) {
+    auto setting = std::find_if(
+        summary.settings.begin(), summary.settings.end(),
+        [&](const BenchSetting& one) { return same_setting(one.subject, point.bench); });
+    if (setting == summary.settings.end())
+      setting = summary.settings.insert(summary.settings.end(),
+                                        {point.bench, title_of(point.bench), 0, {}});
+    setting->lines.push_back(line_of(point));
+    const auto read = single(point, "read_time");
+    if (read && (setting->read_seconds == 0 || *read < setting->read_seconds))
+      setting->read_seconds = *read;
+  }
+  std::stable_sort(summary.settings.begin(), summary.settings.end(),
+                   [](const BenchSetting& a, const BenchSetting& b) {
+                     return std::tuple(a.subject.elements, a.subject.threads) <
+                            std::tuple(b.subject.elements, b.subject.threads);
+                   });
+  for (BenchSetting& setting : summary.settings) set_speedups(setting);
+  name_lines(summary);
+  return summary;
+}
+
+std::vector<std::string> bench_findings(const BenchSummary& summary) {
+  std::vector<std::string> sentences;
+  const BenchSetting& setting = spoken_of(summary);
+  for (const std::string& sentence :
+       {fastest_sentence(setting), top_k_sentence(setting), doubt_sentence(summary)})
+    if (!sentence.empty()) sentences.push_back(sentence);
+  return sentences;
+}
+
+}  // namespace thinpipe

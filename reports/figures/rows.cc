@@ -1,0 +1,241 @@
+// Horizontal stacked bars, and rows of markers or boxes: both have their names at the left.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/figures/chart.h"
+#include "reports/figures/drawing.h"
+#include "reports/figures/style.h"
+#include "reports/text/escape.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr std::size_t kLongestLabel = 17;  // 144 px of a wide font (DejaVu Sans) at 12.5 px
+constexpr double kBaseline = 4.5;          // px below the middle of text of 12.5 px
+
+// Cuts between characters, not inside one: continuation bytes of UTF-8 are 10xxxxxx.
+std::string shortened(const std::string& text) {
+  std::size_t characters = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;
+    if (++characters > kLongestLabel) return text.substr(0, i) + "\xe2\x80\xa6";
+  }
+  return text;
+}
+
+// `label`, cut where it has no room and whole in its tooltip, ending at `right` on the row whose
+// middle lies at `y`.
+std::string row_label(const std::string& label, double right, double y) {
+  return fmt::format(
+      "<text x=\"{}\" y=\"{:.1f}\" font-size=\"12.5\" "
+      "text-anchor=\"end\">{}<title>{}</title></text>\n",
+      right, y + kBaseline, escape_html(shortened(label)), escape_html(label));
+}
+
+constexpr int kWidth = 400;
+constexpr int kRowHeight = 26;
+constexpr Margins kBarMargins = {152, 10, 8, 52};
+constexpr double kHalfBar = 0.34;       // of a row
+constexpr double kRoomForTotal = 1.24;  // the axis is so much longer than the longest bar
+
+double length(const Bar& bar) {
+  double sum = 0;
+  for (const BarPart& part : bar.parts) sum += part.length;
+  return sum;
+}
+
+GnuplotBlocks plotted(const BarChart& chart) {
+  GnuplotBlocks plot;
+  for (std::size_t row = 0; row < chart.bars.size(); ++row) {
+    double start = 0;
+    for (std::size_t part = 0; part < chart.bars[row].parts.size(); ++part) {
+      const double end = start + chart.bars[row].parts[part].length;
+      const BarPart& drawn = chart.bars[row].parts[part];
+      if (end > start && !drawn.is_gap) {
+        const int ink = drawn.ink.value_or(part_ink(part));
+        const double y = static_cast<double>(row);
+        const std::string grey = stand_in(static_cast<int>(Ink::kMuted));
+        plot.add(
+            fmt::format("{} {} {} {} {} {}\n", start, y, start, end, y - kHalfBar, y + kHalfBar),
+            chart.bars[row].is_trusted
+                ? "with boxxyerror fs solid 1 noborder lc " + stand_in(ink)
+                : "with boxxyerror fs empty border lc " + grey + " lc " + grey);
+      }
+      start = end;
+    }
+  }
+  return plot;
+}
+
+// What fills a part is told by a letter, too: colour alone would not do.
+std::string part_letter(const BarPart& part, double left, double right, double baseline) {
+  constexpr double kLeastWidth = 16;  // px
+  if (part.name.empty() || right - left < kLeastWidth) return "";
+  return fmt::format(
+      "<text class=\"letter\" x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"11\" "
+      "text-anchor=\"middle\">{}</text>\n",
+      0.5 * (left + right), baseline - 0.5, escape_html(part.letter));
+}
+
+std::string row_overlay(const Bar& bar, double row, const Canvas& canvas) {
+  const double top = canvas.y(row - kHalfBar);
+  const double height = canvas.y(row + kHalfBar) - top;
+  const double baseline = canvas.y(row) + 4.5;
+  std::string text = row_label(bar.label, kBarMargins.left - 8, canvas.y(row));
+  double start = 0;
+  for (const BarPart& part : bar.parts) {
+    const double left = canvas.x(start);
+    start += part.length;
+    if (part.length > 0 && !part.is_gap) text += part_letter(part, left, canvas.x(start), baseline);
+    if (part.length > 0 && !part.is_gap)
+      text += tooltip_box(left, top, canvas.x(start) - left, height, part.tooltip);
+  }
+  text += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"12.5\">{}</text>\n",
+                      canvas.x(start) + 6, baseline, escape_html(bar.total));
+  return text;
+}
+
+constexpr int kBoxRowHeight = 26;
+constexpr Margins kBoxMargins = {152, 18, 8, 52};
+constexpr double kHalfBox = 0.26;  // of a row
+constexpr double kReachOfTooltip = 0.45;
+
+bool is_drawable(double value, const Axis& axis) {
+  return std::isfinite(value) && (!axis.is_log || value > 0);
+}
+
+// Without what cannot be drawn.
+std::vector<BoxRow> drawable_rows(const BoxChart& chart) {
+  std::vector<BoxRow> rows;
+  for (BoxRow row : chart.rows) {
+    if (!is_drawable(row.middle, chart.axis)) continue;
+    for (std::optional<Interval>* interval : {&row.box, &row.whiskers})
+      if (*interval && (!is_drawable((*interval)->low, chart.axis) ||
+                        !is_drawable((*interval)->high, chart.axis)))
+        interval->reset();
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Range box_range(const Axis& axis, const std::vector<BoxRow>& rows) {
+  std::vector<double> values = axis.include;
+  for (const BoxRow& row : rows) {
+    values.push_back(row.middle);
+    for (const std::optional<Interval>& interval : {row.box, row.whiskers}) {
+      if (!interval) continue;
+      values.push_back(interval->low);
+      values.push_back(interval->high);
+    }
+  }
+  return padded_range(values, axis.is_log);
+}
+
+void add_row(const BoxRow& row, double y, GnuplotBlocks& plot) {
+  const std::string ink =
+      stand_in(row.is_trusted ? series_ink(row.style) : static_cast<int>(Ink::kMuted));
+  const bool has_box = row.box && row.whiskers;
+  const std::optional<Interval>& line = has_box ? row.whiskers : row.box;
+  if (line)
+    plot.add(fmt::format("{} {} {} {}\n", row.middle, y, line->low, line->high),
+             "using 1:2:3:4 with xerrorbars pt 0 lw 1.4 lc " + ink);
+  if (has_box)
+    plot.add(fmt::format("{} {} {} {} {} {}\n", row.middle, y, row.box->low, row.box->high,
+                         y - kHalfBox, y + kHalfBox),
+             fmt::format("with boxxyerror fs {} border lc {} lc {}",
+                         row.is_trusted ? "transparent solid 0.35" : "empty", ink, ink));
+  plot.add(fmt::format("{} {}\n", row.middle, y),
+           fmt::format("using 1:2 with points pt {} ps 0.8 lc {}",
+                       point_type(row.style, row.is_trusted), ink));
+}
+
+// What is seen, in a sentence after `alt`: which bars are shortest and longest.
+std::string bar_sentence(const BarChart& chart) {
+  if (chart.bars.empty() || chart.format == nullptr) return chart.alt;
+  const auto [least, most] =
+      std::minmax_element(chart.bars.begin(), chart.bars.end(),
+                          [](const Bar& a, const Bar& b) { return length(a) < length(b); });
+  std::string text = chart.alt + ": ";
+  if (chart.bars.size() == 1) return text + least->label + " " + chart.format(length(*least)) + ".";
+  return text + "from " + chart.format(length(*least)) + " (" + least->label + ") to " +
+         chart.format(length(*most)) + " (" + most->label + ").";
+}
+
+// What is seen, in a sentence after `alt`: which rows lie lowest and highest.
+std::string box_sentence(const BoxChart& chart) {
+  const std::vector<BoxRow> rows = drawable_rows(chart);
+  if (rows.empty() || chart.axis.format == nullptr) return chart.alt;
+  const auto [least, most] =
+      std::minmax_element(rows.begin(), rows.end(),
+                          [](const BoxRow& a, const BoxRow& b) { return a.middle < b.middle; });
+  std::string text = chart.alt + ": ";
+  if (rows.size() == 1)
+    return text + least->label + " at " + chart.axis.format(least->middle) + ".";
+  return text + "from " + chart.axis.format(least->middle) + " (" + least->label + ") to " +
+         chart.axis.format(most->middle) + " (" + most->label + ").";
+}
+
+}  // namespace
+
+std::string draw_bars(const BarChart& chart) {
+  double longest = 0;
+  for (const Bar& bar : chart.bars) longest = std::max(longest, length(bar));
+  if (!(longest > 0) || !std::isfinite(longest)) return "";
+  const Range x = {0, longest * kRoomForTotal};
+  const double last = static_cast<double>(chart.bars.size()) - 0.5;
+  const int height =
+      kBarMargins.top + kBarMargins.bottom + kRowHeight * static_cast<int>(chart.bars.size());
+  const Canvas canvas(kWidth, height, kBarMargins, {x, false}, {{last, -0.5}, false});
+  const std::string script =
+      canvas.script() +
+      fmt::format(
+          "unset ytics\nset grid noytics\nset xrange [{}:{}]\nset yrange "
+          "[{}:-0.5]\nset xtics {}\n"
+          "set xlabel {} offset 0,0.5\n",
+          x.low, x.high, last,
+          tick_list(readable_ticks({0, 0.94 * x.high}, 4, chart.format), chart.format),
+          gnuplot_quoted(chart.label));
+  std::string overlay;
+  for (std::size_t row = 0; row < chart.bars.size(); ++row) {
+    overlay += row_overlay(chart.bars[row], static_cast<double>(row), canvas);
+  }
+  return finish_svg(run_gnuplot(script + plotted(chart).script()),
+                    {chart.id, kWidth, height, bar_sentence(chart)}, overlay);
+}
+
+std::string draw_boxes(const BoxChart& chart) {
+  const std::vector<BoxRow> rows = drawable_rows(chart);
+  if (rows.empty()) return "";
+  const Range x = box_range(chart.axis, rows);
+  const double last = static_cast<double>(rows.size()) - 0.5;
+  const int height =
+      kBoxMargins.top + kBoxMargins.bottom + kBoxRowHeight * static_cast<int>(rows.size());
+  const Canvas canvas(chart.width, height, kBoxMargins, {x, chart.axis.is_log},
+                      {{last, -0.5}, false});
+  std::string script = canvas.script() + axis_script(chart.axis, x, 'x') +
+                       fmt::format("unset ytics\nset grid noytics\nset yrange [{}:-0.5]\n", last) +
+                       "set xlabel " + gnuplot_quoted(chart.axis.label) + " offset 0,0.5\n";
+  for (const double line : chart.reference_lines) script += upright_line(line);
+  GnuplotBlocks plot;
+  std::string overlay;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double y = static_cast<double>(i);
+    add_row(rows[i], y, plot);
+    overlay += row_label(rows[i].label, kBoxMargins.left - 8, canvas.y(y));
+    const Interval reach =
+        rows[i].whiskers.value_or(rows[i].box.value_or(Interval{rows[i].middle, rows[i].middle}));
+    constexpr double kLeastHalf = 9;  // px, as tooltip_circle()
+    const double left = std::min(canvas.x(reach.low), canvas.x(rows[i].middle) - kLeastHalf);
+    const double right = std::max(canvas.x(reach.high), canvas.x(rows[i].middle) + kLeastHalf);
+    const double top = canvas.y(y - kReachOfTooltip);
+    if (!rows[i].tooltip.empty())
+      overlay += tooltip_box(left, top, right - left, canvas.y(y + kReachOfTooltip) - top,
+                             rows[i].tooltip);
+  }
+  return finish_svg(run_gnuplot(script + plot.script()),
+                    {chart.id, chart.width, height, box_sentence(chart)}, overlay);
+}
+
+}  // namespace thinpipe

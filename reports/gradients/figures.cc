@@ -1,0 +1,382 @@
+// The figures of statistics of gradients: SIDCo's figures 2, 7 and 8, and how things change by
+// step.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "reports/figures/style.h"
+#include "reports/gradients/page.h"
+#include "reports/text/phrases.h"
+
+namespace thinpipe {
+namespace {
+
+// What a figure shows of a unit, with its title: the first and the last step without, the last
+// one with error feedback (the first would be as without). Those of them that have points.
+std::vector<std::pair<std::string, const StatsGradient*>> drawn_gradients(const StatsUnit& unit) {
+  std::vector<std::pair<std::string, const StatsGradient*>> drawn;
+  const auto add = [&](const StatsGradient* gradient, const std::string& how) {
+    if (gradient != nullptr)
+      drawn.emplace_back("step " + std::to_string(gradient->step) + how, gradient);
+  };
+  add(unit.plain.first, "");
+  if (unit.plain.last != unit.plain.first) add(unit.plain.last, "");
+  if (unit.feedback.last != unit.feedback.first) add(unit.feedback.last, ", error feedback");
+  return drawn;
+}
+
+// The data's marker, then the fits' lines.
+std::vector<LegendEntry> fit_legend() {
+  std::vector<LegendEntry> legend = {{marker_svg(0), "data"}};
+  for (std::size_t i = 0; i < kFitNames.size(); ++i)
+    legend.push_back({line_svg(i + 1), kFitNames[i]});
+  return legend;
+}
+
+// Densities and tails of magnitudes with what was fitted to them.
+
+constexpr std::size_t kMostTensors = 6;
+
+/// Leaves out points whose markers would cover their neighbour's; both ends stay.
+void thin_out(Curve& curve, bool is_log_x) {
+  if (curve.points.size() < 3) return;
+  const auto x_of = [&](const ChartPoint& p) { return is_log_x ? std::log(p.x) : p.x; };
+  const auto y_of = [](const ChartPoint& p) { return std::log(p.y); };  // all axes of y are so
+  double low = INFINITY, high = -INFINITY;
+  for (const ChartPoint& point : curve.points) {
+    low = std::min(low, y_of(point));
+    high = std::max(high, y_of(point));
+  }
+  const double width = x_of(curve.points.back()) - x_of(curve.points.front());
+  constexpr double kNearest = 1.0 / 45;  // of an axis; a marker is half as wide
+  std::vector<ChartPoint> kept = {curve.points.front()};
+  for (const ChartPoint& point : curve.points) {
+    const double across = (x_of(point) - x_of(kept.back())) / width;
+    const double along = (y_of(point) - y_of(kept.back())) / std::max(high - low, 1e-9);
+    if (std::hypot(across, along) >= kNearest) kept.push_back(point);
+  }
+  curve.points = std::move(kept);
+}
+
+/// Points of the data under style 0 and of every fit under its own.
+template <class Add>
+std::vector<Curve> curves_of(const StatsGradient& gradient, bool is_log_x, Add add) {
+  std::vector<Curve> curves = {{0, true, false, {}}};
+  add(curves[0], gradient.points->empirical, "data");
+  thin_out(curves[0], is_log_x);
+  for (std::size_t i = 0; i < kFitNames.size(); ++i) {
+    if (!std::isfinite(gradient.distances[i])) continue;
+    curves.push_back({i + 1, false, true, {}});
+    add(curves.back(), gradient.points->fitted[i], kFitNames[i]);
+  }
+  return curves;
+}
+
+std::string at_magnitude(const std::string& who, double x, double y) {
+  return who + "\nmagnitude over norm " + format_number(x) + "\n" + format_number(y);
+}
+
+/// Shares of the intervals between neighbouring points over their lengths.
+std::vector<Curve> density_curves(const StatsGradient& gradient) {
+  const std::vector<double>& x = gradient.points->x;
+  double least = INFINITY;
+  for (std::size_t i = 1; i < x.size(); ++i) {
+    const double share = gradient.points->empirical[i] - gradient.points->empirical[i - 1];
+    if (share > 0 && x[i] > x[i - 1]) least = std::min(least, share / (x[i] - x[i - 1]));
+  }
+  return curves_of(
+      gradient, /*is_log_x=*/false,
+      [&](Curve& curve, const std::vector<double>& below, const std::string& who) {
+        for (std::size_t i = 1; i < x.size(); ++i) {
+          const double density = (below[i] - below[i - 1]) / (x[i] - x[i - 1]);
+          const double middle = (x[i] + x[i - 1]) / 2;
+          // A fit without a tail would take the axis down to where there is no data.
+          constexpr double kRoomBelow = 0.1;
+          if (!(density >= kRoomBelow * least)) continue;
+          const bool has_tooltip = curve.has_markers;
+          curve.points.push_back({middle, density, std::nullopt, true,
+                                  has_tooltip ? at_magnitude(who, middle, density) : ""});
+        }
+      });
+}
+
+std::vector<Curve> tail_curves(const StatsGradient& gradient) {
+  const StatsPoints& points = *gradient.points;
+  const double least = gradient.elements > 0 ? 0.1 / gradient.elements : 0;
+  return curves_of(
+      gradient, /*is_log_x=*/true,
+      [&](Curve& curve, const std::vector<double>& below, const std::string& who) {
+        for (std::size_t i = 0; i < points.x.size(); ++i) {
+          const double beyond = 1 - below[i];
+          // Thresholds lie among the larger half.
+          if (!(beyond >= least && points.empirical[i] >= 0.5)) continue;
+          const bool has_tooltip = curve.has_markers;
+          curve.points.push_back({points.x[i], beyond, std::nullopt, true,
+                                  has_tooltip ? at_magnitude(who, points.x[i], beyond) : ""});
+        }
+      });
+}
+
+Chart magnitude_chart(const Figure& figure, std::size_t panel, const std::string& alt) {
+  Chart chart;
+  chart.id = figure.id + "-" + std::to_string(panel);
+  chart.alt = alt;
+  chart.x = {"magnitude over the gradient's norm", false, format_tick, {}, {}};
+  chart.y = {"", true, format_tick, {}, {}};
+  return chart;
+}
+
+// SIDCo, figs. 2a, 2c, 8a, 8c.
+Figure densities(const StatsSummary& summary) {
+  Figure figure{"density", "How magnitudes are distributed, and what was fitted", "", {}, {}};
+  figure.caption =
+      "Share of the elements over the length of the interval that holds them (data: points; fits: "
+      "lines), " +
+      summary.main().title + ", rank looked at first. SIDCo, figures 2 and 8.";
+  for (const auto& [title, gradient] : drawn_gradients(summary.main())) {
+    Chart chart = magnitude_chart(figure, figure.panels.size(),
+                                  "Density of magnitudes with four fits, " + title);
+    chart.y.label = "density";
+    chart.curves = density_curves(*gradient);
+    add_panel(figure, title, chart);
+  }
+  figure.legend = fit_legend();
+  return figure;
+}
+
+// SIDCo, figs. 2b, 2d, 8b, 8d, as what is beyond.
+Figure tails(const StatsSummary& summary) {
+  Figure figure{"tail", "What lies beyond a magnitude", "", {}, {}};
+  figure.caption =
+      "Share of the elements that are larger, both axes logarithmic: a compressor that sends 0.1 % "
+      "sets its threshold where the curve is at 0.001, and a fit that lies above the data there "
+      "sets it too high. Of the " +
+      summary.main().title + ", rank looked at first.";
+  for (const auto& [title, gradient] : drawn_gradients(summary.main())) {
+    Chart chart = magnitude_chart(figure, figure.panels.size(),
+                                  "Share of elements beyond a magnitude with four fits, " + title);
+    chart.x.is_log = true;
+    chart.y.label = "share beyond";
+    chart.curves = tail_curves(*gradient);
+    add_panel(figure, title, chart);
+  }
+  figure.legend = fit_legend();
+  return figure;
+}
+
+Figure tensor_densities(const StatsSummary& summary) {
+  Figure figure{"tensors", "The largest tensors", "", {}, {}};
+  std::vector<const StatsUnit*> units;
+  for (const StatsUnit& unit : summary.units)
+    if (&unit != &summary.main() && unit.plain.last != nullptr) units.push_back(&unit);
+  std::stable_sort(units.begin(), units.end(), [](const StatsUnit* a, const StatsUnit* b) {
+    return a->elements > b->elements;
+  });
+  if (units.size() > kMostTensors) units.resize(kMostTensors);
+  figure.caption =
+      "As above, of the tensors with the most elements, in the last step without error feedback.";
+  for (const StatsUnit* unit : units) {
+    Chart chart = magnitude_chart(figure, figure.panels.size(),
+                                  "Density of magnitudes with four fits, " + unit->title);
+    chart.y.label = "density";
+    chart.curves = density_curves(*unit->plain.last);
+    add_panel(figure, unit->title, chart);
+  }
+  figure.legend = fit_legend();
+  return figure;
+}
+
+// How sorted magnitudes fall, and what the largest k leave out.
+
+using Values = std::vector<double> StatsPoints::*;
+
+void add_decay_curves(const StatsUnit& unit, Values values, Figure& figure, Chart& chart) {
+  std::size_t style = 0;
+  for (const auto& [label, gradient] : drawn_gradients(unit)) {
+    const StatsPoints& points = *gradient->points;
+    Curve curve{++style, false, true, {}};
+    constexpr std::size_t kTooltipEvery = 10;
+    for (std::size_t i = 0; i < points.places.size(); ++i) {
+      const double value = (points.*values)[i];
+      const std::string tooltip =
+          i % kTooltipEvery != 0
+              ? ""
+              : label + "\nplace " + format_number(points.places[i]) + "\n" + format_number(value);
+      curve.points.push_back({points.places[i], value, std::nullopt, true, tooltip});
+    }
+    chart.curves.push_back(std::move(curve));
+    figure.legend.push_back({line_svg(style), label});
+  }
+}
+
+Chart place_chart(const Figure& figure, const std::string& alt) {
+  Chart chart;
+  chart.id = figure.id + "-0";
+  chart.alt = alt;
+  chart.x = {"place j of the sorted magnitudes", true, format_tick, {}, {}};
+  chart.y = {"", true, format_tick, {}, {}};
+  return chart;
+}
+
+// SIDCo, fig. 7a.
+Figure power_decay(const StatsSummary& summary) {
+  const StatsUnit& unit = summary.main();
+  Figure figure{"decay", "How fast sorted magnitudes fall", "", {}, {}};
+  figure.caption =
+      "Magnitudes over the gradient's norm, the largest first, " + unit.title +
+      ". A straight line of slope -p is a power law; above p = \xc2\xbd (the dark line's slope) a "
+      "gradient counts as compressible. SIDCo, figure 7a.";
+  Chart chart = place_chart(figure, "Sorted magnitudes against their place");
+  chart.y.label = "magnitude over norm";
+  add_decay_curves(unit, &StatsPoints::magnitudes, figure, chart);
+  // The border case through the middle of the first curve.
+  if (!chart.curves.empty() && chart.curves[0].points.size() > 1) {
+    const std::vector<ChartPoint>& points = chart.curves[0].points;
+    const ChartPoint middle = points[points.size() / 2];
+    Curve law{kReferenceStyle, false, true, {}};
+    for (const ChartPoint& point : {points.front(), points.back()}) {
+      law.points.push_back(
+          {point.x, middle.y * std::sqrt(middle.x / point.x), std::nullopt, true, ""});
+    }
+    chart.curves.insert(chart.curves.begin(), std::move(law));
+    figure.legend.push_back({line_svg(kReferenceStyle), "slope -\xc2\xbd"});
+  }
+  add_panel(figure, "", chart);
+  return figure;
+}
+
+// SIDCo, fig. 7b.
+Figure best_k(const StatsSummary& summary) {
+  const StatsUnit& unit = summary.main();
+  Figure figure{"best-k", "What the k largest elements leave out", "", {}, {}};
+  figure.caption = "Norm of all but the k largest elements over the gradient's norm, " +
+                   unit.title + ". SIDCo, figure 7b.";
+  Chart chart = place_chart(figure, "Best-k error against k");
+  chart.x.label = "k";
+  chart.y = {"best-k error", false, format_tick, {0.0, 1.0}, {}};
+  add_decay_curves(unit, &StatsPoints::errors, figure, chart);
+  add_panel(figure, "", chart);
+  return figure;
+}
+
+// Distances, decay and similarity over the steps.
+
+constexpr std::size_t kMostMarkers = 60;
+
+Chart step_chart(const Figure& figure, const std::string& label, const std::string& alt) {
+  Chart chart;
+  chart.id = figure.id + "-" + std::to_string(figure.panels.size());
+  chart.alt = alt;
+  chart.x = {"training step", false, format_step, {}, {}};
+  chart.y = {label, false, format_number, {}, {}};
+  return chart;
+}
+
+/// A curve over steps; what is not finite is left out.
+template <class Step>
+Curve step_curve(std::size_t style, const std::string& name, const std::vector<Step>& steps,
+                 const std::function<double(const Step&)>& value) {
+  Curve curve{style, steps.size() <= kMostMarkers, true, {}};
+  for (const Step& step : steps) {
+    const double y = value(step);
+    curve.points.push_back(
+        {static_cast<double>(step.step), y, std::nullopt, true,
+         name + ", step " + std::to_string(step.step) + "\n" + format_number(y)});
+  }
+  return curve;
+}
+
+std::string feedback_title(bool feedback) {
+  return feedback ? "with error feedback" : "without error feedback";
+}
+
+Figure fits_by_step(const StatsSummary& summary) {
+  const StatsUnit& unit = summary.main();
+  Figure figure{"fits", "How far the fits are off, by step", "", {}, {}};
+  figure.caption =
+      "Kolmogorov-Smirnov distance of each fit, " + unit.title + "; 0 would be a perfect one.";
+  for (const bool feedback : {false, true}) {
+    Chart chart = step_chart(figure, "distance",
+                             "Distances of the fits by step, " + feedback_title(feedback));
+    chart.y.include = {0.0};
+    for (std::size_t i = 0; i < kFitNames.size(); ++i) {
+      chart.curves.push_back(
+          step_curve<StatsMeans>(i + 1, kFitNames[i], (feedback ? unit.feedback : unit.plain).steps,
+                                 [i](const StatsMeans& step) { return step.distances[i]; }));
+    }
+    add_panel(figure, feedback_title(feedback), chart);
+  }
+  for (std::size_t i = 0; i < kFitNames.size(); ++i)
+    figure.legend.push_back({marker_svg(i + 1), kFitNames[i]});
+  return figure;
+}
+
+Figure decay_by_step(const StatsSummary& summary) {
+  const StatsUnit& unit = summary.main();
+  Figure figure{"decay-steps", "Decay and best-k error, by step", "", {}, {}};
+  figure.caption = "Left: the power law's exponent p, " + unit.title +
+                   "; above the dashed line a gradient counts as compressible. Others: norm of all "
+                   "but the k largest over the norm.";
+  Chart exponent = step_chart(figure, "p", "Decay exponent by step");
+  exponent.y.include = {0.5};
+  exponent.reference_lines = {0.5};
+  for (const bool feedback : {false, true}) {
+    exponent.curves.push_back(step_curve<StatsMeans>(
+        feedback ? 2 : 1, feedback_title(feedback), (feedback ? unit.feedback : unit.plain).steps,
+        [](const StatsMeans& step) { return step.p; }));
+    if (feedback && unit.feedback.empty()) continue;
+    figure.legend.push_back({marker_svg(feedback ? 2 : 1), feedback_title(feedback)});
+  }
+  add_panel(figure, "decay exponent", exponent);
+  for (std::size_t i = 0; i < summary.records->ratios.size(); ++i) {
+    const std::string kept = "largest " + format_percent(summary.records->ratios[i]) + " kept";
+    Chart chart = step_chart(figure, "best-k error", "Best-k error by step, " + kept);
+    chart.y.include = {0.0, 1.0};
+    for (const bool feedback : {false, true}) {
+      chart.curves.push_back(step_curve<StatsMeans>(
+          feedback ? 2 : 1, feedback_title(feedback), (feedback ? unit.feedback : unit.plain).steps,
+          [i](const StatsMeans& step) { return step.best_k_errors[i]; }));
+    }
+    add_panel(figure, kept, chart);
+  }
+  return figure;
+}
+
+Figure similarity_by_step(const StatsSummary& summary) {
+  const StatsUnit& unit = summary.main();
+  Figure figure{"alike", "How alike workers and steps are", "", {}, {}};
+  const std::string top = format_percent(summary.records->overlap_ratio);
+  figure.caption = "Cosine, and share of the places of the largest " + top +
+                   " in common, means over the ranks, " + unit.title +
+                   ". A step is compared with the one looked at before it.";
+  const auto panel = [&](const StatsAlike& alike, const std::string& title) {
+    Chart chart = step_chart(figure, "cosine, share in common", "Similarity of " + title);
+    chart.y.include = {0.0};
+    chart.curves = {
+        step_curve<StatsAlikeMeans>(1, "cosine", alike.steps,
+                                    [](const StatsAlikeMeans& step) { return step.cosine; }),
+        step_curve<StatsAlikeMeans>(2, "in common", alike.steps,
+                                    [](const StatsAlikeMeans& step) { return step.overlap; })};
+    add_panel(figure, title, chart);
+  };
+  panel(unit.workers, "neighbouring workers");
+  panel(unit.steps, "successive steps");
+  figure.legend = {{marker_svg(1), "cosine"}, {marker_svg(2), "largest " + top + " in common"}};
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Figure> stats_figures(const StatsSummary& summary) {
+  using Builder = Figure (*)(const StatsSummary&);
+  std::vector<Figure> result;
+  for (const Builder build : {densities, tails, power_decay, best_k, fits_by_step, decay_by_step,
+                              similarity_by_step, tensor_densities}) {
+    Figure figure = build(summary);
+    if (!figure.panels.empty()) result.push_back(std::move(figure));
+  }
+  return result;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,95 @@
+// Tables as comma-separated values and as text; columns and rows that several reports share.
+#include "reports/page/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/plain_table.h"
+#include "reports/text/escape.h"
+
+namespace thinpipe {
+namespace {
+
+bool has_details(const Table& table, std::size_t column) {
+  return std::any_of(table.rows.begin(), table.rows.end(),
+                     [&](const auto& row) { return !row.at(column).detail.empty(); });
+}
+
+std::string csv_cell(const TableCell& cell) {
+  if (!cell.command.empty()) return escape_csv(cell.command);
+  if (cell.value) return fmt::format("{:.9g}", *cell.value);
+  return cell.text == kAbsent ? "" : escape_csv(cell.text);
+}
+
+}  // namespace
+
+TableCell figure_cell(double value, std::string (*format)(double)) {
+  if (!std::isfinite(value)) return {kAbsent};
+  return {format(value), "", value};
+}
+
+std::string table_csv(const Table& table) {
+  std::string text;
+  std::vector<bool> detailed;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    detailed.push_back(has_details(table, i));
+    text += (i == 0 ? "" : ",") + escape_csv(table.columns[i]);
+    if (detailed.back()) text += "," + escape_csv(table.columns[i] + ", more");
+  }
+  text += "\n";
+  for (const std::vector<TableCell>& row : table.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += (i == 0 ? "" : ",") + csv_cell(row[i]);
+      if (detailed[i]) text += "," + escape_csv(row[i].detail);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string plain_text(const Table& table) {
+  PlainTable plain(table.columns, table.text_columns);
+  for (const std::vector<TableCell>& row : table.rows) {
+    std::vector<std::string> cells, beside(row.size());
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const TableCell& cell = row[i];
+      const std::size_t end = table.beside.empty() ? std::string::npos : cell.text.find(kSecondFigure);
+      if (end != std::string::npos) beside[i] = cell.text.substr(end + kSecondFigure.size());
+      cells.push_back((cell.text == kAbsent ? "-" : cell.text.substr(0, end)) +
+                      (cell.is_best ? "*" : "") + (cell.is_doubtful ? "?" : ""));
+    }
+    plain.add(std::move(cells));
+    if (std::ranges::all_of(beside, &std::string::empty)) continue;
+    beside[0] = "  " + table.beside;
+    plain.add(std::move(beside));
+  }
+  return plain.text();
+}
+
+void add_commands(Table& table, const std::vector<std::string>& commands) {
+  if (std::all_of(commands.begin(), commands.end(),
+                  [](const std::string& command) { return command.empty(); }))
+    return;
+  table.columns.emplace_back("measure again");
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    table.rows[i].push_back({.text = commands[i].empty() ? kAbsent : "", .command = commands[i]});
+}
+
+Table problems_table(const Records& records) {
+  Table table;
+  table.columns = {"point", "status", "reasons"};
+  table.text_columns = 3;
+  for (const Point& point : records.points) {
+    if (point.status == Status::kOk) continue;
+    const std::string reasons = joined(point.reasons, "; ");
+    table.rows.push_back({{point.id},
+                          {status_name(point.status)},
+                          {reasons.empty() ? "no reason was recorded" : reasons}});
+  }
+  return table;
+}
+
+}  // namespace thinpipe

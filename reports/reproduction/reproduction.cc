@@ -1,0 +1,107 @@
+// From records to cells and findings, and the drawing as a file of its own.
+#include "reports/reproduction/reproduction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "reports/figures/style.h"
+#include "reports/page/standalone.h"
+#include "reports/text/escape.h"
+
+namespace thinpipe {
+namespace {
+
+MeasuredCell cell_of(const ReproductionColumn& column, const ReproductionRow& row,
+                     const std::vector<ArmRecords>& arms) {
+  const std::string& label = column.arm.empty() ? row.arm : column.arm;
+  for (const ArmRecords& arm : arms)
+    if (arm.label == label) return column.measure(arm, row.compressor);
+  return {};
+}
+
+std::size_t row_of(const ReproductionPlan& plan, const std::string& label) {
+  for (std::size_t i = 0; i < plan.rows.size(); ++i)
+    if (plan.rows[i].label == label) return i;
+  throw std::logic_error(plan.name + " has no row " + label);
+}
+
+std::size_t column_of(const ReproductionPlan& plan, const std::string& name) {
+  if (name.empty()) return 0;
+  for (std::size_t i = 0; i < plan.columns.size(); ++i)
+    if (plan.columns[i].name == name) return i;
+  throw std::logic_error(plan.name + " has no column " + name);
+}
+
+constexpr int kChartHeight = 296, kLine = 22, kSide = 24, kAcross = 2;
+
+// Markers are 28 px wide and 14 high; words stand on the same line.
+std::string picture_legend(const ReproductionPicture& picture, int width) {
+  std::string text;
+  int place = 0;
+  for (std::size_t i = 0; i < picture.names.size() && i < picture.chart.curves.size(); ++i) {
+    if (picture.names[i].empty()) continue;
+    const int x = kSide + (place % kAcross) * (width / kAcross);
+    const int y = kChartHeight + 8 + (place / kAcross) * kLine;
+    text += fmt::format(
+        "<g transform='translate({},{})'>{}<text x='36' y='12' font-size='14'>{}</text></g>", x, y,
+        line_marker_svg(picture.chart.curves[i].style), escape_html(picture.names[i]));
+    ++place;
+  }
+  return text;
+}
+
+}  // namespace
+
+Reproduction reproduced(ReproductionPlan plan, std::vector<ArmRecords> arms, bool quick) {
+  Reproduction result{.plan = std::move(plan),
+                      .quick = quick,
+                      .arms = std::move(arms),
+                      .cells = {},
+                      .findings = {}};
+  for (const ReproductionRow& row : result.plan.rows) {
+    std::vector<MeasuredCell>& cells = result.cells.emplace_back();
+    for (const ReproductionColumn& column : result.plan.columns)
+      cells.push_back(cell_of(column, row, result.arms));
+  }
+  for (const Expectation& expected : result.plan.expectations) {
+    const std::size_t column = column_of(result.plan, expected.column);
+    const MeasuredCell& first = result.cells[row_of(result.plan, expected.arm)][column];
+    const MeasuredCell* second = nullptr;
+    if (expected.bounded != Bounded::kValue) {
+      const std::size_t other =
+          expected.than_column.empty() ? column : column_of(result.plan, expected.than_column);
+      second = &result.cells[row_of(result.plan, expected.than)][other];
+    }
+    result.findings.push_back(judge(expected, first, second));
+  }
+  return result;
+}
+
+bool Reproduction::nothing_trusted() const {
+  return plan.rests_on_times &&
+         std::none_of(findings.begin(), findings.end(),
+                      [](const JudgedFinding& finding) { return finding.measured.has_value(); });
+}
+
+bool Reproduction::complete() const {
+  return std::all_of(arms.begin(), arms.end(),
+                     [](const ArmRecords& arm) { return arm.failure.empty(); });
+}
+
+std::string reproduction_picture(const Reproduction& reproduction) {
+  if (!reproduction.plan.picture) return "";
+  const ReproductionPicture picture = reproduction.plan.picture(reproduction.arms);
+  std::string chart = draw_chart(picture.chart);
+  if (chart.empty()) return "";
+  // At the top of the room it has: below it is the legend.
+  chart.insert(chart.find("<svg") + 4, " preserveAspectRatio='xMidYMin'");
+  const int width = picture.chart.width;
+  const int lines = (static_cast<int>(picture.names.size()) + kAcross - 1) / kAcross;
+  const int height = kChartHeight + 16 + lines * kLine;
+  return html::standalone_document(width, height, picture.chart.alt,
+                                   chart + "\n" + picture_legend(picture, width));
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,176 @@
+// Columns of trainings and of replays.
+#include "base/statistics.h"
+#include "reports/reproduction/columns.h"
+#include "reports/text/phrases.h"
+
+namespace thinpipe::columns {
+namespace {
+
+ReproductionColumn learned(const char* name, std::string (*format)(double),
+                           const PointValue& value) {
+  return {name, format, [value](const ArmRecords& arm, const std::string& compressor) {
+            return values_of(points_of(arm, compressor), seed_of, value);
+          }};
+}
+
+ReproductionColumn emulated_time(const char* name, const char* metric) {
+  return {name, format_time, [metric](const ArmRecords& arm, const std::string& compressor) {
+            return times_of(points_of(arm, compressor), seed_of,
+                            [metric](const Point& point) { return mean_sample(point, metric); });
+          }};
+}
+
+// Dense bytes over what was sent; nothing where nothing was.
+std::optional<double> dense_over_sent(const Point& point) {
+  const auto dense = mean_sample(point, "dense_bytes"), sent = mean_sample(point, "payload_bytes");
+  if (!dense || !sent || !(*sent > 0)) return std::nullopt;
+  return *dense / *sent;
+}
+
+std::vector<const Point*> points_at(const ArmRecords& arm, const std::string& compressor,
+                                    double rate) {
+  std::vector<const Point*> points;
+  for (const Point* point : points_of(arm, compressor))
+    if (point->axes.rate == rate) points.push_back(point);
+  return points;
+}
+
+std::optional<double> median_sample(const Point& point, const char* metric) {
+  const std::vector<double> samples = point.samples(metric);
+  return samples.empty() ? std::nullopt : std::optional(median(samples));
+}
+
+MeasuredCell median_times(const ArmRecords& arm, const std::string& compressor, double rate,
+                          const char* metric) {
+  return times_of(points_at(arm, compressor, rate), repeat_of,
+                  [metric](const Point& point) { return median_sample(point, metric); });
+}
+
+bool is_dense(const Point& point) { return point.axes.baseline() == Baseline::kFp32; }
+
+ReproductionColumn sooner(std::string name, double rate, const char* metric) {
+  return {std::move(name), format_times,
+          [rate, metric](const ArmRecords& arm, const std::string& compressor) {
+            MeasuredCell dense, cell = median_times(arm, compressor, rate, metric);
+            for (const Point& point : arm.records.points)
+              if (is_dense(point)) dense = median_times(arm, point.axes.compressor, rate, metric);
+            cell.distrusted = cell.distrusted || (dense.distrusted && !cell.repetitions.empty());
+            MeasuredCell ratio = cell;
+            ratio.is_ratio = true;
+            ratio.repetitions.clear();
+            for (const Repetition& one : cell.repetitions)
+              for (const Repetition& other : dense.repetitions)
+                if (other.key == one.key && one.value > 0)
+                  ratio.repetitions.push_back({one.key, other.value / one.value});
+            return ratio;
+          }};
+}
+
+}  // namespace
+
+ReproductionColumn accuracy() {
+  return learned("accuracy", format_percentage, [](const Point& point) {
+    const auto share = mean_sample(point, "final_accuracy");
+    return share ? std::optional(100 * *share) : std::nullopt;
+  });
+}
+
+ReproductionColumn perplexity() {
+  return learned("perplexity", format_plain,
+                 [](const Point& point) { return mean_sample(point, "final_perplexity"); });
+}
+
+ReproductionColumn bytes() {
+  return learned("bytes a worker and step", format_bytes,
+                 [](const Point& point) { return mean_sample(point, "payload_bytes"); });
+}
+
+ReproductionColumn times_smaller() {
+  return learned("times smaller", format_times, dense_over_sent);
+}
+
+ReproductionColumn server_times_smaller() {
+  return learned("times smaller", format_times, [](const Point& point) {
+    const auto times = dense_over_sent(point);
+    return times ? std::optional(2 * *times) : std::nullopt;
+  });
+}
+
+ReproductionColumn server_bits() {
+  return learned("bits an element", format_plain, [](const Point& point) {
+    const auto times = dense_over_sent(point);
+    return times ? std::optional(16 / *times) : std::nullopt;
+  });
+}
+
+ReproductionColumn bits_during(bool pulled, double begin, double end) {
+  return learned(pulled ? "pulled" : "pushed", format_plain,
+                 [=](const Point& point) -> std::optional<double> {
+                   const std::vector<double> bits = bits_by_step(point, pulled);
+                   const auto at = [&](double share) {
+                     return bits.begin() +
+                            static_cast<std::ptrdiff_t>(share * static_cast<double>(bits.size()));
+                   };
+                   const std::vector<double> part(at(begin), at(end));
+                   return part.empty() ? std::nullopt : std::optional(mean(part));
+                 });
+}
+
+ReproductionColumn sooner_at_target() {
+  return {"sooner at target", format_times,
+          [](const ArmRecords& arm, const std::string& compressor) {
+            const auto at_target = [](const Point& point) {
+              return mean_sample(point, "target_seconds");
+            };
+            std::vector<const Point*> dense, reached, never;
+            for (const Point& point : arm.records.points)
+              if (point.axes.method == "none") dense.push_back(&point);
+            for (const Point* point : points_of(arm, compressor)) {
+              const bool missed = point->status != Status::kFailed && !at_target(*point);
+              (missed ? never : reached).push_back(point);
+            }
+            const MeasuredCell without = times_of(dense, seed_of, at_target);
+            const MeasuredCell with = times_of(reached, seed_of, at_target);
+            MeasuredCell cell;
+            cell.is_ratio = true;
+            cell.distrusted = with.distrusted || without.distrusted;
+            cell.complaints = with.complaints;
+            for (const Repetition& one : with.repetitions)
+              for (const Repetition& other : without.repetitions)
+                if (one.key == other.key)
+                  cell.repetitions.push_back({one.key, other.value / one.value});
+            // Whether the target was reached is no matter of how long steps took.
+            for (const Point* point : never) cell.repetitions.push_back({seed_of(*point), 0});
+            cell.distrusted = cell.distrusted && cell.repetitions.empty();
+            return cell;
+          }};
+}
+
+ReproductionColumn training_seconds() { return emulated_time("training time", "train_seconds"); }
+
+ReproductionColumn target_seconds() { return emulated_time("time to target", "target_seconds"); }
+
+ReproductionColumn step_time(double rate) {
+  return {"step at " + format_rate(rate), format_time,
+          [rate](const ArmRecords& arm, const std::string& compressor) {
+            return median_times(arm, compressor, rate, "step_time");
+          }};
+}
+
+ReproductionColumn speed_up(double rate) {
+  return sooner("speed-up at " + format_rate(rate), rate, "step_time");
+}
+
+ReproductionColumn exchange_speed_up(double rate) {
+  return sooner("exchange, speed-up at " + format_rate(rate), rate, "exchange_time");
+}
+
+ReproductionColumn payload_bytes(double rate) {
+  return {"bytes", format_bytes, [rate](const ArmRecords& arm, const std::string& compressor) {
+            return values_of(points_at(arm, compressor, rate), repeat_of, [](const Point& point) {
+              return mean_sample(point, "payload_bytes");
+            });
+          }};
+}
+
+}  // namespace thinpipe::columns

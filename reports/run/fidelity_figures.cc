@@ -1,0 +1,303 @@
+// Figures of whether the links and the models did what was expected, and of scaling with workers.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "reports/run/figures.h"
+#include "reports/text/phrases.h"
+
+namespace thinpipe {
+namespace {
+
+struct Compared {
+  const char* title;
+  std::vector<const char*> metrics;  // added up
+};
+
+const std::vector<Compared>& compared_times() {
+  static const std::vector<Compared> kAll = {{"the step", {"step_time"}},
+                                             {"the exchange", {"exchange_time"}},
+                                             {"the codec", {"compress_time", "decode_time"}}};
+  return kAll;
+}
+
+using Read = std::optional<double> (*)(const Cell&, const std::string&);
+
+std::optional<double> total(const Cell& cell, const Compared& compared, Read read) {
+  double sum = 0;
+  for (const char* metric : compared.metrics) {
+    const std::optional<double> value = read(cell, metric);
+    if (!value) return std::nullopt;
+    sum += *value;
+  }
+  return sum > 0 ? std::optional<double>(sum) : std::nullopt;
+}
+
+}  // namespace
+
+Figure predicted_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-predicted", "Predicted against measured", "", {}, {}};
+  figure.caption =
+      "Times that models gave before the point was measured, against the measured medians; a "
+      "marker a compressor and link rate. On the dashed line they agree, above it too long a time "
+      "was predicted. Hollow grey markers did not pass their checks.";
+  std::vector<Curve> drawn;
+  for (const Compared& compared : compared_times()) {
+    DotChart dots;
+    dots.id = figure.id + "-" + std::to_string(figure.panels.size());
+    dots.alt =
+        std::string("Predicted against measured time of ") + compared.title + ", " + group.title;
+    dots.width = kPanelWidth;
+    dots.x = {"measured", true, format_time, {}, {}};
+    dots.y = {"predicted", true, format_time, {}, {}};
+    dots.has_diagonal = true;
+    for (const Series& series : group.series)
+      for (const Cell& cell : series.cells) {
+        const auto measured = total(cell, compared, [](const Cell& of, const std::string& metric) {
+          return of.median_of_metric(metric);
+        });
+        const auto said = total(cell, compared, [](const Cell& of, const std::string& metric) {
+          return of.prediction(metric);
+        });
+        if (!measured || !said) continue;
+        dots.dots.push_back({.name = series.label,
+                             .style = series.style,
+                             .x = *measured,
+                             .y = *said,
+                             .is_trusted = cell.status == Status::kOk,
+                             .tooltip = cell_title(series, cell) + "\nmeasured " +
+                                        format_time(*measured) + "\npredicted " +
+                                        format_time(*said)});
+      }
+    const Chart chart = dots_chart(dots);
+    add_panel(figure, compared.title, chart);
+    drawn.insert(drawn.end(), chart.curves.begin(), chart.curves.end());
+  }
+  figure.legend = series_legend(group, drawn);
+  return figure;
+}
+
+namespace {
+
+using Value = std::function<std::optional<double>(const Cell&)>;
+
+struct Check {
+  const char* id;
+  const char* title;
+  Axis axis;
+  std::vector<double> reference_lines;
+  Value value;
+};
+
+std::optional<double> burst_share(const Cell& cell) {
+  const std::optional<double> burst = cell.fidelity("burst_seconds");
+  if (!burst || !cell.step_time) return std::nullopt;
+  return *burst / cell.step_time->value;
+}
+
+std::optional<double> wire_excess(const Cell& cell) {
+  const std::optional<double> ratio = cell.fidelity("wire_ratio");
+  return ratio ? std::optional<double>(*ratio - 1) : std::nullopt;
+}
+
+std::vector<Check> checks() {
+  return {{"wire",
+           "Bytes on the wire",
+           {"measured over predicted, less 1", false, format_percent, {0.0}, {}},
+           {0.0},
+           wire_excess},
+          {"burst",
+           "Resolution of the shaper",
+           {"time of one burst / step time", true, format_percent, {}, {}},
+           {},
+           burst_share},
+          {"idle",
+           "Idle processor",
+           {"idle share of the machine", false, format_percent, {0.0}, {}},
+           {},
+           [](const Cell& cell) { return cell.fidelity("idle_cpu"); }}};
+}
+
+// Compressors at one rate would cover each other: each is moved a little along the axis.
+double dodged(double rate, std::size_t index, std::size_t count) {
+  constexpr double kStep = 0.045;  // of the natural logarithm
+  return rate *
+         std::exp(kStep * (static_cast<double>(index) - 0.5 * static_cast<double>(count - 1)));
+}
+
+}  // namespace
+
+Figure fidelity_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-fidelity", "Fidelity of the links", "", {}, {}};
+  figure.caption =
+      "Bytes on the wire: what the queueing disciplines counted against what the messages should "
+      "take. Resolution of the shaper: how long its largest burst lasts at the link's rate, as a "
+      "share of the step; shorter events are not shaped. Idle processor: where it nears zero, the "
+      "machine and not the link sets the pace. Compressors stand side by side at each rate.";
+  std::vector<Curve> drawn;
+  for (const Check& check : checks()) {
+    Chart chart;
+    chart.id = figure.id + "-" + check.id;
+    chart.alt = std::string(check.title) + " against link rate, " + group.title;
+    chart.width = kPanelWidth;
+    chart.x = rate_axis(group);
+    chart.y = check.axis;
+    chart.reference_lines = check.reference_lines;
+    for (std::size_t i = 0; i < group.series.size(); ++i) {
+      const Series& series = group.series[i];
+      Curve curve{series.style, true, false, {}, series.label};
+      for (const Cell& cell : series.cells) {
+        const std::optional<double> value = check.value(cell);
+        if (!value) continue;
+        curve.points.push_back({dodged(cell.rate, i, group.series.size()), *value, std::nullopt,
+                                cell.status == Status::kOk,
+                                cell_title(series, cell) + "\n" + check.axis.label + ": " +
+                                    check.axis.format(*value)});
+      }
+      chart.curves.push_back(std::move(curve));
+    }
+    add_panel(figure, check.title, chart);
+    drawn.insert(drawn.end(), chart.curves.begin(), chart.curves.end());
+  }
+  figure.legend = series_legend(group, drawn);
+  return figure;
+}
+
+Figure calibration_figure(const Records& records) {
+  Figure figure{"calibration", "What the links delivered before they were used", "", {}, {}};
+  figure.caption =
+      "Goodput of thinpipe's own traffic over what TCP can deliver on a link of that rate, both "
+      "ways; the dashed lines are 100 % and the tolerance on both sides. Hollow grey markers are "
+      "links that did not hold.";
+  BoxChart chart;
+  chart.id = figure.id;
+  chart.alt = "Goodput over what TCP can deliver, of every calibrated link";
+  chart.axis = {"goodput / ceiling", false, format_percent, {1.0}, {}};
+  chart.reference_lines = {1.0};
+  double tolerance = 0;
+  for (const Header& header : records.headers)
+    if (header.calibration.contains("tolerance") && header.calibration["tolerance"].is_number())
+      tolerance = std::max(tolerance, header.calibration["tolerance"].get<double>());
+  for (const double limit : {1 - tolerance, 1 + tolerance}) {
+    if (tolerance == 0) break;
+    chart.reference_lines.push_back(limit);
+    chart.axis.include.push_back(limit);
+  }
+  std::vector<std::string> seen;
+  for (const CalibratedLinkRecord& link : calibrated_links(records)) {
+    const CalibratedWay* farthest = link.farthest();
+    if (farthest == nullptr) continue;
+    const bool is_first = std::find(seen.begin(), seen.end(), link.link) == seen.end();
+    if (is_first) seen.push_back(link.link);
+    const auto by_ratio = [](const CalibratedWay& a, const CalibratedWay& b) {
+      return a.ratio < b.ratio;
+    };
+    const auto [least, most] = std::minmax_element(link.ways.begin(), link.ways.end(), by_ratio);
+    chart.rows.push_back(
+        {.label = link.link + (is_first ? "" : ", launch " + std::to_string(link.launch + 1)),
+         .style = 0,
+         .middle = farthest->ratio,
+         .box = link.ways.size() > 1 ? std::optional<Interval>({least->ratio, most->ratio})
+                                     : std::nullopt,
+         .is_trusted = link.held(),
+         .tooltip = link.link + "\nfarthest off: " + farthest->where + ", " +
+                    format_rate(farthest->goodput) + " of " + format_rate(farthest->ceiling) +
+                    "\nall ways: " + format_percent(least->ratio) + " to " +
+                    format_percent(most->ratio)});
+  }
+  add_panel(figure, "", chart);
+  return figure;
+}
+
+namespace {
+
+struct Family {
+  std::vector<const Group*> groups;  // ascending in ranks
+  std::set<double> rates;
+};
+
+std::string format_ranks(double ranks) { return format_number(ranks); }
+
+// Workers times what a step takes without communication over what it takes.
+std::optional<Curve> scaling_curve(const Family& family, const Series& series, double rate) {
+  Curve curve{series.style, true, true, {}, series.label};
+  for (const Group* group : family.groups)
+    for (const Series& candidate : group->series) {
+      if (candidate.style != series.style) continue;
+      const Cell* cell = candidate.at(rate);
+      if (cell == nullptr || !cell->step_time) continue;
+      const std::optional<double> ideal = cell->median_of_metric("ideal_time");
+      if (!ideal || !(*ideal > 0)) continue;
+      const double work = group->ranks * *ideal;
+      std::optional<Interval> interval;
+      if (cell->step_time->interval)
+        interval =
+            Interval{work / cell->step_time->interval->high, work / cell->step_time->interval->low};
+      const double value = work / cell->step_time->value;
+      curve.points.push_back({static_cast<double>(group->ranks), value, interval,
+                              cell->status == Status::kOk,
+                              cell_title(candidate, *cell) + ", " + group->title + "\n" +
+                                  format_number(value) + " times one worker's pace (" +
+                                  format_percent(value / group->ranks) + " of the ideal)"});
+    }
+  return curve.points.size() > 1 ? std::optional<Curve>(curve) : std::nullopt;
+}
+
+Figure scaling_figure(const Family& family, const std::string& id) {
+  Figure figure{id, "Scaling with workers", "", {}, {}};
+  const std::string& setting = family.groups.front()->setting;
+  if (!setting.empty()) figure.title += ", " + setting;
+  figure.caption =
+      "Workers times the step without communication, over the step: how many times as much work is "
+      "done as by one worker alone, which exchanges nothing. The dashed line is the ideal; with 95 "
+      "% intervals of the step time (DGC's figure 6 has the same of images a second).";
+  // The largest group names the series; styles are the same in every group.
+  const Group& named = **std::max_element(
+      family.groups.begin(), family.groups.end(),
+      [](const Group* a, const Group* b) { return a->series.size() < b->series.size(); });
+  std::vector<Curve> drawn;
+  for (const double rate : panel_rates({family.rates.begin(), family.rates.end()})) {
+    Chart chart;
+    chart.id = id + "-" + std::to_string(figure.panels.size());
+    chart.alt = "Speed-up over one worker against workers at " + format_rate(rate);
+    chart.width = kPanelWidth;
+    chart.x = {"workers", true, format_ranks, {}, {}};
+    chart.y = {"times one worker", true, format_number, {}, {}};
+    for (const Group* group : family.groups) {
+      const double ranks = group->ranks;
+      chart.x.ticks.push_back(ranks);
+      chart.y.include.push_back(ranks);
+      if (chart.guides.empty()) chart.guides.push_back({});
+      chart.guides[0].emplace_back(ranks, ranks);
+    }
+    for (const Series& series : named.series)
+      if (std::optional<Curve> curve = scaling_curve(family, series, rate))
+        chart.curves.push_back(std::move(*curve));
+    add_panel(figure, format_rate(rate), chart);
+    drawn.insert(drawn.end(), chart.curves.begin(), chart.curves.end());
+  }
+  figure.legend = series_legend(named, drawn);
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Figure> scaling_figures(const Summary& summary, const std::string& id) {
+  std::map<std::string, Family> families;
+  for (const Group& group : summary.groups) {
+    Family& family = families[group.setting];
+    family.groups.push_back(&group);
+    family.rates.insert(group.rates.begin(), group.rates.end());
+  }
+  std::vector<Figure> figures;
+  for (const auto& [setting, family] : families) {
+    if (family.groups.size() < 2) continue;
+    Figure figure = scaling_figure(family, id + "-" + std::to_string(figures.size()));
+    if (!figure.panels.empty()) figures.push_back(std::move(figure));
+  }
+  return figures;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,258 @@
+// What a run's figures share, and those against the link's rate.
+#include "reports/run/figures.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "reports/figures/style.h"
+#include "reports/text/phrases.h"
+#include "reports/verdict/verdict.h"
+
+namespace thinpipe {
+namespace {
+
+std::string break_even_tooltip(const Series& series) {
+  const BreakEven& even = series.break_even;
+  const std::string low = even.low ? format_rate(*even.low) : "open";
+  const std::string high = even.high ? format_rate(*even.high) : "open";
+  return series.label + " breaks even at " + format_rate(even.rate) + "\ninterval: " + low +
+         " to " + high;
+}
+
+// Farther out it would squeeze what was measured into a corner.
+std::optional<double> drawn_prediction(const Group& group, const Series& series) {
+  constexpr double kFarthest = 10;
+  const std::optional<double> rate = predicted_rate(series);
+  if (!rate || *rate * kFarthest < group.rates.front() || *rate > group.rates.back() * kFarthest)
+    return std::nullopt;
+  return rate;
+}
+
+// Encoding does not depend on the link: trusted repeats at all rates are taken together.
+Repeats encode_times(const Series& series) {
+  Repeats all;
+  for (const Cell& cell : series.cells) {
+    if (cell.status != Status::kOk) continue;
+    for (std::vector<double>& repeat : cell.repeats("compress_time"))
+      if (std::all_of(repeat.begin(), repeat.end(), [](double time) { return time > 0; }))
+        all.push_back(std::move(repeat));
+  }
+  return all;
+}
+
+std::string ratio_of(const std::string& spec) {
+  for (const std::string& part : split(spec.substr(spec.find(':') + 1), ','))
+    if (part.starts_with("ratio=")) return part;
+  return "";
+}
+
+// Top-k with the same ratio, else any.
+const Series* top_k_for(const Group& group, const Series& series) {
+  const Series* found = nullptr;
+  for (const Series& candidate : group.series) {
+    if (candidate.method != "topk" || encode_times(candidate).empty()) continue;
+    if (ratio_of(candidate.compressor) == ratio_of(series.compressor)) return &candidate;
+    if (found == nullptr) found = &candidate;
+  }
+  return found;
+}
+
+// "60 steps in 3 repeats".
+std::string cell_basis(const Cell& cell) {
+  const std::size_t repeats = cell.used.size();
+  return std::to_string(cell.steps) + (cell.steps == 1 ? " step in " : " steps in ") +
+         std::to_string(repeats) + (repeats == 1 ? " repeat" : " repeats");
+}
+
+}  // namespace
+
+std::string cell_title(const Series& series, const Cell& cell) {
+  std::string title = series.label + " at " + format_rate(cell.rate);
+  if (cell.status == Status::kInvalid) {
+    title += "\ninvalid";
+    if (!cell.used.empty() && !cell.used[0]->reasons.empty())
+      title += ": " + cell.used[0]->reasons[0];
+  }
+  return title;
+}
+
+Axis rate_axis(const Group& group) {
+  Axis axis;
+  axis.label = "link rate";
+  axis.is_log = true;
+  axis.format = format_rate;
+  // Measured rates are better ticks than round ones, as long as there is room for them.
+  constexpr std::size_t kMostRateTicks = 7;
+  if (group.rates.size() <= kMostRateTicks) axis.ticks = group.rates;
+  return axis;
+}
+
+std::vector<double> panel_rates(const std::vector<double>& rates) {
+  constexpr std::size_t kMostPanels = 6;
+  if (rates.size() <= kMostPanels) return rates;
+  std::vector<double> spread;
+  for (std::size_t i = 0; i < kMostPanels; ++i)
+    spread.push_back(rates[i * (rates.size() - 1) / (kMostPanels - 1)]);
+  return spread;
+}
+
+std::vector<double> panel_rates(const Group& group) { return panel_rates(group.rates); }
+
+std::vector<LegendEntry> series_legend(const Group& group, const std::vector<Curve>& curves) {
+  std::vector<LegendEntry> legend;
+  for (const Series& series : group.series) {
+    const bool is_drawn = std::any_of(curves.begin(), curves.end(), [&](const Curve& curve) {
+      return curve.style == series.style && !curve.points.empty();
+    });
+    const bool is_line = std::any_of(curves.begin(), curves.end(),
+                                     [](const Curve& curve) { return curve.has_line; });
+    if (is_drawn)
+      legend.push_back(
+          {is_line ? line_marker_svg(series.style) : marker_svg(series.style), series.label});
+  }
+  return legend;
+}
+
+std::vector<Figure> group_figures(const Group& group, const std::string& id) {
+  using Builder = Figure (*)(const Group&, const std::string&);
+  std::vector<Figure> result;
+  for (const Builder build :
+       {step_time_figure, speedup_figure, pareto_figure, error_and_bytes_figure, exposed_figure,
+        parts_figure, waits_figure, predicted_figure, quality_figure, sizes_figure, latency_figure,
+        timeline_figure}) {
+    Figure figure = build(group, id);
+    if (!figure.panels.empty()) result.push_back(std::move(figure));
+  }
+  return result;
+}
+
+Figure step_time_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-step-time", "Step time against link rate", "", {}, {}};
+  figure.caption =
+      "Median step time of the slowest rank; bars are 95 % intervals. Both axes are logarithmic. "
+      "Hollow grey markers are points that did not pass their checks.";
+  Chart chart;
+  chart.id = figure.id;
+  chart.alt = "Step time against link rate for each compressor, " + group.title;
+  chart.x = rate_axis(group);
+  chart.y = {"step time", true, format_time, {}, {}};
+  for (const Series& series : group.series) {
+    Curve curve{series.style, true, true, {}, series.label};
+    for (const Cell& cell : series.cells) {
+      if (!cell.step_time) continue;
+      curve.points.push_back(
+          {cell.rate, cell.step_time->value, cell.step_time->interval, cell.status == Status::kOk,
+           cell_title(series, cell) + "\n" + format_time(cell.step_time->value) + " (" +
+               format_interval(*cell.step_time, format_time) + ")\n" + cell_basis(cell)});
+    }
+    chart.curves.push_back(std::move(curve));
+  }
+  figure.legend = series_legend(group, chart.curves);
+  add_panel(figure, "", chart);
+  return figure;
+}
+
+Figure speedup_figure(const Group& group, const std::string& id) {
+  const std::string baseline = group.baseline_name();
+  Figure figure{id + "-speed-up", "Speed-up, and where it ends", "", {}, {}};
+  figure.caption =
+      "Step time of " + baseline +
+      " over that of the compressor, with 95 % bootstrap intervals. Above the "
+      "dashed line compression pays. Open diamonds mark the break-even rate, interpolated between "
+      "neighbouring measured rates in log-log coordinates; crosses the one that models predicted "
+      "before, where it lies no farther than a decade off the measured rates.";
+  Chart chart;
+  chart.id = figure.id;
+  chart.alt =
+      "Speed-up over " + baseline + " against link rate for each compressor, " + group.title;
+  chart.x = rate_axis(group);
+  chart.y = {"times as fast as " + baseline, true, format_number, {1.0}, {}};
+  chart.reference_lines = {1.0};
+  for (const Series& series : group.series) {
+    if (series.is_baseline()) continue;
+    Curve curve{series.style, true, true, {}, series.label};
+    for (const Cell& cell : series.cells) {
+      if (!cell.speedup) continue;
+      curve.points.push_back(
+          {cell.rate, cell.speedup->value, cell.speedup->interval, true,
+           cell_title(series, cell) + "\n" + times_told(cell) + "\n" + cell_basis(cell)});
+    }
+    const BreakEven::Kind kind = series.break_even.kind;
+    if (kind == BreakEven::Kind::kPaysBelow || kind == BreakEven::Kind::kPaysAbove) {
+      chart.marks.push_back(
+          {series.break_even.rate, 1.0, series.style, break_even_tooltip(series)});
+    }
+    if (const std::optional<double> rate = drawn_prediction(group, series)) {
+      chart.marks.push_back({*rate, 1.0, series.style,
+                             series.label + " was predicted to break even at " + format_rate(*rate),
+                             /*is_predicted=*/true});
+      chart.x.include.push_back(*rate);
+    }
+    chart.curves.push_back(std::move(curve));
+  }
+  figure.legend = series_legend(group, chart.curves);
+  add_panel(figure, "", chart);
+  return figure;
+}
+
+Figure exposed_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-exposed", "Exposed communication", "", {}, {}};
+  figure.caption =
+      "The part of a step in which its slowest rank waited for exchanges when compute and codec "
+      "work were over, as a share of the step; medians over the steps. What is hidden under "
+      "compute does not count.";
+  Chart chart;
+  chart.id = figure.id;
+  chart.alt = "Share of a step that waits for exchanges against link rate, " + group.title;
+  chart.x = rate_axis(group);
+  chart.y = {"exposed / step", false, format_percent, {0.0}, {}};
+  for (const Series& series : group.series) {
+    Curve curve{series.style, true, true, {}, series.label};
+    for (const Cell& cell : series.cells) {
+      const std::optional<double> waited = cell.median_of_metric("exposed_time");
+      if (!waited || !cell.step_time) continue;
+      const double share = *waited / cell.step_time->value;
+      curve.points.push_back({cell.rate, share, std::nullopt, cell.status == Status::kOk,
+                              cell_title(series, cell) + "\nexposed: " + format_time(*waited) +
+                                  " (" + format_percent(share) + " of the step)"});
+    }
+    chart.curves.push_back(std::move(curve));
+  }
+  figure.legend = series_legend(group, chart.curves);
+  add_panel(figure, "", chart);
+  return figure;
+}
+
+Figure latency_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-latency", "Encoding against Top-k", "", {}, {}};
+  figure.caption =
+      "Median time in which Top-k encodes a step's gradients over that of the compressor, with 95 "
+      "% bootstrap intervals, all link rates together: right of the dashed line it is faster than "
+      "Top-k, as SIDCo's figure 1 has it. Ranks shared the machine's cores, so these times are "
+      "longer than those of thinpipe bench. Against the Top-k of the same ratio where there is "
+      "one.";
+  BoxChart chart;
+  chart.id = figure.id;
+  chart.alt = "How many times as fast as Top-k each compressor encodes, " + group.title;
+  chart.axis = {"times as fast as Top-k", true, format_number, {1.0}, {}};
+  chart.reference_lines = {1.0};
+  for (const Series& series : group.series) {
+    const Repeats own = encode_times(series);
+    const Series* top_k = top_k_for(group, series);
+    if (series.is_baseline() || own.empty() || top_k == nullptr || top_k == &series) continue;
+    const Estimate ratio = ratio_of_medians(bootstrap_median(encode_times(*top_k), top_k->style),
+                                            bootstrap_median(own, series.style));
+    chart.rows.push_back({.label = series.label,
+                          .style = series.style,
+                          .middle = ratio.value,
+                          .box = ratio.interval,
+                          .tooltip = series.label + "\n" + format_number(ratio.value) +
+                                     " times as fast as " + top_k->label + " (" +
+                                     format_interval(ratio, format_number) + ")"});
+  }
+  add_panel(figure, "", chart);
+  return figure;
+}
+
+}  // namespace thinpipe

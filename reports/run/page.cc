@@ -1,0 +1,288 @@
+// The report of a run, as one page (what was found and what can be believed first, then figures,
+// every point and where it all comes from) and as Markdown.
+#include "reports/run/page.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "reports/page/html.h"
+#include "reports/page/markdown.h"
+#include "reports/run/figures.h"
+#include "reports/summary/summary.h"
+#include "reports/text/escape.h"
+#include "reports/text/phrases.h"
+#include "reports/text/provenance.h"
+#include "reports/training/summary.h"
+#include "reports/verdict/verdict.h"
+
+namespace thinpipe {
+namespace {
+
+// The training with the same compressor and feed that ended with a loss: of as many workers where
+// there is a trusted one, for the link does not change what a training ends with; null without
+// any.
+const TrainedGroup* trained_like(const TrainingSummary& trained, const Series& series, int ranks) {
+  const TrainedGroup* found = nullptr;
+  for (const TrainedGroup& group : trained.groups) {
+    if (group.compressor != series.compressor || group.feed != series.feed) continue;
+    if (!group.mean("final_loss")) continue;
+    if (group.ranks == ranks && group.trusted()) return &group;
+    if (found == nullptr || (group.trusted() && !found->trusted())) found = &group;
+  }
+  return found;
+}
+
+// Step times beside the loss that trainings of the same compressors ended with.
+// @throws InputError when `training` has none of them, or is no training
+Table losses_table(const Summary& summary, const Records& training) {
+  const TrainingSummary trained = summarize_training(training);
+  Table table{
+      {"compressor", "ranks", "link rate", "step time", "final loss", "trainings", "workers there"},
+      1,
+      {}};
+  for (const Group& group : summary.groups)
+    for (const Series& series : group.series) {
+      const TrainedGroup* like = trained_like(trained, series, group.ranks);
+      if (like == nullptr) continue;
+      const Estimate loss = *like->mean("final_loss");
+      const std::size_t count = like->count("final_loss");
+      for (const Cell& cell : series.cells) {
+        if (!cell.step_time) continue;
+        std::vector<TableCell> row = {
+            {series.label, "", std::nullopt, series.style},
+            {std::to_string(group.ranks), "", static_cast<double>(group.ranks)},
+            {format_rate(cell.rate), "", cell.rate},
+            {format_time(cell.step_time->value), format_interval(*cell.step_time, format_time),
+             cell.step_time->value},
+            {format_number(loss.value), format_interval(loss, format_number), loss.value},
+            {std::to_string(count), "", static_cast<double>(count)},
+            {std::to_string(like->ranks), "", static_cast<double>(like->ranks)}};
+        for (TableCell& entry : row)
+          entry.is_doubtful = cell.status != Status::kOk || !like->trusted();
+        table.rows.push_back(std::move(row));
+      }
+    }
+  if (table.rows.empty())
+    throw InputError(training.file.string() +
+                     ": no finished training with a compressor of the run; train with the same -c");
+  return table;
+}
+
+// Step time against the loss that trainings of the same compressors ended with; without panels
+// where there is none of them.
+Figure loss_figure(const Group& group, const std::string& id, const TrainingSummary& trained) {
+  Figure figure{id + "-loss", "Step time against loss, " + group.title, "", {}, {}};
+  figure.caption =
+      "Loss on held-out data at the end of trainings with the same compressor, mean over the seeds "
+      "with its 95 % interval, against the median step time of the run; lower left is better. What "
+      "lies above and right of the dashed line is both slower and worse than some other "
+      "compressor.";
+  std::vector<Curve> drawn;
+  for (const double rate : panel_rates(group)) {
+    DotChart dots;
+    dots.id = figure.id + "-" + std::to_string(figure.panels.size());
+    dots.alt =
+        "Final loss of trainings against step time at " + format_rate(rate) + ", " + group.title;
+    dots.width = kPanelWidth;
+    dots.x = {"step time", true, format_time, {}, {}};
+    dots.y = {"final loss", false, format_number, {}, {}};
+    dots.has_front = true;
+    for (const Series& series : group.series) {
+      const Cell* cell = series.at(rate);
+      const TrainedGroup* like = trained_like(trained, series, group.ranks);
+      if (cell == nullptr || !cell->step_time || like == nullptr) continue;
+      const Estimate loss = *like->mean("final_loss");
+      dots.dots.push_back(
+          {.name = series.label,
+           .style = series.style,
+           .x = cell->step_time->value,
+           .y = loss.value,
+           .x_interval = cell->step_time->interval,
+           .y_interval = loss.interval,
+           .is_trusted = cell->status == Status::kOk && like->trusted(),
+           .tooltip = cell_title(series, *cell) + "\n" + format_time(cell->step_time->value) +
+                      " a step\nfinal loss " + format_number(loss.value) + " (" +
+                      format_interval(loss, format_number) + "), " +
+                      std::to_string(like->count("final_loss")) + " trainings with " +
+                      std::to_string(like->ranks) + " workers"});
+    }
+    const Chart chart = dots_chart(dots);
+    add_panel(figure, format_rate(rate), chart);
+    drawn.insert(drawn.end(), chart.curves.begin(), chart.curves.end());
+  }
+  figure.legend = series_legend(group, drawn);
+  return figure;
+}
+
+struct Section {
+  std::string id, title, inside;
+};
+
+std::string page_title(const Records& records) {
+  std::string model;
+  if (!records.headers.empty()) {
+    const nlohmann::json& trace = records.headers.back().trace;
+    if (trace.contains("model") && trace["model"].is_string())
+      model = trace["model"].get<std::string>();
+  }
+  return model.empty() ? "thinpipe report" : model + " \xe2\x80\x93 thinpipe report";
+}
+
+std::string masthead(const Records& records) {
+  std::string text = "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>";
+  text += "Which compressor pays on which link</h1>\n<p class=\"facts\">" +
+          escape_html(trace_line(records));
+  if (!records.headers.empty()) text += " &middot; " + escape_html(records.headers.back().created);
+  return text + "</p>\n</header>\n";
+}
+
+std::string found(const Summary& summary) {
+  const bool has_titles = summary.groups.size() > 1;
+  std::string text;
+  for (const Group& group : summary.groups) {
+    if (has_titles) text += "<h3>" + escape_html(group.title) + "</h3>\n";
+    text += html::list(group_verdict(group));
+    text += html::table(overview_table(group), "Speed-up over the baselines, " + group.title,
+                        /*is_sortable=*/false);
+  }
+  return text + "<p class=\"note\">" + kOverviewNote +
+         " The fastest compressor is set off where it pays.</p>\n";
+}
+
+std::string links_part(const Records& records, const std::vector<std::string>& commands) {
+  const Table links = calibration_table(records);
+  if (links.rows.empty()) return "";
+  std::string text = "<h3 id=\"links\">The links before they were used</h3>\n";
+  if (const Figure figure = calibration_figure(records); !figure.panels.empty())
+    text += html::figures({figure}, commands);
+  return text + html::table(links, "Calibration of the links", /*is_sortable=*/true) +
+         "<p class=\"note\">Traffic of thinpipe's own filled each way of every distinct link "
+         "before the first point. A link that is farther from what TCP can deliver over it than 3 "
+         "% is not the one it is called: its points are greyed.</p>\n";
+}
+
+std::string problems_part(const Records& records) {
+  const Table problems = problems_table(records);
+  std::string text = "<h3 id=\"problems\">Invalid and failed points</h3>\n";
+  if (problems.rows.empty()) {
+    text += "<p>None: every point passed its checks.</p>\n";
+  } else {
+    text +=
+        "<p class=\"note\">Invalid points were measured and failed a check; they are grey in "
+        "tables and hollow in figures, and nothing is concluded from them. Failed ones have no "
+        "figures.</p>\n" +
+        html::table(problems, "Invalid and failed points", /*is_sortable=*/true);
+  }
+  if (!records.notes.empty())
+    text += "<h3>Notes on the records file</h3>\n" + html::list(records.notes);
+  return text;
+}
+
+std::string believed(const Summary& summary, const std::vector<std::string>& commands) {
+  std::vector<Figure> checks;
+  for (std::size_t i = 0; i < summary.groups.size(); ++i) {
+    Figure figure = fidelity_figure(summary.groups[i], "g" + std::to_string(i));
+    if (summary.groups.size() > 1) figure.title += ", " + summary.groups[i].title;
+    if (!figure.panels.empty()) checks.push_back(std::move(figure));
+  }
+  return html::list({trust_sentence(summary)}) + problems_part(*summary.records) +
+         links_part(*summary.records, commands) +
+         (checks.empty() ? "" : html::figures(checks, commands));
+}
+
+std::string all_points(const Summary& summary) {
+  Table table = points_table(summary);
+  const std::string csv = table_csv(table);  // without the commands, which each row has
+  add_commands(table, again_commands(summary));
+  return html::table(table, "All points", /*is_sortable=*/true) +
+         html::csv("points", "All points (CSV)", csv) +
+         "<p class=\"note\">Medians over the steps of all trusted repeats, 95 % intervals beneath "
+         "step times and speed-ups. Each row's command measures that point again, into a folder of "
+         "its own.</p>\n";
+}
+
+std::string losses(const Summary& summary, const Records& trained,
+                   const std::vector<std::string>& commands) {
+  const TrainingSummary trainings = summarize_training(trained);
+  const Table table = losses_table(summary, trained);
+  std::vector<Figure> figures;
+  for (std::size_t i = 0; i < summary.groups.size(); ++i) {
+    Figure figure = loss_figure(summary.groups[i], "g" + std::to_string(i), trainings);
+    if (!figure.panels.empty()) figures.push_back(std::move(figure));
+  }
+  return html::figures(figures, commands) +
+         html::table(table, "Step time and final loss", /*is_sortable=*/true);
+}
+
+std::vector<Section> sections_of(const Records& records, const Summary& summary,
+                                 const Records* trained) {
+  const std::vector<std::string> commands = reproduce_commands(records);
+  std::vector<Section> sections = {
+      {"found", "What was found", found(summary)},
+      {"believed", "What can be believed", believed(summary, commands)}};
+  for (std::size_t i = 0; i < summary.groups.size(); ++i) {
+    const std::string id = "g" + std::to_string(i);
+    sections.push_back({id, summary.groups[i].title,
+                        html::figures(group_figures(summary.groups[i], id), commands)});
+  }
+  if (const std::vector<Figure> scaling = scaling_figures(summary, "scaling"); !scaling.empty())
+    sections.push_back({"more-workers", "More workers", html::figures(scaling, commands)});
+  if (trained != nullptr)
+    sections.push_back({"losses", "Speed against loss", losses(summary, *trained, commands)});
+  sections.push_back({"points", "All points", all_points(summary)});
+  sections.push_back({"method", "How it was computed", html::list(method_notes())});
+  sections.push_back({"origin", "Where it was measured", html::provenance(records)});
+  return sections;
+}
+
+}  // namespace
+
+std::string render_html(const Records& records, const Records* trained) {
+  const Summary summary = summarize(records);
+  const std::vector<Section> sections = sections_of(records, summary, trained);
+  std::vector<std::pair<std::string, std::string>> names;
+  std::string body;
+  for (const Section& section : sections) {
+    names.emplace_back(section.id, section.title);
+    body += html::section(section.id, section.title, section.inside);
+  }
+  return html::document(page_title(records), masthead(records) + html::contents(names) + body);
+}
+
+std::string render_markdown(const Records& records, const Records* trained) {
+  const Summary summary = summarize(records);
+  const bool has_titles = summary.groups.size() > 1;
+  std::string text = "# thinpipe report\n\n" + escape_markdown(trace_line(records)) + "\n\n";
+  text += "## What was found\n\n";
+  for (const Group& group : summary.groups) {
+    if (has_titles) text += "### " + escape_markdown(group.title) + "\n\n";
+    text += markdown::bullets(group_verdict(group)) + kOverviewNote + "\n\n" +
+            markdown::table(overview_table(group));
+  }
+  text += "## What can be believed\n\n" + markdown::bullets({trust_sentence(summary)});
+  const Table links = calibration_table(records), problems = problems_table(records);
+  if (!problems.rows.empty())
+    text += "### Invalid and failed points\n\n" + markdown::table(problems);
+  if (!records.notes.empty())
+    text += "### Notes on the records file\n\n" + markdown::bullets(records.notes);
+  if (!links.rows.empty())
+    text += "### The links before they were used\n\n" + markdown::table(links);
+  if (trained != nullptr)
+    text += "## Speed against loss\n\n" + markdown::table(losses_table(summary, *trained));
+  text += "## All points\n\n" + markdown::table(points_table(summary));
+  for (const Group& group : summary.groups)
+    if (const Table predictions = predictions_table(group); !predictions.rows.empty())
+      text += "## Predicted and measured" +
+              (has_titles ? ", " + escape_markdown(group.title) : std::string()) + "\n\n" +
+              markdown::table(predictions);
+  text += "## How it was computed\n\n" + markdown::bullets(method_notes());
+  text += "## How to reproduce\n\n" + markdown::code_block(reproduce_commands(records));
+  std::vector<std::string> again = again_commands(summary);
+  std::erase(again, "");
+  if (!again.empty())
+    text += "One point at a time, in the order of the table:\n\n" + markdown::code_block(again);
+  text += "## Where it was measured\n\n" + markdown::provenance(records);
+  return text;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,265 @@
+// Figures of what a compressor keeps and sends: estimation quality, error, bytes.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+
+#include "reports/run/figures.h"
+#include "reports/statistics/statistics.h"
+#include "reports/text/phrases.h"
+
+namespace thinpipe {
+namespace {
+
+// Neither depends on the link, so the first rate that has the metric, and can be trusted if any
+// can, stands for all.
+const Cell* first_cell_with(const Series& series, const std::string& metric) {
+  const Cell* found = nullptr;
+  for (const Cell& cell : series.cells) {
+    if (cell.repeats(metric).empty()) continue;
+    if (cell.status == Status::kOk) return &cell;
+    if (found == nullptr) found = &cell;
+  }
+  return found;
+}
+
+// The first used point of the series, from the lowest rate on, with a sample of the metric: a
+// trusted one if there is any; or null.
+const Point* first_point_with(const Series& series, const std::string& metric) {
+  const Cell* cell = first_cell_with(series, metric);
+  if (cell == nullptr) return nullptr;
+  for (const Point* point : cell->used)
+    if (!point->samples(metric).empty()) return point;
+  return nullptr;
+}
+
+// Values of the point's steps, counted from 1; of very many every so many-th. `told` words a value
+// for tooltips.
+Curve step_curve(const Series& series, const Point& point, const std::vector<double>& values,
+                 const std::function<std::string(double)>& told) {
+  // More points than the drawing has pixels for would only make the page heavy.
+  constexpr std::size_t kMostPoints = 240;
+  constexpr std::size_t kMostTooltips = 40;
+  constexpr std::size_t kMostMarkers = 60;
+  Curve curve{series.style, values.size() <= kMostMarkers, true, {}, series.label};
+  const std::size_t stride =
+      std::max<std::size_t>((values.size() + kMostPoints - 1) / kMostPoints, 1);
+  const std::size_t drawn = (values.size() + stride - 1) / stride;
+  const std::size_t tooltip_every =
+      std::max<std::size_t>((drawn + kMostTooltips - 1) / kMostTooltips, 1);
+  for (std::size_t i = 0; i < drawn; ++i) {
+    const std::size_t step = i * stride;
+    const std::string tooltip =
+        i % tooltip_every != 0
+            ? ""
+            : series.label + ", step " + std::to_string(step + 1) + "\n" + told(values[step]);
+    curve.points.push_back({static_cast<double>(step + 1), values[step], std::nullopt,
+                            point.status == Status::kOk, tooltip});
+  }
+  return curve;
+}
+
+bool spans_factor(const std::vector<Curve>& curves, double factor) {
+  double least = INFINITY, most = 0;
+  for (const Curve& curve : curves) {
+    for (const ChartPoint& point : curve.points) {
+      if (!std::isfinite(point.y)) continue;
+      least = std::min(least, point.y);
+      most = std::max(most, point.y);
+    }
+  }
+  return least > 0 && most > factor * least;
+}
+
+constexpr double kLogarithmicFrom = 4;  // RedSync and GaussianK can be off by factors of ten
+
+// A quarter of the steps, ten at most: wide enough to smooth, too narrow to hide a drift.
+std::size_t window_of(std::size_t steps) { return std::clamp<std::size_t>(steps / 4, 1, 10); }
+
+// When each step ended, s since the first began; as many as there are samples, or none.
+std::vector<double> ends_of_steps(const Point& point, std::size_t count) {
+  const std::vector<double> steps = point.samples("step_time");
+  if (steps.size() != count) return {};
+  std::vector<double> ends;
+  double now = 0;
+  for (const double step : steps) ends.push_back(now += step);
+  return ends;
+}
+
+Chart quality_by_time(const Group& group, const std::string& id) {
+  Chart chart;
+  chart.id = id + "-time";
+  chart.alt = "Running mean of k-hat over k against time for each compressor, " + group.title;
+  chart.x = {"time since the first measured step", false, format_time, {0.0}, {}};
+  chart.y = {"k\xcc\x82/k, running mean", false, format_number, {1.0}, {}};
+  chart.reference_lines = {1.0};
+  for (const Series& series : group.series) {
+    const Point* point = first_point_with(series, "quality");
+    if (point == nullptr) continue;
+    const std::vector<double> smooth =
+        running_mean(point->samples("quality"), window_of(point->samples("quality").size()));
+    const std::vector<double> ends = ends_of_steps(*point, smooth.size());
+    if (ends.empty()) continue;
+    Curve curve = step_curve(series, *point, smooth,
+                             [](double value) { return "k\xcc\x82/k = " + format_number(value); });
+    for (ChartPoint& shown : curve.points) shown.x = ends.at(static_cast<std::size_t>(shown.x) - 1);
+    chart.curves.push_back(std::move(curve));
+  }
+  chart.y.is_log = spans_factor(chart.curves, kLogarithmicFrom);
+  return chart;
+}
+
+BoxChart quality_spread(const Group& group, const std::string& id) {
+  BoxChart chart;
+  chart.id = id + "-spread";
+  chart.alt = "Distribution of k-hat over k over the steps, medians, " + group.title;
+  chart.axis = {"k\xcc\x82/k of single steps", false, format_number, {1.0}, {}};
+  chart.reference_lines = {1.0};
+  double least = INFINITY, most = 0;
+  for (const Series& series : group.series) {
+    const Cell* cell = first_cell_with(series, "quality");
+    if (cell == nullptr) continue;
+    const std::vector<double> all = pooled(cell->repeats("quality"));
+    const Interval half = {quantile(all, 0.25), quantile(all, 0.75)};
+    const Interval most_of = {quantile(all, 0.05), quantile(all, 0.95)};
+    least = std::min(least, most_of.low);
+    most = std::max(most, most_of.high);
+    chart.rows.push_back({.label = series.label,
+                          .style = series.style,
+                          .middle = median(all),
+                          .box = half,
+                          .whiskers = most_of,
+                          .is_trusted = cell->status == Status::kOk,
+                          .tooltip = series.label + "\nmedian " + format_number(median(all)) +
+                                     "\nhalf of the steps: " + format_number(half.low) + " to " +
+                                     format_number(half.high) +
+                                     "\n90 % of them: " + format_number(most_of.low) + " to " +
+                                     format_number(most_of.high)});
+  }
+  chart.axis.is_log = least > 0 && most > kLogarithmicFrom * least;
+  return chart;
+}
+
+}  // namespace
+
+Figure quality_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-quality", "Estimation quality", "", {}, {}};
+  std::size_t window = 1;
+  for (const Series& series : group.series)
+    if (const Point* point = first_point_with(series, "quality"))
+      window = std::max(window, window_of(point->samples("quality").size()));
+  figure.caption =
+      "Elements sent over elements asked for, k\xcc\x82/k, summed over the tensors, mean over the "
+      "ranks; 1 is on target. Against time: running mean over " +
+      std::to_string(window) + (window == 1 ? " step" : " steps") +
+      ", first trusted repeat at the lowest link rate (SIDCo's figure 9 has the same of "
+      "trainings). Distribution over the steps of all repeats there: the box holds half of them, "
+      "the line 90 %. Methods without a target number of elements are left out.";
+  const Chart by_time = quality_by_time(group, figure.id);
+  figure.legend = series_legend(group, by_time.curves);
+  add_panel(figure, "Against time", by_time);
+  add_panel(figure, "Distribution over the steps", quality_spread(group, figure.id));
+  return figure;
+}
+
+Figure error_and_bytes_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-error", "Relative error against payload", "", {}, {}};
+  figure.caption =
+      "Norm of decoded minus input over norm of input, against the bytes one rank encodes for a "
+      "step. Medians over the steps; bars hold 90 % of the steps. Lower left is better; what lies "
+      "above and right of the dashed line sends more and is farther off than some other.";
+  DotChart dots;
+  dots.id = figure.id;
+  dots.alt = "Relative error against payload bytes, " + group.title;
+  dots.x = {"payload of a step and rank", true, format_bytes, {}, {}};
+  dots.y = {"relative error", false, format_number, {0.0}, {}};
+  dots.has_front = true;
+  for (const Series& series : group.series) {
+    const Cell* cell = first_cell_with(series, "relative_error");
+    if (cell == nullptr) continue;
+    const std::optional<double> payload = cell->median_of_metric("payload_bytes");
+    if (!payload) continue;
+    const std::vector<double> errors = pooled(cell->repeats("relative_error"));
+    dots.dots.push_back({.name = series.label,
+                         .style = series.style,
+                         .x = *payload,
+                         .y = median(errors),
+                         .y_interval = Interval{quantile(errors, 0.05), quantile(errors, 0.95)},
+                         .is_trusted = cell->status == Status::kOk,
+                         .tooltip = series.label + "\nrelative error " +
+                                    format_number(median(errors)) + "\npayload " +
+                                    format_bytes(*payload)});
+  }
+  const Chart chart = dots_chart(dots);
+  figure.legend = series_legend(group, chart.curves);
+  add_panel(figure, "", chart);
+  return figure;
+}
+
+Figure pareto_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-pareto", "Step time against error", "", {}, {}};
+  figure.caption =
+      "Norm of decoded minus input over norm of input, median over the steps, against the median "
+      "step time with its 95 % interval; lower left is better. What lies above and right of the "
+      "dashed line is both slower and farther off than some other compressor. Hollow grey markers "
+      "did not pass their checks. Speed and error of single steps do not say how training ends.";
+  std::vector<Curve> drawn;
+  for (const double rate : panel_rates(group)) {
+    DotChart dots;
+    dots.id = figure.id + "-" + std::to_string(figure.panels.size());
+    dots.alt = "Relative error against step time at " + format_rate(rate) + ", " + group.title;
+    dots.width = kPanelWidth;
+    dots.x = {"step time", true, format_time, {}, {}};
+    dots.y = {"relative error", false, format_number, {0.0}, {}};
+    dots.has_front = true;
+    for (const Series& series : group.series) {
+      const Cell* cell = series.at(rate);
+      if (cell == nullptr || !cell->step_time) continue;
+      const std::optional<double> error = cell->median_of_metric("relative_error");
+      if (!error) continue;
+      dots.dots.push_back({.name = series.label,
+                           .style = series.style,
+                           .x = cell->step_time->value,
+                           .y = *error,
+                           .x_interval = cell->step_time->interval,
+                           .is_trusted = cell->status == Status::kOk,
+                           .tooltip = cell_title(series, *cell) + "\n" +
+                                      format_time(cell->step_time->value) + " a step\nerror " +
+                                      format_number(*error)});
+    }
+    const Chart chart = dots_chart(dots);
+    add_panel(figure, format_rate(rate), chart);
+    drawn.insert(drawn.end(), chart.curves.begin(), chart.curves.end());
+  }
+  figure.legend = series_legend(group, drawn);
+  return figure;
+}
+
+Figure sizes_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-sizes", "Compressed size over the steps", "", {}, {}};
+  figure.caption =
+      "Bits that a rank encodes for an element of the gradient in each step, mean over the ranks; "
+      "uncompressed ones have 32. First trusted repeat at the lowest link rate that was measured "
+      "(3LC's figure 9 has the same over a training).";
+  Chart chart;
+  chart.id = figure.id;
+  chart.alt = "Bits an element by step for each compressor, " + group.title;
+  chart.x = {"step", false, format_number, {}, {}};
+  chart.y = {"bits / element", true, format_number, {}, {}};
+  for (const Series& series : group.series) {
+    const Point* point = first_point_with(series, "payload_bytes");
+    if (point == nullptr) continue;
+    const std::vector<double> payload = point->samples("payload_bytes");
+    const std::vector<double> dense = point->samples("dense_bytes");
+    if (dense.empty() || !(dense.front() > 0)) continue;
+    std::vector<double> bits;
+    for (const double bytes : payload) bits.push_back(32 * bytes / dense.front());
+    chart.curves.push_back(step_curve(series, *point, bits,
+                                      [](double value) { return format_number(value) + " bits"; }));
+  }
+  figure.legend = series_legend(group, chart.curves);
+  add_panel(figure, "", chart);
+  return figure;
+}
+
+}  // namespace thinpipe

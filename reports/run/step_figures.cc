@@ -1,0 +1,302 @@
+// Figures of where a step's time goes: its parts, whom ranks waited for, what each did when.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "reports/figures/style.h"
+#include "reports/run/figures.h"
+#include "reports/text/phrases.h"
+#include "reports/verdict/verdict.h"
+
+namespace thinpipe {
+namespace {
+
+struct Part {
+  const char* name;
+  const char* metric;  // nullptr: what the others leave of the step
+  const char* letter;
+};
+
+constexpr std::array<Part, kParts> kPartTable = {{{"compute", "compute_time", "c"},
+                                                  {"compress", "compress_time", "z"},
+                                                  {"exchange", "exchange_time", "x"},
+                                                  {"decode", "decode_time", "d"},
+                                                  {"other", nullptr, "o"}}};
+
+// What runs under the rest of a step does not make it longer: of overlapped exchanges the exposed
+// part counts, of codecs no more than what is left.
+double part_length(const Series& series, const Cell& cell, const char* metric, double rest) {
+  if (metric == nullptr) return rest;
+  const bool hides = series.is_overlapped();
+  const bool exposed = hides && std::string(metric) == "exchange_time";
+  const double length =
+      std::max(0.0, cell.mean_of_metric(exposed ? "exposed_time" : metric).value_or(0));
+  return hides ? std::min(length, rest) : length;
+}
+
+// Means, because means of parts add up to the mean of the step; medians would not.
+Bar make_bar(const Series& series, const Cell& cell) {
+  const double step = cell.mean_of_metric("step_time").value_or(0);
+  Bar bar;
+  bar.label = series.label;
+  bar.total = format_time(step);
+  bar.is_trusted = cell.status == Status::kOk;
+  double sum = 0;
+  for (const Part& part : kPartTable) {
+    const double rest = std::max(0.0, step - sum);
+    const double length = part_length(series, cell, part.metric, rest);
+    sum += length;
+    bar.parts.push_back({length,
+                         cell_title(series, cell) + "\n" + part.name + ": " + format_time(length) +
+                             " (" + format_percent(step > 0 ? length / step : 0) + " of the step)",
+                         std::nullopt, false, part.name, part.letter});
+  }
+  return bar;
+}
+
+}  // namespace
+
+Figure parts_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-parts", "Parts of a step", "", {}, {}};
+  figure.caption =
+      "Mean time of each part on the rank that entered the exchange last, the one the others "
+      "waited for. Means are drawn because they add up; they lie above the medians where single "
+      "steps were slow. Where exchanges overlap with compute, only what the step waited for them "
+      "is drawn. Each link rate has its own scale. Bars in outline are points that did not pass "
+      "their checks.";
+  for (std::size_t part = 0; part < kParts; ++part) {
+    figure.legend.push_back({part_swatch(part, kPartTable[part].letter), kPartTable[part].name});
+  }
+  for (const double rate : panel_rates(group)) {
+    BarChart chart;
+    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
+    chart.alt = "Compute, compress, exchange and decode time of each compressor at " +
+                format_rate(rate) + ", " + group.title;
+    chart.label = "mean time a step";
+    chart.format = format_time;
+    for (const Series& series : group.series) {
+      const Cell* cell = series.at(rate);
+      if (cell != nullptr && cell->step_time && !cell->repeats("exchange_time").empty()) {
+        chart.bars.push_back(make_bar(series, *cell));
+      }
+    }
+    add_panel(figure, format_rate(rate), chart);
+  }
+  return figure;
+}
+
+namespace {
+
+using WaitsByHost = std::map<int, double>;  // shares of the step
+
+// Mean over the repeats.
+WaitsByHost waits_of(const Cell& cell) {
+  WaitsByHost mean;
+  for (const Point* point : cell.used)
+    for (const auto& [host, share] : waited_by_host(point->critical_path))
+      mean[host] += share / static_cast<double>(cell.used.size());
+  return mean;
+}
+
+// More would have no room in a legend: those that were waited for longest.
+std::vector<int> drawn_hosts(const Group& group) {
+  constexpr std::size_t kMostHosts = 8;
+  WaitsByHost total;
+  for (const Series& series : group.series)
+    for (const Cell& cell : series.cells)
+      for (const auto& [host, share] : waits_of(cell)) total[host] += share;
+  std::vector<int> hosts;
+  for (const auto& [host, share] : total) hosts.push_back(host);
+  std::stable_sort(hosts.begin(), hosts.end(), [&](int a, int b) { return total[a] > total[b]; });
+  if (hosts.size() > kMostHosts) hosts.resize(kMostHosts);
+  std::sort(hosts.begin(), hosts.end());
+  return hosts;
+}
+
+Bar wait_bar(const Series& series, const Cell& cell, const std::vector<int>& hosts) {
+  const WaitsByHost waits = waits_of(cell);
+  Bar bar{series.label, "", cell.status == Status::kOk, {}};
+  double sum = 0;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const auto found = waits.find(hosts[i]);
+    const double share = found == waits.end() ? 0 : found->second;
+    sum += share;
+    bar.parts.push_back({.length = share,
+                         .tooltip = cell_title(series, cell) + "\nwaited for host " +
+                                    std::to_string(hosts[i]) + ": " + format_percent(share) +
+                                    " of the step",
+                         .ink = part_ink(i % kParts),
+                         .name = "host " + std::to_string(hosts[i]),
+                         .letter = std::to_string(hosts[i])});
+  }
+  bar.total = format_percent(sum);
+  return bar;
+}
+
+}  // namespace
+
+Figure waits_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-waits", "Whom the ranks waited for", "", {}, {}};
+  figure.caption =
+      "How long the median other rank stood in exchanges until a host came, as a share of the step "
+      "and for what its compute or codec took it longer: the number in a bar is the host's. With "
+      "nothing but equal hosts these are small. Bars in outline did not pass their checks.";
+  const std::vector<int> hosts = drawn_hosts(group);
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    figure.legend.push_back(
+        {part_swatch(i % kParts, std::to_string(hosts[i])), "host " + std::to_string(hosts[i])});
+  for (const double rate : panel_rates(group)) {
+    BarChart chart;
+    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
+    chart.alt = "Share of a step spent waiting for other hosts at " + format_rate(rate) + ", " +
+                group.title;
+    chart.label = "waited / step";
+    chart.format = format_percent;
+    for (const Series& series : group.series)
+      if (const Cell* cell = series.at(rate); cell != nullptr && !cell->used.empty())
+        chart.bars.push_back(wait_bar(series, *cell, hosts));
+    add_panel(figure, format_rate(rate), chart);
+  }
+  return figure;
+}
+
+namespace {
+
+// In the colours of the parts of a step.
+constexpr std::array<const char*, 4> kPhases = {"compute", "compress", "exchange", "decode"};
+constexpr std::array<const char*, 4> kPhaseLetters = {"c", "z", "x", "d"};
+
+std::size_t place_of(const std::string& phase) {
+  const auto found = std::find(kPhases.begin(), kPhases.end(), phase);
+  return found == kPhases.end() ? kPhases.size()
+                                : static_cast<std::size_t>(found - kPhases.begin());
+}
+
+double end_of(const RankTimeline& timeline) {
+  double end = 0;
+  for (const PhaseOfStep& phase : timeline) end = std::max(end, phase.end);
+  return end;
+}
+
+// Phases one after the other with gaps between; where one begins inside another, the later one is
+// what is drawn: hooks inside the backward pass.
+std::vector<BarPart> laid_out(std::vector<PhaseOfStep> phases) {
+  std::sort(phases.begin(), phases.end(),
+            [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  std::vector<BarPart> parts;
+  double at = 0;
+  const auto lay = [&](double end, const PhaseOfStep* phase) {
+    if (end <= at) return;
+    BarPart part;
+    part.length = end - at;
+    part.is_gap = phase == nullptr;
+    if (phase != nullptr) {
+      part.ink = part_ink(place_of(phase->phase));
+      part.name = phase->phase;
+      part.letter = kPhaseLetters.at(place_of(phase->phase));
+      part.tooltip = phase->phase + " of bucket " + std::to_string(phase->bucket) + ": " +
+                     format_time(phase->begin) + " to " + format_time(phase->end);
+      if (phase->phase == "compute") part.tooltip = "compute until " + format_time(phase->end);
+    }
+    parts.push_back(std::move(part));
+    at = end;
+  };
+  const PhaseOfStep* around = nullptr;  // what the phases so far lie in
+  for (const PhaseOfStep& phase : phases) {
+    if (around != nullptr) lay(std::min(phase.begin, around->end), around);
+    lay(phase.begin, nullptr);
+    if (around == nullptr || phase.end > around->end) {
+      around = &phase;
+      continue;
+    }
+    lay(phase.end, &phase);
+  }
+  if (around != nullptr) lay(around->end, around);
+  return parts;
+}
+
+std::vector<PhaseOfStep> known_phases(const RankTimeline& timeline, bool exchanges) {
+  std::vector<PhaseOfStep> phases;
+  for (const PhaseOfStep& phase : timeline)
+    if (place_of(phase.phase) != kPhases.size() && (phase.phase == "exchange") == exchanges)
+      phases.push_back(phase);
+  return phases;
+}
+
+const std::vector<RankTimeline>* timeline_of(const Cell* cell) {
+  if (cell == nullptr || cell->used.empty() || cell->used.front()->timeline.empty()) return nullptr;
+  return &cell->used.front()->timeline;
+}
+
+// Two rows: compute and codec, and the exchanges beside them.
+void add_rows(const Series& series, const Cell& cell, const std::vector<RankTimeline>& ranks,
+              BarChart& chart) {
+  const RankTimeline& last =
+      *std::max_element(ranks.begin(), ranks.end(),
+                        [](const auto& a, const auto& b) { return end_of(a) < end_of(b); });
+  const bool is_trusted = cell.status == Status::kOk;
+  chart.bars.push_back({series.label, "", is_trusted, laid_out(known_phases(last, false))});
+  chart.bars.push_back(
+      {"exchanges", format_time(end_of(last)), is_trusted, laid_out(known_phases(last, true))});
+}
+
+void add_overlapped(const Group& group, Figure& figure) {
+  for (const double rate : panel_rates(group)) {
+    BarChart chart;
+    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
+    chart.alt =
+        "Timeline of a step of each compressor at " + format_rate(rate) + ", " + group.title;
+    chart.label = "time since the step began";
+    chart.format = format_time;
+    for (const Series& series : group.series) {
+      const Cell* cell = series.is_overlapped() ? series.at(rate) : nullptr;
+      if (const std::vector<RankTimeline>* ranks = timeline_of(cell))
+        add_rows(series, *cell, *ranks, chart);
+    }
+    add_panel(figure, "Overlapped, " + format_rate(rate), chart);
+  }
+}
+
+// A row a rank, phases one after the other: who waits for whom.
+void add_ranks(const Group& group, const Series& series, double rate, Figure& figure) {
+  constexpr std::size_t kMostRows = 16;
+  const Cell* cell = series.at(rate);
+  const std::vector<RankTimeline>* ranks = timeline_of(cell);
+  if (ranks == nullptr || series.is_overlapped()) return;
+  BarChart chart;
+  chart.id = figure.id + "-" + std::to_string(figure.panels.size());
+  chart.alt = "Timeline of a step of " + series.label + " at " + format_rate(rate) +
+              " on every rank, " + group.title;
+  chart.label = "time since the first rank began";
+  chart.format = format_time;
+  for (std::size_t rank = 0; rank < std::min(ranks->size(), kMostRows); ++rank) {
+    std::vector<PhaseOfStep> phases = known_phases((*ranks)[rank], false);
+    for (const PhaseOfStep& exchange : known_phases((*ranks)[rank], true))
+      phases.push_back(exchange);
+    chart.bars.push_back({"rank " + std::to_string(rank), format_time(end_of((*ranks)[rank])),
+                          cell->status == Status::kOk, laid_out(std::move(phases))});
+  }
+  add_panel(figure, series.label + ", " + format_rate(rate), chart);
+}
+
+}  // namespace
+
+Figure timeline_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-timeline", "Timeline of one step", "", {}, {}};
+  figure.caption =
+      "One step of median length. Of each rank, at the lowest link rate: without compression, and "
+      "with what was fastest there; exchanges hold the waiting for ranks that come later. "
+      "Overlapped: of the rank that ended the step last, where buckets left as their gradients "
+      "became ready: above, compute and codec work; below, the exchanges that ran beside them. "
+      "What sticks out behind compute is what the step waited for.";
+  for (std::size_t phase = 0; phase < kPhases.size(); ++phase)
+    figure.legend.push_back({part_swatch(phase, kPhaseLetters.at(phase)), kPhases[phase]});
+  const double lowest = group.rates.front();
+  const Series* best = outcome_at(group, lowest).best;
+  for (const Series& series : group.series)
+    if (series.is_baseline() || &series == best) add_ranks(group, series, lowest, figure);
+  add_overlapped(group, figure);
+  return figure;
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,376 @@
+// The tables of a run.
+#include "reports/run/page.h"
+
+#include <functional>
+#include <utility>
+
+#include "reports/record/record.h"
+#include "reports/statistics/statistics.h"
+#include "reports/text/phrases.h"
+#include "reports/text/provenance.h"
+#include "reports/verdict/verdict.h"
+
+namespace thinpipe {
+namespace {
+
+// The interval of a break-even rate; or what a claim about all rates leaves out.
+std::string measured_detail(const Group& group, const Series& series) {
+  const BreakEven& even = series.break_even;
+  if (even.kind == BreakEven::Kind::kOpen) return rates_told(series);
+  if (even.low || even.high) {
+    return (even.low ? format_rate(*even.low) : "open") + " to " +
+           (even.high ? format_rate(*even.high) : "open");
+  }
+  std::vector<std::string> missing;
+  for (const double rate : group.rates) {
+    const Cell* cell = series.at(rate);
+    if (cell == nullptr || !cell->speedup) missing.push_back(format_rate(rate));
+  }
+  if (series.is_baseline() || missing.empty()) return "";
+  return "not told at " + listed(missing);
+}
+
+std::string break_even_detail(const Group& group, const Series& series) {
+  std::vector<std::string> parts = {measured_detail(group, series)};
+  if (const std::string over = over_none_text(group, series); !over.empty())
+    parts.push_back("over none " + over);
+  const std::string predicted = series.is_baseline() ? "" : predicted_break_even(series);
+  if (!predicted.empty()) parts.push_back("predicted " + predicted);
+  std::erase(parts, "");
+  return joined(parts, "; ");
+}
+
+// "1.8x / 3.4x": over bf16, and over none beside it; sorted by the first.
+TableCell times_cell(const std::optional<double>& over_bf16,
+                     const std::optional<double>& over_fp32) {
+  TableCell cell;
+  for (const std::optional<double>& times : {over_bf16, over_fp32})
+    if (times)
+      cell.text +=
+          (cell.text.empty() ? "" : std::string(kSecondFigure)) + format_number(*times) + "\xc3\x97";
+  if (cell.text.empty()) return {kAbsent};
+  cell.value = over_bf16 ? over_bf16 : over_fp32;
+  return cell;
+}
+
+std::optional<double> times_of(const std::optional<Estimate>& estimate) {
+  return estimate ? std::optional(estimate->value) : std::nullopt;
+}
+
+TableCell rate_cell(const Group& group, const Series& series, double rate) {
+  const Cell* cell = series.at(rate);
+  if (cell == nullptr) return {kAbsent};
+  TableCell result;
+  if (cell->status != Status::kOk) {
+    result.text = status_name(cell->status);
+    result.is_doubtful = true;
+    return result;
+  }
+  if (series.is_baseline() || !cell->speedup) {
+    if (!cell->step_time) return {kAbsent};
+    result.text = format_time(cell->step_time->value);
+    result.detail = format_interval(*cell->step_time, format_time);
+    result.value = cell->step_time->value;
+    return result;
+  }
+  result = times_cell(times_of(cell->over_bf16), times_of(cell->over_fp32));
+  std::vector<std::string> intervals;
+  for (const std::optional<Estimate>& speedup : {cell->over_bf16, cell->over_fp32})
+    if (speedup) intervals.push_back(format_interval(*speedup, format_number));
+  result.detail = joined(intervals, std::string(kSecondFigure));
+  const Outcome outcome = outcome_at(group, rate);
+  result.is_best = outcome.best == &series && outcome.kind == Outcome::Kind::kWins;
+  return result;
+}
+
+// Geometric mean of the speed-ups at all of the group's rates; nothing where one is missing.
+std::optional<double> mean_over_rates(const Group& group, const Series& series,
+                                      std::optional<Estimate> Cell::*speedup) {
+  std::vector<double> values;
+  for (const double rate : group.rates) {
+    const Cell* cell = series.at(rate);
+    if (cell == nullptr || !(cell->*speedup)) return std::nullopt;
+    values.push_back((cell->*speedup)->value);
+  }
+  return geometric_mean(values);
+}
+
+TableCell mean_cell(const Group& group, const Series& series) {
+  if (series.is_baseline()) return {kAbsent};
+  return times_cell(mean_over_rates(group, series, &Cell::over_bf16),
+                    mean_over_rates(group, series, &Cell::over_fp32));
+}
+
+using Format = std::string (*)(double);
+
+TableCell figure(const std::optional<double>& value, Format format) {
+  if (!value) return {kAbsent};
+  return {format(*value), "", *value};
+}
+
+TableCell figure(const std::optional<Estimate>& estimate, Format format) {
+  if (!estimate) return {kAbsent};
+  return {format(estimate->value), format_interval(*estimate, format), estimate->value};
+}
+
+std::optional<double> over(const std::optional<double>& top, const std::optional<double>& bottom) {
+  if (!top || !bottom || *bottom <= 0) return std::nullopt;
+  return *top / *bottom;
+}
+
+// Repeats that the figures do not rest on, or why none is to be trusted.
+std::string why_doubtful(const Cell& cell) {
+  if (cell.status != Status::kOk) return joined(cell.reasons, "; ");
+  std::string text;
+  if (cell.invalid > 0) text = std::to_string(cell.invalid) + " invalid left out";
+  if (cell.failed > 0) text += (text.empty() ? "" : ", ") + std::to_string(cell.failed) + " failed";
+  return text;
+}
+
+std::string counts(const Cell& cell) {
+  return std::to_string(cell.steps) + " / " + std::to_string(cell.used.size());
+}
+
+std::string waited_for(const Cell& cell) {
+  for (const Point* point : cell.used)
+    if (const std::string phrase = path_phrase(path_finding(point->critical_path)); !phrase.empty())
+      return phrase;
+  return "";
+}
+
+struct Place {
+  const Group& group;
+  const Series& series;
+  const Cell& cell;
+};
+
+struct Column {
+  const char* name;
+  bool is_facet;
+  std::function<TableCell(const Place&)> cell;
+};
+
+template <Format format>
+Column metric_column(const char* name, const char* metric) {
+  return {name, false,
+          [metric](const Place& at) { return figure(at.cell.median_of_metric(metric), format); }};
+}
+
+// Those of words, to the left of those of figures.
+std::vector<Column> word_columns() {
+  return {{"compressor", true,
+           [](const Place& at) -> TableCell {
+             return {at.series.label, "", std::nullopt, at.series.style};
+           }},
+          {"status", true,
+           [](const Place& at) -> TableCell {
+             return {status_name(at.cell.status), why_doubtful(at.cell)};
+           }},
+          {"network", true, [](const Place& at) -> TableCell { return {at.group.setting}; }},
+          {"waited", false, [](const Place& at) -> TableCell { return {waited_for(at.cell)}; }}};
+}
+
+std::vector<Column> figure_columns() {
+  const auto payload = [](const Place& at) { return at.cell.median_of_metric("payload_bytes"); };
+  return {
+      {"ranks", true,
+       [](const Place& at) -> TableCell {
+         return {std::to_string(at.group.ranks), "", static_cast<double>(at.group.ranks)};
+       }},
+      {"link rate", true,
+       [](const Place& at) -> TableCell {
+         return {format_rate(at.cell.rate), "", at.cell.rate};
+       }},
+      {"step time", false, [](const Place& at) { return figure(at.cell.step_time, format_time); }},
+      {"times bf16", false,
+       [](const Place& at) { return figure(at.cell.over_bf16, format_number); }},
+      {"times none", false,
+       [](const Place& at) { return figure(at.cell.over_fp32, format_number); }},
+      {"predicted", false,
+       [](const Place& at) { return figure(at.cell.prediction("step_time"), format_time); }},
+      {"predicted / step", false,
+       [](const Place& at) {
+         return figure(over(at.cell.prediction("step_time"), at.cell.median_of_metric("step_time")),
+                       format_number);
+       }},
+      metric_column<format_time>("compute", "compute_time"),
+      metric_column<format_time>("compress", "compress_time"),
+      metric_column<format_time>("exchange", "exchange_time"),
+      metric_column<format_time>("exposed", "exposed_time"),
+      metric_column<format_time>("decode", "decode_time"),
+      metric_column<format_bytes>("payload", "payload_bytes"),
+      {"ratio", false,
+       [payload](const Place& at) {
+         return figure(over(at.cell.median_of_metric("dense_bytes"), payload(at)), format_number);
+       }},
+      {"wire", false,
+       [](const Place& at) { return figure(at.cell.mean_of_metric("wire_bytes"), format_bytes); }},
+      metric_column<format_number>("k\xcc\x82/k", "quality"),
+      metric_column<format_number>("relative error", "relative_error"),
+      {"ideal / step", false,
+       [](const Place& at) {
+         return figure(
+             over(at.cell.median_of_metric("ideal_time"), at.cell.median_of_metric("step_time")),
+             format_percent);
+       }},
+      {"wire / predicted", false,
+       [](const Place& at) { return figure(at.cell.fidelity("wire_ratio"), format_number); }},
+      {"idle", false,
+       [](const Place& at) { return figure(at.cell.fidelity("idle_cpu"), format_percent); }},
+      {"repeats differ", false,
+       [](const Place& at) { return figure(at.cell.repeat_spread, format_percent); }},
+      {"steps / repeats", false, [](const Place& at) -> TableCell {
+         return {counts(at.cell), "", static_cast<double>(at.cell.steps)};
+       }}};
+}
+
+void for_each_place(const Summary& summary, const std::function<void(const Place&)>& act) {
+  for (const Group& group : summary.groups)
+    for (const Series& series : group.series)
+      for (const Cell& cell : series.cells) act({group, series, cell});
+}
+
+// A column of words that is empty in every row tells nothing.
+bool tells(const Summary& summary, const Column& column) {
+  bool any = false;
+  for_each_place(summary, [&](const Place& at) { any = any || !column.cell(at).text.empty(); });
+  return any;
+}
+
+TableCell time_cell(const std::optional<double>& seconds) { return figure(seconds, format_time); }
+
+std::optional<double> sum_of(const std::optional<double>& a, const std::optional<double>& b) {
+  if (!a || !b) return std::nullopt;
+  return *a + *b;
+}
+
+std::vector<TableCell> prediction_row(const Series& series, const Cell& cell, double predicted) {
+  const std::optional<double> measured = cell.median_of_metric("step_time");
+  std::vector<TableCell> row = {
+      {series.label, "", std::nullopt, series.style},
+      {format_rate(cell.rate), "", cell.rate},
+      time_cell(measured),
+      time_cell(predicted),
+      measured && *measured > 0
+          ? TableCell{format_number(predicted / *measured), "", predicted / *measured}
+          : TableCell{kAbsent},
+      time_cell(cell.median_of_metric("exchange_time")),
+      time_cell(cell.prediction("exchange_time")),
+      time_cell(
+          sum_of(cell.median_of_metric("compress_time"), cell.median_of_metric("decode_time"))),
+      time_cell(sum_of(cell.prediction("compress_time"), cell.prediction("decode_time")))};
+  for (TableCell& entry : row) entry.is_doubtful = cell.status != Status::kOk;
+  return row;
+}
+
+std::string verdict_text(const CalibratedLinkRecord& link) {
+  if (link.verdict == "off") return "does not hold";
+  if (link.verdict == "unjudged") return "not judged: the network was left as it is";
+  if (link.reason.empty()) return link.verdict;
+  return (link.verdict == "unmeasured" ? "not measured: " : link.verdict + ": ") + link.reason;
+}
+
+std::vector<TableCell> calibration_row(const CalibratedLinkRecord& link, const CalibratedWay* way,
+                                       bool several_launches) {
+  std::vector<TableCell> row = {{link.link}};
+  if (several_launches) row.push_back({std::to_string(link.launch + 1)});
+  row.push_back({way != nullptr ? way->where : kAbsent});
+  row.push_back({way == nullptr || way->set.empty() ? kAbsent : way->set});
+  row.push_back({verdict_text(link)});
+  if (way != nullptr) {
+    row.push_back({format_rate(way->goodput), "", way->goodput});
+    row.push_back({format_rate(way->ceiling), "", way->ceiling});
+    row.push_back({format_percent(way->ratio), "", way->ratio});
+  } else {
+    for (int i = 0; i < 3; ++i) row.push_back({kAbsent});
+  }
+  row.push_back(way != nullptr && way->round_trip
+                    ? TableCell{format_time(*way->round_trip), "", *way->round_trip}
+                    : TableCell{kAbsent});
+  for (TableCell& cell : row) cell.is_doubtful = link.verdict == "off" || link.verdict == "broken";
+  return row;
+}
+
+}  // namespace
+
+Table overview_table(const Group& group) {
+  Table table;
+  table.columns = {"compressor"};
+  if (group.has_baseline(Baseline::kBf16) && group.has_baseline(Baseline::kFp32))
+    table.beside = "as none";
+  for (const double rate : group.rates) table.columns.push_back(format_rate(rate));
+  table.columns.insert(table.columns.end(), {"pays", "geometric mean"});
+  for (const Series& series : group.series) {
+    std::vector<TableCell> row = {{series.label, "", std::nullopt, series.style}};
+    for (const double rate : group.rates) row.push_back(rate_cell(group, series, rate));
+    const std::string pays = break_even_text(series.break_even);
+    row.push_back(
+        {pays.empty() ? kAbsent : pays, break_even_detail(group, series), series.break_even.rate});
+    row.push_back(mean_cell(group, series));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table points_table(const Summary& summary) {
+  std::vector<Column> columns;
+  for (Column& column : word_columns())
+    if (tells(summary, column)) columns.push_back(std::move(column));
+  Table table;
+  table.text_columns = columns.size();
+  for (Column& column : figure_columns()) columns.push_back(std::move(column));
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    table.columns.emplace_back(columns[i].name);
+    if (columns[i].is_facet) table.facets.push_back(i);
+  }
+  for_each_place(summary, [&](const Place& at) {
+    std::vector<TableCell> row;
+    for (const Column& column : columns) {
+      row.push_back(column.cell(at));
+      row.back().is_doubtful = at.cell.status != Status::kOk;
+    }
+    table.rows.push_back(std::move(row));
+  });
+  return table;
+}
+
+std::vector<std::string> again_commands(const Summary& summary) {
+  std::vector<std::string> commands;
+  for_each_place(summary, [&](const Place& at) {
+    commands.push_back(at.cell.first == nullptr ? ""
+                                                : again_command(*summary.records, *at.cell.first));
+  });
+  return commands;
+}
+
+Table predictions_table(const Group& group) {
+  Table table;
+  table.columns = {
+      "compressor", "link rate",          "step",  "predicted",      "predicted / step",
+      "exchange",   "exchange predicted", "codec", "codec predicted"};
+  table.text_columns = 1;
+  for (const Series& series : group.series)
+    for (const Cell& cell : series.cells)
+      if (const std::optional<double> step = cell.prediction("step_time"))
+        table.rows.push_back(prediction_row(series, cell, *step));
+  return table;
+}
+
+Table calibration_table(const Records& records) {
+  const bool several = records.headers.size() > 1;
+  Table table;
+  table.columns = {"link"};
+  if (several) table.columns.emplace_back("launch");
+  for (const char* column : {"way", "set to", "verdict"}) table.columns.emplace_back(column);
+  table.text_columns = table.columns.size();
+  for (const char* column : {"goodput", "TCP at most", "share of it", "round trip, idle"})
+    table.columns.emplace_back(column);
+  for (const CalibratedLinkRecord& link : calibrated_links(records)) {
+    if (link.ways.empty()) table.rows.push_back(calibration_row(link, nullptr, several));
+    for (const CalibratedWay& way : link.ways)
+      table.rows.push_back(calibration_row(link, &way, several));
+  }
+  return table;
+}
+
+}  // namespace thinpipe

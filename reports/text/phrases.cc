@@ -1,0 +1,150 @@
+// Figures, lists and compressors' names as people read them.
+#include "reports/text/phrases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+
+namespace thinpipe {
+namespace {
+
+struct Spec {
+  std::string name;
+  std::vector<std::string> parameters;  // "key=value", in the spec's order
+};
+
+Spec parse(const std::string& text) {
+  const bool is_rules = text.find(';') != std::string::npos;
+  const std::size_t colon = is_rules ? std::string::npos : text.find(':');
+  Spec spec{text.substr(0, colon), {}};
+  if (colon != std::string::npos) spec.parameters = split(text.substr(colon + 1), ',');
+  return spec;
+}
+
+// A parameter is worth writing when not every spec of that name has it.
+std::string label_of(const Spec& spec, const std::map<std::string, int>& uses, int specs) {
+  std::string label = spec.name;
+  for (const std::string& parameter : spec.parameters) {
+    if (uses.at(parameter) < specs) label += " " + parameter;
+  }
+  return label;
+}
+
+// "allgather-", where the patterns of all ways begin like that.
+std::string exchange_of_all(const std::set<std::string>& patterns) {
+  const std::string& first = *patterns.begin();
+  const std::string exchange = first.substr(0, first.find('-') + 1);
+  for (const std::string& pattern : patterns)
+    if (pattern.size() <= exchange.size() || pattern.compare(0, exchange.size(), exchange) != 0)
+      return "";
+  return exchange;
+}
+
+}  // namespace
+
+std::string format_number(double value) {
+  if (std::isnan(value)) return "not a number";
+  if (std::isinf(value)) return value > 0 ? "infinite" : "-infinite";
+  const double magnitude = std::abs(value);
+  if (magnitude == 0) return "0";
+  if (magnitude < 1e-3 || magnitude >= 1e6) return fmt::format("{:.2e}", value);
+  const int digits_before = static_cast<int>(std::floor(std::log10(magnitude * 1.0005))) + 1;
+  const int decimals = std::max(0, 3 - digits_before);
+  std::string text = fmt::format("{:.{}f}", value, decimals);
+  if (text.find('.') != std::string::npos) {  // 2.00 -> 2, 2.50 -> 2.5
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+  }
+  return text;
+}
+
+std::string format_percent(double share) { return format_number(100 * share) + " %"; }
+
+std::string format_interval(const Estimate& estimate, std::string (*format)(double)) {
+  if (!estimate.interval) return "no interval";
+  return format(estimate.interval->low) + " to " + format(estimate.interval->high);
+}
+
+std::string joined(const std::vector<std::string>& parts, const std::string& separator) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : separator) + parts[i];
+  return text;
+}
+
+std::string listed(std::vector<std::string> names) {
+  constexpr std::size_t kMostNames = 5;
+  if (names.size() > kMostNames) {
+    const std::size_t rest = names.size() - kMostNames + 1;
+    names.resize(kMostNames - 1);
+    names.push_back(std::to_string(rest) + " others");
+  }
+  if (names.size() < 2) return joined(names, "");
+  const std::string last = names.back();
+  names.pop_back();
+  return joined(names, ", ") + " and " + last;
+}
+
+std::vector<std::string> short_labels(const std::vector<std::string>& specs) {
+  std::map<std::string, int> count;
+  std::map<std::string, std::map<std::string, int>> uses;
+  for (const std::string& text : specs) {
+    const Spec spec = parse(text);
+    ++count[spec.name];
+    const std::set<std::string> distinct(spec.parameters.begin(), spec.parameters.end());
+    for (const std::string& parameter : distinct) ++uses[spec.name][parameter];
+  }
+  std::vector<std::string> labels;
+  std::map<std::string, int> taken;
+  for (const std::string& text : specs) {
+    const Spec spec = parse(text);
+    labels.push_back(label_of(spec, uses[spec.name], count[spec.name]));
+    ++taken[labels.back()];
+  }
+  // Two spellings of one label (an odd spec may repeat a key) fall back on the whole specs.
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (taken[labels[i]] > 1) labels[i] = specs[i];
+  }
+  return labels;
+}
+
+std::vector<std::string> way_labels(const std::vector<Way>& ways) {
+  std::set<std::string> patterns;
+  std::map<std::string, std::size_t> uses;
+  std::size_t fed = 0;
+  for (const Way& way : ways) {
+    patterns.insert(way.pattern);
+    if (way.feed.empty()) continue;
+    ++fed;
+    for (const std::string& part : split(way.feed, ';')) ++uses[part];
+  }
+  const std::size_t exchange = patterns.empty() ? 0 : exchange_of_all(patterns).size();
+  std::vector<std::string> labels;
+  for (const Way& way : ways) {
+    std::vector<std::string> pieces;
+    if (patterns.size() > 1) pieces.push_back(way.pattern.substr(exchange));
+    const std::size_t before = pieces.size();
+    if (!way.feed.empty() && ways.size() > 1) {
+      const std::vector<std::string> parts = split(way.feed, ';');
+      for (const std::string& part : parts)
+        if (uses[part] < fed) pieces.push_back(part);
+      // All that are fed otherwise than by default are fed like this one.
+      if (pieces.size() == before && fed < ways.size()) pieces.push_back(parts.front());
+    }
+    std::string label;
+    for (const std::string& piece : pieces) label += (label.empty() ? "" : ", ") + piece;
+    labels.push_back(label);
+  }
+  // Two labels that came out the same fall back on the whole.
+  for (std::size_t i = 0; i < ways.size(); ++i)
+    for (std::size_t j = 0; j < ways.size(); ++j)
+      if (i != j && labels[i] == labels[j])
+        labels[i] = ways[i].pattern + (ways[i].feed.empty() ? "" : ", " + ways[i].feed);
+  return labels;
+}
+
+}  // namespace thinpipe

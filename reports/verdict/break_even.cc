@@ -1,0 +1,198 @@
+// At which rates a compressor pays, at which it does not, and at which that cannot be told.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "reports/text/phrases.h"
+#include "reports/verdict/verdict.h"
+
+namespace thinpipe {
+namespace {
+
+// "at 10 Mbit/s and 100 Mbit/s"; of a single rate with the figure.
+std::string at_those(const Series& series, Pays wanted) {
+  std::vector<std::string> rates;
+  const Cell* last = nullptr;
+  for (const Cell& cell : series.cells)
+    if (cell.speedup && pays(*cell.speedup) == wanted) {
+      rates.push_back(format_rate(cell.rate));
+      last = &cell;
+    }
+  if (rates.empty()) return "";
+  std::string text = "at " + listed(rates);
+  if (rates.size() == 1 && last != nullptr)
+    text += ": " + format_number(last->speedup->value) + " times as fast as " + last->over + " (" +
+            format_interval(*last->speedup, format_number) + ")";
+  return text;
+}
+
+// What models said of the point; null where they said nothing.
+const nlohmann::json* break_even_of(const Point& point) {
+  const auto found = point.prediction.find("break_even");
+  return found == point.prediction.end() || !found->is_object() ? nullptr : &*found;
+}
+
+std::string open_interval(const BreakEven& even) {
+  if (!even.low && !even.high) return "no interval";
+  return (even.low ? format_rate(*even.low) : "open") + " to " +
+         (even.high ? format_rate(*even.high) : "open");
+}
+
+// The rates at which the compressor was held against a baseline.
+std::vector<double> trusted_rates(const Series& series) {
+  std::vector<double> rates;
+  for (const Cell& cell : series.cells) {
+    if (cell.speedup) rates.push_back(cell.rate);
+  }
+  return rates;
+}
+
+bool has_baseline(const Group& group) {
+  return std::any_of(group.series.begin(), group.series.end(),
+                     [](const Series& series) { return series.is_baseline(); });
+}
+
+std::string statement(const Group& group, const Series& series) {
+  const BreakEven& even = series.break_even;
+  const std::vector<double> rates = trusted_rates(series);
+  if (!has_baseline(group)) return " cannot be told: neither bf16 nor none was measured";
+  if (rates.empty()) return " cannot be told: no step times to be trusted";
+  if (rates.size() == 1) return " " + rates_told(series);
+  const std::string range =
+      "all rates from " + format_rate(rates.front()) + " to " + format_rate(rates.back());
+  switch (even.kind) {
+    case BreakEven::Kind::kPaysEverywhere:
+      return " pays at " + range;
+    case BreakEven::Kind::kPaysNowhere:
+      return " does not pay: " + range;
+    case BreakEven::Kind::kOpen:
+      return " " + rates_told(series);
+    case BreakEven::Kind::kPaysBelow:
+      return " pays up to " + format_rate(even.rate) + " (" + open_interval(even) + ")";
+    case BreakEven::Kind::kPaysAbove:
+      return " pays only above " + format_rate(even.rate) + " (" + open_interval(even) + ")";
+    case BreakEven::Kind::kNothingMeasured:
+      break;
+  }
+  return "";
+}
+
+std::string without_up_to(const std::string& text) {
+  const std::string begin = "up to ";
+  return text.compare(0, begin.size(), begin) == 0 ? text.substr(begin.size()) : text;
+}
+
+// A name that is too long loses its end, the statement nothing.
+std::string fitted(std::string name, const std::string& rest, std::size_t columns) {
+  constexpr std::size_t kFewest = 24;
+  const std::string cut = "...";
+  if (name.size() + rest.size() > columns) {
+    const std::size_t room = columns > rest.size() ? columns - rest.size() : 0;
+    const std::size_t kept = std::max(room, kFewest);
+    if (kept < name.size()) name = name.substr(0, kept - cut.size()) + cut;
+  }
+  return name + rest;
+}
+
+}  // namespace
+
+std::string times_told(const Cell& cell) {
+  std::vector<std::string> parts;
+  const auto add = [&](const std::optional<Estimate>& speedup, const char* over) {
+    if (!speedup) return;
+    parts.push_back(format_number(speedup->value) + " times as fast as " + over + " (" +
+                    (speedup->interval ? format_interval(*speedup, format_number)
+                                       : "too few steps for an interval") +
+                    ")");
+  };
+  add(cell.over_bf16, "bf16");
+  add(cell.over_fp32, "none");
+  return joined(parts, " and ");
+}
+
+std::string rates_told(const Series& series) {
+  std::vector<std::string> clauses;
+  const auto add = [&](const char* begin, Pays wanted) {
+    if (const std::string rates = at_those(series, wanted); !rates.empty())
+      clauses.push_back(begin + rates);
+  };
+  add("pays ", Pays::kYes);
+  add("does not pay ", Pays::kNo);
+  add("cannot be told ", Pays::kOpen);
+  return joined(clauses, "; ");
+}
+
+std::string break_even_text(const BreakEven& even) {
+  switch (even.kind) {
+    case BreakEven::Kind::kNothingMeasured:
+      return "";
+    case BreakEven::Kind::kPaysEverywhere:
+      return "at every rate";
+    case BreakEven::Kind::kPaysNowhere:
+      return "at no rate";
+    case BreakEven::Kind::kOpen:
+      return "cannot be told";
+    case BreakEven::Kind::kPaysBelow:
+      return "up to " + format_rate(even.rate);
+    case BreakEven::Kind::kPaysAbove:
+      return "above " + format_rate(even.rate);
+  }
+  return "";
+}
+
+std::string over_none_text(const Group& group, const Series& series) {
+  if (series.is_baseline() || !group.has_baseline(Baseline::kBf16)) return "";
+  const std::string text = break_even_text(series.break_even_fp32);
+  return text == break_even_text(series.break_even) ? "" : text;
+}
+
+std::optional<double> predicted_rate(const Series& series) {
+  std::optional<double> nearest;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Cell& cell : series.cells)
+    for (const Point* point : cell.used) {
+      const nlohmann::json* said = break_even_of(*point);
+      if (said == nullptr || !said->contains("rate") || !said->at("rate").is_number()) continue;
+      const double rate = said->at("rate").get<double>();
+      const double away = rate > 0 ? std::abs(std::log(rate / cell.rate)) : least;
+      if (away >= least) continue;
+      least = away;
+      nearest = rate;
+    }
+  return nearest;
+}
+
+std::string predicted_break_even(const Series& series) {
+  if (const std::optional<double> rate = predicted_rate(series))
+    return "up to " + format_rate(*rate);
+  for (const Cell& cell : series.cells)
+    for (const Point* point : cell.used)
+      if (const nlohmann::json* said = break_even_of(*point))
+        return said->value("pays_at_least_rate", false)  ? "at every rate"
+               : said->value("pays_at_most_rate", false) ? "at high rates only"
+                                                         : "at no rate";
+  return "";
+}
+
+std::vector<std::string> break_even_lines(const Summary& summary, std::size_t columns,
+                                          const BreakEvenNote& note) {
+  std::vector<std::string> lines;
+  for (const Group& group : summary.groups) {
+    const std::string prefix = summary.groups.size() > 1 ? "[" + group.title + "] " : "";
+    for (const Series& series : group.series) {
+      if (series.is_baseline()) continue;
+      std::string rest = statement(group, series);
+      if (const std::string predicted = predicted_break_even(series); !predicted.empty())
+        rest += ", predicted " + without_up_to(predicted);
+      if (const std::string more = note ? note(group, series) : ""; !more.empty())
+        rest += ", " + more;
+      lines.push_back(fitted(prefix + series.label, rest, columns));
+      if (const std::string over = over_none_text(group, series); !over.empty())
+        lines.push_back("  over none alone " + over);
+    }
+  }
+  return lines;
+}
+
+}  // namespace thinpipe

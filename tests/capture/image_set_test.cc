@@ -1,0 +1,114 @@
+#include "workloads/data/image_set.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/base/input_error.h"
+#include "tests/trace/temporary_folder.h"
+#include "tests/trace/trace_files.h"
+
+namespace thinpipe {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string big_endian(std::uint32_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift & 0xffU);
+  return bytes;
+}
+
+std::string idx_images(std::uint32_t count, std::uint32_t side = 28) {
+  std::string bytes = big_endian(0x803) + big_endian(count) + big_endian(side) + big_endian(side);
+  for (std::uint32_t i = 0; i < count; ++i)
+    bytes += std::string(std::size_t{side} * side, static_cast<char>(i + 1));
+  return bytes;
+}
+
+std::string idx_labels(const std::string& labels) {
+  return big_endian(0x801) + big_endian(static_cast<std::uint32_t>(labels.size())) + labels;
+}
+
+class Mnist : public ::testing::Test {
+ protected:
+  void write(const std::string& images, const std::string& labels) const {
+    write_bytes(folder_ / "train-images-idx3-ubyte", images);
+    write_bytes(folder_ / "train-labels-idx1-ubyte", labels);
+  }
+  std::string error() const {
+    return input_error([this] { load_mnist(folder_.path()); });
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Mnist, IsRead) {
+  write(idx_images(3), idx_labels("\7\0\2"));
+  EXPECT_THAT(error(), HasSubstr("1 labels, expected 3"));  // "\7\0\2" ends at its zero
+  write(idx_images(3), idx_labels(std::string("\7\0\2", 3)));
+  const ImageSet set = load_mnist(folder_.path());
+  EXPECT_THAT(set.labels, ::testing::ElementsAre(7, 0, 2));
+  EXPECT_EQ(set.image(2).front(), 3);
+  EXPECT_EQ(set.image(0).back(), 1);
+  EXPECT_EQ(set.image(0).size(), 784U);
+}
+
+TEST_F(Mnist, OtherFileNamesAndPackedFiles) {
+  EXPECT_THAT(error(), HasSubstr("train-images-idx3-ubyte: missing"));
+  write_bytes(folder_ / "train-images-idx3-ubyte.gz", "x");
+  EXPECT_THAT(error(), HasSubstr("gunzip"));
+  write_bytes(folder_ / "train-images.idx3-ubyte", idx_images(1));
+  write_bytes(folder_ / "train-labels.idx1-ubyte", idx_labels("\1"));
+  std::filesystem::remove(folder_ / "train-images-idx3-ubyte.gz");
+  EXPECT_EQ(error(), "");
+}
+
+TEST_F(Mnist, WrongFilesAreNamed) {
+  write("short", idx_labels("\1"));
+  EXPECT_THAT(error(), HasSubstr("5 bytes, expected at least 16"));
+  write(idx_labels("\1") + std::string(8, '\0'), idx_labels("\1"));
+  EXPECT_THAT(error(), HasSubstr("magic number: found 0x00000801, expected 0x00000803"));
+  write(idx_images(1, 32), idx_labels("\1"));
+  EXPECT_THAT(error(), HasSubstr("32x32, expected 28x28"));
+  write(idx_images(2).substr(0, 1000), idx_labels("\1\1"));
+  EXPECT_THAT(error(), HasSubstr("1000 bytes, expected 1584"));
+  // 2^32 - 1 images: 16 + 4294967295 * 784 bytes, which must not wrap.
+  write(big_endian(0x803) + big_endian(0xffffffff) + big_endian(28) + big_endian(28),
+        idx_labels(""));
+  EXPECT_THAT(error(), HasSubstr("expected 3367254359296"));
+  write(idx_images(2), idx_labels("\1"));
+  EXPECT_THAT(error(), AllOf(HasSubstr("labels"), HasSubstr("1 labels, expected 2")));
+  write(idx_images(2), idx_labels("\1\12"));
+  EXPECT_THAT(error(), HasSubstr("label of image 1: found 10"));
+}
+
+std::string cifar_record(char label, char red) {
+  return std::string(1, label) + std::string(1024, red) + std::string(2048, '\x20');
+}
+
+TEST(Cifar10, BatchesAreReadInOrder) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "data_batch_2.bin", cifar_record(9, 30));
+  write_bytes(folder / "data_batch_1.bin", cifar_record(4, 10) + cifar_record(5, 20));
+  write_bytes(folder / "test_batch.bin", "not read");
+  const ImageSet set = load_cifar10(folder.path());
+  EXPECT_THAT(set.labels, ::testing::ElementsAre(4, 5, 9));
+  EXPECT_EQ(set.image(1)[1023], 20);
+  EXPECT_EQ(set.image(1)[1024], 32);
+  EXPECT_EQ(set.image(2)[0], 30);
+}
+
+TEST(Cifar10, WrongFilesAreNamed) {
+  const TemporaryFolder folder;
+  const auto error = [&] { return input_error([&] { load_cifar10(folder.path()); }); };
+  EXPECT_THAT(error(), HasSubstr("data_batch_1.bin: missing"));
+  write_bytes(folder / "data_batch_1.bin", cifar_record(4, 10) + "x");
+  EXPECT_THAT(error(), HasSubstr("3074 bytes, expected a multiple of 3073"));
+  write_bytes(folder / "data_batch_1.bin", cifar_record(4, 10) + cifar_record(10, 10));
+  EXPECT_THAT(error(), HasSubstr("label of image 1: found 10, expected 0 to 9"));
+  EXPECT_THAT(input_error([] { load_cifar10("/nonexistent"); }), HasSubstr("/nonexistent"));
+}
+
+}  // namespace
+
+}  // namespace thinpipe

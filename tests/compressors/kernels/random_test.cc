@@ -1,0 +1,151 @@
+#include "compressors/kernels/random.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "tests/compressors/support/targets.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr std::size_t kCount = 1 << 16;
+
+std::vector<double> uniforms(RandomKey key) {
+  std::vector<double> values(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    values[i] = static_cast<double>(counter_uniform(key, static_cast<std::uint32_t>(i)));
+  }
+  return values;
+}
+
+/// Of uniforms: the mean of (a - 1/2)(b - 1/2) over its standard deviation, 1 / (12 sqrt(n)).
+double correlation_sigmas(const std::vector<double>& a, const std::vector<double>& b,
+                          std::size_t shift = 0) {
+  double sum = 0;
+  const std::size_t n = a.size() - shift;
+  for (std::size_t i = 0; i < n; ++i) sum += (a[i] - 0.5) * (b[i + shift] - 0.5);
+  return sum / static_cast<double>(n) * 12 * std::sqrt(static_cast<double>(n));
+}
+
+TEST(CounterRandom, VectorsDrawTheSameNumbers) {
+  const RandomKey key = random_key(random_stream(1, 0, "layer"), 3);
+  for (std::uint32_t first : {0U, 7U, 0xfffffff0U}) {
+    for (std::size_t n : {0UL, 1UL, 5UL, 1003UL}) {
+      std::vector<std::uint32_t> expected;
+      for (std::size_t i = 0; i < n; ++i) {
+        expected.push_back(counter_random(key, first + static_cast<std::uint32_t>(i)));
+      }
+      testing::for_each_target([&] {
+        std::vector<std::uint32_t> numbers(n);
+        fill_random(key, first, n, numbers.data());
+        EXPECT_EQ(numbers, expected);
+      });
+    }
+  }
+}
+
+TEST(CounterRandom, VectorsDrawPairedNumbers) {
+  // Numbers of 16 elements share the first half of their hash but for 4 bits, of which those above
+  // bit 16 of the number's index are part: element 131072 has the first others.
+  for (const RandomKey key :
+       {random_key(1, 3), RandomKey{0xffffffff, 0}, RandomKey{5, 0x89abcdef}}) {
+    for (const std::size_t first : {0UL, 7UL, 131008UL, 131071UL, 0xffffff00UL, 0x1ffffff10UL}) {
+      for (const std::size_t n : {0UL, 31UL, 65UL, 1003UL}) {
+        std::vector<std::uint32_t> expected;
+        for (std::size_t i = 0; i < n; ++i) expected.push_back(paired_random(key, first + i));
+        testing::for_each_target([&] {
+          std::vector<std::uint32_t> numbers(n);
+          fill_paired_random(key, first, n, numbers.data());
+          EXPECT_EQ(numbers, expected);
+        });
+      }
+    }
+  }
+}
+
+TEST(CounterRandom, KeysDifferByEverythingThatEntersThem) {
+  const auto key = [](std::uint64_t seed, int rank, const char* name, std::uint64_t step) {
+    const RandomKey k = random_key(random_stream(seed, rank, name), step);
+    return std::uint64_t{k.first} << 32 | k.second;
+  };
+  const std::uint64_t base = key(1, 0, "a", 0);
+  EXPECT_NE(base, key(2, 0, "a", 0));
+  EXPECT_NE(base, key(1, 1, "a", 0));
+  EXPECT_NE(base, key(1, 0, "b", 0));
+  EXPECT_NE(base, key(1, 0, "a", 1));
+  EXPECT_NE(key(1, 1, "a", 0), key(2, 0, "a", 0));
+  EXPECT_EQ(base, key(1, 0, "a", 0));
+}
+
+TEST(CounterRandom, UniformAndUncorrelated) {
+  std::vector<std::vector<double>> draws;
+  for (int rank : {0, 1}) {
+    for (std::uint64_t step = 0; step < 8; ++step) {
+      draws.push_back(uniforms(random_key(random_stream(1, rank, "layer.weight"), step)));
+    }
+  }
+  for (const auto& draw : draws) {
+    double sum = 0;
+    std::array<double, 64> bins{};
+    for (double value : draw) {
+      ASSERT_GE(value, 0);
+      ASSERT_LT(value, 1);
+      sum += value;
+      ++bins[static_cast<std::size_t>(value * 64)];
+    }
+    // The variance of a uniform is 1/12.
+    EXPECT_LT(std::fabs(sum / kCount - 0.5) * std::sqrt(12.0 * kCount), 5);
+    double chi = 0;
+    for (double bin : bins) chi += std::pow(bin - kCount / 64.0, 2) / (kCount / 64.0);
+    EXPECT_NEAR(chi, 63, 5 * std::sqrt(2 * 63.0));  // 63 degrees of freedom
+    // Neighbouring lanes, and the distances of vectors and of rows of a matrix.
+    for (std::size_t shift : {1, 2, 4, 8, 16, 32, 64, 512, 1024}) {
+      EXPECT_LT(std::fabs(correlation_sigmas(draw, draw, shift)), 5) << shift;
+    }
+  }
+  // Steps and ranks against each other, element by element and shifted.
+  for (std::size_t a = 0; a < draws.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      for (std::size_t shift : {0, 1, 16}) {
+        EXPECT_LT(std::fabs(correlation_sigmas(draws[a], draws[b], shift)), 5);
+      }
+    }
+  }
+}
+
+TEST(CounterRandom, EveryBitOfTheIndexChangesHalfOfTheBits) {
+  const RandomKey key = random_key(7, 9);
+  for (int bit = 0; bit < 32; ++bit) {
+    double flips = 0;
+    for (std::uint32_t i = 0; i < 4096; ++i) {
+      const std::uint32_t index = i * 2654435761U;
+      flips += std::popcount(counter_random(key, index) ^
+                             counter_random(key, index ^ (std::uint32_t{1} << bit)));
+    }
+    EXPECT_NEAR(flips / 4096, 16, 0.5) << bit;
+  }
+}
+
+TEST(CounterRandom, PairsShareANumberButLookIndependent) {
+  const RandomKey key = random_key(random_stream(1, 0, "layer"), 3);
+  EXPECT_EQ(paired_random(key, 5), counter_random(key, 5));
+  EXPECT_EQ(paired_random(key, 21), std::rotl(counter_random(key, 5), 16));
+  EXPECT_EQ(paired_random(key, 40), counter_random(key, 24));
+  std::vector<double> values(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    values[i] = static_cast<double>(paired_random(key, i)) * 0x1p-32;
+  }
+  double sum = 0;
+  for (double value : values) sum += value;
+  EXPECT_LT(std::fabs(sum / kCount - 0.5) * std::sqrt(12.0 * kCount), 5);
+  for (std::size_t shift : {1, 2, 8, 15, 16, 17, 32, 48, 512}) {
+    EXPECT_LT(std::fabs(correlation_sigmas(values, values, shift)), 5) << shift;
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe

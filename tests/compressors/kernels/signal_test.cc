@@ -1,0 +1,87 @@
+#include "compressors/kernels/signal.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/compressors/support/bits.h"
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/targets.h"
+
+namespace thinpipe {
+namespace {
+
+using testing::bits;
+
+/// A sum and what the plain pass over it leaves.
+struct Case {
+  std::vector<float> g, r, c;
+  float decay, scale;
+
+  Case(std::size_t n, float decay_of_r, float scale_of_g)
+      : g(testing::heavy(n, 1)),
+        r(testing::heavy(n, 2)),
+        c(r),
+        decay(decay_of_r),
+        scale(scale_of_g) {
+    accumulate(g, decay, scale, c);
+  }
+  PendingSum sum() {
+    return {.g = g.data(), .r = r.data(), .n = g.size(), .decay = decay, .scale = scale};
+  }
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  for (std::size_t n : {0UL, 1UL, 63UL, 1000UL, 32768UL, 70001UL}) {
+    list.emplace_back(n, 1.0F, 1.0F);
+    list.emplace_back(n, 0.5F, 3.0F);
+  }
+  return list;
+}
+
+TEST(Signal, EveryFirstPassLeavesTheSum) {
+  testing::for_each_target([] {
+    for (const Case& each : cases()) {
+      SCOPED_TRACE(each.g.size());
+      Case plain = each;
+      Signal by_values(plain.sum());
+      for (std::size_t i = 0; i < each.g.size(); i += 97) EXPECT_EQ(by_values.at(i), each.c[i]);
+      EXPECT_EQ(bits(by_values.values()), bits(each.c));
+      EXPECT_FALSE(by_values.fused());
+
+      Case other = each;
+      Signal by_moments(other.sum());
+      const Moments expected = magnitude_moments(each.c);
+      const Moments moments = by_moments.moments();
+      EXPECT_EQ(moments.sum_magnitude, expected.sum_magnitude);
+      EXPECT_EQ(moments.max_magnitude, expected.max_magnitude);
+      EXPECT_TRUE(by_moments.fused());
+      EXPECT_EQ(bits(other.r), bits(each.c));
+      EXPECT_EQ(by_moments.moments().sum_magnitude, expected.sum_magnitude);
+
+      Case third = each;
+      Signal by_compaction(third.sum());
+      const std::size_t room = each.g.size() + kCompactSlack;
+      std::vector<std::uint32_t> positions(room), plain_positions(room);
+      std::vector<float> values(room), plain_values(room);
+      for (float limit : {0.0F, 0.001F, 0.1F}) {
+        const std::size_t count =
+            by_compaction.compact(key_above(limit), positions.data(), values.data());
+        const std::size_t plain_count = compact(each.c, KeyOrder::kMagnitude, key_above(limit),
+                                                plain_positions.data(), plain_values.data());
+        ASSERT_EQ(count, plain_count);
+        EXPECT_TRUE(std::equal(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count),
+                               plain_values.begin()));
+        EXPECT_TRUE(std::equal(positions.begin(),
+                               positions.begin() + static_cast<std::ptrdiff_t>(count),
+                               plain_positions.begin()));
+      }
+      EXPECT_EQ(bits(third.r), bits(each.c));
+      if (!each.c.empty()) {
+        EXPECT_EQ(by_compaction.at(0), each.c[0]);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,236 @@
+// Sums and statistics against plain loops.
+#include "compressors/kernels/sums.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "compressors/kernels/keys.h"
+#include "compressors/kernels/parallel.h"
+#include "tests/compressors/support/bits.h"
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/targets.h"
+
+namespace thinpipe {
+namespace {
+
+using testing::bell;
+using testing::bits;
+using testing::for_each_target;
+
+constexpr std::size_t kSizes[] = {0, 1, 3, 4, 15, 16, 17, 100, 1003};
+
+TEST(Accumulate, SameBitsAsAPlainLoop) {
+  for_each_target([] {
+    for (std::size_t n : kSizes) {
+      for (const auto& [decay, scale] : {std::pair{1.0F, 1.0F}, std::pair{0.9F, 0.3F}}) {
+        const auto g = bell(n, 1);
+        auto r = bell(n, 2);
+        auto expected = r;
+        for (std::size_t i = 0; i < n; ++i) {
+          const float kept = decay * expected[i];
+          const float fresh = scale * g[i];
+          expected[i] = kept + fresh;
+        }
+        accumulate(g, decay, scale, r);
+        EXPECT_EQ(bits(r), bits(expected));
+      }
+    }
+  });
+}
+
+TEST(Accumulate, MomentumAndNesterovSameBitsAsPlainLoops) {
+  for_each_target([] {
+    for (std::size_t n : kSizes) {
+      const auto g = bell(n, 1);
+      for (bool nesterov : {false, true}) {
+        auto u = bell(n, 2);
+        auto v = bell(n, 3);
+        auto plain_u = u;
+        auto plain_v = v;
+        for (std::size_t i = 0; i < n; ++i) {
+          const float fresh = 0.25F * g[i];
+          if (nesterov) {
+            plain_u[i] = 0.9F * (plain_u[i] + fresh);
+            plain_v[i] = plain_v[i] + plain_u[i] + fresh;
+          } else {
+            const float kept = 0.9F * plain_u[i];
+            plain_u[i] = kept + fresh;
+            plain_v[i] = plain_v[i] + plain_u[i];
+          }
+        }
+        (nesterov ? accumulate_nesterov : accumulate_momentum)(g, 0.9F, 0.25F, u, v);
+        EXPECT_EQ(bits(u), bits(plain_u));
+        EXPECT_EQ(bits(v), bits(plain_v));
+      }
+    }
+  });
+}
+
+TEST(Accumulate, AddScaled) {
+  for_each_target([] {
+    for (std::size_t n : kSizes) {
+      const auto x = bell(n, 1);
+      auto out = bell(n, 2);
+      auto expected = out;
+      for (std::size_t i = 0; i < n; ++i) {
+        const float term = 0.1F * x[i];
+        expected[i] += term;
+      }
+      add_scaled(x, 0.1F, out);
+      EXPECT_EQ(bits(out), bits(expected));
+    }
+  });
+}
+
+TEST(Moments, AgreeWithSumsInDouble) {
+  for_each_target([] {
+    for (const auto& [name, x] : testing::finite_inputs()) {
+      if (name.starts_with("huge"))
+        continue;  // partial sums are floats and overflow, as documented
+      SCOPED_TRACE(name);
+      double sum = 0;
+      double squares = 0;
+      float most = 0;
+      for (float value : x) {
+        sum += std::fabs(static_cast<double>(value));
+        squares += static_cast<double>(value) * static_cast<double>(value);
+        most = std::max(most, std::fabs(value));
+      }
+      const Moments moments = magnitude_moments(x);
+      EXPECT_NEAR(moments.sum_magnitude, sum, 1e-6 * sum);
+      EXPECT_EQ(moments.max_magnitude, most);
+      EXPECT_EQ(moments.count, x.size());
+      EXPECT_NEAR(sum_of_squares(x), squares, 1e-12 * squares);
+    }
+  });
+}
+
+TEST(Moments, SameBitsOnEveryTarget) {
+  for (std::size_t n : {64UL, 1000UL, 100003UL}) {
+    const auto x = testing::heavy(n, 4);
+    std::vector<std::uint64_t> sums;
+    std::vector<std::uint64_t> squares;
+    for_each_target([&] {
+      sums.push_back(std::bit_cast<std::uint64_t>(magnitude_moments(x).sum_magnitude));
+      squares.push_back(std::bit_cast<std::uint64_t>(sum_of_squares(x)));
+    });
+    EXPECT_EQ(sums, std::vector<std::uint64_t>(sums.size(), sums[0]));
+    EXPECT_EQ(squares, std::vector<std::uint64_t>(squares.size(), squares[0]));
+  }
+}
+
+TEST(Moments, TailsAgreeWithAPlainLoopAndOnEveryTarget) {
+  for (const auto& [name, x] : testing::finite_inputs()) {
+    if (name.starts_with("huge")) continue;
+    SCOPED_TRACE(name);
+    for (double threshold : {0.0, 0.001, 0.1, 1.0}) {
+      double sum = 0;
+      std::size_t count = 0;
+      for (float value : x) {
+        const double a = std::fabs(static_cast<double>(value));
+        if (!(a > threshold)) continue;
+        sum += a;
+        ++count;
+      }
+      std::vector<std::uint64_t> seen;
+      for_each_target([&] {
+        const TailMoments tail = tail_moments(x, key_above(threshold));
+        EXPECT_EQ(tail.count, count);
+        EXPECT_NEAR(tail.sum_magnitude, sum, 1e-6 * sum);
+        seen.push_back(std::bit_cast<std::uint64_t>(tail.sum_magnitude));
+      });
+      EXPECT_EQ(seen, std::vector<std::uint64_t>(seen.size(), seen[0]));
+    }
+  }
+}
+
+TEST(Moments, SameBitsOnAnyNumberOfThreads) {
+  const auto x = testing::heavy(1200001, 4);
+  const Moments one = magnitude_moments(x);
+  const TailMoments tail = tail_moments(x, key_above(0.01));
+  for (int threads : {2, 3, 4, 7}) {
+    const UseThreads use(threads);
+    EXPECT_EQ(magnitude_moments(x).sum_magnitude, one.sum_magnitude);
+    EXPECT_EQ(magnitude_moments(x).max_magnitude, one.max_magnitude);
+    EXPECT_EQ(tail_moments(x, key_above(0.01)).sum_magnitude, tail.sum_magnitude);
+    EXPECT_EQ(tail_moments(x, key_above(0.01)).count, tail.count);
+  }
+}
+
+TEST(Moments, MaximumFindsNanAndInfinityAnywhere) {
+  for_each_target([] {
+    for (std::size_t at = 0; at < 300; at += 7) {
+      auto x = testing::bell(300, 1);
+      x[at] = -std::numeric_limits<float>::infinity();
+      EXPECT_TRUE(std::isinf(magnitude_moments(x).max_magnitude));
+      x[(at + 100) % 300] = -std::numeric_limits<float>::quiet_NaN();
+      EXPECT_TRUE(std::isnan(magnitude_moments(x).max_magnitude));
+    }
+  });
+}
+
+void expect_sums_of_each(const std::vector<float>& x, std::size_t block) {
+  std::vector<double> sums((x.size() + block - 1) / block, -1);
+  sums_of_squares(x, block, sums);
+  for (std::size_t b = 0; b < sums.size(); ++b) {
+    const std::span<const float> own = std::span(x).subspan(b * block);
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(sums[b]),
+              std::bit_cast<std::uint64_t>(sum_of_squares(own.first(std::min(block, own.size())))))
+        << "block " << b << " of " << block << ", of " << x.size() << " elements";
+  }
+}
+
+// 64 elements are a row of four streams, 8192 the last that need no flush; 8 blocks go together.
+TEST(BlockSquares, AreThoseOfEachBlockToTheBit) {
+  for_each_target([] {
+    for (const std::size_t block : {1UL, 32UL, 64UL, 100UL, 2048UL, 8192UL, 16384UL}) {
+      for (const std::size_t blocks : {0UL, 1UL, 7UL, 8UL, 9UL, 17UL}) {
+        expect_sums_of_each(testing::heavy(blocks * block, blocks), block);
+        expect_sums_of_each(testing::heavy(blocks * block + (block + 1) / 2, blocks), block);
+      }
+    }
+  });
+}
+
+TEST(BlockSquares, OfHugeAndTinyValuesToo) {
+  std::vector<float> x = testing::heavy(8 * 2048, 3);
+  x[5] = std::numeric_limits<float>::max();
+  x[2048] = std::numeric_limits<float>::denorm_min();
+  x[3 * 2048 + 70] = std::numeric_limits<float>::infinity();
+  for_each_target([&] { expect_sums_of_each(x, 2048); });
+}
+
+TEST(NonFinite, NoneInFiniteInputs) {
+  for_each_target([] {
+    for (const auto& [name, x] : testing::finite_inputs()) {
+      EXPECT_EQ(first_non_finite(x), kAllFinite) << name;
+    }
+    const std::vector<float> greatest(100, -std::numeric_limits<float>::max());
+    EXPECT_EQ(first_non_finite(greatest), kAllFinite);
+  });
+}
+
+TEST(NonFinite, FindsTheFirst) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for_each_target([] {
+    for (std::size_t n : {1UL, 15UL, 64UL, 300UL}) {
+      for (std::size_t at = 0; at < n; ++at) {
+        for (float bad : {kNan, -kNan, kInfinity, -kInfinity}) {
+          auto x = testing::bell(n, 2);
+          x[at] = bad;
+          x[n - 1] = kNan;
+          ASSERT_EQ(first_non_finite(x), at);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "compressors/kernels/random.h"
+#include "compressors/methods/selectors.h"
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/selection.h"
+
+namespace thinpipe {
+namespace {
+
+using testing::make_selection;
+using testing::plain_top_k;
+using testing::positions_of;
+
+struct PlainDgc {
+  std::vector<std::uint32_t> positions;
+  int passes = 0;
+};
+
+/// The method's description, by sorting.
+PlainDgc plain_dgc(const std::vector<float>& c, const DgcOptions& options, std::uint64_t step) {
+  const std::size_t d = c.size();
+  const std::size_t n = target_count(options.sample, d);
+  const std::size_t k = target_count(options.ratio.ratio, d);
+  SplitMix64 random(SplitMix64::mix(options.seed ^ SplitMix64::mix(step)));
+  std::vector<float> sample;
+  std::size_t line = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (options.sampling == Sampling::kLines && d >= 16 && i % 16 == 0) {
+      line = 16 * random.below(d / 16);
+    }
+    std::size_t at = 0;
+    if (options.sampling == Sampling::kStrided) {
+      at = (2 * i + 1) * d / (2 * n);
+    } else if (options.sampling == Sampling::kLines && d >= 16) {
+      at = line + i % 16;
+    } else {
+      at = random.below(d);
+    }
+    sample.push_back(std::fabs(c[at]));
+  }
+  std::sort(sample.begin(), sample.end(), std::greater<>());
+  const auto top = static_cast<std::size_t>(
+      std::ceil(options.sample * options.ratio.ratio * static_cast<double>(d) * (1 - 1e-12)));
+  auto threshold = static_cast<double>(sample[std::max<std::size_t>(top, 1) - 1]);
+  PlainDgc plain;
+  for (int lowered = 0;; ++lowered) {
+    plain.positions.clear();
+    for (std::size_t i = 0; i < d; ++i) {
+      if (static_cast<double>(std::fabs(c[i])) > threshold) {
+        plain.positions.push_back(static_cast<std::uint32_t>(i));
+      }
+    }
+    ++plain.passes;
+    if (static_cast<double>(plain.positions.size()) >= 0.8 * static_cast<double>(k)) break;
+    if (lowered == 10) break;
+    threshold *= 0.8;
+  }
+  if (static_cast<double>(plain.positions.size()) > 1.3 * static_cast<double>(k)) {
+    plain.positions = plain_top_k(c, KeyOrder::kMagnitude, k, plain.positions);
+  }
+  return plain;
+}
+
+TEST(Dgc, SameAsItsDescription) {
+  for (const auto& [name, c] : testing::finite_inputs()) {
+    if (c.empty()) continue;
+    SCOPED_TRACE(name);
+    for (Sampling sampling : {Sampling::kUniform, Sampling::kStrided, Sampling::kLines}) {
+      for (double ratio : {0.001, 0.03, 0.5}) {
+        const DgcOptions options{
+            .ratio = {.ratio = ratio}, .sample = 0.02, .sampling = sampling, .seed = 7};
+        const auto selector = make_dgc_selector(c.size(), options);
+        Selection selection = make_selection(c.size());
+        for (std::uint64_t step : {0UL, 1UL, 12UL}) {
+          selector->select(c, {.step = step}, selection);
+          const PlainDgc plain = plain_dgc(c, options, step);
+          ASSERT_EQ(positions_of(selection), plain.positions);
+          EXPECT_EQ(selection.passes, plain.passes);
+          EXPECT_LE(selection.count, selector->max_selected());
+          EXPECT_EQ(selection.target, target_count(ratio, c.size()));
+        }
+      }
+    }
+  }
+}
+
+TEST(Dgc, CountStaysNearTheTarget) {
+  const auto c = testing::heavy(200000, 1);
+  for (Sampling sampling : {Sampling::kUniform, Sampling::kStrided, Sampling::kLines}) {
+    const auto selector =
+        make_dgc_selector(c.size(), {.ratio = {.ratio = 0.01}, .sampling = sampling});
+    Selection selection = make_selection(c.size());
+    for (std::uint64_t step = 0; step < 20; ++step) {
+      selector->select(c, {.step = step}, selection);
+      EXPECT_GE(selection.count, 1600U);  // 0.8 k, k = 2000
+      EXPECT_LE(selection.count, 2600U);  // 1.3 k
+    }
+  }
+}
+
+TEST(Dgc, WarmsUp) {
+  const auto c = testing::heavy(10000, 1);
+  const auto selector =
+      make_dgc_selector(c.size(), {.ratio = {.ratio = 0.001, .warmup = {0.25, 0.0625}}});
+  Selection selection = make_selection(c.size());
+  const std::pair<double, std::size_t> targets[] = {{0.5, 2500}, {1.5, 625}, {2, 10}, {9, 10}};
+  for (const auto& [epoch, target] : targets) {
+    selector->select(c, {.step = 0, .epoch = epoch}, selection);
+    EXPECT_EQ(selection.target, target);
+  }
+  EXPECT_EQ(selector->max_selected(), 3250U);  // 1.3 * 2500
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,389 @@
+// PowerSGD's rounds, one all-reduce of P and one of Q: as an interface, and against the paper's
+// algorithm with what they leave behind.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compressors/registry.h"
+#include "tests/compressors/support/allocations.h"
+#include "tests/compressors/support/bits.h"
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/methods.h"
+#include "tests/compressors/support/targets.h"
+
+namespace thinpipe {
+namespace {
+
+using testing::bits;
+using testing::decode;
+using testing::encode;
+using testing::heavy;
+
+// Workers whose all-reduces are sums in memory.
+
+constexpr std::size_t kRows = 30;
+constexpr std::size_t kColumns = 40;
+constexpr std::size_t kElements = kRows * kColumns;
+
+using Matrices = std::vector<std::vector<float>>;  // one a worker
+
+std::unique_ptr<Compressor> make(const std::string& spec, int rank = 0) {
+  return make_compressor(parse_spec(spec),
+                         {.name = "w", .shape = {kRows, kColumns}, .elements = kElements},
+                         {.seed = 4, .rank = rank});
+}
+
+std::vector<std::byte> state_of(const Compressor& compressor) {
+  std::vector<std::byte> state;
+  compressor.save_state(state);
+  return state;
+}
+
+double norm(std::span<const float> x) {
+  double sum = 0;
+  for (float value : x) sum += static_cast<double>(value) * static_cast<double>(value);
+  return std::sqrt(sum);
+}
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  std::vector<float> difference(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) difference[i] = a[i] - b[i];
+  return norm(difference);
+}
+
+/// The workers of a job, whose all-reduce is a sum in double.
+class Job {
+ public:
+  Job(const std::string& spec, int workers) {
+    for (int rank = 0; rank < workers; ++rank) {
+      workers_.push_back(make(spec, rank));
+      payloads_.emplace_back(workers_.back()->max_encoded_size());
+    }
+  }
+
+  Compressor& worker(std::size_t rank) { return *workers_[rank]; }
+
+  /// The aggregate, from a payload that is the same for all.
+  std::vector<float> step(const Matrices& gradients, std::uint64_t step) {
+    std::size_t bytes = 0;
+    for (std::size_t w = 0; w < workers_.size(); ++w) {
+      bytes = workers_[w]
+                  ->first_round({.values = gradients[w], .squares = {}, .step = step}, payloads_[w])
+                  .encoded_bytes;
+    }
+    for (int round = 0; round < workers_[0]->rounds(); ++round) {
+      mean_of(bytes / sizeof(float));
+      for (std::size_t w = 0; w < workers_.size(); ++w) {
+        bytes = workers_[w]->next_round(mean_, payloads_[w]);
+      }
+    }
+    for (const auto& payload : payloads_) {
+      EXPECT_EQ(std::memcmp(payload.data(), payloads_[0].data(), bytes), 0);
+    }
+    return decode(*workers_[0], std::span(payloads_[0]).first(bytes));
+  }
+
+  std::vector<float> own(std::size_t rank) const {
+    std::vector<std::byte> payload(workers_[rank]->max_encoded_size());
+    return decode(*workers_[rank], std::span(payload).first(workers_[rank]->own_payload(payload)));
+  }
+
+ private:
+  void mean_of(std::size_t count) {
+    mean_.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      double sum = 0;
+      for (const auto& payload : payloads_) {
+        float value = 0;
+        std::memcpy(&value, payload.data() + i * sizeof value, sizeof value);
+        sum += static_cast<double>(value);
+      }
+      mean_[i] = static_cast<float>(sum / static_cast<double>(payloads_.size()));
+    }
+  }
+
+  std::vector<std::unique_ptr<Compressor>> workers_;
+  std::vector<std::vector<std::byte>> payloads_;
+  std::vector<float> mean_;
+};
+
+Matrices gradients_of(std::size_t workers, std::uint64_t step) {
+  Matrices gradients;
+  for (std::size_t w = 0; w < workers; ++w) {
+    gradients.push_back(heavy(kElements, 10 * step + w));
+  }
+  return gradients;
+}
+
+TEST(PowerSgdRounds, OneWorkersRoundsAreItsEncode) {
+  // Bit for bit; and the factors that are gathered are those of encode() too.
+  for (const std::string& options :
+       std::vector<std::string>{"rank=2", "memory=none,warm=false", "memory=ef21,rank=3"}) {
+    SCOPED_TRACE(options);
+    Job job("powersgd:" + options, 1);
+    const auto alone = make("powersgd:" + options);
+    const auto gathered = make("powersgd:exchange=allgather," + options);
+    for (std::uint64_t step = 0; step < 5; ++step) {
+      const auto gradients = gradients_of(1, step);
+      const auto aggregate = job.step(gradients, step);
+      const auto encoded = encode(*alone, gradients[0], step);
+      EXPECT_EQ(bits(aggregate), bits(decode(*alone, encoded.payload)));
+      EXPECT_EQ(bits(aggregate), bits(job.own(0)));
+      EXPECT_EQ(state_of(job.worker(0)), state_of(*alone));
+      EXPECT_EQ(encode(*gathered, gradients[0], step).payload, encoded.payload);
+    }
+  }
+}
+
+TEST(PowerSgdRounds, ARestoredJobGoesOnAlike) {
+  for (const char* spec : {"powersgd", "powersgd:memory=ef21,rank=2"}) {
+    Job original(spec, 2);
+    Job restored(spec, 2);
+    for (std::uint64_t step = 0; step < 3; ++step) original.step(gradients_of(2, step), step);
+    restored.step(gradients_of(2, 50), 0);  // whatever it did before is replaced
+    for (std::size_t w = 0; w < 2; ++w) {
+      restored.worker(w).load_state(state_of(original.worker(w)));
+    }
+    for (std::uint64_t step = 3; step < 6; ++step) {
+      const auto gradients = gradients_of(2, step);
+      EXPECT_EQ(bits(restored.step(gradients, step)), bits(original.step(gradients, step)));
+    }
+  }
+}
+
+TEST(PowerSgdRounds, SameBitsOnEveryTarget) {
+  std::vector<std::vector<std::uint32_t>> results;
+  testing::for_each_target([&] {
+    Job job("powersgd", 3);
+    for (std::uint64_t step = 0; step < 2; ++step) job.step(gradients_of(3, step), step);
+    results.push_back(bits(job.step(gradients_of(3, 2), 2)));
+  });
+  for (const auto& result : results) EXPECT_EQ(result, results[0]);
+}
+
+TEST(PowerSgdRounds, BadNumbersSpoilNothingForLong) {
+  for (float bad : {std::nanf(""), std::numeric_limits<float>::infinity(), 3e38F}) {
+    for (std::size_t bad_workers : {1UL, 2UL}) {
+      Job job("powersgd:memory=none", 2);
+      auto gradients = gradients_of(2, 0);
+      for (std::size_t w = 0; w < bad_workers; ++w) gradients[w][17] = gradients[w][18] = bad;
+      for (float value : job.step(gradients, 0)) ASSERT_TRUE(std::isfinite(value));
+      std::vector<float> aggregate;
+      // The first of these may still start from a huge Q.
+      for (std::uint64_t step = 1; step < 4; ++step) {
+        aggregate = job.step(gradients_of(2, step), step);
+        for (float value : aggregate) ASSERT_TRUE(std::isfinite(value));
+      }
+      EXPECT_GT(norm(aggregate), 0);
+    }
+  }
+}
+
+TEST(PowerSgdRounds, RefuseWhatDoesNotFit) {
+  EXPECT_EQ(make("powersgd")->rounds(), 2);
+  EXPECT_EQ(make("powersgd:exchange=allgather")->rounds(), 1);
+  const std::vector<float> gradient(kElements, 1.0F);
+  const GradientInput input{.values = gradient, .squares = {}};
+  const auto vector = make_compressor(
+      parse_spec("powersgd"), {.name = "b", .shape = {kElements}, .elements = kElements}, {});
+  std::vector<std::byte> payload(vector->max_encoded_size());
+  const auto none = make("none");
+  for (Compressor* one : {none.get(), vector.get()}) {
+    EXPECT_EQ(one->rounds(), 1);
+    EXPECT_THROW(one->first_round(input, payload), std::logic_error);
+    EXPECT_THROW(one->next_round(gradient, payload), std::logic_error);
+    EXPECT_THROW(one->own_payload(payload), std::logic_error);
+  }
+  const auto compressor = make("powersgd:rank=1");
+  const std::size_t most = compressor->max_encoded_size();
+  const std::vector<float> p(kRows, 1.0F);
+  EXPECT_THROW(compressor->next_round(p, payload), std::logic_error);
+  EXPECT_THROW(compressor->first_round(input, std::span(payload).first(most - 1)), InputError);
+  EXPECT_EQ(compressor->first_round(input, payload).encoded_bytes, kRows * 4);
+  EXPECT_THROW(compressor->next_round(std::span(p).first(kRows - 1), payload), InputError);
+  EXPECT_THROW(compressor->next_round(p, std::span(payload).first(most - 1)), InputError);
+  EXPECT_EQ(compressor->next_round(p, payload), kColumns * 4);
+  EXPECT_EQ(compressor->next_round(std::vector<float>(kColumns, 1.0F), payload), most);
+  EXPECT_THROW(compressor->next_round(p, payload), std::logic_error);
+}
+
+TEST(PowerSgdRounds, NothingIsAllocatedAfterTheFirstStep) {
+  if (!testing::counts_allocations()) GTEST_SKIP() << "the sanitizer's operator new is in use";
+  for (const char* spec : {"powersgd", "powersgd:memory=ef21"}) {
+    const auto compressor = make(spec);
+    const auto gradients = gradients_of(1, 0);
+    std::vector<std::byte> payload(compressor->max_encoded_size());
+    std::vector<float> mean(payload.size() / sizeof(float), 1.0F);
+    std::size_t before = 0;
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      if (step == 1) before = testing::allocations();
+      std::size_t bytes =
+          compressor->first_round({.values = gradients[0], .squares = {}, .step = step}, payload)
+              .encoded_bytes;
+      for (int round = 0; round < 2; ++round) {
+        bytes = compressor->next_round(std::span(mean).first(bytes / sizeof(float)), payload);
+      }
+    }
+    EXPECT_EQ(testing::allocations() - before, 0U) << spec;
+  }
+}
+
+/// Alg. 1 and 2 in double, matrices as arrays of rows; a worker's error is what its gradient and
+/// the aggregate differ by, as in the authors' published code.
+class Reference {
+ public:
+  Reference(std::size_t workers, std::size_t rank, std::vector<double> q)
+      : rank_(rank), q_(std::move(q)), errors_(workers, std::vector<double>(kElements)) {}
+
+  std::vector<double> step(const Matrices& gradients) {
+    const auto workers = static_cast<double>(gradients.size());
+    for (std::size_t w = 0; w < gradients.size(); ++w) {
+      for (std::size_t i = 0; i < kElements; ++i) errors_[w][i] += gradients[w][i];
+    }
+    std::vector<double> p(kRows * rank_);  // element (i, k) at k * kRows + i
+    for (const auto& m : errors_) {
+      for (std::size_t k = 0; k < rank_; ++k) {
+        for (std::size_t i = 0; i < kRows; ++i) {
+          for (std::size_t j = 0; j < kColumns; ++j) {
+            p[k * kRows + i] += m[i * kColumns + j] * q_[k * kColumns + j] / workers;
+          }
+        }
+      }
+    }
+    gram_schmidt(p);
+    std::fill(q_.begin(), q_.end(), 0.0);
+    for (const auto& m : errors_) {
+      for (std::size_t k = 0; k < rank_; ++k) {
+        for (std::size_t j = 0; j < kColumns; ++j) {
+          for (std::size_t i = 0; i < kRows; ++i) {
+            q_[k * kColumns + j] += m[i * kColumns + j] * p[k * kRows + i] / workers;
+          }
+        }
+      }
+    }
+    std::vector<double> aggregate(kElements);
+    for (std::size_t i = 0; i < kRows; ++i) {
+      for (std::size_t j = 0; j < kColumns; ++j) {
+        for (std::size_t k = 0; k < rank_; ++k) {
+          aggregate[i * kColumns + j] += p[k * kRows + i] * q_[k * kColumns + j];
+        }
+      }
+    }
+    for (auto& error : errors_) {
+      for (std::size_t i = 0; i < kElements; ++i) error[i] -= aggregate[i];
+    }
+    return aggregate;
+  }
+
+ private:
+  void gram_schmidt(std::vector<double>& p) const {
+    for (std::size_t k = 0; k < rank_; ++k) {
+      for (std::size_t other = 0; other < k; ++other) {
+        double share = 0;
+        for (std::size_t i = 0; i < kRows; ++i) share += p[k * kRows + i] * p[other * kRows + i];
+        for (std::size_t i = 0; i < kRows; ++i) p[k * kRows + i] -= share * p[other * kRows + i];
+      }
+      double squares = 0;
+      for (std::size_t i = 0; i < kRows; ++i) squares += p[k * kRows + i] * p[k * kRows + i];
+      for (std::size_t i = 0; i < kRows; ++i) p[k * kRows + i] /= std::sqrt(squares);
+    }
+  }
+
+  std::size_t rank_;
+  std::vector<double> q_;
+  std::vector<std::vector<double>> errors_;
+};
+
+TEST(PowerSgdPaper, AreTheAlgorithmOfThePaper) {
+  // The reference subtracts the aggregate from every worker's gradient, the compressor its own
+  // part: the aggregates are the same, because only the mean of the errors enters them.
+  constexpr std::size_t kRank = 3;
+  Job job("powersgd:rank=3", 3);
+  const auto state = state_of(job.worker(0));
+  std::vector<float> q(kRank * kColumns);
+  std::memcpy(q.data(), state.data() + state.size() - q.size() * sizeof(float),
+              q.size() * sizeof(float));
+  Reference reference(3, kRank, std::vector<double>(q.begin(), q.end()));
+  for (std::uint64_t step = 0; step < 10; ++step) {
+    const auto gradients = gradients_of(3, step);
+    const auto aggregate = job.step(gradients, step);
+    const auto expected = reference.step(gradients);
+    const std::vector<float> rounded(expected.begin(), expected.end());
+    ASSERT_GT(norm(rounded), 0);
+    // Rounding to float, carried on and made greater by errors and factors from step to step.
+    ASSERT_LT(distance(aggregate, rounded), 1e-4 * norm(rounded)) << step;
+  }
+}
+
+TEST(PowerSgdPaper, AreExactWhereTheMeanHasTheirRank) {
+  // Two workers' matrices are of full rank, their mean is of rank 2.
+  const auto a = testing::bell(kRows * 2, 1);
+  const auto b = testing::bell(kColumns * 2, 2);
+  const auto noise = testing::bell(kElements, 3);
+  std::vector<float> mean(kElements);
+  Matrices gradients(2, std::vector<float>(kElements));
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      const std::size_t at = i * kColumns + j;
+      mean[at] = a[2 * i] * b[2 * j] + a[2 * i + 1] * b[2 * j + 1];
+      gradients[0][at] = mean[at] + noise[at];
+      gradients[1][at] = mean[at] - noise[at];
+    }
+  }
+  Job job("powersgd:memory=none,rank=2", 2);
+  for (std::uint64_t step = 0; step < 4; ++step) {
+    EXPECT_LT(distance(job.step(gradients, step), mean), 1e-4 * norm(mean)) << step;
+  }
+  // Every worker's own factors cannot do that.
+  std::vector<float> gathered(kElements, 0.0F);
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto one = make("powersgd:memory=none,rank=2,exchange=allgather", rank);
+    const auto& gradient = gradients[static_cast<std::size_t>(rank)];
+    one->decode_add(encode(*one, gradient).payload, 0.5F, gathered);
+  }
+  EXPECT_GT(distance(gathered, mean), 0.1 * norm(mean));
+}
+
+TEST(PowerSgdPaper, InputsAreDecodedOrStillInTheResiduals) {
+  constexpr std::size_t kWorkers = 3;
+  Job job("powersgd:rank=2", kWorkers);
+  std::vector<double> left(kElements, 0.0);  // of the mean over workers
+  std::vector<double> scale(kElements, 0.0);
+  std::vector<std::vector<double>> own_left(kWorkers, std::vector<double>(kElements, 0.0));
+  for (std::uint64_t step = 0; step < 100; ++step) {
+    const auto gradients = gradients_of(kWorkers, step);
+    const auto aggregate = job.step(gradients, step);
+    for (std::size_t w = 0; w < kWorkers; ++w) {
+      const auto own = job.own(w);
+      for (std::size_t i = 0; i < kElements; ++i) {
+        const auto g = static_cast<double>(gradients[w][i]);
+        left[i] += g / kWorkers;
+        own_left[w][i] += g - static_cast<double>(own[i]);
+        scale[i] += std::fabs(g) + std::fabs(static_cast<double>(own[i]));
+      }
+    }
+    for (std::size_t i = 0; i < kElements; ++i) left[i] -= static_cast<double>(aggregate[i]);
+  }
+  for (std::size_t i = 0; i < kElements; ++i) {
+    double residuals = 0;
+    for (std::size_t w = 0; w < kWorkers; ++w) {
+      const auto residual = static_cast<double>(job.worker(w).residual()[i]);
+      residuals += residual / kWorkers;
+      ASSERT_NEAR(own_left[w][i], residual, 200 * 0x1p-24 * scale[i]);
+    }
+    // The means of Q and of what it decodes to are rounded too.
+    ASSERT_NEAR(left[i], residuals, 1000 * 0x1p-24 * scale[i]);
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe

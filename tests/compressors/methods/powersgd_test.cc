@@ -1,0 +1,230 @@
+// Orthonormal columns, and PowerSGD on one worker.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "compressors/kernels/transforms.h"
+#include "compressors/methods/quantizers.h"
+#include "compressors/registry.h"
+#include "tests/compressors/support/accounts.h"
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/methods.h"
+
+namespace thinpipe {
+namespace {
+
+using testing::decode;
+using testing::encode;
+
+double product_of(const std::vector<float>& columns, std::size_t rows, std::size_t a,
+                  std::size_t b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < rows; ++i)
+    sum += static_cast<double>(columns[a * rows + i]) * static_cast<double>(columns[b * rows + i]);
+  return sum;
+}
+
+std::vector<float> orthogonal(std::vector<float> columns, std::size_t rows) {
+  std::vector<double> room(orthogonalize_room(columns.size() / rows), 1e300);
+  orthogonalize(columns, rows, room);
+  return columns;
+}
+
+void expect_orthonormal(const std::vector<float>& columns, std::size_t rows,
+                        const std::vector<bool>& is_zero) {
+  for (std::size_t a = 0; a < is_zero.size(); ++a)
+    for (std::size_t b = 0; b <= a; ++b)
+      ASSERT_NEAR(product_of(columns, rows, a, b), a == b && !is_zero[a] ? 1 : 0, 2e-6)
+          << a << ' ' << b;
+}
+
+TEST(Orthogonalize, ColumnsAreOrthonormalOrZero) {
+  constexpr std::size_t kRows = 50;
+  auto columns = testing::heavy(4 * kRows, 1);
+  for (std::size_t i = 0; i < kRows; ++i)  // the third depends on those before it
+    columns[2 * kRows + i] = 2 * columns[i] - columns[kRows + i];
+  expect_orthonormal(orthogonal(columns, kRows), kRows, {false, false, true, false});
+}
+
+// What Gram and Schmidt make of the first column is its direction, of each the signs stay: the
+// factor's diagonal is positive.
+TEST(Orthogonalize, SpansTheSameAsTheFirstColumnsInTheirOrder) {
+  for (const std::size_t rows : {7UL, 256UL, 1000UL, 3 * kDotStretch + 5}) {
+    SCOPED_TRACE(rows);
+    constexpr std::size_t kCount = 6;
+    const auto columns = testing::bell(kCount * rows, rows);
+    const auto found = orthogonal(columns, rows);
+    expect_orthonormal(found, rows, std::vector<bool>(kCount, false));
+    for (std::size_t k = 0; k < kCount; ++k) {
+      // c_k is what it has of q_0 ... q_k, the last of it positive.
+      std::vector<double> left(columns.begin() + static_cast<std::ptrdiff_t>(k * rows),
+                               columns.begin() + static_cast<std::ptrdiff_t>((k + 1) * rows));
+      double share = 0, norm = 0;
+      for (const double x : left) norm += x * x;
+      for (std::size_t j = 0; j <= k; ++j) {
+        share = 0;
+        for (std::size_t i = 0; i < rows; ++i)
+          share += left[i] * static_cast<double>(found[j * rows + i]);
+        for (std::size_t i = 0; i < rows; ++i)
+          left[i] -= share * static_cast<double>(found[j * rows + i]);
+      }
+      EXPECT_GT(share, 0);
+      double rest = 0;
+      for (const double x : left) rest += x * x;
+      EXPECT_LT(std::sqrt(rest), 1e-5 * std::sqrt(norm)) << k;
+    }
+  }
+}
+
+// Shares of 1 to 1e-5 of a column are its own; a float has 6e-8.
+TEST(Orthogonalize, ColumnsThatAreNearlyDependentAsWell) {
+  constexpr std::size_t kRows = 5000;
+  for (const double own : {1e-1, 1e-3, 1e-4, 1e-5}) {
+    SCOPED_TRACE(own);
+    auto columns = testing::bell(8 * kRows, 3);
+    for (std::size_t k = 1; k < 8; ++k)
+      for (std::size_t i = 0; i < kRows; ++i)
+        columns[k * kRows + i] =
+            static_cast<float>(static_cast<double>(columns[(k - 1) * kRows + i]) +
+                               own * static_cast<double>(columns[k * kRows + i]));
+    expect_orthonormal(orthogonal(columns, kRows), kRows, std::vector<bool>(8, false));
+  }
+}
+
+TEST(Orthogonalize, WhateverTheColumnsLengths) {
+  constexpr std::size_t kRows = 300;
+  auto columns = testing::bell(3 * kRows, 5);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    columns[i] *= 1e-30F;
+    columns[kRows + i] *= 1e30F;
+  }
+  expect_orthonormal(orthogonal(columns, kRows), kRows, {false, false, false});
+  expect_orthonormal(orthogonal(std::vector<float>(2 * kRows), kRows), kRows, {true, true});
+  // More columns than rows: what is left of the others is noise.
+  expect_orthonormal(orthogonal(testing::bell(5 * 3, 2), 3), 3, {false, false, false, true, true});
+  std::vector<float> none;
+  orthogonalize(none, 0, {});
+}
+
+std::unique_ptr<Compressor> made(const std::string& spec, std::vector<std::int64_t> shape,
+                                 int rank = 0) {
+  std::size_t elements = 1;
+  for (std::int64_t side : shape) elements *= static_cast<std::size_t>(side);
+  return make_compressor(parse_spec(spec),
+                         {.name = "w", .shape = std::move(shape), .elements = elements},
+                         {.seed = 4, .rank = rank});
+}
+
+double norm_of(std::span<const float> x) {
+  double sum = 0;
+  for (float value : x) sum += static_cast<double>(value) * static_cast<double>(value);
+  return std::sqrt(sum);
+}
+
+double distance_of(const std::vector<float>& a, const std::vector<float>& b) {
+  std::vector<float> difference(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) difference[i] = a[i] - b[i];
+  return norm_of(difference);
+}
+
+/// A matrix of that rank.
+std::vector<float> matrix(std::size_t rows, std::size_t columns, std::size_t rank) {
+  const auto a = testing::bell(rows * rank, 1);
+  const auto b = testing::bell(columns * rank, 2);
+  std::vector<float> m(rows * columns, 0.0F);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      for (std::size_t k = 0; k < rank; ++k) {
+        m[i * columns + j] += a[i * rank + k] * b[j * rank + k];
+      }
+    }
+  }
+  return m;
+}
+
+TEST(PowerSgd, PayloadIsBothFactors) {
+  EXPECT_EQ(made("powersgd", {30, 5, 4})->max_encoded_size(), 4U * (30 + 20) * 4);
+  EXPECT_EQ(made("powersgd:rank=1", {30, 20})->max_encoded_size(), 50U * 4);
+  // Fewer than two dimensions, or no gain: the array itself.
+  EXPECT_EQ(made("powersgd", {30})->max_encoded_size(), 30U * 4);
+  EXPECT_EQ(made("powersgd", {8, 8})->max_encoded_size(), 64U * 4);
+  EXPECT_EQ(made("powersgd", {})->max_encoded_size(), 4U);
+  EXPECT_EQ(made("powersgd", {0, 8})->max_encoded_size(), 0U);
+  const std::vector<float> small = {1, 2, 3};
+  const auto dense = made("powersgd", {3});
+  EXPECT_EQ(decode(*dense, encode(*dense, small).payload), small);
+}
+
+TEST(PowerSgd, IsExactForMatricesOfItsRank) {
+  for (std::size_t rank : {1UL, 2UL, 4UL}) {
+    const auto m = matrix(60, 40, rank);
+    const auto compressor = made("powersgd:memory=none", {60, 40});
+    const auto decoded = decode(*compressor, encode(*compressor, m).payload);
+    EXPECT_LT(distance_of(decoded, m), 1e-5 * norm_of(m)) << rank;
+  }
+}
+
+TEST(PowerSgd, WarmStartComesToTheBestApproximation) {
+  // A matrix of rank 2 with a little of another: the best rank-2 error is at most what was added.
+  auto m = matrix(60, 40, 2);
+  const auto noise = testing::bell(m.size(), 9);
+  for (std::size_t i = 0; i < m.size(); ++i) m[i] += 0.05F * noise[i];
+  const auto warm = made("powersgd:memory=none,rank=2", {60, 40});
+  const auto cold = made("powersgd:memory=none,rank=2,warm=false", {60, 40});
+  double first = 0;
+  double last = 0;
+  for (std::uint64_t step = 0; step < 10; ++step) {
+    last = distance_of(decode(*warm, encode(*warm, m, step).payload), m);
+    if (step == 0) first = last;
+    EXPECT_DOUBLE_EQ(distance_of(decode(*cold, encode(*cold, m, step).payload), m), first);
+  }
+  EXPECT_LT(last, first);
+  EXPECT_LE(last, 0.05 * norm_of(noise));
+}
+
+TEST(PowerSgd, InputsAreDecodedOrStillInTheResidual) {
+  constexpr std::size_t kElements = 60UL * 40UL;
+  const auto compressor = made("powersgd:rank=2", {60, 40});
+  const testing::Accounts accounts(*compressor, 100);
+  // Before the floats of q, at the end of the state.
+  const auto residual = testing::floats_of_state(*compressor, kElements, 2UL * 40 * sizeof(float));
+  accounts.expect_balance(residual);
+}
+
+TEST(PowerSgd, FirstFactorIsTheSameForAllWorkers) {
+  const auto m = matrix(30, 40, 6);
+  const auto a = made("powersgd", {30, 40}, 0);
+  const auto b = made("powersgd", {30, 40}, 1);
+  EXPECT_EQ(encode(*a, m).payload, encode(*b, m).payload);
+}
+
+TEST(PowerSgd, ComesBackFromZerosAndFromNumbersThatAreNone) {
+  const auto m = matrix(30, 40, 3);
+  for (float bad : {0.0F, std::nanf(""), std::numeric_limits<float>::infinity(), 3e38F}) {
+    const auto compressor = made("powersgd:memory=none", {30, 40});
+    std::vector<float> nothing(m.size(), 0.0F);
+    nothing[17] = bad;
+    nothing[18] = bad;
+    const auto decoded = decode(*compressor, encode(*compressor, nothing).payload);
+    for (float value : decoded) ASSERT_TRUE(std::isfinite(value));
+    EXPECT_LT(distance_of(decode(*compressor, encode(*compressor, m).payload), m),
+              1e-5 * norm_of(m));
+  }
+}
+
+TEST(PowerSgd, RefusesNumbersThatAreNone) {
+  const auto compressor = made("powersgd", {30, 40});
+  const auto payload = encode(*compressor, matrix(30, 40, 4)).payload;
+  for (std::size_t at : {0UL, 30UL * 4, payload.size() / 4 - 1}) {
+    auto damaged = payload;
+    const float infinity = std::numeric_limits<float>::infinity();
+    std::memcpy(damaged.data() + at * 4, &infinity, 4);
+    EXPECT_THROW(decode(*compressor, damaged), PayloadError) << at;
+  }
+}
+
+}  // namespace
+}  // namespace thinpipe

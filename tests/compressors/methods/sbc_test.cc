@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include "compressors/kernels/random.h"
+#include "compressors/methods/selectors.h"
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/selection.h"
+
+namespace thinpipe {
+namespace {
+
+using testing::make_selection;
+using testing::plain_top_k;
+using testing::positions_of;
+
+TEST(Sbc, TakesTheSideWithTheGreaterMean) {
+  for (const auto& [name, c] : testing::finite_inputs()) {
+    SCOPED_TRACE(name);
+    for (double p : {0.001, 0.01, 0.3}) {
+      const std::size_t k = target_count(p, c.size());
+      const auto largest = plain_top_k(c, KeyOrder::kLargest, k);
+      const auto smallest = plain_top_k(c, KeyOrder::kSmallest, k);
+      double plus = 0;
+      double minus = 0;
+      for (std::uint32_t i : largest) plus += static_cast<double>(c[i]);
+      for (std::uint32_t i : smallest) minus -= static_cast<double>(c[i]);
+      const auto selector = make_sbc_selector(c.size(), {.ratio = {.ratio = p}});
+      Selection selection = make_selection(c.size());
+      selector->select(c, {}, selection);
+      EXPECT_EQ(positions_of(selection), plus >= minus ? largest : smallest);
+      EXPECT_EQ(selection.count, k);
+      EXPECT_EQ(selector->max_selected(), k);
+    }
+  }
+}
+
+TEST(Sbc, SampledThresholds) {
+  for (const auto& [name, c] : testing::selection_inputs()) {
+    if (c.empty()) continue;
+    SCOPED_TRACE(name);
+    for (double p : {0.01, 0.3}) {
+      const auto selector =
+          make_sbc_selector(c.size(), {.ratio = {.ratio = p}, .sample = 0.1, .seed = 3});
+      Selection selection = make_selection(c.size());
+      selector->select(c, {.step = 4}, selection);
+      SplitMix64 random(SplitMix64::mix(3 ^ SplitMix64::mix(4)));
+      std::vector<float> sample(target_count(0.1, c.size()));
+      for (float& value : sample) value = c[random.below(c.size())];
+      std::sort(sample.begin(), sample.end());
+      const std::size_t rank = target_count(0.1 * p, c.size());
+      const float high = sample[sample.size() - rank];
+      const float low = sample[rank - 1];
+      std::vector<std::uint32_t> largest;
+      std::vector<std::uint32_t> smallest;
+      double plus = 0;
+      double minus = 0;
+      for (std::size_t i = 0; i < c.size(); ++i) {
+        if (c[i] > high) {
+          largest.push_back(static_cast<std::uint32_t>(i));
+          plus += static_cast<double>(c[i]);
+        }
+        if (c[i] < low) {
+          smallest.push_back(static_cast<std::uint32_t>(i));
+          minus -= static_cast<double>(c[i]);
+        }
+      }
+      if (!largest.empty()) plus /= static_cast<double>(largest.size());
+      if (!smallest.empty()) minus /= static_cast<double>(smallest.size());
+      EXPECT_EQ(positions_of(selection), plus >= minus ? largest : smallest);
+      EXPECT_EQ(selection.target, target_count(p, c.size()));
+    }
+  }
+}
+
+TEST(Sbc, SmallExample) {
+  // k = 2 of 8. Largest: 3 and 2, mean 2.5; smallest: -4 and -1.5, mean -2.75.
+  const std::vector<float> c = {0, 3, -1.5, 1, 2, -4, 0.5, -1};
+  const auto selector = make_sbc_selector(c.size(), {.ratio = {.ratio = 0.25}});
+  Selection selection = make_selection(c.size());
+  selector->select(c, {}, selection);
+  EXPECT_EQ(positions_of(selection), (std::vector<std::uint32_t>{2, 5}));
+  EXPECT_EQ(selection.threshold, 1.5);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,271 @@
+// Every pattern's all-reduce.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tests/exchange/plan_patterns.h"
+#include "tests/exchange/thread_transport.h"
+#include "workloads/exchange/element_sum.h"
+#include "workloads/exchange/patterns.h"
+#include "workloads/exchange/plans.h"
+
+namespace thinpipe {
+namespace {
+
+using Arrays = std::vector<std::vector<float>>;
+
+// Every rank's input is seeded by its rank.
+std::vector<float> input_of(int rank, std::size_t elements) {
+  std::mt19937 generator(static_cast<unsigned>(rank) * 7919 + 1);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(elements);
+  for (float& value : values) value = normal(generator);
+  return values;
+}
+
+Arrays inputs_of(int ranks, std::size_t elements) {
+  Arrays inputs;
+  for (int rank = 0; rank < ranks; ++rank) inputs.push_back(input_of(rank, elements));
+  return inputs;
+}
+
+std::vector<double> mean_of(const Arrays& inputs) {
+  std::vector<double> mean(inputs[0].size());
+  for (const std::vector<float>& input : inputs)
+    for (std::size_t i = 0; i < input.size(); ++i)
+      mean[i] += static_cast<double>(input[i]) / static_cast<double>(inputs.size());
+  return mean;
+}
+
+// What each rank holds after each of so many calls in a row.
+Arrays all_reduced(const std::string& pattern, const Arrays& inputs, int calls = 1) {
+  const int ranks = static_cast<int>(inputs.size());
+  Arrays results(inputs.size(), std::vector<float>(inputs[0].size(), -1));
+  Mailboxes boxes;
+  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
+    const auto rank = static_cast<std::size_t>(transport->rank());
+    const auto own = make_pattern(parse_spec(pattern), std::move(transport), 0);
+    for (int call = 0; call < calls; ++call)
+      own->all_reduce(inputs[rank], results[rank], 1.0F / static_cast<float>(ranks));
+  });
+  for (const auto& [way, queue] : boxes.messages) EXPECT_TRUE(queue.empty()) << "left over";
+  return results;
+}
+
+AllReducePlanner planner_of(const std::string& pattern) {
+  if (pattern == "ring") return ring_all_reduce;
+  if (pattern == "recursive-doubling") return recursive_doubling_all_reduce;
+  if (pattern == "halving-doubling") return halving_doubling_all_reduce;
+  if (pattern == "tree") return tree_all_reduce;
+  const Spec spec = parse_spec(pattern);
+  const int group =
+      static_cast<int>(Parameters(find_pattern(spec.name).parameters, spec).integer("group"));
+  return [group](int ranks, int rank) { return hierarchical_all_reduce(ranks, rank, group); };
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.empty() ? b.empty()
+                   : a.size() == b.size() &&
+                         std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+class AllReduceTest : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
+
+TEST_P(AllReduceTest, GivesTheMeanAndTheSameBitsEverywhere) {
+  const auto& [pattern, ranks] = GetParam();
+  // None, fewer than ranks, uneven, one segment and one more, many segments.
+  for (const std::size_t elements : {0, 1, 3, 5, 1000, 8192 * 4 + 1, 300001}) {
+    const Arrays inputs = inputs_of(ranks, elements);
+    const std::vector<double> expected = mean_of(inputs);
+    for (const std::vector<float>& result : all_reduced(pattern, inputs)) {
+      ASSERT_EQ(result.size(), expected.size());
+      for (std::size_t i = 0; i < elements; ++i)
+        // n additions and one product, each within half an ulp of at most |8| here.
+        ASSERT_NEAR(result[i], expected[i], 1e-5) << "element " << i << " of " << elements;
+    }
+    const Arrays results = all_reduced(pattern, inputs, 2);
+    for (const std::vector<float>& result : results) EXPECT_TRUE(same_bits(result, results[0]));
+    EXPECT_TRUE(same_bits(results[0], all_reduced(pattern, inputs)[0])) << "differs by call";
+  }
+}
+
+TEST_P(AllReduceTest, WhatIsNotFiniteComesThroughAsInAPlainSum) {
+  const auto& [pattern, ranks] = GetParam();
+  constexpr std::size_t kElements = 20000;
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  Arrays inputs = inputs_of(ranks, kElements);
+  // NaNs of different bits from different ranks, infinities of one sign and of both, and sums that
+  // overflow: at the front, somewhere, and at the end.
+  std::vector<std::size_t> places = {0, 9999, kElements - 6};
+  for (const std::size_t at : places)
+    for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+      std::vector<float>& input = inputs[rank];
+      input[at] = std::nanf(std::to_string(rank + 1).c_str());
+      if (rank == inputs.size() / 2) input[at + 1] = std::nanf("77");
+      input[at + 2] = kInf;
+      if (rank == 0) input[at + 3] = -kInf;
+      if (rank + 1 == inputs.size()) input[at + 4] = kInf;
+      input[at + 5] = rank == 0 ? kInf : -kInf;
+    }
+  const std::vector<double> expected = mean_of(inputs);
+  const Arrays results = all_reduced(pattern, inputs);
+  for (const std::vector<float>& result : results) {
+    EXPECT_TRUE(same_bits(result, results[0]));
+    for (std::size_t i = 0; i < kElements; ++i) {
+      ASSERT_EQ(std::isnan(result[i]), std::isnan(expected[i])) << "element " << i;
+      if (std::isinf(expected[i])) {
+        ASSERT_EQ(result[i], static_cast<float>(expected[i])) << "element " << i;
+      } else if (std::isfinite(expected[i])) {
+        ASSERT_NEAR(result[i], expected[i], 1e-5) << "element " << i;
+      }
+    }
+  }
+}
+
+// 16-bit elements as floats, and back.
+std::vector<std::uint16_t> halves_of(const std::vector<float>& values, ElementType type) {
+  std::vector<std::uint16_t> halves;
+  for (const float value : values) halves.push_back(to_half_or_infinity(value, half_format(type)));
+  return halves;
+}
+
+std::vector<float> floats_of(const std::vector<std::uint16_t>& halves, ElementType type) {
+  std::vector<float> values;
+  for (const std::uint16_t half : halves) values.push_back(from_any_half(half, half_format(type)));
+  return values;
+}
+
+// What each rank holds, and what it holds it against: the plan carried out by one rank.
+struct HalfSumsOfRanks {
+  Arrays results, expected;
+};
+
+HalfSumsOfRanks half_sums(const std::string& pattern, const Arrays& inputs, ElementType type,
+                          float factor) {
+  const int ranks = static_cast<int>(inputs.size());
+  HalfSumsOfRanks sums{Arrays(inputs.size()), Arrays(inputs.size())};
+  std::vector<std::vector<std::uint16_t>> halves;
+  Arrays exact;
+  for (const std::vector<float>& input : inputs) {
+    halves.push_back(halves_of(input, type));
+    exact.push_back(floats_of(halves.back(), type));
+  }
+  Mailboxes boxes;
+  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
+    const auto rank = static_cast<std::size_t>(transport->rank());
+    const auto own = make_pattern(parse_spec(pattern), std::move(transport), 0);
+    EXPECT_TRUE(own->lossy(type));
+    EXPECT_TRUE(own->knows_order());
+    std::vector<std::uint16_t> result(halves[rank].size());
+    own->all_reduce(type, std::as_bytes(std::span(halves[rank])),
+                    std::as_writable_bytes(std::span(result)), factor);
+    sums.results[rank] = floats_of(result, type);
+    sums.expected[rank].resize(result.size());
+    own->expected_all_reduce(type, std::vector<std::span<const float>>(exact.begin(), exact.end()),
+                             factor, sums.expected[rank]);
+  });
+  return sums;
+}
+
+TEST_P(AllReduceTest, Of16BitElementsAddsInItsOwnOrderToTheBit) {
+  const auto& [pattern, ranks] = GetParam();
+  for (const ElementType type : {ElementType::kFloat16, ElementType::kBfloat16})
+    for (const float factor : {1.0F, 1 / static_cast<float>(ranks)})
+      for (const std::size_t elements : {0, 1, 3, 5, 1000, 16384 * 4 + 1, 100001}) {
+        SCOPED_TRACE(::testing::Message() << to_string(type) << ", " << elements << " elements");
+        const Arrays inputs = inputs_of(ranks, elements);
+        const HalfSumsOfRanks sums = half_sums(pattern, inputs, type, factor);
+        const std::vector<double> mean = mean_of(inputs);
+        const double unit = type == ElementType::kFloat16 ? 0x1p-11 : 0x1p-8;
+        for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+          ASSERT_TRUE(same_bits(sums.results[rank], sums.expected[rank]));
+          ASSERT_TRUE(same_bits(sums.results[rank], sums.results[0]));
+        }
+        for (std::size_t i = 0; i < elements; ++i) {
+          // Every input is rounded once and every sum, of at most the sum of magnitudes, n times.
+          double magnitudes = 0;
+          for (const std::vector<float>& input : inputs)
+            magnitudes += std::fabs(static_cast<double>(input[i]));
+          ASSERT_NEAR(static_cast<double>(sums.results[0][i]),
+                      mean[i] * ranks * static_cast<double>(factor),
+                      1.01 * (ranks + 1) * unit * magnitudes * static_cast<double>(factor) + 1e-6);
+        }
+      }
+}
+
+TEST_P(AllReduceTest, Of16BitElementsOverflowsToInfinityAndKeepsNan) {
+  const auto& [pattern, ranks] = GetParam();
+  for (const ElementType type : {ElementType::kFloat16, ElementType::kBfloat16}) {
+    const float most = type == ElementType::kFloat16 ? 65504.0F : 0x1.fep127F;
+    Arrays inputs;
+    for (int rank = 0; rank < ranks; ++rank)
+      inputs.push_back({most, -most, rank == 0 ? most : -1, std::nanf("3"),
+                        std::numeric_limits<float>::infinity(), rank == 0 ? 0x1p-24F : 0.0F,
+                        -0.0F});
+    const HalfSumsOfRanks sums = half_sums(pattern, inputs, type, 1);
+    for (const std::vector<float>& result : sums.results) {
+      EXPECT_EQ(std::isinf(result[0]), ranks > 1);
+      EXPECT_EQ(std::isinf(result[1]), ranks > 1);
+      EXPECT_TRUE(std::isfinite(result[2]));
+      EXPECT_TRUE(std::isnan(result[3]));
+      EXPECT_TRUE(std::isinf(result[4]));
+      EXPECT_EQ(result[5], 0x1p-24F);  // fp16's least number
+      EXPECT_TRUE(same_bits(result, sums.results[0]));
+    }
+  }
+}
+
+// The plan carried out by one rank, of floats: the network's own additions, one by one.
+TEST_P(AllReduceTest, AddsFloatsAsItsPlanSays) {
+  const auto& [pattern, ranks] = GetParam();
+  const AllReducePlanner planner = planner_of(pattern);
+  for (const std::size_t elements : {1, 5, 100001}) {
+    const Arrays inputs = inputs_of(ranks, elements);
+    std::vector<float> expected(elements);
+    const float factor = 1 / static_cast<float>(ranks);
+    sum_by_plan(planner, ElementType::kFloat32,
+                std::vector<std::span<const float>>(inputs.begin(), inputs.end()), factor,
+                expected);
+    EXPECT_TRUE(same_bits(all_reduced(pattern, inputs)[0], expected)) << elements;
+  }
+}
+
+// Several times as much as a rank sends ahead of what comes, so that all of them wait for others.
+TEST(AllReduce, OfLongArraysEnds) {
+  constexpr std::size_t kElements = 1500007;
+  for (const int ranks : {3, 6, 8})
+    for (const std::string& pattern : plan_patterns()) {
+      Arrays inputs;
+      for (int rank = 0; rank < ranks; ++rank) {
+        inputs.emplace_back(kElements, static_cast<float>(rank));
+        inputs.back()[kElements - 1] = 1;
+      }
+      for (const std::vector<float>& result : all_reduced(pattern, inputs)) {
+        ASSERT_EQ(std::count(result.begin(), result.end() - 1, result[0]), kElements - 1);
+        ASSERT_NEAR(result[0], static_cast<float>(ranks - 1) / 2, 1e-6);
+        ASSERT_NEAR(result.back(), 1, 1e-6);
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Patterns, AllReduceTest,
+                         ::testing::Combine(::testing::ValuesIn(plan_patterns()),
+                                            ::testing::Values(1, 2, 3, 4, 5, 7, 8)),
+                         plan_pattern_name);
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,158 @@
+#include "harness/bench/timed.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+#include "netem/file_descriptor.h"
+
+namespace thinpipe {
+namespace {
+
+struct Pair {
+  FileDescriptor here, there;
+};
+
+Pair sockets() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) throw SystemError("socketpair");
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+// Two sides in threads of their own; each closes its end when it is done.
+template <class One, class Other>
+void beside(One one, Other other) {
+  Pair first = sockets(), second = sockets();
+  std::mt19937_64 coin(1);
+  const auto run = [](FileDescriptor& socket, auto& body) {
+    Turns turns(socket.get());
+    body(turns);
+    socket.reset();
+  };
+  std::thread side([&] { run(first.there, one); });
+  std::thread other_side([&] { run(second.there, other); });
+  give_turns(first.here.get(), second.here.get(), coin);
+  side.join();
+  other_side.join();
+}
+
+TEST(GiveTurns, OneAtATimeAndInPairs) {
+  std::atomic<int> busy{0};
+  std::mutex mutex;
+  std::string log;
+  const auto body = [&](char name) {
+    return [&, name](Turns& turns) {
+      for (int i = 0; i < 200; ++i) {
+        turns.take();
+        ASSERT_EQ(++busy, 1);
+        {
+          const std::lock_guard<std::mutex> lock(mutex);
+          log += name;
+        }
+        --busy;
+      }
+    };
+  };
+  beside(body('a'), body('b'));
+  ASSERT_EQ(log.size(), 400U);
+  for (std::size_t i = 0; i < log.size(); i += 2) ASSERT_NE(log[i], log[i + 1]) << i;
+  EXPECT_NE(log.find("aa"), std::string::npos);  // who is first is drawn anew
+  EXPECT_NE(log.find("bb"), std::string::npos);
+}
+
+TEST(GiveTurns, BothUseTheLargerNumber) {
+  std::uint64_t one = 0, other = 0;
+  beside([&](Turns& turns) { one = turns.agree(7); },
+         [&](Turns& turns) { other = turns.agree(12); });
+  EXPECT_EQ(one, 12U);
+  EXPECT_EQ(other, 12U);
+}
+
+TEST(GiveTurns, TheOtherGoesOnAlone) {
+  int turns_taken = 0;
+  beside([](Turns& turns) { turns.take(); },
+         [&](Turns& turns) {
+           for (; turns_taken < 50; ++turns_taken) turns.take();
+         });
+  EXPECT_EQ(turns_taken, 50);
+}
+
+TEST(Turns, NeedASocket) {
+  FILE* file = std::tmpfile();
+  EXPECT_THROW(Turns turns(::fileno(file)), InputError);
+  std::fclose(file);
+}
+
+TEST(Turns, NobodyAtTheOtherEnd) {
+  Pair pair = sockets();
+  Turns turns(pair.there.get());
+  pair.here.reset();
+  EXPECT_THROW(turns.take(), RunError);
+}
+
+BenchOptions repeated(int times) {
+  BenchOptions options;
+  options.repetitions = times;
+  options.min_time = 1e-6;
+  return options;
+}
+
+Timed timed(const std::string& name, std::string& log, std::mutex& mutex) {
+  return {.name = name,
+          .elements = 1,
+          .bytes = 4,
+          .prepare =
+              [&, name] {
+                const std::lock_guard<std::mutex> lock(mutex);
+                log += name;
+              },
+          .call = [] {}};
+}
+
+TEST(MeasureInTurns, NeighboursInTimeAreOfOneRow) {
+  std::mutex mutex;
+  std::string log;
+  const BenchOptions options = repeated(9);
+  Timings one, other;
+  const auto side = [&](Timings& result) {
+    return [&](Turns& turns) {
+      const std::vector<Timed> what{timed("x", log, mutex), timed("y", log, mutex),
+                                    timed("z", log, mutex)};
+      result = measure_in_turns(what, options, turns, [](const auto&) {});
+    };
+  };
+  beside(side(one), side(other));
+  ASSERT_EQ(log.size(), 6U + 2 * 3 * 9);
+  log.erase(0, 6);  // once each before the first round
+  for (std::size_t i = 0; i < log.size(); i += 2) EXPECT_EQ(log[i], log[i + 1]) << log;
+  EXPECT_NE(log.substr(0, 48), log.substr(6));  // the order changes from round to round
+  for (const Timings* each : {&one, &other})
+    for (const char* name : {"x", "y", "z"}) EXPECT_EQ(each->at(name).seconds.size(), 9U);
+}
+
+TEST(MeasureInTurns, AnErrorStopsItsRowAlone) {
+  std::mutex mutex;
+  std::string log;
+  const BenchOptions options = repeated(3);
+  Timings one;
+  beside(
+      [&](Turns& turns) {
+        Timed bad = timed("x", log, mutex);
+        bad.call = [] { throw RunError("broken"); };
+        one = measure_in_turns({bad, timed("y", log, mutex)}, options, turns, [](const auto&) {});
+      },
+      [&](Turns& turns) {
+        measure_in_turns({timed("x", log, mutex), timed("y", log, mutex)}, options, turns,
+                         [](const auto&) {});
+      });
+  EXPECT_EQ(one.at("x").error, "broken");
+  EXPECT_EQ(one.at("y").seconds.size(), 3U);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,148 @@
+// The processor is read from a made-up tree of /proc and /sys.
+#include "harness/machine/fingerprint.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/trace/temporary_folder.h"
+
+namespace thinpipe {
+namespace {
+
+void write(const std::filesystem::path& file, const std::string& text) {
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file) << text;
+}
+
+TEST(Processor, WhatTheSystemDoesNotShowIsNull) {
+  const TemporaryFolder root;
+  const nlohmann::json json = processor_description(root.path());
+  for (const char* key : {"smt", "turbo", "l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes",
+                          "cpu_limit", "memory_limit_bytes"})
+    EXPECT_TRUE(json.at(key).is_null()) << key;
+  EXPECT_GE(json.at("hz").get<int>(), 24);  // of this kernel, whatever the tree says
+}
+
+TEST(Processor, AsTheKernelWritesIt) {
+  const TemporaryFolder root;
+  const std::filesystem::path cpu = root.path() / "sys/devices/system/cpu";
+  write(cpu / "smt/active", "1\n");
+  write(cpu / "intel_pstate/no_turbo", "1\n");
+  int index = 0;
+  for (const auto& [level, type, size] : {std::tuple{"1", "Data", "48K"},
+                                          {"1", "Instruction", "32K"},
+                                          {"2", "Unified", "2048K"},
+                                          {"3", "Unified", "260M"}}) {
+    const std::filesystem::path cache = cpu / "cpu0/cache" / ("index" + std::to_string(index++));
+    write(cache / "level", level);
+    write(cache / "type", type);
+    write(cache / "size", size);
+  }
+  write(root.path() / "proc/meminfo", "MemTotal:       1024 kB\nMemFree:  1 kB\n");
+  write(root.path() / "sys/fs/cgroup/cpu.max", "150000 100000\n");
+  write(root.path() / "sys/fs/cgroup/memory.max", "max\n");
+  const nlohmann::json json = processor_description(root.path());
+  EXPECT_EQ(json.at("smt"), true);
+  EXPECT_EQ(json.at("turbo"), false);
+  EXPECT_EQ(json.at("l1d_bytes"), 48 << 10);
+  EXPECT_EQ(json.at("l2_bytes"), 2 << 20);
+  EXPECT_EQ(json.at("l3_bytes"), 260 << 20);
+  EXPECT_EQ(json.at("memory_bytes"), 1 << 20);
+  EXPECT_EQ(json.at("cpu_limit"), 1.5);
+  EXPECT_TRUE(json.at("memory_limit_bytes").is_null());
+}
+
+TEST(Processor, TurboOfOtherDrivers) {
+  const TemporaryFolder root;
+  write(root.path() / "sys/devices/system/cpu/cpufreq/boost", "1\n");
+  EXPECT_EQ(processor_description(root.path()).at("turbo"), true);
+}
+
+// A machine with two GPUs, and an nvidia-smi that runs these shell commands.
+class Graphics : public ::testing::Test {
+ protected:
+  Graphics() {
+    write(root.path() / "sys/module/nvidia/version", "580.65.06\n");
+    for (const char* card : {"0000:02:00.0", "0000:01:00.0"})
+      write(root.path() / "proc/driver/nvidia/gpus" / card / "information",
+            std::string("Model: \t\t NVIDIA H") + card[6] + "00\nIRQ:   \t\t 1\n");
+  }
+  ~Graphics() override { ::setenv("PATH", path_.c_str(), 1); }
+
+  void let_tool_say(const std::string& commands) {
+    const std::filesystem::path program = root.path() / "bin/nvidia-smi";
+    write(program, "#!/bin/sh\n" + commands);
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    ::setenv("PATH", program.parent_path().c_str(), 1);
+  }
+
+  nlohmann::json described() const { return graphics_description(root.path()); }
+
+  const TemporaryFolder root;
+
+ private:
+  const std::string path_ = std::getenv("PATH");
+};
+
+TEST_F(Graphics, WithoutTheModuleThereIsNone) {
+  let_tool_say("echo 1,1,1,1,1,1\n");
+  std::filesystem::remove(root.path() / "sys/module/nvidia/version");
+  const nlohmann::json json = described();
+  EXPECT_TRUE(json.at("card").is_null());
+  EXPECT_TRUE(json.at("clocks").is_null());
+}
+
+// As nvidia-smi 580 prints it: MHz, and what a card does not have in brackets. It answers what is
+// asked, field by field.
+TEST_F(Graphics, DriverModelsAndClocks) {
+  let_tool_say(
+      "[ \"$2\" = --format=csv,noheader,nounits ] || exit 1\n"
+      "fields=${1#--query-gpu=}\n"
+      "say() {\n"
+      "  line=\n"
+      "  for field in $(IFS=,; echo $fields); do\n"
+      "    case $field in\n"
+      "      clocks.max.sm) value=1980 ;;\n"
+      "      clocks.max.memory) value=3201 ;;\n"
+      "      clocks.applications.graphics) value=$1 ;;\n"
+      "      clocks.applications.memory) value=3200 ;;\n"
+      "      clocks.sm) value=345 ;;\n"
+      "      clocks.memory) value=$2 ;;\n"
+      "      *) exit 1 ;;\n"
+      "    esac\n"
+      "    line=\"$line${line:+, }$value\"\n"
+      "  done\n"
+      "  echo \"$line\"\n"
+      "}\n"
+      "say 1830 2619\n"
+      "say '[N/A]' '[Not Supported]'\n");
+  const nlohmann::json json = described();
+  const nlohmann::json& card = json.at("card");
+  EXPECT_EQ(card.at("driver"), "580.65.06");
+  EXPECT_EQ(card.at("models"), nlohmann::json::array({"NVIDIA H100", "NVIDIA H200"}));
+  EXPECT_EQ(card.at("clocks").dump(),
+            R"([{"memory_hz":3201000000,"set_memory_hz":3200000000,"set_sm_hz":1830000000,)"
+            R"("sm_hz":1980000000},{"memory_hz":3201000000,"set_memory_hz":3200000000,)"
+            R"("set_sm_hz":null,"sm_hz":1980000000}])");
+  EXPECT_EQ(json.at("clocks").dump(),
+            R"([{"memory_hz":2619000000,"sm_hz":345000000},{"memory_hz":null,"sm_hz":345000000}])");
+}
+
+TEST_F(Graphics, ClocksAreNullWhereNobodyTells) {
+  for (const char* commands :
+       {"echo 'NVIDIA-SMI has failed'; exit 9\n", "echo 1,2,3,4,5,6; exit 1\n", "echo what\n"}) {
+    let_tool_say(commands);
+    const nlohmann::json json = described();
+    EXPECT_EQ(json.at("card").at("driver"), "580.65.06");
+    EXPECT_TRUE(json.at("card").at("clocks").is_null()) << commands;
+    EXPECT_TRUE(json.at("clocks").is_null()) << commands;
+  }
+  std::filesystem::remove(root.path() / "bin/nvidia-smi");
+  EXPECT_TRUE(described().at("card").at("clocks").is_null());
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,156 @@
+#include "harness/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/splitmix64.h"
+#include "harness/plan/checks.h"
+#include "workloads/exchange/patterns.h"
+
+namespace thinpipe {
+namespace {
+
+SweepOptions two_by_two_by_two() {
+  SweepOptions options;
+  options.compressors = {parse_spec("none"), parse_spec("topk:ratio=0.1")};
+  options.links = expand_link_specs("rate=10mbit|100mbit");
+  options.ranks = {2, 4};
+  options.repeats = 3;
+  return options;
+}
+
+std::vector<std::string> ids(const SweepOptions& options) {
+  std::vector<std::string> result;
+  for (const SweepPoint& point : plan_sweep(options)) result.push_back(point.id(options));
+  return result;
+}
+
+TEST(Plan, HasEveryPointOnce) {
+  const auto all = ids(two_by_two_by_two());
+  EXPECT_EQ(all.size(), 24U);
+  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 24U);
+}
+
+TEST(Plan, EverySchedulePlaysOnEveryLink) {
+  SweepOptions options = two_by_two_by_two();
+  const auto without = ids(options);
+  options.schedules = {parse_schedule("none"), parse_schedule("outage:every=9s,lasts=1s")};
+  const auto all = ids(options);
+  const std::set<std::string> different(all.begin(), all.end());
+  EXPECT_EQ(different.size(), 48U);
+  // A point without a schedule is named as it was before there were any.
+  for (const std::string& id : without) EXPECT_TRUE(different.contains(id));
+  std::set<std::string> links;
+  for (const SweepPoint& point : plan_sweep(options)) links.insert(point.link_text());
+  EXPECT_EQ(links,
+            (std::set<std::string>{"rate=10mbit", "rate=100mbit",
+                                   "rate=10mbit,schedule=outage:first=8s,every=9s,lasts=1s",
+                                   "rate=100mbit,schedule=outage:first=8s,every=9s,lasts=1s"}));
+}
+
+TEST(Plan, ServersComeBesideTheRanks) {
+  SweepOptions options = two_by_two_by_two();
+  EXPECT_EQ(host_counts(options), (std::vector<int>{2, 4}));
+  options.patterns = expand_patterns("ring|ps:servers=1|2");
+  EXPECT_EQ(host_counts(options), (std::vector<int>{2, 3, 4, 5, 6}));
+  const std::vector<SweepPoint> points = plan_sweep(options);
+  EXPECT_EQ(points.size(), 72U);
+  // Launches are few: points of as many ranks and servers come together.
+  int launches = 1;
+  for (std::size_t i = 1; i < points.size(); ++i)
+    launches +=
+        points[i].ranks != points[i - 1].ranks || points[i].servers() != points[i - 1].servers();
+  EXPECT_EQ(launches, 6);
+}
+
+TEST(Plan, ATopologyWithServersHasAsManyAsThePattern) {
+  SweepOptions options = two_by_two_by_two();
+  options.topology = parse_topology("ps:servers=2,server=(rate=4x)");
+  options.patterns = expand_patterns("ps:servers=2");
+  EXPECT_NO_THROW(check_patterns(options));
+  options.patterns = expand_patterns("ps:servers=1");
+  EXPECT_THROW(check_patterns(options), InputError);
+}
+
+TEST(Plan, EveryPatternCarriesEveryCompressorItServes) {
+  SweepOptions options = two_by_two_by_two();
+  const auto without = ids(options);
+  options.patterns = expand_patterns("ring|openmpi");
+  const auto all = ids(options);
+  const std::set<std::string> different(all.begin(), all.end());
+  EXPECT_EQ(different.size(), 48U);
+  // Points by the ring are named as they were before there was a choice.
+  for (const std::string& id : without) EXPECT_TRUE(different.contains(id));
+  EXPECT_TRUE(pairs_left_out(options).empty());
+}
+
+TEST(Plan, PatternsAreCheckedBeforeAnythingStarts) {
+  SweepOptions options = two_by_two_by_two();
+  check_patterns(options);
+  options.patterns = {parse_spec("ring:group=2")};
+  EXPECT_THROW(check_patterns(options), InputError);
+}
+
+TEST(Plan, KeepsEachLaunchTogetherAndShufflesWithinIt) {
+  const SweepOptions options = two_by_two_by_two();
+  const auto points = plan_sweep(options);
+  for (std::size_t i = 0; i < points.size(); ++i) EXPECT_EQ(points[i].ranks, i < 12 ? 2 : 4);
+  SweepOptions other = options;
+  other.seed = 2;
+  EXPECT_EQ(ids(options), ids(options));
+  EXPECT_NE(ids(options), ids(other));
+}
+
+TEST(Plan, IdsTellApartWhatIsMeasuredDifferently) {
+  const SweepOptions options = two_by_two_by_two();
+  SweepOptions longer = options, still = options;
+  longer.steps = 100;
+  still.compute_scale = 0;
+  const SweepPoint point = plan_sweep(options)[0];
+  SweepPoint theirs = point;
+  theirs.pattern = parse_spec("openmpi");
+  SweepPoint held_up = point;
+  held_up.stragglers = Stragglers::parse("host0:compute=2");
+  EXPECT_EQ(std::set<std::string>({point.id(options), point.id(longer), point.id(still),
+                                   theirs.id(options), held_up.id(options)})
+                .size(),
+            5U);
+}
+
+// Every point falls to exactly one shard, and each has its share.
+TEST(InShard, DealsOutEveryPointOnce) {
+  for (const int shards : {1, 2, 5}) {
+    std::vector<int> counts(static_cast<std::size_t>(shards));
+    for (int i = 0; i < 1000; ++i) {
+      int owners = 0;
+      for (int shard = 1; shard <= shards; ++shard) {
+        if (!in_shard("topk:ratio=0.1|rate=1gbit|" + std::to_string(i), shard, shards)) continue;
+        ++owners;
+        ++counts[static_cast<std::size_t>(shard - 1)];
+      }
+      EXPECT_EQ(owners, 1);
+    }
+    for (const int count : counts) EXPECT_NEAR(count, 1000.0 / shards, 100);
+    // Ids whose characters all have something in common, as those of one sweep.
+    std::fill(counts.begin(), counts.end(), 0);
+    for (int i = 0; i < 1000; ++i)
+      for (int shard = 1; shard <= shards; ++shard)
+        counts[static_cast<std::size_t>(shard - 1)] +=
+            in_shard(std::string(static_cast<std::size_t>(2 * i), 'b'), shard, shards);
+    for (const int count : counts) EXPECT_NEAR(count, 1000.0 / shards, 100);
+  }
+}
+
+// FNV-1a of "a" is 0xaf63dc4c8601ec8c by its authors' table.
+TEST(InShard, IsTheSameOnEveryMachine) {
+  const std::uint64_t hash = SplitMix64::mix(0xaf63dc4c8601ec8cU);
+  EXPECT_TRUE(in_shard("a", static_cast<int>(hash % 2) + 1, 2));
+  EXPECT_TRUE(in_shard("a", static_cast<int>(hash % 1000) + 1, 1000));
+}
+
+}  // namespace
+
+}  // namespace thinpipe

@@ -1,0 +1,143 @@
+#include "harness/predict/codec_profile.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "harness/files/open_trace.h"
+#include "workloads/replay/device_gather.h"
+#include "workloads/synthetic/synthetic.h"
+
+namespace thinpipe {
+namespace {
+
+const Trace& trace() {
+  static const Trace one = open_trace("synthetic:elements=1k");
+  return one;
+}
+
+Point point(const std::string& compressor, int ranks, double compress, double decode) {
+  Point point;
+  point.axes.compressor = compressor;
+  point.axes.ranks = ranks;
+  point.metrics["compress_cpu_time"].samples = {compress, compress, 9};
+  point.metrics["decode_time"].samples = {decode, decode, 9};
+  point.metrics["payload_bytes"].samples = {100, 300};
+  return point;
+}
+
+Records records() {
+  Records records;
+  records.file = "out/records.jsonl";
+  records.headers.emplace_back().trace["identity"] = trace().identity();
+  records.points = {point("topk", 4, 5e-3, 8e-3), point("topk", 2, 3e-3, 4e-3),
+                    point("none", 2, 1e-3, 0), point("terngrad", 2, 1e-3, 0)};
+  return records;
+}
+
+// Of two ranks, which crowd each other least: 4 ms for two messages.
+TEST(CodecRecords, TakesThePointsWithFewestRanks) {
+  const CodecProfile profile = recorded_codec(records(), trace(), parse_spec("topk"));
+  EXPECT_EQ(profile.buckets.at(0).compress, 3e-3);
+  EXPECT_EQ(profile.buckets.at(0).decode_message, 2e-3);
+  EXPECT_EQ(profile.payload_bytes, 200);
+  EXPECT_EQ(profile.buckets.at(0).exchanges.at(0).bytes.at(0), 204);
+  EXPECT_EQ(profile.source, "records of out/records.jsonl");
+}
+
+TEST(CodecRecords, KnowsWhatIsExchanged) {
+  const auto dense = recorded_codec(records(), trace(), parse_spec("none")).buckets.at(0).exchanges;
+  ASSERT_EQ(dense.size(), 1U);
+  EXPECT_EQ(dense[0].exchange, Exchange::kAllReduce);
+  const auto shared =
+      recorded_codec(records(), trace(), parse_spec("terngrad")).buckets.at(0).exchanges;
+  ASSERT_EQ(shared.size(), 2U);
+  EXPECT_EQ(shared[0].bytes.at(0), 4);
+}
+
+Point on_gpu(Point point, double compress, double down, double up) {
+  point.axes.device = "cuda";
+  point.metrics["compress_cpu_time"].samples = {9};
+  point.metrics["compress_time"].samples = {compress};
+  point.metrics["copy_down_time"].samples = {down};
+  point.metrics["copy_up_time"].samples = {up};
+  return point;
+}
+
+// Payloads of 200 bytes are one piece, of a MiB four, the first of which is waited for. What is
+// summed comes down as a whole, twice where there are two rounds, whose means go up in between.
+TEST(CodecRecords, OfAGpuHaveCopiesThatNothingHides) {
+  Records records;
+  records.headers.emplace_back().trace["identity"] = trace().identity();
+  Point great = on_gpu(point("3lc", 2, 0, 4e-3), 1e-3, 6e-4, 2e-4);
+  great.metrics["payload_bytes"].samples = {4.0 * kDownloadPiece};
+  records.points = {point("topk", 2, 3e-3, 4e-3),
+                    on_gpu(point("topk", 4, 0, 8e-3), 2e-3, 3e-4, 1e-4),
+                    on_gpu(point("none", 4, 0, 5e-4), 0, 3e-4, 2e-4),
+                    on_gpu(point("powersgd", 2, 0, 5e-4), 4e-3, 3e-4, 2e-4), great};
+  const auto of = [&](const char* spec) {
+    const CodecProfile profile = recorded_codec(records, trace(), parse_spec(spec), "cuda");
+    return profile.buckets.at(0);
+  };
+  EXPECT_EQ(of("topk").compress, 2e-3);
+  EXPECT_EQ(of("topk").decode_message, 2e-3);
+  EXPECT_EQ(of("topk").exchanges.at(0).copies, 3e-4);
+  EXPECT_EQ(of("none").decode, 5e-4);
+  EXPECT_EQ(of("none").exchanges.at(0).copies, 3e-4);
+  EXPECT_EQ(of("3lc").exchanges.at(0).copies, 6e-4 / 4);
+  ASSERT_EQ(of("powersgd").exchanges.size(), 2U);
+  for (const ProfiledExchange& one : of("powersgd").exchanges)
+    EXPECT_DOUBLE_EQ(one.copies, (3e-4 + 2e-4) / 2);
+  // Those of the processor know nothing of copies.
+  const CodecProfile here = recorded_codec(records, trace(), parse_spec("topk"));
+  EXPECT_EQ(here.buckets.at(0).compress, 3e-3);
+  EXPECT_EQ(here.buckets.at(0).exchanges.at(0).copies, 0);
+  EXPECT_THROW(recorded_codec(records, trace(), parse_spec("none")), InputError);
+}
+
+TEST(CodecRecords, RefusesWhatIsNotThere) {
+  EXPECT_THROW(recorded_codec(records(), trace(), parse_spec("3lc")), InputError);
+  Records other = records();
+  other.headers[0].trace["identity"] = "sha256:0";
+  EXPECT_THROW(recorded_codec(other, trace(), parse_spec("topk")), InputError);
+}
+
+Trace synthetic(const std::string& text) { return make_synthetic(parse_synthetic_spec(text)); }
+
+TEST(ComputeDevice, IsTheCardThatTimesAreEstimatedFor) {
+  const auto card = compute_device(synthetic("synthetic:model=resnet50"));
+  ASSERT_TRUE(card);
+  EXPECT_EQ(card->name, "NVIDIA V100-SXM2");
+  EXPECT_EQ(card->memory_rate, 900e9);
+  EXPECT_FALSE(compute_device(synthetic("synthetic:model=lenet5")));   // measured on a processor
+  EXPECT_FALSE(compute_device(synthetic("synthetic:elements=1000")));  // no compute times
+}
+
+// Read once and written once: 4 bytes an element each.
+TEST(ComputeDevice, AtItsMemorysPaceACodecTakesTwoPasses) {
+  const Trace trace = synthetic("synthetic:elements=1000");
+  CodecProfile profile;
+  profile.hold = 1;
+  profile.buckets.push_back({.tensors = {0},
+                             .compress = 5,
+                             .decode = 6,
+                             .decode_message = 7,
+                             .exchanges = {{.exchange = Exchange::kPushPull,
+                                            .bytes = {10},
+                                            .copies = 3,
+                                            .units = {{1000, 10, 10, 4, 4}}}}});
+  const CodecProfile bound = at_memory_pace(profile, trace, {"a card", 1e6});
+  EXPECT_DOUBLE_EQ(bound.buckets[0].compress, 4e-3);
+  EXPECT_DOUBLE_EQ(bound.buckets[0].decode, 4e-3);
+  EXPECT_EQ(bound.buckets[0].decode_message, 0);
+  EXPECT_EQ(bound.buckets[0].exchanges[0].copies, 0);
+  EXPECT_EQ(bound.buckets[0].exchanges[0].units[0].decode, 0);
+  EXPECT_EQ(bound.buckets[0].exchanges[0].bytes, std::vector<double>{10});
+  EXPECT_EQ(bound.hold, 0);
+  EXPECT_EQ(at_memory_pace(profile, trace, {"a card", 0}).buckets[0].compress, 0);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,315 @@
+#include "harness/sweep/samples.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace thinpipe {
+namespace {
+
+using nlohmann::json;
+
+json stepped(double compute, double exchange, double payload) {
+  return {{"compute", compute},
+          {"late", 0},
+          {"compress", 0.001},
+          {"compress_cpu", 0.001},
+          {"exchange", exchange},
+          {"decode", 0.001},
+          {"total", compute + 0.001 + exchange + 0.001},
+          {"wanted", compute},
+          {"exposed", exchange},
+          {"link_idle", compute + 0.002},
+          {"begun", 100.0},
+          {"exchanged", payload > 0},
+          {"payload_bytes", payload},
+          {"summed_bytes", 0},
+          {"pulled_bytes", 0},
+          {"target", 10},
+          {"selected", 12},
+          {"relative_error", 0.5},
+          {"sent_messages", 1},
+          {"sent_bytes", payload},
+          {"sent_frames", 1}};
+}
+
+PointSamples good_point() {
+  PointSamples samples;
+  samples.goodput_ratio = 1;
+  samples.idle_cpu = 0.5;
+  samples.checked_steps = 1;
+  // Two ranks with messages of 1000 bytes; rank 1 computes longer, rank 0 waits for it.
+  samples.answers = {{stepped(0.010, 0.021, 1000), stepped(0.030, 0.0008, 1000)}};
+  samples.wire.sent = 2250;  // 1022 bytes and 66 of headers each, and some acks
+  return samples;
+}
+
+TEST(WireBounds, AreFullFramesAndSingleMessages) {
+  const WireBounds bounds = wire_bounds(good_point());
+  // Two messages of 1000 bytes and 22 of header: at best 1514 / 1448 of 2044 bytes.
+  EXPECT_NEAR(bounds.least, 2044 * 1514.0 / 1448, 1e-9);
+  // At worst a frame each and an acknowledgement frame for it (4 * 66), and the slack of 2 hosts.
+  EXPECT_NEAR(bounds.most, 2044 + 4 * 66 + 2 * 2000, 1e-9);
+}
+
+TEST(WireBounds, FollowTheLinksFrames) {
+  PointSamples jumbo = good_point();
+  jumbo.frame_bytes = 9014;
+  jumbo.payload_bytes = 8948;
+  EXPECT_NEAR(wire_bounds(jumbo).least, 2044 * 9014.0 / 8948, 1e-9);
+  // Frames of a third as much data are three times as many.
+  PointSamples small = good_point();
+  small.frame_bytes = 548 + 66;
+  small.payload_bytes = 548;
+  EXPECT_NEAR(wire_bounds(small).most, 2044 + 4 * 66 * 1448.0 / 548 + 2 * 2000, 1e-9);
+}
+
+TEST(Metrics, StepIsTheSlowestRanksPartsAreTheLastToArrives) {
+  const json metrics = metrics_of(good_point(), 4000);
+  EXPECT_DOUBLE_EQ(metrics["step_time"]["samples"][0], 0.033);     // rank 0
+  EXPECT_DOUBLE_EQ(metrics["compute_time"]["samples"][0], 0.030);  // rank 1
+  EXPECT_DOUBLE_EQ(metrics["exchange_time"]["samples"][0], 0.0008);
+  EXPECT_DOUBLE_EQ(metrics["payload_bytes"]["samples"][0], 1000);
+  EXPECT_DOUBLE_EQ(metrics["quality"]["samples"][0], 1.2);
+  EXPECT_DOUBLE_EQ(metrics["wire_bytes"]["samples"][0], 1125);  // of two hosts in one step
+  // (n-1)/n of 2000 bytes in 0.8 ms: 1000 * 8 / 0.0008.
+  EXPECT_DOUBLE_EQ(metrics["bus_bandwidth"]["samples"][0], 1e7);
+}
+
+TEST(PerRank, HasEveryRanksOwnSteps) {
+  const json ranks = per_rank(good_point());
+  ASSERT_EQ(ranks.size(), 2U);
+  EXPECT_EQ(ranks[0]["compute"], json({0.010}));
+  EXPECT_EQ(ranks[1]["compute"], json({0.030}));
+  EXPECT_EQ(ranks[1]["payload_bytes"], json({1000.0}));
+}
+
+TEST(BusBandwidth, OfAnAllReduceCountsBothPhases) {
+  // 2 (n-1)/n S = 1 * 1000 bytes for two ranks.
+  std::vector<json> ranks = good_point().answers[0];
+  for (json& rank : ranks) rank["summed_bytes"] = 1000;
+  EXPECT_DOUBLE_EQ(bus_bandwidth(ranks, false), 1e7);
+  // Of 1000 bytes 600 are summed: 600 * 2/2 and 400 * 2 * 1/2 in 0.8 ms.
+  for (json& rank : ranks) rank["summed_bytes"] = 600;
+  EXPECT_DOUBLE_EQ(bus_bandwidth(ranks, false), 1e7);
+  // Under the rest of the step the one that waits least is the one that exchanges least.
+  ranks[1]["compute"] = 0.001;
+  EXPECT_DOUBLE_EQ(bus_bandwidth(ranks, true), 1e7);
+}
+
+// A worker pushes 1000 bytes and pulls 700, a server takes 2000 and sends 700 to each of two.
+TEST(BusBandwidth, WithServersIsThatOfTheBusiestLink) {
+  std::vector<json> workers = good_point().answers[0];
+  for (json& worker : workers) worker["pulled_bytes"] = 700;
+  const auto server = [](int push, int pull) {
+    return std::vector<json>(1, {{"push_bytes", push}, {"pull_bytes", pull}});
+  };
+  EXPECT_DOUBLE_EQ(bus_bandwidth(workers, false, server(2000, 700)), 2e7);
+  EXPECT_DOUBLE_EQ(bus_bandwidth(workers, false, server(2000, 1100)), 2.2e7);
+  EXPECT_DOUBLE_EQ(bus_bandwidth(workers, false, server(600, 300)), 1e7);
+}
+
+PointSamples point_with_a_server() {
+  PointSamples samples = good_point();
+  for (json& worker : samples.answers[0]) worker["pulled_bytes"] = 700;
+  samples.servers = {{{{"decode", 0.001},
+                       {"compress", 0.002},
+                       {"push_bytes", 2000},
+                       {"pull_bytes", 700},
+                       {"relative_error", 0.25},
+                       {"sent_messages", 2},
+                       {"sent_bytes", 1416},
+                       {"sent_frames", 2}}}};
+  samples.wire.sent = 4000;
+  samples.wire.sent_by = {1100, 1100, 1800};
+  return samples;
+}
+
+TEST(Servers, AreRecordedBesideTheRanks) {
+  const PointSamples samples = point_with_a_server();
+  EXPECT_DOUBLE_EQ(metrics_of(samples, 4000)["pull_bytes"]["samples"][0], 700);
+  EXPECT_DOUBLE_EQ(metrics_of(samples, 4000)["wire_bytes"]["samples"][0], 2000);  // of two workers
+  EXPECT_EQ(per_rank(samples).size(), 2U);
+  const json servers = per_server(samples);
+  ASSERT_EQ(servers.size(), 1U);
+  EXPECT_EQ(servers[0]["pull_bytes"], json({700}));
+  EXPECT_EQ(servers[0]["relative_error"], json({0.25}));
+}
+
+TEST(Servers, TheirBytesAreToAddUpToo) {
+  // (2 * 1000 + 1416) bytes and 22 for each of 4 messages, in full frames.
+  EXPECT_NEAR(wire_bounds(point_with_a_server()).least, 3504 * 1514.0 / 1448, 1e-9);
+  EXPECT_TRUE(wire_doubts(point_with_a_server()).empty());
+  PointSamples astray = point_with_a_server();
+  astray.wire.sent_by[2] = 1200;
+  EXPECT_FALSE(wire_doubts(astray).empty());
+}
+
+TEST(Servers, AnAnswerThatWorkersDoNotEndWithIsAFault) {
+  PointSamples samples = point_with_a_server();
+  EXPECT_TRUE(faults_of(samples).empty());
+  samples.servers_heard = false;
+  EXPECT_FALSE(faults_of(samples).empty());
+}
+
+TEST(Metrics, OfOverlappedStepsSayWhatWasExposed) {
+  PointSamples samples = good_point();
+  samples.overlapped = true;
+  samples.answers[0][0]["exposed"] = 0.002;  // rank 0 is the slowest
+  samples.without_exchange = {0.0301, 0.0302, 0.0303};
+  const json metrics = metrics_of(samples, 4000);
+  EXPECT_DOUBLE_EQ(metrics["exposed_time"]["samples"][0], 0.002);
+  EXPECT_DOUBLE_EQ(metrics["ideal_time"]["samples"][0], 0.030);
+  EXPECT_EQ(metrics["noop_time"]["samples"].size(), 3U);
+  EXPECT_DOUBLE_EQ(metrics["exchange_time"]["samples"][0], 0.0008);
+}
+
+// Three of four steps are held back: a sample is the mean over all four, as training has it.
+TEST(Metrics, OfDelayedMethodsAreMeansOverWholePeriods) {
+  PointSamples samples = good_point();
+  samples.period = 2;
+  const std::vector<json> held = {stepped(0.010, 0, 0), stepped(0.010, 0, 0)};
+  const std::vector<json> sent = {stepped(0.010, 0.004, 1000), stepped(0.010, 0.004, 1000)};
+  samples.answers = {held, sent, held, sent};
+  const json metrics = metrics_of(samples, 4000);
+  ASSERT_EQ(metrics["step_time"]["samples"].size(), 2U);
+  EXPECT_DOUBLE_EQ(metrics["step_time"]["samples"][1], 0.014);  // of 0.012 and 0.016
+  EXPECT_DOUBLE_EQ(metrics["payload_bytes"]["samples"][0], 500);
+  EXPECT_DOUBLE_EQ(metrics["relative_error"]["samples"][0], 0.5);
+  EXPECT_DOUBLE_EQ(metrics["quality"]["samples"][0], 1.2);
+  EXPECT_DOUBLE_EQ(metrics["bus_bandwidth"]["samples"][0], 1000 * 8 / 0.004);
+  EXPECT_EQ(metrics["dense_bytes"]["samples"].size(), 2U);
+}
+
+TEST(Timeline, IsOfTheMedianStepOnOneClock) {
+  PointSamples samples = good_point();
+  samples.answers = {{stepped(0.010, 0.021, 1000), stepped(0.030, 0.0008, 1000)},
+                     {stepped(0.020, 0.021, 1000), stepped(0.020, 0.0008, 1000)},
+                     {stepped(0.050, 0.021, 1000), stepped(0.030, 0.0008, 1000)}};
+  for (auto& step : samples.answers)
+    for (json& rank : step) rank["timeline"] = {{"compute", 0, 0.0, rank.at("compute")}};
+  samples.answers[1][1]["begun"] = 100.001;
+  const json timeline = timeline_of(samples, true);
+  EXPECT_EQ(timeline["step"], 1);
+  EXPECT_EQ(timeline["ranks"][0], (json{{"compute", 0, 0.0, 0.02}}));
+  EXPECT_EQ(timeline["ranks"][1], (json{{"compute", 0, 0.001, 0.021}}));
+  EXPECT_EQ(timeline_of(samples, false)["ranks"][1], (json{{"compute", 0, 0.0, 0.02}}));
+}
+
+TEST(Doubts, NoneAboutAGoodPoint) {
+  EXPECT_TRUE(doubts_about(good_point()).empty());
+  EXPECT_TRUE(faults_of(good_point()).empty());
+}
+
+TEST(Doubts, EachSignIsNamed) {
+  const auto doubt = [](auto spoil) {
+    PointSamples samples = good_point();
+    spoil(samples);
+    const auto doubts = doubts_about(samples);
+    return doubts.size() == 1 ? doubts[0] : std::to_string(doubts.size()) + " doubts";
+  };
+  EXPECT_NE(doubt([](auto& s) { s.goodput_ratio = 0.96; }).find("TCP ceiling"), std::string::npos);
+  EXPECT_NE(doubt([](auto& s) { s.goodput_ratio = 1.04; }).find("TCP ceiling"), std::string::npos);
+  EXPECT_NE(doubt([](auto& s) { s.idle_cpu = 0.01; }).find("idle only"), std::string::npos);
+  EXPECT_NE(doubt([](auto& s) { s.answers[0][0]["late"] = 0.003; }).find("late"),
+            std::string::npos);
+  EXPECT_NE(doubt([](auto& s) {
+              s.goodput_ratio = 0.96;
+              s.goodput_of = "rack0-spine up";
+            }).find("rack0-spine up delivered 96.0 %"),
+            std::string::npos);
+  // A link that delivers nothing, or no number, is no link that was not measured.
+  EXPECT_NE(doubt([](auto& s) { s.goodput_ratio = 0; }).find("TCP ceiling"), std::string::npos);
+  EXPECT_NE(doubt([](auto& s) {
+              s.goodput_ratio = std::numeric_limits<double>::quiet_NaN();
+            }).find("TCP ceiling"),
+            std::string::npos);
+  EXPECT_NE(doubt([](auto& s) { s.wire.restarted = true; }).find("began anew"), std::string::npos);
+  // Bytes that never crossed the links, as with a shared-memory shortcut.
+  EXPECT_NE(doubt([](auto& s) { s.wire.sent = 1000; }).find("astray"), std::string::npos);
+  // Bytes that crossed them twice.
+  EXPECT_NE(doubt([](auto& s) { s.wire.sent = 20000; }).find("twice"), std::string::npos);
+  EXPECT_NE(doubt([](auto& s) {
+              s.answers[0][0]["sent_bytes"] = 1e6;
+              s.answers[0][0]["sent_frames"] = 700;
+              s.wire.sent = 1060000;
+              s.wire.switches = {{"spine", 2000000, 1990000}, {"rack1", 1060000, 900000}};
+            }).find("dropped"),
+            std::string::npos);
+}
+
+// Ranks that share cores end their waits at the same moment; of a long step that is little.
+TEST(Doubts, AWaitMayEndLateByAHundredthOfALongStep) {
+  PointSamples samples = good_point();
+  samples.answers = {{stepped(1, 0.5, 1000), stepped(1, 0.5, 1000)}};  // 1.502 s
+  samples.answers[0][0]["late"] = 0.0149;
+  EXPECT_TRUE(doubts_about(samples).empty());
+  samples.answers[0][0]["late"] = 0.0151;
+  EXPECT_EQ(doubts_about(samples).size(), 1U);
+}
+
+// In a sum over many ranks one whose messages take a short cut is lost: the others'
+// acknowledgements outweigh it.
+TEST(Doubts, OneRankWhoseBytesGoAnotherWayIsNamed) {
+  PointSamples samples = good_point();
+  samples.wire.sent = 0;
+  samples.answers = {std::vector<json>(40, stepped(0.01, 0.001, 100000))};
+  for (json& rank : samples.answers[0]) rank["sent_frames"] = 70;
+  for (int rank = 0; rank < 40; ++rank) samples.wire.sent_by.push_back(rank == 7 ? 500 : 108000);
+  for (const std::uint64_t bytes : samples.wire.sent_by) samples.wire.sent += bytes;
+  const auto doubts = doubts_about(samples);
+  ASSERT_EQ(doubts.size(), 1U);
+  EXPECT_NE(doubts[0].find("rank 7"), std::string::npos) << doubts[0];
+  samples.wire.sent_by[7] = 108000;
+  EXPECT_TRUE(doubts_about(samples).empty());
+}
+
+// Frames that do not pass the shaper that place=switch or up.delay put in their way.
+TEST(Doubts, AShaperThatFramesGoRound) {
+  PointSamples samples = good_point();
+  samples.wire.detours = {{"host3", 1000000, 100000, 0}};
+  ASSERT_EQ(doubts_about(samples).size(), 1U);
+  EXPECT_NE(doubts_about(samples)[0].find("host3 sent"), std::string::npos);
+  samples.wire.detours = {{"host3", 1000000, 999000, 0}};
+  EXPECT_TRUE(doubts_about(samples).empty());
+}
+
+// Too short a time for the kernel's ticks says nothing.
+TEST(Doubts, IdleTimeThatIsNotKnownIsNone) {
+  PointSamples samples = good_point();
+  samples.idle_cpu.reset();
+  EXPECT_TRUE(doubts_about(samples).empty());
+}
+
+// What a link is set to lose is no sign that something is wrong, nor is what is sent again.
+TEST(Doubts, ALinkThatLosesFramesMay) {
+  PointSamples lossy = good_point();
+  lossy.lossless = false;
+  lossy.goodput_ratio.reset();
+  lossy.answers[0][0]["sent_bytes"] = 1e6;
+  lossy.answers[0][0]["sent_frames"] = 700;
+  lossy.wire.sent = 2000000;
+  lossy.wire.switches = {{"switch", 2000000, 1000000}};
+  EXPECT_TRUE(doubts_about(lossy).empty());
+  lossy.lossless = true;
+  EXPECT_EQ(doubts_about(lossy).size(), 2U);
+  // But what never crossed it did not.
+  lossy.lossless = false;
+  lossy.wire.sent = 10000;
+  EXPECT_EQ(doubts_about(lossy).size(), 1U);
+}
+
+TEST(Faults, AreAWrongAggregateAndRanksThatDiffer) {
+  PointSamples wrong = good_point();
+  wrong.worst_error = 1e-3;
+  EXPECT_EQ(faults_of(wrong).size(), 1U);
+  wrong.worst_error = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(faults_of(wrong).size(), 1U);
+  PointSamples differing = good_point();
+  differing.identical_ranks = false;
+  EXPECT_EQ(faults_of(differing).size(), 1U);
+}
+
+}  // namespace
+
+}  // namespace thinpipe

@@ -1,0 +1,229 @@
+#include "harness/sweep/time_scaling.h"
+
+#include <gtest/gtest.h>
+
+#include "netem/topology/spec.h"
+
+namespace thinpipe {
+namespace {
+
+// TCP reaches 0.956 of a rate. Two ranks can receive 8 Gbit/s each; links may take a quarter of it.
+constexpr Capacity kTwoCores = {.cores = 2, .ranks = 2, .threads = 1, .flow = 16e9};
+
+TimeScaleChoice choose(const char* link, const Capacity& machine) {
+  return choose_time_scale(parse_link_spec(link), machine);
+}
+
+TEST(ChooseTimeScale, IsOneWhereTheMachineKeepsUp) {
+  const TimeScaleChoice choice = choose("rate=2gbit", kTwoCores);  // 1.91 of 2 Gbit/s
+  EXPECT_EQ(choice.factor, 1);
+  EXPECT_FALSE(choice.refused);
+  EXPECT_NE(choice.why.find("16 Gbit/s"), std::string::npos) << choice.why;
+}
+
+TEST(ChooseTimeScale, FastLinksAreSlowedToAQuarterOfWhatTheMachineCarries) {
+  EXPECT_EQ(choose("rate=4gbit", kTwoCores).factor, 2);              // 1.91
+  EXPECT_EQ(choose("rate=25gbit", kTwoCores).factor, 20);            // 11.95
+  const TimeScaleChoice choice = choose("rate=100gbit", kTwoCores);  // 47.8
+  EXPECT_EQ(choice.factor, 50);
+  EXPECT_NE(choice.why.find("100 Gbit/s"), std::string::npos) << choice.why;
+}
+
+TEST(ChooseTimeScale, MoreRanksThanCoresGetTheirShareOfOne) {
+  Capacity machine = kTwoCores;
+  machine.ranks = 4;
+  EXPECT_EQ(choose("rate=10mbit", machine).factor, 2);
+  machine.threads = 2;
+  EXPECT_EQ(choose("rate=10mbit", machine).factor, 5);  // of 1, 2, 5: 4 or more
+  EXPECT_NE(choose("rate=10mbit", machine).why.find("share 2 cores"), std::string::npos);
+  machine.cores = 16;
+  EXPECT_EQ(choose("rate=10mbit", machine).factor, 1);
+}
+
+TEST(ChooseTimeScale, RefusesWhereItWouldLie) {
+  Capacity slow = kTwoCores;
+  slow.flow = 4e8;
+  EXPECT_TRUE(choose("rate=100gbit", slow).refused);  // 1912
+  // TCP's timers do not slow down; where nothing must be slowed down they need not.
+  const TimeScaleChoice lossy = choose("rate=25gbit,loss=1%", kTwoCores);
+  EXPECT_TRUE(lossy.refused);
+  EXPECT_NE(lossy.why.find("TCP's timers"), std::string::npos) << lossy.why;
+  EXPECT_FALSE(choose("rate=1gbit,loss=1%", kTwoCores).refused);
+  Capacity crowded = kTwoCores;
+  crowded.ranks = 20;
+  EXPECT_TRUE(choose("rate=5kbit", crowded).refused);
+}
+
+TEST(ChooseTimeScale, TheFastestLinkOfATopologyDecides) {
+  const auto choose_of = [](const char* topology) {
+    return choose_time_scale(parse_topology(topology).plan(2, parse_link_spec("rate=1gbit")),
+                             kTwoCores);
+  };
+  EXPECT_EQ(choose_of("racks").factor, 1);
+  EXPECT_EQ(choose_of("racks:uplink=(rate=25gbit)").factor, 20);
+  EXPECT_EQ(choose_of("wan:sites=2,host1=(rate=4gbit)").factor, 2);
+  // One link that must not be slowed down is enough.
+  const TimeScaleChoice lossy = choose_of("racks:uplink=(rate=25gbit),host1=(loss=1%)");
+  EXPECT_TRUE(lossy.refused);
+  EXPECT_NE(lossy.why.find("but host1: "), std::string::npos) << lossy.why;
+  const TimeScaleChoice slow = choose_of("racks:uplink=(rate=100gbit),host1=(rate=20kbit)");
+  EXPECT_TRUE(slow.refused);
+  EXPECT_NE(slow.why.find("host1 would be slower than 1 kbit/s"), std::string::npos) << slow.why;
+}
+
+TEST(ChooseTimeScale, FlowsShareTheCoresTwoToEach) {
+  EXPECT_EQ(kTwoCores.per_rank(), 8e9);
+  EXPECT_EQ((Capacity{.cores = 16, .ranks = 4, .threads = 1, .flow = 16e9}).per_rank(), 32e9);
+  EXPECT_EQ((Capacity{.cores = 1, .ranks = 4, .threads = 1, .flow = 16e9}).per_rank(), 4e9);
+}
+
+TEST(ChooseTimeScale, ARankAloneNeedsNoNetwork) {
+  EXPECT_EQ(choose("rate=100gbit", {.cores = 1, .ranks = 1, .threads = 1, .flow = 0}).factor, 1);
+}
+
+TEST(CeilingLink, IsTheSameLinkWithNothingThatSlowsItDown) {
+  const LinkSpec fast =
+      ceiling_link(parse_link_spec("rate=10mbit,delay=10ms,loss=1%,overhead=24,mtu=9000"));
+  EXPECT_EQ(fast.rate(), 100e9);
+  EXPECT_LE(fast.delay(), 1e-5);
+  EXPECT_FALSE(fast.disturbs());
+  EXPECT_TRUE(fast.needs_netem());  // it costs the time that it costs
+  EXPECT_EQ(fast.down.overhead, 24U);
+  EXPECT_EQ(fast.mtu, 9000U);
+}
+
+using nlohmann::json;
+
+// A rank as it is measured: it should begin its exchange when its compute time and codec have
+// passed, stretched, and does `lag` later; the exchange ends at `end`.
+json scaled_step(double factor, double compute, double codec, double lag, double end) {
+  const double arrived = factor * (compute + codec) + lag;
+  constexpr double kDecode = 0.004;  // that passed; its processor time was half of it
+  return {{"wanted", compute},
+          {"codec", codec},
+          {"codec_decode", kDecode / 2},
+          {"arrived", arrived},
+          {"lag", lag},
+          {"overrun", 0},
+          {"late", 0.001},
+          {"compute", factor * compute},
+          {"compress", factor * codec + lag},
+          {"exchange", end - arrived},
+          {"decode", kDecode},
+          {"total", end + kDecode}};
+}
+
+double at(const json& rank, const char* field) { return rank.at(field).get<double>(); }
+
+TEST(ScaleStep, IsWhatASlowMachineTookDividedByTheFactor) {
+  // At factor 4: 10 ms and 1 ms become 44 ms; the exchange takes 80 ms, 20 in emulated time.
+  std::vector<json> ranks = {scaled_step(4, 0.010, 0.001, 0, 0.124),
+                             scaled_step(4, 0.008, 0.001, 0, 0.124)};
+  scale_step(ranks, 4);
+  EXPECT_NEAR(at(ranks[0], "compute"), 0.010, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "compress"), 0.001, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "exchange"), 0.020, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "decode"), 0.002, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "total"), 0.033, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "exposed"), 0.020, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "link_idle"), 0.013, 1e-12);
+  EXPECT_NEAR(at(ranks[1], "exchange"), 0.022, 1e-12);  // its waiting for rank 0 too
+  EXPECT_NEAR(at(ranks[0], "late"), 0.00025, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "skew"), 0, 1e-12);
+  // As it happened.
+  EXPECT_NEAR(at(ranks[0].at("raw"), "compute"), 0.040, 1e-12);
+  EXPECT_NEAR(at(ranks[0].at("raw"), "exchange"), 0.080, 1e-12);
+  EXPECT_NEAR(at(ranks[0].at("raw"), "total"), 0.128, 1e-12);
+}
+
+// At factor 0.1 a codec of 50 ms does not fit into a tenth of 100 ms: ranks begin 35 ms late, at
+// 50 ms instead of 15. That is no part of the emulated step: 150 ms, and 10 times the exchange.
+TEST(ScaleStep, CodecsThatTakeTooLongForAFastLinkAreAccountedApart) {
+  std::vector<json> ranks = {scaled_step(0.1, 0.1, 0.05, 0.035, 0.070),
+                             scaled_step(0.1, 0.1, 0.05, 0.035, 0.070)};
+  scale_step(ranks, 0.1);
+  EXPECT_NEAR(at(ranks[0], "compute"), 0.1, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "compress"), 0.05, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "exchange"), 0.2, 1e-12);  // 20 ms as measured
+  EXPECT_NEAR(at(ranks[0], "total"), 0.352, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "skew"), 0, 1e-12);
+  EXPECT_TRUE(scale_doubts({ranks}, 0.1).empty());
+}
+
+// Only one rank is late: it alone holds up the exchange, which is not so on the emulated machines.
+TEST(ScaleStep, RanksThatBeginApartAreDoubted) {
+  std::vector<json> ranks = {scaled_step(2, 0.010, 0.010, 0, 0.100),
+                             scaled_step(2, 0.010, 0.010, 0.006, 0.100)};
+  scale_step(ranks, 2);
+  // From 46 ms, when the exchange began, to 100 ms.
+  EXPECT_NEAR(at(ranks[1], "exchange"), 0.027, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "exchange"), 0.027, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "skew"), 0.003, 1e-12);
+  EXPECT_EQ(scale_doubts({ranks}, 2).size(), 1U);
+}
+
+TEST(ScaleStep, CodecWorkBetweenExchangesThatTakesTooLongIsDoubted) {
+  std::vector<json> ranks = {scaled_step(2, 0.010, 0.010, 0, 0.100),
+                             scaled_step(2, 0.010, 0.010, 0, 0.1)};
+  ranks[1]["overrun"] = 0.01;
+  scale_step(ranks, 2);
+  EXPECT_NEAR(at(ranks[1], "skew"), 0.005, 1e-12);
+  EXPECT_EQ(scale_doubts({ranks}, 2).size(), 1U);
+}
+
+// A step that is held back exchanges nothing; a rank that was done early has not been early.
+TEST(ScaleStep, NoPartIsNegative) {
+  std::vector<json> ranks = {scaled_step(0.1, 0.1, 0.05, 0.035, 0.050),
+                             scaled_step(0.1, 0.1, 0.02, 0.012, 0.024)};
+  scale_step(ranks, 0.1);
+  EXPECT_EQ(at(ranks[1], "exchange"), 0);
+  EXPECT_NEAR(at(ranks[1], "total"), 0.122, 1e-12);
+}
+
+// With overlap all of it was stretched: what ran beside each other is divided by the factor, and
+// what a codec took is its own time, of which `compress` measured three times as much.
+TEST(ScaleOverlappedStep, DividesAllThatRanBesideEachOther) {
+  json rank = scaled_step(3, 0.010, 0.002, 0, 0.060);
+  rank["decode"] = 0.006;  // stretched too: 0.002 is its own
+  rank["overrun"] = 0.0003;
+  rank["exposed"] = 0.021;
+  rank["link_idle"] = 0.012;
+  rank["exchange"] = 0.048;
+  std::vector<json> ranks = {rank};
+  scale_overlapped_step(ranks, 3);
+  EXPECT_NEAR(at(ranks[0], "compute"), 0.010, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "compress"), 0.002, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "decode"), 0.002, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "exchange"), 0.016, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "exposed"), 0.007, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "link_idle"), 0.004, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "total"), 0.064 / 3, 1e-12);
+  EXPECT_NEAR(at(ranks[0], "skew"), 0.0001, 1e-12);
+  EXPECT_NEAR(at(ranks[0].at("raw"), "compress"), 0.006, 1e-12);
+  EXPECT_NEAR(at(ranks[0].at("raw"), "total"), 0.064, 1e-12);
+  EXPECT_TRUE(scale_doubts({ranks}, 3).empty());
+}
+
+TEST(RawTimes, OfOverlappedExchangesAreOfTheShortest) {
+  std::vector<json> ranks = {scaled_step(3, 0.010, 0.002, 0, 0.060),
+                             scaled_step(3, 0.010, 0.002, 0, 0.060)};
+  for (json& rank : ranks) rank["exposed"] = rank["link_idle"] = 0.001;
+  ranks[0]["exchange"] = 0.030;
+  ranks[1]["exchange"] = 0.027;
+  scale_overlapped_step(ranks, 3);
+  EXPECT_NEAR(raw_times({ranks}, true).at("exchange_time")[0].get<double>(), 0.027, 1e-12);
+}
+
+TEST(RawTimes, AreOfTheSlowestRankAndOfTheLastToArrive) {
+  std::vector<json> ranks = {scaled_step(4, 0.010, 0.001, 0, 0.125),
+                             scaled_step(4, 0.008, 0.001, 0, 0.126)};
+  scale_step(ranks, 4);
+  const json raw = raw_times({ranks, ranks}, false);
+  EXPECT_EQ(raw.at("step_time").size(), 2U);
+  EXPECT_NEAR(raw.at("step_time")[0].get<double>(), 0.130, 1e-12);      // rank 1
+  EXPECT_NEAR(raw.at("exchange_time")[1].get<double>(), 0.081, 1e-12);  // rank 0
+}
+
+}  // namespace
+
+}  // namespace thinpipe

@@ -1,0 +1,59 @@
+// What everything else here rests on: the kernel has all that links are made of, its clock tells
+// short times, and its timers fire.
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <vector>
+
+#include "netem/probe.h"
+#include "tests/kernel/in_sandbox.h"
+#include "tests/kernel/statistics.h"
+
+namespace thinpipe {
+namespace {
+
+TEST(Features, AllAreThere) {
+  const KernelFeatures features = probe_kernel();
+  for (const KernelFeature& feature : {features.namespaces, features.veth, features.bridge,
+                                       features.ifb, features.tbf, features.htb, features.netem})
+    EXPECT_TRUE(feature.available) << feature.detail;
+}
+
+double now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+TEST(Clock, IsReadInMicroseconds) {
+  std::vector<double> steps;
+  double before = now();
+  for (int i = 0; i < 5000; ++i) {
+    const double after = now();
+    steps.push_back(after - before);
+    before = after;
+  }
+  note("two readings apart", median(steps) * 1e6, "us");
+  EXPECT_GE(quantile(steps, 0), 0);
+  EXPECT_LT(median(steps), 100e-6);  // 7 us in user-mode-linux, where it is a system call
+}
+
+// Without high-resolution timers a sleep would last one or two ticks: 10 to 20 ms at HZ=100.
+TEST(Clock, TimersFireWithinAMillisecond) {
+  for (const double wanted : {1e-3, 20e-3}) {
+    std::vector<double> late;
+    for (int i = 0; i < 50; ++i) {
+      const double begin = now();
+      const timespec sleep = {0, static_cast<long>(wanted * 1e9)};
+      nanosleep(&sleep, nullptr);
+      late.push_back(now() - begin - wanted);
+    }
+    note(wanted < 0.01 ? "1 ms is late by" : "20 ms is late by", median(late) * 1e6, "us");
+    EXPECT_GE(quantile(late, 0), 0);
+    EXPECT_LT(median(late), 1e-3);
+  }
+}
+
+}  // namespace
+
+}  // namespace thinpipe

@@ -1,0 +1,225 @@
+// Messages against layouts written by hand from linux/pkt_sched.h, and what the kernel may answer.
+#include "netem/link/qdisc.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "netem/link/attributes.h"
+#include "netem/link/qdisc_netem.h"
+#include "tests/netem/helpers.h"
+
+namespace thinpipe {
+namespace {
+
+TEST(Qdisc, RateIsWholeBytes) {
+  EXPECT_EQ(bytes_per_second(100e6), 12500000U);
+  EXPECT_EQ(bytes_per_second(1001), 125U);  // 125.125
+  EXPECT_EQ(bytes_per_second(100e9), 12500000000U);
+}
+
+TEST(Qdisc, TicksAreRoundedUpAndBounded) {
+  EXPECT_EQ(transmit_ticks(12500, 12500000), 15625U);  // 1 ms of 64 ns
+  EXPECT_EQ(transmit_ticks(1, 1e9), 1U);               // 1 ns
+  EXPECT_EQ(transmit_ticks(1e9, 125), UINT32_MAX);     // 8e6 s
+}
+
+// tc_ratespec: cell_log, linklayer, overhead (2), cell_align (2), mpu (2), rate (4).
+constexpr const char* kTbf100Mbit =
+    "28000100 "                    // TCA_TBF_PARMS, 4 + 36
+    "00010000 00000000 20bcbe00 "  // rate: Ethernet, no overhead, 12500000 bytes/s
+    "00000000 00000000 00000000 "  // peak rate: none
+    "68890900 093d0000 00000000 "  // limit 625000, buffer 15625 ticks, mtu
+    "0c000400 20bcbe00 00000000 "  // TCA_TBF_RATE64
+    "08000600 d4300000";           // TCA_TBF_BURST, 12500
+
+TEST(Tbf, IsLaidOutAsTheKernelReadsIt) {
+  const QdiscRequest request =
+      tbf_request({.rate = 12500000, .burst = 12500, .limit = 625000, .overhead = 0});
+  EXPECT_EQ(request.kind, "tbf");
+  EXPECT_EQ(hex(request.options), kTbf100Mbit);
+  EXPECT_EQ(settings_of(request.mismatches(from_hex(kTbf100Mbit))), "");
+}
+
+TEST(Tbf, CarriesRatesBeyond32BitsAndOverhead) {
+  const QdiscRequest request =
+      tbf_request({.rate = 12500000000, .burst = 12500000, .limit = 16000000, .overhead = 24});
+  EXPECT_EQ(
+      hex(request.options),
+      "28000100 00011800 00000000 ffffffff "  // overhead 24; as much rate as 32 bits say
+      "00000000 00000000 00000000 0024f400 093d0000 00000000 "  // limit, buffer 15625 ticks: 1 ms
+      "0c000400 00dd0ee9 02000000 "                             // 12500000000
+      "08000600 20bcbe00");
+}
+
+TEST(Tbf, NamesWhatTheKernelKeepsOtherwise) {
+  const QdiscRequest request =
+      tbf_request({.rate = 12500000, .burst = 12500, .limit = 625000, .overhead = 0});
+  // Without TCA_TBF_RATE64 the 32-bit rate counts, as kernels tell rates that fit.
+  EXPECT_EQ(
+      settings_of(request.mismatches(from_hex("28000100 00010000 00000000 20bcbe00 00000000 "
+                                              "00000000 00000000 68890900 093d0000 00000000"))),
+      "");
+  const std::string wrong =
+      settings_of(request.mismatches(from_hex("28000100 00010800 00000000 21bcbe00 00000000 "
+                                              "00000000 00000000 69890900 0e3d0000 00000000")));
+  EXPECT_EQ(wrong,
+            "tbf rate in bytes/s (TCA_TBF_RATE64): 12500000 12500001\n"
+            "tbf limit (TCA_TBF_PARMS): 625000 625001\n"
+            "tbf overhead (TCA_TBF_PARMS): 0 8\n"
+            "tbf burst in 64 ns of transmit time (TCA_TBF_BURST): 15625 15630\n");
+}
+
+TEST(Tbf, RefusesAnswersThatAreCutOff) {
+  const QdiscRequest request = tbf_request({.rate = 1000, .burst = 2000, .limit = 5000});
+  const std::vector<std::byte> answer = from_hex(kTbf100Mbit);
+  EXPECT_THROW((void)request.mismatches({}), RunError);
+  for (std::size_t size = 1; size < 40; ++size)
+    EXPECT_THROW((void)request.mismatches(std::span(answer).first(size)), RunError) << size;
+}
+
+TEST(Fifo, IsALimit) {
+  const QdiscRequest request = fifo_request(16000000);
+  EXPECT_EQ(hex(request.options), "0024f400");
+  EXPECT_EQ(settings_of(request.mismatches(from_hex("0024f400"))), "");
+  EXPECT_EQ(settings_of(request.mismatches(from_hex("0124f400"))),
+            "bfifo limit: 16000000 16000001\n");
+}
+
+TEST(Htb, IsLaidOutAsTheKernelReadsIt) {
+  // TCA_HTB_INIT: version 3, rate2quantum 10, default class 1.
+  EXPECT_EQ(hex(htb_request().options), "18000200 03000000 0a000000 01000000 00000000 00000000");
+  const QdiscRequest request =
+      htb_class_request({.rate = 12500000, .burst = 12500, .quantum = 15140, .overhead = 24});
+  EXPECT_EQ(request.kind, "htb");
+  EXPECT_EQ(hex(request.options),
+            "30000100 "                     // TCA_HTB_PARMS, 4 + 44
+            "00011800 00000000 20bcbe00 "   // rate
+            "00011800 00000000 20bcbe00 "   // ceil
+            "093d0000 093d0000 243b0000 "   // buffer, cbuffer: 15625 ticks; quantum
+            "00000000 00000000 "            // level, prio
+            "0c000600 20bcbe00 00000000 "   // TCA_HTB_RATE64
+            "0c000700 20bcbe00 00000000");  // TCA_HTB_CEIL64
+  EXPECT_EQ(settings_of(request.mismatches(request.options)), "");
+  EXPECT_EQ(settings_of(htb_class_request(
+                            {.rate = 12500001, .burst = 25000, .quantum = 1000, .overhead = 0})
+                            .mismatches(request.options)),
+            "htb rate in bytes/s (TCA_HTB_RATE64): 12500001 12500000\n"
+            "htb ceil in bytes/s (TCA_HTB_CEIL64): 12500001 12500000\n"
+            "htb burst in 64 ns (TCA_HTB_PARMS): 31250 15625\n"
+            "htb cburst in 64 ns (TCA_HTB_PARMS): 31250 15625\n"
+            "htb quantum (TCA_HTB_PARMS): 1000 15140\n"
+            "htb overhead (TCA_HTB_PARMS): 0 24\n");
+}
+
+NetemSettings netem_settings(const char* link) {
+  NetemSettings settings;
+  settings.way = parse_link_spec(link).down.way;
+  return settings;
+}
+
+TEST(Netem, SharesAre32BitsOf100Percent) {
+  EXPECT_EQ(netem_share(0), 0U);
+  EXPECT_EQ(netem_share(100), UINT32_MAX);
+  EXPECT_EQ(netem_share(50), 2147483648U);  // 2147483647.5, rounded
+  EXPECT_EQ(netem_share(0.1), 4294967U);
+}
+
+// A chance that remembers is asked for by a greater threshold: docs of correlated_draws.h.
+TEST(Netem, CorrelatedSharesAreHit) {
+  EXPECT_EQ(netem_share(Chance{1, 0}), netem_share(1));
+  EXPECT_EQ(netem_share(Chance{1, 25}), netem_share(100 * correlated_threshold(0.01, 0.25)));
+  EXPECT_GT(netem_share(Chance{1, 25}), 5 * netem_share(1));
+  EXPECT_EQ(netem_share(Chance{100, 50}), UINT32_MAX);
+}
+
+// All attributes are there even when nothing is asked, so that a change clears them.
+TEST(Netem, SendsZerosToo) {
+  NetemSettings settings;
+  settings.limit = 10;
+  EXPECT_EQ(hex(netem_request(settings).options),
+            "00000000 0a000000 00000000 00000000 00000000 00000000 "  // tc_netem_qopt
+            "10000100 00000000 00000000 00000000 "                    // TCA_NETEM_CORR
+            "0c000300 00000000 00000000 "                             // TCA_NETEM_REORDER
+            "0c000400 00000000 00000000 "                             // TCA_NETEM_CORRUPT
+            "14000600 00000000 00000000 00000000 00000000 "           // TCA_NETEM_RATE
+            "0c000800 00000000 00000000 "                             // TCA_NETEM_RATE64
+            "08000700 00000000 "                                      // TCA_NETEM_ECN
+            "0c000a00 00000000 00000000 "                             // TCA_NETEM_LATENCY64
+            "0c000b00 00000000 00000000 "                             // TCA_NETEM_JITTER64
+            "2c000c00 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 "
+            "00000000 00000000");  // TCA_NETEM_SLOT
+}
+
+TEST(Netem, IsLaidOutAsTheKernelReadsIt) {
+  NetemSettings settings = netem_settings(
+      "delay=20ms,jitter=1ms,loss=ge:100%/50%/100%/0%,reorder=50%/50%,gap=5,duplicate=100%/"
+      "50%,corrupt=50%");
+  settings.limit = 1000;
+  settings.rate = 5000000000;  // 40 Gbit/s: beyond 32 bits
+  settings.overhead = 24;
+  settings.table = {-8192, 0, 8191};
+  settings.seed = 0x0102030405060708;
+  const QdiscRequest request = netem_request(settings);
+  EXPECT_EQ(request.kind, "netem");
+  EXPECT_EQ(
+      hex(request.options),
+      "b4c40400 "                    // latency: 20 ms in ticks of 64 ns, 312500
+      "e8030000 00000000 05000000 "  // limit, loss (in bursts instead), gap
+      "ffffffff 093d0000 "           // duplicate, jitter: 15625 ticks
+      "10000100 00000000 00000000 00000080 0c000300 00000080 00000080 0c000400 00000080 00000000 "
+      "18000500 14000200 ffffffff 00000080 00000000 00000000 "  // p, r, h = 1 - 1-h, k1
+      "14000600 ffffffff 18000000 00000000 00000000 0c000800 00f2052a 01000000 08000700 00000000 "
+      "0c000a00 002d3101 00000000 "  // 20000000 ns
+      "0c000b00 40420f00 00000000 2c000c00 00000000 00000000 00000000 00000000 00000000 00000000 "
+      "00000000 00000000 00000000 00000000 0a000200 00e00000 ff1f0000 "  // TCA_NETEM_DELAY_DIST,
+                                                                         // padded
+      "0c000e00 08070605 04030201");
+  EXPECT_EQ(settings_of(request.mismatches(request.options)), "");
+}
+
+TEST(Netem, NamesWhatTheKernelKeepsOtherwise) {
+  const QdiscRequest kept = netem_request(netem_settings("delay=20ms"));
+  const auto differences = [&](const char* link) {
+    return settings_of(netem_request(netem_settings(link)).mismatches(kept.options));
+  };
+  EXPECT_EQ(differences("delay=20ms"), "");
+  EXPECT_EQ(differences("delay=21ms"),
+            "netem delay in ns (TCA_NETEM_LATENCY64): 21000000 20000000\n");
+  EXPECT_EQ(differences("delay=20ms,jitter=1ns"), "netem jitter in ns (TCA_NETEM_JITTER64): 1 0\n");
+  EXPECT_EQ(differences("delay=20ms,loss=50%/50%"),
+            "netem loss in 1/2^32: 2147483648 0\n"
+            "netem loss correlation (TCA_NETEM_CORR): 2147483648 0\n");
+  EXPECT_EQ(differences("delay=20ms,loss=ge:1%"), "netem loss in bursts (TCA_NETEM_LOSS): 1 0\n");
+  EXPECT_EQ(differences("delay=20ms,reorder=100%,gap=3"),
+            "netem gap: 3 0\nnetem reorder (TCA_NETEM_REORDER): 4294967295 0\n");
+  EXPECT_EQ(differences("delay=20ms,duplicate=100%,corrupt=100%"),
+            "netem duplicate in 1/2^32: 4294967295 0\n"
+            "netem corrupt (TCA_NETEM_CORRUPT): 4294967295 0\n");
+  NetemSettings rated = netem_settings("delay=20ms");
+  rated.rate = 1000;
+  EXPECT_EQ(settings_of(netem_request(rated).mismatches(kept.options)),
+            "netem rate in bytes/s (TCA_NETEM_RATE64): 1000 0\n");
+}
+
+TEST(Netem, SaysThatOldKernelsKnowNoSeed) {
+  NetemSettings settings;
+  const QdiscRequest unseeded = netem_request(settings);
+  settings.seed = 7;
+  EXPECT_EQ(settings_of(netem_request(settings).mismatches(unseeded.options)),
+            "netem seed (TCA_NETEM_PRNG_SEED): 7 none: it takes Linux 6.6 or later\n");
+  NetemSettings other = settings;
+  other.seed = 8;
+  EXPECT_EQ(settings_of(netem_request(settings).mismatches(netem_request(other).options)),
+            "netem seed (TCA_NETEM_PRNG_SEED): 7 8\n");
+}
+
+TEST(Netem, RefusesAnswersThatAreCutOff) {
+  const QdiscRequest request = netem_request({});
+  const std::span<const std::byte> answer = request.options;
+  for (std::size_t size = 0; size + 1 < answer.size() - 44; ++size)  // the slot is not read
+    EXPECT_THROW((void)request.mismatches(answer.first(size)), RunError) << size;
+}
+
+}  // namespace
+
+}  // namespace thinpipe

@@ -1,0 +1,208 @@
+// Drawings by the real gnuplot, what they say to who does not see them, and their data.
+#include "reports/figures/chart.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "reports/figures/figure.h"
+#include "reports/text/phrases.h"
+#include "tests/reports/markup.h"
+#include "tests/trace/temporary_folder.h"
+
+namespace thinpipe {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class WithoutGnuplot {
+ public:
+  WithoutGnuplot() : path_(getenv("PATH")) { setenv("PATH", folder_.path().c_str(), 1); }
+  ~WithoutGnuplot() { setenv("PATH", path_.c_str(), 1); }
+
+ private:
+  TemporaryFolder folder_;
+  std::string path_;
+};
+
+Chart simple_chart() {
+  Chart chart;
+  chart.id = "c";
+  chart.alt = "a < b";
+  chart.x = {"rate", true, format_rate, {}, {}};
+  chart.y = {"time", false, format_time, {}, {}};
+  chart.curves = {
+      {1,
+       true,
+       true,
+       {{1e7, 1, Interval{0.9, 1.2}, true, "first"}, {1e9, 3, std::nullopt, true, "<last>"}}}};
+  return chart;
+}
+
+TEST(Gnuplot, WithoutItTheMessageSaysWhatToInstall) {
+  const WithoutGnuplot without;
+  try {
+    draw_chart(simple_chart());
+    FAIL();
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("gnuplot-nox"));
+    EXPECT_THAT(error.what(), HasSubstr("--format md"));
+  }
+}
+
+TEST(Chart, HasNativeTooltipsAndEscapes) {
+  const std::string svg = draw_chart(simple_chart());
+  const sample::Markup markup = sample::check_markup(svg);
+  EXPECT_EQ(markup.error, "");
+  EXPECT_EQ(markup.titles, (std::vector<std::string>{"first", "&lt;last&gt;"}));
+  EXPECT_THAT(svg, HasSubstr("aria-label=\"a &lt; b."));
+  EXPECT_FALSE(std::regex_search(svg, std::regex("<g [^>]*>\\s*</g>")));
+  EXPECT_THAT(svg, Not(HasSubstr("<rect x=\"0\" y=\"0\"")));  // would be a frame
+  EXPECT_THAT(svg, HasSubstr("var(--s1)"));
+  EXPECT_THAT(svg, Not(HasSubstr("rgb(  1,   2")));
+  EXPECT_THAT(svg, Not(HasSubstr("http")));
+}
+
+TEST(Chart, LeavesOutWhatCannotBeDrawn) {
+  Chart chart = simple_chart();
+  chart.curves[0].points = {{0, 1, std::nullopt, true, ""}, {1e7, NAN, std::nullopt, true, ""}};
+  EXPECT_EQ(draw_chart(chart), "");
+  EXPECT_EQ(draw_chart(Chart{}), "");
+  chart.curves[0].points.push_back({1e8, 1, Interval{-INFINITY, 2}, false, "one"});
+  EXPECT_EQ(sample::check_markup(draw_chart(chart)).titles, std::vector<std::string>{"one"});
+}
+
+TEST(Bars, OfHostileLabels) {
+  BarChart chart;
+  chart.id = "b";
+  chart.format = format_time;
+  chart.bars = {{"<script>alert(1)</script> \xc3\xa9\xc3\xa9\xc3\xa9",
+                 "1 s",
+                 true,
+                 {{1, "a&b"}, {0, "nothing"}}},
+                {"x", "", false, {{0, ""}, {0.5, "\"c\""}}}};
+  const std::string svg = draw_bars(chart);
+  const sample::Markup markup = sample::check_markup(svg);
+  EXPECT_EQ(markup.error, "");
+  EXPECT_THAT(svg, Not(HasSubstr("<script")));
+  EXPECT_THAT(markup.titles, Contains("a&amp;b"));
+  EXPECT_THAT(markup.titles, Not(Contains("nothing")));  // a part without length has no box
+  EXPECT_EQ(draw_bars(BarChart{}), "");
+}
+
+// Kinds of drawings beside charts and bars, what they say to who does not see them, and their data.
+
+DotChart four_dots() {
+  DotChart dots;
+  dots.id = "d";
+  dots.alt = "Cost against loss";
+  dots.x = {"cost", true, format_time, {}, {}};
+  dots.y = {"loss", false, format_number, {}, {}};
+  // b costs as much as a and loses more; d would be on the front, were it to be trusted.
+  dots.dots = {{.name = "a", .style = 1, .x = 1, .y = 5, .tooltip = "a<b"},
+               {.name = "b", .style = 2, .x = 1, .y = 6},
+               {.name = "c", .style = 3, .x = 4, .y = 2, .x_interval = Interval{3, 5}},
+               {.name = "d", .style = 4, .x = 0.5, .y = 1, .is_trusted = false}};
+  dots.has_front = true;
+  return dots;
+}
+
+TEST(Dots, TheFrontIsOfTrustedDotsThatNoneBeats) {
+  const DotChart dots = four_dots();
+  std::vector<std::string> names;
+  for (const Dot* dot : pareto_front(dots.dots)) names.push_back(dot->name);
+  EXPECT_THAT(names, ElementsAre("a", "c"));
+  const Chart chart = dots_chart(dots);
+  ASSERT_EQ(chart.guides.size(), 1u);
+  // From a at the height of a to below it, then down to c.
+  EXPECT_EQ(chart.guides[0], (Guide{{1, 5}, {4, 5}, {4, 2}}));
+  const std::string svg = draw_chart(chart);
+  EXPECT_EQ(sample::check_markup(svg).error, "");
+  EXPECT_THAT(svg, HasSubstr("On the front, left to right: a, c"));
+  EXPECT_THAT(svg, HasSubstr("a&lt;b"));
+}
+
+TEST(Dots, TheDiagonalSpansAllValues) {
+  DotChart dots = four_dots();
+  dots.has_front = false;
+  dots.has_diagonal = true;
+  EXPECT_EQ(dots_chart(dots).guides[0], (Guide{{0.5, 0.5}, {6, 6}}));
+}
+
+TEST(Boxes, DrawMarkersBoxesAndSayWhoIsWhere) {
+  BoxChart chart;
+  chart.id = "b";
+  chart.alt = "Spread of it";
+  chart.axis = {"value", true, format_number, {1.0}, {}};
+  chart.reference_lines = {1};
+  chart.rows = {{.label = "first",
+                 .style = 1,
+                 .middle = 2,
+                 .box = Interval{1, 3},
+                 .whiskers = Interval{0.5, 4},
+                 .tooltip = "2 & more"},
+                {.label = "second", .style = 2, .middle = 0.7, .box = Interval{0.6, 0.8}},
+                {.label = "grey", .style = 3, .middle = 5, .is_trusted = false},
+                {.label = "gone", .style = 4, .middle = 0}};  // no place on a logarithmic axis
+  const std::string svg = draw_boxes(chart);
+  const sample::Markup markup = sample::check_markup(svg);
+  EXPECT_EQ(markup.error, "");
+  EXPECT_THAT(markup.titles, ::testing::Contains("2 &amp; more"));
+  EXPECT_THAT(svg, HasSubstr("Spread of it: from 0.7 (second) to 5 (grey)."));
+  EXPECT_THAT(svg, HasSubstr("var(--muted)"));
+  EXPECT_THAT(svg, Not(HasSubstr("gone")));
+  chart.rows = {{.label = "none", .middle = NAN}};
+  EXPECT_EQ(draw_boxes(chart), "");
+}
+
+TEST(ChartSentence, TellsBothEndsByName) {
+  Chart chart;
+  chart.alt = "Time against rate";
+  chart.x = {"rate", true, format_rate, {}, {}};
+  chart.y = {"time", true, format_time, {}, {}};
+  chart.curves = {{1, true, true, {{1e7, 2, {}, true, ""}, {1e9, 1, {}, true, ""}}, "slow"},
+                  {2, true, true, {{1e7, 1, {}, true, ""}, {1e9, 0.5, {}, true, ""}}, "fast"},
+                  {3, true, true, {{1e7, 9, {}, true, ""}}, ""}};  // a line to compare with
+  EXPECT_EQ(chart_sentence(chart),
+            "Time against rate: at 10 Mbit/s from 1 s (fast) to 2 s (slow); at 1 Gbit/s from 500 "
+            "ms (fast) to 1 s (slow).");
+  chart.curves.resize(1);
+  EXPECT_EQ(chart_sentence(chart),
+            "Time against rate: at 10 Mbit/s slow is at 2 s; at 1 Gbit/s slow is at 1 s.");
+  chart.curves.clear();
+  EXPECT_EQ(chart_sentence(chart), "Time against rate");
+}
+
+TEST(FigureData, HasARowAValue) {
+  Chart chart;
+  chart.x = {"rate", true, format_rate, {}, {}};
+  chart.y = {"time, all", true, format_time, {}, {}};
+  chart.curves = {
+      {1, true, true, {{1e7, 2, Interval{1, 3}, true, ""}, {1e9, NAN, {}, false, ""}}, "a\"b"}};
+  chart.marks = {{2e7, 1, 1, "breaks even\nsomewhere"}};
+  EXPECT_EQ(figure_data("p", chart),
+            "p,\"a\"\"b\",1e+07,2,1,3,yes\n"
+            "p,\"a\"\"b\",1e+09,,,,no\n"
+            "p,breaks even,2e+07,1,,,yes\n");
+  BarChart bars;
+  bars.label = "mean time";
+  bars.bars = {{"x", "", true, {{.length = 1, .is_gap = true}, {.length = 2, .name = "decode"}}}};
+  EXPECT_EQ(figure_data("", bars), ",x: decode,1,2,,,yes\n");
+  BoxChart boxes;
+  boxes.axis.label = "share";
+  boxes.rows = {{.label = "r", .middle = 0.25, .box = Interval{0.125, 0.5}}};
+  EXPECT_EQ(figure_data("q", boxes), "q,r,,0.25,0.125,0.5,yes\n");
+}
+
+}  // namespace
+
+}  // namespace thinpipe

@@ -1,0 +1,159 @@
+// What each rank sends and receives in an exchange, in closed form: nothing is exchanged to know
+// it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compressors/element_type.h"
+#include "compressors/spec.h"
+#include "workloads/exchange/exchange_units.h"
+#include "workloads/exchange/segments.h"
+
+namespace thinpipe {
+
+/// Messages and what is in them, without any framing of the transport.
+struct Volume {
+  std::uint64_t messages = 0, bytes = 0;
+
+  Volume operator+(const Volume& other) const {
+    return {messages + other.messages, bytes + other.bytes};
+  }
+  Volume operator-(const Volume& other) const {
+    return {messages - other.messages, bytes - other.bytes};
+  }
+  Volume operator*(std::uint64_t times) const { return {messages * times, bytes * times}; }
+  bool operator==(const Volume&) const = default;
+};
+
+/// Of one rank.
+struct Traffic {
+  Volume sent, received;
+  bool operator==(const Traffic&) const = default;
+};
+
+/// The array that an all-reduce sums.
+struct SummedArray {
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  SummedArray(std::size_t n, ElementType of = ElementType::kFloat32) : elements(n), type(of) {}
+  std::size_t elements;
+  ElementType type;
+};
+
+/// Traffic of an all-reduce of such an array.
+/// @throws InputError for a pattern that is unknown or has no closed form (openmpi), or does not
+/// sum such elements.
+Traffic all_reduce_traffic(const Spec& pattern, const SummedArray& array, int ranks, int rank);
+
+/// Of an all-gather of one message a rank, `sizes` bytes by rank.
+/// @throws InputError as all_reduce_traffic.
+Traffic all_gather_traffic(const Spec& pattern, std::span<const std::size_t> sizes, int rank);
+
+/// Messages that follow each other on the longest way through the pattern, where each is one
+/// segment: what latency is paid for.
+/// @throws InputError as all_reduce_traffic.
+int all_reduce_steps(const Spec& pattern, int ranks);
+int all_gather_steps(const Spec& pattern, int ranks);
+
+// Volumes of arrays and of framed messages, from which closed forms are put together.
+
+/// Parts of an array.
+class ArrayVolume {
+ public:
+  ArrayVolume(const SummedArray& array, int parts)
+      : parts_{array.elements, static_cast<std::size_t>(parts), size_of(array.type)} {}
+  /// Of parts [first, last).
+  Volume of(int first, int last) const {
+    const auto from = static_cast<std::size_t>(first), to = static_cast<std::size_t>(last);
+    return {parts_.segments(from, to), parts_.size(from, to) * parts_.element_bytes};
+  }
+  /// Of one part; counted round.
+  Volume of(int part) const {
+    const int wrapped = part % static_cast<int>(parts_.count);
+    return of(wrapped, wrapped + 1);
+  }
+  Volume all() const { return of(0, static_cast<int>(parts_.count)); }
+
+ private:
+  Parts parts_;
+};
+
+/// Messages of all ranks, each with its length before it.
+class MessageVolume {
+ public:
+  explicit MessageVolume(std::span<const std::size_t> sizes) : sizes_(sizes) {}
+  int ranks() const { return static_cast<int>(sizes_.size()); }
+  /// Of one rank; counted round.
+  Volume of(int rank) const {
+    const std::size_t framed =
+        sizes_[static_cast<std::size_t>(rank % ranks())] + sizeof(std::uint64_t);
+    return {segments_of_bytes(framed), framed};
+  }
+  /// Of so many ranks from one on; counted round.
+  Volume of(int first, int count) const {
+    Volume sum;
+    for (int i = 0; i < count; ++i) sum = sum + of(first + i);
+    return sum;
+  }
+  Volume all() const { return of(0, ranks()); }
+
+ private:
+  std::span<const std::size_t> sizes_;
+};
+
+/// So many bytes as one message without its length, cut into segments.
+constexpr Volume plain_message(std::size_t bytes) { return {segments_of_bytes(bytes), bytes}; }
+
+/// BlockGather (streams.h) of blocks of so many bytes by rank.
+Traffic block_gather_traffic(std::span<const std::size_t> sizes, int rank);
+
+// Sparse all-reduces: bounds, since the data decide.
+
+/// What is known beforehand.
+struct SparseSizes {
+  std::size_t own = 0;       ///< pairs that every rank brings
+  std::size_t k = 0;         ///< as sparse_all_reduce() is given it
+  std::size_t selected = 0;  ///< pairs of the result; of gtopk min(k, those that there are)
+};
+
+struct SparseTraffic {
+  Traffic least;
+  /// If indices and what is selected of them spread evenly over ranks: what balancing aims at.
+  /// gtopk: where vectors have no index in common.
+  Traffic even;
+  Traffic most;
+};
+
+/// Of one call. Those of oktopk that find regions or a threshold anew send more (below).
+/// @throws InputError for a pattern that is unknown or has no sparse all-reduce.
+SparseTraffic sparse_all_reduce_traffic(const Spec& pattern, const SparseSizes& sizes, int ranks,
+                                        int rank);
+
+/// What oktopk sends beside that in the calls in which it finds new regions; and, at most, in those
+/// in which it finds a new threshold.
+Traffic oktopk_regions_traffic(int ranks, int rank);
+Traffic oktopk_threshold_traffic(const SparseSizes& sizes, int ranks, int rank);
+
+/// What Pattern::mean_count() sends: before a sum of elements whose number each rank knows of its
+/// own only.
+Traffic mean_count_traffic(int ranks, int rank);
+
+/// Messages that follow each other, where each is one segment; without balancing.
+/// @throws InputError as above.
+int sparse_all_reduce_steps(const Spec& pattern, int ranks);
+
+// Workers and parameter servers, in one step.
+
+/// Messages that follow each other: a push and the answer to it.
+inline constexpr int kPushPullSteps = 2;
+
+/// Of every rank, workers first, where all units take part.
+/// @param push  bytes of payloads: push[worker][unit]
+/// @param pull  bytes of each unit's answer, of which every worker gets one
+std::vector<Traffic> push_pull_traffic(const PushPullLayout& layout,
+                                       std::span<const std::vector<std::size_t>> push,
+                                       std::span<const std::size_t> pull);
+
+}  // namespace thinpipe

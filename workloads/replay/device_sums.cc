@@ -1,0 +1,321 @@
+#include "workloads/replay/device_sums.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "compressors/registry.h"
+
+namespace thinpipe {
+
+DeviceCodes::DeviceCodes(const RankDevice& device, const CodedSlices& slices, double time_scale)
+    : device_(device),
+      bus_(device.copies, time_scale),
+      codes_(device.memory, DeviceRoom::Where::kPinned) {
+  std::vector<TensorInfo> infos;
+  for (const std::size_t elements : slices.elements) {
+    infos.push_back({.name = fmt::format("slice {}", infos.size()),
+                     .shape = {static_cast<std::int64_t>(elements)},
+                     .elements = elements});
+    sizes_.push_back(elements * sizeof(float));
+    arrays_.push_back(static_cast<std::byte*>(device_.memory->allocate(sizes_.back())));
+    inputs_.push_back(reinterpret_cast<const float*>(arrays_.back()));
+  }
+  compressor_ = device_.make(slices.codes, infos, {});
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < infos.size(); ++i) most += compressor_->max_encoded_size(i);
+  codes_.grow(most);
+  device_.memory->wait();
+}
+
+void DeviceCodes::encode(std::span<const DevicePayload> floats) {
+  std::size_t slice = 0, at = 0;
+  copies_.clear();
+  for (DevicePayload left : floats)
+    while (left.bytes > 0) {
+      if (at == sizes_[slice]) {
+        ++slice;
+        at = 0;
+        continue;
+      }
+      const std::size_t some = std::min(left.bytes, sizes_[slice] - at);
+      copies_.push_back({arrays_[slice] + at, left.data, some});
+      at += some;
+      left = {left.data + some, left.bytes - some};
+    }
+  device_.arithmetic->copy(copies_);
+  compressor_->encode(inputs_, {});
+  coded_.clear();
+  for (const EncodeReport& report : compressor_->finish()) coded_.push_back(report.encoded_bytes);
+}
+
+void DeviceCodes::begin_copies() {
+  copies_.clear();
+  slices_.clear();
+  std::byte* to = codes_.data();
+  for (std::size_t i = 0; i < coded_.size(); ++i) {
+    copies_.push_back({to, compressor_->device_payload(i), coded_[i]});
+    slices_.emplace_back(to, coded_[i]);
+    to += coded_[i];
+  }
+  bus_.begin();
+  down_ = DeviceBus::begun(device_.copies->begin_downloads(copies_));
+}
+
+double DeviceCodes::exchange(Pattern& pattern, std::span<float> result, float factor) {
+  bus_.pass(down_);
+  const double took = bus_.take(down_);
+  pattern.all_reduce_coded(slices_, result, factor);
+  return took;
+}
+
+// Rounds: floats come down where the all-reduce reads them, and means go up from where it leaves
+// them.
+
+DeviceRounds::DeviceRounds(const RankDevice& device, DeviceUnits& units, std::size_t summed,
+                           double time_scale, int threads)
+    : device_(device),
+      units_(units),
+      threads_(threads),
+      summed_(summed),
+      own_room_(device.memory, DeviceRoom::Where::kPinned),
+      means_room_(device.memory, DeviceRoom::Where::kPinned),
+      device_means_(device.memory, DeviceRoom::Where::kDevice),
+      means_there_(summed),
+      down_(device.copies, time_scale),
+      up_(device.copies, time_scale) {
+  // A payload of the aggregate holds no less than what the rounds send (rounds.cc).
+  std::size_t bytes = 0, longest = 0;
+  for (std::size_t i = 0; i < summed; ++i) {
+    const std::size_t most = units.twin(i).max_encoded_size();
+    bytes += most;
+    longest = std::max(longest, most);
+    most_rounds_ = std::max(most_rounds_, units.twin(i).rounds());
+  }
+  const auto pinned = [&](DeviceRoom& room) {
+    return std::span(reinterpret_cast<float*>(room.grow(bytes)), bytes / sizeof(float));
+  };
+  own_ = pinned(own_room_);
+  means_ = pinned(means_room_);
+  // Payloads that are decoded have readable bytes behind them (device/device_compressor.h).
+  device_means_.grow(bytes + sizeof(float));
+  payload_.resize(longest);
+  ends_.reserve(static_cast<std::size_t>(most_rounds_));
+}
+
+void DeviceRounds::begin() {
+  used_ = 0;
+  took_ = {};
+  ends_.clear();
+}
+
+// Whether the unit sends anything in the round after that many.
+bool DeviceRounds::goes_on(std::size_t unit, int round) const {
+  return round == 0 || round < units_.twin(unit).rounds();
+}
+
+void DeviceRounds::begin_copies() {
+  down_.begin();
+  up_.begin();
+  download(0);
+}
+
+// @param round  how many are over
+void DeviceRounds::download(int round) {
+  std::vector<DeviceCopy> copies;
+  for (std::size_t i = 0; i < summed_.size(); ++i) {
+    if (!goes_on(i, round)) continue;
+    const std::size_t bytes = units_.report(i).encoded_bytes;
+    summed_[i] = {.at = used_, .size = bytes / sizeof(float)};
+    means_there_[i] = reinterpret_cast<const float*>(device_means_.data()) + used_;
+    copies.push_back({own_.data() + used_, units_.payload(i), bytes});
+    used_ += summed_[i].size;
+  }
+  coming_ = DeviceBus::begun(device_.copies->begin_downloads(copies));
+}
+
+RoundsTime DeviceRounds::run(Pattern& pattern, float factor, Pace& pace) {
+  RoundsTime time;
+  device_.copies->use_in_this_thread();
+  std::size_t from = 0;
+  for (int round = 1; round <= most_rounds_; ++round) {
+    const double begin = now_seconds();
+    down_.pass(coming_);
+    took_.down += down_.take(coming_);
+    const std::size_t end = used_, size = end - from;
+    pattern.all_reduce(own_.subspan(from, size), means_.subspan(from, size), factor);
+    ends_.push_back(end);
+    BusCopy going = DeviceBus::begun(device_.copies->begin_upload(
+        {device_means_.data() + from * sizeof(float), means_.data() + from, size * sizeof(float)}));
+    up_.pass(going);
+    took_.up += up_.take(going);
+    from = end;
+    const double exchanged = now_seconds();
+    const double cpu = now_seconds(processor_clock(threads_));
+    pace.begin();
+    units_.next_round(round, means_there_);
+    pace.end();
+    if (round < most_rounds_) download(round);
+    time.exchange += exchanged - begin;
+    time.compress += now_seconds() - exchanged;
+    time.compress_cpu += now_seconds(processor_clock(threads_)) - cpu;
+  }
+  return time;
+}
+
+void DeviceRounds::decode(std::span<const std::size_t> offsets, float* device_part) const {
+  // What is summed as it is needs no more than its mean; neighbours are added at once.
+  float* to = nullptr;
+  const float* from = nullptr;
+  std::size_t size = 0;
+  const auto add = [&] {
+    if (size > 0) device_.arithmetic->add(to, from, size);
+    size = 0;
+  };
+  for (std::size_t i = 0; i < summed_.size(); ++i) {
+    float* const out = device_part + offsets[i];
+    const Compressor& twin = units_.twin(i);
+    if (twin.rounds() > 1) {
+      units_.begin_decode(i, units_.payload(i), units_.report(i).encoded_bytes, 1.0F, out);
+    } else if (!twin.verbatim()) {
+      units_.begin_decode(i, reinterpret_cast<const std::byte*>(means_there_[i]),
+                          summed_[i].size * sizeof(float), 1.0F, out);
+    } else {
+      if (to + size != out || from + size != means_there_[i]) {
+        add();
+        to = out;
+        from = means_there_[i];
+      }
+      size += summed_[i].size;
+    }
+  }
+  add();
+  units_.finish_decodes();
+}
+
+std::span<const std::byte> DeviceRounds::result(std::size_t unit) const {
+  if (units_.twin(unit).rounds() == 1)
+    return std::as_bytes(
+        std::span<const float>(means_).subspan(summed_[unit].at, summed_[unit].size));
+  const auto payload = std::span(payload_).first(units_.report(unit).encoded_bytes);
+  device_.memory->download(payload.data(), units_.payload(unit), payload.size());
+  device_.memory->wait();
+  return payload;
+}
+
+std::span<const std::byte> DeviceRounds::own_payload(std::size_t unit) const {
+  if (units_.twin(unit).rounds() == 1)
+    return std::as_bytes(
+        std::span<const float>(own_).subspan(summed_[unit].at, summed_[unit].size));
+  const auto payload = std::span(payload_).first(units_.twin(unit).max_encoded_size());
+  units_.own_payload(unit, payload);
+  return payload;
+}
+
+namespace {
+
+const std::uint32_t* positions_at(const DevicePayload& payload) {
+  return reinterpret_cast<const std::uint32_t*>(payload.data);
+}
+
+const float* values_at(const DevicePayload& payload) {
+  return reinterpret_cast<const float*>(payload.data);
+}
+
+}  // namespace
+
+DeviceSparse::DeviceSparse(const RankDevice& device, const DeviceUnits& units,
+                           const PlannedBucket& plan, std::size_t first, double time_scale,
+                           int threads)
+    : device_(device),
+      units_(units),
+      first_(first),
+      has_target_(plan.units.size()),
+      sums_(sums_of(units, plan.units.size())),
+      threads_(threads),
+      bus_(device.copies, time_scale),
+      upload_(device),
+      pace_(time_scale, threads) {
+  for (std::size_t i = first; i < plan.units.size(); ++i)
+    has_target_[i] = find_method(plan.units[i].compressor.name).has_target;
+}
+
+SparseSums DeviceSparse::sums_of(const DeviceUnits& units, std::size_t count) {
+  std::vector<const Compressor*> twins;
+  for (std::size_t i = first_; i < count; ++i) twins.push_back(&units.twin(i));
+  return {twins, [this](std::size_t unit, std::span<const std::uint32_t> positions,
+                        std::span<const float> values) {
+            back_.push_back({first_ + unit, positions_.size(), positions.size()});
+            positions_.insert(positions_.end(), positions.begin(), positions.end());
+            values_.insert(values_.end(), values.begin(), values.end());
+          }};
+}
+
+double DeviceSparse::begin() {
+  sums_.begin();
+  return send_back();
+}
+
+void DeviceSparse::give_back() {
+  sums_.give_back();
+  send_back();
+}
+
+// One copy for all units, as they are few bytes each.
+double DeviceSparse::send_back() {
+  if (back_.empty()) return 0;
+  bus_.begin();
+  upload_.clear();
+  upload_.add(std::as_bytes(std::span(positions_)));
+  upload_.add(std::as_bytes(std::span(values_)));
+  const std::span<const DevicePayload> there = upload_.payloads(bus_);
+  returns_.clear();
+  for (const Back& back : back_)
+    returns_.push_back({.tensor = back.unit,
+                        .device_positions = positions_at(there[0]) + back.at,
+                        .device_values = values_at(there[1]) + back.at,
+                        .count = back.count});
+  units_.give_back(returns_);
+  back_.clear();
+  positions_.clear();
+  values_.clear();
+  return upload_.finish(bus_);
+}
+
+RoundsTime DeviceSparse::exchange(Pattern& pattern, float factor,
+                                  std::span<const std::span<const std::byte>> payloads) {
+  RoundsTime time;
+  pace_.reset();
+  pair_bytes_ = 0;
+  const double begin = now_seconds(), cpu = now_seconds(processor_clock(threads_));
+  pace_.begin();
+  for (std::size_t i = first_; i < has_target_.size(); ++i)
+    if (units_.sent(i))
+      pair_bytes_ += sums_.add(
+          i - first_, payloads[i - first_],
+          has_target_[i] ? std::optional(units_.report(i).target_elements) : std::nullopt);
+  pace_.end();
+  time.compress = now_seconds() - begin;
+  time.compress_cpu = now_seconds(processor_clock(threads_)) - cpu;
+  sums_.exchange(pattern, factor);
+  bus_.begin();
+  upload_.clear();
+  upload_.add(std::as_bytes(sums_.sum().indices));
+  upload_.add(std::as_bytes(sums_.sum().values));
+  if (upload_.has_room()) upload_.begin();
+  if (bus_.slow() && upload_.under_way()) bus_.pass(upload_.copy());
+  time.exchange = now_seconds() - begin - time.compress;
+  return time;
+}
+
+double DeviceSparse::put(float* device_part) {
+  const std::span<const DevicePayload> there = upload_.payloads(bus_);
+  device_.arithmetic->put(device_part, positions_at(there[0]), values_at(there[1]),
+                          sums_.sum().size());
+  return upload_.finish(bus_);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,403 @@
+#include "workloads/trace/edit/edit.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/output_file.h"
+#include "workloads/trace/json_fields.h"
+#include "workloads/trace/mapped_file.h"
+#include "workloads/trace/safetensors.h"
+#include "workloads/trace/trace_format.h"
+
+namespace thinpipe {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+/// What one rank computed in one step of a trace that there is already.
+struct WorkerOf {
+  const Trace* trace = nullptr;
+  std::size_t step = 0;  // indices into that trace
+  std::size_t rank = 0;
+};
+
+/// A trace to be. All sources have the tensors of the first, by name and shape, and its dtype.
+struct Assembly {
+  struct Step {
+    std::uint64_t training_step = 0;
+    std::vector<WorkerOf> workers;  // by rank
+  };
+  const Trace* like = nullptr;       // model, origin, dtype and second moments are this one's
+  std::vector<std::size_t> tensors;  // indices into its tensors
+  std::vector<Step> steps;
+  bool complete = true;
+  std::vector<std::string> missing;
+  nlohmann::json provenance;
+};
+
+const json& worker_json(const WorkerOf& worker) {
+  return worker.trace->metadata()["steps"][worker.step]["workers"][worker.rank];
+}
+
+/// Second moments go before gradients of 16 bits, so that all lie at multiples of their size.
+std::vector<SafetensorsTensor> entries_of(const Assembly& assembly) {
+  const auto& all = assembly.like->tensors();
+  const GradientType type = assembly.like->gradient_type();
+  std::vector<SafetensorsTensor> gradients, squares;
+  for (const std::size_t i : assembly.tensors) {
+    gradients.push_back({all[i].name, all[i].shape, gradient_type_name(type)});
+    if (assembly.like->squares(0, 0, i).empty()) continue;
+    squares.push_back({kSquaresPrefix + all[i].name, all[i].shape, "F32"});
+  }
+  auto& first = type == GradientType::kF32 ? gradients : squares;
+  auto& last = type == GradientType::kF32 ? squares : gradients;
+  first.insert(first.end(), last.begin(), last.end());
+  return first;
+}
+
+json copy_worker(const WorkerOf& worker, const Assembly& assembly,
+                 const std::vector<SafetensorsTensor>& entries, const std::string& name,
+                 const fs::path& place) {
+  const json& from = worker_json(worker);
+  const auto source = worker.trace->folder() / from["file"].get<std::string>();
+  const MappedFile mapped(source);
+  // What is copied gets a new hash: damage must not get one, too.
+  if (const std::string found = sha256_hex(mapped.bytes()); found != from["sha256"]) {
+    throw InputError(fmt::format(
+        "{}: sha256: found {}, expected {} ({}); the file was changed after the trace was written",
+        source.string(), found, from["sha256"].get<std::string>(), kTraceFile));
+  }
+  const auto found = parse_safetensors(mapped.bytes(), source.string());
+  Sha256 hash;
+  OutputFile file(place);
+  const auto write = [&](std::span<const std::byte> bytes) {
+    hash.update(bytes);
+    file.write(bytes);
+  };
+  const std::string prologue = safetensors_prologue(entries, {{"format", kTraceFormat}});
+  write(std::as_bytes(std::span(prologue)));
+  for (const SafetensorsTensor& entry : entries) write(found.at(entry.name).bytes);
+  file.commit();
+  const TraceStepTimes& times = worker.trace->times(worker.rank, worker.step);
+  json ready = json::array();
+  for (const std::size_t i : assembly.tensors) ready.push_back(times.ready[i]);
+  return {{"file", name},
+          {"bytes", file.size()},
+          {"sha256", hash.finish()},
+          {"forward", from["forward"]},
+          {"backward", from["backward"]},
+          {"loss", from["loss"]},
+          {"ready", ready}};
+}
+
+/// The tensors with ready orders that have no gaps.
+json tensors_json(const Assembly& assembly) {
+  const auto& all = assembly.like->tensors();
+  json tensors = json::array();
+  for (const std::size_t i : assembly.tensors) {
+    const auto earlier = std::count_if(
+        assembly.tensors.begin(), assembly.tensors.end(),
+        [&](std::size_t other) { return all[other].ready_order < all[i].ready_order; });
+    tensors.push_back({{"name", all[i].name}, {"shape", all[i].shape}, {"ready_order", earlier}});
+  }
+  return tensors;
+}
+
+std::string trace_json(const Assembly& assembly, const json& steps) {
+  const Trace& like = *assembly.like;
+  const bool squares = !like.squares(0, 0, 0).empty();
+  std::string text = "{\n";
+  const auto member = [&](const char* name, const json& value) {
+    text += fmt::format("\"{}\": {},\n", name, value.dump());
+  };
+  member("format", kTraceFormat);
+  member("version", kTraceVersion);
+  member("origin", like.metadata()["origin"]);
+  member("model", like.model());
+  member("ranks", assembly.steps.front().workers.size());
+  member("dtype", gradient_type_name(like.gradient_type()));
+  member("squares", squares);
+  if (squares) {
+    member("squares_of",
+           like.squares_of_micro_batches() ? kSquaresOfMicroBatches : kSquaresOfSamples);
+  }
+  if (!assembly.complete) {
+    member("complete", false);
+    member("missing", assembly.missing);
+  }
+  member("provenance", assembly.provenance);
+  text += fmt::format("\"tensors\": {},\n", json_lines(tensors_json(assembly)));
+  return text + fmt::format("\"steps\": {}\n}}\n", json_lines(steps));
+}
+
+void write_assembly(const Assembly& assembly, const fs::path& out) {
+  NewFolder folder(out);
+  const auto entries = entries_of(assembly);
+  json steps = json::array();
+  for (const Assembly::Step& step : assembly.steps) {
+    json workers = json::array();
+    for (std::size_t rank = 0; rank < step.workers.size(); ++rank) {
+      const std::string name =
+          fmt::format("rank-{:03d}/step-{:08d}.safetensors", rank, step.training_step);
+      workers.push_back(
+          copy_worker(step.workers[rank], assembly, entries, name, folder.file(name)));
+    }
+    steps.push_back({{"training_step", step.training_step}, {"workers", workers}});
+  }
+  OutputFile file(folder.file(kTraceFile));
+  file.write(trace_json(assembly, steps));
+  file.commit();
+  folder.keep();
+}
+
+using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+bool is_in(std::uint64_t value, const Ranges& ranges) {
+  return ranges.empty() || std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
+           return range.first <= value && value <= range.second;
+         });
+}
+
+}  // namespace
+
+NewFolder::NewFolder(fs::path path) : path_(std::move(path)) {
+  std::error_code error;
+  created_ = fs::create_directories(path_, error);
+  if (error) throw InputError(path_.string() + ": cannot be created: " + error.message());
+  if (!created_ && !fs::is_empty(path_, error)) {
+    throw InputError(path_.string() +
+                     ": the folder is not empty (expected a new one; nothing is overwritten)");
+  }
+}
+
+NewFolder::~NewFolder() {
+  if (kept_) return;
+  std::error_code ignored;
+  for (const fs::path& file : files_) fs::remove(file, ignored);
+  for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) {
+    fs::remove(*folder, ignored);  // only where it is empty
+  }
+  if (created_) fs::remove(path_, ignored);
+}
+
+fs::path NewFolder::file(const std::string& name) {
+  const fs::path place = path_ / name;
+  std::vector<fs::path> missing;
+  for (fs::path folder = place.parent_path(); folder != path_; folder = folder.parent_path()) {
+    missing.push_back(folder);
+  }
+  for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
+    std::error_code error;
+    if (fs::create_directory(*folder, error)) folders_.push_back(*folder);
+    if (error) throw SystemError("create " + folder->string(), error.value());
+  }
+  files_.push_back(place);
+  return place;
+}
+
+SliceParts slice_parts(const Trace& trace, const SliceOptions& options) {
+  SliceParts parts;
+  const std::string folder = trace.folder().string();
+  for (std::size_t step = 0; step < trace.steps(); ++step) {
+    if (is_in(trace.training_step(step), options.steps)) parts.steps.push_back(step);
+  }
+  if (parts.steps.empty()) {
+    throw InputError(fmt::format("{}: no such step (expected some of {} steps from {} to {})",
+                                 folder, trace.steps(), trace.training_step(0),
+                                 trace.training_step(trace.steps() - 1)));
+  }
+  for (std::size_t rank = 0; rank < trace.ranks(); ++rank) {
+    if (is_in(rank, options.ranks)) parts.ranks.push_back(rank);
+  }
+  if (parts.ranks.empty()) {
+    throw InputError(
+        fmt::format("{}: no such rank (expected some of 0 to {})", folder, trace.ranks() - 1));
+  }
+  for (const std::string& glob : options.tensors) {
+    const bool any =
+        std::any_of(trace.tensors().begin(), trace.tensors().end(), [&](const TraceTensor& tensor) {
+          return fnmatch(glob.c_str(), tensor.name.c_str(), 0) == 0;
+        });
+    if (any) continue;
+    throw InputError(fmt::format("{}: no tensor is named '{}' (the first of {} is '{}')", folder,
+                                 printable(glob), trace.tensors().size(),
+                                 printable(trace.tensors().front().name)));
+  }
+  for (std::size_t i = 0; i < trace.tensors().size(); ++i) {
+    const bool wanted =
+        options.tensors.empty() ||
+        std::any_of(options.tensors.begin(), options.tensors.end(), [&](const std::string& glob) {
+          return fnmatch(glob.c_str(), trace.tensors()[i].name.c_str(), 0) == 0;
+        });
+    if (wanted) parts.tensors.push_back(i);
+  }
+  return parts;
+}
+
+void slice_trace(const Trace& trace, const SliceParts& parts, const fs::path& out) {
+  Assembly assembly;
+  assembly.like = &trace;
+  assembly.tensors = parts.tensors;
+  assembly.complete = trace.complete();
+  assembly.missing = trace.missing();
+  for (const std::size_t step : parts.steps) {
+    Assembly::Step& added = assembly.steps.emplace_back();
+    added.training_step = trace.training_step(step);
+    for (const std::size_t rank : parts.ranks) added.workers.push_back({&trace, step, rank});
+  }
+  assembly.provenance = {
+      {"program", "thinpipe trace slice"},
+      {"of", trace.identity()},
+      {"ranks", parts.ranks},
+      {"source", trace.metadata().value("provenance", nlohmann::json::object())}};
+  write_assembly(assembly, out);
+}
+
+namespace {
+
+[[noreturn]] void differ(const Trace& trace, const Trace& first, const std::string& what) {
+  throw InputError(
+      fmt::format("{}: {} in {}", trace.folder().string(), what, first.folder().string()));
+}
+
+void check_same_tensors(const Trace& trace, const Trace& first) {
+  const auto& a = trace.tensors();
+  const auto& b = first.tensors();
+  if (a.size() != b.size()) {
+    differ(trace, first, fmt::format("{} tensors, but {}", a.size(), b.size()));
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].name == b[i].name && a[i].shape == b[i].shape) continue;
+    differ(trace, first,
+           fmt::format("tensor {} is '{}' [{}], but '{}' [{}]", i, printable(a[i].name),
+                       fmt::join(a[i].shape, ", "), printable(b[i].name),
+                       fmt::join(b[i].shape, ", ")));
+  }
+}
+
+void check_same_model(const Trace& trace, const Trace& first) {
+  const auto same = [&](const char* what, const std::string& found, const std::string& expected) {
+    if (found == expected) return;
+    differ(trace, first,
+           fmt::format("{} is '{}', but '{}'", what, printable(found), printable(expected)));
+  };
+  same("model", trace.model(), first.model());
+  same("origin", trace.metadata()["origin"], first.metadata()["origin"]);
+  same("dtype", gradient_type_name(trace.gradient_type()),
+       gradient_type_name(first.gradient_type()));
+  check_same_tensors(trace, first);
+  const auto squares = [](const Trace& of) {
+    return of.squares(0, 0, 0).empty()     ? "none"
+           : of.squares_of_micro_batches() ? "of micro-batches"
+                                           : "of samples";
+  };
+  same("second moments", squares(trace), squares(first));
+}
+
+std::vector<std::uint64_t> steps_of(const Trace& trace) {
+  std::vector<std::uint64_t> steps;
+  for (std::size_t i = 0; i < trace.steps(); ++i) steps.push_back(trace.training_step(i));
+  return steps;
+}
+
+void add_ranks(std::span<const Trace> traces, Assembly& assembly) {
+  const auto expected = steps_of(traces.front());
+  for (const Trace& trace : traces) {
+    const auto found = steps_of(trace);
+    if (found == expected) continue;
+    std::vector<std::uint64_t> only;
+    std::set_symmetric_difference(found.begin(), found.end(), expected.begin(), expected.end(),
+                                  std::back_inserter(only));
+    differ(trace, traces.front(),
+           fmt::format("step {} is in one of them alone (to merge ranks, all must have the same "
+                       "steps): here {} steps, but {}",
+                       only.front(), found.size(), expected.size()));
+  }
+  for (std::size_t step = 0; step < expected.size(); ++step) {
+    Assembly::Step& added = assembly.steps.emplace_back();
+    added.training_step = expected[step];
+    for (const Trace& trace : traces) {
+      for (std::size_t rank = 0; rank < trace.ranks(); ++rank) {
+        added.workers.push_back({&trace, step, rank});
+      }
+    }
+  }
+}
+
+void add_steps(std::span<const Trace> traces, Assembly& assembly) {
+  std::map<std::uint64_t, WorkerOf> places;
+  for (const Trace& trace : traces) {
+    if (trace.ranks() != traces.front().ranks()) {
+      differ(trace, traces.front(),
+             fmt::format("{} ranks, but {} (to merge steps, all must have as many)", trace.ranks(),
+                         traces.front().ranks()));
+    }
+    for (std::size_t step = 0; step < trace.steps(); ++step) {
+      const auto [place, fresh] =
+          places.try_emplace(trace.training_step(step), WorkerOf{&trace, step, 0});
+      if (fresh) continue;
+      differ(trace, *place->second.trace,
+             fmt::format("step {} is here, and", trace.training_step(step)));
+    }
+  }
+  for (const auto& [training_step, worker] : places) {
+    Assembly::Step& added = assembly.steps.emplace_back();
+    added.training_step = training_step;
+    for (std::size_t rank = 0; rank < worker.trace->ranks(); ++rank) {
+      added.workers.push_back({worker.trace, worker.step, rank});
+    }
+  }
+}
+
+}  // namespace
+
+MergeBy merge_traces(std::span<const Trace> traces, MergeBy by, const fs::path& out) {
+  if (traces.size() < 2) throw InputError("merge: expected at least two traces");
+  const Trace& first = traces.front();
+  Assembly assembly;
+  assembly.like = &first;
+  for (std::size_t i = 0; i < first.tensors().size(); ++i) assembly.tensors.push_back(i);
+  nlohmann::json sources = nlohmann::json::array();
+  bool same_steps = true;
+  for (const Trace& trace : traces) {
+    check_same_model(trace, first);
+    same_steps = same_steps && steps_of(trace) == steps_of(first);
+    assembly.complete = assembly.complete && trace.complete();
+    for (const std::string& reason : trace.missing()) assembly.missing.push_back(reason);
+    sources.push_back(
+        {{"identity", trace.identity()},
+         {"ranks", trace.ranks()},
+         {"steps", trace.steps()},
+         {"provenance", trace.metadata().value("provenance", nlohmann::json::object())}});
+  }
+  if (by == MergeBy::kAuto) by = same_steps ? MergeBy::kRanks : MergeBy::kSteps;
+  if (by == MergeBy::kRanks) {
+    add_ranks(traces, assembly);
+  } else {
+    add_steps(traces, assembly);
+  }
+  assembly.provenance = {{"program", "thinpipe trace merge"},
+                         {"by", by == MergeBy::kRanks ? "ranks" : "steps"},
+                         {"of", sources}};
+  write_assembly(assembly, out);
+  return by;
+}
+
+}  // namespace thinpipe
