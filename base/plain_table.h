@@ -19,10 +19,9 @@ inline std::size_t text_columns(std::string_view text) {
   std::size_t columns = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    const bool continues = (byte & 0xc0) == 0x80;
     const bool combines = byte == 0xcc || (byte == 0xcd && i + 1 < text.size() &&
                                            static_cast<unsigned char>(text[i + 1]) < 0xb0);
-    if (!continues && !combines) ++columns;
+    if (!continues_character(text[i]) && !combines) ++columns;
   }
   return columns;
 }
@@ -34,7 +33,8 @@ class PlainTable {
  public:
   /// @param heads  of the columns, lines separated by '\n'
   /// @param words  so many columns from the left hold words, flush left; the rest figures
-  explicit PlainTable(const std::vector<std::string>& heads, std::size_t words = 1) : words_(words) {
+  explicit PlainTable(const std::vector<std::string>& heads, std::size_t words = 1)
+      : words_(words) {
     std::size_t lines = 0;
     for (const std::string& head : heads) lines = std::max(lines, split(head, '\n').size());
     heads_.assign(lines, {});

@@ -82,6 +82,9 @@ inline std::string plain_file_name(std::string_view text) {
   return name;
 }
 
+/// True of the bytes of a UTF-8 character but its first.
+inline bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
 /// Text from outside as errors repeat it: whole where it is short, otherwise its beginning and how
 /// long it is, "aaaa... (100000 characters)".
 inline std::string excerpt(std::string_view text) {
@@ -89,12 +92,31 @@ inline std::string excerpt(std::string_view text) {
   constexpr std::size_t kShown = 60;
   if (text.size() <= kLongest) return std::string(text);
   std::size_t end = kShown;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // UTF-8
+  while (end > 0 && continues_character(text[end])) --end;
   return std::string(text.substr(0, end)) + "... (" + std::to_string(text.size()) + " characters)";
 }
 
 /// The same, in quotes.
 inline std::string in_quotes(std::string_view text) { return "'" + excerpt(text) + "'"; }
+
+/// A command line that a POSIX shell reads back as these arguments.
+inline std::string shell_quoted(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%";
+  std::string line;
+  for (const std::string& argument : arguments) {
+    if (!line.empty()) line += ' ';
+    if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) {
+      line += argument;
+      continue;
+    }
+    line += '\'';
+    for (const char byte : argument)
+      line += byte == '\'' ? std::string("'\\''") : std::string(1, byte);
+    line += '\'';
+  }
+  return line;
+}
 
 /// "; did you mean 'topk'?" or "" when nothing is near.
 inline std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {

@@ -32,15 +32,5 @@ endif()
 
 include(ThinpipeCuda)
 
-set(THINPIPE_HAS_SIMGRID OFF)
-if(NOT THINPIPE_SIMGRID STREQUAL "OFF")
-  find_program(THINPIPE_SMPICXX smpicxx)
-  if(THINPIPE_SMPICXX)
-    set(THINPIPE_HAS_SIMGRID ON)
-  elseif(THINPIPE_SIMGRID STREQUAL "ON")
-    message(FATAL_ERROR "THINPIPE_SIMGRID=ON but smpicxx was not found (Debian: libsimgrid-dev)")
-  endif()
-endif()
-
 message(STATUS "thinpipe: training (libtorch) ${THINPIPE_HAS_TRAINING}, "
-               "CUDA Toolkit ${THINPIPE_HAS_CUDA}, SimGrid ${THINPIPE_HAS_SIMGRID}")
+               "CUDA Toolkit ${THINPIPE_HAS_CUDA}")

@@ -5,10 +5,30 @@ include(CMakePackageConfigHelpers)
 # What others may build on. The harness is a library only so that its tests can link it.
 set(THINPIPE_PUBLIC_LIBRARIES base compressors cuda netem reports trace models synthetic capture exchange
     exchange_mpi predict replay)
-# Their headers. Files named *-inl.h are compiled once a SIMD target and are no one's to include.
-set(THINPIPE_HEADER_FOLDERS base compressors netem reports workloads/trace workloads/exchange
-                            workloads/predict workloads/replay workloads/models workloads/synthetic
-                            workloads/capture workloads/data)
+# The headers that an outside program needs; each begins with an example, which a test compiles.
+set(THINPIPE_FACES
+    compressors/compressor.h compressors/registry.h compressors/spec.h
+    compressors/plugin/thinpipe_plugin.h netem/host_program.h netem/network.h netem/sandbox.h
+    reports/record/reader.h reports/record/writer.h workloads/trace/trace.h)
+
+# thinpipe_included(RESULT HEADERS...): these headers and all of thinpipe's that they include.
+function(thinpipe_included result)
+  set(found ${ARGN})
+  set(left ${ARGN})
+  while(left)
+    list(POP_FRONT left header)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
+    file(STRINGS ${PROJECT_SOURCE_DIR}/${header} lines REGEX "^#include \"")
+    foreach(line ${lines})
+      string(REGEX REPLACE "^#include \"([^\"]*)\".*" "\\1" other ${line})
+      if(NOT other IN_LIST found)
+        list(APPEND found ${other})
+        list(APPEND left ${other})
+      endif()
+    endforeach()
+  endwhile()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
 
 set(THINPIPE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/thinpipe)
 set(public_targets ${THINPIPE_PUBLIC_LIBRARIES})
@@ -25,13 +45,7 @@ foreach(export thinpipePluginTargets thinpipeTargets)
           COMPONENT development)
 endforeach()
 
-set(THINPIPE_PUBLIC_HEADERS)
-foreach(folder ${THINPIPE_HEADER_FOLDERS})
-  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
-       ${PROJECT_SOURCE_DIR}/${folder}/*.h)
-  list(FILTER headers EXCLUDE REGEX "-inl\\.h$")
-  list(APPEND THINPIPE_PUBLIC_HEADERS ${headers})
-endforeach()
+thinpipe_included(THINPIPE_PUBLIC_HEADERS ${THINPIPE_FACES})
 foreach(header ${THINPIPE_PUBLIC_HEADERS})
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/thinpipe/${folder}

@@ -1,4 +1,14 @@
 // The interface every gradient compressor has, whatever parts it is made of.
+//
+// Example:
+//
+//   std::vector<float> send(thinpipe::Compressor& sender, const std::vector<float>& gradient) {
+//     std::vector<std::byte> payload(sender.max_encoded_size());
+//     payload.resize(sender.encode({.values = gradient}, payload).encoded_bytes);
+//     std::vector<float> received(gradient.size());
+//     sender.decode_add(payload, 1, received);  // any compressor of the same spec and tensor decodes
+//     return received;
+//   }
 #pragma once
 
 #include <cmath>

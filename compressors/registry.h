@@ -1,4 +1,12 @@
 // The named methods: each registers itself from its own file, with its parameters and its source.
+//
+// Example:
+//
+//   std::unique_ptr<thinpipe::Compressor> make_top_k(std::int64_t elements) {
+//     const thinpipe::TensorInfo tensor{
+//         .name = "w", .shape = {elements}, .elements = static_cast<std::size_t>(elements)};
+//     return thinpipe::make_compressor(thinpipe::parse_spec("topk:ratio=0.25"), tensor, {});
+//   }
 #pragma once
 
 #include <functional>

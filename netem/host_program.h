@@ -1,4 +1,12 @@
 // A program of the machine, run inside an emulated host.
+//
+// Example:
+//
+//   std::string addresses_of(const thinpipe::Host& host) {
+//     thinpipe::HostProgram program(host, {"ip", "-brief", "address"});
+//     program.wait(/*seconds=*/10);
+//     return program.output();
+//   }
 #pragma once
 
 #include <sys/types.h>

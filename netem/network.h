@@ -1,4 +1,15 @@
 // An emulated network: hosts, switches and the links of a topology, as network namespaces.
+//
+// Example:
+//
+//   int ping_over_a_slow_link() {
+//     return thinpipe::run_in_sandbox([](const thinpipe::Sandbox&) {
+//       thinpipe::Network network(/*hosts=*/2);
+//       network.set_links(thinpipe::parse_link_spec("rate=10mbit"));
+//       thinpipe::HostProgram ping(network.host(0), {"ping", "-c3", network.data_address(1)});
+//       return ping.wait(/*seconds=*/10);
+//     });
+//   }
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,14 @@
 // A process that holds everything an emulation makes, so that all of it ends when that process
 // does.
+//
+// Example:
+//
+//   int echo_in_a_sandbox() {
+//     return thinpipe::run_in_sandbox([](const thinpipe::Sandbox& sandbox) {
+//       std::printf("%s is gone afterwards\n", sandbox.scratch.c_str());
+//       return 0;  // what run_in_sandbox() returns
+//     });
+//   }
 #pragma once
 
 #include <functional>

@@ -2,7 +2,7 @@
 #include "reports/report.h"
 
 #include "base/error.h"
-#include "base/output_file.h"
+#include "base/text.h"
 #include "reports/bench/bench.h"
 #include "reports/gradients/page.h"
 #include "reports/history/page.h"
@@ -10,22 +10,9 @@
 #include "reports/record/reader.h"
 #include "reports/run/page.h"
 #include "reports/summary/time_scale.h"
-#include "reports/text/escape.h"
 #include "reports/training/page.h"
 
 namespace thinpipe {
-namespace {
-
-// Where the options say, else at the standard place with the format's extension.
-std::filesystem::path write_page(const std::string& text, std::filesystem::path standard,
-                                 const ReportOptions& options) {
-  standard.replace_extension(options.format == ReportFormat::kHtml ? ".html" : ".md");
-  const std::filesystem::path output = options.output.empty() ? standard : options.output;
-  write_output(output, text);
-  return output;
-}
-
-}  // namespace
 
 ReportFormat parse_report_format(const std::string& name) {
   if (name == "html") return ReportFormat::kHtml;
@@ -87,15 +74,6 @@ std::string render_bench(const Records& records, ReportFormat format) {
 std::string render_training(const Records& records, ReportFormat format) {
   return format == ReportFormat::kHtml ? render_training_html(records)
                                        : render_training_markdown(records);
-}
-
-std::filesystem::path write_report(const std::filesystem::path& records_folder,
-                                   const ReportOptions& options) {
-  const Records records = reported_records(records_folder, options.time_scale);
-  std::optional<Records> trained;
-  if (!options.trained.empty()) trained = read_records(options.trained);
-  const std::string text = render_report(records, options.format, trained ? &*trained : nullptr);
-  return write_page(text, records.file.parent_path() / "report", options);
 }
 
 }  // namespace thinpipe

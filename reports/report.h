@@ -21,17 +21,8 @@ enum class ReportFormat {
 /// `html`, `md` or `markdown`; InputError for anything else.
 ReportFormat parse_report_format(const std::string& name);
 
-struct ReportOptions {
-  ReportFormat format = ReportFormat::kHtml;
-  /// Where to write; empty: `report.html` or `report.md` beside the records.
-  std::filesystem::path output;
-  /// Only points of this time scale, with how others compare; nothing: all, of one each.
-  std::optional<double> time_scale = std::nullopt;
-  /// Records of a training of the same compressors, for step time against loss; empty: none.
-  std::filesystem::path trained = {};
-};
-
-/// The records of a folder as a report takes them: of one time scale, with notes on it.
+/// The records of a folder (or a records file) as a report takes them: those of this time scale, or
+/// of one for each point, with notes on how others compare.
 /// @throws InputError as at_time_scale() (reports/summary/time_scale.h) and read_run_records() do.
 Records reported_records(const std::filesystem::path& records_folder,
                          std::optional<double> time_scale);
@@ -40,12 +31,6 @@ Records reported_records(const std::filesystem::path& records_folder,
 /// @throws InputError also when `trained`, records of a training, has none of the run's compressors
 std::string render_report(const Records& records, ReportFormat format,
                           const Records* trained = nullptr);
-
-/// Reads the records of a folder (or a records file) and writes the report. The file appears whole
-/// or not at all. Returns what was written. Throws InputError when there are no records or no point
-/// in them, RunError without gnuplot (HTML only) or when the output cannot be written.
-std::filesystem::path write_report(const std::filesystem::path& records_folder,
-                                   const ReportOptions& options);
 
 /// The records of a folder or file where they are of that kind (Header::kind); else nothing.
 /// @throws InputError as read_records().

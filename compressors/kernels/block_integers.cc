@@ -1,5 +1,5 @@
-// Whole numbers in blocks: compiled by themselves, as every format and rounding is a loop of its
-// own.
+// Whole numbers, and levels around 0, in blocks: compiled by themselves, as every format and
+// rounding is a loop of its own.
 #include "compressors/kernels/blocks.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -22,6 +22,10 @@ std::size_t Encode(const BlockEncoding& job) {
       return block::EncodeWith<block::IntegerCodec<8>>(job);
     case BlockElement::kInt4:
       return block::EncodeWith<block::IntegerCodec<4>>(job);
+    case BlockElement::kLevels16:
+      return block::EncodeWith<block::LevelCodec<4>>(job);
+    case BlockElement::kLevels256:
+      return block::EncodeWith<block::LevelCodec<8>>(job);
     default:
       return 0;
   }
@@ -33,6 +37,10 @@ BlockProblem Decode(const BlockDecoding& job) {
       return block::DecodeAll<block::IntegerCodec<8>>(job);
     case BlockElement::kInt4:
       return block::DecodeAll<block::IntegerCodec<4>>(job);
+    case BlockElement::kLevels16:
+      return block::DecodeAll<block::LevelCodec<4>>(job);
+    case BlockElement::kLevels256:
+      return block::DecodeAll<block::LevelCodec<8>>(job);
     default:
       return BlockProblem::kNone;
   }

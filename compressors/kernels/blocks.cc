@@ -12,14 +12,13 @@ std::size_t encode_some(const BlockEncoding& job) {
   switch (job.format.element) {
     case BlockElement::kInt8:
     case BlockElement::kInt4:
+    case BlockElement::kLevels16:
+    case BlockElement::kLevels256:
       return encode_integer_blocks(job);
     case BlockElement::kE4M3:
     case BlockElement::kE5M2:
     case BlockElement::kE2M1:
       return encode_float_blocks(job);
-    case BlockElement::kLevels16:
-    case BlockElement::kLevels256:
-      return encode_level_blocks(job);
   }
   return 0;
 }
@@ -28,14 +27,13 @@ BlockProblem decode_some(const BlockDecoding& job) {
   switch (job.format.element) {
     case BlockElement::kInt8:
     case BlockElement::kInt4:
+    case BlockElement::kLevels16:
+    case BlockElement::kLevels256:
       return decode_integer_blocks(job);
     case BlockElement::kE4M3:
     case BlockElement::kE5M2:
     case BlockElement::kE2M1:
       return decode_float_blocks(job);
-    case BlockElement::kLevels16:
-    case BlockElement::kLevels256:
-      return decode_level_blocks(job);
   }
   return BlockProblem::kNone;
 }

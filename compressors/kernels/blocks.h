@@ -249,12 +249,10 @@ struct BlockDecoding {
 };
 
 /// @returns the elements that may decode to something other than 0.
-std::size_t encode_integer_blocks(const BlockEncoding& job);  ///< kInt8, kInt4
+std::size_t encode_integer_blocks(const BlockEncoding& job);  ///< whole numbers, and levels
 std::size_t encode_float_blocks(const BlockEncoding& job);    ///< kE4M3, kE5M2, kE2M1
-std::size_t encode_level_blocks(const BlockEncoding& job);    ///< kLevels16, kLevels256
 
 BlockProblem decode_integer_blocks(const BlockDecoding& job);
 BlockProblem decode_float_blocks(const BlockDecoding& job);
-BlockProblem decode_level_blocks(const BlockDecoding& job);
 
 }  // namespace thinpipe

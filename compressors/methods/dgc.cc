@@ -35,11 +35,7 @@ class DgcSelector : public Selector {
   void select(Signal& signal, const SelectContext& context, Selection& selection) override {
     const double ratio = options_.ratio.at(context.epoch);
     const std::size_t k = target_count(ratio, signal.size());
-    selection.target = k;
-    selection.count = 0;
-    selection.passes = 0;
-    selection.threshold = 0;
-    if (k == 0) return;
+    if (!selection.begin(k)) return;
     double threshold = sampled_threshold(signal, ratio, context.step);
     for (int lowered = 0;; ++lowered) {
       selection.count =
@@ -57,11 +53,9 @@ class DgcSelector : public Selector {
 
  private:
   double sampled_threshold(const Signal& signal, double ratio, std::uint64_t step) {
-    const auto keys = sample_.first(sample_.size());
-    sample_keys(signal, KeyOrder::kMagnitude, options_.sampling, options_.seed, step, keys);
-    const std::size_t top =
-        std::min(keys.size(), target_count(options_.sample * ratio, signal.size()));
-    return static_cast<double>(magnitude_of(kth_greatest(keys, top)));
+    return static_cast<double>(
+        magnitude_of(sampled_key(signal, KeyOrder::kMagnitude, options_.sampling, options_.seed,
+                                 step, options_.sample * ratio, sample_.first(sample_.size()))));
   }
 
   DgcOptions options_;

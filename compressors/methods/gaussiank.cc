@@ -26,11 +26,7 @@ class GaussianKSelector : public Selector {
     const auto c = signal.values();
     const double ratio = options_.ratio.at(context.epoch);
     const std::size_t k = target_count(ratio, c.size());
-    selection.target = k;
-    selection.count = 0;
-    selection.passes = 0;
-    selection.threshold = 0;
-    if (k == 0) return;
+    if (!selection.begin(k)) return;
     const Dispersion spread = signed_dispersion(c);
     const double first =
         spread.mean() + std::fabs(normal_quantile(ratio / 2)) * std::sqrt(spread.variance());

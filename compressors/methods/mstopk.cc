@@ -109,11 +109,7 @@ class MsTopKSelector : public Selector {
 
   void select(Signal& signal, const SelectContext& context, Selection& selection) override {
     const std::size_t k = target_count(options_.ratio.at(context.epoch), signal.size());
-    selection.target = k;
-    selection.count = 0;
-    selection.passes = 0;
-    selection.threshold = 0;
-    if (k == 0) return;
+    if (!selection.begin(k)) return;
     const Moments moments = signal.moments();
     const auto c = signal.values();
     const auto keep = [&](std::int32_t limit) {

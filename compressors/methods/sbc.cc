@@ -69,11 +69,8 @@ class SbcSelector : public Selector {
  private:
   void select_sampled(std::span<const float> c, KeyOrder order, double ratio, std::uint64_t step,
                       Selection& selection) {
-    const auto sample = sample_.first(sample_.size());
-    sample_keys(c, order, Sampling::kUniform, options_.seed, step, sample);
-    const std::size_t rank =
-        std::min(sample.size(), target_count(options_.sample * ratio, c.size()));
-    const std::int32_t key = kth_greatest(sample, rank);
+    const std::int32_t key = sampled_key(c, order, Sampling::kUniform, options_.seed, step,
+                                         options_.sample * ratio, sample_.first(sample_.size()));
     const std::int32_t limit = key == kMaxKey ? kMaxKey : key + 1;
     selection.count = compact(c, order, limit, selection.positions.data(), selection.values.data());
     selection.passes = 1;

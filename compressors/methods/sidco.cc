@@ -32,11 +32,7 @@ class SidcoSelector : public Selector {
   void select(Signal& c, const SelectContext& context, Selection& selection) override {
     const double ratio = options_.ratio.at(context.epoch);
     const std::size_t k = target_count(ratio, c.size());
-    selection.target = k;
-    selection.count = 0;
-    selection.passes = 0;
-    selection.threshold = 0;
-    if (k == 0) return;
+    if (!selection.begin(k)) return;
     const int most = std::max(1, static_cast<int>(std::ceil(-std::log2(ratio))));
     const int stages = options_.fixed_stages > 0 ? options_.fixed_stages : adaptation_.stages(most);
     fit(c, ratio, ratio >= options_.first_ratio ? 1 : stages, selection);
@@ -122,11 +118,6 @@ class SidcoSelector : public Selector {
   SidcoStages adaptation_;
 };
 
-SidcoDistribution distribution_of(const std::string& name) {
-  if (name == "gamma") return SidcoDistribution::kGamma;
-  return name == "gpareto" ? SidcoDistribution::kPareto : SidcoDistribution::kExponential;
-}
-
 }  // namespace
 
 FittedShape fit_pareto(double mean, double variance) { return pareto_shape(mean, variance); }
@@ -202,6 +193,21 @@ void SidcoStages::load(ByteReader& in) {
   last_ = in.get<double>("stages");
 }
 
+SidcoOptions sidco_options(const Parameters& parameters) {
+  const std::string& dist = parameters.choice("dist");
+  return {.ratio = ratio_of(parameters),
+          .distribution = dist == "gamma"     ? SidcoDistribution::kGamma
+                          : dist == "gpareto" ? SidcoDistribution::kPareto
+                                              : SidcoDistribution::kExponential,
+          .exact_gamma = parameters.choice("inverse") == "exact",
+          .location_min = parameters.choice("location") == "min",
+          .first_ratio = parameters.real("first"),
+          .fixed_stages = static_cast<int>(parameters.integer("stages")),
+          .climb = parameters.choice("adapt") == "climb",
+          .tolerance = parameters.real("eps"),
+          .every = static_cast<int>(parameters.integer("q"))};
+}
+
 std::unique_ptr<Selector> make_sidco_selector(std::size_t elements, const SidcoOptions& options) {
   return std::make_unique<SidcoSelector>(elements, options);
 }
@@ -231,16 +237,7 @@ const Registration kSidco{sparse_method({
                    integer_parameter("q", "5", "compressions between adaptations", 1, 1e6)},
     .selector =
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
-          return make_sidco_selector(
-              tensor.elements, {.ratio = ratio_of(parameters),
-                                .distribution = distribution_of(parameters.choice("dist")),
-                                .exact_gamma = parameters.choice("inverse") == "exact",
-                                .location_min = parameters.choice("location") == "min",
-                                .first_ratio = parameters.real("first"),
-                                .fixed_stages = static_cast<int>(parameters.integer("stages")),
-                                .climb = parameters.choice("adapt") == "climb",
-                                .tolerance = parameters.real("eps"),
-                                .every = static_cast<int>(parameters.integer("q"))});
+          return make_sidco_selector(tensor.elements, sidco_options(parameters));
         },
 })};
 

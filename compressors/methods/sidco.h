@@ -14,6 +14,8 @@
 
 namespace thinpipe {
 
+class Parameters;
+
 // The fits: thresholds from moments, in double.
 
 /// A distribution of magnitudes with a shape and a scale. NaN both where there is no fit.
@@ -151,6 +153,9 @@ struct SidcoOptions {
   double tolerance = 0.2;     ///< epsilon_H = epsilon_L
   int every = 5;              ///< Q, compressions between adaptations
 };
+
+/// Of the method's parameters.
+SidcoOptions sidco_options(const Parameters& parameters);
 
 /// Stage 1 fits all magnitudes and takes the threshold that a share delta_1 should exceed (the
 /// ratio itself where there is one stage, or where it is at least delta_1). Stage m fits the excess

@@ -1,5 +1,4 @@
 // One threshold on the magnitudes: a fixed one, or gradient dropping's, exact or from a sample.
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -44,17 +43,10 @@ class SampledThresholdSelector : public Selector {
   std::size_t max_selected() const override { return elements_; }
   void select(Signal& signal, const SelectContext& context, Selection& selection) override {
     const double ratio = options_.ratio.at(context.epoch);
-    selection.target = target_count(ratio, signal.size());
-    selection.count = 0;
-    selection.passes = 0;
-    selection.threshold = 0;
-    if (signal.size() == 0) return;
-    const auto sample = sample_.first(sample_.size());
-    sample_keys(signal, KeyOrder::kMagnitude, Sampling::kUniform, options_.seed, context.step,
-                sample);
-    const std::size_t rank =
-        std::min(sample.size(), target_count(options_.sample * ratio, signal.size()));
-    const std::int32_t key = kth_greatest(sample, rank);
+    if (!selection.begin(target_count(ratio, signal.size()))) return;
+    const std::int32_t key =
+        sampled_key(signal, KeyOrder::kMagnitude, Sampling::kUniform, options_.seed, context.step,
+                    options_.sample * ratio, sample_.first(sample_.size()));
     select_above(signal, static_cast<double>(magnitude_of(key)), selection);
   }
 

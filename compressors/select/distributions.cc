@@ -24,8 +24,6 @@ double normal_quantile(double p) {
   return -std::numbers::sqrt2 * boost::math::erfc_inv(2 * p, Quiet());
 }
 
-double log_gamma(double shape) { return boost::math::lgamma(shape, Quiet()); }
-
 double gamma_exceeded(double shape, double p) {
   return boost::math::gamma_q_inv(shape, p, Quiet());
 }

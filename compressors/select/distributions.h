@@ -6,9 +6,6 @@ namespace thinpipe {
 /// The x that a standard normal variable stays below with probability p in (0, 1).
 double normal_quantile(double p);
 
-/// ln of the gamma function, shape > 0.
-double log_gamma(double shape);
-
 /// The x that a gamma variable of this shape and scale 1 exceeds with probability p in (0, 1].
 /// shape > 0.
 double gamma_exceeded(double shape, double p);

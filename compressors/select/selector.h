@@ -66,6 +66,15 @@ struct Selection {
   std::optional<Cut> cut = std::nullopt;
   std::size_t held = 0;
 
+  /// Begins to choose k elements by a threshold. @returns whether there are any to choose
+  bool begin(std::size_t k) {
+    target = k;
+    count = 0;
+    passes = 0;
+    threshold = 0;
+    return k > 0;
+  }
+
   /// Chooses some of the `count` elements in the buffers; `kept` of them where that is known.
   void choose(const Cut& which, std::optional<std::size_t> kept = std::nullopt) {
     if (!may_leave_cut) {

@@ -53,6 +53,29 @@ void gather(const Signal& x, KeyOrder order, Place place, std::span<std::int32_t
   });
 }
 
+/// Fills `keys` (at least one, at most x.size()) with the keys of sampled elements of x.
+void sample_keys(const Signal& x, KeyOrder order, Sampling sampling, std::uint64_t seed,
+                 std::uint64_t step, std::span<std::int32_t> keys) {
+  const std::size_t n = keys.size();
+  const SplitMix64 first(SplitMix64::mix(seed ^ SplitMix64::mix(step)));
+  // The i-th of the random numbers below `limit`.
+  const auto drawn = [&](std::size_t i, std::size_t limit) {
+    SplitMix64 random = first;
+    random.skip(i);
+    return random.below(limit);
+  };
+  if (sampling == Sampling::kLines && x.size() >= kLine) {
+    return gather<kLine>(
+        x, order, [&](std::size_t i) { return kLine * drawn(i, x.size() / kLine); }, keys);
+  }
+  if (sampling == Sampling::kStrided) {
+    return gather<1>(
+        x, order, [&](std::size_t i) { return (2 * i + 1) * x.size() / (2 * n); }, keys);
+  }
+  gather<1>(
+      x, order, [&](std::size_t i) { return drawn(i, x.size()); }, keys);
+}
+
 /// Below this a sample is not worth its cost: all keys are looked at.
 constexpr std::size_t kMinSampled = 8192;
 /// One in 64 elements, at most 16384: at 26 million elements and a ratio of 0.001, 16 sampled
@@ -111,26 +134,10 @@ std::int32_t kth_greatest(std::span<std::int32_t> keys, std::size_t k) {
   return keys[k - 1];
 }
 
-void sample_keys(const Signal& x, KeyOrder order, Sampling sampling, std::uint64_t seed,
-                 std::uint64_t step, std::span<std::int32_t> keys) {
-  const std::size_t n = keys.size();
-  const SplitMix64 first(SplitMix64::mix(seed ^ SplitMix64::mix(step)));
-  // The i-th of the random numbers below `limit`.
-  const auto drawn = [&](std::size_t i, std::size_t limit) {
-    SplitMix64 random = first;
-    random.skip(i);
-    return random.below(limit);
-  };
-  if (sampling == Sampling::kLines && x.size() >= kLine) {
-    return gather<kLine>(
-        x, order, [&](std::size_t i) { return kLine * drawn(i, x.size() / kLine); }, keys);
-  }
-  if (sampling == Sampling::kStrided) {
-    return gather<1>(
-        x, order, [&](std::size_t i) { return (2 * i + 1) * x.size() / (2 * n); }, keys);
-  }
-  gather<1>(
-      x, order, [&](std::size_t i) { return drawn(i, x.size()); }, keys);
+std::int32_t sampled_key(const Signal& x, KeyOrder order, Sampling sampling, std::uint64_t seed,
+                         std::uint64_t step, double share, std::span<std::int32_t> sample) {
+  sample_keys(x, order, sampling, seed, step, sample);
+  return kth_greatest(sample, std::min(sample.size(), target_count(share, x.size())));
 }
 
 // A vector may be stored past the last key kept.

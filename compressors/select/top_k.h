@@ -35,11 +35,12 @@ enum class Sampling {
   kLines,    ///< runs of 16 neighbours, a cache line of floats, drawn at random
 };
 
-/// Fills `keys` (at least one, at most x.size()) with the keys of sampled elements of x. Lines
-/// start at multiples of 16; up to 15 last elements, which fill no line, are never drawn, and a
-/// tensor of less than a line is sampled uniformly.
-void sample_keys(const Signal& x, KeyOrder order, Sampling sampling, std::uint64_t seed,
-                 std::uint64_t step, std::span<std::int32_t> keys);
+/// The k-th greatest of the keys of sampled elements of x, k = target_count(share, x.size()) or
+/// the least where the sample has fewer. Leaves them in `sample` (at least one, at most x.size()),
+/// reordered. Lines start at multiples of 16; up to 15 last elements, which fill no line, are never
+/// drawn, and a tensor of less than a line is sampled uniformly.
+std::int32_t sampled_key(const Signal& x, KeyOrder order, Sampling sampling, std::uint64_t seed,
+                         std::uint64_t step, double share, std::span<std::int32_t> sample);
 
 /// Exact top-k with one pass over the elements in almost all cases: a small random sample gives a
 /// limit that k elements and some more reach (never mind which sample: the result is the same),

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <utility>
 
@@ -96,17 +95,6 @@ std::vector<std::size_t> shuffled(std::size_t count, int repetitions, std::uint6
   SplitMix64 random(seed);
   for (std::size_t i = turns.size(); i > 1; --i) std::swap(turns[i - 1], turns[random.below(i)]);
   return turns;
-}
-
-// What goes wrong with one of them stops that one alone.
-template <class Work>
-void guard_timing(DeviceTiming& timing, Work work) {
-  if (!timing.error.empty()) return;
-  try {
-    work();
-  } catch (const std::exception& error) {
-    timing.error = error.what();
-  }
 }
 
 // Of the sample, as Google Benchmark's.

@@ -25,6 +25,16 @@ using Json = nlohmann::json;
 
 constexpr double kSeconds = 1e-9;  // a nanosecond
 
+// Three significant digits without an exponent; "-" for what there is not.
+std::string three_digits(double value) {
+  if (!std::isfinite(value)) return "-";
+  const double magnitude = std::fabs(value);
+  if (magnitude >= 99.95) return fmt::format("{:.0f}", value);
+  if (magnitude >= 9.995) return fmt::format("{:.1f}", value);
+  if (magnitude >= 0.9995) return fmt::format("{:.2f}", value);
+  return fmt::format("{:.3f}", value);
+}
+
 void add_row(const BenchRow& row, bool winner, PlainTable& table) {
   const Quality& q = row.quality;
   table.add({(winner ? "* " : "  ") + row.compressor, row.simd, three_digits(row.encode),
@@ -124,15 +134,6 @@ Json validation_of(const BenchOptions& options, const BenchGroup& group) {
 }
 
 }  // namespace
-
-std::string three_digits(double value) {
-  if (!std::isfinite(value)) return "-";
-  const double magnitude = std::fabs(value);
-  if (magnitude >= 99.95) return fmt::format("{:.0f}", value);
-  if (magnitude >= 9.995) return fmt::format("{:.1f}", value);
-  if (magnitude >= 0.9995) return fmt::format("{:.2f}", value);
-  return fmt::format("{:.3f}", value);
-}
 
 std::string bits_text(double value) {
   return value != 0 && value < 0.0995 ? fmt::format("{:#.2g}", value) : three_digits(value);

@@ -76,10 +76,7 @@ std::string fitted_lines(const std::string& text);
 /// The spec without what is default anyway.
 std::string short_spec(const Spec& spec);
 
-// As tables have it.
-/// Three significant digits without an exponent; "-" for what there is not.
-std::string three_digits(double value);
-/// Bits an element: small shares of a bit are the point of some methods.
+/// Bits an element, as tables have them: small shares of a bit are the point of some methods.
 std::string bits_text(double value);
 /// Fewer bits than a float has: what does not go below them compresses nothing.
 bool compresses(const BenchRow& row);

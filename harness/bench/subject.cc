@@ -83,23 +83,13 @@ std::size_t first_difference(std::span<const float> a, std::span<const float> b)
       std::mismatch(a.begin(), a.end(), b.begin(), b.end(), same).first - a.begin());
 }
 
-}  // namespace
-
-GuardedPayload::GuardedPayload(std::size_t size) : bytes_(size + kGuard), size_(size) {
-  std::fill_n(bytes_.data() + size, kGuard, kGuardByte);
-}
-
-std::span<const std::byte> GuardedPayload::payload(std::size_t encoded_bytes) const {
-  if (encoded_bytes > size_) {
-    throw ValidationError(
-        fmt::format("a payload of {} bytes; at most {} were announced", encoded_bytes, size_));
-  }
-  for (const std::byte byte : bytes_.first(size_ + kGuard).subspan(size_)) {
-    if (byte != kGuardByte) throw ValidationError("writes past the end of its payload");
-  }
-  return bytes_.first(encoded_bytes);
-}
-
+// The report of one encode against what its payload decodes to.
+// @param decoded   by the compressor that encoded
+// @param elsewhere by decode_plainly()
+// @param spreads   the method sends coefficients of a transform: an element that was sent may
+//                  touch many of the decoded ones
+// @throws ValidationError unless at most k-hat <= d elements are not zero, both decode to the same
+// bits, and all of them are finite.
 void validate_result(const Compressor& compressor, const EncodeReport& report,
                      std::span<const float> decoded, std::span<const float> elsewhere,
                      bool spreads) {
@@ -128,6 +118,7 @@ void validate_result(const Compressor& compressor, const EncodeReport& report,
   }
 }
 
+// out = what a fresh compressor decodes by the plainest instruction set on one thread.
 void decode_plainly(const CompressorFactory& make, const TensorInfo& tensor,
                     CompressorSettings settings, std::span<const std::byte> payload,
                     std::span<float> out) {
@@ -137,6 +128,12 @@ void decode_plainly(const CompressorFactory& make, const TensorInfo& tensor,
   make(tensor, settings)->decode_add(payload, 1.0F, out);
 }
 
+// First steps of a small tensor: the instruction set and the threads in use now give the payload
+// that the plainest instruction set gives on one thread, byte for byte, and decode it to the same
+// bits; and the error that the compressor reports is the distance of what is decoded from what was
+// given, where its memory left that as it was.
+// @param gradient  of tensor.elements elements; `squares` as many or none
+// @throws ValidationError when either does not hold.
 void validate_against_plain(const CompressorFactory& make, const TensorInfo& tensor,
                             const CompressorSettings& settings, std::span<const float> gradient,
                             std::span<const float> squares) {
@@ -173,6 +170,23 @@ void validate_against_plain(const CompressorFactory& make, const TensorInfo& ten
     }
     if (step == 0) check_error(reported, decoded, gradient);
   }
+}
+
+}  // namespace
+
+GuardedPayload::GuardedPayload(std::size_t size) : bytes_(size + kGuard), size_(size) {
+  std::fill_n(bytes_.data() + size, kGuard, kGuardByte);
+}
+
+std::span<const std::byte> GuardedPayload::payload(std::size_t encoded_bytes) const {
+  if (encoded_bytes > size_) {
+    throw ValidationError(
+        fmt::format("a payload of {} bytes; at most {} were announced", encoded_bytes, size_));
+  }
+  for (const std::byte byte : bytes_.first(size_ + kGuard).subspan(size_)) {
+    if (byte != kGuardByte) throw ValidationError("writes past the end of its payload");
+  }
+  return bytes_.first(encoded_bytes);
 }
 
 std::map<std::string, double> quality_counters(const Quality& quality) {

@@ -42,34 +42,9 @@ class GuardedPayload {
 using CompressorFactory =
     std::function<std::unique_ptr<Compressor>(const TensorInfo&, const CompressorSettings&)>;
 
-/// The report of one encode against what its payload decodes to.
-/// @param decoded   by the compressor that encoded
-/// @param elsewhere by decode_plainly()
-/// @param spreads   the method sends coefficients of a transform: an element that was sent may
-///                  touch many of the decoded ones
-/// @throws ValidationError unless at most k-hat <= d elements are not zero, both decode to the same
-/// bits, and all of them are finite.
-void validate_result(const Compressor& compressor, const EncodeReport& report,
-                     std::span<const float> decoded, std::span<const float> elsewhere,
-                     bool spreads);
-
-/// out = what a fresh compressor decodes by the plainest instruction set on one thread.
-void decode_plainly(const CompressorFactory& make, const TensorInfo& tensor,
-                    CompressorSettings settings, std::span<const std::byte> payload,
-                    std::span<float> out);
-
-/// How many first steps: the memory of the first is in the second, and so on.
+/// How many first steps validate_start() takes: the memory of the first is in the second, and so
+/// on.
 inline constexpr std::size_t kPlainSteps = 3;
-
-/// First steps of a small tensor: the instruction set and the threads in use now give the payload
-/// that the plainest instruction set gives on one thread, byte for byte, and decode it to the same
-/// bits; and the error that the compressor reports is the distance of what is decoded from what was
-/// given, where its memory left that as it was.
-/// @param gradient  of tensor.elements elements; `squares` as many or none
-/// @throws ValidationError when either does not hold.
-void validate_against_plain(const CompressorFactory& make, const TensorInfo& tensor,
-                            const CompressorSettings& settings, std::span<const float> gradient,
-                            std::span<const float> squares);
 
 /// What a compressor keeps, apart from its speed: means over steps.
 struct Quality {
@@ -86,8 +61,10 @@ std::map<std::string, double> quality_counters(const Quality& quality);
 struct SubjectOptions {
   CompressorFactory make;
   CompressorSettings settings;
-  std::string simd;      ///< of set_simd_target()
-  bool spreads = false;  ///< see validate_result()
+  std::string simd;  ///< of set_simd_target()
+  /// The method sends coefficients of a transform: an element that was sent may touch many of the
+  /// decoded ones.
+  bool spreads = false;
 };
 
 /// Holds compressor, payload and the count of steps. encode() and decode() are what is timed; the
@@ -107,10 +84,12 @@ class Subject {
   /// Adds the payload that warm_up() left to the next output.
   void decode();
 
-  /// Holds the first steps against the plainest kernels; see validate_against_plain().
+  /// Holds the first steps against the plainest kernels on one thread: payloads byte for byte, what
+  /// they decode to bit for bit, and the error that the compressor reports.
   /// @throws ValidationError
   void validate_start() const;
-  /// Holds the last encode against a second compressor; see validate_result().
+  /// Holds the last encode against a second compressor, which decodes to the same bits: finite
+  /// ones, of which at most k-hat are not zero.
   /// @throws ValidationError
   void validate_last() const;
 

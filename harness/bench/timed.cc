@@ -11,7 +11,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstdint>
-#include <exception>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -35,17 +34,6 @@ volatile std::sig_atomic_t interrupt_seen = 0;
 constexpr double kSlice = 2e-3;  // s: far above the cost of a turn, far below a machine's moods
 constexpr double kMostRounds = 1000;
 
-// What a compressor does wrong stops its own row alone.
-template <class Work>
-void guarded(Timing& timing, Work work) {
-  if (!timing.error.empty()) return;
-  try {
-    work();
-  } catch (const std::exception& error) {
-    timing.error = error.what();
-  }
-}
-
 void time_slice(const Timed& timed, Timing& timing) {
   timed.prepare();
   timed.call();  // what the other side has put out of the caches comes back
@@ -66,7 +54,7 @@ double time_of_round(const std::vector<Timed>& what, Timings& result) {
   double total = 0;
   for (const Timed& timed : what) {
     Timing& timing = result[timed.name];
-    guarded(timing, [&] {
+    guard_timing(timing, [&] {
       timed.prepare();
       timed.call();
       const Clock::time_point start = Clock::now();
@@ -208,7 +196,7 @@ Timings measure_in_turns(const std::vector<Timed>& what, const BenchOptions& opt
       progress(timed.name);
       turns.take();
       Timing& timing = result[timed.name];
-      guarded(timing, [&] {
+      guard_timing(timing, [&] {
         time_slice(timed, timing);
         timing.order.push_back(slices++);
       });

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <optional>
@@ -39,6 +40,17 @@ struct Timing {
 };
 
 using Timings = std::map<std::string, Timing>;  ///< by Timed::name
+
+/// What goes wrong in `work` stops this one alone: it becomes its error. Does nothing after one.
+template <class AnyTiming, class Work>
+void guard_timing(AnyTiming& timing, Work work) {
+  if (!timing.error.empty()) return;
+  try {
+    work();
+  } catch (const std::exception& error) {
+    timing.error = error.what();
+  }
+}
 
 /// Calls of operator new in the whole process, so that a bench can say what an encode asks for;
 /// nothing in programs that do not count them. The program `thinpipe` does

@@ -10,18 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/plain_table.h"
+#include "base/text.h"
 #include "compressors/plugin/loader.h"
 #include "compressors/registry.h"
 #include "compressors/simd.h"
 #include "reports/record/reader.h"
 
 namespace thinpipe {
-namespace {
-
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
-}  // namespace
-
 OptionInfo compressor_option(bool repeatable) {
   std::vector<std::string> names;
   for (const MethodInfo& method : methods()) names.push_back(method.name);
@@ -156,10 +152,7 @@ std::string shortened(const std::string& name, std::size_t width) {
 }
 
 std::string right(const std::string& text, std::size_t width) {
-  // Only U+0302, the hat of k, combines here: its two bytes take no column.
-  const auto characters = static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
-  const std::size_t columns = characters - (text.find("\xcc\x82") != std::string::npos ? 1 : 0);
+  const std::size_t columns = text_columns(text);
   return (columns < width ? std::string(width - columns, ' ') : "") + text;
 }
 

@@ -170,8 +170,7 @@ Action prepare_trace_export(const Arguments& arguments) {
   };
 }
 
-}  // namespace
-
+// `--out DIR`, required: a folder that is not there yet.
 OptionInfo new_folder_option(const std::string& help) {
   return {.name = "out",
           .letter = 'o',
@@ -180,6 +179,8 @@ OptionInfo new_folder_option(const std::string& help) {
           .help = help,
           .required = true};
 }
+
+}  // namespace
 
 OptionInfo steps_option(const std::string& help) {
   return {.name = "steps", .value_name = "LIST", .type = Type::kText, .help = help};

@@ -10,8 +10,6 @@
 
 namespace thinpipe {
 
-/// `--out DIR`, required: a folder that is not there yet.
-OptionInfo new_folder_option(const std::string& help);
 /// `--steps LIST`: training steps, "0,10-20".
 OptionInfo steps_option(const std::string& help);
 /// `--ranks LIST`. @param default_value "" for all.

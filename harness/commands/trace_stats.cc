@@ -54,6 +54,62 @@ Json curves_json(const StatsCurves& curves) {
           {"fitted", fitted}};
 }
 
+// The objects of docs/records.md, "Trace statistics", without their member `record`.
+Json stats_json(const GradientStats& stats, const StatsOptions& options) {
+  const GradientDistribution& d = stats.distribution;
+  Json quantiles = Json::array();
+  for (std::size_t i = 0; i < kMagnitudeLevels.size(); ++i) {
+    quantiles.push_back({kMagnitudeLevels[i], number_or_null(d.quantiles[i])});
+  }
+  Json errors = Json::array();
+  for (std::size_t i = 0; i < options.ratios.size(); ++i) {
+    errors.push_back({options.ratios[i], number_or_null(stats.decay.best_k_error[i])});
+  }
+  Json fits = Json::object();
+  for (std::size_t i = 0; i < kFittedNames.size(); ++i) {
+    const FittedDistribution& fit = stats.fits[i];
+    fits[kFittedNames[i]] = {{"location", number_or_null(fit.location)},
+                             {"shape", number_or_null(fit.shape)},
+                             {"scale", number_or_null(fit.scale)},
+                             {"distance", number_or_null(fit.distance)}};
+  }
+  Json json{{"tensor", stats.tensor},
+            {"training_step", stats.training_step},
+            {"rank", stats.rank},
+            {"feedback", stats.feedback},
+            {"elements", d.elements},
+            {"zeros", d.zeros},
+            {"non_finite", d.non_finite},
+            {"mean", number_or_null(d.mean)},
+            {"deviation", number_or_null(d.deviation)},
+            {"skewness", number_or_null(d.skewness)},
+            {"excess_kurtosis", number_or_null(d.excess_kurtosis)},
+            {"l2", number_or_null(d.l2)},
+            {"mean_magnitude", number_or_null(d.mean_magnitude)},
+            {"magnitude_quantiles", quantiles},
+            {"decay",
+             {{"p", number_or_null(stats.decay.p)},
+              {"constant", number_or_null(stats.decay.constant)},
+              {"r_squared", number_or_null(stats.decay.fit)},
+              {"last_place", stats.decay.last},
+              {"p_of_error", number_or_null(stats.decay.error_p)}}},
+            {"best_k_error", errors},
+            {"fits", fits}};
+  if (!stats.curves.places.empty()) json["curves"] = curves_json(stats.curves);
+  return json;
+}
+
+Json stats_json(const SimilarityStats& stats) {
+  return {{"tensor", stats.tensor},
+          {"between", stats.workers ? "workers" : "steps"},
+          {"training_step", stats.training_step},
+          {"earlier_step", stats.earlier_step},
+          {"rank", stats.rank},
+          {"other_rank", stats.other_rank},
+          {"cosine", number_or_null(stats.cosine)},
+          {"top_k_overlap", number_or_null(stats.overlap)}};
+}
+
 /// A column of a table: its name, and what it shows of a row's records.
 template <class Record>
 struct StatsColumn {
@@ -259,61 +315,6 @@ Action prepare_trace_stats(const Arguments& arguments) {
 }
 
 }  // namespace
-
-Json stats_json(const GradientStats& stats, const StatsOptions& options) {
-  const GradientDistribution& d = stats.distribution;
-  Json quantiles = Json::array();
-  for (std::size_t i = 0; i < kMagnitudeLevels.size(); ++i) {
-    quantiles.push_back({kMagnitudeLevels[i], number_or_null(d.quantiles[i])});
-  }
-  Json errors = Json::array();
-  for (std::size_t i = 0; i < options.ratios.size(); ++i) {
-    errors.push_back({options.ratios[i], number_or_null(stats.decay.best_k_error[i])});
-  }
-  Json fits = Json::object();
-  for (std::size_t i = 0; i < kFittedNames.size(); ++i) {
-    const FittedDistribution& fit = stats.fits[i];
-    fits[kFittedNames[i]] = {{"location", number_or_null(fit.location)},
-                             {"shape", number_or_null(fit.shape)},
-                             {"scale", number_or_null(fit.scale)},
-                             {"distance", number_or_null(fit.distance)}};
-  }
-  Json json{{"tensor", stats.tensor},
-            {"training_step", stats.training_step},
-            {"rank", stats.rank},
-            {"feedback", stats.feedback},
-            {"elements", d.elements},
-            {"zeros", d.zeros},
-            {"non_finite", d.non_finite},
-            {"mean", number_or_null(d.mean)},
-            {"deviation", number_or_null(d.deviation)},
-            {"skewness", number_or_null(d.skewness)},
-            {"excess_kurtosis", number_or_null(d.excess_kurtosis)},
-            {"l2", number_or_null(d.l2)},
-            {"mean_magnitude", number_or_null(d.mean_magnitude)},
-            {"magnitude_quantiles", quantiles},
-            {"decay",
-             {{"p", number_or_null(stats.decay.p)},
-              {"constant", number_or_null(stats.decay.constant)},
-              {"r_squared", number_or_null(stats.decay.fit)},
-              {"last_place", stats.decay.last},
-              {"p_of_error", number_or_null(stats.decay.error_p)}}},
-            {"best_k_error", errors},
-            {"fits", fits}};
-  if (!stats.curves.places.empty()) json["curves"] = curves_json(stats.curves);
-  return json;
-}
-
-Json stats_json(const SimilarityStats& stats) {
-  return {{"tensor", stats.tensor},
-          {"between", stats.workers ? "workers" : "steps"},
-          {"training_step", stats.training_step},
-          {"earlier_step", stats.earlier_step},
-          {"rank", stats.rank},
-          {"other_rank", stats.other_rank},
-          {"cosine", number_or_null(stats.cosine)},
-          {"top_k_overlap", number_or_null(stats.overlap)}};
-}
 
 std::string stats_tables(const std::vector<GradientStats>& gradients,
                          const std::vector<SimilarityStats>& similarities,

@@ -1,18 +1,13 @@
-// `thinpipe trace stats`, how a trace's gradients are distributed and how alike they are: its JSON
-// and tables.
+// `thinpipe trace stats`, how a trace's gradients are distributed and how alike they are: its
+// tables.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "workloads/trace/stats/trace_stats.h"
 
 namespace thinpipe {
-
-/// The objects of docs/records.md, "Trace statistics", without their member `record`.
-nlohmann::ordered_json stats_json(const GradientStats& stats, const StatsOptions& options);
-nlohmann::ordered_json stats_json(const SimilarityStats& stats);
 
 /// Tables of 80 columns: distributions; decay and fits without and with error feedback;
 /// similarity. A row is a tensor's mean over the steps and ranks that were looked at.

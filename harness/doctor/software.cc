@@ -183,7 +183,6 @@ std::vector<Finding> software_findings() {
            "figures as SVG only: `report --figure` makes no PDF and no PNG",
            "install rsvg-convert (Debian: librsvg2-bin)"),
       chromium(),
-      tool("SimGrid", "smpirun", "--version", "none: no verb of this version simulates", ""),
       cuda()};
   add_gpu_findings(findings);
   return findings;

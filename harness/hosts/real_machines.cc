@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "base/visible.h"
 #include "harness/launch/control_socket.h"
 #include "harness/launch/launch.h"
@@ -132,13 +133,6 @@ std::vector<std::string> addresses_towards(const std::vector<std::string>& hosts
   return addresses;
 }
 
-// `word` as a shell reads it back whole.
-std::string always_quoted(const std::string& word) {
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::vector<GuardCommand> guard_commands(const HostsOptions& options,
                                          const std::vector<std::string>& control_addresses) {
   // The same place on every machine, as for the worker.
@@ -160,9 +154,7 @@ std::vector<GuardCommand> guard_commands(const HostsOptions& options,
     } else {
       command.words = words_in(options.agent.empty() ? "ssh" : options.agent);
       command.words.push_back(host);
-      std::string line = "exec";
-      for (const std::string& word : guard) line += " " + always_quoted(word);
-      command.words.push_back(line);
+      command.words.push_back("exec " + shell_quoted(guard));
     }
     commands.push_back(std::move(command));
   }

@@ -66,13 +66,6 @@ nlohmann::json measured_environment() {
   return json;
 }
 
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path);
-  std::string word;
-  file >> word;
-  return word;
-}
-
 std::optional<double> number_of(const fs::path& path) {
   std::ifstream file(path);
   double value = 0;
@@ -85,16 +78,16 @@ nlohmann::json whole_or_null(std::optional<double> value) {
 }
 
 nlohmann::json smt(const fs::path& root) {
-  const std::string active = text_of(root / "sys/devices/system/cpu/smt/active");
+  const std::string active = first_word(root / "sys/devices/system/cpu/smt/active");
   return active.empty() ? nlohmann::json(nullptr) : nlohmann::json(active == "1");
 }
 
 // Intel's driver says what is forbidden, the others what is allowed.
 nlohmann::json turbo(const fs::path& root) {
   const fs::path cpu = root / "sys/devices/system/cpu";
-  if (const std::string off = text_of(cpu / "intel_pstate/no_turbo"); !off.empty())
+  if (const std::string off = first_word(cpu / "intel_pstate/no_turbo"); !off.empty())
     return off == "0";
-  if (const std::string on = text_of(cpu / "cpufreq/boost"); !on.empty()) return on == "1";
+  if (const std::string on = first_word(cpu / "cpufreq/boost"); !on.empty()) return on == "1";
   return nullptr;
 }
 
@@ -103,7 +96,8 @@ nlohmann::json cache_bytes(const fs::path& root, int level) {
   const fs::path folder = root / "sys/devices/system/cpu/cpu0/cache";
   for (int i = 0; fs::exists(folder / ("index" + std::to_string(i))); ++i) {
     const fs::path cache = folder / ("index" + std::to_string(i));
-    if (number_of(cache / "level") != level || text_of(cache / "type") == "Instruction") continue;
+    if (number_of(cache / "level") != level || first_word(cache / "type") == "Instruction")
+      continue;
     std::ifstream file(cache / "size");
     std::uint64_t size = 0;
     char unit = ' ';

@@ -18,13 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string first_word(const fs::path& path) {
-  std::ifstream file(path);
-  std::string word;
-  file >> word;
-  return word;
-}
-
 // The value of "name : value" or "name: value" in a file of such lines.
 std::string field(const fs::path& path, const std::string& name) {
   std::ifstream file(path);
@@ -79,6 +72,13 @@ void require_gpu() {
                         "driver (nvidia-smi shows both)"
                       : "; build it where CUDA's nvcc is (docs/gpu.md)") +
                  ". --device cpu measures on this machine");
+}
+
+std::string first_word(const fs::path& file) {
+  std::ifstream words(file);
+  std::string word;
+  words >> word;
+  return word;
 }
 
 MachineState read_machine(const fs::path& folder, const fs::path& root) {

@@ -17,6 +17,9 @@ void check_device(const std::string& name);
 /// @throws RunError without a GPU that this build can use, saying why and what to do
 void require_gpu();
 
+/// The first word of a file of the kernel's; "" where there is none.
+std::string first_word(const std::filesystem::path& file);
+
 /// What bears on timings here; machine_findings() in harness/doctor/findings.h judges it.
 struct MachineState {
   double cores = 0;                    ///< usable by this process, control group's quota included

@@ -1,5 +1,8 @@
 #include "harness/options/help.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <sstream>
@@ -15,10 +18,39 @@ using Type = OptionInfo::Type;
 constexpr std::size_t kOptionColumn = 28;
 constexpr std::size_t kVerbColumn = 22;
 
-std::string joined(const std::vector<std::string>& words, const char* separator) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
+// "-s, --steps N" as it stands at the left of a line of help.
+std::string option_heading(const OptionInfo& option) {
+  std::string text = option.letter ? std::string("-") + option.letter + ", " : "    ";
+  text += "--" + option.name;
+  if (option.type != OptionInfo::Type::kFlag) text += " " + option.value_name;
   return text;
+}
+
+// "DIR", "[FILE...]".
+std::string positional_heading(const PositionalInfo& info) {
+  const std::string name = info.name + (info.repeatable ? "..." : "");
+  return info.required ? name : "[" + name + "]";
+}
+
+// The option's sentence with its choices, its default and whether it is required.
+std::string option_text(const OptionInfo& option) {
+  std::string text = option.help;
+  if (!option.choices.empty()) text += fmt::format(": {}", fmt::join(option.choices, ", "));
+  if (option.required) text += " (required)";
+  if (!option.default_value.empty()) text += " [default: " + option.default_value + "]";
+  if (option.repeatable) text += "; may be given several times";
+  return text;
+}
+
+// "thinpipe trace info [OPTIONS] DIR".
+std::string usage_line(const Verb& verb) {
+  std::string line = "thinpipe " + verb.name;
+  for (const OptionInfo& option : verb.options) {
+    if (option.required) line += " --" + option.name + " " + option.value_name;
+  }
+  line += " [OPTIONS]";
+  for (const PositionalInfo& info : verb.positionals) line += " " + positional_heading(info);
+  return line;
 }
 
 std::string options_text(const Verb& verb) {
@@ -189,37 +221,6 @@ std::vector<std::string> first_words(const std::vector<Verb>& verbs) {
 
 }  // namespace
 
-std::string option_heading(const OptionInfo& option) {
-  std::string text = option.letter ? std::string("-") + option.letter + ", " : "    ";
-  text += "--" + option.name;
-  if (option.type != OptionInfo::Type::kFlag) text += " " + option.value_name;
-  return text;
-}
-
-std::string positional_heading(const PositionalInfo& info) {
-  const std::string name = info.name + (info.repeatable ? "..." : "");
-  return info.required ? name : "[" + name + "]";
-}
-
-std::string option_text(const OptionInfo& option) {
-  std::string text = option.help;
-  if (!option.choices.empty()) text += ": " + joined(option.choices, ", ");
-  if (option.required) text += " (required)";
-  if (!option.default_value.empty()) text += " [default: " + option.default_value + "]";
-  if (option.repeatable) text += "; may be given several times";
-  return text;
-}
-
-std::string usage_line(const Verb& verb) {
-  std::string line = "thinpipe " + verb.name;
-  for (const OptionInfo& option : verb.options) {
-    if (option.required) line += " --" + option.name + " " + option.value_name;
-  }
-  line += " [OPTIONS]";
-  for (const PositionalInfo& info : verb.positionals) line += " " + positional_heading(info);
-  return line;
-}
-
 std::string verb_help(const Verb& verb) {
   std::string text = "thinpipe " + verb.name + ": " + verb.summary + "\n\n";
   text += "Usage: " + wrap(usage_line(verb), 7, kColumns, false) + "\n\n";
@@ -250,7 +251,7 @@ std::string command_help(const Verb& command, const std::vector<Verb>& verbs,
       continue;
     }
     const std::vector<std::string> names = verbs_of_group(word, verbs);
-    text += two_columns(word + " " + joined(names, "|"),
+    text += two_columns(fmt::format("{} {}", word, fmt::join(names, "|")),
                         names.size() == 1 ? verb.summary : group->summary, kVerbColumn);
   }
   text += "\nOptions:\n" + options_text(command);

@@ -8,18 +8,6 @@
 
 namespace thinpipe {
 
-/// "-s, --steps N" as it stands at the left of a line of help.
-std::string option_heading(const OptionInfo& option);
-
-/// "DIR", "[FILE...]".
-std::string positional_heading(const PositionalInfo& info);
-
-/// The option's sentence with its choices, its default and whether it is required.
-std::string option_text(const OptionInfo& option);
-
-/// "thinpipe trace info [OPTIONS] DIR".
-std::string usage_line(const Verb& verb);
-
 /// `thinpipe VERB --help`; ends with a newline, no line is over 80 columns.
 std::string verb_help(const Verb& verb);
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
 namespace {
@@ -157,6 +158,40 @@ nlohmann::ordered_json value_json(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
+struct PredictionBasis {
+  CodecProfile codec;
+  PredictionInput input;  // without ranks, pattern and link
+};
+
+// @throws InputError naming the field that is missing, of a wrong type or out of range.
+PredictionBasis basis_from(const JsonField& field) {
+  PredictionBasis basis;
+  PredictionInput& input = basis.input;
+  input.times.compute = seconds_at(field, "compute");
+  input.kind = named(kBasisKinds, field.at("pipeline"));
+  input.cores = field.at("cores").number(0, kMostCores);
+  input.threads = static_cast<int>(field.at("threads").unsigned_integer(1, kMostCores));
+  input.queue = field.has("queue") ? count_at(field, "queue") : 0;
+  if (field.has("servers"))
+    for (std::size_t i = 0; i < field.at("servers").size(); ++i) {
+      const auto [alpha, beta, credit] = numbers_of<3>(field.at("servers").at(i));
+      input.servers.push_back({alpha, beta, credit});
+    }
+  CodecProfile& codec = basis.codec;
+  codec.payload_bytes = count_at(field, "payload_bytes");
+  codec.density = count_at(field, "density");
+  codec.elements = count_at(field, "elements");
+  codec.hold = seconds_at(field, "hold");
+  codec.period = field.at("period").number(1, kMostCounted);
+  const JsonField buckets = field.at("buckets");
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    codec.buckets.push_back(bucket_from(buckets.at(i)));
+    codec.buckets.back().tensors = {i};  // one stands for all of a bucket's
+    input.times.ready.push_back(seconds_at(buckets.at(i), "ready"));
+  }
+  return basis;
+}
+
 }  // namespace
 
 json basis_json(const CodecProfile& codec, const PredictionInput& input) {
@@ -185,34 +220,6 @@ json basis_json(const CodecProfile& codec, const PredictionInput& input) {
           {"period", codec.period},
           {"servers", std::move(servers)},
           {"buckets", std::move(buckets)}};
-}
-
-PredictionBasis basis_from(const JsonField& field) {
-  PredictionBasis basis;
-  PredictionInput& input = basis.input;
-  input.times.compute = seconds_at(field, "compute");
-  input.kind = named(kBasisKinds, field.at("pipeline"));
-  input.cores = field.at("cores").number(0, kMostCores);
-  input.threads = static_cast<int>(field.at("threads").unsigned_integer(1, kMostCores));
-  input.queue = field.has("queue") ? count_at(field, "queue") : 0;
-  if (field.has("servers"))
-    for (std::size_t i = 0; i < field.at("servers").size(); ++i) {
-      const auto [alpha, beta, credit] = numbers_of<3>(field.at("servers").at(i));
-      input.servers.push_back({alpha, beta, credit});
-    }
-  CodecProfile& codec = basis.codec;
-  codec.payload_bytes = count_at(field, "payload_bytes");
-  codec.density = count_at(field, "density");
-  codec.elements = count_at(field, "elements");
-  codec.hold = seconds_at(field, "hold");
-  codec.period = field.at("period").number(1, kMostCounted);
-  const JsonField buckets = field.at("buckets");
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    codec.buckets.push_back(bucket_from(buckets.at(i)));
-    codec.buckets.back().tensors = {i};  // one stands for all of a bucket's
-    input.times.ready.push_back(seconds_at(buckets.at(i), "ready"));
-  }
-  return basis;
 }
 
 std::optional<double> PredictedAgain::ratio() const {

@@ -216,6 +216,14 @@ std::string fastest_at_both_ends(const std::vector<PredictedPoint>& points) {
   return high > low ? text + " " + fastest_at(most, high) : text;
 }
 
+// "below 1.2 Gbit/s", "at every rate", "at no rate", "at high rates only"; of those from kLeastRate
+// to kMostRate.
+std::string crossing_text(const PredictedBreakEven& result) {
+  if (result.rate) return "below " + format_rate(*result.rate);
+  if (result.pays_at_least) return "at every rate";
+  return result.pays_at_most ? "at high rates only" : "at no rate";
+}
+
 }  // namespace
 
 std::optional<double> PredictedStep::over(const std::optional<double>& baseline) const {
@@ -238,12 +246,6 @@ std::string apart_from_rate(const SweepPoint& point, const TopologySpec& topolog
   if (!rest.empty() && rest.front() == ',') rest.erase(0, 1);
   return point.pattern.to_string() + (rest.empty() ? "" : ", " + rest) +
          other_axes(point, topology);
-}
-
-std::string crossing_text(const PredictedBreakEven& result) {
-  if (result.rate) return "below " + format_rate(*result.rate);
-  if (result.pays_at_least) return "at every rate";
-  return result.pays_at_most ? "at high rates only" : "at no rate";
 }
 
 std::string prediction_table(const std::vector<PredictedPoint>& points, const Predictor& predictor,

@@ -52,10 +52,6 @@ struct PredictedOrigin {
 /// topology, schedule and stragglers, as `ring, delay=10ms, local_steps=8`.
 std::string apart_from_rate(const SweepPoint& point, const TopologySpec& topology);
 
-/// "below 1.2 Gbit/s", "at every rate", "at no rate", "at high rates only"; of those from
-/// kLeastRate to kMostRate.
-std::string crossing_text(const PredictedBreakEven& result);
-
 /// At most 80 columns wide.
 std::string prediction_table(const std::vector<PredictedPoint>& points, const Predictor& predictor,
                              const TopologySpec& topology);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/statistics.h"
 #include "reports/statistics/statistics.h"
 
 namespace thinpipe {
@@ -11,16 +12,11 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-std::optional<double> mean(const std::vector<double>& values) {
-  double sum = 0;
-  std::size_t count = 0;
-  for (const double value : values) {
-    if (std::isnan(value)) continue;
-    sum += value;
-    ++count;
-  }
-  if (count == 0) return std::nullopt;
-  return sum / static_cast<double>(count);
+// Of those that are not NaN.
+std::optional<double> known_mean(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  if (values.empty()) return std::nullopt;
+  return mean(values);
 }
 
 /// <decoded, c> / (|decoded| |c|), from |decoded - c|^2 = |decoded|^2 + |c|^2 - 2 <decoded, c>. No
@@ -49,7 +45,7 @@ double drift(const QualitySample& sample) {
 std::optional<Distribution> distribution(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
   return Distribution{.samples = values.size(),
-                      .mean = *mean(values),
+                      .mean = mean(values),
                       .p5 = quantile(values, 0.05),
                       .p50 = quantile(values, 0.5),
                       .p95 = quantile(values, 0.95),
@@ -119,11 +115,11 @@ QualitySummary Tally::summary() const {
   for (const auto& [step, sent] : sent_)
     if (sent.target > 0) by_step.push_back(sent.selected / sent.target);
   summary.quality = mean_interval(by_step, kSidcoConfidence);
-  summary.error_mean = mean(series_.error);
-  summary.error_last = mean(last_errors_);
-  summary.cosine_mean = mean(series_.cosine);
-  summary.cosine_last = mean(last_cosines_);
-  summary.drift = mean(last_drifts_);
+  summary.error_mean = known_mean(series_.error);
+  summary.error_last = known_mean(last_errors_);
+  summary.cosine_mean = known_mean(series_.cosine);
+  summary.cosine_last = known_mean(last_cosines_);
+  summary.drift = known_mean(last_drifts_);
   if (overlap_of_ > 0) {
     summary.overlap = static_cast<double>(overlap_) / static_cast<double>(overlap_of_);
   }

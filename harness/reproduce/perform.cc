@@ -21,7 +21,6 @@
 #include "netem/sandbox.h"
 #include "reports/record/reader.h"
 #include "reports/reproduction/reproduction.h"
-#include "reports/text/escape.h"
 
 namespace thinpipe {
 namespace {

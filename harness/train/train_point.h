@@ -74,7 +74,6 @@ class TrainPoint {
   const std::string& digest() const { return digest_; }
   /// Steps from which it went on after an interruption.
   const std::vector<std::uint64_t>& resumed() const { return resumed_; }
-  const Checkpoints& checkpoints() const { return checkpoints_; }
 
  private:
   std::vector<nlohmann::json> ask(const nlohmann::json& message, double seconds);

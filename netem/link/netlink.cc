@@ -27,6 +27,13 @@ struct LinkDeleter {
 };
 using LinkPtr = std::unique_ptr<rtnl_link, LinkDeleter>;
 
+LinkPtr find_link(nl_sock* socket, const std::string& interface) {
+  rtnl_link* link = nullptr;
+  check_netlink(rtnl_link_get_kernel(socket, 0, interface.c_str(), &link),
+                fmt::format("interface {}", interface));
+  return LinkPtr(link);
+}
+
 struct QdiscDeleter {
   void operator()(rtnl_qdisc* qdisc) const { rtnl_qdisc_put(qdisc); }
 };
@@ -70,23 +77,23 @@ void check_netlink(int result, const std::string& attempt) {
   if (result < 0) throw RunError(fmt::format("{}: {}", attempt, nl_geterror(result)));
 }
 
-Netlink::Netlink() : socket_(nl_socket_alloc()) {
-  if (socket_ == nullptr) throw RunError("netlink socket: out of memory");
-  const int result = nl_connect(socket_, NETLINK_ROUTE);
+nl_sock* open_rtnetlink() {
+  nl_sock* socket = nl_socket_alloc();
+  if (socket == nullptr) throw RunError("netlink socket: out of memory");
+  const int result = nl_connect(socket, NETLINK_ROUTE);
   if (result < 0) {
-    nl_socket_free(socket_);
+    nl_socket_free(socket);
     check_netlink(result, "connect to rtnetlink");
   }
+  return socket;
 }
+
+Netlink::Netlink() : socket_(open_rtnetlink()) {}
 
 Netlink::~Netlink() { nl_socket_free(socket_); }
 
 int Netlink::index_of(const std::string& interface) {
-  rtnl_link* raw = nullptr;
-  check_netlink(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw),
-                fmt::format("interface {}", interface));
-  const LinkPtr link(raw);
-  return rtnl_link_get_ifindex(raw);
+  return rtnl_link_get_ifindex(find_link(socket_, interface).get());
 }
 
 bool Netlink::exists(const std::string& interface) {
@@ -135,22 +142,15 @@ void Netlink::set_up(const std::string& interface) { set_flag(interface, true); 
 void Netlink::set_down(const std::string& interface) { set_flag(interface, false); }
 
 void Netlink::set_flag(const std::string& interface, bool up) {
-  rtnl_link* raw = nullptr;
-  check_netlink(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw),
-                fmt::format("interface {}", interface));
-  const LinkPtr link(raw);
+  const LinkPtr link = find_link(socket_, interface);
   const LinkPtr change(rtnl_link_alloc());
   (up ? rtnl_link_set_flags : rtnl_link_unset_flags)(change.get(), IFF_UP);
-  check_netlink(rtnl_link_change(socket_, raw, change.get(), 0),
+  check_netlink(rtnl_link_change(socket_, link.get(), change.get(), 0),
                 fmt::format("bring {} {}", interface, up ? "up" : "down"));
 }
 
 bool Netlink::is_up(const std::string& interface) {
-  rtnl_link* raw = nullptr;
-  check_netlink(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &raw),
-                fmt::format("interface {}", interface));
-  const LinkPtr link(raw);
-  return (rtnl_link_get_flags(raw) & IFF_UP) != 0;
+  return (rtnl_link_get_flags(find_link(socket_, interface).get()) & IFF_UP) != 0;
 }
 
 void Netlink::delete_root_qdisc(const std::string& interface) {
@@ -180,12 +180,9 @@ void Netlink::add_address(const std::string& interface, const std::string& cidr,
 }
 
 std::string Netlink::hardware_address(const std::string& interface) {
-  rtnl_link* link = nullptr;
-  check_netlink(rtnl_link_get_kernel(socket_, 0, interface.c_str(), &link),
-                fmt::format("interface {}", interface));
+  const LinkPtr link = find_link(socket_, interface);
   char text[64] = {};
-  nl_addr2str(rtnl_link_get_addr(link), text, sizeof(text));
-  rtnl_link_put(link);
+  nl_addr2str(rtnl_link_get_addr(link.get()), text, sizeof(text));
   return text;
 }
 

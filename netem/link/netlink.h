@@ -14,6 +14,9 @@ namespace thinpipe {
 /// @throws RunError with the attempt and libnl's reason if `result` is a code of failure.
 void check_netlink(int result, const std::string& attempt);
 
+/// A connected socket of the current network namespace, for nl_socket_free(). @throws RunError
+nl_sock* open_rtnetlink();
+
 /// Counters of a qdisc since it was made. `bytes` counts Ethernet frames as they leave it.
 struct QdiscCounters {
   std::uint64_t bytes = 0;

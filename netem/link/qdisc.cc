@@ -38,6 +38,7 @@ std::vector<Mismatch> compare(const TbfSettings& asked, std::span<const std::byt
 }
 
 constexpr std::uint32_t kProtocolVersion = 3;
+constexpr std::uint16_t kHtbClass = 1;        // minor number of the one class
 constexpr std::uint32_t kRateToQuantum = 10;  // unused, since the class names its quantum
 
 tc_ratespec rate_spec(std::uint64_t rate, std::uint32_t overhead) {

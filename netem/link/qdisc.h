@@ -69,11 +69,8 @@ QdiscRequest tbf_request(const TbfSettings& settings);
 /// bytes.
 QdiscRequest fifo_request(std::uint32_t limit);
 
-/// Minor number of the one class, to which everything goes: what HTB does not classify it does not
-/// throttle.
-inline constexpr std::uint16_t kHtbClass = 1;
-
-/// HTB with a single class: other than for TBF, no frame is too large for it.
+/// HTB with a single class, 1:1, to which everything goes: what HTB does not classify it does not
+/// throttle. Other than for TBF, no frame is too large for it.
 QdiscRequest htb_request();
 
 struct HtbClassSettings {

@@ -27,14 +27,7 @@ int hand_over(nl_msg* message, void* each) {
 
 void NetlinkMessageDeleter::operator()(nl_msg* message) const { nlmsg_free(message); }
 
-NetlinkConversation::NetlinkConversation() : socket_(nl_socket_alloc()) {
-  if (socket_ == nullptr) throw RunError("netlink socket: out of memory");
-  const int result = nl_connect(socket_, NETLINK_ROUTE);
-  if (result < 0) {
-    nl_socket_free(socket_);
-    check_netlink(result, "connect to rtnetlink");
-  }
-}
+NetlinkConversation::NetlinkConversation() : socket_(open_rtnetlink()) {}
 
 NetlinkConversation::~NetlinkConversation() { nl_socket_free(socket_); }
 

@@ -94,6 +94,23 @@ std::uint64_t read_seed(const std::string& text) {
   throw InputError(fmt::format("{} is not a whole number from 0 to 2^64-1", in_quotes(text)));
 }
 
+// As parse_level() reads it.
+std::string level_text(Quantity quantity, const Level& level) {
+  if (level.share || quantity == Quantity::kLoss)
+    return fmt::format("{}%", std::round(level.value * 1e11) / 1e9);  // 0.07 * 100 is not 7
+  if (level.value == 0) return "0";
+  if (quantity == Quantity::kDelay) return moment_text(level.value);
+  return with_unit(level.value, {{1e9, "gbit"}, {1e6, "mbit"}, {1e3, "kbit"}, {1, "bit"}});
+}
+
+// The key `of`: rate unless it says otherwise.
+Quantity take_quantity(ScheduleItems& items) {
+  const std::string name = items.find("of").value_or("rate");
+  for (const Quantity quantity : {Quantity::kRate, Quantity::kDelay, Quantity::kLoss})
+    if (name == quantity_name(quantity)) return quantity;
+  items.fail(fmt::format("of={}: expected rate, delay or loss", name));
+}
+
 }  // namespace
 
 ScheduleItems::ScheduleItems(std::string where, std::string_view part)
@@ -172,14 +189,6 @@ Level parse_level(Quantity quantity, const std::string& text) {
   return {delay, false};
 }
 
-std::string level_text(Quantity quantity, const Level& level) {
-  if (level.share || quantity == Quantity::kLoss)
-    return fmt::format("{}%", std::round(level.value * 1e11) / 1e9);  // 0.07 * 100 is not 7
-  if (level.value == 0) return "0";
-  if (quantity == Quantity::kDelay) return moment_text(level.value);
-  return with_unit(level.value, {{1e9, "gbit"}, {1e6, "mbit"}, {1e3, "kbit"}, {1, "bit"}});
-}
-
 double parse_moment(const std::string& text) {
   const double seconds = text == "0" ? 0 : parse_time(text);
   if (seconds > kLongestTime)
@@ -195,13 +204,6 @@ std::string moment_text(double seconds) {
     if (value >= 1 && value * factor == seconds) return fmt::format("{}{}", value, name);
   }
   return fmt::format("{}s", seconds);
-}
-
-Quantity take_quantity(ScheduleItems& items) {
-  const std::string name = items.find("of").value_or("rate");
-  for (const Quantity quantity : {Quantity::kRate, Quantity::kDelay, Quantity::kLoss})
-    if (name == quantity_name(quantity)) return quantity;
-  items.fail(fmt::format("of={}: expected rate, delay or loss", name));
 }
 
 std::string of_text(Quantity quantity) {

@@ -67,7 +67,6 @@ struct Level {
 /// `10ms` (up to 100 s) or likewise; losses: `1%` of all frames.
 /// @throws InputError saying what was found and what is expected.
 Level parse_level(Quantity quantity, const std::string& text);
-std::string level_text(Quantity quantity, const Level& level);
 
 /// `5s`, `50ms`, `0`; seconds from 0 to 10^6. @throws InputError likewise.
 double parse_moment(const std::string& text);
@@ -85,8 +84,7 @@ using LevelPoints = std::vector<std::pair<double, Level>>;
 /// A table of levels on a link with this value of its own.
 CurvePtr level_curve(const LevelPoints& points, bool linear, double period, double own);
 
-/// The key `of`: rate unless it says otherwise; and as it stands in canonical text.
-Quantity take_quantity(ScheduleItems& items);
+/// The key `of` as it stands in canonical text: nothing for rate.
 std::string of_text(Quantity quantity);
 
 // The kinds that need no file; their grammar is in docs/schedules.md.

@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "netem/link/attributes.h"
+#include "netem/link/netlink.h"
 #include "netem/link/qdisc.h"
 #include "netem/link/traffic_control.h"
 
@@ -121,6 +122,15 @@ constexpr double kLeastFactor = 0.75, kMostFactor = 4;
 constexpr double kLeastFree = 0.25;  // share of a span
 constexpr double kSame = 1e-3;       // rates that differ less are not told to the kernel
 
+// @throws RunError on a kernel in which a shut gate would let frames through.
+void require_gate() {
+  utsname kernel = {};
+  int major = 0, minor = 0;
+  if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2 ||
+      major < 5 || (major == 5 && minor < 17))
+    throw RunError(fmt::format("schedules need Linux 5.17 or later; this is {}", kernel.release));
+}
+
 }  // namespace
 
 QdiscRequest gate_request(const GateSettings& settings) {
@@ -145,27 +155,16 @@ QdiscRequest gate_request(const GateSettings& settings) {
           }};
 }
 
-void require_gate() {
-  utsname kernel = {};
-  int major = 0, minor = 0;
-  if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2 ||
-      major < 5 || (major == 5 && minor < 17))
-    throw RunError(fmt::format("schedules need Linux 5.17 or later; this is {}", kernel.release));
-}
-
 ScheduleQdisc::ScheduleQdisc(std::string interface, const ScheduleQdiscSettings& settings)
     : interface_(std::move(interface)),
       settings_(settings),
-      socket_(nl_socket_alloc()),
+      socket_(open_rtnetlink()),
       cut_(std::min(burst_of(settings.highest_rate, settings), kLargestCut)) {
-  if (socket_ == nullptr) throw RunError("netlink socket: out of memory");
-  const int result = nl_connect(socket_, NETLINK_ROUTE);
   // libnl counts answers by their acknowledgements, and read() asks for none.
   nl_socket_disable_seq_check(socket_);
   index_ = static_cast<int>(if_nametoindex(interface_.c_str()));
   try {
     require_gate();
-    if (result < 0) throw RunError(fmt::format("connect to rtnetlink: {}", nl_geterror(result)));
     if (index_ == 0) throw SystemError("interface " + interface_);
     set_up();
   } catch (...) {

@@ -25,9 +25,6 @@ struct GateSettings {
 /// (`mpu` has had this effect since Linux 5.17.)
 QdiscRequest gate_request(const GateSettings& settings);
 
-/// @throws RunError on a kernel in which a shut gate would let frames through.
-void require_gate();
-
 /// What a queue says of itself.
 struct QueueReading {
   std::uint64_t bytes = 0;  ///< that have left it, as its link charges them

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plain_table.h"
 #include "base/units.h"
 #include "netem/topology/drawing.h"
 #include "netem/topology/flows.h"
@@ -24,13 +25,8 @@ constexpr int kMostSingleHosts = 8;     // of a switch; more are drawn as runs
 constexpr int kMostForAllPairs = 64;    // hosts; 4032 flows
 constexpr std::size_t kMostWidth = 44;  // of the tree before the links' column
 
-std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 std::string padded(const std::string& text, std::size_t columns) {
-  return text + std::string(columns - std::min(columns, width(text)), ' ');
+  return text + std::string(columns - std::min(columns, text_columns(text)), ' ');
 }
 
 // Lines of 80 columns, broken behind blanks and commas; all but the first begin at `indent`.
@@ -41,7 +37,7 @@ std::string wrapped(const std::string& text, std::size_t indent) {
     std::size_t end = text.find_first_of(" ,", start);
     end = end == std::string::npos ? text.size() : end + 1;
     const std::string word = text.substr(start, end - start);
-    if (width(line) + width(word) > kTextColumns && width(line) > indent) {
+    if (text_columns(line) + text_columns(word) > kTextColumns && text_columns(line) > indent) {
       result += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
       line = std::string(indent, ' ');
     }
@@ -66,7 +62,7 @@ class Tree {
       for (int i = 0; i < static_cast<int>(topology_.switches.size()); ++i) grow(i, -1, "", "");
     }
     std::size_t column = 0;
-    for (const LinkLine& line : lines_) column = std::max(column, width(line.left));
+    for (const LinkLine& line : lines_) column = std::max(column, text_columns(line.left));
     column = std::min(column, kMostWidth) + 2;
     std::string text;
     for (const LinkLine& line : lines_)
@@ -120,7 +116,8 @@ class Tree {
 
   std::string between() const {
     std::size_t longest = 0;
-    for (const std::string& name : topology_.switches) longest = std::max(longest, width(name));
+    for (const std::string& name : topology_.switches)
+      longest = std::max(longest, text_columns(name));
     std::string text;
     for (const Trunk& trunk : topology_.trunks)
       text += wrapped(

@@ -18,6 +18,14 @@ namespace {
 
 constexpr int kMostGroups = 64;  // racks or sites: a full mesh of so many has 2016 links
 
+// The value of a setting or its default.
+std::string topology_value(const TopologySpec& spec, const std::string& name) {
+  if (const auto found = spec.values.find(name); found != spec.values.end()) return found->second;
+  for (const TopologySetting& setting : find_topology_kind(spec.kind)->values)
+    if (name == setting.name) return setting.default_value;
+  return "";
+}
+
 template <typename Number>
 Number number(const TopologySpec& spec, const char* name, Number least, Number most) {
   const std::string text = topology_value(spec, name);
@@ -201,13 +209,6 @@ const TopologyKind* find_topology_kind(std::string_view name) {
   for (const TopologyKind& kind : topology_kinds())
     if (name == kind.name) return &kind;
   return nullptr;
-}
-
-std::string topology_value(const TopologySpec& spec, const std::string& name) {
-  if (const auto found = spec.values.find(name); found != spec.values.end()) return found->second;
-  for (const TopologySetting& setting : find_topology_kind(spec.kind)->values)
-    if (name == setting.name) return setting.default_value;
-  return "";
 }
 
 int TopologySpec::fixed_hosts() const {

@@ -30,7 +30,4 @@ const std::vector<TopologyKind>& topology_kinds();
 /// Null for an unknown name.
 const TopologyKind* find_topology_kind(std::string_view name);
 
-/// The value of a setting or its default.
-std::string topology_value(const TopologySpec& spec, const std::string& name);
-
 }  // namespace thinpipe

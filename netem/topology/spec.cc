@@ -256,22 +256,15 @@ std::string TopologySpec::to_string() const {
 TopologySpec parse_topology(std::string_view text) {
   const std::string name(text.substr(0, text.find(':')));
   if (const TopologyKind* kind = find_topology_kind(name)) return parse_kind(*kind, text);
-  if (text.starts_with("switch ")) return parse_topology_statements(text, "topology");
+  if (text.starts_with("switch ")) return FileReader().read(text, "topology");
   std::error_code error;  // the name may be too long for one
-  if (std::filesystem::exists(text, error)) return read_topology_file(text);
+  if (std::filesystem::exists(text, error))
+    return FileReader().read(read_input(text, "the file of a topology", kLargestTopology),
+                             std::string(text));
   std::vector<std::string> known;
   for (const TopologyKind& kind : topology_kinds()) known.emplace_back(kind.name);
   throw InputError(fmt::format("topology {}: neither a file nor one of {}{}", in_quotes(text),
                                fmt::join(known, ", "), did_you_mean(name, known)));
-}
-
-TopologySpec parse_topology_statements(std::string_view text, const std::string& source) {
-  return FileReader().read(text, source);
-}
-
-TopologySpec read_topology_file(const std::filesystem::path& file) {
-  return parse_topology_statements(read_input(file, "the file of a topology", kLargestTopology),
-                                   file.string());
 }
 
 }  // namespace thinpipe

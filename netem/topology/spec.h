@@ -1,7 +1,6 @@
 // A topology as users write it: a kind with its settings, or a file of switches and links.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -49,12 +48,8 @@ struct TopologySpec {
   Topology plan(int hosts, const LinkSpec& link) const;
 };
 
-/// The text of a flag: a kind, or else the path of a file.
+/// The text of a flag: a kind, the statements of a file, or else its path.
 /// @throws InputError naming the text (or file and line), what was found and what is expected.
 TopologySpec parse_topology(std::string_view text);
-
-/// The statements of a file; `source` names it in errors.
-TopologySpec parse_topology_statements(std::string_view text, const std::string& source);
-TopologySpec read_topology_file(const std::filesystem::path& file);
 
 }  // namespace thinpipe

@@ -305,14 +305,15 @@ void measure_directions(const LinkSpec& link, const LinkReportOptions& options,
   }
 }
 
-}  // namespace
-
+// In the order in which they are measured.
 const std::vector<std::pair<std::string, Measure>>& measure_names() {
   static const std::vector<std::pair<std::string, Measure>> names = {
       {"goodput", Measure::kGoodput}, {"rtt", Measure::kRoundTrip}, {"loss", Measure::kLoss},
       {"burst", Measure::kBurst},     {"change", Measure::kChange}, {"tools", Measure::kTools}};
   return names;
 }
+
+}  // namespace
 
 const std::string& measure_name(Measure measure) {
   const auto& names = measure_names();

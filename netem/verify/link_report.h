@@ -24,8 +24,7 @@ namespace thinpipe {
 enum class Measure { kGoodput, kRoundTrip, kLoss, kBurst, kChange, kTools };
 using Measures = std::set<Measure>;
 
-/// In the order in which they are measured: "goodput", "rtt", "loss", "burst", "change", "tools".
-const std::vector<std::pair<std::string, Measure>>& measure_names();
+/// "goodput", "rtt", "loss", "burst", "change", "tools": in the order in which they are measured.
 const std::string& measure_name(Measure measure);
 /// Names with commas between. @throws InputError naming the unknown one and all that there are.
 Measures parse_measures(const std::string& text);

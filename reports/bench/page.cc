@@ -283,12 +283,8 @@ std::vector<Figure> bench_figures(const BenchSummary& summary) {
 
 std::string render_bench_html(const Records& records) {
   const BenchSummary summary = summarize_bench(records);
-  std::string page = "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" +
-                     std::string(kBenchHeadline) + "</h1>\n<p class=\"facts\">" +
-                     escape_html(where_line(records)) +
-                     "</p>\n</header>\n<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 "
-                     "id=\"found\">What was found</h2>\n" +
-                     html::list(bench_findings(summary)) + "</section>\n";
+  std::string page = html::masthead(kBenchHeadline, escape_html(where_line(records))) +
+                     html::findings(bench_findings(summary));
   if (const std::vector<Figure> figures = bench_figures(summary); !figures.empty())
     page += html::section("drawn", "Figures", html::figures(figures, reproduce_commands(records)));
   Table all = bench_table(summary);

@@ -18,23 +18,19 @@ namespace {
 constexpr int kHeight = 296;
 constexpr Margins kChartMargins = {66, 22, 30, 52};
 
-bool fits(double value, const Axis& axis) {
-  return std::isfinite(value) && (!axis.is_log || value > 0);
-}
-
 std::vector<Curve> drawable(const Chart& chart) {
   std::vector<Curve> curves;
   for (const Curve& curve : chart.curves) {
     Curve kept = curve;
     kept.points.clear();
     for (ChartPoint point : curve.points) {
-      if (!fits(point.x, chart.x) || !fits(point.y, chart.y)) continue;
-      if (point.interval &&
-          (!fits(point.interval->low, chart.y) || !fits(point.interval->high, chart.y))) {
+      if (!is_drawable(point.x, chart.x) || !is_drawable(point.y, chart.y)) continue;
+      if (point.interval && (!is_drawable(point.interval->low, chart.y) ||
+                             !is_drawable(point.interval->high, chart.y))) {
         point.interval.reset();
       }
-      if (point.x_interval &&
-          (!fits(point.x_interval->low, chart.x) || !fits(point.x_interval->high, chart.x)))
+      if (point.x_interval && (!is_drawable(point.x_interval->low, chart.x) ||
+                               !is_drawable(point.x_interval->high, chart.x)))
         point.x_interval.reset();
       kept.points.push_back(point);
     }
@@ -102,7 +98,7 @@ void add_bands(const Chart& chart, GnuplotBlocks& plot) {
   for (const std::vector<BandPoint>& band : chart.bands) {
     std::string area, middle;
     for (const BandPoint& point : band) {
-      if (!fits(point.low, chart.y) || !fits(point.high, chart.y)) continue;
+      if (!is_drawable(point.low, chart.y) || !is_drawable(point.high, chart.y)) continue;
       constexpr double kHalfBar = 0.15;
       for (const double x : band.size() == 1
                                 ? std::vector<double>{point.x - kHalfBar, point.x + kHalfBar}
@@ -120,7 +116,7 @@ void add_guides(const Chart& chart, GnuplotBlocks& plot) {
   for (const Guide& guide : chart.guides) {
     std::string rows;
     for (const auto& [x, y] : guide)
-      if (fits(x, chart.x) && fits(y, chart.y)) rows += fmt::format("{} {}\n", x, y);
+      if (is_drawable(x, chart.x) && is_drawable(y, chart.y)) rows += fmt::format("{} {}\n", x, y);
     plot.add(rows,
              "using 1:2 with lines lw 1.2 dt 2 lc " + stand_in(static_cast<int>(Ink::kMuted)));
   }
@@ -151,7 +147,7 @@ struct Seen {
 };
 
 bool is_shown(const ChartPoint& point, const Chart& chart) {
-  return fits(point.x, chart.x) && fits(point.y, chart.y);
+  return is_drawable(point.x, chart.x) && is_drawable(point.y, chart.y);
 }
 
 // The point of each named curve that lies nearest to an end, as long as it is on the end's half.
@@ -231,8 +227,8 @@ std::string draw_chart(const Chart& chart) {
   Axis y_axis = chart.y;
   for (const std::vector<BandPoint>& band : chart.bands) {
     for (const BandPoint& point : band) {
-      if (fits(point.low, y_axis)) y_axis.include.push_back(point.low);
-      if (fits(point.high, y_axis)) y_axis.include.push_back(point.high);
+      if (is_drawable(point.low, y_axis)) y_axis.include.push_back(point.low);
+      if (is_drawable(point.high, y_axis)) y_axis.include.push_back(point.high);
     }
   }
   const Range y = range_of(y_axis, curves, false);

@@ -130,6 +130,10 @@ std::string tick_list(const std::vector<double>& ticks, std::string (*format)(do
   return "(" + list + ")";
 }
 
+bool is_drawable(double value, const Axis& axis) {
+  return std::isfinite(value) && (!axis.is_log || value > 0);
+}
+
 std::string axis_script(const Axis& axis, const Range& range, char name) {
   const double closest = name == 'x' ? kClosestLevelTicks : kClosestTicks;
   const std::vector<double> ticks = !axis.ticks.empty()

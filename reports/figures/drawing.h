@@ -77,6 +77,9 @@ std::string tick_list(const std::vector<double>& ticks, std::string (*format)(do
 /// Range, ticks and scale of the axis `name`, 'x' or 'y'.
 std::string axis_script(const Axis& axis, const Range& range, char name);
 
+/// Finite, and positive on a logarithmic axis.
+bool is_drawable(double value, const Axis& axis);
+
 /// A dashed upright line through the box at `x`.
 std::string upright_line(double x);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "reports/figures/chart.h"
 #include "reports/figures/drawing.h"
 #include "reports/figures/style.h"
@@ -15,11 +16,11 @@ namespace {
 constexpr std::size_t kLongestLabel = 17;  // 144 px of a wide font (DejaVu Sans) at 12.5 px
 constexpr double kBaseline = 4.5;          // px below the middle of text of 12.5 px
 
-// Cuts between characters, not inside one: continuation bytes of UTF-8 are 10xxxxxx.
+// Cuts between characters, not inside one.
 std::string shortened(const std::string& text) {
   std::size_t characters = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;
+    if (continues_character(text[i])) continue;
     if (++characters > kLongestLabel) return text.substr(0, i) + "\xe2\x80\xa6";
   }
   return text;
@@ -101,10 +102,6 @@ constexpr int kBoxRowHeight = 26;
 constexpr Margins kBoxMargins = {152, 18, 8, 52};
 constexpr double kHalfBox = 0.26;  // of a row
 constexpr double kReachOfTooltip = 0.45;
-
-bool is_drawable(double value, const Axis& axis) {
-  return std::isfinite(value) && (!axis.is_log || value > 0);
-}
 
 // Without what cannot be drawn.
 std::vector<BoxRow> drawable_rows(const BoxChart& chart) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/text.h"
 #include "reports/page/html.h"
 #include "reports/page/markdown.h"
 #include "reports/text/escape.h"
@@ -93,34 +94,19 @@ std::vector<std::string> commands_of(const StatsRecords& records) {
 
 std::string render_stats_html(const StatsRecords& records) {
   const StatsSummary summary = summarize(records);
-  std::string page = "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" +
-                     std::string(kGradientsHeadline) + "</h1>\n<p class=\"facts\">" +
-                     escape_html(stats_subject(summary)) + " &middot; " +
-                     escape_html(records.origin.headers.back().created) + "</p>\n</header>\n";
-  page +=
-      "<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 id=\"found\">What was "
-      "found</h2>\n" +
-      html::list(stats_findings(summary)) + "</section>\n";
-  const std::vector<Figure> figures = stats_figures(summary);
-  if (!figures.empty()) {
-    page +=
-        "<section aria-labelledby=\"drawn\">\n<h2 id=\"drawn\">Figures</h2>\n<div "
-        "class=\"figures\">\n";
-    for (const Figure& figure : figures) page += html::figure(figure, commands_of(records));
-    page += "</div>\n</section>\n";
-  }
-  page += "<section aria-labelledby=\"tables\">\n<h2 id=\"tables\">Every tensor</h2>\n";
-  for (const auto& [title, table] : tables_of(summary)) {
-    page +=
+  std::string page =
+      html::masthead(kGradientsHeadline, escape_html(stats_subject(summary)) + " &middot; " +
+                                             escape_html(records.origin.headers.back().created)) +
+      html::findings(stats_findings(summary));
+  if (const std::vector<Figure> figures = stats_figures(summary); !figures.empty())
+    page += html::section("drawn", "Figures", html::figures(figures, commands_of(records)));
+  std::string tables;
+  for (const auto& [title, table] : tables_of(summary))
+    tables +=
         "<h3>" + escape_html(title) + "</h3>\n" + html::table(table, title, /*is_sortable=*/true);
-  }
-  page +=
-      "</section>\n<section aria-labelledby=\"method\">\n<h2 id=\"method\">How it was "
-      "computed</h2>\n" +
-      html::list(stats_method_notes(summary)) +
-      "</section>\n<section aria-labelledby=\"origin\">\n<h2 id=\"origin\">Where it comes "
-      "from</h2>\n" +
-      html::provenance(records.origin) + "</section>\n";
+  page += html::section("tables", "Every tensor", tables) +
+          html::section("method", "How it was computed", html::list(stats_method_notes(summary))) +
+          html::section("origin", "Where it comes from", html::provenance(records.origin));
   return html::document("Gradients \xe2\x80\x93 thinpipe report", page);
 }
 

@@ -172,12 +172,8 @@ bool is_history(const fs::path& folder_or_file) {
 }
 
 std::string render_history_html(const HistorySummary& summary, const std::string& command) {
-  std::string page = "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" +
-                     std::string(kHistoryHeadline) + "</h1>\n<p class=\"facts\">" +
-                     escape_html(history_subject(summary)) +
-                     "</p>\n</header>\n<section class=\"verdict\" aria-labelledby=\"found\">\n"
-                     "<h2 id=\"found\">What was found</h2>\n" +
-                     html::list(history_findings(summary)) + "</section>\n";
+  std::string page = html::masthead(kHistoryHeadline, escape_html(history_subject(summary))) +
+                     html::findings(history_findings(summary));
   const std::vector<Figure> figures = history_figures(summary);
   if (!figures.empty()) {
     page += html::section("drawn", "Figures", html::figures(figures, {command}));

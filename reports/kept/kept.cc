@@ -306,31 +306,18 @@ std::vector<std::string> kept_findings(const KeptSummary& summary) {
 std::string render_kept_html(const Records& records) {
   const KeptSummary summary = summarize_kept(records);
   std::string page =
-      "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" + std::string(kKeptHeadline) +
-      "</h1>\n<p class=\"facts\">" + escape_html(trace_line(records)) + " &middot; " +
-      escape_html(records.headers.back().created) + "</p>\n</header>\n" +
-      "<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 id=\"found\">What was "
-      "found</h2>\n" +
-      html::list(kept_findings(summary)) + "</section>\n";
-  const std::vector<Figure> figures = kept_figures(summary);
-  if (!figures.empty()) {
-    page +=
-        "<section aria-labelledby=\"drawn\">\n<h2 id=\"drawn\">Figures</h2>\n<div "
-        "class=\"figures\">\n";
-    for (const Figure& figure : figures) page += html::figure(figure, reproduce_commands(records));
-    page += "</div>\n</section>\n";
-  }
-  page += "<section aria-labelledby=\"all\">\n<h2 id=\"all\">All tensors together</h2>\n" +
-          html::table(kept_table(summary.totals, false), "All tensors together", true) +
-          "</section>\n<section aria-labelledby=\"tensors\">\n<h2 id=\"tensors\">Every "
-          "tensor</h2>\n" +
-          html::table(kept_table(summary.tensors, true), "Every tensor", true) +
-          "</section>\n<section aria-labelledby=\"method\">\n<h2 id=\"method\">How it was "
-          "computed</h2>\n" +
-          html::list(kept_notes()) +
-          "</section>\n<section aria-labelledby=\"origin\">\n<h2 id=\"origin\">Where it comes "
-          "from</h2>\n" +
-          html::provenance(records) + "</section>\n";
+      html::masthead(kKeptHeadline, escape_html(trace_line(records)) + " &middot; " +
+                                        escape_html(records.headers.back().created)) +
+      html::findings(kept_findings(summary));
+  if (const std::vector<Figure> figures = kept_figures(summary); !figures.empty())
+    page += html::section("drawn", "Figures", html::figures(figures, reproduce_commands(records)));
+  page +=
+      html::section("all", "All tensors together",
+                    html::table(kept_table(summary.totals, false), "All tensors together", true)) +
+      html::section("tensors", "Every tensor",
+                    html::table(kept_table(summary.tensors, true), "Every tensor", true)) +
+      html::section("method", "How it was computed", html::list(kept_notes())) +
+      html::section("origin", "Where it comes from", html::provenance(records));
   return html::document("Quality \xe2\x80\x93 thinpipe report", page);
 }
 

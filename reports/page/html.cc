@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "reports/figures/figure.h"
 #include "reports/figures/style.h"
 #include "reports/text/escape.h"
@@ -125,6 +126,17 @@ std::string figures(const std::vector<Figure>& figures, const std::vector<std::s
   std::string text = "<div class=\"figures\">\n";
   for (const Figure& one : figures) text += figure(one, commands);
   return text + "</div>\n";
+}
+
+std::string masthead(const std::string& headline, const std::string& facts) {
+  return "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" + escape_html(headline) +
+         "</h1>\n<p class=\"facts\">" + facts + "</p>\n</header>\n";
+}
+
+std::string findings(const std::vector<std::string>& sentences) {
+  return "<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 id=\"found\">What was "
+         "found</h2>\n" +
+         list(sentences) + "</section>\n";
 }
 
 std::string section(const std::string& id, const std::string& title, const std::string& inside) {

@@ -36,6 +36,12 @@ std::string figure(const Figure& figure, const std::vector<std::string>& command
 /// One after the other, two beside each other where there is room.
 std::string figures(const std::vector<Figure>& figures, const std::vector<std::string>& commands);
 
+/// What a page begins with: its headline, plain text, and a line of facts, finished.
+std::string masthead(const std::string& headline, const std::string& facts);
+
+/// The first part of the page: sentences, set off from the rest.
+std::string findings(const std::vector<std::string>& sentences);
+
 /// A part of the page with its heading; `title` is plain text, `inside` finished.
 std::string section(const std::string& id, const std::string& title, const std::string& inside);
 

@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "reports/page/html.h"
 #include "reports/text/escape.h"
 #include "reports/text/phrases.h"
@@ -93,7 +94,7 @@ double text_width(const std::string& escaped) {
   static const std::regex kEntity("&[#a-z0-9]+;");
   const std::string plain = std::regex_replace(escaped, kEntity, "x");
   return kLetterWidth * static_cast<double>(std::count_if(plain.begin(), plain.end(), [](char c) {
-           return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+           return !continues_character(c);
          }));
 }
 

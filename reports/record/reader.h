@@ -1,4 +1,12 @@
 // Reads a records file; a crash in the middle of the last record costs that record only.
+//
+// Example:
+//
+//   void print_points(const std::string& folder) {  // of `thinpipe run -o FOLDER`
+//     for (const thinpipe::Point& point : thinpipe::read_run_records(folder).points)
+//       std::printf("%s at %g bit/s: %zu steps\n", point.axes.compressor.c_str(), point.axes.rate,
+//                   point.samples("step_time").size());
+//   }
 #pragma once
 
 #include <cstdint>

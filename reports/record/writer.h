@@ -1,4 +1,12 @@
 // Appends records so that neither a crash nor a full disk can leave a broken file.
+//
+// Example:
+//
+//   void copy_records(const thinpipe::Records& records, const std::string& folder) {
+//     thinpipe::RecordWriter writer(folder, thinpipe::RecordWriter::Mode::kCreate);
+//     for (const thinpipe::Header& header : records.headers) writer.append(header);
+//     for (const thinpipe::Point& point : records.points) writer.append(point);
+//   }
 #pragma once
 
 #include <cstdint>

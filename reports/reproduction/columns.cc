@@ -173,16 +173,6 @@ ReproductionColumn named(std::string name, ReproductionColumn column) {
   return column;
 }
 
-ReproductionColumn predicted_speed_up(double rate, int ranks) {
-  return {fmt::format("{} at {}", ranks, format_rate(rate)), format_times,
-          [=](const ArmRecords& arm, const std::string& compressor) {
-            return predicted(arm, compressor, rate, ranks, [](const nlohmann::json& point) {
-              const auto found = point.find("over_none");
-              return found != point.end() && found->is_number() ? found->get<double>() : 0;
-            });
-          }};
-}
-
 ReproductionColumn predicted_scaling(double rate, int ranks) {
   return {fmt::format("{} at {}", ranks, format_rate(rate)), format_times,
           [=](const ArmRecords& arm, const std::string& compressor) {

@@ -64,11 +64,8 @@ ReproductionColumn sooner_at_target();
 ReproductionColumn bits_during(bool pulled, double begin, double end);
 
 // Replays (`run`), a value a repeat: medians over its steps; of trusted points.
-ReproductionColumn step_time(double rate);          ///< rate: of the links, bit/s
-ReproductionColumn speed_up(double rate);           ///< over `none` in the same repeat
+ReproductionColumn speed_up(double rate);           ///< over `none` in the same repeat; rate: bit/s
 ReproductionColumn exchange_speed_up(double rate);  ///< the same of the exchange alone
-/// Payload of a rank and step in bytes, mean over steps; whatever the times are.
-ReproductionColumn payload_bytes(double rate);
 
 // `bench`, a value a repetition.
 ReproductionColumn encode_time();
@@ -92,8 +89,6 @@ ReproductionColumn off_by();
 /// `predict --json`: how many times as much as one rank alone `ranks` of them do on links of
 /// `rate`.
 ReproductionColumn predicted_scaling(double rate, int ranks);
-/// `predict --json`: speed-up over none, of `ranks` ranks on links of `rate`.
-ReproductionColumn predicted_speed_up(double rate, int ranks);
 
 // Points of a command's records, and what of them counts.
 

@@ -9,19 +9,10 @@
 #include "reports/statistics/statistics.h"
 
 namespace thinpipe {
+namespace {
 
-std::vector<double> MeasuredCell::values() const {
-  std::vector<double> all;
-  for (const Repetition& one : repetitions) all.push_back(one.value);
-  return all;
-}
-
-Estimate MeasuredCell::estimate() const {
-  const std::vector<double> all = values();
-  if (exact) return {mean(all), std::nullopt};
-  return is_ratio ? mean_ratio_of_samples(all) : mean_of_samples(all);
-}
-
+// The mean and its 95 % interval by their logarithms; of at least one value. Of values that are not
+// all positive the arithmetic mean.
 Estimate mean_ratio_of_samples(const std::vector<double>& ratios) {
   std::vector<double> logarithms;
   for (const double ratio : ratios) {
@@ -34,6 +25,20 @@ Estimate mean_ratio_of_samples(const std::vector<double>& ratios) {
     estimate.interval =
         Interval{std::exp(estimate.interval->low), std::exp(estimate.interval->high)};
   return estimate;
+}
+
+}  // namespace
+
+std::vector<double> MeasuredCell::values() const {
+  std::vector<double> all;
+  for (const Repetition& one : repetitions) all.push_back(one.value);
+  return all;
+}
+
+Estimate MeasuredCell::estimate() const {
+  const std::vector<double> all = values();
+  if (exact) return {mean(all), std::nullopt};
+  return is_ratio ? mean_ratio_of_samples(all) : mean_of_samples(all);
 }
 
 std::vector<PairedValue> paired(const MeasuredCell& first, const MeasuredCell& second) {

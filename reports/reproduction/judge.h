@@ -32,10 +32,6 @@ struct MeasuredCell {
   Estimate estimate() const;
 };
 
-/// The mean and its 95 % interval by their logarithms; of at least one value. Of values that are
-/// not all positive the arithmetic mean.
-Estimate mean_ratio_of_samples(const std::vector<double>& ratios);
-
 /// What two cells have in common: values of the same key, first to second.
 struct PairedValue {
   double first = 0, second = 0;

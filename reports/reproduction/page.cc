@@ -9,6 +9,7 @@
 
 #include "base/input_file.h"
 #include "base/output_file.h"
+#include "base/plain_table.h"
 #include "reports/page/markdown.h"
 #include "reports/page/table.h"
 #include "reports/reproduction/reproduction.h"
@@ -192,26 +193,20 @@ std::string doubts(const Reproduction& reproduction) {
 constexpr std::size_t kTextColumns = 80;
 constexpr std::size_t kLabelWidth = 30;
 
-// Characters, not bytes: of UTF-8 every byte counts but those that go on.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));
-}
-
 std::string padded_left(const std::string& text, std::size_t width) {
-  return std::string(width - std::min(width, width_of(text)), ' ') + text;
+  return std::string(width - std::min(width, text_columns(text)), ' ') + text;
 }
 
 struct TextColumn {
   std::vector<std::string> cells;  ///< heading first
   std::size_t width() const {
     std::size_t most = 0;
-    for (const std::string& cell : cells) most = std::max(most, width_of(cell));
+    for (const std::string& cell : cells) most = std::max(most, text_columns(cell));
     return most + 2;
   }
 };
 
-std::vector<TextColumn> text_columns(const Reproduction& reproduction) {
+std::vector<TextColumn> columns_in_text(const Reproduction& reproduction) {
   const ReproductionPlan& plan = reproduction.plan;
   std::vector<TextColumn> columns;
   for (std::size_t i = 0; i < plan.columns.size(); ++i) {
@@ -237,7 +232,7 @@ std::string blocks_of(const ReproductionPlan& plan, const std::vector<TextColumn
       width += columns[end++].width();
     for (std::size_t line = 0; line <= plan.rows.size(); ++line) {
       const std::string label = line == 0 ? "" : plan.rows[line - 1].label.substr(0, kLabelWidth);
-      text += label + std::string(kLabelWidth - std::min(kLabelWidth, width_of(label)), ' ');
+      text += label + std::string(kLabelWidth - std::min(kLabelWidth, text_columns(label)), ' ');
       for (std::size_t i = begin; i < end; ++i)
         text += padded_left(columns[i].cells[line], columns[i].width());
       text += "\n";
@@ -300,7 +295,7 @@ std::string reproduction_page(const Reproduction& reproduction, const std::strin
 
 std::string reproduction_text(const Reproduction& reproduction) {
   std::string text = fmt::format("{}: {}\n", reproduction.plan.name, reproduction.plan.title);
-  text += blocks_of(reproduction.plan, text_columns(reproduction));
+  text += blocks_of(reproduction.plan, columns_in_text(reproduction));
   for (const JudgedFinding& finding : reproduction.findings)
     text += fmt::format("{}: {} ({})\n", words_of(finding.appeared), finding.expected.says,
                         measured_words(reproduction.plan, finding));

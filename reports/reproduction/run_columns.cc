@@ -150,27 +150,12 @@ ReproductionColumn training_seconds() { return emulated_time("training time", "t
 
 ReproductionColumn target_seconds() { return emulated_time("time to target", "target_seconds"); }
 
-ReproductionColumn step_time(double rate) {
-  return {"step at " + format_rate(rate), format_time,
-          [rate](const ArmRecords& arm, const std::string& compressor) {
-            return median_times(arm, compressor, rate, "step_time");
-          }};
-}
-
 ReproductionColumn speed_up(double rate) {
   return sooner("speed-up at " + format_rate(rate), rate, "step_time");
 }
 
 ReproductionColumn exchange_speed_up(double rate) {
   return sooner("exchange, speed-up at " + format_rate(rate), rate, "exchange_time");
-}
-
-ReproductionColumn payload_bytes(double rate) {
-  return {"bytes", format_bytes, [rate](const ArmRecords& arm, const std::string& compressor) {
-            return values_of(points_at(arm, compressor, rate), repeat_of, [](const Point& point) {
-              return mean_sample(point, "payload_bytes");
-            });
-          }};
 }
 
 }  // namespace thinpipe::columns

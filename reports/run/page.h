@@ -29,11 +29,6 @@ std::string render_markdown(const Records& records, const Records* trained = nul
 /// mean of the speed-ups over the rates where all figures are there.
 Table overview_table(const Group& group);
 
-/// How to read it.
-inline constexpr const char* kOverviewNote =
-    "Step times of the baselines, and how many times as fast the others are: as bf16, summed in 16 "
-    "bits, and as none, where both were measured; 95 % intervals beside or beneath.";
-
 /// Every compressor at every rate of every group with everything that was measured; what is grey
 /// says why.
 Table points_table(const Summary& summary);

@@ -35,8 +35,8 @@ const Point* first_point_with(const Series& series, const std::string& metric) {
 
 // Values of the point's steps, counted from 1; of very many every so many-th. `told` words a value
 // for tooltips.
-Curve step_curve(const Series& series, const Point& point, const std::vector<double>& values,
-                 const std::function<std::string(double)>& told) {
+Curve curve_over_steps(const Series& series, const Point& point, const std::vector<double>& values,
+                       const std::function<std::string(double)>& told) {
   // More points than the drawing has pixels for would only make the page heavy.
   constexpr std::size_t kMostPoints = 240;
   constexpr std::size_t kMostTooltips = 40;
@@ -100,8 +100,9 @@ Chart quality_by_time(const Group& group, const std::string& id) {
         running_mean(point->samples("quality"), window_of(point->samples("quality").size()));
     const std::vector<double> ends = ends_of_steps(*point, smooth.size());
     if (ends.empty()) continue;
-    Curve curve = step_curve(series, *point, smooth,
-                             [](double value) { return "k\xcc\x82/k = " + format_number(value); });
+    Curve curve = curve_over_steps(series, *point, smooth, [](double value) {
+      return "k\xcc\x82/k = " + format_number(value);
+    });
     for (ChartPoint& shown : curve.points) shown.x = ends.at(static_cast<std::size_t>(shown.x) - 1);
     chart.curves.push_back(std::move(curve));
   }
@@ -254,8 +255,8 @@ Figure sizes_figure(const Group& group, const std::string& id) {
     if (dense.empty() || !(dense.front() > 0)) continue;
     std::vector<double> bits;
     for (const double bytes : payload) bits.push_back(32 * bytes / dense.front());
-    chart.curves.push_back(step_curve(series, *point, bits,
-                                      [](double value) { return format_number(value) + " bits"; }));
+    chart.curves.push_back(curve_over_steps(
+        series, *point, bits, [](double value) { return format_number(value) + " bits"; }));
   }
   figure.legend = series_legend(group, chart.curves);
   add_panel(figure, "", chart);

@@ -1,7 +1,5 @@
-// Escaping for HTML, Markdown and the shell.
+// Escaping for HTML, Markdown and comma-separated values.
 #include "reports/text/escape.h"
-
-#include <algorithm>
 
 namespace thinpipe {
 namespace {
@@ -76,24 +74,6 @@ std::string escape_csv(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";
-}
-
-std::string shell_quoted(const std::vector<std::string>& arguments) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%";
-  std::string line;
-  for (const std::string& argument : arguments) {
-    if (!line.empty()) line += ' ';
-    if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) {
-      line += argument;
-      continue;
-    }
-    line += '\'';
-    for (const char byte : argument)
-      line += byte == '\'' ? std::string("'\\''") : std::string(1, byte);
-    line += '\'';
-  }
-  return line;
 }
 
 }  // namespace thinpipe

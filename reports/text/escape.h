@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace thinpipe {
 
@@ -18,9 +17,6 @@ std::string escape_markdown(std::string_view text);
 
 /// One cell of comma-separated values (RFC 4180): quoted where a reader would take it apart.
 std::string escape_csv(const std::string& text);
-
-/// A command line that a POSIX shell reads back as these arguments.
-std::string shell_quoted(const std::vector<std::string>& arguments);
 
 /// Every `from`, which is not empty, becomes `to`.
 inline void replace_all(std::string& text, std::string_view from, std::string_view to) {

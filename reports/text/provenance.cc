@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "reports/text/escape.h"
 
 namespace thinpipe {
 namespace {

@@ -143,12 +143,8 @@ void require_points(const Records& records) {
 std::string render_training_html(const Records& records) {
   require_points(records);
   const TrainingSummary summary = summarize_training(records);
-  std::string page = "<header>\n<p class=\"kicker\">thinpipe report</p>\n<h1>" +
-                     std::string(kTrainingHeadline) + "</h1>\n<p class=\"facts\">" +
-                     escape_html(what_was_trained(records)) +
-                     "</p>\n</header>\n<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 "
-                     "id=\"found\">What was found</h2>\n" +
-                     html::list(training_findings(summary)) + "</section>\n";
+  std::string page = html::masthead(kTrainingHeadline, escape_html(what_was_trained(records))) +
+                     html::findings(training_findings(summary));
   const std::vector<TrainingSection> sections = training_sections(summary);
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const std::string id = "t" + std::to_string(i);

@@ -7,9 +7,7 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/base/input_error.h"
-#include "tests/trace/temporary_folder.h"
-#include "tests/trace/trace_files.h"
+#include "tests/base/support.h"
 
 namespace thinpipe {
 namespace {
@@ -17,9 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string refusal(const fs::path& file, std::uint64_t most = 100) {
-  return input_error([&] {
-    read_input(file, "a plan", most);
-  });
+  return input_error([&] { read_input(file, "a plan", most); });
 }
 
 TEST(ReadInput, ReadsUpToTheLimit) {
@@ -138,8 +134,8 @@ TEST(InputLines, RefusesALineThatIsTooLong) {
     lines.next();
     FAIL() << "it was taken";
   } catch (const InputError& error) {
-    EXPECT_EQ(error.what(), (folder / "a").string() +
-                                ": line 2 is longer than 1000 bytes; expected lines");
+    EXPECT_EQ(error.what(),
+              (folder / "a").string() + ": line 2 is longer than 1000 bytes; expected lines");
   }
 }
 

@@ -9,8 +9,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "tests/trace/temporary_folder.h"
-#include "tests/trace/trace_files.h"
+#include "tests/base/support.h"
 
 namespace thinpipe {
 namespace {
@@ -128,8 +127,7 @@ TEST(OutputFile, WritesToADeviceAndLeavesItOne) {
     FAIL() << "a full device took it";
   } catch (const SystemError& error) {
     if (error.error() == EACCES) GTEST_SKIP() << "no device can be opened in " << folder.path();
-    EXPECT_STREQ(error.what(),
-                 ("write " + device.string() + ": No space left on device").c_str());
+    EXPECT_STREQ(error.what(), ("write " + device.string() + ": No space left on device").c_str());
   }
   EXPECT_TRUE(S_ISCHR(mode_of(device)));
 }

@@ -1,9 +1,16 @@
+// Text as people read it: words and numbers, what a terminal shows, plain tables, and units.
 #include "base/text.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
+
+#include "base/plain_table.h"
+#include "base/units.h"
+#include "base/visible.h"
 
 namespace thinpipe {
 namespace {
@@ -92,6 +99,153 @@ TEST(Numbers, ASuffixMustBeThereAndNothingElse) {
   EXPECT_EQ(parse_number_with<double>("x", "1e2x"), 100);
   for (const std::string text : {"2.5", "%", "2.5 %", "2.5%%", "-1%", "101%", "nan%", ""})
     EXPECT_FALSE(parse_number_with<double>("%", text, 0, 100)) << text;
+}
+
+TEST(Visible, WritesWhatATerminalObeysAsEscapes) {
+  EXPECT_EQ(visible_text("\x1b[2Jmodel\x1b]0;title\x07"), "\\x1b[2Jmodel\\x1b]0;title\\x07");
+  EXPECT_EQ(visible_text("a\rb\b\x7f"), "a\\x0db\\x08\\u007f");
+  EXPECT_EQ(visible_text("\xc2\x9b"
+                         "31m"),
+            "\\u009b31m");  // CSI of C1, as UTF-8
+  EXPECT_EQ(visible_text("\x9b"
+                         "31m"),
+            "\\x9b31m");  // and as one byte
+  EXPECT_EQ(visible_text("\xe2\x80\xae"
+                         "evil"),
+            "\\u202eevil");                                               // right-to-left override
+  EXPECT_EQ(visible_text("\xe2\x81\xa6\xe2\x81\xa9"), "\\u2066\\u2069");  // isolates
+  EXPECT_EQ(visible_text("\xd8\x9c"), "\\u061c");
+  EXPECT_EQ(visible_text(std::string_view("a\0b", 3)), "a\\x00b");
+}
+
+TEST(Visible, LeavesTheRest) {
+  // k with a hat, Greek, Hangul, an emoji of four bytes, Latin-1's u with dots as a stray byte.
+  const std::string text =
+      "k\xcc\x82 \xce\xb1 \xed\x95\x9c \xf0\x9f\x98\x80 \xfc \\x1b \"<&>\" \xe2\x80\x93";
+  EXPECT_EQ(visible_text(text), text);
+  EXPECT_EQ(visible_line(text), text);
+  EXPECT_EQ(visible_text("a\tb\n"), "a\tb\n");
+  EXPECT_EQ(visible_line("a\tb\n"), "a\\x09b\\x0a");
+  EXPECT_EQ(visible_text(""), "");
+}
+
+TEST(Visible, TakesBrokenUtf8ByteByByte) {
+  EXPECT_EQ(visible_text("\xe2\x80"), "\xe2\\x80");    // the beginning of an override
+  EXPECT_EQ(visible_text("\xe2\x1b["), "\xe2\\x1b[");  // an escape behind half a character
+  EXPECT_EQ(visible_text("\xf0\x9f\x1b"), "\xf0\\x9f\\x1b");
+  EXPECT_EQ(visible_text("\xc0\x9b"), "\xc0\\x9b");  // overlong
+}
+
+TEST(TextColumns, CombiningCharactersTakeNone) {
+  EXPECT_EQ(text_columns("k^"), 2U);
+  EXPECT_EQ(text_columns("k\xcc\x82/k"), 3U);  // k with a hat
+  EXPECT_EQ(text_columns("\xc2\xb1"
+                         "90%"),
+            4U);
+}
+
+TEST(PlainTable, ColumnsAreAsWideAsWhatIsInThem) {
+  PlainTable table({"name", "unit", "long\nhead", "x"}, 2);
+  EXPECT_TRUE(table.empty());
+  table.add({"a", "ms", "1", "22.5"});
+  table.add({"bcdefg", "", "1234567", ""});
+  EXPECT_EQ(table.text(),
+            "name    unit     long     x\n"
+            "                 head\n"
+            "a       ms          1  22.5\n"
+            "bcdefg        1234567\n");
+}
+
+TEST(PlainTable, LongNamesHaveLinesOfTheirOwnAndLoseNothing) {
+  PlainTable table({"compressor", "a", "b"});
+  const std::string name = "sidco:dist=exp,ratio=0.001,stages=3";
+  table.add({name, "11111", "22222"});
+  table.add({"none", "1", "2"});
+  EXPECT_EQ(table.text(24),
+            "compressor       a     b\n"
+            "sidco:dist=exp,\n"
+            "    ratio=0.001,stages=3\n"
+            "             11111 22222\n"
+            "none             1     2\n");
+  // One blank between columns is enough before anything is folded.
+  EXPECT_EQ(table.text(name.size() + 12).find('\n'), name.size() + 12);
+}
+
+TEST(ParseRate, ReadsWhatTcReads) {
+  EXPECT_EQ(parse_rate("100mbit"), 100e6);
+  EXPECT_EQ(parse_rate("1gbit"), 1e9);
+  EXPECT_EQ(parse_rate("2.5kbit"), 2500);
+  EXPECT_EQ(parse_rate("9600"), 9600);
+  EXPECT_EQ(parse_rate("9600bit"), 9600);
+}
+
+TEST(ParseSize, CountsKilobytesAs1024) {
+  EXPECT_EQ(parse_size("16kb"), 16384);
+  EXPECT_EQ(parse_size("1500"), 1500);
+  EXPECT_EQ(parse_size("1mb"), 1048576);
+}
+
+TEST(ParseTime, NeedsAUnit) {
+  EXPECT_DOUBLE_EQ(parse_time("10ms"), 0.01);
+  EXPECT_DOUBLE_EQ(parse_time("1.5s"), 1.5);
+  EXPECT_THROW(parse_time("10"), InputError);
+}
+
+TEST(ParseUnits, RefusesWhatIsNoQuantity) {
+  for (const char* text :
+       {"", "mbit", "-1mbit", "1e400mbit", "nan", "inf", "1 mbit", "1mbits", "0x10", "-0"})
+    EXPECT_THROW(parse_rate(text), InputError) << text;
+}
+
+TEST(ParseUnits, RefusesWhatIsInfiniteInItsUnit) {
+  EXPECT_THROW(parse_rate("1e305gbit"), InputError);  // 1e314 bit/s
+  EXPECT_THROW(parse_size("1e308kb"), InputError);
+  EXPECT_EQ(parse_rate("1e290gbit"), 1e299);
+}
+
+TEST(ParseUnits, SaysWhatItExpected) {
+  try {
+    parse_rate("10furlong");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("'10furlong' is not a rate"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("mbit"), std::string::npos);
+  }
+}
+
+TEST(FormatUnits, KeepThreeDigits) {
+  EXPECT_EQ(format_rate(95.64e6), "95.6 Mbit/s");
+  EXPECT_EQ(format_rate(1e9), "1 Gbit/s");
+  EXPECT_EQ(format_time(0.0123), "12.3 ms");
+  EXPECT_EQ(format_time(4.31e-6), "4.31 us");
+  EXPECT_EQ(format_time(2), "2 s");
+  EXPECT_EQ(format_bytes(1724320), "1.72 MB");
+  EXPECT_EQ(format_bytes(999), "999 B");
+  EXPECT_EQ(format_bytes(34000), "34 kB");
+  EXPECT_EQ(format_time(2.5e-5), "25 us");
+  EXPECT_EQ(format_time(0), "0 s");
+  EXPECT_EQ(format_time(-0.0123), "-12.3 ms");
+  EXPECT_EQ(format_time(12345), "12345 s");
+  EXPECT_EQ(format_rate(2.5e9), "2.5 Gbit/s");
+  EXPECT_EQ(format_rate(0), "0 bit/s");
+}
+
+TEST(FormatUnits, WhatRoundsUpToTheNextUnitIsWrittenInIt) {
+  EXPECT_EQ(format_bytes(999.9e3), "1 MB");
+  EXPECT_EQ(format_bytes(999.4e3), "999 kB");
+  EXPECT_EQ(format_time(0.9999), "1 s");
+  EXPECT_EQ(format_rate(999.6e6), "1 Gbit/s");
+}
+
+TEST(FormatUnits, WhatIsNoFigureHasNoUnit) {
+  EXPECT_EQ(format_time(std::nan("")), "not a number");
+  EXPECT_EQ(format_rate(std::numeric_limits<double>::infinity()), "infinite");
+}
+
+TEST(ShellQuoted, QuotesWhatAShellWouldRead) {
+  EXPECT_EQ(shell_quoted({"thinpipe", "run", "--links", "rate=10mbit|1gbit", "it's", ""}),
+            "thinpipe run --links 'rate=10mbit|1gbit' 'it'\\''s' ''");
+  EXPECT_EQ(shell_quoted({"$(reboot)", "a;b"}), "'$(reboot)' 'a;b'");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/base/input_error.h"
+#include "tests/base/support.h"
 
 namespace thinpipe {
 namespace {

@@ -1,11 +1,18 @@
-#include "workloads/exchange/patterns.h"
+// Patterns by name, the wait of an idle rank, and the probe of a ring.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+#include <vector>
+
 #include "base/error.h"
-#include "tests/base/input_error.h"
+#include "tests/base/support.h"
 #include "tests/exchange/thread_transport.h"
+#include "workloads/exchange/patterns.h"
+#include "workloads/exchange/ring_probe.h"
+#include "workloads/exchange/transport.h"
 
 namespace thinpipe {
 namespace {
@@ -139,5 +146,114 @@ TEST(Patterns, OpenMpisOwnNeedsMpi) {
             nullptr);
 }
 
+constexpr double kTurn = 1e-6;  // s from one question to the next, where the rank does not sleep
+
+// A rank that waits so many seconds for each of `waits` things; a sleep ends when it should.
+// Returns what it slept in each, in ns.
+std::vector<std::vector<long>> sleeps(IdleRank& rank, double wait, int waits) {
+  std::vector<std::vector<long>> all;
+  double now = 1000;
+  for (int i = 0; i < waits; ++i) {
+    std::vector<long>& slept = all.emplace_back();
+    for (const double until = now + wait; now < until;) {
+      const long sleep = rank.pause(now);
+      if (sleep > 0) slept.push_back(sleep);
+      now += sleep > 0 ? static_cast<double>(sleep) * 1e-9 : kTurn;
+    }
+    rank.progressed();
+  }
+  return all;
+}
+
+TEST(IdleRank, SleepsLongerAndLongerAndShortlyAgainAfterProgress) {
+  IdleRank rank(false);
+  const std::vector<long> doubling = {10'000, 20'000, 40'000, 80'000, 100'000, 100'000};
+  EXPECT_EQ(sleeps(rank, 340e-6, 3), std::vector(3, doubling));
+}
+
+TEST(IdleRank, WithoutACoreOfItsOwnItNeverAsksAgainAtOnce) {
+  IdleRank rank(false);
+  for (const auto& slept : sleeps(rank, 5e-6, 100)) EXPECT_EQ(slept.size(), 1U);
+}
+
+TEST(IdleRank, AsksAgainWhileWaitsAreShort) {
+  IdleRank rank(true);
+  for (const auto& slept : sleeps(rank, 20e-6, 100)) EXPECT_TRUE(slept.empty());
+}
+
+// A segment at 1 Gbit/s.
+TEST(IdleRank, GivesUpAskingWhereWaitsAreLong) {
+  IdleRank rank(true);
+  const auto first = sleeps(rank, 262e-6, 10);
+  for (const auto& slept : first) EXPECT_FALSE(slept.empty());
+  int asked = 0;
+  for (const auto& slept : sleeps(rank, 25e-6, 15)) asked += slept.empty();
+  EXPECT_LE(asked, 1);
+}
+
+TEST(IdleRank, FindsOutThatWaitsHaveBecomeShort) {
+  IdleRank rank(true);
+  sleeps(rank, 262e-6, 100);
+  const auto later = sleeps(rank, 20e-6, 16 * 20 + 10);
+  for (std::size_t i = later.size() - 10; i < later.size(); ++i) EXPECT_TRUE(later[i].empty()) << i;
+}
+
+TEST(RingProbe, TimesEveryExchangeAndLeavesNothingUnderWay) {
+  for (const int ranks : {2, 3}) {
+    Mailboxes boxes;
+    std::vector<RingProbe> probes(static_cast<std::size_t>(ranks));
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        ThreadTransport transport(boxes, rank, ranks);
+        probes[static_cast<std::size_t>(rank)] = probe_ring(
+            transport, {.small_rounds = 4, .large_rounds = 2, .bytes = 100000, .pause = 1e-4});
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (const RingProbe& probe : probes) {
+      EXPECT_EQ(probe.small.size(), 4U);
+      EXPECT_EQ(probe.large.size(), 2U);
+      for (const double seconds : probe.small) EXPECT_GT(seconds, 0);
+      for (const double seconds : probe.large) EXPECT_GT(seconds, 0);
+    }
+    for (const auto& [way, queue] : boxes.messages) EXPECT_TRUE(queue.empty());
+  }
+}
+
+// Every message that was sent must be received, whoever begins late, or MPI would keep it for the
+// next exchange. And a rank that stands still for longer than the others send, so that it finds
+// all of it there at once, measures something too.
+void stream_with_a_late_rank(int ranks, std::chrono::milliseconds late) {
+  Mailboxes boxes;
+  std::vector<double> goodputs(static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      ThreadTransport transport(boxes, rank, ranks);
+      if (rank == 0) std::this_thread::sleep_for(late);
+      goodputs[static_cast<std::size_t>(rank)] =
+          stream_round_ring(transport, {.settle = 0.002, .seconds = 0.01});
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const double goodput : goodputs) EXPECT_GT(goodput, 0);
+  for (const auto& [way, queue] : boxes.messages) {
+    EXPECT_TRUE(queue.empty());
+    const auto [from, to, tag] = way;
+    EXPECT_EQ((from + 1) % ranks, to);
+  }
+}
+
+TEST(RingStream, EndsWithNothingUnderWay) {
+  for (const int ranks : {2, 3})
+    for (const int late : {5, 50}) stream_with_a_late_rank(ranks, std::chrono::milliseconds(late));
+}
+
+TEST(RingStream, OneRankHasNoNetwork) {
+  Mailboxes boxes;
+  ThreadTransport transport(boxes, 0, 1);
+  EXPECT_EQ(stream_round_ring(transport, {}), 0);
+}
+
 }  // namespace
+
 }  // namespace thinpipe

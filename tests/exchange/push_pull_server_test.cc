@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "compressors/compressor.h"
+#include "tests/exchange/push_pull.h"
 #include "tests/exchange/thread_transport.h"
 #include "workloads/exchange/exchange_units.h"
 #include "workloads/exchange/push_pull_worker.h"
@@ -128,14 +129,13 @@ TEST_P(PushPullTest, EveryWorkerPullsWhatServersMadeOfAllPayloads) {
         pushed.push_back({unit, payloads[unit]});
       for (std::size_t first = 0; first < what.units; first += what.at_once) {
         const std::size_t count = std::min(what.at_once, what.units - first);
-        const auto pulled = worker.run(std::span(pushed).subspan(first, count));
-        ASSERT_EQ(pulled.size(), count);
+        push_and_pull(worker, std::span(pushed).subspan(first, count));
         for (std::size_t i = 0; i < count; ++i) {
+          const auto pulled = worker.pulled(first + i);
           Bytes expected;
           for (int other = 0; other < what.workers; ++other)
             mix_payload(expected, payload_of(first + i, other, step));
-          ASSERT_TRUE(
-              std::equal(pulled[i].begin(), pulled[i].end(), expected.begin(), expected.end()))
+          ASSERT_TRUE(std::equal(pulled.begin(), pulled.end(), expected.begin(), expected.end()))
               << "rank " << rank << " step " << step << " unit " << first + i;
         }
       }
@@ -180,11 +180,13 @@ TEST(PushPull, AUnitIsAnsweredWhileOthersAreStillMissing) {
     const Bytes payload(40000);
     const std::vector<UnitPayload> both = {{0, payload}, {1, payload}};
     if (transport.rank() == 0) {
-      EXPECT_EQ(worker.run(both).size(), 2U);
+      push_and_pull(worker, both);
     } else {
-      EXPECT_EQ(worker.run(std::span(both).last(1)).size(), 1U);
-      EXPECT_EQ(worker.run(std::span(both).first(1)).size(), 1U);
+      push_and_pull(worker, std::span(both).last(1));
+      push_and_pull(worker, std::span(both).first(1));
     }
+    for (const std::size_t unit : {0U, 1U})
+      EXPECT_EQ(worker.pulled(unit).size(), payload.size()) << unit;
   });
 }
 
@@ -209,8 +211,8 @@ TEST(PushPull, UnitsArePushedWhileOthersArePulled) {
     const Bytes payload(70000);
     const std::vector<UnitPayload> both = {{0, payload}, {1, payload}};
     if (transport.rank() == 1) {
-      EXPECT_EQ(worker.run(std::span(both).last(1)).size(), 1U);
-      EXPECT_EQ(worker.run(std::span(both).first(1)).size(), 1U);
+      push_and_pull(worker, std::span(both).last(1));
+      push_and_pull(worker, std::span(both).first(1));
       return;
     }
     const std::size_t first = worker.push(std::span(both).first(1));
@@ -339,7 +341,7 @@ TEST(PushPullWorker, RefusesWhatAServerMayNotAnswer) {
     PushPullWorker worker(transport, layout);
     const std::vector<UnitPayload> payloads = {{0, {}}, {1, {}}};
     try {
-      worker.run(payloads);
+      push_and_pull(worker, payloads);
     } catch (const PayloadError& error) {
       return error.what();
     }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "compressors/compressor.h"
-#include "tests/exchange/sparse_inputs.h"
+#include "tests/exchange/pattern_inputs.h"
 
 namespace thinpipe {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "compressors/compressor.h"
 #include "compressors/registry.h"
-#include "tests/exchange/sparse_inputs.h"
+#include "tests/exchange/pattern_inputs.h"
 #include "tests/exchange/thread_transport.h"
 #include "workloads/exchange/patterns.h"
 

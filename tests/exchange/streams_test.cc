@@ -1,4 +1,4 @@
-#include "workloads/exchange/streams.h"
+// Messages in segments between all pairs of ranks, and units of several messages.
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,9 @@
 #include "base/error.h"
 #include "compressors/compressor.h"
 #include "tests/exchange/thread_transport.h"
+#include "workloads/exchange/exchange_units.h"
+#include "workloads/exchange/streams.h"
+#include "workloads/exchange/unit_stream.h"
 
 namespace thinpipe {
 namespace {
@@ -142,5 +145,72 @@ TEST(MeanCount, RefusesMoreThanThereAre) {
   });
 }
 
+// What a sender puts on its way before any answer, and with the answers to some units.
+TEST(UnitSender, StaysSoFarAheadOfWhatWasAnswered) {
+  constexpr std::size_t kUnits = 8;
+  Mailboxes boxes;
+  ThreadTransport transport(boxes, 0, 2);
+  UnitSender paced(transport, 1, 0, 100, 0, kUnits, 10000);
+  UnitSender free(transport, 1, 100, 100, 1, kUnits);
+  const std::vector<std::byte> payload(4000);
+  for (std::uint32_t unit = 0; unit < kUnits; ++unit) {
+    paced.add(unit, payload);
+    free.add(unit, payload);
+  }
+  free.advance();
+  EXPECT_EQ(transport.counters().messages, kUnits);
+  const auto sent = [&] {
+    const std::uint64_t before = transport.counters().messages;
+    paced.advance();
+    return transport.counters().messages - before;
+  };
+  // The first, and those that begin less than 10000 bytes after its end: at 0, 4000 and 8000.
+  EXPECT_EQ(sent(), 4U);
+  EXPECT_EQ(sent(), 0U);
+  paced.answered(1);  // not the first
+  EXPECT_EQ(sent(), 0U);
+  paced.answered(0);
+  EXPECT_EQ(sent(), 2U);
+  EXPECT_FALSE(paced.idle());
+  for (const std::uint32_t unit : {2U, 3U, 4U, 5U}) paced.answered(unit);
+  EXPECT_EQ(sent(), 2U);
+  EXPECT_TRUE(paced.advance() || paced.idle());
+}
+
+TEST(UnitSender, IsAheadByOneUnitHoweverLong) {
+  Mailboxes boxes;
+  ThreadTransport transport(boxes, 0, 2);
+  UnitSender paced(transport, 1, 0, 100, 0, 3, 1);
+  const std::vector<std::byte> payload(100000);  // 4 segments
+  for (std::uint32_t unit = 0; unit < 3; ++unit) paced.add(unit, payload);
+  paced.advance();
+  EXPECT_EQ(transport.counters().messages, 8U);
+}
+
+using Servers = std::vector<int>;
+
+TEST(PartitionUnits, TheLargestGoesToWhoeverHasLeast) {
+  // 9 to server 0; 7 and 4 to server 1, which then has 11; 3 to server 0 (12); 2 to server 1.
+  EXPECT_EQ(partition_units(std::vector<std::size_t>{3, 9, 2, 7, 4}, 2, Partition::kBalanced),
+            (Servers{0, 0, 1, 1, 1}));
+}
+
+TEST(PartitionUnits, AmongEqualsTheFirst) {
+  EXPECT_EQ(partition_units(std::vector<std::size_t>{5, 5, 5, 0, 0}, 3, Partition::kBalanced),
+            (Servers{0, 1, 2, 0, 0}));
+}
+
+TEST(PartitionUnits, RoundRobinDealsThemInOrder) {
+  EXPECT_EQ(partition_units(std::vector<std::size_t>{3, 9, 2, 7, 4}, 2, Partition::kRoundRobin),
+            (Servers{0, 1, 0, 1, 0}));
+}
+
+TEST(PartitionUnits, WithMoreServersThanUnitsSomeHaveNone) {
+  for (const Partition partition : {Partition::kBalanced, Partition::kRoundRobin})
+    EXPECT_EQ(partition_units(std::vector<std::size_t>{2, 1}, 4, partition), (Servers{0, 1}));
+  EXPECT_TRUE(partition_units({}, 2, Partition::kBalanced).empty());
+}
+
 }  // namespace
+
 }  // namespace thinpipe

@@ -9,8 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "tests/exchange/plan_patterns.h"
-#include "tests/exchange/sparse_inputs.h"
+#include "tests/exchange/pattern_inputs.h"
 #include "tests/exchange/thread_transport.h"
 #include "workloads/exchange/patterns.h"
 
@@ -206,6 +205,13 @@ Counted count_sparse(const std::string& pattern, int ranks, std::size_t own, std
   return counted;
 }
 
+// Of so many words of 32 bits of every rank.
+Traffic words_of_all(std::size_t words, int ranks, int rank) {
+  const std::vector<std::size_t> sizes(static_cast<std::size_t>(ranks),
+                                       words * sizeof(std::uint32_t));
+  return block_gather_traffic(sizes, rank);
+}
+
 TEST(SparseTraffic, OfAgreeingOnAMeanIsWhatIsSent) {
   for (const int ranks : {1, 2, 3, 5, 8}) {
     Mailboxes boxes;
@@ -214,7 +220,7 @@ TEST(SparseTraffic, OfAgreeingOnAMeanIsWhatIsSent) {
       const int rank = transport->rank();
       const auto pattern = make_pattern(parse_spec("oktopk"), std::move(transport), 0);
       EXPECT_EQ(pattern->mean_count(5, 10), 5U);
-      const Traffic traffic = mean_count_traffic(ranks, rank);
+      const Traffic traffic = words_of_all(1, ranks, rank);
       EXPECT_EQ(traffic.sent.bytes, 4U * static_cast<unsigned>(ranks - 1));
       EXPECT_EQ(traffic.sent.bytes, counters.counters().bytes);
       EXPECT_EQ(traffic.sent.messages, counters.counters().messages);
@@ -285,11 +291,13 @@ TEST(SparseTraffic, OfFindingRegionsAndThresholdsComesOnTop) {
   // The same vectors in both calls: the first has both, and all ranks have more than k + 1 sums.
   const Counted first = count_sparse("oktopk", 4, 2000, 100, 1, 1);
   const Counted second = count_sparse("oktopk", 4, 2000, 100, 1, 2);
+  // Regions: where each of the 3 later ones begins. A threshold: how many sums there are, then the
+  // k + 1 greatest.
   for (int rank = 0; rank < 4; ++rank) {
-    const SparseSizes sizes = {.own = 2000, .k = 100, .selected = 100};
     const auto r = static_cast<std::size_t>(rank);
-    EXPECT_EQ(first.traffic[r].sent - second.traffic[r].sent,
-              oktopk_regions_traffic(4, rank).sent + oktopk_threshold_traffic(sizes, 4, rank).sent);
+    EXPECT_EQ(first.traffic[r].sent - second.traffic[r].sent, words_of_all(3, 4, rank).sent +
+                                                                  words_of_all(1, 4, rank).sent +
+                                                                  words_of_all(101, 4, rank).sent);
   }
 }
 

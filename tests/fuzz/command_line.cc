@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "base/visible.h"
 #include "harness/commands/verbs.h"
+#include "tests/base/support.h"
 #include "tests/fuzz/input.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe::fuzz {
 namespace {

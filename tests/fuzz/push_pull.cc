@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "compressors/compressor.h"
+#include "tests/exchange/push_pull.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/scripted_transport.h"
 #include "workloads/exchange/push_pull_server.h"
@@ -54,10 +55,9 @@ void check_worker(Input& input, const PushPullLayout& layout) {
       pushed.emplace_back(input.get<std::uint16_t>() % (what.push_capacity + 1), std::byte{7});
       payloads.push_back({unit, pushed.back()});
     }
-    const auto pulled = worker.run(payloads);
-    require(pulled.size() == payloads.size(), "every unit is answered");
-    for (std::size_t i = 0; i < pulled.size(); ++i)
-      require(pulled[i].size() <= layout.units[payloads[i].unit].pull_capacity,
+    push_and_pull(worker, payloads);
+    for (const UnitPayload& one : payloads)
+      require(worker.pulled(one.unit).size() <= layout.units[one.unit].pull_capacity,
               "answers are within their capacity");
   }
 }

@@ -9,10 +9,9 @@
 #include "compressors/registry.h"
 #include "compressors/wire/frame.h"
 #include "compressors/wire/states.h"
+#include "tests/base/support.h"
 #include "tests/fuzz/specs.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
-#include "tests/trace/trace_files.h"
 #include "workloads/trace/edit/export.h"
 
 namespace thinpipe::fuzz {

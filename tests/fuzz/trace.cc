@@ -2,10 +2,9 @@
 // it opens and every value can be read, or it is an InputError.
 #include <fstream>
 
+#include "tests/base/support.h"
 #include "tests/fuzz/input.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
-#include "tests/trace/trace_files.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe::fuzz {

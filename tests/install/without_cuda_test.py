@@ -48,7 +48,7 @@ class WithoutCuda(unittest.TestCase):
         # All that takes long to look for is left out.
         command = ["sh", "-c", hide + 'exec "$@"', "sh", "cmake", "-S", SOURCE, "-B", WORK / "build",
                    "-G", GENERATOR, f"-DCMAKE_CXX_COMPILER={COMPILER}", "-DCMAKE_BUILD_TYPE=Release",
-                   "-DTHINPIPE_TRAINING=OFF", "-DTHINPIPE_SIMGRID=OFF", "-DTHINPIPE_UNITY=OFF",
+                   "-DTHINPIPE_TRAINING=OFF", "-DTHINPIPE_UNITY=OFF",
                    *options]
         environment = {name: value for name, value in os.environ.items()
                        if name not in ("CUDACXX", "CUDA_PATH", "CUDA_HOME")}

@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/kernel/datagrams.h"
-#include "tests/kernel/in_sandbox.h"
-#include "tests/kernel/statistics.h"
+#include "tests/kernel/measure.h"
 
 namespace thinpipe {
 namespace {

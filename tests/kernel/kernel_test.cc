@@ -1,13 +1,16 @@
-// What everything else here rests on: the kernel has all that links are made of, its clock tells
-// short times, and its timers fire.
+// The kernel itself: it has all that links are made of, its clock tells short times, and its timers
+// fire. With --skip-unless-able the tests run only where that is so.
+
 #include <gtest/gtest.h>
 #include <time.h>
 
+#include <cstdio>
+#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "netem/probe.h"
-#include "tests/kernel/in_sandbox.h"
-#include "tests/kernel/statistics.h"
+#include "tests/kernel/measure.h"
 
 namespace thinpipe {
 namespace {
@@ -57,3 +60,21 @@ TEST(Clock, TimersFireWithinAMillisecond) {
 }  // namespace
 
 }  // namespace thinpipe
+
+int main(int argc, char** argv) {
+  constexpr int kSkipped = 77;  // ctest's SKIP_RETURN_CODE
+  ::testing::InitGoogleTest(&argc, argv);
+  if (argc > 1 && std::strcmp(argv[1], "--skip-unless-able") == 0) {
+    const thinpipe::KernelFeatures features = thinpipe::probe_kernel();
+    bool able = true;
+    for (const auto& [name, feature] : {std::pair{"namespaces", features.namespaces},
+                                        {"netem", features.netem},
+                                        {"HTB", features.htb},
+                                        {"IFB", features.ifb}}) {
+      if (!feature.available) std::printf("%s: %s\n", name, feature.detail.c_str());
+      able = able && feature.available;
+    }
+    if (!able) return kSkipped;
+  }
+  return RUN_ALL_TESTS();
+}

@@ -19,8 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "tests/kernel/in_sandbox.h"
-#include "tests/kernel/statistics.h"
+#include "tests/kernel/measure.h"
 
 namespace thinpipe {
 namespace {

@@ -10,9 +10,7 @@
 #include <vector>
 
 #include "netem/schedule/player.h"
-#include "tests/kernel/datagrams.h"
-#include "tests/kernel/in_sandbox.h"
-#include "tests/kernel/statistics.h"
+#include "tests/kernel/measure.h"
 
 namespace thinpipe {
 namespace {

@@ -5,10 +5,9 @@
 #include <cstring>
 #include <limits>
 
-#include "tests/compressors/support/accounts.h"
 #include "tests/compressors/support/allocations.h"
-#include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/laws.h"
 #include "tests/plugins/loaded.h"
 
 namespace thinpipe {

@@ -1,19 +1,223 @@
-#include "workloads/predict/exchange_time.h"
+// Closed forms and followed messages, held against each other and a slow simulation of rings.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <random>
 #include <stdexcept>
 #include <vector>
 
-#include "tests/predict/ring_simulation.h"
 #include "workloads/exchange/traffic.h"
+#include "workloads/predict/closed_forms.h"
+#include "workloads/predict/exchange_time.h"
 #include "workloads/predict/flow_graph.h"
 
 namespace thinpipe {
 namespace {
+
+// The rings step by step: every segment of every rank through a token bucket. Slow, and plainly
+// what workloads/exchange/ring.cc does.
+
+/// A link that has idled: saves up `credit` bytes, refilled by one byte every beta seconds.
+class SimulatedLink {
+ public:
+  explicit SimulatedLink(const LinkFigures& figures) : figures_(figures), tokens_(figures.credit) {}
+
+  /// When bytes that are there at `moment` have left, after all that was sent before.
+  double send(double moment, double bytes) {
+    const double begin = std::max(moment, free_);
+    if (figures_.beta > 0)
+      tokens_ = std::min(figures_.credit, tokens_ + (begin - free_) / figures_.beta);
+    free_ = begin + std::max(0.0, bytes - tokens_) * figures_.beta;
+    tokens_ = std::max(0.0, tokens_ - bytes);
+    return free_;
+  }
+
+ private:
+  LinkFigures figures_;
+  double tokens_, free_ = 0;
+};
+
+/// Rank r sends `rounds` pieces to r+1: first its own, then those that came from r-1, each cut into
+/// segments. @param sizes  sizes[r]: bytes of the piece that began at rank r
+/// @returns when the last segment has arrived anywhere
+double simulate_ring(const std::vector<double>& sizes, int rounds, const LinkFigures& link,
+                     double segment = kRingSegment) {
+  const std::size_t n = sizes.size();
+  std::vector<SimulatedLink> links(n, SimulatedLink(link));
+  std::vector<std::vector<double>> here(n);  // when the segments of the piece to be sent were there
+  const auto cut = [&](double bytes) {
+    std::vector<double> segments;
+    for (double left = bytes; left > 0; left -= segment)
+      segments.push_back(std::min(segment, left));
+    if (segments.empty()) segments.push_back(0);
+    return segments;
+  };
+  for (std::size_t r = 0; r < n; ++r) here[r].assign(cut(sizes[r]).size(), 0.0);
+  double last = 0;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<std::vector<double>> next(n);
+    for (std::size_t r = 0; r < n; ++r) {
+      const std::size_t origin =
+          (r + static_cast<std::size_t>(rounds) * n - static_cast<std::size_t>(round)) % n;
+      const std::vector<double> segments = cut(sizes[origin]);
+      for (std::size_t i = 0; i < segments.size(); ++i) {
+        const double arrived = links[r].send(here[r][i], segments[i]) + link.alpha;
+        next[(r + 1) % n].push_back(arrived);
+        last = std::max(last, arrived);
+      }
+    }
+    here = next;
+  }
+  return last;
+}
+
+// 100 Mbit/s of payload, 50 us a message.
+constexpr LinkFigures kPlain = {.alpha = 50e-6, .beta = 8e-8, .credit = 0};
+
+// 4 MB on 4 ranks: 6 rounds of 1 MB, 80 ms each; the last byte takes 50 us more.
+TEST(RingAllReduceTime, IsTheLinksTimeForLargeArrays) {
+  EXPECT_NEAR(ring_all_reduce_time(4, 4e6, kPlain), 0.48005, 1e-9);
+}
+
+// 40 bytes on 4 ranks: 6 rounds of 10 bytes, 0.8 us each, and 6 messages.
+TEST(RingAllReduceTime, IsTheChainsTimeForSmallArrays) {
+  EXPECT_NEAR(ring_all_reduce_time(4, 40, kPlain), 6 * (50e-6 + 0.8e-6), 1e-12);
+}
+
+// 6 MB cross each link, of which 0.5 MB were saved up.
+TEST(RingAllReduceTime, LetsTheCreditThroughOnce) {
+  LinkFigures link = kPlain;
+  link.credit = 500e3;
+  EXPECT_NEAR(ring_all_reduce_time(4, 4e6, link), 50e-6 + 5.5e6 * 8e-8, 1e-12);
+}
+
+TEST(RingTime, IsNothingForOneRank) {
+  EXPECT_EQ(ring_all_reduce_time(1, 1e6, kPlain), 0);
+  EXPECT_EQ(ring_all_gather_time(1, 1e6, kPlain), 0);
+  EXPECT_EQ(ring_all_gather_time(std::vector<double>{1e6}, kPlain), 0);
+}
+
+// Without latency: the slowest link carries all messages but the smallest.
+TEST(RingAllGatherTime, OfUnequalMessagesIsWhatTheBusiestLinkCarries) {
+  const LinkFigures link = {.alpha = 0, .beta = 1e-8, .credit = 0};
+  EXPECT_NEAR(ring_all_gather_time(std::vector<double>{1e6, 3e6, 2e6}, link), 5e6 * 1e-8, 1e-12);
+}
+
+// One large message among empty ones goes n-1 = 3 hops, a segment behind the other.
+TEST(RingAllGatherTime, FollowsOneLargeMessageRoundTheRing) {
+  const LinkFigures link = {.alpha = 1e-3, .beta = 1e-8, .credit = 0};
+  const double hop = 1e-3 + kRingSegment * 1e-8;
+  EXPECT_NEAR(ring_all_gather_time(std::vector<double>{0, 1e6, 0, 0}, link),
+              2 * hop + 1e6 * 1e-8 + 1e-3, 1e-12);
+}
+
+// Messages cut into segments that do not come out even may take up to a segment a round more.
+TEST(RingTime, AgreesWithASimulationOfEverySegment) {
+  for (const int ranks : {2, 3, 4, 8, 17})
+    for (const double chunk : {1.0, 1000.0, 32768.0, 5 * 32768.0, 100e3, 40 * 32768.0})
+      for (const double alpha : {0.0, 20e-6, 1e-3})
+        for (const double credit : {0.0, 3000.0, 12500.0, 125e3, 2e6}) {
+          const LinkFigures link = {.alpha = alpha, .beta = 8e-8, .credit = credit};
+          const std::vector<double> equal(static_cast<std::size_t>(ranks), chunk);
+          const double reduced = simulate_ring(equal, 2 * (ranks - 1), link);
+          const double gathered = simulate_ring(equal, ranks - 1, link);
+          const double uneven =
+              (chunk <= kRingSegment || chunk == 5 * kRingSegment || chunk == 40 * kRingSegment)
+                  ? 1e-9
+                  : 0.08;
+          EXPECT_NEAR(ring_all_reduce_time(ranks, chunk * ranks, link), reduced,
+                      uneven * reduced + 1e-12)
+              << ranks << " ranks, " << chunk << " bytes, alpha " << alpha << ", credit " << credit;
+          EXPECT_NEAR(ring_all_gather_time(ranks, chunk, link), gathered, uneven * gathered + 1e-12)
+              << ranks << " ranks, " << chunk << " bytes, alpha " << alpha << ", credit " << credit;
+        }
+}
+
+TEST(RingAllGatherTime, AgreesWithASimulationOfUnequalMessages) {
+  std::mt19937 generator(1);
+  for (int i = 0; i < 300; ++i) {
+    const std::size_t ranks = 2 + generator() % 9;
+    std::vector<double> bytes(ranks);
+    for (double& size : bytes) size = generator() % 3 == 0 ? 20 : kRingSegment * (generator() % 12);
+    const LinkFigures link = {
+        .alpha = 1e-4 * (generator() % 5), .beta = 1e-8, .credit = 10e3 * (generator() % 4)};
+    const double simulated = simulate_ring(bytes, static_cast<int>(ranks) - 1, link);
+    EXPECT_NEAR(ring_all_gather_time(bytes, link), simulated, 1e-9 + 0.03 * simulated);
+  }
+}
+
+// Without latency these are the models of Variance-based Gradient Compression (Tsuzuku et al.
+// 2018), section 5. All-reduce: 2 (p - 1) N s beta / p. With p = 16 workers, N = 25 million
+// parameters of s = 32 bits, at beta = 1 ns a bit, that is 2 * 15 / 16 * 0.8 s.
+TEST(VarianceModel, AllReduce) {
+  const LinkFigures link = {.alpha = 0, .beta = 8e-9, .credit = 0};
+  EXPECT_NEAR(ring_all_reduce_time(16, 4 * 25e6, link), 1.5, 1e-9);
+}
+
+// All-gather, at most: (sum n_i + (p - 1) m) beta, with messages of n_i bits in blocks of m bits.
+TEST(VarianceModel, AllGatherIsNeverAboveItsBound) {
+  const LinkFigures link = {.alpha = 0, .beta = 8e-9, .credit = 0};
+  const double bound = (6e6 + 2 * 8 * kRingSegment) * 1e-9;
+  EXPECT_LE(ring_all_gather_time(std::vector<double>{1e6 / 8, 2e6 / 8, 3e6 / 8}, link), bound);
+}
+
+// DGC section 5: 0.1 % on 64 nodes after log2(64) = 6 doublings.
+TEST(Density, DoublesAtEveryAggregationInTheWorstCase) {
+  double doubled = 0.001;
+  for (int round = 0; round < 6; ++round) doubled *= 2;
+  EXPECT_DOUBLE_EQ(worst_density(0.001, 64), doubled);
+  EXPECT_EQ(worst_density(0.1, 64), 1);
+}
+
+// 1 - 0.99^2 = 0.0199; 1 - 0.5^3 = 0.875.
+TEST(Density, OfIndependentVectors) {
+  EXPECT_NEAR(independent_density(0.01, 2), 0.0199, 1e-12);
+  EXPECT_NEAR(independent_density(0.5, 3), 0.875, 1e-12);
+  EXPECT_NEAR(independent_density(1e-9, 4), 4e-9, 1e-16);
+  EXPECT_EQ(independent_density(1, 2), 1);
+  EXPECT_EQ(independent_density(0.1, 0), 0);
+}
+
+TEST(Density, OfVectorsThatAreDrawn) {
+  std::mt19937 generator(3);
+  constexpr int kElements = 200000;
+  std::vector<bool> taken(kElements);
+  std::bernoulli_distribution keep(0.05);
+  int places = 0;
+  for (int vector = 0; vector < 8; ++vector)
+    for (int i = 0; i < kElements; ++i)
+      if (keep(generator) && !taken[static_cast<std::size_t>(i)]) {
+        taken[static_cast<std::size_t>(i)] = true;
+        ++places;
+      }
+  // Five standard deviations of the mean of 200,000 draws.
+  EXPECT_NEAR(static_cast<double>(places) / kElements, independent_density(0.05, 8), 0.0053);
+}
+
+constexpr LinkFigures kLink = {.alpha = 1e-3, .beta = 1e-8, .credit = 0};
+
+// 1 % of 4 MB as 80 kB, eight ranks: 80, 160 and 320 kB in three steps.
+TEST(SparseTime, DoublesInTheWorstCase) {
+  EXPECT_NEAR(sparse_doubling_time(8, 80e3, 0.01, 4e6, Overlapping::kNone, kLink),
+              3e-3 + 560e3 * 1e-8, 1e-12);
+}
+
+// Two independent halves fill 3/4, 1.5 times as much as one: 1 MB and 1.5 MB.
+TEST(SparseTime, OfIndependentPlaces) {
+  EXPECT_NEAR(sparse_doubling_time(4, 1e6, 0.5, 8e6, Overlapping::kIndependent, kLink),
+              2e-3 + 2.5e6 * 1e-8, 1e-12);
+}
+
+// A sum that is full is sent as the dense array.
+TEST(SparseTime, IsNeverLongerThanDense) {
+  EXPECT_NEAR(sparse_doubling_time(4, 3e6, 0.4, 4e6, Overlapping::kNone, kLink), 2e-3 + 7e6 * 1e-8,
+              1e-12);
+  EXPECT_EQ(sparse_doubling_time(1, 3e6, 0.4, 4e6, Overlapping::kNone, kLink), 0);
+}
 
 constexpr double kOneSegment = 32768;
 constexpr LinkFigures kSlowStar = {.alpha = 1e-3, .beta = 1e-6, .credit = 0};
@@ -146,4 +350,5 @@ TEST(ExchangeTimes, ShortensWhatIsLong) {
 }
 
 }  // namespace
+
 }  // namespace thinpipe

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/base/support.h"
 #include "tests/exchange/thread_transport.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/flows.h"
 #include "workloads/exchange/patterns.h"
 #include "workloads/exchange/push_pull_pattern.h"

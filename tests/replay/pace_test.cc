@@ -1,20 +1,21 @@
-// Steps in slow and fast motion: what waits for what, by relations that hold however slow a
-// machine.
-
-#include "workloads/replay/pace.h"
+// Steps in slow and fast motion, by relations that hold however slow a machine; and stragglers.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
+#include "tests/base/support.h"
 #include "tests/exchange/thread_transport.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/flows.h"
+#include "workloads/replay/pace.h"
 #include "workloads/replay/replay.h"
+#include "workloads/replay/stragglers.h"
 
 namespace thinpipe {
 namespace {
@@ -177,5 +178,117 @@ TEST_F(TimeScaleTest, FastMotionIsRefusedWhereCodecsWorkBetweenExchanges) {
   EXPECT_NO_THROW(step("powersgd:rank=2", 1));
 }
 
+TEST(Stragglers, NobodyUnlessSomebodyIsNamed) {
+  EXPECT_TRUE(Stragglers::parse("none").empty());
+  EXPECT_EQ(Stragglers().to_string(), "none");
+  EXPECT_EQ(Stragglers().compute(0.25, 3, 7), 0.25);
+  EXPECT_EQ(Stragglers().longest(0.25), 0.25);
+}
+
+TEST(Stragglers, PartsAreOfTheHostsTheyName) {
+  const Stragglers two = Stragglers::parse("host1:compute=2;host2-3:stall=10ms,compute=0.5");
+  EXPECT_EQ(two.to_string(), "host1:compute=2;host2-3:compute=0.5,stall=10ms");
+  EXPECT_EQ(two.compute(0.1, 0, 0), 0.1);
+  EXPECT_EQ(two.compute(0.1, 1, 5), 0.2);
+  EXPECT_DOUBLE_EQ(two.compute(0.1, 2, 0), 0.06);
+  EXPECT_DOUBLE_EQ(two.compute(0.1, 3, 9), 0.06);
+  EXPECT_EQ(two.compute(0.1, 4, 0), 0.1);
+  EXPECT_DOUBLE_EQ(two.longest(0.1), 0.21);
+  // One on top of the other: 0.1 * 2 * 3 + 0.02.
+  EXPECT_DOUBLE_EQ(
+      Stragglers::parse("hosts:compute=2;host0:compute=3;hosts:stall=20ms").compute(0.1, 0, 0),
+      0.62);
+}
+
+// Of 20000 draws the mean is off by 0.3 / sqrt(20000) = 0.002, the deviation by a few times that
+// where the tail is long.
+TEST(Stragglers, JitterHasMeanOneAndTheDeviationAskedFor) {
+  for (const char* dist : {"lognormal", "exponential", "uniform"}) {
+    SCOPED_TRACE(dist);
+    const Stragglers jitter = Stragglers::parse(std::string("hosts:jitter=0.3,dist=") + dist);
+    double sum = 0, squares = 0, least = 1e9;
+    constexpr int kDraws = 20000;
+    for (int step = 0; step < kDraws / 4; ++step)
+      for (int host = 0; host < 4; ++host) {
+        const double factor = jitter.compute(1, host, std::uint64_t(step));
+        sum += factor;
+        squares += factor * factor;
+        least = std::min(least, factor);
+        ASSERT_LE(factor, jitter.longest(1));
+      }
+    const double mean = sum / kDraws;
+    EXPECT_NEAR(mean, 1, 0.01);
+    EXPECT_NEAR(std::sqrt(squares / kDraws - mean * mean), 0.3, 0.02);
+    EXPECT_GT(least, 0);
+    const std::string name = dist;
+    EXPECT_GE(least, name == "exponential" ? 0.7
+                     : name == "uniform"   ? 1 - 0.3 * std::sqrt(3.0)
+                                           : 0);
+  }
+}
+
+TEST(Stragglers, DrawsAreOfSeedHostAndStep) {
+  const Stragglers one = Stragglers::parse("hosts:jitter=0.3"),
+                   same = Stragglers::parse("hosts:jitter=0.3,seed=1"),
+                   other = Stragglers::parse("hosts:jitter=0.3,seed=2");
+  EXPECT_EQ(one.compute(1, 2, 3), same.compute(1, 2, 3));
+  EXPECT_NE(one.compute(1, 2, 3), other.compute(1, 2, 3));
+  EXPECT_NE(one.compute(1, 2, 3), one.compute(1, 3, 3));
+  EXPECT_NE(one.compute(1, 2, 3), one.compute(1, 2, 4));
+  // Two parts alike draw on their own.
+  const double twice = Stragglers::parse("hosts:jitter=0.3;hosts:jitter=0.3").compute(1, 2, 3);
+  EXPECT_NE(twice, std::pow(one.compute(1, 2, 3), 2));
+}
+
+TEST(Stragglers, ChanceIsTheShareOfStepsThatAPartHoldsIn) {
+  const Stragglers rare = Stragglers::parse("host0:stall=100ms,chance=0.1");
+  int stalled = 0;
+  for (std::uint64_t step = 0; step < 10000; ++step) {
+    const double seconds = rare.compute(0, 0, step);
+    ASSERT_TRUE(seconds == 0 || seconds == 0.1);
+    stalled += seconds > 0 ? 1 : 0;
+  }
+  EXPECT_NEAR(stalled, 1000, 120);  // four deviations
+  EXPECT_EQ(Stragglers::parse("host0:stall=1s,chance=0").compute(1, 0, 0), 1);
+}
+
+TEST(Stragglers, AlternativesAreACrossProduct) {
+  std::vector<std::string> texts;
+  for (const Stragglers& one : Stragglers::expand("host0:compute=2|4;hosts:jitter=0|0.1"))
+    texts.push_back(one.to_string());
+  EXPECT_EQ(texts, (std::vector<std::string>{
+                       "host0:compute=2;hosts:jitter=0", "host0:compute=2;hosts:jitter=0.1",
+                       "host0:compute=4;hosts:jitter=0", "host0:compute=4;hosts:jitter=0.1"}));
+  EXPECT_EQ(Stragglers::expand("none").size(), 1U);
+}
+
+TEST(Stragglers, WhatCannotBeIsRefusedByName) {
+  const auto refused = [](const char* text, const std::string& expected) {
+    try {
+      Stragglers::parse(text);
+      ADD_FAILURE() << text << " was taken";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
+    }
+  };
+  refused("rank3:compute=2", "expected host3, host4-7 or hosts");
+  refused("host:compute=2", "expected host3");
+  refused("host4-2:compute=2", "expected host3");
+  refused("host3:speed=2", "unknown key 'speed'");
+  refused("host3:compute=-1", "compute=-1; expected a number from 0 to 1000");
+  refused("host3:compute=fast", "compute=fast");
+  refused("host3:stall=5", "5");  // no unit
+  refused("hosts:jitter=0.6,dist=uniform", "jitter=0.6; expected a number from 0 to 0.57735");
+  refused("hosts:jitter=0.1,dist=pareto", "dist=pareto; expected lognormal");
+  refused("hosts:chance=2", "chance=2");
+  refused("host0:compute=2|3", "alternatives");
+  refused("", "");
+  refused("host0:compute=2;", "");
+  EXPECT_THROW(Stragglers::parse("host4:compute=2").check(4), InputError);
+  EXPECT_THROW(Stragglers::parse("host2-4:compute=2").check(4), InputError);
+  EXPECT_NO_THROW(Stragglers::parse("host3:compute=2;hosts:jitter=0.1").check(4));
+}
+
 }  // namespace
+
 }  // namespace thinpipe

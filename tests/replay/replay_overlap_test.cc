@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tests/base/support.h"
 #include "tests/exchange/thread_transport.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/flows.h"
 #include "workloads/replay/replay.h"
 

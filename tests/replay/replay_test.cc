@@ -7,9 +7,9 @@
 #include <string>
 #include <thread>
 
+#include "tests/base/support.h"
 #include "tests/exchange/thread_transport.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/element_sum.h"
 #include "workloads/exchange/flows.h"
 #include "workloads/exchange/push_pull_pattern.h"

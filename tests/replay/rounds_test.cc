@@ -11,9 +11,9 @@
 #include <thread>
 #include <utility>
 
+#include "tests/base/support.h"
 #include "tests/exchange/thread_transport.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/flows.h"
 #include "workloads/replay/replay.h"
 

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "compressors/registry.h"
+#include "tests/base/support.h"
 #include "tests/exchange/thread_transport.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/patterns.h"
 #include "workloads/replay/replay.h"
 

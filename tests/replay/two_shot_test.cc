@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "compressors/registry.h"
-#include "tests/base/input_error.h"
+#include "tests/base/support.h"
 #include "tests/exchange/thread_transport.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
 #include "workloads/exchange/patterns.h"
 #include "workloads/exchange/push_pull_pattern.h"
 #include "workloads/exchange/traffic.h"

@@ -1,10 +1,18 @@
-#include "workloads/trace/safetensors.h"
+// Files of tensors, the mapping that reads them, and hashes and halves of their values.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/base/input_error.h"
-#include "tests/trace/trace_files.h"
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "tests/base/support.h"
+#include "workloads/trace/gradient_values.h"
+#include "workloads/trace/mapped_file.h"
+#include "workloads/trace/safetensors.h"
 
 namespace thinpipe {
 namespace {
@@ -97,5 +105,70 @@ TEST(Safetensors, OtherTypesAndEmptyTensorsAreRead) {
   EXPECT_EQ(entries.at("n").bytes.size(), 3U);
 }
 
+std::span<const std::byte> view_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+// FIPS 180-2, appendix B.1 and B.2, and the hash of nothing.
+TEST(Sha256, MatchesTheStandardsExamples) {
+  EXPECT_EQ(sha256_hex({}), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256_hex(view_of("abc")),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  Sha256 parts;
+  parts.update(view_of("abcdbcdecdefdefgefghfghighijhi"));
+  parts.update(view_of("jkijkljklmklmnlmnomnopnopq"));
+  EXPECT_EQ(parts.finish(), "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
+
+TEST(GradientValues, Bf16IsTheUpperHalf) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float wide = widen_bf16(static_cast<std::uint16_t>(bits));
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(wide), bits << 16);
+  }
+}
+
+// By definition: (-1)^s 2^(e-15) (1 + f/1024); for e = 0, 2^-14 f/1024; e = 31: infinity or NaN.
+TEST(GradientValues, F16AsIeee754DefinesIt) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const int exponent = static_cast<int>(bits >> 10 & 31U);
+    const double fraction = static_cast<double>(bits & 1023U) / 1024;
+    const float found = widen_f16(static_cast<std::uint16_t>(bits));
+    EXPECT_EQ(std::signbit(found), (bits & 0x8000U) != 0) << bits;
+    if (exponent == 31 && fraction != 0) {
+      EXPECT_TRUE(std::isnan(found)) << bits;
+      continue;
+    }
+    double expected =
+        exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15);
+    if (exponent == 31) expected = std::numeric_limits<double>::infinity();
+    EXPECT_EQ(std::abs(static_cast<double>(found)), expected) << bits;
+  }
+}
+
+TEST(GradientValues, Fp32IsServedInPlaceAnd16BitsAreWidenedOnce) {
+  const std::vector<float> wide = {1.5F, -2.F};
+  const GradientValues in_place(std::as_bytes(std::span(wide)), GradientType::kF32);
+  EXPECT_EQ(in_place.get().data(), wide.data());
+  EXPECT_EQ(in_place.get().size(), 2U);
+  const std::vector<std::uint16_t> narrow = {0x3FC0, 0xC000, 0x0000};  // bfloat16 1.5, -2, 0
+  const GradientValues widened(std::as_bytes(std::span(narrow)), GradientType::kBF16);
+  const std::span<const float> values = widened.get();
+  EXPECT_EQ(std::vector<float>(values.begin(), values.end()),
+            (std::vector<float>{1.5F, -2.F, 0.F}));
+  EXPECT_EQ(widened.get().data(), values.data());
+}
+
+TEST(GradientValues, NamesAreThoseOfSafetensors) {
+  for (const GradientType type : {GradientType::kF32, GradientType::kBF16, GradientType::kF16}) {
+    GradientType parsed = GradientType::kF32;
+    EXPECT_TRUE(parse_gradient_type(gradient_type_name(type), parsed));
+    EXPECT_EQ(parsed, type);
+  }
+  GradientType untouched = GradientType::kF16;
+  EXPECT_FALSE(parse_gradient_type("F64", untouched));
+  EXPECT_EQ(untouched, GradientType::kF16);
+}
+
 }  // namespace
+
 }  // namespace thinpipe

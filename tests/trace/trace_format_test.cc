@@ -16,10 +16,8 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "tests/base/input_error.h"
+#include "tests/base/support.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
-#include "tests/trace/trace_files.h"
 #include "tests/trace/trace_tools.h"
 #include "workloads/trace/trace.h"
 

@@ -16,10 +16,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/base/input_error.h"
+#include "tests/base/support.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
-#include "tests/trace/trace_files.h"
+#include "tests/trace/trace_tools.h"
 #include "workloads/trace/mapped_file.h"
 
 namespace thinpipe {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,12 +13,20 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/trace/trace_files.h"
+#include "tests/base/support.h"
 #include "workloads/trace/mapped_file.h"
 #include "workloads/trace/safetensors.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
+
+/// Applies `change` to trace.json.
+inline void edit_trace_json(const std::filesystem::path& folder,
+                            const std::function<void(nlohmann::json&)>& change) {
+  nlohmann::json root = nlohmann::json::parse(read_bytes(folder / "trace.json"));
+  change(root);
+  write_bytes(folder / "trace.json", root.dump());
+}
 
 /// Turns a trace of FP32 gradients into one of 16 bits: keeps the upper half of every value's bits:
 /// what they mean as binary16 is another number, but a number all the same. Second moments must not

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "workloads/trace/mapped_file.h"
 
 namespace thinpipe {
@@ -31,8 +32,6 @@ constexpr std::uint16_t kLineEnd = 0;
 constexpr std::uint16_t kUnknown = 1;
 constexpr std::size_t kFirstWord = 2;
 constexpr const char* kShippedName = "kjv.txt";
-
-bool continues_utf8(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
 
 void append_file(const fs::path& path, std::vector<std::uint16_t>& symbols) {
   const MappedFile file(path);
@@ -97,7 +96,8 @@ std::vector<std::uint16_t> to_symbols(std::string_view text) {
       symbols.push_back(kTabulator);
     } else if (c >= ' ' && c <= '~') {
       symbols.push_back(static_cast<std::uint16_t>(c - ' '));
-    } else if (!continues_utf8(c) && !(c == '\r' && i + 1 < text.size() && text[i + 1] == '\n')) {
+    } else if (!continues_character(c) &&
+               !(c == '\r' && i + 1 < text.size() && text[i + 1] == '\n')) {
       symbols.push_back(kOther);
     }
   }

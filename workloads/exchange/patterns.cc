@@ -167,7 +167,19 @@ const PatternInfo& find_pattern(const std::string& name) {
                                did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
-void check_pattern(const Spec& spec) { Parameters(find_pattern(spec.name).parameters, spec); }
+void check_pattern(const Spec& spec) { pattern_parameters(spec); }
+
+Parameters pattern_parameters(const Spec& pattern) {
+  return {find_pattern(pattern.name).parameters, pattern};
+}
+
+int pattern_group(const Spec& pattern) {
+  return static_cast<int>(pattern_parameters(pattern).integer("group"));
+}
+
+bool reduces_by_ring(const Spec& pattern) {
+  return pattern.name == "ring" || pattern.name == "gtopk" || pattern.name == "oktopk";
+}
 
 void check_pattern(const Spec& spec, int ranks) {
   const PatternInfo& info = find_pattern(spec.name);

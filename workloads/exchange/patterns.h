@@ -50,6 +50,13 @@ void check_pattern(const Spec& spec);
 /// And that so many ranks can exchange by it. @throws InputError
 void check_pattern(const Spec& spec, int ranks);
 
+/// Its parameters, those that it leaves out too. @throws InputError as check_pattern.
+Parameters pattern_parameters(const Spec& pattern);
+/// Ranks of a group, of `hierarchical` and `qgz`. @throws InputError as check_pattern.
+int pattern_group(const Spec& pattern);
+/// Whether a ring sums its dense arrays: sparse patterns have one beside.
+bool reduces_by_ring(const Spec& pattern);
+
 /// The patterns of `ring|hierarchical:group=2|4`: `|` before a pattern's name begins another
 /// pattern, else it stands between values of a parameter. Each is checked.
 /// @throws InputError as check_pattern.

@@ -79,7 +79,7 @@ Spec PushPullOptions::pull_of(const Spec& push) const {
 }
 
 PushPullOptions push_pull_options(const Spec& pattern, int workers) {
-  const Parameters parameters(find_pattern(pattern.name).parameters, pattern);
+  const Parameters parameters = pattern_parameters(pattern);
   PushPullOptions options;
   if (pattern.name == "twoshot") {
     options.servers = workers;

@@ -149,8 +149,9 @@ PushPullServer::PushPullServer(Transport& transport, PushPullLayout layout, int 
   const auto slots = static_cast<int>(2 * window);
   for (int worker = 0; worker < layout_.workers; ++worker) {
     const int slot = first_slot + worker * slots;
-    senders_.emplace_back(transport_, worker, slot, window, kPullTag, own_.size());
-    receivers_.emplace_back(transport_, worker, slot + static_cast<int>(window), window, kPushTag);
+    streams_.senders.emplace_back(transport_, worker, slot, window, kPullTag, own_.size());
+    streams_.receivers.emplace_back(transport_, worker, slot + static_cast<int>(window), window,
+                                    kPushTag);
   }
 }
 
@@ -181,7 +182,8 @@ void PushPullServer::await(std::span<const std::size_t> units) {
   }
   unanswered_ += units.size();
   for (int worker = 0; worker < layout_.workers; ++worker)
-    if (worker != own_worker_) receivers_[static_cast<std::size_t>(worker)].expect(units.size());
+    if (worker != own_worker_)
+      streams_.receivers[static_cast<std::size_t>(worker)].expect(units.size());
 }
 
 void PushPullServer::take_own(std::size_t unit, std::span<const std::byte> payload) {
@@ -191,24 +193,17 @@ void PushPullServer::take_own(std::size_t unit, std::span<const std::byte> paylo
 
 bool PushPullServer::advance() {
   try {
-    bool moved = false;
-    for (UnitReceiver& receiver : receivers_) moved = receiver.advance(*this) || moved;
+    const bool arrived = streams_.receive(*this);
     take_answers();
     // Ranks that are workers too begin with the next one, so that not all send to the same.
-    const auto first = static_cast<std::size_t>(own_worker_ + 1);
-    for (std::size_t i = 0; i < senders_.size(); ++i)
-      moved = senders_[(first + i) % senders_.size()].advance() || moved;
-    return moved;
+    return streams_.send(static_cast<std::size_t>(own_worker_ + 1)) || arrived;
   } catch (...) {
     codec_->drop();
     throw;
   }
 }
 
-bool PushPullServer::idle() const {
-  return unanswered_ == 0 && std::all_of(senders_.begin(), senders_.end(),
-                                         [](const UnitSender& sender) { return sender.idle(); });
-}
+bool PushPullServer::idle() const { return unanswered_ == 0 && streams_.idle(); }
 
 std::span<std::byte> PushPullServer::begin_unit(int peer, std::uint32_t unit,
                                                 std::uint32_t length) {
@@ -244,7 +239,7 @@ void PushPullServer::take_answers() {
     units_[answer.unit].served = answer.served;
     for (int worker = 0; worker < layout_.workers; ++worker)
       if (worker != own_worker_)
-        senders_[static_cast<std::size_t>(worker)].add(answer.unit, answer.payload);
+        streams_.senders[static_cast<std::size_t>(worker)].add(answer.unit, answer.payload);
     if (on_answer) on_answer(answer.unit, answer.payload);
   }
 }

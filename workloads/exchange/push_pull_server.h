@@ -135,14 +135,8 @@ class PushPullServer final : private UnitSink {
   bool advance();
   /// Where ranks are both: a limit for all that it sends together, and the bytes that have come to
   /// it.
-  void share(SendBudget* budget) {
-    for (UnitSender& sender : senders_) sender.share(budget);
-  }
-  std::size_t received() const {
-    std::size_t bytes = 0;
-    for (const UnitReceiver& receiver : receivers_) bytes += receiver.received();
-    return bytes;
-  }
+  void share(SendBudget* budget) { streams_.share(budget); }
+  std::size_t received() const { return streams_.received(); }
   /// All that was awaited is answered, and all answers have left.
   bool idle() const;
   /// All that was awaited is answered.
@@ -176,10 +170,9 @@ class PushPullServer final : private UnitSink {
   std::unique_ptr<std::byte[]> arena_;  ///< never more of it in memory than is received
   std::vector<Unit> units_;
   std::vector<std::size_t> own_;
-  int own_worker_;                   ///< of this rank; -1: there is none
-  std::size_t unanswered_ = 0;       ///< units
-  std::vector<UnitSender> senders_;  ///< by worker
-  std::vector<UnitReceiver> receivers_;
+  int own_worker_;                  ///< of this rank; -1: there is none
+  std::size_t unanswered_ = 0;      ///< units
+  UnitStreams streams_;             ///< by worker
   std::optional<UnitCodec> codec_;  ///< ends before what it works on
 };
 

@@ -1,6 +1,5 @@
 #include "workloads/exchange/push_pull_worker.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,7 +26,6 @@ PushPullWorker::PushPullWorker(Transport& transport, PushPullLayout layout)
       awaited_(layout_.units.size()),
       push_of_(layout_.units.size()),
       own_server_(layout_.colocated ? transport.rank() : -1) {
-  answers_.reserve(layout_.units.size());
   left_of_.reserve(layout_.units.size() + 1);
   std::size_t bytes = 0;
   for (const ExchangeUnit& unit : layout_.units) bytes += unit.pull_capacity;
@@ -41,9 +39,10 @@ PushPullWorker::PushPullWorker(Transport& transport, PushPullLayout layout)
   const auto slots = static_cast<int>(2 * window);
   for (int server = 0; server < layout_.servers; ++server) {
     const int rank = layout_.rank_of_server(server), slot = server * slots;
-    senders_.emplace_back(transport_, rank, slot, window, kPushTag, layout_.units.size(),
-                          kAheadBytes);
-    receivers_.emplace_back(transport_, rank, slot + static_cast<int>(window), window, kPullTag);
+    streams_.senders.emplace_back(transport_, rank, slot, window, kPushTag, layout_.units.size(),
+                                  kAheadBytes);
+    streams_.receivers.emplace_back(transport_, rank, slot + static_cast<int>(window), window,
+                                    kPullTag);
   }
   slots_ = layout_.servers * slots;
 }
@@ -59,8 +58,8 @@ std::size_t PushPullWorker::push(std::span<const UnitPayload> payloads) {
     awaited_[unit] = true;
     push_of_[unit] = push;
     if (layout_.units[unit].server == own_server_) continue;
-    senders_[server].add(static_cast<std::uint32_t>(unit), payload);
-    receivers_[server].expect(1);
+    streams_.senders[server].add(static_cast<std::uint32_t>(unit), payload);
+    streams_.receivers[server].expect(1);
   }
   left_of_.push_back(payloads.size());
   left_ += payloads.size();
@@ -68,13 +67,9 @@ std::size_t PushPullWorker::push(std::span<const UnitPayload> payloads) {
 }
 
 bool PushPullWorker::advance() {
-  bool moved = false;
   // Ranks that are servers too begin with the next one, so that not all send to the same.
-  const auto first = static_cast<std::size_t>(own_server_ + 1);
-  for (std::size_t i = 0; i < senders_.size(); ++i)
-    moved = senders_[(first + i) % senders_.size()].advance() || moved;
-  for (UnitReceiver& receiver : receivers_) moved = receiver.advance(*this) || moved;
-  return moved;
+  const bool sent = streams_.send(static_cast<std::size_t>(own_server_ + 1));
+  return streams_.receive(*this) || sent;
 }
 
 void PushPullWorker::rest(bool moved) {
@@ -92,20 +87,7 @@ bool PushPullWorker::pull(std::size_t push) {
   return false;
 }
 
-bool PushPullWorker::idle() const {
-  return left_ == 0 && std::all_of(senders_.begin(), senders_.end(),
-                                   [](const UnitSender& sender) { return sender.idle(); });
-}
-
-std::span<const std::span<const std::byte>> PushPullWorker::run(
-    std::span<const UnitPayload> payloads) {
-  const std::size_t pushed = push(payloads);
-  while (!pull(pushed)) {
-  }
-  answers_.clear();
-  for (const UnitPayload& one : payloads) answers_.push_back(pulled_[one.unit]);
-  return answers_;
-}
+bool PushPullWorker::idle() const { return left_ == 0 && streams_.idle(); }
 
 std::span<std::byte> PushPullWorker::begin_unit(int peer, std::uint32_t unit,
                                                 std::uint32_t length) {
@@ -125,7 +107,7 @@ std::span<std::byte> PushPullWorker::begin_unit(int peer, std::uint32_t unit,
 void PushPullWorker::end_unit(int, std::uint32_t unit, std::span<const std::byte> payload) {
   pulled_[unit] = payload;
   if (layout_.units[unit].server != own_server_)
-    senders_[static_cast<std::size_t>(layout_.units[unit].server)].answered(unit);
+    streams_.senders[static_cast<std::size_t>(layout_.units[unit].server)].answered(unit);
   --left_of_[push_of_[unit] - first_push_];
   --left_;
 }

@@ -40,14 +40,8 @@ class PushPullWorker final : private UnitSink {
   bool advance();
   /// Where ranks are both: a limit for all that it sends together, and the bytes that have come to
   /// it.
-  void share(SendBudget* budget) {
-    for (UnitSender& sender : senders_) sender.share(budget);
-  }
-  std::size_t received() const {
-    std::size_t bytes = 0;
-    for (const UnitReceiver& receiver : receivers_) bytes += receiver.received();
-    return bytes;
-  }
+  void share(SendBudget* budget) { streams_.share(budget); }
+  std::size_t received() const { return streams_.received(); }
   /// Whether all of that push is pulled.
   bool here(std::size_t push) const {
     return push < first_push_ || left_of_[push - first_push_] == 0;
@@ -64,12 +58,6 @@ class PushPullWorker final : private UnitSink {
   /// What was pulled of a unit; valid until it is pulled again.
   std::span<const std::byte> pulled(std::size_t unit) const { return pulled_[unit]; }
 
-  /// Pushes these payloads and waits until all of the units are pulled.
-  /// @returns what was pulled, in the same order: a list that is valid until the next run, of
-  /// payloads that are valid until their units are pulled again
-  /// @throws PayloadError as pull
-  std::span<const std::span<const std::byte>> run(std::span<const UnitPayload> payloads);
-
  private:
   std::span<std::byte> begin_unit(int peer, std::uint32_t unit, std::uint32_t length) override;
   void end_unit(int peer, std::uint32_t unit, std::span<const std::byte> payload) override;
@@ -79,16 +67,14 @@ class PushPullWorker final : private UnitSink {
   PushPullLayout layout_;
   std::unique_ptr<std::byte[]> arena_;  ///< never more of it in memory than is received
   std::vector<std::span<std::byte>> places_;
-  std::vector<std::span<const std::byte>> pulled_;   ///< by unit
-  std::vector<std::span<const std::byte>> answers_;  ///< in the order of what was pushed
-  std::vector<char> awaited_;                        ///< by unit
-  std::vector<std::size_t> push_of_;                 ///< by unit
-  std::size_t first_push_ = 0;                       ///< those before have long been pulled
-  std::vector<std::size_t> left_of_;                 ///< by push from it: units not pulled yet
-  std::size_t left_ = 0;                             ///< of all pushes
-  int own_server_, slots_ = 0;                       ///< of this rank; -1: there is none
-  std::vector<UnitSender> senders_;
-  std::vector<UnitReceiver> receivers_;
+  std::vector<std::span<const std::byte>> pulled_;  ///< by unit
+  std::vector<char> awaited_;                       ///< by unit
+  std::vector<std::size_t> push_of_;                ///< by unit
+  std::size_t first_push_ = 0;                      ///< those before have long been pulled
+  std::vector<std::size_t> left_of_;                ///< by push from it: units not pulled yet
+  std::size_t left_ = 0;                            ///< of all pushes
+  int own_server_, slots_ = 0;                      ///< of this rank; -1: there is none
+  UnitStreams streams_;                             ///< by server
 };
 
 }  // namespace thinpipe

@@ -17,19 +17,6 @@
 namespace thinpipe {
 namespace {
 
-Parameters parameters_of(const Spec& pattern) {
-  return {find_pattern(pattern.name).parameters, pattern};
-}
-
-int group_in(const Spec& pattern) {
-  return static_cast<int>(parameters_of(pattern).integer("group"));
-}
-
-// Sparse patterns have one beside, for dense arrays.
-bool has_ring(const Spec& pattern) {
-  return pattern.name == "ring" || pattern.name == "gtopk" || pattern.name == "oktopk";
-}
-
 [[noreturn]] void no_closed_form(const Spec& pattern) {
   check_pattern(pattern);
   throw InputError("what pattern '" + pattern.to_string() + "' sends has no closed form here");
@@ -83,17 +70,12 @@ Traffic plus(const Traffic& one, const Traffic& other) {
   return {.sent = one.sent + other.sent, .received = one.received + other.received};
 }
 
-Traffic words_of_all(std::size_t words, int ranks, int rank) {
-  const std::vector<std::size_t> sizes(static_cast<std::size_t>(ranks), words * kWord);
-  return block_gather_traffic(sizes, rank);
-}
-
 // So many pairs to, or from, each of the others.
 Volume to_others(std::size_t others, std::size_t pairs) { return framed_pairs(pairs) * others; }
 
 SparseTraffic oktopk_traffic(const SparseSizes& sizes, double imbalance, int ranks, int rank) {
   const auto n = static_cast<std::size_t>(ranks), others = n - 1;
-  const Traffic counts = words_of_all(1, ranks, rank);
+  const Traffic counts = block_gather_traffic(std::vector<std::size_t>(n, kWord), rank);
   const auto blocks = [&](std::size_t pairs) {
     const std::vector<std::size_t> all(n, pairs * sizeof(SparsePair));
     return block_gather_traffic(all, rank);
@@ -144,14 +126,15 @@ Volume volume_of(std::size_t payload) {
 
 Traffic all_reduce_traffic(const Spec& pattern, const SummedArray& array, int ranks, int rank) {
   check_pattern(pattern);
-  if (has_ring(pattern)) return ring_reduce_traffic(array, ranks, rank);
+  if (reduces_by_ring(pattern)) return ring_reduce_traffic(array, ranks, rank);
   if (pattern.name == "recursive-doubling") return doubling_reduce_traffic(array, ranks, rank);
   if (pattern.name == "halving-doubling") return halving_reduce_traffic(array, ranks, rank);
   if (pattern.name == "tree") return tree_reduce_traffic(array, ranks, rank);
   if (pattern.name == "hierarchical")
-    return hierarchical_reduce_traffic(array, ranks, rank, group_in(pattern));
+    return hierarchical_reduce_traffic(array, ranks, rank, pattern_group(pattern));
   if (pattern.name == "qgz" && array.type == ElementType::kFloat32)
-    return qgz_reduce_traffic(array.elements, qgz_options(parameters_of(pattern)), ranks, rank);
+    return qgz_reduce_traffic(array.elements, qgz_options(pattern_parameters(pattern)), ranks,
+                              rank);
   no_closed_form(pattern);
 }
 
@@ -164,21 +147,21 @@ Traffic all_gather_traffic(const Spec& pattern, std::span<const std::size_t> siz
     return doubling_gather_traffic(messages, rank);
   if (pattern.name == "tree") return tree_gather_traffic(messages, rank);
   if (pattern.name == "hierarchical")
-    return hierarchical_gather_traffic(messages, rank, group_in(pattern));
+    return hierarchical_gather_traffic(messages, rank, pattern_group(pattern));
   no_closed_form(pattern);
 }
 
 int all_reduce_steps(const Spec& pattern, int ranks) {
-  if (has_ring(pattern)) return 2 * (ranks - 1);
+  if (reduces_by_ring(pattern)) return 2 * (ranks - 1);
   if (pattern.name == "recursive-doubling") return floor_log2(ranks) + fold_steps(ranks);
   if (pattern.name == "halving-doubling") return 2 * floor_log2(ranks) + fold_steps(ranks);
   if (pattern.name == "tree") return 2 * floor_log2(ranks);
   if (pattern.name == "hierarchical") {
-    const RankGroups groups(ranks, group_in(pattern));
+    const RankGroups groups(ranks, pattern_group(pattern));
     return 2 * (groups.group - 1) + 2 * (groups.groups - 1);
   }
   if (pattern.name == "qgz") {
-    const int group = group_in(pattern), groups = ranks / group;
+    const int group = pattern_group(pattern), groups = ranks / group;
     return (group > 1 ? 1 : 0) + (groups > 1 ? 1 : 0) + ceil_log2(ranks);
   }
   no_closed_form(pattern);
@@ -190,7 +173,7 @@ int all_gather_steps(const Spec& pattern, int ranks) {
     return ceil_log2(ranks);
   if (pattern.name == "tree") return 2 * floor_log2(ranks);
   if (pattern.name == "hierarchical") {
-    const RankGroups groups(ranks, group_in(pattern));
+    const RankGroups groups(ranks, pattern_group(pattern));
     return groups.group - 1 + groups.groups - 1;
   }
   no_closed_form(pattern);
@@ -219,25 +202,14 @@ SparseTraffic sparse_all_reduce_traffic(const Spec& pattern, const SparseSizes& 
   check_pattern(pattern);
   if (pattern.name == "gtopk") return gtopk_traffic(sizes, ranks, rank);
   if (pattern.name != "oktopk") not_sparse(pattern);
-  return oktopk_traffic(sizes, parameters_of(pattern).real("balance"), ranks, rank);
+  return oktopk_traffic(sizes, pattern_parameters(pattern).real("balance"), ranks, rank);
 }
-
-Traffic oktopk_regions_traffic(int ranks, int rank) {
-  return words_of_all(static_cast<std::size_t>(ranks - 1), ranks, rank);
-}
-
-Traffic oktopk_threshold_traffic(const SparseSizes& sizes, int ranks, int rank) {
-  return plus(words_of_all(1, ranks, rank),
-              words_of_all(std::max<std::size_t>(sizes.k, 1) + 1, ranks, rank));
-}
-
-Traffic mean_count_traffic(int ranks, int rank) { return words_of_all(1, ranks, rank); }
 
 int sparse_all_reduce_steps(const Spec& pattern, int ranks) {
   check_pattern(pattern);
   if (pattern.name == "gtopk") return 2 * ceil_log2(ranks);
   if (pattern.name != "oktopk") not_sparse(pattern);
-  const int at_once = static_cast<int>(parameters_of(pattern).integer("bucket"));
+  const int at_once = static_cast<int>(pattern_parameters(pattern).integer("bucket"));
   return (ranks - 1 + at_once - 1) / at_once + 2 * ceil_log2(ranks);
 }
 

@@ -126,19 +126,11 @@ struct SparseTraffic {
   Traffic most;
 };
 
-/// Of one call. Those of oktopk that find regions or a threshold anew send more (below).
+/// Of one call. Those of oktopk that find regions or a threshold anew send more: a block of words
+/// of every rank for either.
 /// @throws InputError for a pattern that is unknown or has no sparse all-reduce.
 SparseTraffic sparse_all_reduce_traffic(const Spec& pattern, const SparseSizes& sizes, int ranks,
                                         int rank);
-
-/// What oktopk sends beside that in the calls in which it finds new regions; and, at most, in those
-/// in which it finds a new threshold.
-Traffic oktopk_regions_traffic(int ranks, int rank);
-Traffic oktopk_threshold_traffic(const SparseSizes& sizes, int ranks, int rank);
-
-/// What Pattern::mean_count() sends: before a sum of elements whose number each rank knows of its
-/// own only.
-Traffic mean_count_traffic(int ranks, int rank);
 
 /// Messages that follow each other, where each is one segment; without balancing.
 /// @throws InputError as above.

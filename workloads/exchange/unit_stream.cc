@@ -142,4 +142,32 @@ void UnitReceiver::take(std::span<const std::byte> segment, UnitSink& sink) {
   sink.end_unit(peer_, unit_, payload_);
 }
 
+void UnitStreams::share(SendBudget* budget) {
+  for (UnitSender& sender : senders) sender.share(budget);
+}
+
+std::size_t UnitStreams::received() const {
+  std::size_t bytes = 0;
+  for (const UnitReceiver& receiver : receivers) bytes += receiver.received();
+  return bytes;
+}
+
+bool UnitStreams::send(std::size_t first) {
+  bool moved = false;
+  for (std::size_t i = 0; i < senders.size(); ++i)
+    moved = senders[(first + i) % senders.size()].advance() || moved;
+  return moved;
+}
+
+bool UnitStreams::receive(UnitSink& sink) {
+  bool moved = false;
+  for (UnitReceiver& receiver : receivers) moved = receiver.advance(sink) || moved;
+  return moved;
+}
+
+bool UnitStreams::idle() const {
+  return std::all_of(senders.begin(), senders.end(),
+                     [](const UnitSender& sender) { return sender.idle(); });
+}
+
 }  // namespace thinpipe

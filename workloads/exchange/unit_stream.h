@@ -109,4 +109,22 @@ class UnitReceiver {
   bool arriving_ = false;
 };
 
+/// A rank's streams to and from all of its peers, by the peers' numbers.
+struct UnitStreams {
+  std::vector<UnitSender> senders;
+  std::vector<UnitReceiver> receivers;
+
+  /// A limit for all that is sent together; null: there is none. Must outlive this.
+  void share(SendBudget* budget);
+  /// Bytes that have come so far, with heads.
+  std::size_t received() const;
+  /// Sends what there is room for, first to peer `first`, then to those after it, counted round.
+  /// @returns whether anything moved
+  bool send(std::size_t first);
+  /// Takes what has arrived. @returns whether anything moved @throws as UnitReceiver::advance()
+  bool receive(UnitSink& sink);
+  /// Whether all has left.
+  bool idle() const;
+};
+
 }  // namespace thinpipe

@@ -1,9 +1,7 @@
 #include "workloads/models/catalogue.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <set>
 #include <string>
@@ -182,16 +180,6 @@ ModelInfo parse_model_file(std::string_view text, const std::string& file) {
   }
   if (root.has("training")) model.training = parse_training(root.at("training"));
   return model;
-}
-
-bool PublishedCount::agrees(std::size_t of_model) const {
-  const std::int64_t meant = static_cast<std::int64_t>(of_model) - difference;
-  if (mib) {
-    constexpr double kBytes = 4, kMebi = 1 << 20;
-    return std::round(static_cast<double>(meant) * kBytes / kMebi * 100) == std::round(*mib * 100);
-  }
-  const std::int64_t off = meant - static_cast<std::int64_t>(*parameters);
-  return rounded_to == 1 ? off == 0 : 2 * std::abs(off) <= static_cast<std::int64_t>(rounded_to);
 }
 
 const char* estimate_formula() {

@@ -52,9 +52,6 @@ struct PublishedCount {
   std::int64_t difference = 0;   ///< the catalogue's parameters less those meant there
   std::uint64_t rounded_to = 1;  ///< the step in which `parameters` is printed
   std::string why = {};          ///< of the difference, or how the count is met
-
-  /// Whether a model of so many parameters has the printed count, the difference set aside.
-  bool agrees(std::size_t of_model) const;
 };
 
 /// Seconds that a step's passes take on a device for a mini-batch.

@@ -7,7 +7,15 @@
 #include <vector>
 
 namespace thinpipe {
+namespace {
 
+/// `rounds` rounds in each of which every rank passes on `chunk` bytes, a segment as soon as it has
+/// come, the link being idle before. The greater of
+///   the link's time    alpha + (rounds * chunk - credit) beta and
+///   the chain's time   rounds * alpha + (rounds - 1) (segment - credit) beta
+///                      + (chunk - credit) beta,
+/// differences below 0 counting as 0: every path through the rounds is a mixture of the two, and
+/// what the mixture takes is convex in its share.
 double ring_chain_time(double rounds, double chunk, double segment, const LinkFigures& link) {
   if (rounds <= 0) return 0;
   const double busy = link.alpha + link.seconds(rounds * chunk);
@@ -15,6 +23,8 @@ double ring_chain_time(double rounds, double chunk, double segment, const LinkFi
                        link.seconds(chunk);
   return std::max(busy, chain);
 }
+
+}  // namespace
 
 double ring_all_reduce_time(int ranks, double bytes, const LinkFigures& link) {
   return ring_chain_time(2.0 * (ranks - 1), bytes / ranks, kRingSegment, link);

@@ -139,16 +139,6 @@ FlowGraph gather_flows(const std::vector<AllGatherPlan>& plans,
   return graph;
 }
 
-int group_of_spec(const Spec& pattern) {
-  return static_cast<int>(
-      Parameters(find_pattern(pattern.name).parameters, pattern).integer("group"));
-}
-
-// Sparse patterns have a ring beside, for dense arrays.
-bool reduces_by_ring(const Spec& pattern) {
-  return pattern.name == "ring" || pattern.name == "gtopk" || pattern.name == "oktopk";
-}
-
 template <class Plan, class Planner>
 std::vector<Plan> of_all_ranks(int ranks, Planner planner) {
   std::vector<Plan> plans;
@@ -175,7 +165,7 @@ std::optional<FlowGraph> all_reduce_flows(const Spec& pattern, std::size_t eleme
   if (pattern.name == "tree") return flows(tree_all_reduce);
   if (pattern.name == "qgz") return qgz_flows(pattern, elements, ranks);
   if (pattern.name != "hierarchical") return std::nullopt;
-  return flows([group = group_of_spec(pattern)](int n, int rank) {
+  return flows([group = pattern_group(pattern)](int n, int rank) {
     return hierarchical_all_reduce(n, rank, group);
   });
 }
@@ -191,7 +181,7 @@ std::optional<FlowGraph> all_gather_flows(const Spec& pattern, std::span<const s
     return flows(recursive_doubling_all_gather);
   if (pattern.name == "tree") return flows(tree_all_gather);
   if (pattern.name != "hierarchical") return std::nullopt;
-  return flows([group = group_of_spec(pattern)](int n, int rank) {
+  return flows([group = pattern_group(pattern)](int n, int rank) {
     return hierarchical_all_gather(n, rank, group);
   });
 }
@@ -206,11 +196,11 @@ double least_messages(const Spec& pattern, int ranks) {
     return fold.folded * steps + 2.0 * fold.extra;
   }
   if (pattern.name == "hierarchical") {
-    const RankGroups groups(ranks, group_of_spec(pattern));
+    const RankGroups groups(ranks, pattern_group(pattern));
     return 2 * n * groups.groups * groups.group;
   }
   if (pattern.name == "qgz") {  // Bruck's steps, and all others of its group and its ring of groups
-    const double group = group_of_spec(pattern);
+    const double group = pattern_group(pattern);
     return n * (group - 1 + n / group - 1 + std::ceil(std::log2(n)));
   }
   if (pattern.name == "halving-doubling" || reduces_by_ring(pattern)) return 2 * n * (n - 1);
@@ -374,9 +364,9 @@ std::optional<FlowGraph> sparse_flows(const Spec& pattern, const SparseSizes& si
 }
 
 FlowGraph qgz_flows(const Spec& pattern, std::size_t elements, int ranks) {
-  const Qgz qgz(qgz_options(Parameters(find_pattern(pattern.name).parameters, pattern)), ranks);
+  const Qgz qgz(qgz_options(pattern_parameters(pattern)), ranks);
   const auto n = static_cast<std::size_t>(ranks);
-  const auto g = static_cast<std::size_t>(group_of_spec(pattern));
+  const auto g = static_cast<std::size_t>(pattern_group(pattern));
   const std::size_t groups = n / g;
   PhaseFlows flows(ranks, PhaseFlows::Order::kTurns);
   flows.begin_phase();

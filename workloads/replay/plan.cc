@@ -12,8 +12,10 @@
 #include "workloads/exchange/segments.h"
 
 namespace thinpipe {
-
 namespace {
+
+// Elements of a slice; less is not worth messages of its own: 4 kB of floats.
+constexpr std::size_t kMinSlice = 1024;
 
 std::vector<std::size_t> in_order(std::span<const TraceTensor> tensors, BucketLimits::Order order) {
   std::vector<std::size_t> places(tensors.size());

@@ -40,7 +40,7 @@ std::vector<PlannedBucket> plan_buckets(std::span<const TraceTensor> tensors,
 
 /// For the pattern `twoshot`: every unit cut into slices, one a rank, of which each is compressed
 /// by itself. Slices differ by slice_grain() elements at most; there are fewer where they would
-/// have less than kMinSlice elements. The i-th of as many slices as ranks is rank i's, others
+/// have less than 1024 elements. The i-th of as many slices as ranks is rank i's, others
 /// belong to whoever has least.
 std::vector<PlannedBucket> sliced(std::vector<PlannedBucket> buckets,
                                   std::span<const TraceTensor> tensors, int ranks);
@@ -49,8 +49,5 @@ std::vector<PlannedBucket> sliced(std::vector<PlannedBucket> buckets,
 /// chosen (the parameters `block`, `bucket` and `chunk`); 1 where a method has none.
 /// @throws InputError as check_spec
 std::size_t slice_grain(const Spec& compressor);
-
-/// Less is not worth messages of its own: 4 kB of floats.
-inline constexpr std::size_t kMinSlice = 1024;
 
 }  // namespace thinpipe

@@ -31,12 +31,6 @@ class Stragglers {
 
   /// s that a host computes in a step for which the trace has `seconds`.
   double compute(double seconds, int host, std::uint64_t step) const;
-  /// s of it by which everything in that step is later (stalls), and what it is stretched by.
-  struct Slowdown {
-    double factor = 1;
-    double stall = 0;
-  };
-  Slowdown slowdown(int host, std::uint64_t step) const;
   /// s that a step computes at most, but for one draw in 10^6 or so: for patience, not for figures.
   double longest(double seconds) const;
 
@@ -56,8 +50,15 @@ class Stragglers {
     std::uint64_t seed = 1;
     bool is_of(int host) const { return host >= first && (last < 0 || host <= last); }
   };
+  /// What a step's computing is stretched by, and s by which everything in it is later (stalls).
+  struct Slowdown {
+    double factor = 1;
+    double stall = 0;
+  };
+
   static Part part_of(const Spec& spec);
   static double drawn_factor(const Part& part, std::uint64_t draw);
+  Slowdown slowdown(int host, std::uint64_t step) const;
 
   std::vector<Part> parts_;
 };

@@ -20,6 +20,7 @@
 #include "workloads/models/catalogue.h"
 #include "workloads/synthetic/draw.h"
 #include "workloads/synthetic/latents.h"
+#include "workloads/synthetic/magnitudes.h"
 #include "workloads/synthetic/tables.h"
 
 namespace thinpipe {
@@ -220,8 +221,8 @@ std::vector<std::size_t> drawn_like(const SyntheticSpec& spec,
   return match_tensors(tensors, captured);
 }
 
-}  // namespace
-
+/// The distribution of one tensor's values over all ranks and steps of a trace: its empirical
+/// quantiles and its share of zeros. Of more than 2^20 values as many are taken, at even distances.
 ValueDistribution fit_tensor(const Trace& trace, std::size_t tensor) {
   const std::size_t elements = trace.tensors().at(tensor).elements;
   const std::size_t all = trace.ranks() * trace.steps() * elements;
@@ -238,6 +239,8 @@ ValueDistribution fit_tensor(const Trace& trace, std::size_t tensor) {
   }
   return make_empirical(std::move(sample));
 }
+
+}  // namespace
 
 std::vector<std::size_t> match_tensors(const std::vector<TraceTensor>& model,
                                        const std::vector<TraceTensor>& captured) {

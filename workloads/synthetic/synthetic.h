@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "workloads/synthetic/magnitudes.h"
 #include "workloads/synthetic/spec.h"
 #include "workloads/trace/trace.h"
 
@@ -27,10 +26,6 @@ std::string absolute_gradients(const std::filesystem::path& folder_or_text);
 
 /// {rows, columns}, as square as the number of elements allows: methods that see a matrix need one.
 std::vector<std::int64_t> nearly_square(std::size_t elements);
-
-/// The distribution of one tensor's values over all ranks and steps of a trace: its empirical
-/// quantiles and its share of zeros. Of more than 2^20 values as many are taken, at even distances.
-ValueDistribution fit_tensor(const Trace& trace, std::size_t tensor);
 
 /// For every tensor of a model, the captured tensor of its kind (matrices and larger, or vectors)
 /// that lies at the same relative depth among those of that kind; of any kind where there is none.

@@ -1,5 +1,15 @@
 // A gradient trace on disk, opened by mmap and never copied whole. docs/trace-format.md is
 // normative.
+//
+// Example:
+//
+//   double sum_of_gradients(const std::string& folder) {
+//     const thinpipe::Trace trace(folder);
+//     double sum = 0;
+//     for (std::size_t tensor = 0; tensor < trace.tensors().size(); ++tensor)
+//       for (const float value : trace.gradient(/*rank=*/0, /*step=*/0, tensor)) sum += value;
+//     return sum;
+//   }
 #pragma once
 
 #include <cstddef>

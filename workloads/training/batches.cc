@@ -35,6 +35,31 @@ struct Move {
   bool mirrored = false;
 };
 
+std::vector<ChannelMoments> channel_moments(const ImageSet& images) {
+  const std::size_t plane = images.height * images.width;
+  std::vector<ChannelMoments> moments;
+  for (std::size_t c = 0; c < images.channels; ++c) {
+    std::array<std::uint64_t, 256> histogram{};
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      for (const std::uint8_t value : images.image(i).subspan(c * plane, plane)) {
+        ++histogram[value];
+      }
+    }
+    const double count = static_cast<double>(images.size() * plane);
+    double sum = 0;
+    double square = 0;
+    for (std::size_t value = 0; value < histogram.size(); ++value) {
+      const double weight = static_cast<double>(histogram[value]) / count;
+      sum += weight * static_cast<double>(value);
+      square += weight * static_cast<double>(value * value);
+    }
+    const double deviation = std::sqrt(std::max(square - sum * sum, 0.0));
+    moments.push_back(
+        {static_cast<float>(sum), deviation > 0 ? static_cast<float>(deviation) : 1.0F});
+  }
+  return moments;
+}
+
 Batch empty_batch(const ImageSet& images, std::size_t count) {
   const auto size = [](std::size_t n) { return static_cast<std::int64_t>(n); };
   return {
@@ -265,31 +290,6 @@ ImageData images_for(DataKind kind, const std::string& data) {
 }
 
 }  // namespace
-
-std::vector<ChannelMoments> channel_moments(const ImageSet& images) {
-  const std::size_t plane = images.height * images.width;
-  std::vector<ChannelMoments> moments;
-  for (std::size_t c = 0; c < images.channels; ++c) {
-    std::array<std::uint64_t, 256> histogram{};
-    for (std::size_t i = 0; i < images.size(); ++i) {
-      for (const std::uint8_t value : images.image(i).subspan(c * plane, plane)) {
-        ++histogram[value];
-      }
-    }
-    const double count = static_cast<double>(images.size() * plane);
-    double sum = 0;
-    double square = 0;
-    for (std::size_t value = 0; value < histogram.size(); ++value) {
-      const double weight = static_cast<double>(histogram[value]) / count;
-      sum += weight * static_cast<double>(value);
-      square += weight * static_cast<double>(value * value);
-    }
-    const double deviation = std::sqrt(std::max(square - sum * sum, 0.0));
-    moments.push_back(
-        {static_cast<float>(sum), deviation > 0 ? static_cast<float>(deviation) : 1.0F});
-  }
-  return moments;
-}
 
 std::unique_ptr<BatchSource> make_image_batches(ImageSet images, const ImageBatchOptions& options) {
   return std::make_unique<ImageBatches>(std::move(images), options);

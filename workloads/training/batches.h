@@ -47,8 +47,6 @@ struct ChannelMoments {
   float deviation = 1;  ///< 1 for a channel of one value only, which is left unscaled
 };
 
-std::vector<ChannelMoments> channel_moments(const ImageSet& images);
-
 struct ImageBatchOptions {
   std::size_t workers = 1;
   std::size_t batch = 1;

@@ -99,6 +99,10 @@ void check_losses(const CaptureOptions& options, const CaptureSummary& summary) 
       summary.first_loss, options.steps, summary.last_loss, options.learning_rate));
 }
 
+void check_interrupt() {
+  if (noted != 0) throw Interrupted(noted);
+}
+
 }  // namespace
 
 CaptureSummary run_capture(const CaptureOptions& options, const StepCallback& after_step) {
@@ -158,10 +162,6 @@ void note_interrupts() {
     sigemptyset(&action.sa_mask);
     sigaction(signal, &action, nullptr);
   }
-}
-
-void check_interrupt() {
-  if (noted != 0) throw Interrupted(noted);
 }
 
 void end_by_signal(int signal) {

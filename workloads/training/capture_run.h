@@ -43,9 +43,6 @@ class Interrupted : public std::runtime_error {
 /// at once.
 void note_interrupts();
 
-/// @throws Interrupted when one was noted
-void check_interrupt();
-
 /// Ends this process by the signal itself, so that the caller sees what happened.
 [[noreturn]] void end_by_signal(int signal);
 

@@ -84,20 +84,7 @@ std::unique_ptr<DeviceSelector<Device>> make_selector(const std::string& name,
     return std::make_unique<DgcSelector<Device>>(tensors.size(), std::move(options));
   }
   if (name == "sidco") {
-    const std::string& dist = parameters.choice("dist");
-    return std::make_unique<SidcoSelector<Device>>(
-        tensors.size(),
-        SidcoOptions{.ratio = ratio_of(parameters),
-                     .distribution = dist == "gamma"     ? SidcoDistribution::kGamma
-                                     : dist == "gpareto" ? SidcoDistribution::kPareto
-                                                         : SidcoDistribution::kExponential,
-                     .exact_gamma = parameters.choice("inverse") == "exact",
-                     .location_min = parameters.choice("location") == "min",
-                     .first_ratio = parameters.real("first"),
-                     .fixed_stages = static_cast<int>(parameters.integer("stages")),
-                     .climb = parameters.choice("adapt") == "climb",
-                     .tolerance = parameters.real("eps"),
-                     .every = static_cast<int>(parameters.integer("q"))});
+    return std::make_unique<SidcoSelector<Device>>(tensors.size(), sidco_options(parameters));
   }
   return nullptr;
 }

@@ -1,5 +1,8 @@
-#include "workloads/training/capture_run.h"
+// The program thinpipe-capture as a whole, and the BLAS kernels that it asks for.
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,14 +10,12 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "tests/trace/temporary_folder.h"
-#include "tests/trace/trace_files.h"
+#include "tests/base/support.h"
 #include "workloads/trace/trace.h"
+#include "workloads/training/blas_kernels.h"
+#include "workloads/training/capture_run.h"
 
 namespace thinpipe {
 namespace {
@@ -201,5 +202,14 @@ TEST_F(CaptureProgram, InterruptRemovesTheUnfinishedTrace) {
   EXPECT_FALSE(fs::exists(out()));
 }
 
+TEST(BlasKernels, OnlyTheFallbackIsReplacedAndOnlyByWhatTheProcessorHas) {
+  EXPECT_STREQ(better_blas_kernels("Prescott", true, true), "SKYLAKEX");
+  EXPECT_STREQ(better_blas_kernels("Prescott", true, false), "HASWELL");
+  EXPECT_EQ(better_blas_kernels("Prescott", false, false), nullptr);
+  EXPECT_EQ(better_blas_kernels("Haswell", true, true), nullptr);
+  EXPECT_EQ(better_blas_kernels("Zen", true, false), nullptr);
+}
+
 }  // namespace
+
 }  // namespace thinpipe

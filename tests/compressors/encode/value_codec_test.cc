@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "compressors/wire/scale.h"
-#include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"
 
 namespace thinpipe {

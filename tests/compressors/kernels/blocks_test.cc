@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "compressors/kernels/transforms.h"
-#include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/laws.h"
 #include "tests/compressors/support/targets.h"
-#include "tests/compressors/support/unbiased.h"
 
 namespace thinpipe {
 namespace {

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <vector>
 
-#include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/targets.h"
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "compressors/kernels/buffer.h"
-#include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/targets.h"
 

@@ -1,13 +1,15 @@
 // Error feedback loses nothing: sum of inputs = sum of what was decoded + residual, per element,
 // over 100 steps (SBC Theorem II.1). For every method of the registry and every spec of all_specs()
-// that can have the residual memory, whatever memory it has by itself.
+// that can have the residual memory, whatever memory it has by itself; and for what is given back.
+
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <set>
 
-#include "tests/compressors/support/accounts.h"
 #include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/laws.h"
 #include "tests/compressors/support/methods.h"
 
 namespace thinpipe {
@@ -89,5 +91,217 @@ TEST(Verbatim, IsTheGradientItself) {
   EXPECT_EQ(names, std::set<std::string>{"none"});
 }
 
+// What a selection after the exchange drops goes back into a memory: over all workers nothing is
+// lost, whoever takes it.
+
+constexpr std::size_t kLength = 3000;
+constexpr std::size_t kWorkers = 3;
+constexpr std::uint64_t kSteps = 60;
+
+struct SentPairs {
+  std::vector<std::uint32_t> positions;
+  std::vector<float> values;
+};
+
+SentPairs pairs_of(const Compressor& compressor, std::span<const std::byte> payload) {
+  SentPairs pairs{std::vector<std::uint32_t>(compressor.max_pairs()),
+                  std::vector<float>(compressor.max_pairs())};
+  const std::size_t count = compressor.decode_pairs(payload, pairs.positions, pairs.values);
+  pairs.positions.resize(count);
+  pairs.values.resize(count);
+  return pairs;
+}
+
+TEST(SentPairs, AreWhatDecodeAddAdds) {
+  int with_pairs = 0;
+  for (const std::string& spec : testing::all_specs()) {
+    SCOPED_TRACE(spec);
+    const MethodInfo& method = find_method(parse_spec(spec).name);
+    EXPECT_EQ(testing::make(spec, 10)->has_pairs(), method.has_pairs);
+    for (const auto& [name, input] : testing::finite_inputs()) {
+      const auto compressor = testing::make(spec, input.size());
+      if (!compressor->has_pairs()) {
+        EXPECT_EQ(compressor->max_pairs(), 0U);
+        continue;
+      }
+      ++with_pairs;
+      const auto encoded = testing::encode(*compressor, input);
+      const SentPairs pairs = pairs_of(*compressor, encoded.payload);
+      EXPECT_EQ(pairs.positions.size(), encoded.report.selected_elements) << name;
+      EXPECT_TRUE(input.empty() || (encoded.report.target_elements > 0) == method.has_target);
+      std::vector<float> sum(input.size(), 0.0F);
+      for (std::size_t i = 0; i < pairs.positions.size(); ++i) {
+        ASSERT_TRUE(i == 0 || pairs.positions[i - 1] < pairs.positions[i]) << name;
+        sum[pairs.positions[i]] += pairs.values[i];
+      }
+      const auto decoded = testing::decode(*compressor, encoded.payload);
+      for (std::size_t i = 0; i < sum.size(); ++i)
+        ASSERT_TRUE(sum[i] == decoded[i] || (std::isnan(sum[i]) && std::isnan(decoded[i]))) << name;
+    }
+  }
+  EXPECT_GT(with_pairs, 0);
+}
+
+TEST(SentPairs, OfAPayloadThatIsCutShortAreRefused) {
+  const auto gradient = testing::heavy(kLength, 1);
+  for (const std::string& spec : testing::all_specs()) {
+    const auto compressor = testing::make(spec, kLength);
+    if (!compressor->has_pairs()) continue;
+    const auto payload = testing::encode(*compressor, gradient).payload;
+    SentPairs room{std::vector<std::uint32_t>(compressor->max_pairs()),
+                   std::vector<float>(compressor->max_pairs())};
+    if (payload.size() <= 1) continue;
+    EXPECT_THROW(compressor->decode_pairs(std::span(payload).first(payload.size() - 1),
+                                          room.positions, room.values),
+                 PayloadError)
+        << spec;
+    const std::size_t count = pairs_of(*compressor, payload).positions.size();
+    ASSERT_GT(count, 0U) << spec;
+    EXPECT_THROW(
+        compressor->decode_pairs(payload, std::span(room.positions).first(count - 1), room.values),
+        PayloadError)
+        << spec;
+  }
+}
+
+TEST(GiveBack, RefusesPositionsThatAreNotThere) {
+  const auto compressor = testing::make("topk", 10);
+  const std::vector<std::uint32_t> beyond = {3, 10};
+  EXPECT_THROW(compressor->give_back(beyond, std::vector<float>{1, 2}), InputError);
+  EXPECT_THROW(compressor->give_back(beyond, std::vector<float>{1}), InputError);
+}
+
+TEST(GiveBack, IsNothingForAMemoryThatKeepsNothing) {
+  EXPECT_FALSE(testing::make("topk:memory=none", 10)->takes_back());
+  EXPECT_FALSE(testing::make("fp16", 10)->takes_back());
+  EXPECT_TRUE(testing::make("topk:clip=1,memory=residual", 10)->takes_back());
+}
+
+/// Some workers of one spec, and a selection that takes every other element of every second
+/// step's sum and gives the rest back to a worker that need not have sent it.
+class GiveBackJob {
+ public:
+  explicit GiveBackJob(const std::string& spec) : in_(kLength), kept_(kLength), scale_(kLength) {
+    for (std::size_t worker = 0; worker < kWorkers; ++worker)
+      workers_.push_back(testing::make(spec, kLength));
+  }
+
+  /// `input` is what a gradient adds to a worker's books.
+  template <class Input>
+  void run(Input input) {
+    for (std::uint64_t step = 0; step < kSteps; ++step) {
+      std::vector<SentPairs> sent;
+      for (std::size_t worker = 0; worker < kWorkers; ++worker) {
+        const auto gradient = testing::heavy(kLength, step * kWorkers + worker);
+        input(worker, gradient, in_);
+        const auto payload = testing::encode(*workers_[worker], gradient, step).payload;
+        sent.push_back(pairs_of(*workers_[worker], payload));
+      }
+      for (std::size_t worker = 0; worker < kWorkers; ++worker) {
+        SentPairs back;
+        for (std::size_t i = 0; i < sent[worker].positions.size(); ++i) {
+          const std::uint32_t position = sent[worker].positions[i];
+          const float value = sent[worker].values[i];
+          scale_[position] += std::fabs(static_cast<double>(value));
+          if ((position + step) % 4 < 2) {
+            kept_[position] += static_cast<double>(value);
+          } else {
+            back.positions.push_back(position);
+            back.values.push_back(value);
+          }
+        }
+        workers_[(worker + step) % kWorkers]->give_back(back.positions, back.values);
+      }
+    }
+  }
+
+  /// Of every element, `left` of it being what is in memories.
+  template <class Left>
+  void expect_balance(Left left) const {
+    double kept = 0;
+    for (std::size_t i = 0; i < kLength; ++i) {
+      // A few roundings a step and worker, each at most 2^-24 of what was there.
+      const double bound = 8.0 * kWorkers * kSteps * 0x1p-24 * (scale_[i] + std::fabs(in_[i]) + 1);
+      ASSERT_NEAR(in_[i], kept_[i] + left(i), bound) << i;
+      kept += std::fabs(kept_[i]);
+    }
+    EXPECT_GT(kept, 0);
+  }
+
+  const Compressor& worker(std::size_t index) const { return *workers_[index]; }
+
+ private:
+  std::vector<std::unique_ptr<Compressor>> workers_;
+  std::vector<double> in_, kept_, scale_;
+};
+
+const auto add = [](std::size_t /*worker*/, std::span<const float> gradient,
+                    std::vector<double>& in) {
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] += static_cast<double>(gradient[i]);
+};
+
+TEST(GiveBack, ToAResidualLosesNothing) {
+  for (const char* spec :
+       {"topk:ratio=0.1", "topk:ratio=0.1,values=fp16", "dgc:memory=residual,ratio=0.05",
+        "sidco:ratio=0.05,positions=golomb", "strom:tau=0.01", "hybrid:tau=0.01",
+        "randomk:memory=residual,ratio=0.2,scale=false", "sbc:p=0.05,positions=packed"}) {
+    SCOPED_TRACE(spec);
+    GiveBackJob job(spec);
+    job.run(add);
+    job.expect_balance([&](std::size_t i) {
+      double left = 0;
+      for (std::size_t worker = 0; worker < kWorkers; ++worker)
+        left += static_cast<double>(job.worker(worker).residual()[i]);
+      return left;
+    });
+  }
+}
+
+TEST(GiveBack, ToAnAccumulatedVelocityLosesNothing) {
+  // DGC eq. 7 without masking: what v takes in is u = m u + g.
+  GiveBackJob job("topk:ratio=0.1,memory=momentum,momentum=0.5,masking=false");
+  std::vector<std::vector<double>> velocity(kWorkers, std::vector<double>(kLength));
+  job.run([&](std::size_t worker, std::span<const float> gradient, std::vector<double>& in) {
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      velocity[worker][i] = 0.5 * velocity[worker][i] + static_cast<double>(gradient[i]);
+      in[i] += velocity[worker][i];
+    }
+  });
+  job.expect_balance([&](std::size_t i) {
+    double left = 0;
+    for (std::size_t worker = 0; worker < kWorkers; ++worker)
+      left += static_cast<double>(job.worker(worker).residual()[i]);
+    return left;
+  });
+}
+
+TEST(GiveBack, ToEf21sEstimatesKeepsTheirSumWhatAggregatesBrought) {
+  GiveBackJob job("topk:ratio=0.1,memory=ef21");
+  job.run([](std::size_t, std::span<const float>, std::vector<double>&) {});
+  // The state ends with the estimate, then the change. With nothing booked in: 0 = kept - estimate.
+  std::vector<std::vector<float>> estimates;
+  for (std::size_t worker = 0; worker < kWorkers; ++worker)
+    estimates.push_back(
+        testing::floats_of_state(job.worker(worker), kLength, kLength * sizeof(float)));
+  job.expect_balance([&](std::size_t i) {
+    double held = 0;
+    for (const auto& estimate : estimates) held += static_cast<double>(estimate[i]);
+    return -held;
+  });
+}
+
+TEST(GiveBack, PutsBackWhatAMemoryClears) {
+  // values=mean: 1 stands for both elements sent, and both are cleared whatever it was.
+  const auto compressor = testing::make("topk:memory=clear,values=mean,ratio=0.5", 4);
+  const auto payload = testing::encode(*compressor, std::vector<float>{0.1F, 3, -1, 0.2F}).payload;
+  EXPECT_EQ(compressor->residual()[1], 0);
+  const SentPairs pairs = pairs_of(*compressor, payload);
+  EXPECT_EQ(pairs.values, (std::vector<float>{1, 1}));
+  compressor->give_back(pairs.positions, pairs.values);
+  EXPECT_EQ(std::vector<float>(compressor->residual().begin(), compressor->residual().end()),
+            (std::vector<float>{0.1F, 1, 1, 0.2F}));
+}
+
 }  // namespace
+
 }  // namespace thinpipe

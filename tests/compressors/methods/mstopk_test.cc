@@ -1,3 +1,5 @@
+// Selection by a search for the limit: MSTopK, RedSync and Gaussian-k, against plain searches.
+
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -6,13 +8,15 @@
 #include "compressors/kernels/random.h"
 #include "compressors/kernels/sums.h"
 #include "compressors/methods/selectors.h"
-#include "tests/compressors/support/selection.h"
+#include "compressors/select/distributions.h"
+#include "tests/compressors/support/parts.h"
 #include "tests/compressors/support/targets.h"
 
 namespace thinpipe {
 namespace {
 
 using testing::make_selection;
+using testing::positions_above;
 using testing::positions_of;
 
 /// Algorithm 1, round by round over all elements.
@@ -97,5 +101,133 @@ TEST(MsTopK, ExactlyKOfAnything) {
   }
 }
 
+/// The last threshold probed.
+double plain_redsync(const std::vector<float>& c, std::size_t k, bool trim) {
+  const Moments moments = magnitude_moments(c);
+  const double m = moments.sum_magnitude / static_cast<double>(c.size());
+  const auto greatest = static_cast<double>(moments.max_magnitude);
+  double t = 0;
+  if (trim) {
+    for (int i = 0; i < 32; ++i) {
+      t = m + (8.0 - 2.0 * i) / 10.0 * (greatest - m);
+      if (positions_above(c, t).size() >= k) break;
+    }
+    return t;
+  }
+  double lo = 0;
+  double hi = 1;
+  while (hi - lo > 0.2) {
+    const double q = (lo + hi) / 2;
+    t = m + q * (greatest - m);
+    const std::size_t z = positions_above(c, t).size();
+    if (k < z && z < 2 * k) break;
+    if (static_cast<double>(z) < static_cast<double>(k) / 2) {
+      hi = q;
+    } else {
+      lo = q;
+    }
+  }
+  return t;
+}
+
+TEST(RedSync, SameAsItsDescription) {
+  testing::for_each_target([] {
+    for (const auto& [name, c] : testing::selection_inputs()) {
+      if (c.empty()) continue;
+      SCOPED_TRACE(name);
+      for (bool trim : {false, true}) {
+        for (double ratio : {0.0001, 0.01, 0.1, 0.5, 1.0}) {
+          const auto selector =
+              make_redsync_selector(c.size(), {.ratio = {.ratio = ratio}, .trim = trim});
+          Selection selection = make_selection(c.size());
+          selector->select(c, {}, selection);
+          const double threshold = plain_redsync(c, target_count(ratio, c.size()), trim);
+          if (std::isnan(threshold)) continue;  // the sum of huge ones overflows
+          ASSERT_EQ(selection.threshold, threshold) << trim << " " << ratio;
+          ASSERT_EQ(positions_of(selection), positions_above(c, threshold));
+        }
+      }
+    }
+  });
+}
+
+TEST(RedSync, TrimmingReachesTheTarget) {
+  for (double ratio : {0.001, 0.01, 0.1, 0.6}) {
+    const auto c = testing::heavy(65537, 3);
+    const auto selector =
+        make_redsync_selector(c.size(), {.ratio = {.ratio = ratio}, .trim = true});
+    Selection selection = make_selection(c.size());
+    selector->select(c, {}, selection);
+    EXPECT_GE(selection.count, selection.target);
+  }
+}
+
+TEST(RedSync, EmptyAndEqualTensorsSendNothing) {
+  for (bool trim : {false, true}) {
+    Selection selection = make_selection(100);
+    make_redsync_selector(0, {.trim = trim})->select({}, {}, selection);
+    EXPECT_EQ(selection.count, 0U);
+    const std::vector<float> zeros(100, 0.0F);
+    make_redsync_selector(100, {.trim = trim})->select(zeros, {}, selection);
+    EXPECT_EQ(selection.count, 0U);
+  }
+}
+
+/// The last threshold that was counted.
+double plain_gaussiank(const std::vector<float>& c, double ratio, bool oktopk) {
+  const Dispersion spread = signed_dispersion(c);
+  const auto k = static_cast<double>(target_count(ratio, c.size()));
+  double t = spread.mean() + std::fabs(normal_quantile(ratio / 2)) * std::sqrt(spread.variance());
+  double last = t;
+  for (int round = 0; round < (oktopk ? 20 : 3); ++round) {
+    last = t;
+    const auto z = static_cast<double>(positions_above(c, t).size());
+    if (z < (oktopk ? k * 3 / 4 : k * 2 / 3)) {
+      t = oktopk ? t / 1.02 : t * 0.5;
+    } else if (z > (oktopk ? k * 5 / 4 : k * 4 / 3)) {
+      t = oktopk ? t * 1.02 : t * 1.5;
+    } else {
+      break;
+    }
+  }
+  return last;
+}
+
+TEST(GaussianK, SameAsItsDescription) {
+  testing::for_each_target([] {
+    for (const auto& [name, c] : testing::selection_inputs()) {
+      if (c.empty()) continue;
+      SCOPED_TRACE(name);
+      for (bool oktopk : {false, true}) {
+        for (double ratio : {0.0001, 0.01, 0.1, 0.5, 1.0}) {
+          const auto selector =
+              make_gaussiank_selector(c.size(), {.ratio = {.ratio = ratio}, .oktopk = oktopk});
+          Selection selection = make_selection(c.size());
+          selector->select(c, {}, selection);
+          const double threshold = plain_gaussiank(c, ratio, oktopk);
+          ASSERT_EQ(selection.threshold, threshold) << oktopk << " " << ratio;
+          ASSERT_EQ(positions_of(selection), positions_above(c, threshold));
+        }
+      }
+    }
+  });
+}
+
+TEST(GaussianK, FindsTheTargetOfANormalDistribution) {
+  // Its own quantiles: no correction is needed.
+  std::vector<float> c(20001);
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    c[i] = static_cast<float>(normal_quantile((static_cast<double>(i) + 0.5) / 20001));
+  }
+  for (double ratio : {0.1, 0.01}) {
+    const auto selector = make_gaussiank_selector(c.size(), {.ratio = {.ratio = ratio}});
+    Selection selection = make_selection(c.size());
+    selector->select(c, {}, selection);
+    const double k = ratio * static_cast<double>(c.size());
+    EXPECT_NEAR(static_cast<double>(selection.count), k, 0.02 * k);
+  }
+}
+
 }  // namespace
+
 }  // namespace thinpipe

@@ -15,7 +15,6 @@
 
 #include "compressors/registry.h"
 #include "tests/compressors/support/allocations.h"
-#include "tests/compressors/support/bits.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
 #include "tests/compressors/support/targets.h"

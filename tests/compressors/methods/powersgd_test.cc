@@ -9,8 +9,8 @@
 #include "compressors/kernels/transforms.h"
 #include "compressors/methods/quantizers.h"
 #include "compressors/registry.h"
-#include "tests/compressors/support/accounts.h"
 #include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/laws.h"
 #include "tests/compressors/support/methods.h"
 
 namespace thinpipe {

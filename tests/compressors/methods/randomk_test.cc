@@ -6,7 +6,7 @@
 
 #include "compressors/methods/selectors.h"
 #include "tests/compressors/support/methods.h"
-#include "tests/compressors/support/selection.h"
+#include "tests/compressors/support/parts.h"
 
 namespace thinpipe {
 namespace {

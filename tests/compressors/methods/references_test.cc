@@ -6,7 +6,7 @@
 
 #include "compressors/methods/quantizers.h"
 #include "compressors/wire/scale.h"
-#include "tests/compressors/support/quantizers.h"
+#include "tests/compressors/support/parts.h"
 
 namespace thinpipe {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "compressors/select/distributions.h"
 #include "tests/compressors/support/inputs.h"
-#include "tests/compressors/support/selection.h"
+#include "tests/compressors/support/parts.h"
 #include "tests/compressors/support/targets.h"
 
 namespace thinpipe {

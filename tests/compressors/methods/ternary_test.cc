@@ -10,7 +10,7 @@
 #include "compressors/kernels/quantize.h"
 #include "compressors/kernels/random.h"
 #include "compressors/methods/quantizers.h"
-#include "tests/compressors/support/quantizers.h"
+#include "tests/compressors/support/parts.h"
 #include "tests/compressors/support/targets.h"
 
 namespace thinpipe {

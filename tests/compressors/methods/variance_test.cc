@@ -8,9 +8,9 @@
 
 #include "compressors/kernels/random.h"
 #include "compressors/methods/selectors.h"
-#include "tests/compressors/support/bits.h"
+#include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
-#include "tests/compressors/support/selection.h"
+#include "tests/compressors/support/parts.h"
 
 namespace thinpipe {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "compressors/kernels/sums.h"
 #include "compressors/methods/quantizers.h"
-#include "tests/compressors/support/bits.h"
-#include "tests/compressors/support/quantizers.h"
+#include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/laws.h"
+#include "tests/compressors/support/parts.h"
 #include "tests/compressors/support/targets.h"
-#include "tests/compressors/support/unbiased.h"
 
 namespace thinpipe {
 namespace {

@@ -1,11 +1,13 @@
-// Seeded inputs, the same on every machine: no library's distributions, no transcendental
-// functions.
+// Seeded inputs, the same on every machine (no library's distributions, no transcendental
+// functions), and floats compared by their bits.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -89,6 +91,14 @@ inline std::vector<NamedInput> non_finite_inputs() {
     inputs.push_back({"mixed " + std::to_string(n), mixed});
   }
   return inputs;
+}
+
+inline std::vector<std::uint32_t> bits(std::span<const float> values) {
+  std::vector<std::uint32_t> result(values.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = std::bit_cast<std::uint32_t>(values[i]);
+  }
+  return result;
 }
 
 }  // namespace thinpipe::testing

@@ -1,3 +1,4 @@
+// Files of frames and of states, and the checks that find damage in them.
 #include "compressors/wire/frame.h"
 
 #include <gtest/gtest.h>
@@ -5,10 +6,12 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "compressors/kernels/random.h"
 #include "compressors/wire/checks.h"
-#include "tests/compressors/support/bits.h"
+#include "compressors/wire/states.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
 
@@ -249,5 +252,119 @@ TEST(Frame, TheWriterRefusesWhatNoReaderTakes) {
   });
 }
 
+// CRC-32C and UTF-8 against their standards.
+
+/// One bit after the other, as the polynomial is divided by hand.
+std::uint32_t plain_crc32c(std::span<const std::byte> bytes) {
+  std::uint32_t crc = 0xffffffff;
+  for (const std::byte byte : bytes) {
+    crc ^= static_cast<std::uint32_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
+  }
+  return ~crc;
+}
+
+TEST(Crc32c, IsTheStandards) {
+  // RFC 3720, appendix B.4, and the check value of the CRC catalogues.
+  EXPECT_EQ(crc32c(bytes_in("123456789")), 0xe3069283U);
+  EXPECT_EQ(crc32c(std::vector<std::byte>(32, std::byte{0})), 0x8a9136aaU);
+  EXPECT_EQ(crc32c(std::vector<std::byte>(32, std::byte{0xff})), 0x62a8ab43U);
+  std::vector<std::byte> up(32);
+  for (std::size_t i = 0; i < up.size(); ++i) up[i] = static_cast<std::byte>(i);
+  EXPECT_EQ(crc32c(up), 0x46dd794eU);
+  EXPECT_EQ(crc32c({}), 0U);
+}
+
+TEST(Crc32c, IsTheSameByBitsAndInParts) {
+  std::vector<std::byte> bytes(100);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i * 7);
+  for (std::size_t size = 0; size <= bytes.size(); ++size) {
+    const auto all = std::span<const std::byte>(bytes).first(size);
+    ASSERT_EQ(crc32c(all), plain_crc32c(all)) << size;
+    for (std::size_t cut = 0; cut <= size; cut += 3) {
+      ASSERT_EQ(crc32c(all.subspan(cut), crc32c(all.first(cut))), plain_crc32c(all));
+    }
+  }
+}
+
+TEST(Utf8, TakesWhatTheStandardTakes) {
+  for (const char* text :
+       {"", "conv1.weight", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+        "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", "a\xcc\x82z"}) {
+    EXPECT_TRUE(is_utf8(text)) << text;
+  }
+  EXPECT_TRUE(is_utf8(std::string("\0", 1)));
+}
+
+TEST(Utf8, RefusesEverythingElse) {
+  for (const char* text : {"\x80", "\xbf", "\xc2", "\xc2z", "\xe0\xa0", "\xf0\x90\x80",  // cut off
+                           "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf",   // overlong
+                           "\xed\xa0\x80", "\xed\xbf\xbf",  // surrogates
+                           "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xff", "\xfe"}) {
+    EXPECT_FALSE(is_utf8(text));
+  }
+}
+
+const Bytes kFirst = {std::byte{1}, std::byte{2}, std::byte{3}};
+const Bytes kSecond;
+
+Bytes sample_states() {
+  return write_states({.seed = 9, .next_step = 5, .states = {kFirst, kSecond}});
+}
+
+std::string states_error(std::span<const std::byte> file) {
+  const Bytes exact(file.begin(), file.end());
+  try {
+    read_states(exact);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(States, RoundTrip) {
+  const Bytes file = sample_states();
+  EXPECT_EQ(file.size(), 4U + 4 + 4 + 8 + 8 + (8 + 3) + (8 + 0) + 4);
+  const StateBundle bundle = read_states(file);
+  EXPECT_EQ(bundle.seed, 9U);
+  EXPECT_EQ(bundle.next_step, 5U);
+  ASSERT_EQ(bundle.states.size(), 2U);
+  EXPECT_TRUE(std::ranges::equal(bundle.states[0], kFirst));
+  EXPECT_TRUE(bundle.states[1].empty());
+}
+
+TEST(States, DamageIsFound) {
+  const Bytes file = sample_states();
+  for (std::size_t size = 0; size < file.size(); ++size) {
+    EXPECT_NE(states_error(std::span(file).first(size)), "") << size;
+  }
+  for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
+    Bytes damaged = file;
+    damaged[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
+    EXPECT_NE(states_error(damaged), "") << bit;
+  }
+  Bytes longer = file;
+  longer.push_back(std::byte{0});
+  EXPECT_NE(states_error(longer), "");
+}
+
+TEST(States, LengthsThatLieAreRefusedThoughTheChecksumHolds) {
+  const Bytes file = sample_states();
+  const auto with = [&](std::size_t at, std::uint64_t value, std::size_t size) {
+    Bytes changed = file;
+    std::memcpy(changed.data() + at, &value, size);
+    const std::uint32_t crc = crc32c(std::span(changed).first(changed.size() - 4));
+    std::memcpy(changed.data() + changed.size() - 4, &crc, sizeof crc);
+    return states_error(changed);
+  };
+  for (const std::uint64_t count : {0ULL, 1ULL, 3ULL, 0xffffffffULL}) {
+    EXPECT_NE(with(8, count, 4), "") << count;
+  }
+  for (const std::uint64_t length : {0ULL, 2ULL, 4ULL, 11ULL, 15ULL, 1ULL << 63, ~0ULL}) {
+    EXPECT_NE(with(28, length, 8), "") << length;
+  }
+}
+
 }  // namespace
+
 }  // namespace thinpipe

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compressors/cuda/rank_device.h"
-#include "tests/trace/temporary_folder.h"
+#include "tests/base/support.h"
 #include "workloads/replay/replay.h"
 
 namespace thinpipe {

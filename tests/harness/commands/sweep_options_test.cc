@@ -1,10 +1,13 @@
-// The command that measures a point again asks for that point and no other.
+// Options of sweeps and steps: the command that measures a point again asks for that point alone.
 #include "harness/commands/sweep_options.h"
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "harness/commands/step_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
+#include "harness/plan/plan.h"
 #include "harness/sweep/records.h"
 #include "reports/text/provenance.h"
 
@@ -142,5 +145,21 @@ TEST(Again, TakesTheLaunchThatMeasuredThePoint) {
   EXPECT_NE(again_command(records, point).find("--steps 12"), std::string::npos);
 }
 
+TEST(TimeScaleOption, TakesFactorsAndAuto) {
+  EXPECT_EQ(parse_time_scales("1"), std::vector<double>{1});
+  EXPECT_EQ(parse_time_scales("1|2|0.25|2.0"), (std::vector<double>{1, 2, 0.25}));
+  EXPECT_EQ(parse_time_scales("auto"), std::vector<double>{kAutoTimeScale});
+}
+
+TEST(TimeScaleOption, NamesWhatIsNoFactor) {
+  for (const char* text :
+       {"", "0", "-1", "1e4", "0.0001", "fast", "2x", "nan", "inf", "1|", "1,2"}) {
+    SCOPED_TRACE(text);
+    EXPECT_THROW(parse_time_scales(text), InputError);
+  }
+  EXPECT_THROW(parse_time_scale("auto"), InputError);
+}
+
 }  // namespace
+
 }  // namespace thinpipe

@@ -1,19 +1,32 @@
-// What holds for the table of every verb, those added later included.
+// The table of every verb, those added later included, and helpers of single verbs.
 #include "harness/commands/verbs.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "base/text.h"
+#include "harness/commands/gate_launcher.h"
+#include "harness/commands/trace_stats.h"
 #include "harness/options/arguments.h"
 #include "harness/options/help.h"
 #include "harness/options/terminal.h"
+#include "reports/record/writer.h"
+#include "tests/base/support.h"
+#include "tests/reports/sample.h"
 
 namespace thinpipe {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 void expect_narrow(const std::string& text) {
   std::istringstream lines{text};
@@ -120,5 +133,99 @@ TEST(Verbs, ManualAndCompletionNameEveryOption) {
   }
 }
 
+namespace fs = std::filesystem;
+
+/// A program that leaves records without measuring: of a point that is invalid in its first
+/// launches, then of a good one.
+class MadeUpProgram {
+ public:
+  MadeUpProgram(const fs::path& folder, const std::string& name, int disturbed)
+      : file_(folder / name), counted_(folder / (name + ".count")) {
+    for (const Status status : {Status::kInvalid, Status::kOk}) {
+      RecordWriter writer(folder / (name + std::string(status_name(status))),
+                          RecordWriter::Mode::kCreate);
+      writer.append(sample::header());
+      Point point = sample::point("topk", 1e8, 0, {0.1, 0.2});
+      point.status = status;
+      if (status == Status::kInvalid) point.reasons = {"idle"};
+      writer.append(point);
+    }
+    std::ofstream(file_) << "#!/bin/sh\nfor out; do :; done\necho >> " << counted_.string()
+                         << "\nkind=invalid\n[ $(wc -l < " << counted_.string() << ") -gt "
+                         << disturbed << " ] && kind=ok\ncp -r " << file_.string()
+                         << "$kind \"$out\"\n";
+    fs::permissions(file_, fs::perms::owner_all);
+  }
+
+  const fs::path& file() const { return file_; }
+  long launches() const {
+    std::ifstream stream(counted_);
+    return std::count(std::istreambuf_iterator<char>(stream), {}, '\n');
+  }
+
+ private:
+  fs::path file_, counted_;
+};
+
+TEST(Undisturbed, ALaunchIsTakenAgainWhileThereAreRetakes) {
+  const TemporaryFolder folder;
+  const MadeUpProgram program(folder.path(), "program", 2);
+  Launcher launcher({"run"}, folder.path());
+  Undisturbed undisturbed(launcher, 3);
+  EXPECT_TRUE(undisturbed.launch(program.file()).not_good.empty());
+  EXPECT_EQ(program.launches(), 3);
+  const MadeUpProgram worse(folder.path(), "worse", 2);
+  EXPECT_FALSE(undisturbed.launch(worse.file()).not_good.empty());  // one retake was left
+  EXPECT_EQ(worse.launches(), 2);
+}
+
+TEST(Undisturbed, APairIsTakenAgainAsAWhole) {
+  const TemporaryFolder folder;
+  const MadeUpProgram older(folder.path(), "older", 1), newer(folder.path(), "newer", 0);
+  Launcher launcher({"run"}, folder.path());
+  Undisturbed undisturbed(launcher, 5);
+  std::mt19937_64 coin(1);
+  for (const long launches : {2, 3}) {
+    const auto [one, other] = undisturbed.pair(older.file(), newer.file(), false, coin);
+    EXPECT_TRUE(one.not_good.empty());
+    EXPECT_TRUE(other.not_good.empty());
+    EXPECT_EQ(older.launches(), launches);
+    EXPECT_EQ(newer.launches(), launches);
+  }
+}
+
+GradientStats stats_of(const std::string& tensor, std::uint64_t step,
+                       const std::vector<float>& values) {
+  std::vector<float> descending;
+  GradientStats stats;
+  stats.tensor = tensor;
+  stats.training_step = step;
+  stats.distribution = describe(values, descending);
+  stats.decay = fit_decay(descending, StatsOptions().ratios);
+  stats.fits = fit_distributions(stats.distribution, descending);
+  return stats;
+}
+
+std::string tables_of(const std::vector<GradientStats>& gradients) {
+  std::string text = stats_tables(gradients, {}, {});
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+TEST(TraceStatsTables, SayWhichValuesTheyLeaveOut) {
+  // Of 4 + 3 values one is NaN and one infinite, both in fc at step 20. The whole model has them
+  // again, which must not count twice.
+  const std::vector<GradientStats> gradients = {
+      stats_of("conv", 10, {1, -2, 3, 0}), stats_of("fc", 20, {NAN, 2, -INFINITY}),
+      stats_of(kWholeModel, 20, {1, -2, 3, 0, NAN, 2, -INFINITY})};
+  EXPECT_THAT(tables_of(gradients), HasSubstr("2 of 7 values are NaN or infinite, first in fc at "
+                                              "training step 20 of rank 0."));
+}
+
+TEST(TraceStatsTables, SayNothingOfFiniteValues) {
+  EXPECT_THAT(tables_of({stats_of("conv", 10, {1, -2, 3, 0})}), Not(HasSubstr("NaN")));
+}
+
 }  // namespace
+
 }  // namespace thinpipe

@@ -1,13 +1,17 @@
-// The processor is read from a made-up tree of /proc and /sys.
+// The machine: its processor, read from a made-up tree of /proc and /sys, GPUs and programs.
 #include "harness/machine/fingerprint.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/trace/temporary_folder.h"
+#include "base/error.h"
+#include "harness/machine/gpu.h"
+#include "harness/machine/programs.h"
+#include "tests/base/support.h"
 
 namespace thinpipe {
 namespace {
@@ -144,5 +148,48 @@ TEST_F(Graphics, ClocksAreNullWhereNobodyTells) {
   EXPECT_TRUE(described().at("card").at("clocks").is_null());
 }
 
+// tests/nvml; beside this program.
+std::string fake() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fake_nvml.so";
+}
+
+TEST(Nvml, TellsWhatTheCardTells) {
+  const auto state = ask_nvml("0000:0a:00.0", fake());
+  ASSERT_TRUE(state.has_value());
+  EXPECT_EQ(state->driver, "580.1");
+  EXPECT_EQ(state->sm_hz, 1'980'000'000u);
+  EXPECT_EQ(state->memory_hz, std::nullopt);
+}
+
+TEST(Nvml, NothingWithoutTheCardOrTheLibrary) {
+  EXPECT_EQ(ask_nvml("0000:0b:00.0", fake()), std::nullopt);
+  EXPECT_EQ(ask_nvml("0000:0a:00.0", "libthere-is-none.so.1"), std::nullopt);
+  EXPECT_EQ(ask_nvml("0000:0a:00.0", "libc.so.6"), std::nullopt);  // without its functions
+}
+
+TEST(Programs, FoundBesideThisOne) {
+  EXPECT_EQ(find_program("harness_tests").filename(), "harness_tests");
+}
+
+TEST(Programs, AbsenceSaysWhereAndWhatItMeans) {
+  try {
+    find_program("thinpipe-nowhere");
+    FAIL();
+  } catch (const RunError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("thinpipe-nowhere in /"), std::string::npos) << text;
+    EXPECT_NE(text.find("libexec/thinpipe"), std::string::npos) << text;
+    EXPECT_NE(text.find("incomplete"), std::string::npos) << text;
+  }
+}
+
+TEST(Programs, PathIsSearched) {
+  const auto shell = find_in_path("sh");
+  ASSERT_TRUE(shell.has_value());
+  EXPECT_EQ(shell->filename(), "sh");
+  EXPECT_FALSE(find_in_path("no-such-program-anywhere").has_value());
+}
+
 }  // namespace
+
 }  // namespace thinpipe

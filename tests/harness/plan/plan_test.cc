@@ -1,17 +1,25 @@
+// Plans of sweeps, and the refusal of records that another plan made.
 #include "harness/plan/plan.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
 #include "base/splitmix64.h"
+#include "compressors/simd.h"
 #include "harness/plan/checks.h"
+#include "tests/base/support.h"
 #include "workloads/exchange/patterns.h"
 
 namespace thinpipe {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 SweepOptions two_by_two_by_two() {
   SweepOptions options;
@@ -149,6 +157,82 @@ TEST(InShard, IsTheSameOnEveryMachine) {
   const std::uint64_t hash = SplitMix64::mix(0xaf63dc4c8601ec8cU);
   EXPECT_TRUE(in_shard("a", static_cast<int>(hash % 2) + 1, 2));
   EXPECT_TRUE(in_shard("a", static_cast<int>(hash % 1000) + 1, 1000));
+}
+
+Records measured_with(const SweepOptions& options) {
+  Records records;
+  records.file = "out/records.jsonl";
+  Header header;
+  header.seed = options.seed;
+  header.threads = options.threads;
+  header.simd = simd_target();
+  header.settings = settings_of(options);
+  records.headers = {header};
+  return records;
+}
+
+std::string refusal(const SweepOptions& before, const SweepOptions& now) {
+  return input_error([&] { check_same_settings(measured_with(before), now, settings_of(now)); });
+}
+
+TEST(Settings, OptionsThatChangeFiguresAndAreNoAxisMustBeTheSame) {
+  const SweepOptions before;
+  EXPECT_EQ(refusal(before, before), "");
+  SweepOptions now;
+  now.steps = 16;
+  now.warmup = 0;
+  EXPECT_THAT(refusal(before, now),
+              AllOf(HasSubstr("out/records.jsonl: the records there were measured with --steps 8 "
+                              "--warmup 2, not with --steps 16 --warmup 0"),
+                    HasSubstr("give another --out")));
+  now = {};
+  now.compute_scale = 0;
+  EXPECT_THAT(refusal(before, now),
+              HasSubstr("with --compute-scale 1.0, not with --compute-scale 0.0"));
+  now = {};
+  now.seed = 2;
+  EXPECT_THAT(refusal(before, now), HasSubstr("with --seed 1, not with --seed 2"));
+  now = {};
+  now.threads = 2;
+  EXPECT_THAT(refusal(before, now), HasSubstr("with --threads 1, not with --threads 2"));
+}
+
+TEST(Settings, AxesAndWhatDecidesOnlyWhenToGiveUpMayDiffer) {
+  SweepOptions now;
+  now.ranks = {8};
+  now.repeats = 5;
+  now.check_every = 0;
+  now.patience = 1;
+  now.share_machine = true;
+  now.device = kDeviceCuda;
+  now.time_scales = {4};
+  EXPECT_EQ(refusal({}, now), "");
+}
+
+TEST(Settings, ValuesThatWereReplacedAreNotTakenForFiniteOnes) {
+  SweepOptions zero;
+  zero.zero_non_finite = true;
+  EXPECT_THAT(refusal(zero, {}), HasSubstr("with --non-finite zero, not with --non-finite error"));
+  EXPECT_EQ(refusal({}, zero), "");  // points that failed are measured again, now with 0
+}
+
+TEST(Settings, OtherMachinesAreRefusedAndEmulatedOnesAreOtherPoints) {
+  SweepOptions one, other;
+  one.hosts = HostsOptions{};
+  one.hosts->names = {"a", "b"};
+  other.hosts = HostsOptions{};
+  other.hosts->names = {"a", "c"};
+  EXPECT_THAT(refusal(one, other), HasSubstr("with --hosts a,b, not with --hosts a,c"));
+  EXPECT_EQ(refusal(one, {}), "");
+  EXPECT_EQ(refusal({}, one), "");
+}
+
+TEST(Settings, RecordsThatDoNotSayThemAreTakenAsTheyAre) {
+  Records records = measured_with({});
+  records.headers[0].settings = nlohmann::json::object();
+  SweepOptions now;
+  now.steps = 16;
+  EXPECT_NO_THROW(check_same_settings(records, now, settings_of(now)));
 }
 
 }  // namespace

@@ -1,13 +1,215 @@
+// Predicted times of exchanges and steps, and the rates up to which compression pays.
 #include "harness/predict/predictor.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <optional>
 
+#include "harness/predict/prediction.h"
+#include "workloads/predict/closed_forms.h"
 #include "workloads/synthetic/synthetic.h"
 
 namespace thinpipe {
 namespace {
+
+constexpr LinkFigures kTen = {.alpha = 1e-3, .beta = 1e-8, .credit = 100e3};
+constexpr LinkFigures kLink = {.alpha = 1e-4, .beta = 1e-8, .credit = 0};
+
+double seconds(const char* pattern, Exchange exchange, double bytes, int ranks) {
+  ExchangeTimes times;
+  return exchange_cost(parse_spec(pattern), {exchange, {bytes}}, {.ranks = ranks, .link = kTen},
+                       times)
+      ->seconds;
+}
+
+// Eight ranks, 4 MB: what the busiest port carries, and at most every step's message besides.
+void expect_link_time(double seconds, double steps, double bytes) {
+  const double busy = (bytes - 100e3) * 1e-8;
+  EXPECT_GE(seconds, busy + 1e-3 - 1e-9);
+  EXPECT_LE(seconds, busy + steps * (1e-3 + 32768 * 1e-8) + 1e-9);
+}
+
+// Each sends the array in each of 3 steps.
+TEST(PatternModel, RecursiveDoublingSendsTheArrayInEveryStep) {
+  expect_link_time(seconds("recursive-doubling", Exchange::kAllReduce, 4e6, 8), 3, 12e6);
+}
+
+// 3 steps of halves, and 3 back: 7/8 of the array each way.
+TEST(PatternModel, HalvingAndDoublingSendsAsLittleAsARing) {
+  expect_link_time(seconds("halving-doubling", Exchange::kAllReduce, 4e6, 8), 6, 7e6);
+}
+
+// The root has 3 children, each of which sends it the array and gets it back; 3 levels each way.
+TEST(PatternModel, OfATreeTheRootDecides) {
+  expect_link_time(seconds("tree", Exchange::kAllReduce, 4e6, 8), 12, 12e6);
+}
+
+// Seven messages with their lengths come to every rank, in three steps.
+TEST(PatternModel, GatheringByDoubling) {
+  expect_link_time(seconds("recursive-doubling", Exchange::kAllGather, 1e6, 8), 3, 7e6);
+}
+
+// Messages of a segment: a tree of two ranks passes it on when it has come as a whole.
+TEST(PatternModel, CountsHowAPipelineFills) {
+  EXPECT_NEAR(seconds("tree", Exchange::kAllReduce, 32768, 2), 2e-3, 1e-9);
+  ExchangeTimes times;
+  const LinkFigures idle = {.alpha = 1e-3, .beta = 1e-6, .credit = 0};
+  EXPECT_NEAR(exchange_cost(parse_spec("tree"), {Exchange::kAllReduce, {32768}},
+                            {.ranks = 2, .link = idle}, times)
+                  ->seconds,
+              2 * (1e-3 + 32768e-6), 1e-9);
+}
+
+// More ranks than messages are followed for: steps and bytes.
+TEST(PatternModel, OfAThousandRanksStepsAndBytesCount) {
+  EXPECT_NEAR(seconds("halving-doubling", Exchange::kAllReduce, 4e6 * 1.024, 1024),
+              20e-3 + (2 * 1023 / 1024.0 * 4.096e6 - 100e3) * 1e-8, 1e-4);
+}
+
+// 1000 workers push 4992 bytes and their heads of each of 8 units, half to each of two servers.
+TEST(PatternModel, OfManyWorkersTheServersLinksDecide) {
+  ProfiledExchange exchange{.exchange = Exchange::kPushPull, .bytes = {8 * 4992.0}};
+  exchange.units.assign(8, {.elements = 1, .push = 4992, .pull = 992});
+  ExchangeTimes times;
+  const auto cost = [&](const ExchangeAmong& among) {
+    return exchange_cost(parse_spec("ps:servers=2"), exchange, among, times)->seconds;
+  };
+  EXPECT_NEAR(cost({.ranks = 1000, .link = kTen}), 2e-3 + (4 * 5e6 - 100e3) * 1e-8, 1e-9);
+  // Few of them are followed message by message; it comes to much the same.
+  EXPECT_NEAR(cost({.ranks = 100, .link = kTen}) / (2e-3 + (4 * 5e5 - 100e3) * 1e-8), 1, 0.15);
+}
+
+TEST(PatternModel, SaysWhatItDoesNotKnow) {
+  EXPECT_TRUE(has_model(parse_spec("ring")));
+  EXPECT_TRUE(has_model(parse_spec("hierarchical:group=4")));
+  EXPECT_FALSE(has_model(parse_spec("openmpi")));
+}
+
+CodecProfile gathered(double bytes) {
+  CodecProfile codec;
+  codec.compressor = "topk";
+  codec.buckets = {{.tensors = {0},
+                    .compress = 2e-3,
+                    .decode = 0,
+                    .decode_message = 1e-3,
+                    .exchanges = {{Exchange::kAllGather, {bytes}}}}};
+  return codec;
+}
+
+std::optional<Prediction> predicted(const CodecProfile& codec, const PredictionInput& input) {
+  ExchangeTimes times;
+  return predict(codec, input, times);
+}
+
+PredictionInput on_ring(int ranks) {
+  PredictionInput input;
+  input.ranks = ranks;
+  input.pattern = parse_spec("ring");
+  input.link = kLink;
+  input.times = {.compute = 10e-3, .ready = {5e-3}};
+  return input;
+}
+
+// 10 ms of compute, 2 of encoding, 4 messages of 1 ms to decode; three hops of 1 MB take 30 ms.
+TEST(Prediction, AddsUpWithoutOverlap) {
+  const auto prediction = predicted(gathered(1e6 - 8), on_ring(4));
+  ASSERT_TRUE(prediction);
+  EXPECT_NEAR(prediction->exchange, 30e-3 + 1e-4, 1e-9);
+  EXPECT_NEAR(prediction->step, 10e-3 + 2e-3 + 30.1e-3 + 4e-3, 1e-9);
+}
+
+// Eight ranks on two cores: each gets a quarter of one.
+TEST(Prediction, CodecsShareCores) {
+  PredictionInput input = on_ring(8);
+  input.cores = 2;
+  const auto prediction = predicted(gathered(1000), input);
+  ASSERT_TRUE(prediction);
+  EXPECT_NEAR(prediction->compress, 8e-3, 1e-12);
+  EXPECT_NEAR(prediction->decode, 4 * 8e-3, 1e-12);
+}
+
+// Ready at 5 ms, encoded until 7, on the network until 37.1 while compute ends at 12 (it stood
+// still for 2), decoded until 41.1.
+TEST(Prediction, OverlapsWhatItCan) {
+  PredictionInput input = on_ring(4);
+  input.kind = PipelineKind::kInline;
+  const auto prediction = predicted(gathered(1e6 - 8), input);
+  ASSERT_TRUE(prediction);
+  EXPECT_NEAR(prediction->step, 41.1e-3, 1e-9);
+  EXPECT_NEAR(prediction->exposed, 25.1e-3, 1e-9);
+}
+
+// Every third step exchanges; in the two others 0.5 ms go into holding back.
+TEST(Prediction, OfADelayedMethodIsItsMeanStep) {
+  CodecProfile codec = gathered(1e6 - 8);
+  codec.period = 3;
+  codec.hold = 0.5e-3;
+  const auto prediction = predicted(codec, on_ring(4));
+  ASSERT_TRUE(prediction);
+  EXPECT_NEAR(prediction->step, (46.1e-3 + 2 * 10.5e-3) / 3, 1e-9);
+  EXPECT_NEAR(prediction->compress, (2e-3 + 2 * 0.5e-3) / 3, 1e-9);
+  EXPECT_NEAR(prediction->exchange, 30.1e-3 / 3, 1e-9);
+  EXPECT_NEAR(prediction->decode, 4e-3 / 3, 1e-9);
+  EXPECT_NEAR(prediction->exposed, 30.1e-3 / 3, 1e-9);
+}
+
+// The second of two all-reduces finds what the first one left of the bucket, and what the link
+// saved up meanwhile.
+TEST(Prediction, TheCreditIsThereOnce) {
+  CodecProfile codec;
+  codec.buckets = {{.tensors = {0},
+                    .exchanges = {{Exchange::kAllReduce, {1e6}}, {Exchange::kAllReduce, {1e6}}}}};
+  PredictionInput input = on_ring(2);
+  input.link = {.alpha = 0, .beta = 1e-8, .credit = 500e3};
+  // 1 MB a link and round: (1 - 0.5) MB, then 1 MB with nothing saved.
+  EXPECT_NEAR(predicted(codec, input)->exchange, 15e-3, 1e-9);
+}
+
+// 1 MB at 10 ns a byte, behind half a millisecond of copies; the link saves up 50 kB meanwhile.
+TEST(Prediction, CopiesOfADeviceAreWaitedFor) {
+  CodecProfile codec;
+  codec.buckets = {{.tensors = {0}, .exchanges = {{Exchange::kAllReduce, {1e6}}}}};
+  PredictionInput input = on_ring(2);
+  input.link = {.alpha = 0, .beta = 1e-8, .credit = 0};
+  const double without = predicted(codec, input)->exchange;
+  codec.buckets[0].exchanges[0].copies = 5e-4;
+  EXPECT_NEAR(without, 10e-3, 1e-9);
+  EXPECT_NEAR(predicted(codec, input)->exchange, 10.5e-3, 1e-9);
+  EXPECT_NEAR(predicted(codec, input)->step - predicted(codec, input)->exchange,
+              input.times.compute, 1e-9);
+}
+
+// The busiest link carries all messages but the smallest.
+TEST(Prediction, UnequalMessagesAreTakenAsTheyAre) {
+  CodecProfile codec = gathered(0);
+  codec.buckets[0].exchanges[0].bytes = {3e6 - 8, 1e6 - 8, 2e6 - 8};
+  PredictionInput input = on_ring(3);
+  input.link.alpha = 0;
+  EXPECT_NEAR(predicted(codec, input)->exchange, 50e-3, 1e-9);
+}
+
+// Two ranks send 1 MB each to the root, 500 kB ahead of what it gives back: more than its queue.
+TEST(Prediction, NamesAQueueThatWouldOverflow) {
+  CodecProfile codec;
+  codec.buckets = {{.tensors = {0}, .exchanges = {{Exchange::kAllReduce, {1e6}}}}};
+  PredictionInput input = on_ring(4);
+  input.pattern = parse_spec("tree");
+  EXPECT_FALSE(predicted(codec, input)->incast);  // no limit is known
+  input.queue = 262144;
+  EXPECT_TRUE(predicted(codec, input)->incast);
+  input.queue = 1e6;
+  EXPECT_FALSE(predicted(codec, input)->incast);
+  input.queue = 262144;
+  input.pattern = parse_spec("ring");
+  EXPECT_FALSE(predicted(codec, input)->incast);
+}
+
+TEST(Prediction, SaysWhenThereIsNoModel) {
+  PredictionInput input = on_ring(4);
+  input.pattern = parse_spec("openmpi");
+  EXPECT_FALSE(predicted(gathered(10), input));
+}
 
 const double kBytes = 4.0 * 431080;  // of LeNet-5's gradient
 
@@ -80,4 +282,5 @@ TEST(PredictedBreakEven, OfSeveralIsTheHighest) {
 }
 
 }  // namespace
+
 }  // namespace thinpipe

@@ -6,12 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/quality/output.h"
-#include "tests/base/input_error.h"
-#include "tests/compressors/support/bits.h"
+#include "tests/base/support.h"
+#include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
 #include "tests/harness/files/files.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {

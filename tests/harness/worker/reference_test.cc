@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "tests/trace/temporary_folder.h"
+#include "tests/base/support.h"
 
 namespace thinpipe {
 namespace {

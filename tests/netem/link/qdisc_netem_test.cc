@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "tests/trace/temporary_folder.h"
+#include "tests/base/support.h"
 
 namespace thinpipe {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "tests/base/input_error.h"
+#include "tests/base/support.h"
 
 namespace thinpipe {
 namespace {

@@ -1,8 +1,17 @@
+// Topologies: paths, flows that share links, changes of a link, and drawings.
 #include "netem/topology/topology.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <sstream>
+
 #include "base/error.h"
+#include "netem/topology/drawing.h"
+#include "netem/topology/flows.h"
+#include "netem/topology/link_change.h"
 #include "netem/topology/spec.h"
 
 namespace thinpipe {
@@ -27,6 +36,228 @@ TEST(LinksNamed, NoHostIsOutsideOfTheTopology) {
         "host1--2", "host-", "host1-", "host+1", "host 1", "host4", "host2-4", "host2-1",
         "host99999999999999999999", "host0-99999999999999999999", "host1.", "host1-2-3"})
     EXPECT_THROW(topology.links_named(name), InputError) << name;
+}
+
+Topology route_plan(const char* text, int hosts) {
+  return parse_topology(text).plan(hosts, parse_link_spec("rate=100mbit"));
+}
+
+std::vector<Hop> reversed(std::vector<Hop> path) {
+  std::reverse(path.begin(), path.end());
+  for (Hop& hop : path) hop.up = !hop.up;
+  return path;
+}
+
+TEST(Routes, CrossTheSpineOnlyBetweenRacks) {
+  const Topology racks = route_plan("racks", 4);  // hosts 0 1 | 2 3; links 4, 5 are the uplinks
+  const Routes routes(racks);
+  EXPECT_EQ(routes.path(0, 1), (std::vector<Hop>{{0, true}, {1, false}}));
+  EXPECT_EQ(routes.path(0, 3), (std::vector<Hop>{{0, true}, {4, true}, {5, false}, {3, false}}));
+}
+
+TEST(Routes, TakeTheDirectLinkBetweenSites) {
+  const Topology wan = route_plan("wan:sites=3", 3);  // links 3: 0-1, 4: 0-2, 5: 1-2
+  const Routes routes(wan);
+  EXPECT_EQ(routes.path(2, 1), (std::vector<Hop>{{2, true}, {5, false}, {1, false}}));
+}
+
+TEST(Routes, OfEqualWaysAllSwitchesTakeTheSameBothWays) {
+  // A ring of six: opposite switches have two ways of three trunks each.
+  const Topology ring = route_plan(
+      "switch a hosts=1; switch b hosts=1; switch c hosts=1; switch d hosts=1; switch e hosts=1; "
+      "switch f hosts=1; link a b; link b c; link c d; link d e; link e f; link f a",
+      6);
+  const Routes routes(ring);
+  for (int from = 0; from < 6; ++from)
+    for (int to = 0; to < 6; ++to) {
+      if (from == to) continue;
+      EXPECT_EQ(routes.path(from, to), reversed(routes.path(to, from)));
+      const int apart = std::min((from - to + 6) % 6, (to - from + 6) % 6);
+      EXPECT_EQ(routes.path(from, to).size(), static_cast<std::size_t>(apart + 2));
+    }
+  // a to d: over the trunks 0, 1, 2 rather than 3, 4, 5.
+  EXPECT_EQ(routes.path(0, 3)[1], (Hop{6, true}));
+}
+
+Topology flow_plan(const char* text, int hosts, const char* link = "rate=100mbit") {
+  return parse_topology(text).plan(hosts, parse_link_spec(link));
+}
+
+TEST(Flows, APathHasTheRateOfItsNarrowestLink) {
+  const Topology wan = flow_plan("wan:sites=2,hosts=(rate=50mbit),host3=(rate=20mbit)", 4);
+  const Routes routes(wan);
+  EXPECT_EQ(figures_of(wan, routes.path(0, 2)).rate, 50e6);
+  EXPECT_EQ(figures_of(wan, routes.path(0, 3)).rate, 20e6);
+  EXPECT_EQ(figures_of(wan, routes.path(0, 3)).narrowest, 3);
+  EXPECT_DOUBLE_EQ(figures_of(wan, routes.path(0, 3)).goodput, 20e6 * 1448 / 1514);
+  EXPECT_EQ(figures_of(flow_plan("wan:sites=2", 4), routes.path(0, 1)).narrowest, -1);
+}
+
+TEST(Flows, ShareTheLinkOnWhichTheyMeet) {
+  // Uplinks of 100 Mbit/s under four hosts of 100: four flows across get a quarter each, one that
+  // stays in its rack gets what host 0's link has left.
+  const Topology racks = flow_plan("racks", 8);
+  const Routes routes(racks);
+  std::vector<std::vector<Hop>> flows;
+  for (int i = 0; i < 4; ++i) flows.push_back(routes.path(i, i + 4));
+  flows.push_back(routes.path(0, 1));
+  const std::vector<double> rates = fair_rates(racks, flows);
+  for (int i = 0; i < 4; ++i) EXPECT_DOUBLE_EQ(rates[static_cast<std::size_t>(i)], 25e6);
+  EXPECT_DOUBLE_EQ(rates[4], 75e6);
+}
+
+TEST(Flows, BothDirectionsAreLinksOfTheirOwn) {
+  const Topology star = flow_plan("star", 2);
+  const Routes routes(star);
+  EXPECT_EQ(fair_rates(star, {routes.path(0, 1), routes.path(1, 0)}),
+            (std::vector<double>{100e6, 100e6}));
+}
+
+TEST(Flows, NothingHoldsBackAFlowOverUnthrottledLinks) {
+  const Topology wan = flow_plan("wan:sites=2", 4);
+  const Routes routes(wan);
+  EXPECT_EQ(fair_rates(wan, {routes.path(0, 1), routes.path(0, 2)}),
+            (std::vector<double>{0, 100e6}));
+}
+
+LinkSpec changed(const char* base, const char* change, const char* reference) {
+  return LinkChange::parse(change).applied_to(parse_link_spec(base), parse_link_spec(reference));
+}
+
+TEST(LinkChange, LeavesWhatItDoesNotName) {
+  EXPECT_EQ(changed("rate=100mbit,delay=5ms", "rate=10mbit", "rate=1gbit"),
+            parse_link_spec("rate=10mbit,delay=5ms"));
+  EXPECT_EQ(changed("rate=100mbit", "(delay=5ms)", "rate=1gbit"),
+            parse_link_spec("rate=100mbit,delay=5ms"));
+  EXPECT_EQ(changed("rate=100mbit,delay=5ms", "unthrottled", "rate=1gbit"), LinkSpec{});
+  EXPECT_EQ(LinkChange().applied_to(parse_link_spec("rate=1mbit"), {}),
+            parse_link_spec("rate=1mbit"));
+}
+
+TEST(LinkChange, ANameIsAWholeLink) {
+  EXPECT_EQ(changed("rate=100mbit,loss=1%", "wan-100ms,rate=7mbit", "rate=1gbit"),
+            parse_link_spec("wan-100ms,rate=7mbit"));
+}
+
+TEST(LinkChange, ARateForBothDirectionsReplacesThoseOfEach) {
+  EXPECT_EQ(changed("up.rate=1mbit,down.rate=8mbit", "rate=5mbit", "rate=1gbit"),
+            parse_link_spec("rate=5mbit"));
+  EXPECT_EQ(changed("rate=8mbit", "up.rate=1mbit", "rate=1gbit"),
+            parse_link_spec("rate=8mbit,up.rate=1mbit"));
+}
+
+TEST(LinkChange, MultiplesAreOfTheReference) {
+  EXPECT_EQ(changed("rate=7mbit,delay=5ms", "rate=0.1x", "rate=100mbit"),
+            parse_link_spec("rate=10mbit,delay=5ms"));
+  EXPECT_EQ(changed("rate=7mbit", "rate=2x", "up.rate=1mbit,down.rate=8mbit"),
+            parse_link_spec("up.rate=2mbit,down.rate=16mbit"));
+  EXPECT_EQ(changed("rate=7mbit", "down.rate=2x", "rate=100mbit"),
+            parse_link_spec("rate=7mbit,down.rate=200mbit"));
+  EXPECT_THROW(changed("rate=7mbit", "rate=2x", "unthrottled"), InputError);
+  EXPECT_THROW(changed("rate=7mbit", "rate=1000x", "rate=100gbit"), InputError);
+}
+
+TEST(LinkChange, TextIsCanonical) {
+  EXPECT_EQ(LinkChange::parse("(delay=5ms,rate=1000kbit)").to_string(), "rate=1mbit,delay=5ms");
+  EXPECT_EQ(LinkChange::parse("lte,rate=0.5x").to_string(), "lte,rate=0.5x");
+}
+
+TEST(LinkChange, ErrorsNameTheKey) {
+  for (const char* text : {"", "()", "rat=1mbit", "rate=", "rate=x", "rate=-1x", "rate=nanx",
+                           "rate=1mbit,rate=2mbit", "delay=5", "rate=1mbit|2mbit", "lt"})
+    EXPECT_THROW(LinkChange::parse(text), InputError) << text;
+}
+
+Topology drawn(const std::string& text, int hosts, const char* link = "rate=100mbit") {
+  return parse_topology(text).plan(hosts, parse_link_spec(link));
+}
+
+std::size_t columns(const std::string& line) {
+  return static_cast<std::size_t>(
+      std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+TEST(TextDrawing, ShowsATreeFromItsSpine) {
+  EXPECT_EQ(draw_as_text(drawn("racks:host3=(rate=0.1x)", 4)), R"(racks:host3=(rate=0.1x)
+4 hosts, 3 switches, 6 links
+
+  spine
+  ╠══ rack0      50mbit  oversubscribed 4:1
+  ║   ├── host0  100mbit
+  ║   └── host1  100mbit
+  ╚══ rack1      50mbit  oversubscribed 2.2:1
+      ├── host2  100mbit
+      └── host3  10mbit
+
+From one host to another, nobody else sending
+   pairs   TCP at most    round trip   narrowest
+       2   95.6 Mbit/s    -            the hosts' own links
+       4   47.8 Mbit/s    -            the links between switches
+       6   9.56 Mbit/s    -            host3
+
+All hosts at once, links shared fairly: the slowest flow gets at most
+  9.56 Mbit/s    in a ring, each to the next
+  3.19 Mbit/s    each to every other
+)");
+}
+
+TEST(TextDrawing, ListsTheLinksOfAMesh) {
+  const std::string text = draw_as_text(drawn("wan:sites=3,site0-site2=(rate=1mbit)", 3));
+  EXPECT_NE(text.find("  site1\n  └── host1  unthrottled\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  site0 ═══ site2  1mbit\n"), std::string::npos) << text;
+}
+
+TEST(TextDrawing, FitsIn80Columns) {
+  std::string file = "switch " + std::string(32, 'a') + " hosts=40; switch " +
+                     std::string(32, 'b') + " hosts=1; link " + std::string(32, 'a') + " " +
+                     std::string(32, 'b') +
+                     " rate=123456789,burst=100kb,queue=1000kb; host3 rate=1mbit";
+  for (const Topology& net : {drawn(file, 41), drawn("racks:racks=4", 64), drawn("star", 250),
+                              drawn("star:host0=(rate=1mbit),host1=(rate=2mbit),host2=(rate=3mbit),"
+                                    "host3=(rate=4mbit),host4=(rate=5mbit)",
+                                    5)}) {
+    std::istringstream lines(draw_as_text(net));
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(columns(line), 80U) << line;
+      EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
+    }
+  }
+}
+
+TEST(TextDrawing, JoinsNeighboursThatAreAlike) {
+  const std::string text = draw_as_text(drawn("ps:host0=(rate=1mbit)", 20));
+  EXPECT_NE(text.find("├── host0            1mbit\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("├── host1 … host18   18 × 100mbit\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("└── host19 (server)  100mbit\n"), std::string::npos) << text;
+}
+
+TEST(SvgDrawing, HasEveryHostSwitchAndLinkOnce) {
+  const Topology net = drawn("wan:sites=4,host3=(rate=10mbit)", 8);
+  const std::string svg = draw_as_svg(net);
+  const auto count = [&](const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = svg.find(what); at != std::string::npos; at = svg.find(what, at + 1))
+      ++found;
+    return found;
+  };
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(count(">host" + std::to_string(i) + "</text>"), 1U);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(count(">site" + std::to_string(i) + "</text>"), 1U);
+  EXPECT_EQ(count("<line "), 14U + 3U);  // 8 + 6, and one in the legend for each setting
+  EXPECT_EQ(count("<title>site1-site3: 100mbit</title>"), 1U);
+}
+
+TEST(SvgDrawing, NothingStandsOnAnother) {
+  for (const Topology& net : {drawn("star", 30), drawn("racks:racks=5", 23),
+                              drawn("wan:sites=7", 9), drawn("racks", 2)}) {
+    const Layout layout = lay_out(net);
+    std::vector<Spot> spots = layout.hosts;
+    spots.insert(spots.end(), layout.switches.begin(), layout.switches.end());
+    for (std::size_t i = 0; i < spots.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        EXPECT_TRUE(std::fabs(spots[i].x - spots[j].x) > 62 ||
+                    std::fabs(spots[i].y - spots[j].y) > 24)
+            << net.text << " " << i << " and " << j;
+  }
 }
 
 }  // namespace

@@ -1,6 +1,13 @@
+// Judgements of links against what is expected of them, and the band of a loss.
 #include "netem/verify/judge.h"
 
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <utility>
+
+#include "netem/verify/expected.h"
+#include "netem/verify/loss.h"
 
 namespace thinpipe {
 namespace {
@@ -140,5 +147,106 @@ TEST(Judge, ToolsThatDisagreeAreASuspicion) {
   EXPECT_NE(verdict.warnings[1].find("ping measures a round trip of 5 ms"), std::string::npos);
 }
 
+TEST(Expected, AcknowledgementsTakeTheirShare) {
+  const LinkSpec link = parse_link_spec("rate=100mbit");
+  EXPECT_DOUBLE_EQ(ceiling_beside_acks(link, 0), link.tcp_ceiling());
+  // 4000 a second of 66 bytes are 2.112 Mbit/s.
+  EXPECT_NEAR(ceiling_beside_acks(link, 4000), (100e6 - 2.112e6) * 1448 / 1514, 1);
+  // Each is charged `overhead`, too; the slower direction decides.
+  EXPECT_NEAR(
+      ceiling_beside_acks(parse_link_spec("up.rate=50mbit,down.rate=80mbit,overhead=24"), 1000),
+      (50e6 - 720e3) * 1448 / 1538, 1);
+  EXPECT_EQ(ceiling_beside_acks(LinkSpec{}, 1000), 0);
+}
+
+TEST(Expected, WaitsInEveryQueueThatFills) {
+  // Both directions as fast: the second has nothing to wait for.
+  EXPECT_NEAR(queue_wait(parse_link_spec("rate=8mbit,queue=20000"), 1.25).seconds, 0.02, 1e-9);
+  // 1.25 times 8 Mbit/s are more than 9: 20 ms at 8, and 16 at 10.
+  const LinkSpec both = parse_link_spec("up.rate=10mbit,down.rate=8mbit,queue=20000");
+  EXPECT_NEAR(queue_wait(both, 1.2).seconds, 0.02, 1e-9);
+  EXPECT_NEAR(queue_wait(both, 1.5).seconds, 0.036, 1e-9);
+  // What is sent at once reaches the second queue 2 Mbit/s faster than it drains: 160 kbit in 80
+  // ms.
+  EXPECT_NEAR(queue_wait(both, 1.2).filling, 0.08, 1e-9);
+  EXPECT_NEAR(queue_wait(parse_link_spec("up.rate=8mbit,queue=20000"), 2).seconds, 0.02, 1e-9);
+  // 24 bytes more for each of 1514.
+  EXPECT_NEAR(queue_wait(parse_link_spec("rate=8mbit,queue=20000,overhead=24"), 1.25).seconds,
+              0.02 * 1538 / 1514, 1e-9);
+}
+
+TEST(Expected, TheLesserOfTwoBucketsGivesCredit) {
+  EXPECT_EQ(burst_credit(parse_link_spec("rate=10mbit,up.burst=9000,down.burst=5000"), 1514), 5000);
+  EXPECT_EQ(burst_credit(parse_link_spec("rate=10mbit,up.burst=5000,down.burst=9000"), 1514), 5000);
+  // Of the slower direction, where they differ.
+  EXPECT_EQ(
+      burst_credit(parse_link_spec("up.rate=9mbit,down.rate=10mbit,up.burst=9000,down.burst=5000"),
+                   1514),
+      9000);
+  EXPECT_EQ(burst_credit(parse_link_spec("down.rate=10mbit,down.burst=5000"), 1514), 5000);
+  // HTB owes for the last frame; netem saves nothing.
+  EXPECT_EQ(burst_credit(parse_link_spec("rate=10mbit,burst=5000,shaper=htb"), 1000), 6000);
+  EXPECT_EQ(burst_credit(parse_link_spec("rate=10mbit,shaper=netem"), 1000), 1000);
+}
+
+TEST(Expected, LossOfBothWaysAndOfDamage) {
+  EXPECT_EQ(expected_loss(parse_link_spec("rate=1mbit"), 64), 0);
+  EXPECT_NEAR(expected_loss(parse_link_spec("up.loss=10%,down.loss=20%"), 64), 0.28, 1e-12);
+  // p / (p + r) of the frames find it bad.
+  EXPECT_NEAR(expected_loss(parse_link_spec("loss=ge:1%/9%"), 64), 0.1, 1e-12);
+  // One bit in 106 bytes, 6 of which nobody looks at.
+  EXPECT_NEAR(expected_loss(parse_link_spec("corrupt=10%"), 64), 0.1 * 100 / 106, 1e-12);
+  // Doubled first: then one of the two is lost.
+  EXPECT_NEAR(expected_loss(parse_link_spec("loss=20%,duplicate=50%"), 64), 0.1, 1e-12);
+}
+
+TEST(Expected, LossesInCompanyCountLess) {
+  EXPECT_EQ(loss_clustering(parse_link_spec("loss=10%")), 1);
+  EXPECT_NEAR(loss_clustering(parse_link_spec("loss=10%/25%")), 1.25 / 0.75, 1e-12);
+  // Two states that lose all and nothing: 1 + 2 m / (1 - m), where m = 1 - 0.01 - 0.09.
+  EXPECT_NEAR(loss_clustering(parse_link_spec("loss=ge:1%/9%")), 1 + 2 * 0.9 / 0.1, 1e-9);
+}
+
+TEST(ClopperPearson, IsExactAtTheEnds) {
+  // None of n: the share with which that has probability (1 - confidence) / 2 is
+  // 1 - 0.025^(1/n).
+  const ShareInterval none = clopper_pearson(0, 10, 0.95);
+  EXPECT_EQ(none.low, 0);
+  EXPECT_NEAR(none.high, 1 - std::pow(0.025, 0.1), 1e-12);
+  const ShareInterval all = clopper_pearson(10, 10, 0.95);
+  EXPECT_NEAR(all.low, std::pow(0.025, 0.1), 1e-12);
+  EXPECT_EQ(all.high, 1);
+  // One of n: 1 - (1 - low)^n = 0.025.
+  EXPECT_NEAR(clopper_pearson(1, 100, 0.95).low, 1 - std::pow(0.975, 0.01), 1e-12);
+}
+
+double binomial_tail(int from, int trials, double share) {
+  double sum = 0;
+  for (int k = from; k <= trials; ++k)
+    sum += std::exp(std::lgamma(trials + 1) - std::lgamma(k + 1) - std::lgamma(trials - k + 1) +
+                    k * std::log(share) + (trials - k) * std::log1p(-share));
+  return sum;
+}
+
+// By definition: at the low end so many or more, at the high end so many or fewer have probability
+// (1 - confidence) / 2.
+TEST(ClopperPearson, IsWhatTheBinomialSays) {
+  for (const auto& [count, trials] : {std::pair(5, 10), std::pair(3, 1000), std::pair(940, 1000)}) {
+    const ShareInterval interval = clopper_pearson(count, trials, 0.999);
+    EXPECT_NEAR(binomial_tail(count, trials, interval.low), 0.0005, 1e-9) << count;
+    EXPECT_NEAR(1 - binomial_tail(count + 1, trials, interval.high), 0.0005, 1e-9) << count;
+  }
+}
+
+TEST(ClopperPearson, ShrinksWithTrialsAndHoldsTheShare) {
+  const ShareInterval few = clopper_pearson(10, 1000, 0.999),
+                      many = clopper_pearson(100, 10000, 0.999);
+  EXPECT_LT(many.high - many.low, (few.high - few.low) / 2);
+  EXPECT_TRUE(many.holds(0.01));
+  EXPECT_FALSE(many.holds(0.02));
+  EXPECT_FALSE(many.holds(0.005));
+}
+
 }  // namespace
+
 }  // namespace thinpipe

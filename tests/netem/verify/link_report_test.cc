@@ -4,10 +4,19 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cmath>
+#include <thread>
+
 #include "netem/link/qdisc.h"
 #include "netem/link/qdisc_netem.h"
+#include "netem/link/shaping.h"
 #include "netem/probe.h"
+#include "netem/schedule/throttle.h"
+#include "netem/topology/spec.h"
+#include "netem/verify/change_latency.h"
 #include "netem/verify/judge.h"
+#include "netem/verify/verify_topology.h"
 #include "tests/netem/measured.h"
 
 namespace thinpipe {
@@ -171,5 +180,117 @@ TEST(LinkReport, MeasuresAreNamed) {
   EXPECT_THROW(parse_measures(""), InputError);
 }
 
+const LinkSpec kChangedLink = parse_link_spec("rate=20mbit");
+
+template <class Measure>
+ChangeFigures of_valid(const Measure& measure) {
+  return valid([&] { return watched(measure); }).value;
+}
+
+TEST(ChangeLatency, IsShortAndLosesNothing) {
+  measure_between_two([](Network& network) {
+    network.set_links(kChangedLink);
+    const ChangeFigures found = of_valid([&] {
+      return measure_change_latency(network, kChangedLink, {0, 1}, {});
+    });
+    require(found.not_measured.empty(), found.not_measured);
+    require(found.lost == 0 && found.sent > 500,
+            fmt::format("{} of {} lost", found.lost, found.sent));
+    require(found.unseen <= 2, fmt::format("{} not seen", found.unseen));
+    // A frame of 1000 bytes takes 0.4 ms.
+    require(std::abs(found.median) < 10e-3, fmt::format("after {} s", found.median));
+  });
+}
+
+// A controller that takes 30 ms, and one that rebuilds what is there.
+TEST(ChangeLatency, ShowsOneThatIsSlowAndOneThatLoses) {
+  measure_between_two([](Network& network) {
+    network.set_links(parse_link_spec("up.rate=20mbit"));
+    network.host(0).inside([&] {
+      ScheduleQdisc throttle("thin0", {.highest_rate = 20e6, .queue = 262144});
+      const ChangeFigures slow = of_valid([&] {
+        return measure_changes(network, kChangedLink, {0, 1}, {}, [&](double rate) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(30));
+          throttle.set_rate(rate);
+        });
+      });
+      require(slow.median > 28e-3 && slow.median < 45e-3,
+              fmt::format("30 ms late: {} s", slow.median));
+    });
+    network.host(0).inside([&] {
+      Netlink netlink;
+      const ChangeFigures loses =
+          measure_changes(network, kChangedLink, {0, 1}, {}, [&](double rate) {
+            LinkSpec link = kChangedLink;
+            link.up.rate = rate;
+            install(netlink, "thin0", shaping_of(link).host);
+          });
+      require(loses.lost > 10, fmt::format("{} lost", loses.lost));
+    });
+  });
+}
+
+// What is told to nobody is not seen.
+TEST(ChangeLatency, ShowsOneThatDoesNothing) {
+  measure_between_two([](Network& network) {
+    network.set_links(kChangedLink);
+    const ChangeFigures found = of_valid([&] {
+      return measure_changes(network, kChangedLink, {0, 1}, {.changes = 4}, [](double) {});
+    });
+    require(found.unseen == 4, fmt::format("{} of 4 not seen", found.unseen));
+  });
+}
+
+std::vector<LinkProbe> probes_of(const char* topology, int hosts, const char* link) {
+  return link_probes(parse_topology(topology).plan(hosts, parse_link_spec(link)));
+}
+
+TEST(Probes, AStarNeedsOne) {
+  const auto probes = probes_of("star", 8, "rate=100mbit");
+  ASSERT_EQ(probes.size(), 1U);
+  EXPECT_EQ(probes[0].hop, (Hop{0, true}));
+  EXPECT_EQ(probes[0].flows.size(), 1U);
+  EXPECT_TRUE(probes[0].fills);
+  EXPECT_DOUBLE_EQ(probes[0].goodput, tcp_ceiling(100e6));
+}
+
+TEST(Probes, DirectionsThatDifferAreMeasuredBoth) {
+  const auto probes = probes_of("star", 4, "up.rate=10mbit,down.rate=25mbit");
+  ASSERT_EQ(probes.size(), 2U);
+  EXPECT_TRUE(probes[0].hop.up);
+  EXPECT_FALSE(probes[1].hop.up);
+  // 25 Mbit/s down to one host take three that send 10.
+  EXPECT_EQ(probes[1].flows.size(), 3U);
+  for (const Flow& flow : probes[1].flows) EXPECT_EQ(flow.to, probes[1].hop.link);
+  EXPECT_DOUBLE_EQ(probes[1].goodput, tcp_ceiling(25e6));
+}
+
+TEST(Probes, AnUplinkTakesAsManyFlowsAsFillIt) {
+  // Eight hosts of 100 Mbit/s, uplinks of 200.
+  const auto probes = probes_of("racks:oversubscription=2", 8, "rate=100mbit");
+  ASSERT_EQ(probes.size(), 2U);
+  EXPECT_EQ(probes[1].flows.size(), 2U);
+  EXPECT_TRUE(probes[1].fills);
+  EXPECT_NE(probes[1].flows[0].from, probes[1].flows[1].from);
+  EXPECT_NE(probes[1].flows[0].to, probes[1].flows[1].to);
+}
+
+TEST(Probes, SayWhenHostsCannotFillALink) {
+  const auto probes = probes_of("ps:server=(rate=10x)", 4, "rate=100mbit");
+  ASSERT_EQ(probes.size(), 2U);  // a worker's, the server's
+  EXPECT_FALSE(probes[1].fills);
+  EXPECT_DOUBLE_EQ(probes[1].goodput, tcp_ceiling(300e6));
+}
+
+TEST(Probes, LeaveOutWhatHasNoGoodputToHoldAgainst) {
+  EXPECT_TRUE(probes_of("star", 4, "unthrottled").empty());
+  EXPECT_TRUE(probes_of("star", 4, "rate=10mbit,loss=1%").empty());
+  // Loss is on the way down: what host 3 sends has a goodput, what it receives has none.
+  const auto probes = probes_of("star:host3=(loss=1%)", 4, "rate=10mbit");
+  ASSERT_EQ(probes.size(), 2U);
+  for (const LinkProbe& probe : probes) EXPECT_NE(probe.flows[0].to, 3);
+}
+
 }  // namespace
+
 }  // namespace thinpipe

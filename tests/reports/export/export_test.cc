@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "reports/record/record.h"
+#include "tests/base/support.h"
 #include "tests/reports/sample.h"
-#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {

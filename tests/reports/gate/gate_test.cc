@@ -1,19 +1,60 @@
+// Verdicts of the gate, held against made-up times; the forms in which it tells them.
 #include "reports/gate/gate.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
-#include "tests/reports/gate/measured_sample.h"
+#include "reports/gate/measured.h"
+#include "reports/gate/output.h"
+#include "tests/reports/markup.h"
 
 namespace thinpipe {
 namespace {
 
-using sample::measured;
-using sample::series;
+MetricSeries series(const std::string& kind, const std::string& better,
+                    std::vector<std::vector<double>> launches, const std::string& unit = "s") {
+  return {unit, better, kind, std::move(launches)};
+}
+
+Measured measured(std::size_t launches) {
+  Measured result;
+  result.file = "made/records.jsonl";
+  result.kind = kBenchKind;
+  result.launches = launches;
+  return result;
+}
+
+/// `launches` times of about one second, times exp(shift): what they have in common (`drift`, one
+/// value a launch) and noise of their own, now and then a wild one, as on a machine that others
+/// use.
+std::vector<std::vector<double>> launch_times(std::mt19937_64& generator,
+                                              const std::vector<double>& drift, double shift,
+                                              double noise) {
+  std::normal_distribution<double> normal(0, noise);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  std::vector<std::vector<double>> launches;
+  for (const double common : drift) {
+    double logarithm = common + shift + normal(generator);
+    if (uniform(generator) < 0.05) logarithm += 0.5 * uniform(generator);
+    launches.push_back({std::exp(logarithm)});
+  }
+  return launches;
+}
+
+std::vector<double> drifts(std::mt19937_64& generator, std::size_t launches) {
+  std::normal_distribution<double> normal(0, 0.1);
+  std::vector<double> values(launches);
+  for (double& value : values) value = normal(generator);
+  return values;
+}
 
 const SeriesName kName{"point", "metric"};
 
@@ -137,11 +178,11 @@ GateOutcome simulated(std::mt19937_64& generator, int metrics, double shift,
   const auto most = static_cast<std::size_t>(policy.most_pairs());
   Measured before = measured(most), after = measured(most);
   for (int i = 0; i < metrics; ++i) {
-    const std::vector<double> drift = sample::drift(generator, most);
+    const std::vector<double> drift = drifts(generator, most);
     const SeriesName name{"point" + std::to_string(i), "encode_time"};
-    before.series[name] = series("timed", "lower", sample::times(generator, drift, 0, noise));
+    before.series[name] = series("timed", "lower", launch_times(generator, drift, 0, noise));
     after.series[name] =
-        series("timed", "lower", sample::times(generator, drift, i == 0 ? shift : 0, noise));
+        series("timed", "lower", launch_times(generator, drift, i == 0 ? shift : 0, noise));
   }
   return whole_gate(before, after, policy);
 }
@@ -242,11 +283,11 @@ TEST(PairedGate, TellsApartBySevenPairsOfSevenAndNotBySixOfSix) {
 
 TEST(PairedGate, WhatWasToldApartStaysSo) {
   std::mt19937_64 generator(5);
-  const std::vector<double> drift = sample::drift(generator, 40);
+  const std::vector<double> drift = drifts(generator, 40);
   Measured before = measured(40), after = measured(40);
   const SeriesName name{"point", "encode_time"};
-  before.series[name] = series("timed", "lower", sample::times(generator, drift, 0, kNoise));
-  after.series[name] = series("timed", "lower", sample::times(generator, drift, 0.2, kNoise));
+  before.series[name] = series("timed", "lower", launch_times(generator, drift, 0, kNoise));
+  after.series[name] = series("timed", "lower", launch_times(generator, drift, 0.2, kNoise));
   PairedGate gate{GatePolicy()};
   EXPECT_EQ(only_verdict(gate.look(first_launches(before, 10), first_launches(after, 10))),
             Verdict::kWorse);
@@ -300,8 +341,8 @@ TEST(StoredGate, RatiosTravelSecondsDoNot) {
   const std::vector<double> none(10, 0.0);
   for (const char* unit : {"s", "1"}) {
     const SeriesName name{"point", std::string("encode_in_") + unit};
-    before.series[name] = series("timed", "lower", sample::times(generator, none, 0, 0.01), unit);
-    after.series[name] = series("timed", "lower", sample::times(generator, none, 0.3, 0.01), unit);
+    before.series[name] = series("timed", "lower", launch_times(generator, none, 0, 0.01), unit);
+    after.series[name] = series("timed", "lower", launch_times(generator, none, 0.3, 0.01), unit);
   }
   before.fingerprint = {{"cpu", "A"}};
   after.fingerprint = {{"cpu", "B"}};
@@ -337,12 +378,81 @@ TEST(StoredGate, TwoThatAreTheSameRaiseNoAlarm) {
     Measured before = measured(10), after = measured(10);
     for (int metric = 0; metric < 10; ++metric) {
       const SeriesName name{"point" + std::to_string(metric), "encode_over_read"};
-      before.series[name] = series("timed", "lower", sample::times(generator, none, 0, 0.05), "1");
-      after.series[name] = series("timed", "lower", sample::times(generator, none, 0, 0.05), "1");
+      before.series[name] = series("timed", "lower", launch_times(generator, none, 0, 0.05), "1");
+      after.series[name] = series("timed", "lower", launch_times(generator, none, 0, 0.05), "1");
     }
     alarms += judge_stored(before, after, GatePolicy(), Times::kRatios).count(Verdict::kWorse) > 0;
   }
   EXPECT_LE(alarms, 2);
+}
+
+constexpr const char* kHostileName = "<b>&\"' | % \n ::error::";
+
+GateOutcome sample_outcome() {
+  Measured before = measured(10), after = measured(10);
+  const std::vector<std::vector<double>> second(10, {1.0}), slower(10, {1.25}), faster(10, {0.5});
+  before.series[{"a/" + std::string(kHostileName), "encode_time"}] =
+      series("timed", "lower", second);
+  after.series[{"a/" + std::string(kHostileName), "encode_time"}] =
+      series("timed", "lower", slower);
+  before.series[{"b", "encode_time"}] = series("timed", "lower", second);
+  after.series[{"b", "encode_time"}] = series("timed", "lower", faster);
+  before.series[{"b", "passes"}] = series("exact", "lower", second, "1");
+  after.series[{"b", "passes"}] = series("exact", "lower", second, "1");
+  before.series[{"gone", "passes"}] = series("exact", "lower", second, "1");
+  return PairedGate(GatePolicy()).look(before, after);
+}
+
+TEST(GateOutput, SentenceNamesTheWorst) {
+  EXPECT_EQ(gate_sentence(sample_outcome()),
+            "Of 3 metrics: 1 worse, 1 better, 1 the same, 1 not comparable. The worst: encode_time "
+            "of a/" +
+                std::string(kHostileName) + ", +25.00 % (+25.00 to +25.00).");
+  EXPECT_EQ(gate_sentence(GateOutcome()), "Nothing was compared.");
+}
+
+TEST(GateOutput, TextLeavesOutWhatIsTheSame) {
+  EXPECT_EQ(gate_text(sample_outcome(), false).find("passes\n"), std::string::npos);
+  EXPECT_NE(gate_text(sample_outcome(), true).find("passes\n"), std::string::npos);
+}
+
+TEST(GateOutput, JunitIsWellFormedAndCounts) {
+  const std::string xml = gate_junit(sample_outcome());
+  EXPECT_EQ(sample::check_markup(xml.substr(xml.find('\n') + 1)).error, "");
+  EXPECT_NE(xml.find("tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"0\""), std::string::npos)
+      << xml;
+}
+
+TEST(GateOutput, MarkdownFitsWhateverThereIs) {
+  GateOutcome outcome = sample_outcome();
+  const MetricComparison one = outcome.comparisons[0];
+  for (int i = 0; i < 20000; ++i) outcome.comparisons.push_back(one);
+  const std::string text = gate_markdown(outcome);
+  EXPECT_LE(text.size(), kLongestSummary);
+  EXPECT_GT(text.size(), kLongestSummary * 9 / 10);
+  EXPECT_NE(text.find("more lines."), std::string::npos);
+  EXPECT_EQ(text.find("<b>"), std::string::npos);
+}
+
+TEST(GateOutput, OneAnnotationOnOneLine) {
+  const std::string annotation = gate_annotation(sample_outcome());
+  EXPECT_EQ(annotation.rfind("::error title=thinpipe gate::encode_time of a/", 0), 0U);
+  EXPECT_EQ(std::count(annotation.begin(), annotation.end(), '\n'), 1);
+  EXPECT_NE(annotation.find("%0A"), std::string::npos);
+  EXPECT_NE(annotation.find("%25"), std::string::npos);
+  GateOutcome good = sample_outcome();
+  good.missing.clear();
+  good.comparisons.erase(good.comparisons.begin());
+  EXPECT_EQ(gate_annotation(good), "");
+  EXPECT_NE(gate_annotation(GateOutcome()), "");
+}
+
+TEST(GateOutput, JsonSaysWhatWasFound) {
+  const nlohmann::json json = gate_json(sample_outcome());
+  EXPECT_EQ(json["worse"], 1);
+  EXPECT_EQ(json["comparisons"][0]["verdict"], "worse");
+  EXPECT_NEAR(json["comparisons"][0]["change"].get<double>(), 0.25, 1e-9);
+  EXPECT_EQ(json["missing"].size(), 1U);
 }
 
 }  // namespace

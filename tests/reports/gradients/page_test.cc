@@ -16,10 +16,9 @@
 #include "reports/gradients/records.h"
 #include "reports/gradients/summary.h"
 #include "reports/report.h"
-#include "tests/base/input_error.h"
+#include "tests/base/support.h"
 #include "tests/reports/markup.h"
 #include "tests/reports/sample.h"
-#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {

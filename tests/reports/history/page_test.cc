@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "reports/report.h"
+#include "tests/base/support.h"
 #include "tests/reports/markup.h"
 #include "tests/reports/sample.h"
-#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {

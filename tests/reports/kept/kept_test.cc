@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "reports/record/reader.h"
 #include "reports/report.h"
+#include "tests/base/support.h"
 #include "tests/reports/markup.h"
-#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {

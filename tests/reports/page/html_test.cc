@@ -1,4 +1,4 @@
-// Pieces of pages.
+// Pieces of pages, figures cut out of them, and the phrases in both.
 #include "reports/page/html.h"
 
 #include <gmock/gmock.h>
@@ -9,11 +9,20 @@
 #include <regex>
 #include <string>
 
+#include "base/error.h"
 #include "reports/figures/figure.h"
+#include "reports/figures/style.h"
+#include "reports/page/standalone.h"
+#include "reports/text/escape.h"
+#include "reports/text/phrases.h"
+#include "reports/text/provenance.h"
+#include "tests/reports/markup.h"
+#include "tests/reports/sample.h"
 
 namespace thinpipe {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -135,6 +144,136 @@ TEST(Style, NamesNoOtherColour) {
   const std::size_t rules = style.find("*{box-sizing");
   const std::string rest = style.substr(rules, style.find("@media print") - rules);
   EXPECT_FALSE(std::regex_search(rest, std::regex("#[0-9a-f]{3}")));
+}
+
+// Figures cut out of pages.
+
+std::string drawing(int width) {
+  return "<svg class=\"chart\" viewBox=\"0 0 " + std::to_string(width) +
+         " 100\" role=\"img\" aria-label=\"a drawing\"><path d=\"M0,0\" stroke=\"var(--s1)\"/><g "
+         "class=\"overlay\"><text x=\"1\" y=\"2\">label</text></g></svg>";
+}
+
+std::string page_with_figures() {
+  const Figure two{"g0-speed-up",
+                   "Speed-up",
+                   "what is drawn",
+                   {{line_marker_svg(1), "topk &"}, {part_swatch(2, "E"), "exchange"}},
+                   {{"4 <ranks>", drawing(400)}, {"", drawing(440)}}};
+  const Figure one{"g0-parts", "Parts", "", {}, {{"", drawing(400)}}};
+  return html::document("x", html::figures({two, one}, {"thinpipe run"}));
+}
+
+TEST(Standalone, NamesFiguresInThePagesOrder) {
+  EXPECT_THAT(html::figure_names(page_with_figures()), ElementsAre("g0-speed-up", "g0-parts"));
+  EXPECT_TRUE(html::figure_names(html::document("x", "<h1>none</h1>")).empty());
+}
+
+TEST(Standalone, IsOneDocumentWithAllDrawingsAndTheLegend) {
+  const std::string svg = html::standalone_svg(page_with_figures(), "g0-speed-up");
+  EXPECT_EQ(sample::check_markup(svg).error, "") << svg;
+  EXPECT_THAT(svg, HasSubstr("xmlns=\"http://www.w3.org/2000/svg\""));
+  // Two drawings beside each other, each in the room of the wider, a gap and a margin.
+  EXPECT_THAT(svg, HasSubstr("width=\"912\""));
+  EXPECT_THAT(svg, HasSubstr("4 &lt;ranks&gt;"));
+  EXPECT_THAT(svg, HasSubstr("topk &amp;"));
+  EXPECT_THAT(svg, HasSubstr(">E</text>"));
+  EXPECT_THAT(svg, HasSubstr("exchange"));
+}
+
+TEST(Standalone, HasColoursInPlaceOfVariables) {
+  const std::string svg = html::standalone_svg(page_with_figures(), "g0-parts");
+  EXPECT_THAT(svg, Not(HasSubstr("var(")));
+  EXPECT_THAT(svg, HasSubstr("stroke=\"#"));
+}
+
+std::string complaint_about(const std::string& page, const std::string& name) {
+  try {
+    return "found " + html::figure_called(page, name);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+TEST(Standalone, AnUnknownNameSaysWhichThereAre) {
+  EXPECT_EQ(complaint_about(page_with_figures(), "part"),
+            "no figure 'part' in this report; it has g0-speed-up, g0-parts");
+}
+
+TEST(Standalone, TheGroupNeedNotBeNamedWhereThereIsOne) {
+  EXPECT_EQ(complaint_about(page_with_figures(), "parts"), "found g0-parts");
+  EXPECT_EQ(html::standalone_svg(page_with_figures(), "parts"),
+            html::standalone_svg(page_with_figures(), "g0-parts"));
+  const std::string two = "<figure id=\"g0-parts\"><figure id=\"g1-parts\">";
+  EXPECT_EQ(complaint_about(two, "parts"), "'parts' could be g0-parts, g1-parts of this report");
+  EXPECT_EQ(complaint_about(two, "g1-parts"), "found g1-parts");
+}
+
+// Units, labels, escapes: what a person reads.
+
+TEST(Units, ThreeSignificantDigits) {
+  EXPECT_EQ(format_number(0), "0");
+  EXPECT_EQ(format_number(2.0), "2");
+  EXPECT_EQ(format_number(0.12345), "0.123");
+  EXPECT_EQ(format_number(12.345), "12.3");
+  EXPECT_EQ(format_number(1234.5), "1234");  // digits before the point are never dropped
+  EXPECT_EQ(format_number(0.9999), "1");     // rounds up to the next decade
+  EXPECT_EQ(format_number(9.999), "10");
+  EXPECT_EQ(format_number(-0.5), "-0.5");
+  EXPECT_EQ(format_number(1e-7), "1.00e-07");
+  EXPECT_EQ(format_number(std::nan("")), "not a number");
+}
+
+TEST(Units, Percent) { EXPECT_EQ(format_percent(0.123), "12.3 %"); }
+
+TEST(Labels, SayWhatTellsSpecsApart) {
+  EXPECT_THAT(short_labels({"none", "topk:memory=residual,ratio=0.1",
+                            "topk:memory=residual,ratio=0.01", "3lc:s=1.75"}),
+              ElementsAre("none", "topk ratio=0.1", "topk ratio=0.01", "3lc"));
+  EXPECT_THAT(short_labels({"topk", "topk:ratio=0.1"}), ElementsAre("topk", "topk ratio=0.1"));
+}
+
+TEST(Labels, AreNeverShared) {
+  // Both have the same parameters, so none would be worth writing.
+  EXPECT_THAT(short_labels({"a:x=1,y=2", "a:y=2,x=1"}), ElementsAre("a:x=1,y=2", "a:y=2,x=1"));
+}
+
+TEST(Lists, ReadAsEnglish) {
+  EXPECT_EQ(listed({}), "");
+  EXPECT_EQ(listed({"a"}), "a");
+  EXPECT_EQ(listed({"a", "b"}), "a and b");
+  EXPECT_EQ(listed({"a", "b", "c", "d", "e"}), "a, b, c, d and e");
+  EXPECT_EQ(listed({"a", "b", "c", "d", "e", "f", "g"}), "a, b, c, d and 3 others");
+}
+
+TEST(Escape, Html) {
+  EXPECT_EQ(escape_html("<a href=\"x\" id='y'>&"),
+            "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;");
+  EXPECT_EQ(escape_html(std::string("a\0b\x1b", 4)),
+            "a\xef\xbf\xbd"
+            "b\xef\xbf\xbd");
+}
+
+TEST(Escape, Markdown) {
+  EXPECT_EQ(escape_markdown("a|b\n# *c* `d` [e](f) <g>"),
+            "a\\|b \\# \\*c\\* \\`d\\` \\[e\\](f) &lt;g&gt;");
+  EXPECT_THAT(escape_markdown("see http://a.example"), Not(HasSubstr("://")));
+}
+
+TEST(Provenance, FlattensNestedObjects) {
+  const NamedValues values = flattened({{"a", {{"b", 1}, {"c", "x"}}}, {"d", {1, 2}}});
+  EXPECT_THAT(values, ElementsAre(std::pair<std::string, std::string>("a.b", "1"),
+                                  std::pair<std::string, std::string>("a.c", "x"),
+                                  std::pair<std::string, std::string>("d", "[1,2]")));
+}
+
+TEST(Provenance, CommandsAreDistinct) {
+  Records records;
+  records.file = "out/records.jsonl";
+  records.headers = {sample::header(), sample::header()};
+  EXPECT_THAT(
+      reproduce_commands(records),
+      ElementsAre("thinpipe run --trace 'synthetic trace' --ranks 4", "thinpipe report out"));
 }
 
 }  // namespace

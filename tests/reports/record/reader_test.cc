@@ -8,9 +8,8 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "tests/base/input_error.h"
+#include "tests/base/support.h"
 #include "tests/reports/sample.h"
-#include "tests/trace/temporary_folder.h"
 
 namespace thinpipe {
 namespace {

@@ -10,17 +10,17 @@
 #include <cmath>
 #include <csignal>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "reports/record/reader.h"
+#include "reports/record/record.h"
+#include "tests/base/support.h"
 #include "tests/reports/sample.h"
-#include "tests/trace/temporary_folder.h"
-#include "tests/trace/trace_files.h"
 
 namespace thinpipe {
 namespace {
 
-using ::testing::HasSubstr;
 using Mode = RecordWriter::Mode;
 
 TEST(Writer, RoundTrip) {
@@ -147,5 +147,22 @@ TEST(Writer, AFolderThatCannotBeMadeIsASystemError) {
   EXPECT_THROW(RecordWriter("/proc/nowhere/here", Mode::kCreate), SystemError);
 }
 
+TEST(MachineDifferences, NameWhatTellsThemApart) {
+  const nlohmann::json one = {{"cpu", "A"}, {"cores", 2}, {"load", 0.1}, {"git", "1"}};
+  nlohmann::json other = one;
+  other["load"] = 3;
+  other["git"] = "2";
+  EXPECT_TRUE(machine_differences(one, other).empty());
+  EXPECT_EQ(setting_differences(one, other),
+            (std::vector<std::string>{"git: \"1\" against \"2\""}));
+  other["cores"] = 4;
+  EXPECT_EQ(machine_differences(one, other), (std::vector<std::string>{"cores: 2 against 4"}));
+}
+
+TEST(MachineDifferences, WhatAnOlderRecordDoesNotSayIsNone) {
+  EXPECT_TRUE(machine_differences({{"cpu", "A"}}, {{"cpu", "A"}, {"smt", true}}).empty());
+}
+
 }  // namespace
+
 }  // namespace thinpipe

@@ -11,7 +11,6 @@
 
 #include "tests/reports/markup.h"
 #include "tests/reports/sample.h"
-#include "tests/reports/synthetic_run.h"
 
 namespace thinpipe {
 namespace {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/reports/sample.h"
-#include "tests/reports/synthetic_run.h"
 
 namespace thinpipe {
 namespace {

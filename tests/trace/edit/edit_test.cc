@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/output_file.h"
-#include "tests/base/input_error.h"
+#include "tests/base/support.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
-#include "tests/trace/trace_files.h"
 #include "tests/trace/trace_tools.h"
 #include "workloads/trace/edit/export.h"
 

@@ -6,10 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/base/input_error.h"
+#include "tests/base/support.h"
 #include "tests/trace/sample_trace.h"
-#include "tests/trace/temporary_folder.h"
-#include "tests/trace/trace_files.h"
 #include "tests/trace/trace_tools.h"
 #include "workloads/trace/edit/export.h"
 #include "workloads/trace/import/arrays.h"

@@ -1,0 +1,392 @@
+// Reproductions of papers, on records of commands that nobody ran: columns, judgements, pages.
+#include "reports/reproduction/reproduction.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/reproduction/columns.h"
+#include "reports/reproduction/judge.h"
+#include "tests/base/support.h"
+
+namespace thinpipe {
+namespace {
+
+void add_samples(Point& point, const char* name, std::vector<double> samples) {
+  Metric metric;
+  metric.samples = std::move(samples);
+  point.metrics[name] = metric;
+}
+
+Point trained_point(std::uint64_t seed, double accuracy, Status status = Status::kOk) {
+  Point point;
+  point.axes.seed = seed;
+  point.status = status;
+  add_samples(point, "final_accuracy", {accuracy});
+  add_samples(point, "payload_bytes", {100});
+  add_samples(point, "dense_bytes", {4000});
+  add_samples(point, "target_seconds", {0.1});
+  return point;
+}
+
+ArmRecords trainings(const std::string& label, const std::vector<double>& accuracies) {
+  ArmRecords arm{.label = label, .command = "thinpipe train -c '" + label + "'"};
+  for (std::size_t i = 0; i < accuracies.size(); ++i)
+    arm.records.points.push_back(trained_point(i + 1, accuracies[i]));
+  return arm;
+}
+
+Point replayed(const std::string& compressor, double rate, int repeat, double seconds,
+               Status status = Status::kOk) {
+  Point point;
+  point.axes.compressor = compressor;
+  point.axes.method = compressor.substr(0, compressor.find(':'));
+  point.axes.rate = rate;
+  point.axes.repeat = repeat;
+  point.status = status;
+  add_samples(point, "step_time", {seconds, seconds, 10 * seconds});
+  return point;
+}
+
+/// "with" and "without", trained; accuracy and times smaller.
+ReproductionPlan made_up_plan() {
+  return {.name = "dgc-fig3",
+          .title = "a title",
+          .source = "the paper",
+          .here = "ours",
+          .differences = {"another machine"},
+          .columns = {columns::accuracy(), columns::times_smaller()},
+          .rows = {{.label = "with", .arm = "with", .paper = {"90 %"}},
+                   {.label = "without", .arm = "without", .paper = {}}},
+          .expectations = {{.says = "it helps", .arm = "with", .than = "without", .least = 1}}};
+}
+
+void name_points(ArmRecords& arm, const std::vector<std::string>& methods) {
+  for (std::size_t i = 0; i < methods.size(); ++i)
+    arm.records.points[i].axes.compressor = arm.records.points[i].axes.method = methods[i];
+}
+
+TEST(TrainedColumns, TimesInDoubtDoNotCountWhatWasLearnedDoes) {
+  ArmRecords arm{.label = "a"};
+  arm.records.points = {trained_point(1, 0.9), trained_point(2, 0.1, Status::kFailed),
+                        trained_point(3, 0.8, Status::kInvalid)};
+  arm.records.points[1].reasons = {"rank 1 was killed"};
+  arm.records.points[2].reasons = {"the processors were idle only 0 % of the time"};
+  const MeasuredCell learned = columns::accuracy().measure(arm, "");
+  ASSERT_EQ(learned.repetitions.size(), 2U);
+  EXPECT_EQ(learned.repetitions[1].key, 3U);
+  EXPECT_DOUBLE_EQ(learned.repetitions[1].value, 80);
+  EXPECT_EQ(learned.complaints, (std::vector<std::string>{"seed 2: failed, rank 1 was killed"}));
+  const MeasuredCell times = columns::target_seconds().measure(arm, "");
+  EXPECT_EQ(times.repetitions.size(), 1U);
+  EXPECT_EQ(times.complaints.size(), 2U);
+  EXPECT_FALSE(times.distrusted);
+  arm.records.points.erase(arm.records.points.begin(), arm.records.points.begin() + 2);
+  EXPECT_TRUE(columns::target_seconds().measure(arm, "").distrusted);
+}
+
+TEST(TrainedColumns, ServersAreBothWays) {
+  ArmRecords arm = trainings("a", {0.9});  // 100 of 4000 bytes each way
+  EXPECT_EQ(columns::server_times_smaller().measure(arm, "").values(), (std::vector<double>{80}));
+  EXPECT_EQ(columns::server_bits().measure(arm, "").values(), (std::vector<double>{0.4}));
+  Point& point = arm.records.points[0];
+  add_samples(point, "payload_bytes", {100, 100, 300, 500});
+  EXPECT_TRUE(columns::bits_during(false, 0, 1).measure(arm, "").repetitions.empty());
+  add_samples(point, "pull_bytes", {75, 75, 100, 100});
+  EXPECT_EQ(columns::bits_during(false, 0, 0.5).measure(arm, "").values(),
+            (std::vector<double>{0.2}));  // 25 of 4000 bytes
+  EXPECT_EQ(columns::bits_during(true, 0.5, 1).measure(arm, "").values(),
+            (std::vector<double>{0.8}));
+}
+
+TEST(TrainedColumns, WhoNeverReachesTheTargetIsNoTimesSooner) {
+  ArmRecords arm = trainings("a", {0.9, 0.9, 0.5});
+  for (Point& point : arm.records.points) point.axes.seed = 1;
+  name_points(arm, {"none", "topk", "redsync"});
+  add_samples(arm.records.points[1], "target_seconds", {0.025});
+  arm.records.points[2].metrics.erase("target_seconds");
+  EXPECT_EQ(columns::sooner_at_target().measure(arm, "topk").values(), (std::vector<double>{4}));
+  EXPECT_EQ(columns::sooner_at_target().measure(arm, "redsync").values(), (std::vector<double>{0}));
+  arm.records.points[0].status = Status::kInvalid;
+  EXPECT_TRUE(columns::sooner_at_target().measure(arm, "topk").distrusted);
+}
+
+TEST(ReplayedColumns, SpeedUpIsOverNoneOfTheSameRepeatAndRate) {
+  ArmRecords arm{.label = "a"};
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    arm.records.points.push_back(replayed("none", 1e8, repeat, 1 + repeat));
+    arm.records.points.push_back(replayed("none", 1e9, repeat, 77));
+    arm.records.points.push_back(replayed("topk:ratio=0.1", 1e8, repeat, 0.5));
+  }
+  const MeasuredCell cell = columns::speed_up(1e8).measure(arm, "topk:ratio=0.1");
+  EXPECT_EQ(cell.values(), (std::vector<double>{2, 4}));
+  EXPECT_TRUE(columns::speed_up(1e9).measure(arm, "topk:ratio=0.1").repetitions.empty());
+}
+
+TEST(ReplayedColumns, WithoutATrustedNoneThereIsNoSpeedUp) {
+  ArmRecords arm{.label = "a"};
+  arm.records.points = {replayed("none", 1e8, 0, 1, Status::kInvalid),
+                        replayed("3lc", 1e8, 0, 0.5)};
+  const MeasuredCell cell = columns::speed_up(1e8).measure(arm, "3lc");
+  EXPECT_TRUE(cell.repetitions.empty());
+  EXPECT_TRUE(cell.distrusted);
+}
+
+TEST(BenchColumns, SpeedUpIsOverTheMethodAtTheSameRatio) {
+  ArmRecords arm{.label = "a"};
+  for (const char* spec : {"topk:ratio=0.1", "topk:ratio=0.01", "sidco:ratio=0.01"})
+    arm.records.points.push_back(replayed(spec, 0, 0, 1));
+  add_samples(arm.records.points[0], "encode_time", {9, 9, 9});
+  add_samples(arm.records.points[1], "encode_time", {3, 6, 9});
+  add_samples(arm.records.points[2], "encode_time", {1, 2, 3});
+  const MeasuredCell cell = columns::encode_speed_up("topk").measure(arm, "sidco:ratio=0.01");
+  EXPECT_EQ(cell.values(), (std::vector<double>{3, 3, 3}));
+  EXPECT_TRUE(cell.is_ratio);
+}
+
+TEST(MeasuredCell, MeansOfRatiosAreGeometricWhereTheyCanBe) {
+  MeasuredCell cell;
+  cell.is_ratio = true;
+  cell.repetitions = {{0, 1}, {1, 4}, {2, 16}};
+  const Estimate estimate = cell.estimate();
+  EXPECT_NEAR(estimate.value, 4, 1e-12);
+  EXPECT_GT(estimate.interval->low, 0);
+  cell.repetitions = {{0, 0}, {1, 4}};
+  EXPECT_DOUBLE_EQ(cell.estimate().value, 2);
+}
+
+TEST(KeptColumns, AreMeansOfWorkersOverAllTensors) {
+  ArmRecords arm{.label = "a"};
+  Point whole = replayed("topk", 0, 0, 1), one = whole;
+  whole.id = "topk|*";
+  whole.at = {{"rank", {0, 0, 1, 1}}};
+  add_samples(whole, "quality", {1, 3, 5, 7});
+  one.id = "topk|conv1.weight";
+  one.at = whole.at;
+  add_samples(one, "quality", {9, 9, 9, 9});
+  arm.records.points = {whole, one};
+  EXPECT_EQ(columns::kept("quality").measure(arm, "topk").values(), (std::vector<double>{2, 6}));
+}
+
+TEST(KeptColumns, OffByIsAFactorUpOrDown) {
+  ArmRecords arm{.label = "a"};
+  Point point = replayed("redsync", 0, 0, 1);
+  point.id = "redsync|*";
+  point.at = {{"rank", {0, 0}}};
+  add_samples(point, "quality", {2, 0.5});
+  arm.records.points = {point};
+  EXPECT_NEAR(columns::off_by().measure(arm, "redsync").repetitions[0].value, 2, 1e-12);
+}
+
+TEST(StatsColumns, AreOfTheWholeModelWithoutFeedback) {
+  ArmRecords arm{.label = "a"};
+  arm.stats.emplace();
+  StatsGradient whole;
+  whole.tensor = "*";
+  whole.p = 0.8;
+  whole.distances = {0.02, 0.03, 0.01, 0.2};
+  StatsGradient one = whole, fed_back = whole;
+  one.tensor = "conv1.weight";
+  fed_back.feedback = true;
+  one.p = fed_back.p = 7;
+  arm.stats->gradients = {one, whole, fed_back};
+  EXPECT_EQ(columns::decay_exponent().measure(arm, "").values(), (std::vector<double>{0.8}));
+  EXPECT_EQ(columns::fit_distance(3).measure(arm, "").values(), (std::vector<double>{0.2}));
+}
+
+TEST(PredictedColumns, ReadWhatPredictPrints) {
+  ArmRecords arm{.label = "a"};
+  arm.printed = nlohmann::json::parse(R"({"points": [
+    {"axes": {"compressor": "dgc", "rate": 1e9, "ranks": 64}, "prediction": {"compute_time": 1, "step_time": 4}},
+    {"axes": {"compressor": "dgc", "rate": 1e9, "ranks": 4}, "refusal": "too few"}]})");
+  EXPECT_EQ(columns::predicted_scaling(1e9, 64).measure(arm, "dgc").values(),
+            (std::vector<double>{16}));
+  EXPECT_EQ(columns::predicted_scaling(1e9, 4).measure(arm, "dgc").complaints,
+            (std::vector<std::string>{"too few"}));
+}
+
+constexpr double kNone = std::numeric_limits<double>::infinity();
+
+MeasuredCell cell(const std::vector<double>& values) {
+  MeasuredCell cell;
+  for (const double value : values) cell.repetitions.push_back({cell.repetitions.size(), value});
+  return cell;
+}
+
+Appeared appeared(const std::vector<double>& with, const std::vector<double>& without, double least,
+                  double most, Bounded bounded = Bounded::kDifference) {
+  const MeasuredCell second = cell(without);
+  return judge({.says = "", .arm = "", .least = least, .most = most, .bounded = bounded},
+               cell(with), &second)
+      .appeared;
+}
+
+TEST(Judge, IntervalsOfPairedDifferencesDecide) {
+  // Seeds differ by far more than arms: only the pairs tell.
+  const std::vector<double> without{50, 70, 90}, with{52, 72.1, 91.9};
+  EXPECT_EQ(appeared(with, without, 1, kNone), Appeared::kYes);
+  EXPECT_EQ(appeared(with, without, -kNone, 1), Appeared::kNo);
+  EXPECT_EQ(appeared(with, without, 2, kNone), Appeared::kUnclear);
+  EXPECT_EQ(appeared(with, without, -1, 1), Appeared::kNo);
+  EXPECT_EQ(appeared(without, with, -kNone, -1), Appeared::kYes);
+}
+
+TEST(Judge, RatiosArePairedAndTheirMeanIsGeometric) {
+  const std::vector<double> slow{10, 20, 40}, fast{5.1, 9.9, 20};
+  EXPECT_EQ(appeared(slow, fast, 1.5, kNone, Bounded::kRatio), Appeared::kYes);
+  EXPECT_EQ(appeared(slow, fast, 3, kNone, Bounded::kRatio), Appeared::kNo);
+  const MeasuredCell halves = cell({1, 4}), ones = cell({2, 2});
+  const JudgedFinding finding =
+      judge({.says = "", .arm = "", .bounded = Bounded::kRatio}, halves, &ones);
+  EXPECT_NEAR(finding.measured->value, 1, 1e-12);  // sqrt(0.5 x 2)
+}
+
+TEST(Judge, ValuesNeedNoSecondCell) {
+  const Expectation near_one{
+      .says = "", .arm = "", .least = 0.8, .most = 1.2, .bounded = Bounded::kValue};
+  EXPECT_EQ(judge(near_one, cell({0.99, 1.01, 1}), nullptr).appeared, Appeared::kYes);
+  EXPECT_EQ(judge(near_one, cell({1.5}), nullptr).appeared, Appeared::kNotSeen);
+}
+
+TEST(Judge, FewRepetitionsAreSaidToBeFew) {
+  EXPECT_EQ(appeared({90}, {80}, 1, kNone), Appeared::kSeen);
+  EXPECT_EQ(appeared({90}, {80}, 20, kNone), Appeared::kNotSeen);
+}
+
+TEST(Judge, ExactFiguresNeedNoRepetition) {
+  MeasuredCell exact = cell({8.1});
+  exact.exact = true;
+  const Expectation expected{.says = "", .arm = "", .most = 8.38, .bounded = Bounded::kValue};
+  EXPECT_EQ(judge(expected, exact, nullptr).appeared, Appeared::kYes);
+}
+
+TEST(Judge, WhatWasNotMeasuredOrIsNotTrustedDoesNotAppear) {
+  EXPECT_EQ(appeared({}, {80}, -kNone, kNone), Appeared::kMissing);
+  MeasuredCell doubted;
+  doubted.distrusted = true;
+  const MeasuredCell other = cell({1});
+  EXPECT_EQ(judge({.says = "", .arm = ""}, doubted, &other).appeared, Appeared::kDistrusted);
+}
+
+TEST(RuleText, NamesCellsAndBounds) {
+  EXPECT_EQ(rule_text({.says = "", .arm = "a", .than = "b", .least = -1}, "accuracy", "accuracy"),
+            "'a' less 'b', accuracy: at least -1");
+  EXPECT_EQ(rule_text({.says = "",
+                       .arm = "a",
+                       .than = "b",
+                       .least = 0.5,
+                       .most = 2,
+                       .bounded = Bounded::kRatio},
+                      "x", "y"),
+            "'a', x, over 'b', y: 0.5 to 2");
+  EXPECT_EQ(
+      rule_text({.says = "", .arm = "a", .most = 3, .bounded = Bounded::kValue}, "bits", "bits"),
+      "'a', bits: at most 3");
+}
+
+Reproduction made_up_reproduction(const std::vector<double>& with,
+                                  const std::vector<double>& without, bool quick = false) {
+  return reproduced(made_up_plan(), {trainings("with", with), trainings("without", without)},
+                    quick);
+}
+
+TEST(Reproduced, RefusesWhatThePlanHasNot) {
+  ReproductionPlan plan = made_up_plan();
+  plan.expectations[0].column = "speed";
+  EXPECT_THROW(reproduced(plan, {}, false), std::logic_error);
+}
+
+TEST(ReproductionText, FitsATerminalAndSaysWhatAppeared) {
+  const std::string text =
+      reproduction_text(made_up_reproduction({0.9, 0.91, 0.92}, {0.8, 0.82, 0.81}));
+  EXPECT_NE(text.find("yes: it helps (10.00 +-"), std::string::npos) << text;
+  EXPECT_NE(text.find("91.00 +-2.48 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("40x\n"), std::string::npos) << text;  // 4000 of 100 bytes
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    EXPECT_LE(end - begin, 80U) << text.substr(begin, end - begin);
+}
+
+TEST(ReproductionPage, ShowsRuleFiguresAndCommands) {
+  const std::string page = reproduction_page(made_up_reproduction({0.9}, {}), "");
+  for (const char* part : {"# dgc-fig3: a title", "the paper", "ours", "90 %", "another machine",
+                           "not measured", "    thinpipe train -c 'with'"})
+    EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
+  EXPECT_LT(page.find("## The rules"), page.find("## The figures"));
+  EXPECT_EQ(page.find("quick try"), std::string::npos);
+  EXPECT_NE(reproduction_page(made_up_reproduction({0.9}, {}, true), "").find("quick try"),
+            std::string::npos);
+}
+
+TEST(ReproductionPage, SaysWherePredictionsWereMade) {
+  ArmRecords with{.label = "with", .command = "thinpipe predict"};
+  with.printed = nlohmann::json::parse(R"({"created": "2026-11-23T06:00:00Z", "points": [],
+      "fingerprint": {"cpu": "a processor", "cores": 2, "kernel": "Linux", "compiler": "g++",
+                      "thinpipe": "0.1.0", "git": "1234567"}})");
+  const Reproduction result = reproduced(made_up_plan(), {with, {.label = "without"}}, false);
+  EXPECT_EQ(outcome_of(result).date, "2026-11-23");
+  const std::string page = reproduction_page(result, "");
+  EXPECT_NE(page.find("- 2026-11-23: a processor, 2 cores, Linux, thinpipe 0.1.0 (1234567), g++"),
+            std::string::npos)
+      << page;
+  EXPECT_EQ(page.find("nothing was recorded"), std::string::npos);
+}
+
+TEST(ReproductionPage, NamesWhatFailedAndWhatIsNotTrusted) {
+  ReproductionPlan plan = made_up_plan();
+  plan.columns = {columns::target_seconds()};
+  plan.rests_on_times = true;
+  ArmRecords doubted = trainings("with", {0.9});
+  doubted.records.points[0].status = Status::kInvalid;
+  ArmRecords failed{.label = "without", .command = "thinpipe train"};
+  failed.failure = "exit code 4";
+  const Reproduction result = reproduced(plan, {doubted, failed}, false);
+  EXPECT_TRUE(result.nothing_trusted());
+  EXPECT_FALSE(result.complete());
+  const std::string page = reproduction_page(result, "");
+  for (const char* part :
+       {"No times here can be trusted", "Not complete", "without: exit code 4", "not trusted"})
+    EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
+}
+
+TEST(ReproductionIndex, ListsWhatWasCarriedOut) {
+  const ReproductionOutcome outcome =
+      outcome_of(made_up_reproduction({0.9, 0.91, 0.92}, {0.8, 0.82, 0.81}));
+  EXPECT_EQ(outcome.outcome, "1 yes");
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "made-up-outcome.json";
+  write_outcome(file, outcome);
+  const auto read = read_outcome(file);
+  ASSERT_TRUE(read);
+  EXPECT_NE(reproduction_index({*read}).find("| [dgc-fig3](dgc-fig3.md) | a title | 1 yes |"),
+            std::string::npos);
+  EXPECT_FALSE(read_outcome(file.string() + ".not-there"));
+}
+
+TEST(ReproductionPicture, NeedsNothingElse) {
+  ReproductionPlan plan = made_up_plan();
+  plan.picture = [](const std::vector<ArmRecords>&) {
+    ReproductionPicture picture;
+    picture.chart.id = "p";
+    picture.chart.alt = "a line";
+    picture.chart.x = {"x", false, format_plain, {}, {}};
+    picture.chart.y = {"y", false, format_plain, {}, {}};
+    picture.chart.curves = {
+        {.style = 1, .points = {{1, 2, std::nullopt, true, ""}, {2, 3, std::nullopt, true, ""}}}};
+    picture.names = {"a <line>"};
+    return picture;
+  };
+  const std::string svg = reproduction_picture(reproduced(plan, {}, false));
+  for (const char* part : {"<svg xmlns=", "a &lt;line&gt;", "<title>a line</title>"})
+    EXPECT_NE(svg.find(part), std::string::npos) << part;
+  EXPECT_EQ(svg.find("href=\"http"), std::string::npos);
+  EXPECT_EQ(svg.find("var("), std::string::npos);  // only browsers know these colours
+}
+
+}  // namespace
+
+}  // namespace thinpipe
