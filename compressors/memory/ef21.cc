@@ -20,9 +20,13 @@ class Ef21Memory : public Memory {
     held_ = false;
     // A value that is not finite was decoded by all receivers as well: there is no way back to a
     // common estimate but from 0.
+    float* const estimates = estimate_.data();
+    float* const changes = change_.data();
     for (std::size_t i = 0; i < change_.size(); ++i) {
-      if (!std::isfinite(estimate_[i])) estimate_[i] = 0.0F;
-      change_[i] -= estimate_[i];
+      const float estimate = estimates[i];
+      const float finite = std::isfinite(estimate) ? estimate : 0.0F;
+      estimates[i] = finite;  // always written: the loop becomes vectors
+      changes[i] -= finite;
     }
     return change_;
   }

@@ -56,6 +56,18 @@ std::size_t end_of_literals(const std::uint8_t* packed, std::size_t i, std::size
 /// Elements whose sum is done and then coded while it is in the first-level cache.
 constexpr std::size_t kFusedTernary = 4096;
 
+// Returns whether no byte is one of zero-run encoding.
+bool are_literals(std::span<const std::uint8_t> bytes) {
+  constexpr std::size_t kBlock = 64;  // its maximum is a few vector instructions
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(kBlock, bytes.size()))) {
+    std::uint8_t largest = 0;
+    for (const std::uint8_t byte : bytes.first(std::min(kBlock, bytes.size())))
+      largest = std::max(largest, byte);
+    if (largest > kQuarticMax) return false;
+  }
+  return true;
+}
+
 class TernaryQuantizer : public Quantizer {
  public:
   TernaryQuantizer(std::size_t elements, const TernaryOptions& options)
@@ -93,18 +105,12 @@ class TernaryQuantizer : public Quantizer {
     const auto rest = in.rest();
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(rest.data());
     Place place(out, bucket_of(out.size()), scales, factor);
-    std::size_t i = 0;
-    while (i < rest.size()) {
-      if (bytes[i] > kQuarticMax) {
-        if (!options_.zero_run) fail("byte over 242 without zero-run encoding");
-        place.skip(run_length(bytes[i++]));
-        continue;
-      }
-      std::size_t literals = 1;
-      while (i + literals < rest.size() && bytes[i + literals] <= kQuarticMax) ++literals;
-      place.add(bytes + i, literals);
-      i += literals;
-    }
+    if (options_.zero_run)
+      add_runs({bytes, rest.size()}, place);
+    else if (are_literals({bytes, rest.size()}))
+      place.add(bytes, rest.size());
+    else
+      fail("byte over 242 without zero-run encoding");
     if (!place.at_end()) fail("fewer bytes than the tensor needs");
   }
 
@@ -169,6 +175,20 @@ class TernaryQuantizer : public Quantizer {
     std::size_t length_ = 0;  ///< of the bucket, in bytes
     std::size_t at_ = 0;      ///< within it
   };
+
+  static void add_runs(std::span<const std::uint8_t> bytes, Place& place) {
+    std::size_t i = 0;
+    while (i < bytes.size()) {
+      if (bytes[i] > kQuarticMax) {
+        place.skip(run_length(bytes[i++]));
+        continue;
+      }
+      std::size_t literals = 1;
+      while (i + literals < bytes.size() && bytes[i + literals] <= kQuarticMax) ++literals;
+      place.add(bytes.data() + i, literals);
+      i += literals;
+    }
+  }
 
   std::size_t bucket_of(std::size_t elements) const {
     return options_.bucket == 0 ? elements : options_.bucket;
