@@ -1,6 +1,7 @@
 #include "reports/statistics/statistics.h"
 
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <cmath>
 #include <limits>
@@ -98,6 +99,14 @@ TEST(ExactMedianInterval, CoversTheTrueMedian) {
 
 // Three repeats that sit at 1, 2 and 3 with hardly any spread inside: 60 pooled samples would give
 // an exact interval at 2 +- spread; the bootstrap sees that only three conditions were met.
+TEST(MedianOf, AResampleOfAnEvenNumberIsTheMeanOfItsMiddleTwo) {
+  // Six values drawn from 0 and 2 are three of each in 20 of 64 resamples: their median is 1. Of
+  // 2000 resamples that share is off by 0.0104 (a standard deviation).
+  const std::vector<double> resampled = bootstrap_median({{0, 2}, {0, 2}, {0, 2}}, 0).resampled;
+  const auto ones = std::count(resampled.begin(), resampled.end(), 1.0);
+  EXPECT_NEAR(static_cast<double>(ones) / static_cast<double>(resampled.size()), 20.0 / 64, 0.052);
+}
+
 TEST(MedianOf, RepeatsThatDisagreeWidenTheInterval) {
   Repeats repeats(3);
   for (std::size_t r = 0; r < 3; ++r) {
