@@ -24,6 +24,7 @@ execute_process(
 configure_file(cmake/package/changelog.in ${packaging}/changelog.Debian @ONLY)
 configure_file(CHANGELOG.md ${packaging}/changelog COPYONLY)
 file(WRITE ${packaging}/triggers "activate-noawait ldconfig\n")
+file(CHMOD ${packaging}/triggers PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
 # Times and names left out of the compressed files: the same tree gives the same package.
 execute_process(COMMAND gzip -9nf changelog changelog.Debian WORKING_DIRECTORY ${packaging}
                 COMMAND_ERROR_IS_FATAL ANY)
@@ -55,7 +56,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY "=")
-set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(same_version "thinpipe (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_NAME thinpipe)

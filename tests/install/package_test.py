@@ -137,10 +137,17 @@ def measure(root):
 
 
 def build_against_it(root, source):
-    shutil.copytree(source / "tests/install/consumer", root.folder / "home/user/consumer")
-    root.as_user("cmake", "-S", "consumer", "-B", "/tmp/consumer", "-DCMAKE_BUILD_TYPE=Debug")
+    consumer = root.folder / "home/user/consumer"
+    shutil.copytree(source / "tests/install/consumer", consumer)
+    install = (source / "cmake/ThinpipeInstall.cmake").read_text(encoding="utf-8")
+    faces = re.search(r"set\(THINPIPE_FACES\s+([^)]*)\)", install)[1].split()
+    subprocess.run([sys.executable, source / "tests/install/header_examples.py",
+                    root.folder / "usr/include/thinpipe", consumer / "examples.cc", *faces],
+                   check=True)
+    root.as_user("cmake", "-S", "consumer", "-B", "/tmp/consumer", "-DCMAKE_BUILD_TYPE=Debug",
+                 "-DEXAMPLES=examples.cc")
     root.as_user("cmake", "--build", "/tmp/consumer")
-    must_match("topk kept 2 of 8", root.as_user("/tmp/consumer/consumer"))
+    must_match("the examples run", root.as_user("/tmp/consumer/consumer"))
 
 
 def remove_it(root):
