@@ -278,7 +278,7 @@ WORKLOADS = [
     of("a mean of 16-bit sums is divided before and after", "workloads/replay/unit_bucket.cc",
        "divided ? 1.0F : 1.0F / static_cast<float>(ranks_));",
        "1.0F / static_cast<float>(ranks_));", r"^HalfSumsTest\."),
-    of("in slow motion each late timer adds to the next", "workloads/replay/pace.cc",
+    of("under time dilation each late timer adds to the next", "workloads/replay/pace.cc",
        "factor_ * took - overrun_;", "factor_ * took + overrun_;", r"^Pace\."),
     of("slices end within blocks", "workloads/replay/plan.cc",
        "grain = slice_grain(unit.compressor);", "grain = 1;", r"^Slices\."),
