@@ -73,14 +73,9 @@ Arrays all_reduced(const std::string& pattern, const Arrays& inputs, int calls =
 }
 
 AllReducePlanner planner_of(const std::string& pattern) {
-  if (pattern == "ring") return ring_all_reduce;
-  if (pattern == "recursive-doubling") return recursive_doubling_all_reduce;
-  if (pattern == "halving-doubling") return halving_doubling_all_reduce;
-  if (pattern == "tree") return tree_all_reduce;
   const Spec spec = parse_spec(pattern);
-  const int group =
-      static_cast<int>(Parameters(find_pattern(spec.name).parameters, spec).integer("group"));
-  return [group](int ranks, int rank) { return hierarchical_all_reduce(ranks, rank, group); };
+  return [plan = find_pattern(spec.name).reduce->plan, parameters = pattern_parameters(spec)](
+             int ranks, int rank) { return plan(parameters, ranks, rank); };
 }
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {

@@ -35,7 +35,7 @@ TEST(Patterns, AreNamedOnceAndSaidWhatTheyAre) {
     EXPECT_EQ(&find_pattern(pattern.name), &pattern);
     EXPECT_FALSE(pattern.summary.empty()) << pattern.name;
     EXPECT_FALSE(pattern.source.empty()) << pattern.name;
-    EXPECT_FALSE(pattern.exchanges.empty()) << pattern.name;
+    EXPECT_FALSE(pattern.exchanges().empty()) << pattern.name;
     check_pattern({.name = pattern.name, .values = {}});  // defaults are allowed
   }
 }

@@ -10,10 +10,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "workloads/exchange/flow_graph.h"
 #include "workloads/exchange/traffic.h"
 #include "workloads/predict/closed_forms.h"
 #include "workloads/predict/exchange_time.h"
-#include "workloads/predict/flow_graph.h"
 
 namespace thinpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "workloads/predict/flow_graph.h"
+#include "workloads/exchange/flow_graph.h"
 
 #include <gtest/gtest.h>
 
@@ -152,7 +152,7 @@ TEST(SparseFlows, OfQgzCarryWhatTheClosedFormsSay) {
     for (const int ranks : {4, 8})
       for (const std::size_t elements : {1000U, 300'001U}) {
         const std::vector<Traffic> flows =
-            traffic_in(qgz_flows(parse_spec(pattern), elements, ranks));
+            traffic_in(*all_reduce_flows(parse_spec(pattern), elements, ranks));
         for (int rank = 0; rank < ranks; ++rank)
           EXPECT_EQ(flows[static_cast<std::size_t>(rank)],
                     all_reduce_traffic(parse_spec(pattern), elements, ranks, rank))
@@ -166,7 +166,7 @@ TEST(SparseFlows, TakeAsManyStepsAsThePatterns) {
     const SparseSizes sizes = {.own = 80, .k = 80, .selected = 80};
     EXPECT_NEAR(latencies(*sparse_flows(parse_spec("gtopk"), sizes, ranks)),
                 sparse_all_reduce_steps(parse_spec("gtopk"), ranks), 1e-6);
-    EXPECT_NEAR(latencies(qgz_flows(parse_spec("qgz:group=2"), 1000, ranks)),
+    EXPECT_NEAR(latencies(*all_reduce_flows(parse_spec("qgz:group=2"), 1000, ranks)),
                 all_reduce_steps(parse_spec("qgz:group=2"), ranks), 1e-6);
   }
 }

@@ -1,12 +1,57 @@
-// Two levels: the plans and closed forms of the pattern `hierarchical`.
+// Two levels, groups of consecutive ranks and rings of one rank from each group: the pattern
+// `hierarchical`.
 #include <algorithm>
 #include <vector>
 
+#include "compressors/methods/common.h"
+#include "workloads/exchange/patterns.h"
 #include "workloads/exchange/plans.h"
 #include "workloads/exchange/traffic.h"
 
 namespace thinpipe {
 namespace {
+
+/// Groups of g consecutive ranks; the last may be smaller. There are g rings through all groups: in
+/// a whole group each member is on one, in a smaller one a member is on several that follow each
+/// other.
+struct RankGroups {
+  /// @param most  g; of fewer ranks there is one group
+  RankGroups(int ranks, int most);
+  int ranks, group;  ///< n, and g as it came out
+  int groups;        ///< G
+  /// All groups are of the same size.
+  bool whole() const { return groups * group == ranks; }
+  int size(int of) const;             ///< ranks of a group
+  int owner(int of, int ring) const;  ///< the rank of a group that is on a ring
+  int first_ring(int rank) const;     ///< that the rank is on
+  int last_ring(int rank) const;      ///< one past its last
+  /// The rank whose message goes round a ring from a group; -1 where it is on an earlier one.
+  int message_on(int of, int ring) const;
+  int group_of(int rank) const { return rank / group; }
+};
+
+RankGroups::RankGroups(int all, int most)
+    : ranks(all), group(std::min(all, most)), groups((all + group - 1) / group) {}
+
+int RankGroups::size(int of) const { return std::min(group, ranks - of * group); }
+
+int RankGroups::owner(int of, int ring) const { return of * group + ring * size(of) / group; }
+
+// The first ring j with j * size / g >= member.
+int RankGroups::first_ring(int rank) const {
+  const int members = size(group_of(rank)), member = rank % group;
+  return (member * group + members - 1) / members;
+}
+
+int RankGroups::last_ring(int rank) const {
+  const int members = size(group_of(rank)), member = rank % group;
+  return ((member + 1) * group + members - 1) / members;
+}
+
+int RankGroups::message_on(int of, int ring) const {
+  const int rank = owner(of, ring);
+  return first_ring(rank) == ring ? rank : -1;
+}
 
 // Tags: 0 within a group, 1 and up for the rings through groups.
 int tag_of_ring(int ring) { return ring + 1; }
@@ -77,31 +122,11 @@ Volume share_of(const RankGroups& groups, const MessageVolume& messages, int ran
   return sum;
 }
 
-}  // namespace
-
-RankGroups::RankGroups(int all, int most)
-    : ranks(all), group(std::min(all, most)), groups((all + group - 1) / group) {}
-
-int RankGroups::size(int of) const { return std::min(group, ranks - of * group); }
-
-int RankGroups::owner(int of, int ring) const { return of * group + ring * size(of) / group; }
-
-// The first ring j with j * size / g >= member.
-int RankGroups::first_ring(int rank) const {
-  const int members = size(group_of(rank)), member = rank % group;
-  return (member * group + members - 1) / members;
-}
-
-int RankGroups::last_ring(int rank) const {
-  const int members = size(group_of(rank)), member = rank % group;
-  return ((member + 1) * group + members - 1) / members;
-}
-
-int RankGroups::message_on(int of, int ring) const {
-  const int rank = owner(of, ring);
-  return first_ring(rank) == ring ? rank : -1;
-}
-
+/// Reduce-scatter on a ring in each group, all-reduce of each member's share on the rings through
+/// the groups, all-gather in each group. As a whole n is a multiple of g, every rank sends and
+/// receives 2(n-1)/n * 4d bytes, as in one ring, and every group 2(G-1)/G * 4d across its edge,
+/// which is the least there can be. With a leader that reduces, exchanges and broadcasts for its
+/// group as much crosses the edge, but the leader's link carries g times as much as any other's.
 AllReducePlan hierarchical_all_reduce(int ranks, int rank, int group) {
   const RankGroups groups(ranks, group);
   const Place place(groups, rank);
@@ -136,6 +161,8 @@ AllReducePlan hierarchical_all_reduce(int ranks, int rank, int group) {
   return plan;
 }
 
+/// Messages go round the rings through the groups, and each member passes round its group what it
+/// had from there: every message enters every other group once.
 AllGatherPlan hierarchical_all_gather(int ranks, int rank, int group) {
   const RankGroups groups(ranks, group);
   const Place place(groups, rank);
@@ -201,4 +228,48 @@ Traffic hierarchical_gather_traffic(const MessageVolume& messages, int rank, int
   return traffic;
 }
 
+int group_of(const Parameters& parameters) { return static_cast<int>(parameters.integer("group")); }
+
+const PatternRegistration kHierarchical{
+    {.name = "hierarchical",
+     .summary = "groups of consecutive ranks: reduce-scatter in each, rings through the groups, "
+                "all-gather in each",
+     .source = "the two levels of NCCL and BlueConnect (Cho et al. 2019)",
+     .parameters = {integer_parameter("group", "4", "ranks of a group; the last one may have fewer",
+                                      1, 1024)},
+     .reduce = ReduceForm{
+         .plan =
+             [](const Parameters& parameters, int ranks, int rank) {
+               return hierarchical_all_reduce(ranks, rank, group_of(parameters));
+             },
+         .traffic =
+             [](const Parameters& parameters, const SummedArray& array, int ranks, int rank) {
+               return hierarchical_reduce_traffic(array, ranks, rank, group_of(parameters));
+             },
+         .steps =
+             [](const Parameters& parameters, int ranks) {
+               const RankGroups groups(ranks, group_of(parameters));
+               return 2 * (groups.group - 1) + 2 * (groups.groups - 1);
+             },
+         .messages =
+             [](const Parameters& parameters, int ranks) {
+               const RankGroups groups(ranks, group_of(parameters));
+               return 2.0 * ranks * groups.groups * groups.group;
+             }},
+     .gather =
+         GatherForm{.plan =
+                        [](const Parameters& parameters, int ranks, int rank) {
+                          return hierarchical_all_gather(ranks, rank, group_of(parameters));
+                        },
+                    .traffic =
+                        [](const Parameters& parameters, const MessageVolume& messages, int rank) {
+                          return hierarchical_gather_traffic(messages, rank, group_of(parameters));
+                        },
+                    .steps =
+                        [](const Parameters& parameters, int ranks) {
+                          const RankGroups groups(ranks, group_of(parameters));
+                          return groups.group - 1 + groups.groups - 1;
+                        }}}};
+
+}  // namespace
 }  // namespace thinpipe

@@ -234,7 +234,7 @@ void MpiCollectives::gather_on_device(const std::byte* device_own,
 std::unique_ptr<Pattern> make_mpi_pattern(const Spec& spec, MPI_Comm communicator,
                                           std::size_t capacity, bool device_addresses) {
   check_pattern(spec);
-  if (spec.name == "openmpi")
+  if (!find_pattern(spec.name).over_transport())
     return std::make_unique<MpiCollectives>(communicator, capacity, device_addresses);
   return make_pattern(spec, std::make_unique<MpiTransport>(communicator), capacity);
 }

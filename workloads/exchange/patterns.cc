@@ -9,103 +9,24 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "workloads/exchange/flows.h"
-#include "workloads/exchange/plans.h"
-#include "workloads/exchange/push_pull_options.h"
-#include "workloads/exchange/qgz.h"
-#include "workloads/exchange/sparse_patterns.h"
 
 namespace thinpipe {
 
 namespace {
 
-const std::vector<Exchange> kDenseAndGather = {Exchange::kAllReduce, Exchange::kAllGather};
-
-PatternInfo::Factory planned(const AllReducePlanner& reduce, const AllGatherPlanner& gather) {
-  return [reduce, gather](const Parameters&, std::unique_ptr<Transport> transport,
-                          std::size_t capacity) -> std::unique_ptr<Pattern> {
-    return std::make_unique<FlowPattern>(std::move(transport), reduce, gather, capacity);
-  };
+// In a function: patterns of other files register while these are initialised.
+std::vector<PatternInfo>& registry() {
+  static std::vector<PatternInfo> all;
+  return all;
 }
 
-std::unique_ptr<Pattern> make_hierarchical(const Parameters& parameters,
-                                           std::unique_ptr<Transport> transport,
-                                           std::size_t capacity) {
-  const int group = static_cast<int>(parameters.integer("group"));
-  return std::make_unique<FlowPattern>(
-      std::move(transport),
-      [group](int ranks, int rank) { return hierarchical_all_reduce(ranks, rank, group); },
-      [group](int ranks, int rank) { return hierarchical_all_gather(ranks, rank, group); },
-      capacity);
-}
-
-std::vector<PatternInfo> all_patterns() {
-  return {
-      {.name = "ring",
-       .summary = "every rank sends to the next: reduce-scatter and all-gather, in segments",
-       .source = "Variance-based Gradient Compression, section 5",
-       .parameters = {},
-       .exchanges = kDenseAndGather,
-       .make = planned(ring_all_reduce, ring_all_gather)},
-      {.name = "recursive-doubling",
-       .summary = "ranks 1, 2, 4, ... apart exchange all they have: the fewest steps, more bytes",
-       .source = "Thakur, Rabenseifner and Gropp 2005; all-gather by Bruck et al. 1997",
-       .parameters = {},
-       .exchanges = kDenseAndGather,
-       .make = planned(recursive_doubling_all_reduce, recursive_doubling_all_gather)},
-      {.name = "halving-doubling",
-       .summary =
-           "reduce-scatter by halves, all-gather by doubling: few steps, as few bytes as a ring",
-       .source = "Rabenseifner 2004; all-gather by Bruck et al. 1997",
-       .parameters = {},
-       .exchanges = kDenseAndGather,
-       .make = planned(halving_doubling_all_reduce, recursive_doubling_all_gather)},
-      {.name = "tree",
-       .summary = "up a binomial tree to rank 0 and down again, in segments",
-       .source = "Thakur, Rabenseifner and Gropp 2005",
-       .parameters = {},
-       .exchanges = kDenseAndGather,
-       .make = planned(tree_all_reduce, tree_all_gather)},
-      {.name = "hierarchical",
-       .summary = "groups of consecutive ranks: reduce-scatter in each, rings through the groups, "
-                  "all-gather in each",
-       .source = "the two levels of NCCL and BlueConnect (Cho et al. 2019)",
-       .parameters = {{.name = "group",
-                       .type = ParameterInfo::Type::kInteger,
-                       .default_value = "4",
-                       .help = "ranks of a group; the last one may have fewer",
-                       .minimum = 1,
-                       .maximum = 1024,
-                       .choices = {}}},
-       .exchanges = kDenseAndGather,
-       .make = make_hierarchical},
-      {.name = "openmpi",
-       .summary =
-           "MPI_Allreduce and MPI_Allgatherv as Open MPI decides; what was sent is not known",
-       .source = "Open MPI 4.1, coll/tuned",
-       .parameters = {},
-       .exchanges = kDenseAndGather,
-       .make = {}},
-      gtopk_pattern(),
-      oktopk_pattern(),
-      qgz_pattern(),
-      {.name = "ps",
-       .summary =
-           "parameter servers: payloads are pushed, averaged, and compressed once for all to pull",
-       .source = "Lim et al., 3LC, section 3 and figure 2, arXiv 1802.07389",
-       .parameters = push_pull_parameters(),
-       .exchanges = {Exchange::kPushPull},
-       .make = {},
-       .refuses = why_not_pulled},
-      {.name = "twoshot",
-       .summary =
-           "every rank averages a slice of each array, compresses it once more, and all get it",
-       .source = "1-bit Adam (Tang et al. 2021), fig. 3; ZeRO++'s qgZ without groups",
-       .parameters = two_shot_parameters(),
-       .exchanges = {Exchange::kPushPull},
-       .make = {},
-       .refuses = why_not_pulled},
-  };
-}
+// Carried out in mpi_patterns.cc.
+const PatternRegistration kOpenMpi{
+    {.name = "openmpi",
+     .summary = "MPI_Allreduce and MPI_Allgatherv as Open MPI decides; what was sent is not known",
+     .source = "Open MPI 4.1, coll/tuned",
+     .reduce = ReduceForm{},
+     .gather = GatherForm{}}};
 
 std::vector<std::string> names_of_patterns() {
   std::vector<std::string> names;
@@ -151,13 +72,36 @@ const char* to_string(Exchange exchange) {
 }
 
 bool PatternInfo::can(Exchange exchange) const {
-  return std::find(exchanges.begin(), exchanges.end(), exchange) != exchanges.end();
+  switch (exchange) {
+    case Exchange::kAllReduce:
+      return reduce.has_value();
+    case Exchange::kAllGather:
+      return gather.has_value();
+    case Exchange::kSparseAllReduce:
+      return sparse.has_value();
+    case Exchange::kPushPull:
+      return push_pull != nullptr;
+  }
+  return false;
 }
 
-const std::vector<PatternInfo>& patterns() {
-  static const std::vector<PatternInfo> all = all_patterns();
+std::vector<Exchange> PatternInfo::exchanges() const {
+  std::vector<Exchange> all;
+  for (const Exchange exchange : {Exchange::kSparseAllReduce, Exchange::kAllReduce,
+                                  Exchange::kAllGather, Exchange::kPushPull})
+    if (can(exchange)) all.push_back(exchange);
   return all;
 }
+
+PatternRegistration::PatternRegistration(PatternInfo info) {
+  const auto before = [](const PatternInfo& one, const PatternInfo& other) {
+    return std::pair(one.name != "ring", one.name) < std::pair(other.name != "ring", other.name);
+  };
+  std::vector<PatternInfo>& all = registry();
+  all.insert(std::upper_bound(all.begin(), all.end(), info, before), std::move(info));
+}
+
+const std::vector<PatternInfo>& patterns() { return registry(); }
 
 const PatternInfo& find_pattern(const std::string& name) {
   for (const PatternInfo& pattern : patterns())
@@ -173,18 +117,10 @@ Parameters pattern_parameters(const Spec& pattern) {
   return {find_pattern(pattern.name).parameters, pattern};
 }
 
-int pattern_group(const Spec& pattern) {
-  return static_cast<int>(pattern_parameters(pattern).integer("group"));
-}
-
-bool reduces_by_ring(const Spec& pattern) {
-  return pattern.name == "ring" || pattern.name == "gtopk" || pattern.name == "oktopk";
-}
-
 void check_pattern(const Spec& spec, int ranks) {
   const PatternInfo& info = find_pattern(spec.name);
   const Parameters parameters(info.parameters, spec);
-  if (info.check_ranks) info.check_ranks(parameters, ranks);
+  if (info.check_ranks != nullptr) info.check_ranks(parameters, ranks);
 }
 
 std::vector<Spec> expand_patterns(std::string_view text) {
@@ -216,7 +152,7 @@ Exchange exchange_of(const Spec& pattern, const Spec& compressor) {
         info.can(Exchange::kSparseAllReduce) ? ", whose payloads are no elements with positions"
                                              : "",
         can_do(exchange)));
-  if (!info.refuses) return exchange;
+  if (info.refuses == nullptr) return exchange;
   if (const std::string why = info.refuses(pattern, compressor); !why.empty())
     throw InputError(fmt::format("pattern {} with compressor {}: {}",
                                  in_quotes(pattern.to_string()), in_quotes(compressor.to_string()),
@@ -226,23 +162,33 @@ Exchange exchange_of(const Spec& pattern, const Spec& compressor) {
 
 int servers_of(const Spec& pattern) {
   const PatternInfo& info = find_pattern(pattern.name);
-  const Parameters parameters(info.parameters, pattern);
-  return pattern.name == "ps" ? static_cast<int>(parameters.integer("servers")) : 0;
+  if (info.push_pull == nullptr) return 0;
+  const PushPullOptions options = push_pull_options(pattern, 1);
+  return options.colocated ? 0 : options.servers;
 }
 
 bool serves(const Spec& pattern, const Spec& compressor) {
   const PatternInfo& info = find_pattern(pattern.name);
   return info.can(needed_by(compressor, info)) &&
-         (!info.refuses || info.refuses(pattern, compressor).empty());
+         (info.refuses == nullptr || info.refuses(pattern, compressor).empty());
 }
 
 std::unique_ptr<Pattern> make_pattern(const Spec& spec, std::unique_ptr<Transport> transport,
                                       std::size_t capacity) {
   const PatternInfo& info = find_pattern(spec.name);
   const Parameters parameters(info.parameters, spec);
-  if (!info.make)
+  if (!info.over_transport())
     throw InputError("pattern " + in_quotes(spec.name) + " is not over a transport alone");
-  return info.make(parameters, std::move(transport), capacity);
+  if (info.make) return info.make(parameters, std::move(transport), capacity);
+  return std::make_unique<FlowPattern>(
+      std::move(transport),
+      [&info, parameters](int ranks, int rank) {
+        return info.reduce->plan(parameters, ranks, rank);
+      },
+      [&info, parameters](int ranks, int rank) {
+        return info.gather->plan(parameters, ranks, rank);
+      },
+      capacity);
 }
 
 void refuse_exchange(Exchange exchange) {

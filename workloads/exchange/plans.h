@@ -1,5 +1,5 @@
-// The patterns that are plans: what each rank sends and receives in an all-reduce and in an
-// all-gather, in which order, and how much that is (docs/patterns.md derives the closed forms).
+// Plans: what each rank sends and receives in an all-reduce and in an all-gather, and in which
+// order.
 #pragma once
 
 #include <functional>
@@ -57,7 +57,7 @@ struct GatherChannel {
 using AllGatherPlan = std::vector<GatherChannel>;
 using AllGatherPlanner = std::function<AllGatherPlan(int ranks, int rank)>;
 
-// Ring: every rank sends to the next and receives from the one before (ring.cc).
+// The ring's are used beside the pattern, too (ring.cc).
 
 /// Reduce-scatter, then all-gather: 2(n-1) steps of d/n elements each (the ring of Variance-based
 /// Gradient Compression, section 5). Every rank sends and receives 2(n-1)/n * 4d bytes, both
@@ -66,87 +66,5 @@ AllReducePlan ring_all_reduce(int ranks, int rank);
 
 /// The pipelined ring all-gather-v of the same section: at most (sum of n_i + (p-1) m) beta.
 AllGatherPlan ring_all_gather(int ranks, int rank);
-Traffic ring_reduce_traffic(const SummedArray& array, int ranks, int rank);
-Traffic ring_gather_traffic(const MessageVolume& messages, int rank);
-
-// Recursive doubling: partners at distances 1, 2, 4, ... (recursive_doubling.cc).
-
-/// Ranks folded to a power of two: of the first 2 (n - n'), n' = 2^floor(log2 n), the even ones
-/// hand theirs to the next rank and get the result from it in the end (Rabenseifner 2004, as in
-/// MPICH).
-struct FoldedRanks {
-  FoldedRanks(int ranks, int rank);
-  int folded;       ///< n'
-  int extra;        ///< n - n'
-  bool hands_over;  ///< this rank is one of those that take no part in between
-  int partner;      ///< to whom or for whom this rank hands over; -1: nobody
-  int id;           ///< among those that take part; -1 where this one hands over
-  /// The rank that takes part as `id`.
-  int rank_of(int id) const;
-};
-
-/// Steps k = 0 to log2 n' - 1: ranks 2^k apart exchange all they have and add it. The fewest steps;
-/// every rank sends and receives log2 n' * 4d bytes.
-AllReducePlan recursive_doubling_all_reduce(int ranks, int rank);
-
-/// Bruck's algorithm (Bruck et al. 1997): in step k a rank sends the min(2^k, n - 2^k) messages
-/// from its own on to the rank 2^k before it. Any number of ranks, ceil(log2 n) steps, no message
-/// twice.
-AllGatherPlan recursive_doubling_all_gather(int ranks, int rank);
-
-/// The fewest steps that send no more bytes than a ring: reduce-scatter by halves, at distances
-/// n'/2, ..., 2, 1, then all-gather at distances 1, 2, ...: 2 log2 n' steps (Rabenseifner 2004).
-/// Every rank sends and receives 2(n'-1)/n' * 4d bytes, and those that take in a rank beyond the
-/// power of two n' (FoldedRanks) 4d more.
-AllReducePlan halving_doubling_all_reduce(int ranks, int rank);
-Traffic doubling_reduce_traffic(const SummedArray& array, int ranks, int rank);
-Traffic halving_reduce_traffic(const SummedArray& array, int ranks, int rank);
-Traffic doubling_gather_traffic(const MessageVolume& messages, int rank);
-
-// A binomial tree with rank 0 at its root (tree.cc).
-
-/// Sums go up to the root, the result comes down. Of a long array both are under way at a time: the
-/// root receives and sends ceil(log2 n) * 4d bytes, which is what the whole takes.
-AllReducePlan tree_all_reduce(int ranks, int rank);
-
-/// Messages go up to the root, and down to every subtree that lacks them.
-AllGatherPlan tree_all_gather(int ranks, int rank);
-Traffic tree_reduce_traffic(const SummedArray& array, int ranks, int rank);
-Traffic tree_gather_traffic(const MessageVolume& messages, int rank);
-
-// Two levels: groups of consecutive ranks, and rings of one rank from each group
-// (hierarchical.cc).
-
-/// Groups of g consecutive ranks; the last may be smaller. There are g rings through all groups: in
-/// a whole group each member is on one, in a smaller one a member is on several that follow each
-/// other.
-struct RankGroups {
-  /// @param most  g; of fewer ranks there is one group
-  RankGroups(int ranks, int most);
-  int ranks, group;  ///< n, and g as it came out
-  int groups;        ///< G
-  /// All groups are of the same size.
-  bool whole() const { return groups * group == ranks; }
-  int size(int of) const;             ///< ranks of a group
-  int owner(int of, int ring) const;  ///< the rank of a group that is on a ring
-  int first_ring(int rank) const;     ///< that the rank is on
-  int last_ring(int rank) const;      ///< one past its last
-  /// The rank whose message goes round a ring from a group; -1 where it is on an earlier one.
-  int message_on(int of, int ring) const;
-  int group_of(int rank) const { return rank / group; }
-};
-
-/// Reduce-scatter on a ring in each group, all-reduce of each member's share on the rings through
-/// the groups, all-gather in each group. As a whole n is a multiple of g, every rank sends and
-/// receives 2(n-1)/n * 4d bytes, as in one ring, and every group 2(G-1)/G * 4d across its edge,
-/// which is the least there can be. With a leader that reduces, exchanges and broadcasts for its
-/// group as much crosses the edge, but the leader's link carries g times as much as any other's.
-AllReducePlan hierarchical_all_reduce(int ranks, int rank, int group);
-
-/// Messages go round the rings through the groups, and each member passes round its group what it
-/// had from there: every message enters every other group once.
-AllGatherPlan hierarchical_all_gather(int ranks, int rank, int group);
-Traffic hierarchical_reduce_traffic(const SummedArray& array, int ranks, int rank, int group);
-Traffic hierarchical_gather_traffic(const MessageVolume& messages, int rank, int group);
 
 }  // namespace thinpipe

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compressors/methods/common.h"
 #include "workloads/exchange/patterns.h"
 
 namespace thinpipe {
@@ -26,69 +27,8 @@ long long delay_of(const Spec& spec) {
   return Parameters(find_method(spec.name).parameters, spec).integer("delay");
 }
 
-}  // namespace
-
-std::vector<ParameterInfo> push_pull_parameters() {
-  using Type = ParameterInfo::Type;
-  return {
-      {.name = "servers",
-       .type = Type::kInteger,
-       .default_value = "1",
-       .help = "ranks beside the workers, on links of their own",
-       .minimum = 1,
-       .maximum = kMostServers,
-       .choices = {}},
-      {.name = "pull",
-       .type = Type::kSpec,
-       .default_value = "same",
-       .help = "what servers compress with, once for all workers; same: as it is pushed",
-       .choices = {}},
-      {.name = "partition",
-       .type = Type::kChoice,
-       .default_value = "balanced",
-       .help = "how tensors are dealt to servers: the largest first to who has least, or in turn",
-       .choices = {"balanced", "round-robin"}},
-  };
-}
-
-std::vector<ParameterInfo> two_shot_parameters() {
-  using Type = ParameterInfo::Type;
-  return {
-      {.name = "second",
-       .type = Type::kSpec,
-       .default_value = "same",
-       .help = "what each rank compresses the mean of its slices with; same: as it is sent first",
-       .choices = {}},
-      {.name = "second-memory",
-       .type = Type::kChoice,
-       .default_value = "same",
-       .help = "what the second compression keeps of what it left out: residual, none, or as its "
-               "compressor says (same)",
-       .choices = {"same", "residual", "none"}},
-  };
-}
-
-Spec PushPullOptions::pull_of(const Spec& push) const {
-  Spec answer = pull ? *pull : push;
-  if (pull_memory.empty()) return answer;
-  if (!has_parameter(answer, "memory"))
-    throw InputError(fmt::format("{} has no memory; expected second-memory=same",
-                                 in_quotes(answer.to_string())));
-  answer.values["memory"] = pull_memory;
-  return answer;
-}
-
-PushPullOptions push_pull_options(const Spec& pattern, int workers) {
-  const Parameters parameters = pattern_parameters(pattern);
+PushPullOptions of_servers(const Parameters& parameters, int /*workers*/) {
   PushPullOptions options;
-  if (pattern.name == "twoshot") {
-    options.servers = workers;
-    options.colocated = true;
-    options.pull = parameters.spec("second");
-    if (const std::string memory = parameters.choice("second-memory"); memory != "same")
-      options.pull_memory = memory;
-    return options;
-  }
   options.servers = static_cast<int>(parameters.integer("servers"));
   options.partition =
       parameters.choice("partition") == "balanced" ? Partition::kBalanced : Partition::kRoundRobin;
@@ -96,6 +36,19 @@ PushPullOptions push_pull_options(const Spec& pattern, int workers) {
   return options;
 }
 
+PushPullOptions of_two_shots(const Parameters& parameters, int workers) {
+  PushPullOptions options;
+  options.servers = workers;
+  options.colocated = true;
+  options.pull = parameters.spec("second");
+  if (const std::string memory = parameters.choice("second-memory"); memory != "same")
+    options.pull_memory = memory;
+  return options;
+}
+
+// Why servers cannot answer payloads of this compressor; "" where they can. Second moments are the
+// workers'; a delay is that of the push alone; and what needs a tensor as a whole cannot be
+// sliced.
 std::string why_not_pulled(const Spec& pattern, const Spec& push) {
   const PushPullOptions options = push_pull_options(pattern, 1);
   const char* const answers = options.colocated ? "second" : "pull";
@@ -118,6 +71,62 @@ std::string why_not_pulled(const Spec& pattern, const Spec& push) {
                          spec.to_string());
   }
   return "";
+}
+
+const PatternRegistration kPs{
+    {.name = "ps",
+     .summary =
+         "parameter servers: payloads are pushed, averaged, and compressed once for all to pull",
+     .source = "Lim et al., 3LC, section 3 and figure 2, arXiv 1802.07389",
+     .parameters =
+         {integer_parameter("servers", "1", "ranks beside the workers, on links of their own", 1,
+                            kMostServers),
+          {.name = "pull",
+           .type = ParameterInfo::Type::kSpec,
+           .default_value = "same",
+           .help = "what servers compress with, once for all workers; same: as it is pushed",
+           .choices = {}},
+          choice_parameter(
+              "partition", "balanced",
+              "how tensors are dealt to servers: the largest first to who has least, or in turn",
+              {"balanced", "round-robin"})},
+     .push_pull = of_servers,
+     .refuses = why_not_pulled}};
+
+const PatternRegistration kTwoShot{
+    {.name = "twoshot",
+     .summary =
+         "every rank averages a slice of each array, compresses it once more, and all get it",
+     .source = "1-bit Adam (Tang et al. 2021), fig. 3; ZeRO++'s qgZ without groups",
+     .parameters =
+         {{.name = "second",
+           .type = ParameterInfo::Type::kSpec,
+           .default_value = "same",
+           .help =
+               "what each rank compresses the mean of its slices with; same: as it is sent first",
+           .choices = {}},
+          choice_parameter("second-memory", "same",
+                           "what the second compression keeps of what it left out: residual, "
+                           "none, or as its compressor says (same)",
+                           {"same", "residual", "none"})},
+     .push_pull = of_two_shots,
+     .refuses = why_not_pulled}};
+
+}  // namespace
+
+Spec PushPullOptions::pull_of(const Spec& push) const {
+  Spec answer = pull ? *pull : push;
+  if (pull_memory.empty()) return answer;
+  if (!has_parameter(answer, "memory"))
+    throw InputError(fmt::format("{} has no memory; expected second-memory=same",
+                                 in_quotes(answer.to_string())));
+  answer.values["memory"] = pull_memory;
+  return answer;
+}
+
+PushPullOptions push_pull_options(const Spec& pattern, int workers) {
+  const PatternInfo& info = find_pattern(pattern.name);
+  return info.push_pull(Parameters(info.parameters, pattern), workers);
 }
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// The parameters of the patterns `ps` and `twoshot`.
+// What the patterns `ps` and `twoshot` are asked for.
 #pragma once
 
 #include <optional>
@@ -24,16 +24,7 @@ struct PushPullOptions {
   Spec pull_of(const Spec& push) const;
 };
 
-/// Of `ps`, and of `twoshot`.
-std::vector<ParameterInfo> push_pull_parameters();
-std::vector<ParameterInfo> two_shot_parameters();
-
-/// Of a pattern of either kind, among so many workers. @throws InputError as check_pattern.
+/// Of a pattern that can push and pull, among so many workers. @throws InputError as check_pattern.
 PushPullOptions push_pull_options(const Spec& pattern, int workers);
-
-/// Why servers cannot answer payloads of this compressor; "" where they can. Second moments are the
-/// workers'; a delay is that of the push alone; and what needs a tensor as a whole cannot be
-/// sliced.
-std::string why_not_pulled(const Spec& pattern, const Spec& push);
 
 }  // namespace thinpipe

@@ -315,29 +315,71 @@ class QgzPattern : public Pattern {
   Qgz qgz_;
 };
 
-}  // namespace
-
-PatternInfo qgz_pattern() {
-  return {.name = "qgz",
-          .summary = "reduce-scatter within groups, then between, as 4-bit integers; all-gather",
-          .source = "Wang et al., ZeRO++, section 3.3 (qgZ), arXiv 2306.10209",
-          .parameters = {integer_parameter("group", "2", "ranks of a group; divides all ranks", 1,
-                                           1024),
-                         choice_parameter("block", "256", "elements with one scale",
-                                          {"32", "64", "128", "256", "512", "1024", "2048"}),
-                         choice_parameter("gather", "int8", "what the mean is gathered as",
-                                          {"int8", "int4", "fp32"})},
-          .exchanges = {Exchange::kAllReduce},
-          .make = [](const Parameters& parameters, std::unique_ptr<Transport> transport,
-                     std::size_t) -> std::unique_ptr<Pattern> {
-            return std::make_unique<QgzPattern>(std::move(transport), qgz_options(parameters));
-          },
-          .check_ranks = [](const Parameters& parameters,
-                            int ranks) { Qgz(qgz_options(parameters), ranks); },
-          .refuses =
-              [](const Spec&, const Spec& compressor) {
-                return summation_of(compressor).element == ElementType::kFloat32 ? "" : kSumsFloats;
-              }};
+FlowGraph qgz_flows(const Parameters& parameters, std::size_t elements, int ranks) {
+  const QgzOptions options = qgz_options(parameters);
+  const Qgz qgz(options, ranks);
+  const auto n = static_cast<std::size_t>(ranks);
+  const auto g = static_cast<std::size_t>(options.group);
+  const std::size_t groups = n / g;
+  PhaseFlows flows(ranks, PhaseFlows::Order::kTurns);
+  flows.begin_phase();
+  for (std::size_t i = 1; i < g; ++i)
+    for (std::size_t rank = 0; rank < n; ++rank) {
+      const std::size_t to = (rank % g + i) % g;
+      flows.send(static_cast<int>(rank), static_cast<int>(rank / g * g + to),
+                 qgz.reduced_bytes(qgz.slice(elements, to).size()));
+    }
+  flows.begin_phase();
+  for (std::size_t i = 1; i < groups; ++i)
+    for (std::size_t rank = 0; rank < n; ++rank) {
+      const std::size_t to = (rank / g + i) % groups, j = rank % g;
+      flows.send(static_cast<int>(rank), static_cast<int>(to * g + j),
+                 qgz.reduced_bytes(qgz.chunk(elements, j, to).size()));
+    }
+  std::vector<std::size_t> blocks;
+  for (std::size_t i = 0; i < n; ++i)
+    blocks.push_back(qgz.gathered_bytes(qgz.chunk(elements, i % g, i / g).size()));
+  flows.gather_blocks(blocks);
+  return flows.take();
 }
 
+const PatternRegistration kQgz{
+    {.name = "qgz",
+     .summary = "reduce-scatter within groups, then between, as 4-bit integers; all-gather",
+     .source = "Wang et al., ZeRO++, section 3.3 (qgZ), arXiv 2306.10209",
+     .parameters = {integer_parameter("group", "2", "ranks of a group; divides all ranks", 1, 1024),
+                    choice_parameter("block", "256", "elements with one scale",
+                                     {"32", "64", "128", "256", "512", "1024", "2048"}),
+                    choice_parameter("gather", "int8", "what the mean is gathered as",
+                                     {"int8", "int4", "fp32"})},
+     .reduce =
+         ReduceForm{
+             .traffic =
+                 [](const Parameters& parameters, const SummedArray& array, int ranks, int rank) {
+                   if (array.type != ElementType::kFloat32) throw InputError(kSumsFloats);
+                   return qgz_reduce_traffic(array.elements, qgz_options(parameters), ranks, rank);
+                 },
+             .steps =
+                 [](const Parameters& parameters, int ranks) {
+                   const int group = qgz_options(parameters).group, groups = ranks / group;
+                   return (group > 1 ? 1 : 0) + (groups > 1 ? 1 : 0) + ceil_log2(ranks);
+                 },
+             // Bruck's steps, and all others of its group and of its ring of groups.
+             .messages =
+                 [](const Parameters& parameters, int ranks) {
+                   const double n = ranks, group = qgz_options(parameters).group;
+                   return n * (group - 1 + n / group - 1 + std::ceil(std::log2(n)));
+                 },
+             .flows = qgz_flows},
+     .make = [](const Parameters& parameters, std::unique_ptr<Transport> transport,
+                std::size_t) -> std::unique_ptr<Pattern> {
+       return std::make_unique<QgzPattern>(std::move(transport), qgz_options(parameters));
+     },
+     .check_ranks = [](const Parameters& parameters,
+                       int ranks) { Qgz(qgz_options(parameters), ranks); },
+     .refuses = [](const Spec&, const Spec& compressor) -> std::string {
+       return summation_of(compressor).element == ElementType::kFloat32 ? "" : kSumsFloats;
+     }}};
+
+}  // namespace
 }  // namespace thinpipe

@@ -95,6 +95,4 @@ QgzOptions qgz_options(const Parameters& parameters);
 /// What each rank sends and receives in run() of so many elements; docs/patterns.md derives it.
 Traffic qgz_reduce_traffic(std::size_t elements, const QgzOptions& options, int ranks, int rank);
 
-PatternInfo qgz_pattern();
-
 }  // namespace thinpipe

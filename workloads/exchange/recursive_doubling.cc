@@ -1,14 +1,42 @@
-// Recursive doubling and halving-doubling: their plans and their closed forms.
+// Partners at distances 1, 2, 4, ...: the patterns `recursive-doubling` and `halving-doubling`.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
 
+#include "workloads/exchange/patterns.h"
 #include "workloads/exchange/plans.h"
 #include "workloads/exchange/traffic.h"
 
 namespace thinpipe {
 namespace {
+
+/// Ranks folded to a power of two: of the first 2 (n - n'), n' = 2^floor(log2 n), the even ones
+/// hand theirs to the next rank and get the result from it in the end (Rabenseifner 2004, as in
+/// MPICH).
+struct FoldedRanks {
+  FoldedRanks(int ranks, int rank);
+  int folded;       ///< n'
+  int extra;        ///< n - n'
+  bool hands_over;  ///< this rank is one of those that take no part in between
+  int partner;      ///< to whom or for whom this rank hands over; -1: nobody
+  int id;           ///< among those that take part; -1 where this one hands over
+  /// The rank that takes part as `id`.
+  int rank_of(int id) const;
+};
+
+FoldedRanks::FoldedRanks(int ranks, int rank)
+    : folded(static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)))),
+      extra(ranks - folded),
+      hands_over(rank < 2 * extra && rank % 2 == 0),
+      partner(rank >= 2 * extra ? -1
+              : hands_over      ? rank + 1
+                                : rank - 1),
+      id(hands_over         ? -1
+         : rank < 2 * extra ? rank / 2
+                            : rank - extra) {}
+
+int FoldedRanks::rank_of(int of) const { return of < extra ? 2 * of + 1 : of + extra; }
 
 // The parts that `id` still adds up, when `width` of them are left to it: first those it gives away
 // next, so that it need not wait for the rest.
@@ -32,21 +60,8 @@ Traffic with_fold(const FoldedRanks& fold, const Volume& between, const Volume& 
   return {.sent = each, .received = each};
 }
 
-}  // namespace
-
-FoldedRanks::FoldedRanks(int ranks, int rank)
-    : folded(static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)))),
-      extra(ranks - folded),
-      hands_over(rank < 2 * extra && rank % 2 == 0),
-      partner(rank >= 2 * extra ? -1
-              : hands_over      ? rank + 1
-                                : rank - 1),
-      id(hands_over         ? -1
-         : rank < 2 * extra ? rank / 2
-                            : rank - extra) {}
-
-int FoldedRanks::rank_of(int of) const { return of < extra ? 2 * of + 1 : of + extra; }
-
+/// Steps k = 0 to log2 n' - 1: ranks 2^k apart exchange all they have and add it. The fewest steps;
+/// every rank sends and receives log2 n' * 4d bytes.
 AllReducePlan recursive_doubling_all_reduce(int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
   AllReducePlan plan{.parts = 1, .mirrored = true};
@@ -68,6 +83,9 @@ AllReducePlan recursive_doubling_all_reduce(int ranks, int rank) {
   return plan;
 }
 
+/// Bruck's algorithm (Bruck et al. 1997): in step k a rank sends the min(2^k, n - 2^k) messages
+/// from its own on to the rank 2^k before it. Any number of ranks, ceil(log2 n) steps, no message
+/// twice.
 AllGatherPlan recursive_doubling_all_gather(int ranks, int rank) {
   AllGatherPlan plan;
   for (int distance = 1; distance < ranks; distance *= 2) {
@@ -83,6 +101,10 @@ AllGatherPlan recursive_doubling_all_gather(int ranks, int rank) {
   return plan;
 }
 
+/// The fewest steps that send no more bytes than a ring: reduce-scatter by halves, at distances
+/// n'/2, ..., 2, 1, then all-gather at distances 1, 2, ...: 2 log2 n' steps (Rabenseifner 2004).
+/// Every rank sends and receives 2(n'-1)/n' * 4d bytes, and those that take in a rank beyond the
+/// power of two n' (FoldedRanks) 4d more.
 AllReducePlan halving_doubling_all_reduce(int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
   AllReducePlan plan{.parts = fold.folded};
@@ -164,4 +186,54 @@ Traffic doubling_gather_traffic(const MessageVolume& messages, int rank) {
   return traffic;
 }
 
+// Ranks beyond a power of two are folded in before, and out after.
+int fold_steps(const FoldedRanks& fold) { return fold.extra == 0 ? 0 : 2; }
+
+constexpr GatherForm kBruck{
+    .plan = [](const Parameters&, int ranks,
+               int rank) { return recursive_doubling_all_gather(ranks, rank); },
+    .traffic = [](const Parameters&, const MessageVolume& messages,
+                  int rank) { return doubling_gather_traffic(messages, rank); },
+    .steps = [](const Parameters&, int ranks) { return ceil_log2(ranks); }};
+
+const PatternRegistration kRecursiveDoubling{
+    {.name = "recursive-doubling",
+     .summary = "ranks 1, 2, 4, ... apart exchange all they have: the fewest steps, more bytes",
+     .source = "Thakur, Rabenseifner and Gropp 2005; all-gather by Bruck et al. 1997",
+     .reduce = ReduceForm{
+         .plan = [](const Parameters&, int ranks,
+                    int rank) { return recursive_doubling_all_reduce(ranks, rank); },
+         .traffic = [](const Parameters&, const SummedArray& array, int ranks,
+                       int rank) { return doubling_reduce_traffic(array, ranks, rank); },
+         .steps =
+             [](const Parameters&, int ranks) {
+               const FoldedRanks fold(ranks, 0);
+               return steps_of(fold) + fold_steps(fold);
+             },
+         .messages =
+             [](const Parameters&, int ranks) {
+               const FoldedRanks fold(ranks, 0);
+               return fold.folded * static_cast<double>(steps_of(fold)) + 2.0 * fold.extra;
+             }},
+     .gather = kBruck}};
+
+const PatternRegistration kHalvingDoubling{
+    {.name = "halving-doubling",
+     .summary =
+         "reduce-scatter by halves, all-gather by doubling: few steps, as few bytes as a ring",
+     .source = "Rabenseifner 2004; all-gather by Bruck et al. 1997",
+     .reduce = ReduceForm{
+         .plan = [](const Parameters&, int ranks,
+                    int rank) { return halving_doubling_all_reduce(ranks, rank); },
+         .traffic = [](const Parameters&, const SummedArray& array, int ranks,
+                       int rank) { return halving_reduce_traffic(array, ranks, rank); },
+         .steps =
+             [](const Parameters&, int ranks) {
+               const FoldedRanks fold(ranks, 0);
+               return 2 * steps_of(fold) + fold_steps(fold);
+             },
+         .messages = [](const Parameters&, int ranks) { return 2.0 * ranks * (ranks - 1); }},
+     .gather = kBruck}};
+
+}  // namespace
 }  // namespace thinpipe

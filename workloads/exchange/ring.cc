@@ -1,4 +1,5 @@
-// The ring: its plans and its closed forms.
+// Every rank sends to the next and receives from the one before: the pattern `ring`.
+#include "workloads/exchange/patterns.h"
 #include "workloads/exchange/plans.h"
 #include "workloads/exchange/traffic.h"
 
@@ -31,6 +32,8 @@ AllGatherPlan ring_all_gather(int ranks, int rank) {
   return {in, out};
 }
 
+namespace {
+
 // Part v(r+1) is the one that rank r does not send when parts are reduced, v(r+2) when the sums go
 // round.
 Traffic ring_reduce_traffic(const SummedArray& array, int ranks, int rank) {
@@ -44,6 +47,28 @@ Traffic ring_reduce_traffic(const SummedArray& array, int ranks, int rank) {
 Traffic ring_gather_traffic(const MessageVolume& messages, int rank) {
   return {.sent = messages.all() - messages.of(rank + 1),
           .received = messages.all() - messages.of(rank)};
+}
+
+const PatternRegistration kRing{
+    {.name = "ring",
+     .summary = "every rank sends to the next: reduce-scatter and all-gather, in segments",
+     .source = "Variance-based Gradient Compression, section 5",
+     .reduce = ring_reduce_form(),
+     .gather = GatherForm{.plan = [](const Parameters&, int ranks,
+                                     int rank) { return ring_all_gather(ranks, rank); },
+                          .traffic = [](const Parameters&, const MessageVolume& messages,
+                                        int rank) { return ring_gather_traffic(messages, rank); },
+                          .steps = [](const Parameters&, int ranks) { return ranks - 1; }}}};
+
+}  // namespace
+
+ReduceForm ring_reduce_form() {
+  return {
+      .plan = [](const Parameters&, int ranks, int rank) { return ring_all_reduce(ranks, rank); },
+      .traffic = [](const Parameters&, const SummedArray& array, int ranks,
+                    int rank) { return ring_reduce_traffic(array, ranks, rank); },
+      .steps = [](const Parameters&, int ranks) { return 2 * (ranks - 1); },
+      .messages = [](const Parameters&, int ranks) { return 2.0 * ranks * (ranks - 1); }};
 }
 
 }  // namespace thinpipe

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "workloads/exchange/flows.h"
 #include "workloads/exchange/patterns.h"
 #include "workloads/exchange/sparse_pairs.h"
 #include "workloads/exchange/streams.h"
@@ -129,7 +132,36 @@ class OkTopK {
   SparseArrays sum_, back_;
 };
 
-PatternInfo gtopk_pattern();
-PatternInfo oktopk_pattern();
+/// What sparse patterns have beside: a ring for dense arrays, such as small tensors that are sent
+/// as they are, over the same transport; and a k where ranks know it of their own elements only.
+class RingBeside : public RingPattern {
+ public:
+  explicit RingBeside(std::unique_ptr<Transport> transport)
+      : RingBeside(*transport, std::move(transport)) {}
+
+  const std::vector<std::span<const std::byte>>& all_gather(std::span<const std::byte>) override {
+    refuse_exchange(Exchange::kAllGather);
+  }
+  std::size_t mean_count(std::size_t own, std::size_t dimension) override {
+    return mean_count_.run(borrowed_, own, dimension);
+  }
+
+ protected:
+  Transport& transport() { return borrowed_; }
+
+ private:
+  // A reference: nothing is moved before the other argument is there.
+  RingBeside(Transport& borrowed, std::unique_ptr<Transport>&& transport)
+      : RingPattern(std::move(transport), 0), borrowed_(borrowed) {}
+
+  Transport& borrowed_;
+  MeanCount mean_count_;
+};
+
+/// A framed message of so many pairs.
+inline std::size_t framed_pairs_bytes(std::size_t pairs) {
+  return kStreamLengthBytes + pairs * sizeof(SparsePair);
+}
+inline Volume framed_pairs(std::size_t pairs) { return plain_message(framed_pairs_bytes(pairs)); }
 
 }  // namespace thinpipe

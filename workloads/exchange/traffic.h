@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -105,6 +106,14 @@ class MessageVolume {
 
 /// So many bytes as one message without its length, cut into segments.
 constexpr Volume plain_message(std::size_t bytes) { return {segments_of_bytes(bytes), bytes}; }
+
+/// Of at least one rank.
+constexpr int floor_log2(int ranks) {
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks))) - 1;
+}
+constexpr int ceil_log2(int ranks) {
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
+}
 
 /// BlockGather (streams.h) of blocks of so many bytes by rank.
 Traffic block_gather_traffic(std::span<const std::size_t> sizes, int rank);

@@ -13,6 +13,10 @@ struct TransportCounters {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;   ///< of all messages sent, without any framing
   std::uint64_t frames = 0;  ///< Ethernet frames if no two messages shared one
+
+  TransportCounters operator-(const TransportCounters& before) const {
+    return {messages - before.messages, bytes - before.bytes, frames - before.frames};
+  }
 };
 
 /// Messages of one tag between one pair of ranks arrive in the order they were sent; those of

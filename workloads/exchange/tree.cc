@@ -1,8 +1,9 @@
-// The binomial tree: its plans and its closed forms.
+// A binomial tree with rank 0 at its root: the pattern `tree`.
 #include <algorithm>
 #include <bit>
 #include <vector>
 
+#include "workloads/exchange/patterns.h"
 #include "workloads/exchange/plans.h"
 #include "workloads/exchange/traffic.h"
 
@@ -46,8 +47,8 @@ std::vector<int> subtree_of(int ranks, int rank) {
   return messages;
 }
 
-}  // namespace
-
+/// Sums go up to the root, the result comes down. Of a long array both are under way at a time: the
+/// root receives and sends ceil(log2 n) * 4d bytes, which is what the whole takes.
 AllReducePlan tree_all_reduce(int ranks, int rank) {
   const BinomialTree tree(ranks, rank);
   AllReducePlan plan;
@@ -67,6 +68,7 @@ AllReducePlan tree_all_reduce(int ranks, int rank) {
   return plan;
 }
 
+/// Messages go up to the root, and down to every subtree that lacks them.
 AllGatherPlan tree_all_gather(int ranks, int rank) {
   const BinomialTree tree(ranks, rank);
   AllGatherPlan plan;
@@ -99,4 +101,25 @@ Traffic tree_gather_traffic(const MessageVolume& messages, int rank) {
           .received = messages.all() - messages.of(rank)};
 }
 
+int tree_steps(int ranks) { return 2 * floor_log2(ranks); }
+
+const PatternRegistration kTree{
+    {.name = "tree",
+     .summary = "up a binomial tree to rank 0 and down again, in segments",
+     .source = "Thakur, Rabenseifner and Gropp 2005",
+     .reduce =
+         ReduceForm{.plan = [](const Parameters&, int ranks,
+                               int rank) { return tree_all_reduce(ranks, rank); },
+                    .traffic = [](const Parameters&, const SummedArray& array, int ranks,
+                                  int rank) { return tree_reduce_traffic(array, ranks, rank); },
+                    .steps = [](const Parameters&, int ranks) { return tree_steps(ranks); },
+                    .messages = [](const Parameters&, int ranks) { return 2.0 * (ranks - 1); }},
+     .gather =
+         GatherForm{.plan = [](const Parameters&, int ranks,
+                               int rank) { return tree_all_gather(ranks, rank); },
+                    .traffic = [](const Parameters&, const MessageVolume& messages,
+                                  int rank) { return tree_gather_traffic(messages, rank); },
+                    .steps = [](const Parameters&, int ranks) { return tree_steps(ranks); }}}};
+
+}  // namespace
 }  // namespace thinpipe

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/exchange/patterns.h"
 #include "workloads/exchange/segments.h"
-#include "workloads/predict/flow_graph.h"
 
 namespace thinpipe {
 namespace {
@@ -279,10 +279,15 @@ std::optional<FlowTime> ExchangeTimes::all_reduce(const Spec& pattern, std::size
   const std::string key = "reduce|" + std::to_string(ranks) + "|" + flow_key(pattern, {elements});
   const auto known = flows_.find(key);
   if (known != flows_.end()) return time_of(known->second, link);
-  const double least = least_messages(pattern, ranks);
-  if (least <= 0 || least > kTooManyMessages) return std::nullopt;
+  const PatternInfo& info = find_pattern(pattern.name);
+  if (!info.reduce || info.reduce->messages == nullptr) return std::nullopt;
+  const Parameters parameters(info.parameters, pattern);
+  const double least = info.reduce->messages(parameters, ranks);
+  if (least > kTooManyMessages) return std::nullopt;
   // With parts of whole segments, at least one each.
-  const double parts = pattern.name == "tree" || pattern.name == "recursive-doubling" ? 1 : ranks;
+  const bool whole =
+      info.reduce->plan != nullptr && info.reduce->plan(parameters, ranks, 0).parts == 1;
+  const double parts = whole ? 1 : ranks;
   const double most = std::max(1.0, std::floor(kMostFlowMessages / least)) * parts *
                       static_cast<double>(Parts().segment());
   const auto shorter = static_cast<std::size_t>(std::min(most, static_cast<double>(elements)));
@@ -322,11 +327,12 @@ std::optional<FlowTime> ExchangeTimes::sparse_all_reduce(const Spec& pattern,
                           flow_key(pattern, {sizes.own, sizes.k, sizes.selected});
   const auto known = flows_.find(key);
   if (known != flows_.end()) return time_of(known->second, link);
-  const double n = ranks;
-  if (pattern.name == "oktopk" && n * (n - 1) > kTooManyMessages) return std::nullopt;
+  const PatternInfo& info = find_pattern(pattern.name);
+  if (!info.sparse) return std::nullopt;
+  const double least = info.sparse->messages(ranks);
+  if (least > kTooManyMessages) return std::nullopt;
   const double messages =
-      (pattern.name == "gtopk" ? 2 : n) * (n - 1) *
-      (1 + static_cast<double>(sizes.k * sizeof(std::uint64_t)) / kSegmentBytes);
+      least * (1 + static_cast<double>(sizes.k * sizeof(std::uint64_t)) / kSegmentBytes);
   const double longer = std::max(1.0, messages / kMostFlowMessages);
   const auto shortened = [&](std::size_t pairs) {
     return static_cast<std::size_t>(static_cast<double>(pairs) / longer);

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "compressors/spec.h"
+#include "workloads/exchange/flow_graph.h"
 #include "workloads/exchange/traffic.h"
 #include "workloads/predict/closed_forms.h"
-#include "workloads/predict/flow_graph.h"
 
 namespace thinpipe {
 

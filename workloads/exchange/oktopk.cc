@@ -1,13 +1,9 @@
-// Sparse all-reduces. What of a job is not sparse goes by the ring.
-#include "workloads/exchange/sparse_patterns.h"
-
+// A balanced split of the indices and one global threshold: the pattern `oktopk`.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -19,47 +15,10 @@
 #include "compressors/compressor.h"
 #include "compressors/kernels/keys.h"
 #include "compressors/methods/common.h"
-#include "workloads/exchange/flows.h"
-#include "workloads/exchange/streams.h"
+#include "workloads/exchange/sparse_patterns.h"
 
 namespace thinpipe {
 namespace {
-
-// pairs as a framed message.
-void write_framed(const SparsePairs& pairs, std::vector<std::byte>& message) {
-  const std::uint64_t length = pairs.size() * sizeof(SparsePair);
-  message.resize(kStreamLengthBytes + length);
-  std::memcpy(message.data(), &length, kStreamLengthBytes);
-  if (length > 0) std::memcpy(message.data() + kStreamLengthBytes, pairs.data(), length);
-}
-
-using Elements = std::map<std::size_t, float>;
-
-void keep_greatest(Elements& elements, std::size_t k) {
-  std::vector<std::pair<std::int32_t, std::size_t>> ranked;
-  for (const auto& [index, value] : elements) ranked.emplace_back(-magnitude_key(value), index);
-  std::sort(ranked.begin(), ranked.end());
-  for (std::size_t i = k; i < ranked.size(); ++i) elements.erase(ranked[i].second);
-}
-
-// The result of ranks [first, first + width) that are there.
-Elements reduced(std::span<const std::span<const float>> vectors, std::size_t first,
-                 std::size_t width, std::size_t k) {
-  Elements elements;
-  if (first >= vectors.size()) return elements;
-  if (width == 1) {
-    for (std::size_t i = 0; i < vectors[first].size(); ++i)
-      if (vectors[first][i] != 0) elements[i] = vectors[first][i];
-  } else {
-    elements = reduced(vectors, first, width / 2, k);
-    for (const auto& [index, value] : reduced(vectors, first + width / 2, width / 2, k)) {
-      const auto [at, added] = elements.emplace(index, value);
-      if (!added) at->second += value;
-    }
-  }
-  keep_greatest(elements, k);
-  return elements;
-}
 
 constexpr float kAdaption = 1.008F;  // the published code's
 
@@ -76,63 +35,6 @@ std::span<const SparsePair> in_region(const SparsePairs& pairs, std::uint32_t be
 }
 
 }  // namespace
-
-// others_ = what a peer sends.
-void GTopK::receive(Transport& transport, int peer, std::size_t k, std::size_t dimension) {
-  streams_.receive_framed(peer, message_, std::min(k, dimension) * sizeof(SparsePair));
-  streams_.run(transport);
-  read_pairs(framed_content(message_), peer, 0, dimension, others_);
-}
-
-// Adds to what this rank takes back.
-void GTopK::drop(const SparsePairs& dropped) {
-  merge_sum(returned_, dropped, merged_);
-  std::swap(returned_, merged_);
-}
-
-SparseSum GTopK::run(Transport& transport, SparseView own, std::size_t k, std::size_t dimension,
-                     float factor) {
-  const int n = transport.size(), rank = transport.rank();
-  pairs_of(own, dimension, pairs_);
-  returned_.clear();
-  reselection_.keep_top(pairs_, k, returned_);
-  // Up the tree: from whom has more trailing zeros in its rank.
-  int step = 1;
-  for (; step < n && (rank & step) == 0; step *= 2) {
-    if (rank + step >= n) continue;
-    receive(transport, rank + step, k, dimension);
-    merge_sum(pairs_, others_, merged_);
-    std::swap(pairs_, merged_);
-    dropped_.clear();
-    reselection_.keep_top(pairs_, k, dropped_);
-    drop(dropped_);
-  }
-  if (rank != 0) {
-    write_framed(pairs_, message_);
-    streams_.send(rank - step, message_);
-    streams_.run(transport);
-    // Down again, the same way.
-    receive(transport, rank - step, k, dimension);
-    std::swap(pairs_, others_);
-  }
-  write_framed(pairs_, message_);
-  for (step /= 2; step > 0; step /= 2)
-    if (rank + step < n) {
-      streams_.send(rank + step, message_);
-      streams_.run(transport);
-    }
-  if (put_back_ == PutBack::kSender) pairs_not_in(own, pairs_, returned_);
-  sum_.assign(pairs_, factor);
-  back_.assign(returned_, 1.0F);
-  return {sum_.view(), back_.view()};
-}
-
-void GTopK::expected(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
-                     std::span<float> out) {
-  std::fill(out.begin(), out.end(), 0.0F);
-  for (const auto& [index, value] : reduced(vectors, 0, std::bit_ceil(vectors.size()), k))
-    out[index] = value * factor;
-}
 
 void OkTopK::split_regions(Transport& transport, std::size_t dimension) {
   const auto n = static_cast<std::size_t>(transport.size());
@@ -335,50 +237,6 @@ void OkTopK::expected(std::span<const std::span<const float>> vectors, std::size
 
 namespace {
 
-// What sparse patterns have beside: a ring for dense arrays, such as small tensors that are sent
-// as they are, over the same transport; and a k where ranks know it of their own elements only.
-class RingBeside : public RingPattern {
- public:
-  explicit RingBeside(std::unique_ptr<Transport> transport)
-      : RingBeside(*transport, std::move(transport)) {}
-
-  const std::vector<std::span<const std::byte>>& all_gather(std::span<const std::byte>) override {
-    refuse_exchange(Exchange::kAllGather);
-  }
-  std::size_t mean_count(std::size_t own, std::size_t dimension) override {
-    return mean_count_.run(borrowed_, own, dimension);
-  }
-
- protected:
-  Transport& transport() { return borrowed_; }
-
- private:
-  // A reference: nothing is moved before the other argument is there.
-  RingBeside(Transport& borrowed, std::unique_ptr<Transport>&& transport)
-      : RingPattern(std::move(transport), 0), borrowed_(borrowed) {}
-
-  Transport& borrowed_;
-  MeanCount mean_count_;
-};
-
-class GTopKPattern : public RingBeside {
- public:
-  GTopKPattern(std::unique_ptr<Transport> transport, PutBack put_back)
-      : RingBeside(std::move(transport)), gtopk_(put_back) {}
-
-  SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
-                              float factor) override {
-    return gtopk_.run(transport(), own, k, dimension, factor);
-  }
-  void expected_sparse(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
-                       std::span<float> out) const override {
-    GTopK::expected(vectors, k, factor, out);
-  }
-
- private:
-  GTopK gtopk_;
-};
-
 class OkTopKPattern : public RingBeside {
  public:
   OkTopKPattern(std::unique_ptr<Transport> transport, const OkTopKOptions& options)
@@ -397,63 +255,112 @@ class OkTopKPattern : public RingBeside {
   OkTopK oktopk_;
 };
 
+constexpr std::size_t kWord = sizeof(std::uint32_t);
+
+Traffic plus(const Traffic& one, const Traffic& other) {
+  return {.sent = one.sent + other.sent, .received = one.received + other.received};
+}
+
+// So many pairs to, or from, each of the others.
+Volume to_others(std::size_t others, std::size_t pairs) { return framed_pairs(pairs) * others; }
+
+SparseTraffic oktopk_traffic(const SparseSizes& sizes, double imbalance, int ranks, int rank) {
+  const auto n = static_cast<std::size_t>(ranks), others = n - 1;
+  const Traffic counts = block_gather_traffic(std::vector<std::size_t>(n, kWord), rank);
+  const auto blocks = [&](std::size_t pairs) {
+    const std::vector<std::size_t> all(n, pairs * sizeof(SparsePair));
+    return block_gather_traffic(all, rank);
+  };
+  const auto upwards = [&](std::size_t whole) { return (whole + n - 1) / n; };
+  SparseTraffic traffic;
+  traffic.least = plus(counts, {.sent = to_others(others, 0), .received = to_others(others, 0)});
+  const Volume even = to_others(others, sizes.own / n);
+  traffic.even = plus(plus(counts, {.sent = even, .received = even}), blocks(sizes.selected / n));
+  // All own pairs to one rank, which gets those of all others as well; and of what is selected a
+  // block of `imbalance` means before each step, or all of it moved for balance.
+  Volume away = to_others(others, 0) + plain_message(sizes.own * sizeof(SparsePair));
+  Volume here = to_others(others, sizes.own);
+  away.messages += others;  // cut elsewhere, every message has a segment more at most
+  const auto greatest = static_cast<std::size_t>(
+      std::min(imbalance * static_cast<double>(sizes.selected) / static_cast<double>(n),
+               static_cast<double>(sizes.selected)));
+  Traffic uneven;
+  for (std::size_t have = 1; have < n; have *= 2) {
+    const std::size_t pairs =
+        std::min(sizes.selected, std::min(have, n - have) * std::max<std::size_t>(greatest, 1));
+    uneven.sent = uneven.sent + plain_message(pairs * sizeof(SparsePair));
+  }
+  uneven.received = uneven.sent;
+  Traffic balanced = blocks(upwards(sizes.selected));
+  const Volume moved = {others + segments_of_bytes(sizes.selected * sizeof(SparsePair)),
+                        sizes.selected * sizeof(SparsePair)};
+  balanced = plus(balanced, {.sent = moved, .received = moved});
+  const Traffic& longer = balanced.sent.bytes > uneven.sent.bytes ? balanced : uneven;
+  const Volume gathered = {std::max(balanced.sent.messages, uneven.sent.messages),
+                           longer.sent.bytes};
+  traffic.most = plus(counts, {.sent = away + gathered, .received = here + gathered});
+  return traffic;
+}
+
+FlowGraph oktopk_flows(const SparseSizes& sizes, int ranks) {
+  const auto n = static_cast<std::size_t>(ranks);
+  PhaseFlows flows(ranks, PhaseFlows::Order::kTurns);
+  flows.begin_phase();
+  for (int i = 1; i < ranks; ++i)
+    for (int rank = 0; rank < ranks; ++rank)
+      flows.send(rank, (rank + i) % ranks, framed_pairs_bytes(sizes.own / n));
+  flows.gather_blocks(std::vector<std::size_t>(n, sizeof(std::uint32_t)));
+  flows.gather_blocks(std::vector<std::size_t>(n, sizes.selected / n * sizeof(SparsePair)));
+  return flows.take();
+}
+
+const PatternRegistration kOkTopK{
+    {.name = "oktopk",
+     .summary =
+         "sparse vectors split evenly over ranks, added up, selected by one threshold; dense ones "
+         "by a ring",
+     .source = "Li and Hoefler, Ok-Topk, PPoPP 2022, alg. 1",
+     .parameters =
+         {integer_parameter("regions", "64", "exchanges between two new splits", 1, 100000),
+          integer_parameter("thresholds", "32", "exchanges between two new thresholds", 1, 100000),
+          integer_parameter("bucket", "4", "ranks that one rank sends to at a time", 1, 1024),
+          real_parameter(
+              "balance", "4",
+              "even out before gathering where the greatest part is over so many times the mean", 1,
+              100000),
+          real_parameter("drift", "0",
+                         "a new threshold also after over so many times k were selected, or under "
+                         "one in so many; 0: never",
+                         0, 100000),
+          flag_parameter(
+              "adapt", "false",
+              "threshold / 1.008 below 2/3 k selected, * 1.008 above 4/3 (published code)")},
+     .reduce = ring_reduce_form(),
+     .sparse = SparseForm{
+         .traffic =
+             [](const Parameters& parameters, const SparseSizes& sizes, int ranks, int rank) {
+               return oktopk_traffic(sizes, parameters.real("balance"), ranks, rank);
+             },
+         .steps =
+             [](const Parameters& parameters, int ranks) {
+               const int at_once = static_cast<int>(parameters.integer("bucket"));
+               return (ranks - 1 + at_once - 1) / at_once + 2 * ceil_log2(ranks);
+             },
+         .messages = [](int ranks) { return static_cast<double>(ranks) * (ranks - 1); },
+         .flows = oktopk_flows},
+     .make = [](const Parameters& parameters, std::unique_ptr<Transport> transport,
+                std::size_t) -> std::unique_ptr<Pattern> {
+       const auto count = [&](const char* name) {
+         return static_cast<std::size_t>(parameters.integer(name));
+       };
+       return std::make_unique<OkTopKPattern>(std::move(transport),
+                                              OkTopKOptions{.regions = count("regions"),
+                                                            .thresholds = count("thresholds"),
+                                                            .at_once = count("bucket"),
+                                                            .imbalance = parameters.real("balance"),
+                                                            .adapt = parameters.flag("adapt"),
+                                                            .drift = parameters.real("drift")});
+     }}};
+
 }  // namespace
-
-PatternInfo gtopk_pattern() {
-  return {.name = "gtopk",
-          .summary =
-              "sparse vectors added up a binary tree, each time cut to the k greatest; dense ones "
-              "by a ring",
-          .source = "Shi et al., gTop-k S-SGD, ICDCS 2019, alg. 3",
-          .parameters = {choice_parameter("putback", "dropper",
-                                          "who takes back what a merge drops: who dropped it, or "
-                                          "(as published) whoever sent it, if it is not selected",
-                                          {"dropper", "sender"})},
-          .exchanges = {Exchange::kSparseAllReduce, Exchange::kAllReduce},
-          .make = [](const Parameters& parameters, std::unique_ptr<Transport> transport,
-                     std::size_t) -> std::unique_ptr<Pattern> {
-            const bool sender = parameters.choice("putback") == "sender";
-            return std::make_unique<GTopKPattern>(std::move(transport),
-                                                  sender ? PutBack::kSender : PutBack::kDropper);
-          }};
-}
-
-PatternInfo oktopk_pattern() {
-  return {
-      .name = "oktopk",
-      .summary =
-          "sparse vectors split evenly over ranks, added up, selected by one threshold; dense ones "
-          "by a ring",
-      .source = "Li and Hoefler, Ok-Topk, PPoPP 2022, alg. 1",
-      .parameters =
-          {integer_parameter("regions", "64", "exchanges between two new splits", 1, 100000),
-           integer_parameter("thresholds", "32", "exchanges between two new thresholds", 1, 100000),
-           integer_parameter("bucket", "4", "ranks that one rank sends to at a time", 1, 1024),
-           real_parameter(
-               "balance", "4",
-               "even out before gathering where the greatest part is over so many times the mean",
-               1, 100000),
-           real_parameter("drift", "0",
-                          "a new threshold also after over so many times k were selected, or under "
-                          "one in so many; 0: never",
-                          0, 100000),
-           flag_parameter(
-               "adapt", "false",
-               "threshold / 1.008 below 2/3 k selected, * 1.008 above 4/3 (published code)")},
-      .exchanges = {Exchange::kSparseAllReduce, Exchange::kAllReduce},
-      .make = [](const Parameters& parameters, std::unique_ptr<Transport> transport,
-                 std::size_t) -> std::unique_ptr<Pattern> {
-        const auto count = [&](const char* name) {
-          return static_cast<std::size_t>(parameters.integer(name));
-        };
-        return std::make_unique<OkTopKPattern>(
-            std::move(transport), OkTopKOptions{.regions = count("regions"),
-                                                .thresholds = count("thresholds"),
-                                                .at_once = count("bucket"),
-                                                .imbalance = parameters.real("balance"),
-                                                .adapt = parameters.flag("adapt"),
-                                                .drift = parameters.real("drift")});
-      }};
-}
-
 }  // namespace thinpipe

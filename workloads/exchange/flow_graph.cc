@@ -1,8 +1,6 @@
-// The messages of patterns that are plans, of sparse all-reduces and qgZ, and of parameter servers.
-#include "workloads/predict/flow_graph.h"
+#include "workloads/exchange/flow_graph.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +14,7 @@
 #include "workloads/exchange/exchange_units.h"
 #include "workloads/exchange/patterns.h"
 #include "workloads/exchange/plans.h"
-#include "workloads/exchange/qgz.h"
 #include "workloads/exchange/segments.h"
-#include "workloads/exchange/sparse_pairs.h"
-#include "workloads/exchange/streams.h"
 
 namespace thinpipe {
 namespace {
@@ -139,13 +134,6 @@ FlowGraph gather_flows(const std::vector<AllGatherPlan>& plans,
   return graph;
 }
 
-template <class Plan, class Planner>
-std::vector<Plan> of_all_ranks(int ranks, Planner planner) {
-  std::vector<Plan> plans;
-  for (int rank = 0; rank < ranks; ++rank) plans.push_back(planner(ranks, rank));
-  return plans;
-}
-
 constexpr double kUnitHead = static_cast<double>(kUnitHeadBytes);
 
 std::uint32_t cut_into(double payload, double segment) {
@@ -156,55 +144,34 @@ std::uint32_t cut_into(double payload, double segment) {
 
 std::optional<FlowGraph> all_reduce_flows(const Spec& pattern, std::size_t elements, int ranks) {
   check_pattern(pattern, ranks);
-  const auto flows = [&](auto planner) {
-    return reduce_flows(of_all_ranks<AllReducePlan>(ranks, planner), elements);
-  };
-  if (reduces_by_ring(pattern)) return flows(ring_all_reduce);
-  if (pattern.name == "recursive-doubling") return flows(recursive_doubling_all_reduce);
-  if (pattern.name == "halving-doubling") return flows(halving_doubling_all_reduce);
-  if (pattern.name == "tree") return flows(tree_all_reduce);
-  if (pattern.name == "qgz") return qgz_flows(pattern, elements, ranks);
-  if (pattern.name != "hierarchical") return std::nullopt;
-  return flows([group = pattern_group(pattern)](int n, int rank) {
-    return hierarchical_all_reduce(n, rank, group);
-  });
+  const PatternInfo& info = find_pattern(pattern.name);
+  const Parameters parameters(info.parameters, pattern);
+  if (!info.reduce) return std::nullopt;
+  if (info.reduce->flows != nullptr) return info.reduce->flows(parameters, elements, ranks);
+  if (info.reduce->plan == nullptr) return std::nullopt;
+  std::vector<AllReducePlan> plans;
+  for (int rank = 0; rank < ranks; ++rank)
+    plans.push_back(info.reduce->plan(parameters, ranks, rank));
+  return reduce_flows(plans, elements);
 }
 
 std::optional<FlowGraph> all_gather_flows(const Spec& pattern, std::span<const std::size_t> sizes) {
   const int ranks = static_cast<int>(sizes.size());
   check_pattern(pattern, ranks);
-  const auto flows = [&](auto planner) {
-    return gather_flows(of_all_ranks<AllGatherPlan>(ranks, planner), sizes);
-  };
-  if (pattern.name == "ring") return flows(ring_all_gather);
-  if (pattern.name == "recursive-doubling" || pattern.name == "halving-doubling")
-    return flows(recursive_doubling_all_gather);
-  if (pattern.name == "tree") return flows(tree_all_gather);
-  if (pattern.name != "hierarchical") return std::nullopt;
-  return flows([group = pattern_group(pattern)](int n, int rank) {
-    return hierarchical_all_gather(n, rank, group);
-  });
+  const PatternInfo& info = find_pattern(pattern.name);
+  if (!info.gather || info.gather->plan == nullptr) return std::nullopt;
+  const Parameters parameters(info.parameters, pattern);
+  std::vector<AllGatherPlan> plans;
+  for (int rank = 0; rank < ranks; ++rank)
+    plans.push_back(info.gather->plan(parameters, ranks, rank));
+  return gather_flows(plans, sizes);
 }
 
-double least_messages(const Spec& pattern, int ranks) {
-  const double n = ranks;
-  if (pattern.name == "tree") return 2 * (n - 1);
-  if (pattern.name == "recursive-doubling") {
-    const FoldedRanks fold(ranks, 0);
-    double steps = 0;
-    for (int folded = fold.folded; folded > 1; folded /= 2) ++steps;
-    return fold.folded * steps + 2.0 * fold.extra;
-  }
-  if (pattern.name == "hierarchical") {
-    const RankGroups groups(ranks, pattern_group(pattern));
-    return 2 * n * groups.groups * groups.group;
-  }
-  if (pattern.name == "qgz") {  // Bruck's steps, and all others of its group and its ring of groups
-    const double group = pattern_group(pattern);
-    return n * (group - 1 + n / group - 1 + std::ceil(std::log2(n)));
-  }
-  if (pattern.name == "halving-doubling" || reduces_by_ring(pattern)) return 2 * n * (n - 1);
-  return 0;
+std::optional<FlowGraph> sparse_flows(const Spec& pattern, const SparseSizes& sizes, int ranks) {
+  check_pattern(pattern, ranks);
+  const PatternInfo& info = find_pattern(pattern.name);
+  if (!info.sparse) return std::nullopt;
+  return info.sparse->flows(sizes, ranks);
 }
 
 FlowGraph push_pull_flows(std::span<const FlowUnit> units, int workers, int servers,
@@ -245,37 +212,6 @@ FlowGraph push_pull_flows(std::span<const FlowUnit> units, int workers, int serv
     }
   return graph;
 }
-
-namespace {
-
-// Collects messages of all ranks, cut into segments, of exchanges in phases: a rank sends what it
-// has when all that came in the phases before is there.
-class PhaseFlows {
- public:
-  /// How a rank's messages of one phase leave.
-  enum class Order {
-    kOneByOne,  ///< in the order in which they were added
-    kTurns,     ///< those to different ranks take turns
-  };
-  PhaseFlows(int ranks, Order order);
-
-  /// What is sent from here on waits for all that its sender was sent before.
-  void begin_phase() { there_ = received_; }
-  void send(int from, int to, std::size_t bytes);
-  /// Phases by Bruck's algorithm, of blocks of so many bytes by rank (BlockGather).
-  void gather_blocks(std::span<const std::size_t> blocks);
-
-  FlowGraph take();
-
- private:
-  FlowQueue& queue(int from, int to);
-
-  Order order_;
-  int ranks_;
-  FlowGraph graph_;
-  std::vector<int> queues_;                      ///< by sender, or by sender and receiver; -1: none
-  std::vector<std::uint32_t> received_, there_;  ///< segments, by rank
-};
 
 PhaseFlows::PhaseFlows(int ranks, Order order)
     : order_(order),
@@ -318,76 +254,5 @@ void PhaseFlows::gather_blocks(std::span<const std::size_t> blocks) {
 }
 
 FlowGraph PhaseFlows::take() { return std::move(graph_); }
-
-std::size_t framed_bytes(std::size_t pairs) {
-  return kStreamLengthBytes + pairs * sizeof(SparsePair);
-}
-
-FlowGraph gtopk_flows(const SparseSizes& sizes, int ranks) {
-  PhaseFlows flows(ranks, PhaseFlows::Order::kOneByOne);
-  const auto pairs_of = [&](int below) {
-    return framed_bytes(std::min(sizes.k, sizes.own * static_cast<std::size_t>(below)));
-  };
-  for (int step = 1; step < ranks; step *= 2) {
-    flows.begin_phase();
-    for (int rank = step; rank < ranks; rank += 2 * step)
-      flows.send(rank, rank - step, pairs_of(std::min(step, ranks - rank)));
-  }
-  for (int step = static_cast<int>(std::bit_ceil(static_cast<unsigned>(ranks))) / 2; step > 0;
-       step /= 2) {
-    flows.begin_phase();
-    for (int rank = 0; rank + step < ranks; rank += 2 * step)
-      flows.send(rank, rank + step, pairs_of(ranks));
-  }
-  return flows.take();
-}
-
-FlowGraph oktopk_flows(const SparseSizes& sizes, int ranks) {
-  const auto n = static_cast<std::size_t>(ranks);
-  PhaseFlows flows(ranks, PhaseFlows::Order::kTurns);
-  flows.begin_phase();
-  for (int i = 1; i < ranks; ++i)
-    for (int rank = 0; rank < ranks; ++rank)
-      flows.send(rank, (rank + i) % ranks, framed_bytes(sizes.own / n));
-  flows.gather_blocks(std::vector<std::size_t>(n, sizeof(std::uint32_t)));
-  flows.gather_blocks(std::vector<std::size_t>(n, sizes.selected / n * sizeof(SparsePair)));
-  return flows.take();
-}
-
-}  // namespace
-
-std::optional<FlowGraph> sparse_flows(const Spec& pattern, const SparseSizes& sizes, int ranks) {
-  check_pattern(pattern, ranks);
-  if (pattern.name == "gtopk") return gtopk_flows(sizes, ranks);
-  if (pattern.name == "oktopk") return oktopk_flows(sizes, ranks);
-  return std::nullopt;
-}
-
-FlowGraph qgz_flows(const Spec& pattern, std::size_t elements, int ranks) {
-  const Qgz qgz(qgz_options(pattern_parameters(pattern)), ranks);
-  const auto n = static_cast<std::size_t>(ranks);
-  const auto g = static_cast<std::size_t>(pattern_group(pattern));
-  const std::size_t groups = n / g;
-  PhaseFlows flows(ranks, PhaseFlows::Order::kTurns);
-  flows.begin_phase();
-  for (std::size_t i = 1; i < g; ++i)
-    for (std::size_t rank = 0; rank < n; ++rank) {
-      const std::size_t to = (rank % g + i) % g;
-      flows.send(static_cast<int>(rank), static_cast<int>(rank / g * g + to),
-                 qgz.reduced_bytes(qgz.slice(elements, to).size()));
-    }
-  flows.begin_phase();
-  for (std::size_t i = 1; i < groups; ++i)
-    for (std::size_t rank = 0; rank < n; ++rank) {
-      const std::size_t to = (rank / g + i) % groups, j = rank % g;
-      flows.send(static_cast<int>(rank), static_cast<int>(to * g + j),
-                 qgz.reduced_bytes(qgz.chunk(elements, j, to).size()));
-    }
-  std::vector<std::size_t> blocks;
-  for (std::size_t i = 0; i < n; ++i)
-    blocks.push_back(qgz.gathered_bytes(qgz.chunk(elements, i % g, i / g).size()));
-  flows.gather_blocks(blocks);
-  return flows.take();
-}
 
 }  // namespace thinpipe

@@ -46,16 +46,15 @@ struct FlowGraph {
   }
 };
 
-/// The messages of an all-reduce of so many floats; nothing where the pattern is no plan (openmpi)
-/// or has no all-reduce of its own. @throws InputError as check_pattern.
+/// The messages of an all-reduce of so many floats; nothing where the pattern has none whose
+/// messages are known (openmpi). @throws InputError as check_pattern.
 std::optional<FlowGraph> all_reduce_flows(const Spec& pattern, std::size_t elements, int ranks);
 
 /// Likewise of an all-gather of messages of so many bytes by rank.
 std::optional<FlowGraph> all_gather_flows(const Spec& pattern, std::span<const std::size_t> sizes);
 
-/// Messages that an all-reduce has where no part is longer than a segment: at least so many there
-/// are. 0 where there are no flows.
-double least_messages(const Spec& pattern, int ranks);
+/// Likewise of a sparse all-reduce, as SparseForm::flows has it.
+std::optional<FlowGraph> sparse_flows(const Spec& pattern, const SparseSizes& sizes, int ranks);
 
 /// A unit as parameter servers exchange it. Sizes are of payloads, without their heads.
 struct FlowUnit {
@@ -74,16 +73,33 @@ struct FlowUnit {
 FlowGraph push_pull_flows(std::span<const FlowUnit> units, int workers, int servers,
                           double most_messages);
 
-/// The messages of sparse all-reduces with re-selection. gtopk: what goes up and down the tree,
-/// each message with the pairs that its subtree may have at most: min(k, the sum of those it
-/// brings), as if no two ranks chose the same place. oktopk: indices and what is selected spread
-/// evenly over ranks, `selected` pairs in all; a call that finds neither regions nor a threshold
-/// anew. Nothing for other patterns.
-/// @throws InputError as check_pattern.
-std::optional<FlowGraph> sparse_flows(const Spec& pattern, const SparseSizes& sizes, int ranks);
+/// Collects messages of all ranks, cut into segments, of exchanges in phases: a rank sends what it
+/// has when all that came in the phases before is there.
+class PhaseFlows {
+ public:
+  /// How a rank's messages of one phase leave.
+  enum class Order {
+    kOneByOne,  ///< in the order in which they were added
+    kTurns,     ///< those to different ranks take turns
+  };
+  PhaseFlows(int ranks, Order order);
 
-/// The messages of qgZ: within groups, between them, and Bruck's all-gather.
-/// @throws InputError as check_pattern.
-FlowGraph qgz_flows(const Spec& pattern, std::size_t elements, int ranks);
+  /// What is sent from here on waits for all that its sender was sent before.
+  void begin_phase() { there_ = received_; }
+  void send(int from, int to, std::size_t bytes);
+  /// Phases by Bruck's algorithm, of blocks of so many bytes by rank (BlockGather).
+  void gather_blocks(std::span<const std::size_t> blocks);
+
+  FlowGraph take();
+
+ private:
+  FlowQueue& queue(int from, int to);
+
+  Order order_;
+  int ranks_;
+  FlowGraph graph_;
+  std::vector<int> queues_;                      ///< by sender, or by sender and receiver; -1: none
+  std::vector<std::uint32_t> received_, there_;  ///< segments, by rank
+};
 
 }  // namespace thinpipe
