@@ -1,5 +1,6 @@
 // What `thinpipe trace import` reads: the first byte says as what the rest is taken. It is
 // understood, or it is an InputError.
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "tests/fuzz/input.h"

@@ -16,8 +16,8 @@ enum class ExportFormat { kNpy, kNpz, kSafetensors };
 /// FP32 in row-major order; second moments as "q:NAME". In the names of .npy files other bytes than
 /// letters, digits, '.', '_' and '-' are %XX.
 /// @return files written.
-/// @throws InputError when the folder is not empty or a .npz would exceed 4 GiB (ZIP64 is not
-/// written); SystemError when the disk refuses. Then nothing is left.
+/// @throws InputError when the folder is not empty; RunError when the disk refuses. Then nothing is
+/// left.
 std::size_t export_trace(const Trace& trace, const SliceParts& parts, ExportFormat format,
                          const std::filesystem::path& out);
 

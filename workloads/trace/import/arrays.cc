@@ -16,9 +16,9 @@
 
 #include "base/error.h"
 #include "workloads/trace/gradient_values.h"
-#include "workloads/trace/import/zip.h"
 #include "workloads/trace/json_fields.h"
 #include "workloads/trace/safetensors.h"
+#include "workloads/trace/zip.h"
 
 static_assert(std::endian::native == std::endian::little, "elements are read without conversion");
 
@@ -244,16 +244,13 @@ NamedArray read_npy_array(std::span<const std::byte> file, const std::string& sh
 std::vector<NamedArray> read_npz_arrays(std::span<const std::byte> file, const std::string& shown) {
   static constexpr std::string_view kExtension = ".npy";
   std::vector<NamedArray> arrays;
-  for (const ZipMember& member : parse_zip(file, shown)) {
-    const std::string where = shown + ": member '" + printable(member.name) + "'";
-    if (!member.name.ends_with(kExtension)) {
+  unpack_zip(file, shown, [&](const std::string& member, std::span<const std::byte> bytes) {
+    const std::string where = shown + ": member '" + printable(member) + "'";
+    if (!member.ends_with(kExtension))
       throw InputError(where + ": expected only members whose names end in .npy");
-    }
-    std::vector<std::byte> storage;
-    const auto bytes = unpack(member, shown, storage);
-    const std::string name = member.name.substr(0, member.name.size() - kExtension.size());
-    arrays.push_back(read_npy_array(bytes, where, name));
-  }
+    arrays.push_back(
+        read_npy_array(bytes, where, member.substr(0, member.size() - kExtension.size())));
+  });
   return arrays;
 }
 
