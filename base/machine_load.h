@@ -17,6 +17,9 @@ inline constexpr double kLateSeconds = 2e-3;
 struct ProcessorTime {
   double idle = 0, all = 0;
 
+  ProcessorTime operator-(const ProcessorTime& before) const {
+    return {idle - before.idle, all - before.all};
+  }
   /// Nothing where the kernel's ticks are too coarse for so short a time.
   std::optional<double> idle_share() const {
     constexpr double kFewestTicks = 10;  // of 10 ms, all processors together

@@ -1,6 +1,8 @@
 // The report of a run.
 #include "reports/report.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "reports/bench/bench.h"

@@ -95,33 +95,28 @@ Json axes_of(const BenchOptions& options, const BenchGroup& group, const Spec& s
           {"residency", to_string(options.residency)}};
 }
 
-Json metrics_of(const BenchGroup& group, const BenchRow& row) {
+Metrics metrics_of(const BenchGroup& group, const BenchRow& row) {
   const double per_call = kSeconds * static_cast<double>(group.elements);
   const Quality& quality = row.quality;
-  Json metrics;
-  const auto timed = [&](const std::string& name, const std::vector<double>& samples) {
-    metrics[name + "_time"] = metric_json({"s", "lower", "timed", scaled(samples, per_call)});
-    metrics[name + "_over_read"] =
-        metric_json({"1", "lower", "timed", scaled(samples, 1 / row.t_r)});
-  };
-  timed("encode", row.encode_samples);
-  timed("decode", row.decode_samples);
-  const auto wall = [&](const std::string& name, const std::vector<double>& samples) {
-    if (!samples.empty())
-      metrics[name] = metric_json({"s", "lower", "timed", scaled(samples, per_call)});
-  };
-  wall("encode_wall_time", row.encode_wall_samples);
-  wall("decode_wall_time", row.decode_wall_samples);
-  metrics["read_time"] = metric_json({"s", "lower", "timed", {row.t_r * per_call}});
+  Metrics metrics;
+  put(metrics, "encode_time"_metric, scaled(row.encode_samples, per_call));
+  put(metrics, "decode_time"_metric, scaled(row.decode_samples, per_call));
+  put(metrics, "encode_over_read"_metric, scaled(row.encode_samples, 1 / row.t_r));
+  put(metrics, "decode_over_read"_metric, scaled(row.decode_samples, 1 / row.t_r));
+  if (!row.encode_wall_samples.empty())
+    put(metrics, "encode_wall_time"_metric, scaled(row.encode_wall_samples, per_call));
+  if (!row.decode_wall_samples.empty())
+    put(metrics, "decode_wall_time"_metric, scaled(row.decode_wall_samples, per_call));
+  put(metrics, "read_time"_metric, {row.t_r * per_call});
   if (group.device != kDeviceCpu)
-    metrics["copy_time"] = metric_json({"s", "lower", "timed", {group.roofline.copy * per_call}});
-  metrics["bits_per_element"] = metric_json({"bit", "lower", "exact", {quality.bits_per_element}});
-  metrics["passes"] = metric_json({"1", "lower", "exact", {quality.passes}});
+    put(metrics, "copy_time"_metric, {group.roofline.copy * per_call});
+  put(metrics, "bits_per_element"_metric, {quality.bits_per_element});
+  put(metrics, "passes"_metric, {static_cast<double>(quality.passes)});
   if (row.allocations >= 0)
-    metrics["allocations"] = metric_json({"1", "lower", "exact", {row.allocations}});
-  metrics["relative_error"] = metric_json({"1", "lower", "quality", {quality.relative_error}});
+    put(metrics, "allocations"_metric, {static_cast<double>(row.allocations)});
+  put(metrics, "relative_error"_metric, {quality.relative_error});
   if (std::isfinite(quality.selected_share))
-    metrics["quality"] = metric_json({"1", "target:1", "quality", {quality.selected_share}});
+    put(metrics, "quality"_metric, {quality.selected_share});
   return metrics;
 }
 
@@ -236,7 +231,7 @@ std::vector<Json> bench_points(const BenchOptions& options, const BenchResult& r
                         {"axes", axes_of(options, group, row.spec, row.simd)},
                         {"status", status_name(Status::kOk)},
                         {"reasons", Json::array()},
-                        {"metrics", metrics_of(group, row)},
+                        {"metrics", metrics_json(metrics_of(group, row))},
                         {"validation", validation_of(options, group)},
                         {"order", {{"encode", row.encode_order}, {"decode", row.decode_order}}}});
     }

@@ -15,6 +15,7 @@
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"
 #include "reports/export/export.h"
+#include "reports/record/launches.h"
 #include "reports/record/record.h"
 #include "reports/record/writer.h"
 

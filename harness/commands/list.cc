@@ -1,4 +1,4 @@
-// `thinpipe list`: which compressors, exchange patterns, models and links there are.
+// `thinpipe list`: which compressors, exchange patterns, models, links and metrics there are.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,6 +22,7 @@
 #include "harness/options/terminal.h"
 #include "netem/link/link_keys.h"
 #include "netem/link/link_spec.h"
+#include "reports/record/metrics.h"
 #include "workloads/exchange/patterns.h"
 #include "workloads/models/catalogue.h"
 
@@ -37,6 +38,7 @@ constexpr std::size_t kNameColumn = 18;
 constexpr std::size_t kPresetColumn = 18;
 constexpr std::size_t kKeyColumn = 28;
 constexpr std::size_t kSummaryColumn = 42;
+constexpr std::size_t kMeaningColumn = 41;
 
 const char* type_name(ParameterInfo::Type type) {
   switch (type) {
@@ -110,7 +112,7 @@ std::string parameter_lines(const std::vector<ParameterInfo>& wanted) {
 
 std::vector<std::string> exchanges_of(const PatternInfo& pattern) {
   std::vector<std::string> names;
-  for (const Exchange exchange : pattern.exchanges) names.push_back(to_string(exchange));
+  for (const Exchange exchange : pattern.exchanges()) names.push_back(to_string(exchange));
   return names;
 }
 
@@ -387,6 +389,28 @@ std::string links_in_full() {
   return text;
 }
 
+std::string metrics_in_full() {
+  const auto line = [](const char* name, const char* unit, const char* better,
+                       const char* meaning) {
+    return two_columns(fmt::format("{:<22} {:<5} {}", name, unit, better), meaning, kMeaningColumn);
+  };
+  std::string text = "METRICS of records\n\n" + line("metric", "unit", "better", "what it is");
+  for (const MetricType& metric : kMetricTypes)
+    text += line(metric.name, metric.unit, metric.better, metric.meaning);
+  return text;
+}
+
+Json metrics_json() {
+  Json all = Json::array();
+  for (const MetricType& metric : kMetricTypes)
+    all.push_back({{"name", metric.name},
+                   {"unit", metric.unit},
+                   {"better", metric.better},
+                   {"kind", metric.kind},
+                   {"meaning", metric.meaning}});
+  return all;
+}
+
 std::string overview() {
   return "COMPRESSORS, with the payload bits an element that their defaults should take\n\n" +
          table_of_methods() + "\nPATTERNS in which payloads are exchanged\n\n" +
@@ -394,7 +418,8 @@ std::string overview() {
          "\nLINKS that `thinpipe run` and `thinpipe net` know by name\n\n" + table_of_presets() +
          "\n`thinpipe list NAME` shows a compressor's parameters or a model's layers,\n"
          "`thinpipe list compressors` the parameters of all compressors, `thinpipe list\n"
-         "patterns` those of the patterns, `thinpipe list links` the keys of a link.\n";
+         "patterns` those of the patterns, `thinpipe list links` the keys of a link,\n"
+         "`thinpipe list metrics` what records tell of a point.\n";
 }
 
 bool is_method(const std::string& name) {
@@ -408,7 +433,8 @@ std::string list(const Arguments& arguments) {
   const bool models = what.empty() || what == "models";
   const bool links = what.empty() || what == "links";
   const bool exchanges = what.empty() || what == "patterns";
-  const bool group = compressors || models || links || exchanges;
+  const bool metrics = what.empty() || what == "metrics";
+  const bool group = compressors || models || links || exchanges || metrics;
   const bool model = !group && !is_method(what) && names_a_model(what);
   if (arguments.flag("json")) {
     Json json = Json::object();
@@ -429,6 +455,7 @@ std::string list(const Arguments& arguments) {
       json["links"].push_back(to_json(preset));
     }
     if (exchanges) json["patterns"] = patterns_json();
+    if (metrics) json["metrics"] = metrics_json();
     return json.dump(2) + "\n";
   }
   if (what.empty()) return overview();
@@ -436,6 +463,7 @@ std::string list(const Arguments& arguments) {
   if (models) return table_of_models();
   if (links) return links_in_full();
   if (exchanges) return patterns_in_full();
+  if (metrics) return metrics_in_full();
   if (model) return model_text(find_model(what));
   const MethodInfo& method = find_method(what);
   return heading(method) + parameter_lines(method.parameters);
@@ -451,7 +479,7 @@ Action prepare_list(const Arguments& arguments) {
 
 // All that can stand for WHAT.
 std::vector<std::string> what_there_is() {
-  std::vector<std::string> names = {"compressors", "patterns", "models", "links"};
+  std::vector<std::string> names = {"compressors", "patterns", "models", "links", "metrics"};
   for (const MethodInfo& method : methods()) names.push_back(method.name);
   for (const ModelInfo& model : model_catalogue()) names.push_back(model.name);
   return names;
@@ -462,7 +490,7 @@ std::vector<std::string> what_there_is() {
 Verb list_verb() {
   return {
       .name = "list",
-      .summary = "Name the compressors, patterns, models and links",
+      .summary = "Name the compressors, patterns, models, links and metrics",
       .description =
           "Prints for every compressor how its payloads are aggregated, the bits an element they "
           "should take, the paper it comes from, and its parameters with defaults and allowed "
@@ -471,11 +499,11 @@ Verb list_verb() {
           "published parameter counts and compute times, with their sources, come with a model's "
           "name or with --json. `list links` prints the links that have a name, with the sources "
           "of their figures, and all keys of a link; `list patterns` the ways in which ranks "
-          "exchange payloads.",
+          "exchange payloads; `list metrics` what records measure, with units.",
       .options = {plugin_option(), {.name = "json", .help = "print JSON for programs"}},
       .positionals = {{.name = "WHAT",
-                       .help = "`compressors`, `patterns`, `models`, `links`, or the name of a "
-                               "compressor or a model",
+                       .help = "`compressors`, `patterns`, `models`, `links`, `metrics`, or the "
+                               "name of a compressor or a model",
                        .required = false,
                        .suggestions = what_there_is()}},
       .examples = {{"All compressors and models, a line each", "thinpipe list"},
@@ -483,6 +511,7 @@ Verb list_verb() {
                    {"A model with its layers and times", "thinpipe list vgg19"},
                    {"Links by name, and the keys of a link", "thinpipe list links"},
                    {"Exchange patterns, for `thinpipe run --pattern`", "thinpipe list patterns"},
+                   {"Metrics of records, with units", "thinpipe list metrics"},
                    {"One compressor, for a program to read", "thinpipe list topk --json"}},
       .prepare = prepare_list};
 }

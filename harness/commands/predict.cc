@@ -81,9 +81,9 @@ std::string compute_origin(const Trace& trace, const SweepOptions& options) {
 std::string recorded_origin(const Records& records, const std::string& device) {
   std::string text = "records of " + records.file.string();
   if (device != kDeviceCpu) return text + ", on a GPU";
-  if (!records.headers.empty() && records.headers.back().fingerprint.contains("cpu") &&
-      records.headers.back().fingerprint["cpu"].is_string())
-    text += ", " + records.headers.back().fingerprint["cpu"].get<std::string>();
+  const std::string cpu =
+      records.headers.empty() ? "" : records.headers.back().fingerprint.text("cpu");
+  if (!cpu.empty()) text += ", " + cpu;
   return text;
 }
 

@@ -16,12 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-Phase phase_named(const std::string& name) {
-  for (const Phase phase : {Phase::kCompute, Phase::kCompress, Phase::kExchange})
-    if (name == to_string(phase)) return phase;
-  return Phase::kDecode;
-}
-
 // All steps' pieces of one rank and phase together, as shares of all steps' time.
 json shares(std::span<const StepPath> paths, std::vector<PathPiece> StepPath::*pieces) {
   std::vector<PathPiece> sums;
@@ -81,30 +75,32 @@ std::vector<LinkUse> link_uses(const WireCount& count, const Topology& topology,
   return uses;
 }
 
-std::vector<StepTimeline> timelines_of(const std::vector<json>& ranks, bool one_clock) {
+std::vector<StepTimeline> timelines_of(const StepAnswers& step, bool one_clock) {
   std::vector<StepTimeline> timelines;
-  for (const json& rank : ranks) {
+  for (const WorkerStep& rank : step.workers) {
     StepTimeline& timeline = timelines.emplace_back();
-    timeline.begun = one_clock ? rank.at("begun").get<double>() : 0;
-    for (const json& span : rank.at("timeline")) {
-      timeline.spans.push_back({phase_named(span.at(0)), span.at(1), span.at(2), span.at(3)});
-      timeline.total = std::max(timeline.total, timeline.spans.back().end);
-    }
+    timeline.begun = one_clock ? rank.begun : 0;
+    timeline.spans = rank.timeline;
+    for (const PhaseSpan& span : rank.timeline) timeline.total = std::max(timeline.total, span.end);
   }
   return timelines;
 }
 
-std::vector<ServedExchange> served_by(const std::vector<json>& servers, int workers,
-                                      bool one_clock) {
+std::vector<ServedExchange> served_by(const StepAnswers& step, bool one_clock) {
   std::vector<ServedExchange> all;
-  for (std::size_t server = 0; one_clock && server < servers.size(); ++server)
-    for (const json& one : servers[server].at("served"))
-      all.push_back({.host = workers + static_cast<int>(server),
-                     .bucket = one.at(0),
-                     .last = one.at(1),
-                     .arrived = one.at(2),
-                     .averaged = one.at(3),
-                     .answered = one.at(4)});
+  if (!one_clock) return all;
+  // Servers' hosts come after the workers'.
+  int host = static_cast<int>(step.workers.size());
+  for (const ServerStep& server : step.servers) {
+    for (const auto& [bucket, unit] : server.served)
+      all.push_back({.host = host,
+                     .bucket = bucket,
+                     .last = unit.last,
+                     .arrived = unit.arrived,
+                     .averaged = unit.averaged,
+                     .answered = unit.answered});
+    ++host;
+  }
   return all;
 }
 
@@ -119,12 +115,12 @@ double exchange_seconds(std::span<const std::vector<StepTimeline>> steps) {
   return sum;
 }
 
-json longest_payload(std::span<const std::vector<json>> steps) {
+json longest_payload(std::span<const StepAnswers> steps) {
   std::vector<double> bytes;
-  for (const std::vector<json>& ranks : steps) {
+  for (const auto& [ranks, servers] : steps) {
     bytes.resize(ranks.size());
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-      bytes[rank] += ranks[rank].at("payload_bytes").get<double>();
+      bytes[rank] += static_cast<double>(ranks[rank].payload_bytes);
   }
   if (bytes.size() < 2) return nullptr;
   const auto most = std::max_element(bytes.begin(), bytes.end());

@@ -9,6 +9,7 @@
 
 #include "harness/critical_path/critical_path.h"
 #include "harness/launch/machines.h"
+#include "harness/worker/step_answer.h"
 #include "netem/topology/topology.h"
 
 namespace thinpipe {
@@ -31,14 +32,12 @@ std::vector<LinkUse> link_uses(const WireCount& count, const Topology& topology,
 /// The rates to which links were set.
 RateOf rates_as_set(const Topology& topology);
 
-/// A step's `stepped` answers, by rank, as critical_path() takes them.
+/// A step of the workers, as critical_path() takes it.
 /// @param one_clock  of all ranks
-std::vector<StepTimeline> timelines_of(const std::vector<nlohmann::json>& ranks, bool one_clock);
+std::vector<StepTimeline> timelines_of(const StepAnswers& step, bool one_clock);
 
-/// What servers, whose hosts come after those of so many workers, said of a step. Empty where ranks
-/// have no clock in common.
-std::vector<ServedExchange> served_by(const std::vector<nlohmann::json>& servers, int workers,
-                                      bool one_clock);
+/// What servers said of a step; empty where ranks have no clock in common.
+std::vector<ServedExchange> served_by(const StepAnswers& step, bool one_clock);
 
 /// s for which exchanges were under way in these steps, on the rank of each that waited least.
 double exchange_seconds(std::span<const std::vector<StepTimeline>> steps);
@@ -52,7 +51,7 @@ nlohmann::json path_record(std::span<const StepPath> paths, std::span<const Link
 
 /// The host whose payloads were longest, and how many times as long as the others' (their median);
 /// null where none was longer, or none but that sent anything.
-/// @param steps  every measured step's `stepped` answers, by rank
-nlohmann::json longest_payload(std::span<const std::vector<nlohmann::json>> steps);
+/// @param steps  that were measured
+nlohmann::json longest_payload(std::span<const StepAnswers> steps);
 
 }  // namespace thinpipe

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text.h"

@@ -2,7 +2,7 @@
 // UNIX socket on this machine, and by TCP from real hosts.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>

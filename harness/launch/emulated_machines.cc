@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/statistics.h"
 #include "harness/launch/thresholds.h"
@@ -136,6 +137,8 @@ Boarding EmulatedMachines::board(int ranks) {
   set("btl_tcp_if_include", Network::kDataNetwork);
   return boarding;
 }
+
+nlohmann::json EmulatedMachines::description() const { return {{"kind", "emulated"}}; }
 
 LinkCalibration EmulatedMachines::calibrate(const LinkSpec& link, double time_scale, Launch*) {
   network_.set_links(link, time_scale);

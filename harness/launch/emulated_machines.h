@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -31,7 +31,7 @@ class EmulatedMachines : public Machines {
   bool sets_links() const override { return true; }
   Network* network() override { return &network_; }
   std::map<std::string, std::string> sysctls() const override { return network_.sysctls(); }
-  nlohmann::json description() const override { return {{"kind", "emulated"}}; }
+  nlohmann::json description() const override;
 
  private:
   Network network_;

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include <fmt/format.h>
@@ -165,6 +166,7 @@ void Launch::welcome(MessageSocket worker) {
             "rank {} has another thinpipe ({} {}) than this machine ({} {})", rank,
             theirs.at("thinpipe").get<std::string>(), theirs.at("git").get<std::string>(),
             ours.at("thinpipe").get<std::string>(), ours.at("git").get<std::string>()));
+    if (rank_machines_.size() <= rank) rank_machines_.resize(rank + 1);
     rank_machines_[rank] = theirs;
   }
   workers_.at(rank) = std::move(worker);

@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,7 +55,7 @@ class Launch {
   /// In force on the ranks' sockets, as the first rank found.
   const std::string& congestion_control() const { return congestion_control_; }
   /// What each rank told of the machine it has for itself; empty where they share this one.
-  const nlohmann::json& rank_machines() const { return rank_machines_; }
+  const std::vector<nlohmann::json>& rank_machines() const { return rank_machines_; }
 
   /// Sends a message to every rank and waits for one answer of each, by rank.
   /// @throws WorkerRefusal when all answered but some with an error (the ranks live on);
@@ -82,7 +82,7 @@ class Launch {
   std::optional<ControlDoor> door_;  // else
   std::vector<MessageSocket> workers_;
   std::string mpi_version_, congestion_control_;
-  nlohmann::json rank_machines_ = nlohmann::json::array();
+  std::vector<nlohmann::json> rank_machines_;
   bool in_sandbox_ = false;  // all processes of this PID namespace are the launch's
   pid_t mpirun_ = -1;
 };

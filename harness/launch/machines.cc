@@ -1,6 +1,7 @@
 #include "harness/launch/machines.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "netem/topology/flows.h"
 

@@ -57,10 +57,10 @@ void check_epochs(const SweepOptions& options) {
 
 void check_same_trace(const Records& existing, const Trace& trace) {
   for (const Header& header : existing.headers)
-    if (header.trace.value("identity", "") != trace.identity())
+    if (header.trace.text("identity") != trace.identity())
       throw InputError(fmt::format(
           "{}: the records there are of another trace ({}, not {}); give another --out",
-          existing.file.string(), header.trace.value("path", "?"), trace.folder().string()));
+          existing.file.string(), header.trace->value("path", "?"), trace.folder().string()));
 }
 
 std::vector<LinkSpec> all_links(const SweepOptions& options) {
@@ -192,7 +192,7 @@ void check_same_settings(const Records& existing, const SweepOptions& options,
   json now = settings;
   now.update({{"seed", options.seed}, {"threads", options.threads}, {"simd", simd_target()}});
   for (const Header& header : existing.headers) {
-    json before = header.settings;
+    json before = *header.settings;
     before.update({{"seed", header.seed}, {"threads", header.threads}});
     if (!header.simd.empty()) before["simd"] = header.simd;
     std::string found, expected;

@@ -111,7 +111,7 @@ ProfiledBucket bucket_from(const JsonField& field) {
 }
 
 std::optional<double> median_step(const Point& point) {
-  std::vector<double> values = point.samples("step_time");
+  std::vector<double> values = point.samples("step_time"_metric);
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
@@ -235,13 +235,13 @@ std::vector<PredictedAgain> predict_again(const Records& records) {
     one.axes = point.axes;
     one.status = point.status;
     one.measured = median_step(point);
-    one.recorded = point.prediction_number("step_time");
-    if (!point.prediction.contains("basis")) {
+    one.recorded = point.prediction.number("step_time"_metric);
+    if (!point.prediction->contains("basis")) {
       one.refusal = point.prediction.empty() ? "not predicted when it ran"
                                              : "recorded without what it was predicted from";
       continue;
     }
-    const JsonField prediction(point.prediction,
+    const JsonField prediction(*point.prediction,
                                fmt::format("{}: point {}", records.file.string(), point.id),
                                "prediction");
     PredictionBasis basis = basis_from(prediction.at("basis"));

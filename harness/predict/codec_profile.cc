@@ -26,7 +26,7 @@ namespace {
 
 void check_trace(const Records& records, const Trace& trace) {
   for (const Header& header : records.headers) {
-    const std::string identity = header.trace.value("identity", "");
+    const std::string identity = header.trace.text("identity");
     if (identity != trace.identity())
       throw InputError(fmt::format("{}: its codec times are of the trace {}; expected {}",
                                    records.file.string(), identity, trace.identity()));
@@ -64,17 +64,19 @@ RecordedSamples samples_of(const Records& records, const std::string& compressor
     if (point.axes.ranks < found.ranks) found = {};
     found.ranks = point.axes.ranks;
     // While a GPU works a processor does nothing.
-    take(point.samples(device == kDeviceCpu ? "compress_cpu_time" : "compress_time"),
+    take(point.samples(device == kDeviceCpu ? "compress_cpu_time"_metric : "compress_time"_metric),
          found.compress);
-    take(point.samples("decode_time"), found.decode);
-    take(point.samples("payload_bytes"), found.payload);
-    take(point.samples("copy_down_time"), found.down);
-    take(point.samples("copy_up_time"), found.up);
+    take(point.samples("decode_time"_metric), found.decode);
+    take(point.samples("payload_bytes"_metric), found.payload);
+    take(point.samples("copy_down_time"_metric), found.down);
+    take(point.samples("copy_up_time"_metric), found.up);
   }
   return found;
 }
 
-double median_or_0(const std::vector<double>& values) { return values.empty() ? 0 : median(values); }
+double median_or_0(const std::vector<double>& values) {
+  return values.empty() ? 0 : median(values);
+}
 
 double mean_or_0(const std::vector<double>& values) { return values.empty() ? 0 : mean(values); }
 

@@ -87,26 +87,25 @@ OrderedJson steps_json(const std::vector<StepQuality>& steps) {
   return array;
 }
 
-Json metrics_of(const QualitySummary& summary, bool all_tensors) {
-  Json metrics;
-  const auto add = [&](const char* name, const char* unit, const char* better, const char* kind,
-                       const std::vector<double>& samples) {
+Metrics metrics_of(const QualitySummary& summary, bool all_tensors) {
+  Metrics metrics;
+  const auto put_any = [&](const MetricType& quantity, const std::vector<double>& samples) {
     // A method without drift, overlap or k has none of their samples.
     const bool any = std::any_of(samples.begin(), samples.end(),
                                  [](double sample) { return !std::isnan(sample); });
-    if (any) metrics[name] = metric_json({unit, better, kind, samples});
+    if (any) put(metrics, quantity, samples);
   };
   const QualitySeries& series = summary.series;
-  add("encoded_bytes", "B", "lower", "exact", series.bytes);
-  add("bits_per_element", "bit", "lower", "exact", {summary.bits_per_element});
-  add("passes", "1", "lower", "exact", series.passes);
-  add("quality", "1", "target:1", "quality", series.quality);
-  if (all_tensors) add("tensor_quality", "1", "target:1", "quality", series.estimation);
-  add("relative_error", "1", "lower", "quality", series.error);
-  add("cosine", "1", "higher", "quality", series.cosine);
-  add("drift", "1", "lower", "quality", series.drift);
-  add("top_k_overlap", "1", "higher", "quality", series.overlap);
-  add("encode_time", "s", "lower", "timed", series.encode);
+  put_any("encoded_bytes"_metric, series.bytes);
+  put_any("bits_per_element"_metric, {summary.bits_per_element});
+  put_any("passes"_metric, series.passes);
+  put_any("quality"_metric, series.quality);
+  if (all_tensors) put_any("tensor_quality"_metric, series.estimation);
+  put_any("relative_error"_metric, series.error);
+  put_any("cosine"_metric, series.cosine);
+  put_any("drift"_metric, series.drift);
+  put_any("top_k_overlap"_metric, series.overlap);
+  put_any("encode_time"_metric, series.encode);
   return metrics;
 }
 
@@ -123,7 +122,7 @@ Json point(const CompressorQuality& quality, const std::string& tensor,
           {"at", {{"step", summary.series.step}, {"rank", summary.series.rank}}},
           {"status", status_name(Status::kOk)},
           {"reasons", Json::array()},
-          {"metrics", metrics_of(summary, tensor == "*")}};
+          {"metrics", metrics_json(metrics_of(summary, tensor == "*"))}};
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ ReproductionPicture speedup_over_nodes(const std::vector<ArmRecords>& arms) {
   const std::vector<double> nodes{4, 8, 16, 32, 64};
   picture.chart.x.ticks = nodes;
   for (const ArmRecords& arm : arms) {
-    if (arm.label != "AlexNet" || !arm.printed.is_object()) continue;
+    if (arm.label != "AlexNet" || arm.printed.empty()) continue;
     for (const char* method : {"none", "bf16", "dgc"})
       for (const double rate : {kSlow, kFast}) {
         std::vector<double> speedups;

@@ -50,7 +50,7 @@ std::string ending_of(int status) {
 }
 
 void spell_out(nlohmann::json& printed) {
-  if (!printed.is_object() || !printed.contains("points")) return;
+  if (!printed.contains("points")) return;
   for (nlohmann::json& point : printed.at("points"))
     if (point.contains("axes") && point.at("axes").contains("compressor"))
       point["axes"]["compressor"] = spelt_out(point["axes"]["compressor"].get<std::string>());
@@ -88,11 +88,13 @@ ArmRecords read_arm(const RecipeArm& arm, bool quick, const std::string& place) 
   if (words.at(0) == "predict") {
     read.command += " > " + shell_quoted({place + "/output"});
     constexpr std::uint64_t kMaxBytes = 1 << 30;  // a million predicted points
-    read.printed = nlohmann::json::parse(
+    nlohmann::json printed = nlohmann::json::parse(
         read_input(folder / "output", "what thinpipe predict printed", kMaxBytes), nullptr,
         /*allow_exceptions=*/false);
-    if (read.printed.is_discarded()) read.printed = nullptr;
-    spell_out(read.printed);
+    if (printed.is_object()) {
+      spell_out(printed);
+      read.printed = Document(std::move(printed));
+    }
   } else if (fs::is_regular_file(folder / kStatsFileName)) {
     read.stats = find_trace_stats(folder / kStatsFileName);
   } else if (fs::is_regular_file(folder / kRecordFileName)) {

@@ -2,6 +2,7 @@
 // well thresholds are estimated, how they are distributed.
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -73,7 +74,7 @@ Recipe sidco_figure_1() {
   plan.rests_on_times = true;
   plan.columns = {columns::of_arm("speed", columns::encode_speed_up("topk")),
                   columns::of_arm("speed", columns::encode_time()),
-                  columns::of_arm("quality", columns::kept("quality"))};
+                  columns::of_arm("quality", columns::kept("quality"_metric))};
   add_sidco_rows(recipe, "", "memory=none", false);
   plan.expectations = sidco_speed_expectations(columns::encode_speed_up("topk").name);
   for (const char* ratio : kSidcoRatios) {
@@ -84,7 +85,7 @@ Recipe sidco_figure_1() {
                                    .least = 0.8,
                                    .most = 1.2,
                                    .bounded = Bounded::kValue,
-                                   .column = columns::kept("quality").name});
+                                   .column = columns::kept("quality"_metric).name});
   }
   recipe.needs = {.training = true, .trusted_times = true, .memory = 3e9, .disk = 100e6};
   const std::string trace = captured_trace(plan.name);
@@ -175,8 +176,8 @@ ReproductionPicture kept_over_steps(const std::vector<ArmRecords>& arms) {
     for (const Point& point : arm.records.points) {
       if (!point.id.ends_with("|*") || spec_value(point.axes.compressor, "ratio", "") != "0.001")
         continue;
-      const auto ranks = point.at.value("rank", std::vector<double>());
-      const std::vector<double> kept = point.samples("quality");
+      const auto ranks = point.at->value("rank", std::vector<double>());
+      const std::vector<double> kept = point.samples("quality"_metric);
       std::vector<double> first;
       for (std::size_t i = 0; i < std::min(kept.size(), ranks.size()); ++i)
         if (ranks[i] == 0) first.push_back(std::max(kept[i], 1e-4));
@@ -205,7 +206,7 @@ Recipe sidco_figure_9() {
       "slowly.",
       "The network is small: layers of 16 elements have a k of 1, where one more is off by twice. "
       "All layers are counted together."};
-  plan.columns = {columns::kept("quality"), columns::off_by()};
+  plan.columns = {columns::kept("quality"_metric), columns::off_by()};
   add_sidco_rows(recipe, "quality", "memory=residual", true);
   for (const char* ratio : kSidcoRatios) {
     const auto row = [ratio](const char* method) { return std::string(method) + " " + ratio; };

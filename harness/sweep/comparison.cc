@@ -24,6 +24,20 @@ double error_in(const json& answer, const char* field = "error") {
                                       : std::numeric_limits<double>::infinity();
 }
 
+// A number that was not finite is null.
+double number_told(const json& answer, const char* field) {
+  const json& number = answer.at(field);
+  return number.is_null() ? std::numeric_limits<double>::quiet_NaN() : number.get<double>();
+}
+
+// Takes the servers' part off the answers: their ranks come after the workers'.
+std::vector<json> cut_off(std::vector<json>& answers, int workers) {
+  const auto servers = answers.begin() + workers;
+  std::vector<json> rest(std::make_move_iterator(servers), std::make_move_iterator(answers.end()));
+  answers.erase(servers, answers.end());
+  return rest;
+}
+
 // The mean is held against what workers pushed, what workers ended with against the answers.
 void compare_servers(const std::vector<json>& accounts, const std::vector<json>& compared,
                      const std::vector<json>& servers, PointSamples& samples) {
@@ -48,26 +62,22 @@ void compare_servers(const std::vector<json>& accounts, const std::vector<json>&
 
 }  // namespace
 
-std::vector<json> cut_off(std::vector<json>& answers, int workers) {
-  const auto servers = answers.begin() + workers;
-  std::vector<json> rest(std::make_move_iterator(servers), std::make_move_iterator(answers.end()));
-  answers.erase(servers, answers.end());
-  return rest;
-}
-
-void add_servers(std::vector<json> answers, const std::vector<json>& accounts, double time_scale,
-                 PointSamples& samples) {
-  for (std::size_t server = 0; server < answers.size(); ++server) {
-    answers[server]["relative_error"] = accounts[server].at("relative_error");
-    for (const char* time : {"decode", "compress"})
-      answers[server][time] = answers[server].at(time).get<double>() / time_scale;
+void add_accounts(const std::vector<json>& accounts, StepAnswers& step) {
+  auto account = accounts.begin();
+  for (WorkerStep& worker : step.workers) {
+    worker.relative_error = number_told(*account, "relative_error");
+    if (account->contains("served"))
+      worker.second_relative_error = number_told(account->at("served"), "relative_error");
+    ++account;
   }
-  samples.servers.push_back(std::move(answers));
+  for (ServerStep& server : step.servers)
+    server.relative_error = number_told(*account++, "relative_error");
 }
 
-void add_comparison(const std::vector<json>& accounts, std::vector<json> compared, int workers,
+void add_comparison(std::vector<json> accounts, std::vector<json> compared, int workers,
                     PointSamples& samples) {
   ++samples.checked_steps;
+  cut_off(accounts, workers);
   std::vector<json> servers = cut_off(compared, workers);
   if (compared[0].contains("served")) servers = field_of(compared, "served");  // every rank is one
   compare_servers(accounts, compared, servers, samples);

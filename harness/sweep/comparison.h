@@ -1,5 +1,5 @@
-// A step's answers of parameter servers, and what ranks ended a checked step with, held against
-// what they should have.
+// What ranks say of a step afterwards: how much they lost, and what they ended it with, held
+// against what they should have.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,19 +9,14 @@
 
 namespace thinpipe {
 
-/// Takes the servers' part off the answers: their ranks come after the workers'.
-std::vector<nlohmann::json> cut_off(std::vector<nlohmann::json>& answers, int workers);
-
-/// Adds one step of the servers.
-/// @param answers   `stepped` by server, times as the clock had them
-/// @param accounts  `accounted` by server
-void add_servers(std::vector<nlohmann::json> answers, const std::vector<nlohmann::json>& accounts,
-                 double time_scale, PointSamples& samples);
+/// Adds to a step what ranks said in account of it.
+/// @param accounts  `accounted` by worker, then by parameter server
+void add_accounts(const std::vector<nlohmann::json>& accounts, StepAnswers& step);
 
 /// Adds one checked step: the worst error, whether ranks ended alike, and by what was judged.
-/// @param accounts  `accounted` by worker
+/// @param accounts  `accounted` by worker, then by parameter server
 /// @param compared  `compared` by worker, then by parameter server
-void add_comparison(const std::vector<nlohmann::json>& accounts,
-                    std::vector<nlohmann::json> compared, int workers, PointSamples& samples);
+void add_comparison(std::vector<nlohmann::json> accounts, std::vector<nlohmann::json> compared,
+                    int workers, PointSamples& samples);
 
 }  // namespace thinpipe

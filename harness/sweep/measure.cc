@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/clock.h"
@@ -51,8 +52,9 @@ class PointRun {
   void take_steps(ScheduleLog& schedule, const std::function<void()>& stepped);
 
  private:
-  std::vector<json> take_step(std::uint64_t step, const ScheduleLog& schedule);
-  void keep_step(std::uint64_t step, std::vector<json> answers, bool check);
+  StepAnswers ask_for_step(const json& message, double seconds);
+  StepAnswers take_step(std::uint64_t step, const ScheduleLog& schedule);
+  void keep_step(std::uint64_t step, StepAnswers answers, bool check);
 
   const SweepPoint& point_;
   const SweepOptions& options_;
@@ -91,11 +93,10 @@ void PointRun::prepare() {
 
 void PointRun::step_without_exchange() {
   for (std::uint64_t step = 0; step < kStepsWithoutExchange; ++step) {
-    const auto answers =
-        launch_.ask({{"do", "step"}, {"index", step}, {"moves", false}}, patience_);
+    const StepAnswers answers =
+        ask_for_step({{"do", "step"}, {"index", step}, {"moves", false}}, patience_);
     double longest = 0;
-    for (const json& answer : answers)
-      longest = std::max(longest, answer.at("total").get<double>());
+    for (const WorkerStep& worker : answers.workers) longest = std::max(longest, worker.total);
     samples_.without_exchange.push_back(longest / point_.time_scale);
   }
 }
@@ -112,7 +113,7 @@ void PointRun::take_steps(ScheduleLog& schedule, const std::function<void()>& st
     if (loads_) launch_.ask({{"do", "load"}, {"index", step}}, kLoadPatience);
     idle.before_step();
     schedule.begin_step();
-    auto answers = take_step(step, schedule);
+    StepAnswers answers = take_step(step, schedule);
     schedule.end_step(step >= warmup);
     stepped();
     if (step < warmup) continue;
@@ -124,32 +125,27 @@ void PointRun::take_steps(ScheduleLog& schedule, const std::function<void()>& st
   samples_.idle_cpu = idle.idle();
 }
 
-std::vector<json> PointRun::take_step(std::uint64_t step, const ScheduleLog& schedule) {
+StepAnswers PointRun::ask_for_step(const json& message, double seconds) {
+  return step_answers(launch_.ask(message, seconds), point_.ranks);
+}
+
+StepAnswers PointRun::take_step(std::uint64_t step, const ScheduleLog& schedule) {
   try {
     json message = {{"do", "step"}, {"index", step}};
     // Ranks of one clock start together, not as they are told one after the other.
     if (launch_.rank_machines().empty()) message["begin"] = now_seconds() + start_seconds(launch_);
-    return launch_.ask(message, schedule.patience(dense_bits(point_, trace_), patience_));
+    return ask_for_step(message, schedule.patience(dense_bits(point_, trace_), patience_));
   } catch (const NoAnswer& error) {
     throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule.hindrance()));
   }
 }
 
-void PointRun::keep_step(std::uint64_t step, std::vector<json> answers, bool check) {
-  auto accounts =
+void PointRun::keep_step(std::uint64_t step, StepAnswers answers, bool check) {
+  const auto accounts =
       launch_.ask({{"do", "account"}, {"index", step}, {"check", check}}, check_patience_);
-  if (point_.servers() > 0) {
-    auto servers = cut_off(answers, point_.ranks);
-    add_servers(std::move(servers), cut_off(accounts, point_.ranks), point_.time_scale, samples_);
-  }
-  for (std::size_t rank = 0; rank < answers.size(); ++rank) {
-    answers[rank]["relative_error"] = accounts[rank].at("relative_error");
-    if (accounts[rank].contains("served"))
-      answers[rank]["second_relative_error"] = accounts[rank].at("served").at("relative_error");
-  }
-  if (point_.time_scale != 1)
-    (samples_.overlapped ? scale_overlapped_step : scale_step)(answers, point_.time_scale);
-  samples_.answers.push_back(std::move(answers));
+  add_accounts(accounts, answers);
+  if (point_.time_scale != 1) scale_step(answers, point_.time_scale, samples_.overlapped);
+  samples_.steps.push_back(std::move(answers));
   if (check)
     add_comparison(accounts, launch_.ask({{"do", "compare"}}, check_patience_), point_.ranks,
                    samples_);
@@ -170,15 +166,16 @@ std::vector<std::string> alterations(Machines& machines, ScheduleLog& schedule) 
 
 }  // namespace
 
-void IdleWatch::after_step(const std::vector<nlohmann::json>& answers) {
-  const ProcessorTime after = processor_time();
-  spent_.resize(own_machines_ ? answers.size() : 1);
-  for (std::size_t rank = 0; rank < spent_.size(); ++rank) {
-    spent_[rank].idle += own_machines_ ? answers[rank].at("processors_idle").get<double>()
-                                       : after.idle - before_.idle;
-    spent_[rank].all +=
-        own_machines_ ? answers[rank].at("processors_all").get<double>() : after.all - before_.all;
-  }
+void IdleWatch::after_step(const StepAnswers& step) {
+  const auto spend = [this](std::size_t machine, const ProcessorTime& time) {
+    if (spent_.size() <= machine) spent_.resize(machine + 1);
+    spent_[machine].idle += time.idle;
+    spent_[machine].all += time.all;
+  };
+  if (!own_machines_) return spend(0, processor_time() - before_);
+  std::size_t machine = 0;
+  for (const WorkerStep& worker : step.workers) spend(machine++, worker.processors);
+  for (const ServerStep& server : step.servers) spend(machine++, server.processors);
 }
 
 std::optional<double> IdleWatch::idle() const {
@@ -208,10 +205,6 @@ json prepare_message(const SweepPoint& point, const SweepOptions& options) {
           {"simd", options.simd},
           {"device", options.device},
           {"steps", options.warmup + options.steps}};
-}
-
-json Meter::failure(const SweepPoint& point, const std::string& reason) const {
-  return failed_point(point, options_, reason);
 }
 
 PointSamples Meter::no_samples(const SweepPoint& point, const Topology& planned,
@@ -248,30 +241,31 @@ std::vector<std::string> Meter::doubts(const PointSamples& samples,
   return doubts;
 }
 
-json Meter::measure(const SweepPoint& point, Launch& launch, const std::function<void()>& stepped) {
-  json record = describe(point, options_);
-  const Topology planned =
-      slowed(options_.topology.plan(machines_.size(), point.link), point.time_scale);
-  const CalibratedLink* calibrated = calibrator_.find(machines_, point.link, point.time_scale);
-  PointSamples samples = no_samples(point, planned, calibrated, launch);
-  ScheduleLog schedule(machines_, point);  // sets the links
-  PointRun run(point, options_, trace_, planned, machines_, launch, samples);
+Point Meter::measure(const SweepPoint& planned, Launch& launch,
+                     const std::function<void()>& stepped) {
+  Point point = describe(planned, options_);
+  const Topology network =
+      slowed(options_.topology.plan(machines_.size(), planned.link), planned.time_scale);
+  const CalibratedLink* calibrated = calibrator_.find(machines_, planned.link, planned.time_scale);
+  PointSamples samples = no_samples(planned, network, calibrated, launch);
+  ScheduleLog schedule(machines_, planned);  // sets the links
+  PointRun run(planned, options_, trace_, network, machines_, launch, samples);
   try {
     run.prepare();
   } catch (const WorkerRefusal& refusal) {
-    return failure(point, refusal.what());
+    return failed_point(planned, options_, refusal.what());
   }
   run.step_without_exchange();
   run.take_steps(schedule, stepped);
 
   const std::vector<std::string> faults = faults_of(samples);
-  const std::vector<std::string> reasons = doubts(samples, calibrated, schedule);
-  if (!faults.empty()) return failure(point, fmt::format("{}", fmt::join(faults, "; ")));
-  record["status"] = reasons.empty() ? "ok" : "invalid";
-  record["reasons"] = reasons;
-  add_measured(samples, point, {planned, schedule, calibrated, launch.rank_machines().empty()},
-               trace_.elements() * sizeof(float), record);
-  return record;
+  point.reasons = doubts(samples, calibrated, schedule);
+  if (!faults.empty())
+    return failed_point(planned, options_, fmt::format("{}", fmt::join(faults, "; ")));
+  point.status = point.reasons.empty() ? Status::kOk : Status::kInvalid;
+  add_measured(samples, planned, {network, schedule, calibrated, launch.rank_machines().empty()},
+               trace_.elements() * sizeof(float), point);
+  return point;
 }
 
 }  // namespace thinpipe

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,8 +26,7 @@ class IdleWatch {
  public:
   explicit IdleWatch(bool own_machines) : own_machines_(own_machines) {}
   void before_step() { before_ = processor_time(); }
-  /// @param answers  `stepped` by rank
-  void after_step(const std::vector<nlohmann::json>& answers);
+  void after_step(const StepAnswers& step);
   /// Nothing where the kernel's ticks are too coarse for such short steps.
   std::optional<double> idle() const;
 
@@ -51,14 +50,10 @@ class Meter {
         const Calibrator& calibrator)
       : machines_(machines), trace_(trace), options_(options), calibrator_(calibrator) {}
 
-  /// A record of the point with status ok, invalid or failed. `stepped` is told of every step.
-  /// A refusal of the workers (bad gradient, say) is a failed point.
+  /// The point with status ok, invalid or failed. `stepped` is told of every step. A refusal of the
+  /// workers (bad gradient, say) is a failed point.
   /// @throws RunError when the launch is broken and must be made anew.
-  nlohmann::json measure(const SweepPoint& point, Launch& launch,
-                         const std::function<void()>& stepped);
-
-  /// A failed point's record.
-  nlohmann::json failure(const SweepPoint& point, const std::string& reason) const;
+  Point measure(const SweepPoint& planned, Launch& launch, const std::function<void()>& stepped);
 
   /// What is known of the point's links before its first step. @param calibrated  null: not
   PointSamples no_samples(const SweepPoint& point, const Topology& planned,

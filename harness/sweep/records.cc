@@ -67,7 +67,7 @@ std::vector<double> mean_a_step(const std::vector<std::uint64_t>& counted,
                                 const PointSamples& samples) {
   std::vector<double> means;
   for (const std::uint64_t count : counted)
-    means.push_back(static_cast<double>(count) / static_cast<double>(samples.answers.size()));
+    means.push_back(static_cast<double>(count) / static_cast<double>(samples.steps.size()));
   return means;
 }
 
@@ -75,11 +75,9 @@ std::vector<double> mean_a_step(const std::vector<std::uint64_t>& counted,
 json paths_of(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on) {
   std::vector<std::vector<StepTimeline>> steps;
   std::vector<StepPath> paths;
-  for (std::size_t step = 0; step < samples.answers.size(); ++step) {
-    steps.push_back(timelines_of(samples.answers[step], on.one_clock));
-    std::vector<ServedExchange> served;
-    if (!samples.servers.empty())
-      served = served_by(samples.servers[step], point.ranks, on.one_clock);
+  for (std::size_t step = 0; step < samples.steps.size(); ++step) {
+    steps.push_back(timelines_of(samples.steps[step], on.one_clock));
+    const std::vector<ServedExchange> served = served_by(samples.steps[step], on.one_clock);
     paths.push_back(critical_path(steps.back(), point.feed.codec_beside, served));
   }
   RateOf rate = rates_as_set(on.planned);
@@ -87,7 +85,7 @@ json paths_of(const PointSamples& samples, const SweepPoint& point, const Measur
     rate = [&](int link, bool up) { return on.schedule.mean_rate(link, up); };
   json record = path_record(
       paths, link_uses(samples.wire, on.planned, rate, exchange_seconds(steps)), point.time_scale);
-  if (json longest = longest_payload(samples.answers); !longest.is_null())
+  if (json longest = longest_payload(samples.steps); !longest.is_null())
     record["payload"] = std::move(longest);
   return record;
 }
@@ -118,74 +116,75 @@ void add_devices(Launch& launch, json& header) {
   }
 }
 
-json fidelity_of(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on) {
+Fidelity fidelity_of(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on) {
   const WireBounds bounds = wire_bounds(samples);
   const Burst burst = longest_burst(on.planned);
   const WayCalibration* farthest =
       on.calibrated != nullptr ? on.calibrated->figures.farthest() : nullptr;
   const double host_steps =
-      static_cast<double>(samples.answers.size()) * static_cast<double>(point.ranks);
-  json fidelity = {{"goodput_ratio", farthest != nullptr ? json(farthest->ratio()) : json(nullptr)},
-                   {"wire_bytes_predicted", bounds.least / host_steps},
-                   {"wire_bytes_most", bounds.most / host_steps},
-                   {"wire_ratio", bounds.least > 0 && samples.wire.counted
-                                      ? json(static_cast<double>(samples.wire.sent) / bounds.least)
-                                      : json(nullptr)},
-                   {"drops", samples.wire.drops},
-                   {"idle_cpu", samples.idle_cpu ? json(*samples.idle_cpu) : json(nullptr)},
-                   {"burst_bytes", burst.bytes},
-                   {"burst_seconds", burst.seconds / point.time_scale}};
+      static_cast<double>(samples.steps.size()) * static_cast<double>(point.ranks);
+  Fidelity fidelity;
+  if (farthest != nullptr) fidelity.goodput_ratio = farthest->ratio();
+  fidelity.wire_bytes_predicted = bounds.least / host_steps;
+  fidelity.wire_bytes_most = bounds.most / host_steps;
+  if (bounds.least > 0 && samples.wire.counted)
+    fidelity.wire_ratio = static_cast<double>(samples.wire.sent) / bounds.least;
+  fidelity.drops = samples.wire.drops;
+  fidelity.idle_cpu = samples.idle_cpu;
+  fidelity.burst_bytes = burst.bytes;
+  fidelity.burst_seconds = burst.seconds / point.time_scale;
   if (samples.wire.counted)
-    fidelity["wire_bytes_by_rank"] = mean_a_step(samples.wire.sent_by, samples);
+    fidelity.wire_bytes_by_rank = mean_a_step(samples.wire.sent_by, samples);
   if (!samples.wire.segments_by.empty()) {
-    fidelity["tcp_segments_by_rank"] = mean_a_step(samples.wire.segments_by, samples);
-    fidelity["tcp_retransmitted_by_rank"] = mean_a_step(samples.wire.retransmitted_by, samples);
+    fidelity.tcp_segments_by_rank = mean_a_step(samples.wire.segments_by, samples);
+    fidelity.tcp_retransmitted_by_rank = mean_a_step(samples.wire.retransmitted_by, samples);
   }
   return fidelity;
 }
 
-json describe(const SweepPoint& point, const SweepOptions& options) {
-  const std::string exchange = exchange_name(point.pattern, point.compressor);
-  json record = {
-      {"record", "point"},
-      {"id", point.id(options)},
-      {"axes",
-       {{"compressor", point.compressor.to_string()},
-        {"method", point.compressor.method()},
-        {"link", point.link_text()},
-        {"rate", point.link.rate()},
-        {"delay", point.link.delay()},
-        {"ranks", point.ranks},
-        {"repeat", point.repeat},
-        {"topology", options.topology.to_string()},
-        {"time_scale", point.time_scale},
-        {"pattern", exchange + "-" + point.pattern.to_string()},
-        {"feed", point.feed.to_string()}}},
-      {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
-  if (options.device != kDeviceCpu) record["axes"]["device"] = options.device;
-  if (!point.stragglers.empty()) record["axes"]["stragglers"] = point.stragglers.to_string();
-  return record;
+Point describe(const SweepPoint& planned, const SweepOptions& options) {
+  Point point;
+  point.id = planned.id(options);
+  point.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  Axes& axes = point.axes;
+  axes.compressor = planned.compressor.to_string();
+  axes.method = planned.compressor.method();
+  axes.link = planned.link_text();
+  axes.rate = planned.link.rate();
+  axes.delay = planned.link.delay();
+  axes.ranks = planned.ranks;
+  axes.repeat = planned.repeat;
+  axes.topology = options.topology.to_string();
+  axes.time_scale = planned.time_scale;
+  axes.pattern =
+      exchange_name(planned.pattern, planned.compressor) + "-" + planned.pattern.to_string();
+  axes.feed = planned.feed.to_string();
+  axes.device = options.device;
+  if (!planned.stragglers.empty()) axes.stragglers = planned.stragglers.to_string();
+  return point;
 }
 
-json failed_point(const SweepPoint& point, const SweepOptions& options, const std::string& reason) {
-  json record = describe(point, options);
-  record["status"] = "failed";
-  record["reasons"] = {reason};
-  return record;
+Point failed_point(const SweepPoint& planned, const SweepOptions& options,
+                   const std::string& reason) {
+  Point point = describe(planned, options);
+  point.status = Status::kFailed;
+  point.reasons = {reason};
+  return point;
 }
 
-void add_measured(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on,
-                  std::size_t dense_bytes, json& record) {
-  record["metrics"] = metrics_of(samples, dense_bytes);
-  record["per_rank"] = per_rank(samples);
-  if (!samples.servers.empty()) record["servers"] = per_server(samples);
-  record["critical_path"] = paths_of(samples, point, on);
-  record["timeline"] = timeline_of(samples, on.one_clock);
-  record["fidelity"] = fidelity_of(samples, point, on);
-  if (point.time_scale != 1) record["raw"] = raw_times(samples.answers, samples.overlapped);
-  if (!point.schedule.empty()) record["schedule"] = on.schedule.record();
-  if (!samples.wire.trunks.empty()) record["trunks"] = trunks_json(samples.wire);
-  record["validation"] = validation_of(samples);
+void add_measured(const PointSamples& samples, const SweepPoint& planned, const MeasuredOn& on,
+                  std::size_t dense_bytes, Point& point) {
+  point.metrics = metrics_of(samples, dense_bytes);
+  point.critical_path = Document(paths_of(samples, planned, on));
+  put_timeline(samples, on.one_clock, point);
+  point.fidelity = fidelity_of(samples, planned, on);
+  point.validation = Document(validation_of(samples));
+  json details = {{"per_rank", per_rank(samples.steps)}};
+  if (planned.servers() > 0) details["servers"] = per_server(samples);
+  if (planned.time_scale != 1) details["raw"] = raw_times(samples.steps, samples.overlapped);
+  if (!planned.schedule.empty()) details["schedule"] = on.schedule.record();
+  if (!samples.wire.trunks.empty()) details["trunks"] = trunks_json(samples.wire);
+  point.details = Document(std::move(details));
 }
 
 }  // namespace thinpipe

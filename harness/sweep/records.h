@@ -11,6 +11,7 @@
 #include "harness/sweep/samples.h"
 #include "harness/sweep/schedule_log.h"
 #include "netem/topology/topology.h"
+#include "reports/record/record.h"
 
 namespace thinpipe {
 
@@ -23,12 +24,11 @@ nlohmann::json header_of(const SweepOptions& options, const Trace& trace, const 
 /// Adds what the ranks' GPUs are. @throws RunError when a rank does not say
 void add_devices(Launch& launch, nlohmann::json& header);
 
-/// The beginning of every point's record: its id, its axes, and when it was begun, which is now.
-nlohmann::json describe(const SweepPoint& point, const SweepOptions& options);
+/// A point before it is measured: its id, its axes, and when it was begun, which is now.
+Point describe(const SweepPoint& point, const SweepOptions& options);
 
-/// The record of a point that could not be measured.
-nlohmann::json failed_point(const SweepPoint& point, const SweepOptions& options,
-                            const std::string& reason);
+/// A point that could not be measured.
+Point failed_point(const SweepPoint& point, const SweepOptions& options, const std::string& reason);
 
 /// What a point was measured on.
 struct MeasuredOn {
@@ -38,13 +38,11 @@ struct MeasuredOn {
   bool one_clock;  ///< of all ranks; else each rank's times count from its own step's begin
 };
 
-/// The `fidelity` of docs/records.md.
-nlohmann::json fidelity_of(const PointSamples& samples, const SweepPoint& point,
-                           const MeasuredOn& on);
+Fidelity fidelity_of(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on);
 
-/// Adds what was measured to a point's record.
+/// Adds what was measured.
 /// @param dense_bytes  of one rank's uncompressed gradient
-void add_measured(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on,
-                  std::size_t dense_bytes, nlohmann::json& record);
+void add_measured(const PointSamples& samples, const SweepPoint& planned, const MeasuredOn& on,
+                  std::size_t dense_bytes, Point& point);
 
 }  // namespace thinpipe

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/machine_load.h"
@@ -13,7 +14,6 @@
 #include "harness/launch/thresholds.h"
 #include "harness/sweep/time_scaling.h"
 #include "netem/link/link_spec.h"
-#include "reports/record/record.h"
 
 namespace thinpipe {
 namespace {
@@ -37,79 +37,79 @@ std::vector<double> over_periods(const std::vector<double>& values, std::size_t 
 }
 
 std::vector<double> per_step(const PointSamples& samples,
-                             const std::function<double(const std::vector<json>&)>& value) {
+                             const std::function<double(const StepAnswers&)>& value) {
   std::vector<double> values;
-  for (const std::vector<json>& ranks : samples.answers) values.push_back(value(ranks));
+  for (const StepAnswers& step : samples.steps) values.push_back(value(step));
   return over_periods(values, samples.period);
 }
 
-const json& slowest(const std::vector<json>& ranks) {
-  return *std::max_element(ranks.begin(), ranks.end(), [](const json& a, const json& b) {
-    return a.at("total").get<double>() < b.at("total").get<double>();
-  });
-}
-
-// The rank that entered the exchange last. All leave it at about the same time, so the others'
-// exchange times hold their waiting for this one; its own holds the exchange alone.
-const json& last_to_arrive(const std::vector<json>& ranks) {
-  const auto arrival = [](const json& rank) {
-    return rank.at("compute").get<double>() + rank.at("compress").get<double>();
-  };
+const WorkerStep& slowest(const std::vector<WorkerStep>& ranks) {
   return *std::max_element(ranks.begin(), ranks.end(),
-                           [&](const json& a, const json& b) { return arrival(a) < arrival(b); });
+                           [](const auto& a, const auto& b) { return a.total < b.total; });
 }
 
-// The rank whose exchange times hold least waiting for others. Where exchanges run under the rest
-// of the step, that is the one that exchanged for the shortest time.
-const json& typical(const std::vector<json>& ranks, bool overlapped) {
-  if (!overlapped) return last_to_arrive(ranks);
-  return *std::min_element(ranks.begin(), ranks.end(), [](const json& a, const json& b) {
-    return a.at("exchange").get<double>() < b.at("exchange").get<double>();
+// The rank whose exchange times hold least waiting for others. All leave the exchange at about the
+// same time: that is the one which entered it last. Where exchanges run under the rest of the step,
+// it is the one that exchanged for the shortest time.
+const WorkerStep& least_waiting(const std::vector<WorkerStep>& ranks, bool overlapped) {
+  if (overlapped)
+    return *std::min_element(ranks.begin(), ranks.end(),
+                             [](const auto& a, const auto& b) { return a.exchange < b.exchange; });
+  return *std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
+    return a.compute + a.compress < b.compute + b.compress;
   });
 }
 
-double sum_over(const std::vector<json>& ranks, const char* field) {
+double sum_over(const std::vector<WorkerStep>& ranks, std::size_t WorkerStep::*member) {
   double sum = 0;
-  for (const json& rank : ranks) sum += rank.at(field).get<double>();
+  for (const WorkerStep& rank : ranks) sum += static_cast<double>(rank.*member);
   return sum;
 }
 
-double total(const PointSamples& samples, const char* field) {
+double over_ranks(const StepField& field, const std::vector<WorkerStep>& ranks, bool overlapped) {
+  switch (field.over) {
+    case OverRanks::kSlowest:
+      return field.of(slowest(ranks));
+    case OverRanks::kLeastWaiting:
+      return field.of(least_waiting(ranks, overlapped));
+    case OverRanks::kGreatest: {
+      double most = 0;
+      for (const WorkerStep& rank : ranks) most = std::max(most, field.of(rank));
+      return most;
+    }
+    case OverRanks::kMean:
+      break;
+  }
   double sum = 0;
-  for (const std::vector<json>& ranks : samples.answers) sum += sum_over(ranks, field);
-  return sum;
+  for (const WorkerStep& rank : ranks) sum += field.of(rank);
+  return sum / static_cast<double>(ranks.size());
 }
 
-json metric(const char* unit, const char* better, const char* kind, std::vector<double> values) {
-  return metric_json({unit, better, kind, std::move(values)});
+bool is_there(const StepField& field, const PointSamples& samples) {
+  if (field.metric == nullptr) return false;
+  if (field.there == StepField::There::kOnDevice) return samples.on_device;
+  if (field.there == StepField::There::kAlways) return true;
+  for (const StepAnswers& step : samples.steps)
+    for (const WorkerStep& rank : step.workers)
+      if (field.of(rank) > 0) return true;
+  return false;
 }
 
 // Bytes that it carries one way.
-double busiest_link(const std::vector<json>& workers, const std::vector<json>& servers) {
-  double bytes = 0;
-  for (const json& worker : workers)
-    for (const char* way : {"payload_bytes", "pulled_bytes"})
-      bytes = std::max(bytes, worker.at(way).get<double>());
-  for (const json& server : servers)
-    bytes = std::max({bytes, server.at("push_bytes").get<double>(),
-                      static_cast<double>(workers.size()) * server.at("pull_bytes").get<double>()});
-  return bytes;
-}
-
-std::vector<double> bus_bandwidths(const PointSamples& samples) {
-  std::vector<double> values;
-  for (std::size_t step = 0; step < samples.answers.size(); ++step)
-    values.push_back(
-        bus_bandwidth(samples.answers[step], samples.overlapped,
-                      samples.servers.empty() ? std::vector<json>() : samples.servers[step]));
-  return over_periods(values, samples.period);
+double busiest_link(const StepAnswers& step) {
+  std::size_t bytes = 0;
+  for (const WorkerStep& worker : step.workers)
+    bytes = std::max({bytes, worker.payload_bytes, worker.pulled_bytes});
+  for (const ServerStep& server : step.servers)
+    bytes = std::max({bytes, server.push_bytes, step.workers.size() * server.pull_bytes});
+  return static_cast<double>(bytes);
 }
 
 // What 5 % of the waits, one of 20 among them, reach or exceed: no quantile between two of them.
 double lateness_p95(const PointSamples& samples) {
   std::vector<double> late;
-  for (const std::vector<json>& ranks : samples.answers)
-    for (const json& rank : ranks) late.push_back(rank.at("late"));
+  for (const StepAnswers& step : samples.steps)
+    for (const WorkerStep& rank : step.workers) late.push_back(rank.late);
   std::sort(late.begin(), late.end());
   return late.empty() ? 0 : late[late.size() * 95 / 100];
 }
@@ -122,28 +122,61 @@ struct MedianStep {
 /// At least one step was measured.
 MedianStep median_step(const PointSamples& samples) {
   std::vector<std::pair<double, std::size_t>> totals;
-  for (std::size_t step = 0; step < samples.answers.size(); ++step)
-    totals.emplace_back(slowest(samples.answers[step]).at("total").get<double>(), step);
+  for (std::size_t step = 0; step < samples.steps.size(); ++step)
+    totals.emplace_back(slowest(samples.steps[step].workers).total, step);
   const auto middle = totals.begin() + static_cast<std::ptrdiff_t>(totals.size() / 2);
   std::nth_element(totals.begin(), middle, totals.end());
   return {middle->second, middle->first};
 }
 
+// A step that is held back has no error and no k-hat.
+template <typename Value>
+std::vector<double> per_exchange(const PointSamples& samples, const Value& value) {
+  return per_step(samples, [&](const StepAnswers& step) {
+    return step.workers[0].exchanged ? value(step.workers)
+                                     : std::numeric_limits<double>::quiet_NaN();
+  });
+}
+
+void put_quality(const PointSamples& samples, Metrics& metrics) {
+  const auto mean_error = [&](auto error) {
+    return per_exchange(samples, [error](const std::vector<WorkerStep>& ranks) {
+      double sum = 0;
+      for (const WorkerStep& rank : ranks) sum += error(rank);
+      return sum / static_cast<double>(ranks.size());
+    });
+  };
+  put(metrics, "relative_error"_metric,
+      mean_error([](const WorkerStep& rank) { return rank.relative_error; }));
+  // In two shots the means lose something too.
+  if (samples.steps[0].workers[0].second_relative_error)
+    put(metrics, "second_relative_error"_metric,
+        mean_error([](const WorkerStep& rank) { return rank.second_relative_error.value(); }));
+  double target = 0;
+  for (const StepAnswers& step : samples.steps)
+    target += sum_over(step.workers, &WorkerStep::target);
+  if (target > 0)
+    put(metrics, "quality"_metric, per_exchange(samples, [](const std::vector<WorkerStep>& ranks) {
+          const double wanted = sum_over(ranks, &WorkerStep::target);
+          return wanted > 0 ? sum_over(ranks, &WorkerStep::selected) / wanted : 0;
+        }));
+}
+
 }  // namespace
 
-double bus_bandwidth(const std::vector<json>& ranks, bool overlapped,
-                     const std::vector<json>& servers) {
-  const double seconds = typical(ranks, overlapped).at("exchange");
+double bus_bandwidth(const StepAnswers& step, bool overlapped) {
+  const std::vector<WorkerStep>& ranks = step.workers;
+  const double seconds = least_waiting(ranks, overlapped).exchange;
   const double n = static_cast<double>(ranks.size());
   // Every rank's array in an all-reduce, all ranks' messages in an all-gather.
-  const double summed = sum_over(ranks, "summed_bytes") / n;
-  const double gathered = sum_over(ranks, "payload_bytes") - sum_over(ranks, "summed_bytes");
+  const double all_summed = sum_over(ranks, &WorkerStep::summed_bytes);
+  const double gathered = sum_over(ranks, &WorkerStep::payload_bytes) - all_summed;
   // In two shots every rank sends all payloads but that of its own slice, then its answer to all
   // others.
-  const double answered = sum_over(ranks, "pulled_bytes") / n;
-  const double bytes = !servers.empty() ? busiest_link(ranks, servers)
-                       : answered > 0   ? (n - 1) / n * (gathered / n + answered)
-                                        : 2 * (n - 1) / n * summed + (n - 1) / n * gathered;
+  const double answered = sum_over(ranks, &WorkerStep::pulled_bytes) / n;
+  const double bytes = !step.servers.empty() ? busiest_link(step)
+                       : answered > 0        ? (n - 1) / n * (gathered / n + answered)
+                                      : 2 * (n - 1) / n * (all_summed / n) + (n - 1) / n * gathered;
   if (bytes == 0 && seconds == 0) return std::numeric_limits<double>::quiet_NaN();  // held back
   return seconds > 0 ? bytes * 8 / seconds : 0;
 }
@@ -160,130 +193,59 @@ json validation_of(const PointSamples& samples) {
   return said;
 }
 
-json metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
-  json metrics;
-  metrics["step_time"] = metric("s", "lower", "timed", per_step(samples, [](const auto& ranks) {
-                                  return slowest(ranks).at("total").template get<double>();
-                                }));
-  const auto timed = [&](const char* name, const char* field) {
-    metrics[name] =
-        metric("s", "lower", "timed", per_step(samples, [&](const auto& ranks) {
-                 return typical(ranks, samples.overlapped).at(field).template get<double>();
-               }));
-  };
-  timed("compute_time", "compute");
-  timed("compress_time", "compress");
-  timed("compress_cpu_time", "compress_cpu");
-  timed("exchange_time", "exchange");
-  timed("decode_time", "decode");
-  if (samples.on_device) {
-    timed("copy_down_time", "copy_down");
-    timed("copy_up_time", "copy_up");
-  }
-  // Of the rank that the step waited for.
-  const auto of_slowest = [&](const char* name, const char* field) {
-    metrics[name] = metric("s", "lower", "timed", per_step(samples, [&](const auto& ranks) {
-                             return slowest(ranks).at(field).template get<double>();
-                           }));
-  };
-  of_slowest("exposed_time", "exposed");
-  of_slowest("link_idle_time", "link_idle");
-  metrics["ideal_time"] =
-      metric("s", "lower", "exact", per_step(samples, [](const auto& ranks) {
-               double longest = 0;
-               for (const json& rank : ranks)
-                 longest = std::max(longest, rank.at("wanted").template get<double>());
-               return longest;
-             }));
-  if (!samples.without_exchange.empty())
-    metrics["noop_time"] = metric("s", "lower", "timed", samples.without_exchange);
-  const auto mean = [&](const char* field) {
-    return per_step(samples, [&](const auto& ranks) {
-      return sum_over(ranks, field) / static_cast<double>(ranks.size());
-    });
-  };
-  metrics["payload_bytes"] = metric("B", "lower", "exact", mean("payload_bytes"));
-  metrics["dense_bytes"] = metric("B", "lower", "exact",
-                                  std::vector<double>(samples.answers.size() / samples.period,
-                                                      static_cast<double>(dense_bytes)));
-  // A step that is held back has no error and no k-hat. In two shots the means lose something too.
-  const auto held_back = [](const std::vector<json>& ranks) {
-    return !ranks[0].at("exchanged").get<bool>();
-  };
-  const auto error = [&](const char* name) {
-    metrics[name] = metric("1", "lower", "quality", per_step(samples, [&](const auto& ranks) {
-                             return held_back(ranks)
-                                        ? std::numeric_limits<double>::quiet_NaN()
-                                        : sum_over(ranks, name) / static_cast<double>(ranks.size());
-                           }));
-  };
-  error("relative_error");
-  if (samples.answers[0][0].contains("second_relative_error")) error("second_relative_error");
-  const double target = total(samples, "target");
-  if (target > 0)
-    metrics["quality"] =
-        metric("1", "target:1", "quality", per_step(samples, [&](const auto& ranks) {
-                 if (held_back(ranks)) return std::numeric_limits<double>::quiet_NaN();
-                 const double wanted = sum_over(ranks, "target");
-                 return wanted > 0 ? sum_over(ranks, "selected") / wanted : 0;
-               }));
-  metrics["bus_bandwidth"] = metric("bit/s", "higher", "timed", bus_bandwidths(samples));
-  if (total(samples, "pulled_bytes") > 0)
-    metrics["pull_bytes"] = metric("B", "lower", "exact", mean("pulled_bytes"));
+Metrics metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
+  Metrics metrics;
+  for (const StepField& field : step_fields())
+    if (is_there(field, samples))
+      put(metrics, *field.metric, per_step(samples, [&](const StepAnswers& step) {
+            return over_ranks(field, step.workers, samples.overlapped);
+          }));
+  put_quality(samples, metrics);
+  put(metrics, "bus_bandwidth"_metric, per_step(samples, [&](const StepAnswers& step) {
+        return bus_bandwidth(step, samples.overlapped);
+      }));
+  put(metrics, "dense_bytes"_metric,
+      std::vector<double>(samples.steps.size() / samples.period, static_cast<double>(dense_bytes)));
+  if (!samples.without_exchange.empty()) put(metrics, "noop_time"_metric, samples.without_exchange);
   if (!samples.wire.counted) return metrics;
-  const double host_steps = static_cast<double>(samples.answers.size()) *
-                            static_cast<double>(samples.answers.at(0).size());
-  metrics["wire_bytes"] =
-      metric("B", "lower", "timed", {static_cast<double>(samples.wire.sent) / host_steps});
+  const double host_steps = static_cast<double>(samples.steps.size()) *
+                            static_cast<double>(samples.steps.at(0).workers.size());
+  put(metrics, "wire_bytes"_metric, {static_cast<double>(samples.wire.sent) / host_steps});
   return metrics;
-}
-
-json per_rank(const PointSamples& samples) {
-  json ranks = json::array();
-  for (std::size_t rank = 0; rank < samples.answers.at(0).size(); ++rank) {
-    json columns;
-    for (const char* field : {"compute", "wanted", "compress", "exchange", "decode", "total",
-                              "payload_bytes", "target", "selected"}) {
-      json& column = columns[field] = json::array();
-      for (const std::vector<json>& step : samples.answers) column.push_back(step[rank].at(field));
-    }
-    ranks.push_back(std::move(columns));
-  }
-  return ranks;
 }
 
 json per_server(const PointSamples& samples) {
   json servers = json::array();
-  if (samples.servers.empty()) return servers;
-  for (std::size_t server = 0; server < samples.servers[0].size(); ++server) {
+  for (std::size_t server = 0; server < samples.steps.at(0).servers.size(); ++server) {
     json columns;
-    for (const char* field : {"decode", "compress", "push_bytes", "pull_bytes", "relative_error"}) {
-      json& column = columns[field] = json::array();
-      for (const std::vector<json>& step : samples.servers)
-        column.push_back(step[server].at(field));
+    for (const StepAnswers& step : samples.steps) {
+      const ServerStep& one = step.servers[server];
+      columns["decode"].push_back(one.decode);
+      columns["compress"].push_back(one.compress);
+      columns["push_bytes"].push_back(one.push_bytes);
+      columns["pull_bytes"].push_back(one.pull_bytes);
+      columns["relative_error"].push_back(one.relative_error);
     }
     servers.push_back(std::move(columns));
   }
   return servers;
 }
 
-json timeline_of(const PointSamples& samples, bool one_clock) {
-  const std::size_t middle = median_step(samples).step;
-  const std::vector<json>& ranks = samples.answers[middle];
-  double first = ranks[0].at("begun");
-  for (const json& rank : ranks) first = std::min(first, rank.at("begun").get<double>());
+void put_timeline(const PointSamples& samples, bool one_clock, Point& point) {
+  point.timeline_step = median_step(samples).step;
+  const std::vector<WorkerStep>& ranks = samples.steps[point.timeline_step].workers;
+  double first = ranks[0].begun;
+  for (const WorkerStep& rank : ranks) first = std::min(first, rank.begun);
   // Of 0.1 us: finer than any clock, and half the text.
   const auto rounded = [](double seconds) { return std::round(seconds * 1e7) / 1e7; };
-  json spans = json::array();
-  for (const json& rank : ranks) {
-    const double shift =
-        one_clock ? (rank.at("begun").get<double>() - first) / samples.time_scale : 0;
-    json& own = spans.emplace_back(json::array());
-    for (const json& span : rank.at("timeline"))
-      own.push_back({span[0], span[1], rounded(span[2].get<double>() / samples.time_scale + shift),
-                     rounded(span[3].get<double>() / samples.time_scale + shift)});
+  for (const WorkerStep& rank : ranks) {
+    const double shift = one_clock ? (rank.begun - first) / samples.time_scale : 0;
+    RankTimeline& own = point.timeline.emplace_back();
+    for (const PhaseSpan& span : rank.timeline)
+      own.push_back({to_string(span.phase), static_cast<std::int64_t>(span.bucket),
+                     rounded(span.begin / samples.time_scale + shift),
+                     rounded(span.end / samples.time_scale + shift)});
   }
-  return {{"step", middle}, {"ranks", spans}};
 }
 
 // Do the bytes that the links counted add up to what the ranks sent?
@@ -293,34 +255,34 @@ namespace {
 // A header of 22 bytes goes before each message in Open MPI 4.1 over TCP (match + BTL).
 constexpr double kMessageHeader = 22;
 
-// Workers, then servers.
-const json& answer_of(const PointSamples& samples, std::size_t step, std::size_t rank) {
-  const std::size_t workers = samples.answers[step].size();
-  return rank < workers ? samples.answers[step][rank] : samples.servers.at(step).at(rank - workers);
+std::size_t ranks_of(const PointSamples& samples) {
+  if (samples.steps.empty()) return 0;
+  return samples.steps[0].workers.size() + samples.steps[0].servers.size();
 }
 
-double sum_of(const PointSamples& samples, const char* field, std::size_t rank) {
-  double sum = 0;
-  for (std::size_t step = 0; step < samples.answers.size(); ++step)
-    sum += answer_of(samples, step, rank).at(field).get<double>();
+// In all steps. @param rank  of a worker, or after them of a server
+TransportCounters sent_by(const PointSamples& samples, std::size_t rank) {
+  TransportCounters sum;
+  for (const StepAnswers& step : samples.steps) {
+    const std::size_t workers = step.workers.size();
+    const RankStep& one = rank < workers ? static_cast<const RankStep&>(step.workers[rank])
+                                         : step.servers.at(rank - workers);
+    sum.messages += one.sent.messages;
+    sum.bytes += one.sent.bytes;
+    sum.frames += one.sent.frames;
+  }
   return sum;
 }
 
-double message_bytes(const PointSamples& samples, std::size_t rank) {
-  return sum_of(samples, "sent_bytes", rank) +
-         kMessageHeader * sum_of(samples, "sent_messages", rank);
-}
-
-std::size_t ranks_of(const PointSamples& samples) {
-  if (samples.answers.empty()) return 0;
-  return samples.answers[0].size() + (samples.servers.empty() ? 0 : samples.servers[0].size());
+double message_bytes(const TransportCounters& sent) {
+  return static_cast<double>(sent.bytes) + kMessageHeader * static_cast<double>(sent.messages);
 }
 
 // Workers that send to one server at a time meet at its switch port, which drops what its queue
 // does not hold: TCP sends it again.
 double dropped_bytes(const PointSamples& samples) {
-  return samples.servers.empty() ? 0
-                                 : static_cast<double>(samples.wire.drops) * samples.frame_bytes;
+  if (samples.steps.empty() || samples.steps[0].servers.empty()) return 0;
+  return static_cast<double>(samples.wire.drops) * samples.frame_bytes;
 }
 
 // Of a link that loses frames fewer arrive than were sent, and those are sent again.
@@ -344,7 +306,8 @@ void doubt_switches(const PointSamples& samples, std::vector<std::string>& doubt
 void doubt_ranks(const PointSamples& samples, std::vector<std::string>& doubts) {
   for (std::size_t rank = 0; rank < std::min(ranks_of(samples), samples.wire.sent_by.size());
        ++rank) {
-    const double least = message_bytes(samples, rank) * samples.frame_bytes / samples.payload_bytes;
+    const double least =
+        message_bytes(sent_by(samples, rank)) * samples.frame_bytes / samples.payload_bytes;
     const double sent = static_cast<double>(samples.wire.sent_by[rank]);
     if (sent < least * (1 - kWireTolerance))
       doubts.push_back(fmt::format(
@@ -358,15 +321,16 @@ void doubt_ranks(const PointSamples& samples, std::vector<std::string>& doubts) 
 WireBounds wire_bounds(const PointSamples& samples) {
   double bytes = 0, sent_frames = 0;
   for (std::size_t rank = 0; rank < ranks_of(samples); ++rank) {
-    bytes += message_bytes(samples, rank);
-    sent_frames += sum_of(samples, "sent_frames", rank);
+    const TransportCounters sent = sent_by(samples, rank);
+    bytes += message_bytes(sent);
+    sent_frames += static_cast<double>(sent.frames);
   }
   // Ethernet, IP and TCP headers with timestamps: a frame's bytes that are not payload.
   const double header = samples.frame_bytes - samples.payload_bytes;
   // Workers count frames at MTU 1500.
   const double frames =
       sent_frames * std::max(1.0, static_cast<double>(kPayloadBytes) / samples.payload_bytes);
-  const double steps = static_cast<double>(samples.answers.size());
+  const double steps = static_cast<double>(samples.steps.size());
   return {
       bytes * samples.frame_bytes / samples.payload_bytes,
       bytes + 2 * header * frames + kSlackBytes * steps * static_cast<double>(ranks_of(samples))};
@@ -406,7 +370,7 @@ std::vector<std::string> doubts_about(const PointSamples& samples) {
       late > kLateSeconds && late > kLateShare * median_step(samples).seconds)
     doubts.push_back(fmt::format("5 % of the waits ended {} late or later", format_time(late)));
   if (samples.time_scale != 1)
-    for (std::string& doubt : scale_doubts(samples.answers, samples.time_scale))
+    for (std::string& doubt : scale_doubts(samples.steps, samples.time_scale))
       doubts.push_back(std::move(doubt));
   if (samples.wire.counted)
     for (std::string& doubt : wire_doubts(samples)) doubts.push_back(std::move(doubt));

@@ -3,21 +3,21 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/launch/machines.h"
+#include "harness/worker/step_answer.h"
+#include "reports/record/record.h"
 
 namespace thinpipe {
 
-/// The measured steps of one point: answers[step][rank] is a worker's `stepped` message, and
-/// servers[step][server] that of a parameter server, whose rank comes after the workers'.
+/// The measured steps of one point.
 struct PointSamples {
-  std::vector<std::vector<nlohmann::json>> answers;
-  std::vector<std::vector<nlohmann::json>> servers;  ///< empty where there are none
-  WireCount wire;                                    ///< in them
+  std::vector<StepAnswers> steps;
+  WireCount wire;                  ///< in them
   std::optional<double> idle_cpu;  ///< share of the processors' time nobody used; if long enough
   std::optional<double> goodput_ratio;  ///< calibration of the link: goodput / TCP ceiling; if any
   std::string goodput_of = "the link";  ///< which it is of: "rack0-spine up"
@@ -55,21 +55,17 @@ WireBounds wire_bounds(const PointSamples& samples);
 /// send over its link, over the time the exchange took on the rank that waited least in it.
 /// All-reduce of S bytes: 2(n-1)/n S; all-gather of S bytes in all: (n-1)/n S. With parameter
 /// servers, what the busiest link must carry one way, be it a worker's or a server's.
-double bus_bandwidth(const std::vector<nlohmann::json>& ranks, bool overlapped,
-                     const std::vector<nlohmann::json>& servers = {});
+double bus_bandwidth(const StepAnswers& step, bool overlapped);
 
 /// The `validation` of docs/records.md.
 nlohmann::json validation_of(const PointSamples& samples);
 
-/// The `metrics` of docs/records.md.
-nlohmann::json metrics_of(const PointSamples& samples, std::size_t dense_bytes);
+/// The metrics of the point.
+Metrics metrics_of(const PointSamples& samples, std::size_t dense_bytes);
 
-/// The `timeline` of docs/records.md: what every rank did when, in the step of median length.
+/// What every rank did when, in the step of median length.
 /// @param one_clock  of all ranks; else each rank's times count from its own step's begin
-nlohmann::json timeline_of(const PointSamples& samples, bool one_clock);
-
-/// The `per_rank` of docs/records.md: every rank's own times and bytes, step by step.
-nlohmann::json per_rank(const PointSamples& samples);
+void put_timeline(const PointSamples& samples, bool one_clock, Point& point);
 
 /// The `servers` of docs/records.md: every server's times and bytes, step by step.
 nlohmann::json per_server(const PointSamples& samples);

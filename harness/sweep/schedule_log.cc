@@ -1,6 +1,7 @@
 #include "harness/sweep/schedule_log.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include <fmt/format.h>

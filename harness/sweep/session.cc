@@ -36,33 +36,29 @@ double total_seconds(const std::vector<SweepPoint>& points, const Trace& trace,
 }
 
 // What another run costs the links and the ranks cannot be told apart from what they are.
-void mark_shared(bool tolerated, json& record) {
-  record["fidelity"]["shared_machine"] = true;
+void mark_shared(bool tolerated, Point& point) {
+  if (!point.fidelity) point.fidelity.emplace();
+  point.fidelity->shared_machine = true;
   if (tolerated) return;
-  record["status"] = "invalid";
-  record["reasons"].push_back(
+  point.status = Status::kInvalid;
+  point.reasons.emplace_back(
       "another run measured on this machine at the same time: they take processor time from each "
       "other");
 }
 
 // "ok      4 x none on 100 Mbit/s: 87.7 ms a step", with the reasons if it is not.
-std::string outcome_line(const SweepPoint& point, const json& record) {
-  std::string line = fmt::format("{:<7} {} x {} on {}", record.at("status").get<std::string>(),
-                                 point.ranks, point.compressor.to_string(), link_line(point.link));
-  if (point.pattern.name != "ring") line += " by " + point.pattern.to_string();
-  if (!point.feed.is_default()) line += ", " + point.feed.to_string();
-  if (!point.stragglers.empty()) line += ", " + point.stragglers.to_string();
-  if (const double factor = record.at("axes").at("time_scale"); factor != 1)
-    line += fmt::format(" at time scale {}", factor);
-  if (record.contains("metrics")) {
-    const auto times = record.at("metrics").at("step_time").at("samples");
-    line += fmt::format(": {} a step", format_time(median(times.get<std::vector<double>>())));
-    if (record.contains("critical_path"))
-      if (const std::string path = path_phrase(path_finding(record.at("critical_path")));
-          !path.empty())
-        line += ", " + path;
-  }
-  for (const json& reason : record.at("reasons")) line += "; " + reason.get<std::string>();
+std::string outcome_line(const SweepPoint& planned, const Point& point) {
+  std::string line = fmt::format("{:<7} {} x {} on {}", status_name(point.status), planned.ranks,
+                                 planned.compressor.to_string(), link_line(planned.link));
+  if (planned.pattern.name != "ring") line += " by " + planned.pattern.to_string();
+  if (!planned.feed.is_default()) line += ", " + planned.feed.to_string();
+  if (!planned.stragglers.empty()) line += ", " + planned.stragglers.to_string();
+  if (point.axes.time_scale != 1) line += fmt::format(" at time scale {}", point.axes.time_scale);
+  if (const std::vector<double> times = point.samples("step_time"_metric); !times.empty())
+    line += fmt::format(": {} a step", format_time(median(times)));
+  if (const std::string path = path_phrase(path_finding(point.critical_path)); !path.empty())
+    line += ", " + path;
+  for (const std::string& reason : point.reasons) line += "; " + reason;
   return line;
 }
 
@@ -83,32 +79,32 @@ Session::Session(const SweepOptions& options, const Trace& trace, std::vector<Sw
 int Session::run(const MachinesFor& machines_for, const std::string& scratch) {
   scratch_ = scratch;
   calibrate_all(machines_for);
-  for (const SweepPoint& point : points_) {
+  for (const SweepPoint& planned : points_) {
     if (stop_requested()) break;
-    json record;
+    Point point;
     try {
-      use_machines(point, machines_for);
-      record = measure(point);
+      use_machines(planned, machines_for);
+      point = measure(planned);
     } catch (const RunError& error) {
-      record = failed(point, error.what() + trouble());
+      point = failed(planned, error.what() + trouble());
       launch_.reset();
       hosts_ = 0;  // what broke it may be the machines: the next point gets new ones
     }
     if (stop_requested()) break;
-    keep(point, record);
+    keep(planned, point);
   }
   if (launch_) launch_->quit();
   if (stop_requested()) return interrupted();
   if (!early_.empty())  // nothing could ever be measured
-    throw RunError(early_.front().at("reasons").at(0).get<std::string>());
+    throw RunError(early_.front().reasons.at(0));
   return failed_ > 0 ? kExitFailed : kExitGood;
 }
 
 // Only after the first point is it known what the ranks run on, which the header tells. Without
 // machines there is none yet.
-void Session::keep(const SweepPoint& point, const json& record) {
+void Session::keep(const SweepPoint& planned, const Point& point) {
   if (!header_written_ && machines_ == nullptr) {
-    early_.push_back(record);
+    early_.push_back(point);
   } else {
     if (!header_written_) {
       json header = header_of(options_, trace_, *machines_, launch_.get(), calibrator_);
@@ -118,12 +114,12 @@ void Session::keep(const SweepPoint& point, const json& record) {
       writer_.append(header);
     }
     header_written_ = true;
-    for (const json& one : early_) writer_.append(one);
+    for (const Point& one : early_) writer_.append(one);
     early_.clear();
-    writer_.append(record);
+    writer_.append(point);
   }
-  failed_ += record.at("status") == "failed" ? 1 : 0;
-  progress_.note(work_ ? work_->outcome(point, record) : outcome_line(point, record));
+  failed_ += point.status == Status::kFailed ? 1 : 0;
+  progress_.note(work_ ? work_->outcome(planned, point) : outcome_line(planned, point));
 }
 
 void Session::describe_devices(json& header) {
@@ -134,10 +130,10 @@ void Session::describe_devices(json& header) {
   }
 }
 
-json Session::failed(const SweepPoint& point, const std::string& reason) const {
-  json record = failed_point(point, options_, reason);
-  if (work_) work_->complete_point(point, record);
-  return record;
+Point Session::failed(const SweepPoint& planned, const std::string& reason) const {
+  Point point = failed_point(planned, options_, reason);
+  if (work_) work_->complete_axes(planned, point.axes);
+  return point;
 }
 
 // What is wrong here, to be added to why a point failed.
@@ -280,50 +276,50 @@ const MachineFigures& Session::probed(const SweepPoint& point) {
   return probed_[key] = found;
 }
 
-// What the point should come to; nothing where there is no model of it. @throws RunError when the
+// What the point should come to; empty where there is no model of it. @throws RunError when the
 // launch broke.
-std::optional<json> Session::prediction(const SweepPoint& point) {
-  if (!predictor_.refusal(point).empty()) return std::nullopt;
+Document Session::prediction(const SweepPoint& point) {
+  if (!predictor_.refusal(point).empty()) return {};
   PredictedMachines machines;
   machines.network = probed(point);
   // Ranks on machines of their own share none.
   if (launch_->rank_machines().empty()) machines.cores = std::thread::hardware_concurrency();
   try {
     const auto predicted = predictor_.predict(point, machines);
-    if (!predicted) return std::nullopt;
+    if (!predicted) return {};
     json record =
         prediction_json(*predicted, predictor_.codec(point.compressor, point.feed, point.pattern));
     record["basis"] = predictor_.basis(point, machines);
     if (point.link.rate() > 0 && !options_.is_baseline(point.compressor))
       record["break_even"] =
           break_even_json(predictor_.break_even(point, machines, options_.baselines));
-    return record;
+    return Document(std::move(record));
   } catch (const InputError&) {
-    return std::nullopt;  // a codec that refuses the gradients: the point itself says so
+    return {};  // a codec that refuses the gradients: the point itself says so
   }
 }
 
-json Session::measure_replay(const SweepPoint& point, const std::function<void()>& look_around) {
+Point Session::measure_replay(const SweepPoint& planned, const std::function<void()>& look_around) {
   Meter meter(*machines_, trace_, options_, calibrator_);
-  const double step_seconds = expected_seconds(point, trace_, options_) /
+  const double step_seconds = expected_seconds(planned, trace_, options_) /
                               static_cast<double>(options_.warmup + options_.steps);
-  const std::optional<json> predicted = prediction(point);
-  json record = meter.measure(point, *launch_, [&] {
+  const Document predicted = prediction(planned);
+  Point point = meter.measure(planned, *launch_, [&] {
     look_around();
     progress_.advance(step_seconds);
   });
-  if (predicted && record.at("status") != "failed") record["prediction"] = *predicted;
-  return record;
+  if (point.status != Status::kFailed) point.prediction = predicted;
+  return point;
 }
 
 // @throws RunError when the launch broke.
-json Session::measure(const SweepPoint& point) {
-  if (const std::string& refusal = refusals_[point.id(options_)]; !refusal.empty())
-    return failed(point, refusal);
-  warn(point);
-  board(point, point.hosts());
-  progress_.describe(fmt::format("{} x {} on {}", point.ranks, point.compressor.to_string(),
-                                 link_line(point.link)));
+Point Session::measure(const SweepPoint& planned) {
+  if (const std::string& refusal = refusals_[planned.id(options_)]; !refusal.empty())
+    return failed(planned, refusal);
+  warn(planned);
+  board(planned, planned.hosts());
+  progress_.describe(fmt::format("{} x {} on {}", planned.ranks, planned.compressor.to_string(),
+                                 link_line(planned.link)));
   bool shared = false;
   const auto look_around = [&] { shared = shared || (others_ != nullptr && others_->any()); };
   look_around();
@@ -332,11 +328,11 @@ json Session::measure(const SweepPoint& point) {
     progress_.advance(seconds);
   };
   const auto describe = [&](const std::string& what) { progress_.describe(what); };
-  json record = work_
-                    ? work_->measure(point, *machines_, *launch_, calibrator_, {advance, describe})
-                    : measure_replay(point, look_around);
-  if (shared && record.at("status") != "failed") mark_shared(options_.share_machine, record);
-  return record;
+  Point point =
+      work_ ? work_->measure(planned, *machines_, *launch_, calibrator_, {advance, describe})
+            : measure_replay(planned, look_around);
+  if (shared && point.status != Status::kFailed) mark_shared(options_.share_machine, point);
+  return point;
 }
 
 }  // namespace thinpipe

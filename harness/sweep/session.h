@@ -49,12 +49,12 @@ class Session {
   void calibrate(const SweepPoint& point);
   void warn(const SweepPoint& point);
   void board(const SweepPoint& point, int ranks);
-  nlohmann::json failed(const SweepPoint& point, const std::string& reason) const;
-  nlohmann::json measure(const SweepPoint& point);
-  nlohmann::json measure_replay(const SweepPoint& point, const std::function<void()>& look_around);
-  std::optional<nlohmann::json> prediction(const SweepPoint& point);
+  Point failed(const SweepPoint& planned, const std::string& reason) const;
+  Point measure(const SweepPoint& planned);
+  Point measure_replay(const SweepPoint& planned, const std::function<void()>& look_around);
+  Document prediction(const SweepPoint& point);
   const MachineFigures& probed(const SweepPoint& point);
-  void keep(const SweepPoint& point, const nlohmann::json& record);
+  void keep(const SweepPoint& planned, const Point& point);
   void describe_devices(nlohmann::json& header);
   std::string trouble() const;
   int interrupted();
@@ -79,7 +79,7 @@ class Session {
   std::map<std::string, MachineFigures> probed_;  // by link, ranks and time scale
   std::set<std::string> warned_;
   bool header_written_ = false;
-  std::vector<nlohmann::json> early_;  // records of points before there could be a header
+  std::vector<Point> early_;  // points before there could be a header
   int failed_ = 0;
 };
 

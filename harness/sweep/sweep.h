@@ -7,6 +7,7 @@
 #include <string>
 
 #include "harness/plan/plan.h"
+#include "reports/record/record.h"
 
 namespace thinpipe {
 
@@ -33,16 +34,16 @@ class PointWork {
   virtual nlohmann::json settings() const = 0;
   /// Makes a run's header one of this work.
   virtual void complete_header(nlohmann::json& header) const = 0;
-  /// Adds to the axes of a point's record, be it measured or failed.
-  virtual void complete_point(const SweepPoint& point, nlohmann::json& record) const = 0;
+  /// Adds to the axes of a point, be it measured or failed.
+  virtual void complete_axes(const SweepPoint& planned, Axes& axes) const = 0;
   /// s, roughly.
   virtual double expected_seconds(const SweepPoint& point) const = 0;
-  /// A record of the point with status ok, invalid or failed.
+  /// The point with status ok, invalid or failed.
   /// @throws RunError when the launch is broken and must be made anew, or a stop was asked for
-  virtual nlohmann::json measure(const SweepPoint& point, Machines& machines, Launch& launch,
-                                 const Calibrator& calibrator, const PointProgress& progress) = 0;
+  virtual Point measure(const SweepPoint& planned, Machines& machines, Launch& launch,
+                        const Calibrator& calibrator, const PointProgress& progress) = 0;
   /// The line that people read when the point has ended.
-  virtual std::string outcome(const SweepPoint& point, const nlohmann::json& record) const = 0;
+  virtual std::string outcome(const SweepPoint& planned, const Point& point) const = 0;
 };
 
 /// Runs what is not in the records yet. Progress goes to stderr.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/statistics.h"
 #include "base/units.h"
@@ -23,7 +24,6 @@ using nlohmann::json;
 // own additions and for timers to be on time.
 constexpr double kShare = 0.25;
 constexpr double kFastestLink = 100e9;  // bit/s, the most a link can be set to
-constexpr const char* kTimes[] = {"compute", "compress", "exchange", "decode", "total"};
 
 // 1, 2, 5, 10 ...: the first that is not below. Greater than kMostTimeScale when none is.
 double round_up(double least) {
@@ -72,42 +72,35 @@ int own_cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-double number_at(const json& rank, const char* field) { return rank.at(field).get<double>(); }
-
 template <class Value>
-double greatest_of(const std::vector<json>& ranks, Value value) {
+double greatest_of(const std::vector<WorkerStep>& ranks, Value value) {
   double most = value(ranks.front());
-  for (const json& rank : ranks) most = std::max(most, value(rank));
+  for (const WorkerStep& rank : ranks) most = std::max(most, value(rank));
   return most;
 }
 
-// What a rank's step lacks of being the emulated one; both in the emulated machine's time.
-double skew_of(const json& rank, double shift, double factor) {
-  const double overrun = std::max(0.0, number_at(rank, "overrun"));
-  return (std::fabs(number_at(rank, "lag") - shift) + overrun) / factor;
+// @param shift  s by which the exchange began later than it should
+void scale_serial(WorkerStep& rank, double shift, double factor) {
+  const double end = rank.total - rank.decode;
+  rank.compute = rank.wanted;
+  rank.compress = rank.codec;
+  rank.decode = rank.codec_decode;
+  rank.exchange = std::max(0.0, (end - shift) / factor - rank.compute - rank.compress);
+  rank.exposed = rank.exchange;
+  rank.link_idle = rank.compute + rank.compress + rank.decode;
+  rank.total = rank.compute + rank.compress + rank.exchange + rank.decode;
+  rank.late /= factor;
+  // What the step lacks of being the emulated one.
+  rank.skew = (std::fabs(rank.lag - shift) + std::max(0.0, rank.overrun)) / factor;
 }
 
-void keep_raw(json& rank) {
-  json& raw = rank["raw"] = json::object();
-  for (const char* time : kTimes) raw[time] = rank.at(time);
-}
-
-void scale_rank(json& rank, double shift, double factor) {
-  const double skew = skew_of(rank, shift, factor);
-  const double end = number_at(rank, "total") - number_at(rank, "decode");
-  keep_raw(rank);
-  const double compute = number_at(rank, "wanted"), compress = number_at(rank, "codec");
-  const double decode = number_at(rank, "codec_decode");
-  const double exchange = std::max(0.0, (end - shift) / factor - compute - compress);
-  rank["compute"] = compute;
-  rank["compress"] = compress;
-  rank["exchange"] = exchange;
-  rank["decode"] = decode;
-  rank["total"] = compute + compress + exchange + decode;
-  rank["exposed"] = exchange;
-  rank["link_idle"] = compute + compress + decode;
-  rank["late"] = number_at(rank, "late") / factor;
-  rank["skew"] = skew;
+void scale_overlapped(WorkerStep& rank, double factor) {
+  rank.compute = rank.wanted;
+  rank.compress = rank.codec;
+  rank.decode = rank.codec_decode;
+  for (double* time : {&rank.exchange, &rank.exposed, &rank.link_idle, &rank.total, &rank.late})
+    *time /= factor;
+  rank.skew = std::max(0.0, rank.overrun) / factor;
 }
 
 }  // namespace
@@ -182,50 +175,46 @@ const TimeScaleChoice& ScaleChooser::choose(Network& network, const std::string&
   return found->second;
 }
 
-void scale_step(std::vector<json>& ranks, double factor) {
-  if (ranks.empty()) return;
+void scale_step(StepAnswers& step, double factor, bool overlapped) {
+  for (ServerStep& server : step.servers) {
+    server.decode /= factor;
+    server.compress /= factor;
+  }
+  if (step.workers.empty()) return;
   const double began =
-      greatest_of(ranks, [](const json& rank) { return number_at(rank, "arrived"); });
-  const double due = greatest_of(
-      ranks, [](const json& rank) { return number_at(rank, "arrived") - number_at(rank, "lag"); });
-  for (json& rank : ranks) scale_rank(rank, began - due, factor);
-}
-
-void scale_overlapped_step(std::vector<json>& ranks, double factor) {
-  for (json& rank : ranks) {
-    keep_raw(rank);
-    rank["compute"] = rank.at("wanted");
-    rank["compress"] = rank.at("codec");
-    rank["decode"] = rank.at("codec_decode");
-    for (const char* time : {"exchange", "exposed", "link_idle", "total", "late"})
-      rank[time] = number_at(rank, time) / factor;
-    rank["skew"] = std::max(0.0, number_at(rank, "overrun")) / factor;
+      greatest_of(step.workers, [](const WorkerStep& rank) { return rank.arrived; });
+  const double due =
+      greatest_of(step.workers, [](const WorkerStep& rank) { return rank.arrived - rank.lag; });
+  for (WorkerStep& rank : step.workers) {
+    rank.raw = {rank.compute, rank.compress, rank.exchange, rank.decode, rank.total};
+    overlapped ? scale_overlapped(rank, factor) : scale_serial(rank, began - due, factor);
   }
 }
 
-json raw_times(const std::vector<std::vector<json>>& steps, bool overlapped) {
+json raw_times(const std::vector<StepAnswers>& steps, bool overlapped) {
   json times = json::object();
   // The rank whose exchange times hold least waiting for others.
-  const auto waits_more = [&](const json& a, const json& b) {
-    return overlapped ? number_at(a, "exchange") > number_at(b, "exchange")
-                      : number_at(a, "arrived") < number_at(b, "arrived");
+  const auto waits_more = [&](const WorkerStep& a, const WorkerStep& b) {
+    return overlapped ? a.exchange > b.exchange : a.arrived < b.arrived;
   };
-  for (const std::vector<json>& ranks : steps) {
-    const auto last = std::max_element(ranks.begin(), ranks.end(), waits_more);
+  for (const auto& [ranks, servers] : steps) {
     times["step_time"].push_back(
-        greatest_of(ranks, [](const json& rank) { return number_at(rank.at("raw"), "total"); }));
-    for (const char* part : {"compute", "compress", "exchange", "decode"})
-      times[fmt::format("{}_time", part)].push_back(last->at("raw").at(part));
+        greatest_of(ranks, [](const WorkerStep& rank) { return rank.raw.value().total; }));
+    const RawTimes& raw = std::max_element(ranks.begin(), ranks.end(), waits_more)->raw.value();
+    times["compute_time"].push_back(raw.compute);
+    times["compress_time"].push_back(raw.compress);
+    times["exchange_time"].push_back(raw.exchange);
+    times["decode_time"].push_back(raw.decode);
   }
   return times;
 }
 
-std::vector<std::string> scale_doubts(const std::vector<std::vector<json>>& steps, double factor) {
+std::vector<std::string> scale_doubts(const std::vector<StepAnswers>& steps, double factor) {
   std::vector<double> skews, totals;
-  for (const std::vector<json>& ranks : steps) {
+  for (const auto& [ranks, servers] : steps) {
     if (ranks.empty()) continue;
-    skews.push_back(greatest_of(ranks, [](const json& rank) { return number_at(rank, "skew"); }));
-    totals.push_back(greatest_of(ranks, [](const json& rank) { return number_at(rank, "total"); }));
+    skews.push_back(greatest_of(ranks, [](const WorkerStep& rank) { return rank.skew; }));
+    totals.push_back(greatest_of(ranks, [](const WorkerStep& rank) { return rank.total; }));
   }
   if (totals.empty()) return {};
   const double skew = median(skews), total = median(totals);

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "harness/worker/step_answer.h"
 #include "netem/link/link_spec.h"
 #include "netem/network.h"
 #include "netem/topology/topology.h"
@@ -72,8 +73,7 @@ class ScaleChooser {
   std::map<Key, TimeScaleChoice> choices_;
 };
 
-/// Rewrites the `stepped` answers of one step, by rank, that was run with a time scale other
-/// than 1.
+/// Rewrites what workers measured in one step that was run with a time scale other than 1.
 ///
 /// Each rank's exchange should begin when its compute time and its codec's own time have passed,
 /// `factor` times stretched. Where the codec could not be done by then the exchange began `shift`
@@ -84,23 +84,22 @@ class ScaleChooser {
 ///   decode = the decoding's own time      total = compute + compress + exchange + decode
 ///
 /// All of the exchange is exposed, and links are idle in the rest.
-/// What was measured stays in `raw`, an object of compute, compress, exchange, decode and total.
-/// `late` is divided by the factor. `skew` is added: by how much, in the emulated machine's time,
-/// a rank's beginning was off the others' or its codec between exchanges took too long. The step's
-/// time may be off by as much.
-void scale_step(std::vector<nlohmann::json>& ranks, double factor);
+/// What was measured stays in `raw`. `late` is divided by the factor. `skew` is how far, in the
+/// emulated machine's time, a rank's beginning was off the others', and by how much its codec took
+/// too long between exchanges. The step's time may be off by as much.
+///
+/// With `overlapped` buckets left while compute went on, and the factor is above 1. All of it was
+/// stretched then, decoding too: compute, compress and decode are the captured and the codec's own
+/// time, and all that passed beside each other is what was measured over the factor. `skew` is by
+/// how much codec work lasted too long.
+///
+/// Of servers the codec's times are divided.
+void scale_step(StepAnswers& step, double factor, bool overlapped);
 
-/// Likewise of a step whose buckets left while compute went on, for a factor above 1. All of it was
-/// stretched, decoding too: compute, compress and decode are the captured and the codec's own time,
-/// and all that passed beside each other is what was measured over the factor. `skew` is by how
-/// much codec work lasted too long.
-void scale_overlapped_step(std::vector<nlohmann::json>& ranks, double factor);
-
-/// The `raw` of docs/records.md, of answers that were rewritten: by metric, step by step.
-nlohmann::json raw_times(const std::vector<std::vector<nlohmann::json>>& steps, bool overlapped);
+/// The `raw` of docs/records.md, of steps that were rewritten: by metric, step by step.
+nlohmann::json raw_times(const std::vector<StepAnswers>& steps, bool overlapped);
 
 /// Why the scaled times should not be trusted; empty when nothing speaks against them.
-std::vector<std::string> scale_doubts(const std::vector<std::vector<nlohmann::json>>& steps,
-                                      double factor);
+std::vector<std::string> scale_doubts(const std::vector<StepAnswers>& steps, double factor);
 
 }  // namespace thinpipe

@@ -47,25 +47,19 @@ class TrainWork : public PointWork {
   const char* program() const override { return "thinpipe-train-worker"; }
   json settings() const override;
   void complete_header(json& header) const override;
-  void complete_point(const SweepPoint& point, json& record) const override;
+  void complete_axes(const SweepPoint& planned, Axes& axes) const override;
   double expected_seconds(const SweepPoint& point) const override;
-  json measure(const SweepPoint& point, Machines& machines, Launch& launch,
-               const Calibrator& calibrator, const PointProgress& progress) override;
-  std::string outcome(const SweepPoint& point, const json& record) const override;
+  Point measure(const SweepPoint& planned, Machines& machines, Launch& launch,
+                const Calibrator& calibrator, const PointProgress& progress) override;
+  std::string outcome(const SweepPoint& planned, const Point& point) const override;
 
  private:
-  void add_trained(const TrainPoint& trained, const PointSamples& samples, json& record) const;
-  json metrics_of(const TrainPoint& trained) const;
+  Metrics metrics_of(const TrainPoint& trained) const;
 
   const TrainOptions& options_;
   const ModelDescription& model_;
   const Trace& trace_;
 };
-
-json one_metric(const char* unit, const char* better, const char* kind,
-                std::vector<double> samples) {
-  return metric_json({unit, better, kind, std::move(samples)});
-}
 
 json TrainWork::settings() const { return settings_of(options_); }
 
@@ -83,8 +77,8 @@ void TrainWork::complete_header(json& header) const {
       {"target", options_.target ? json(options_.target->to_string()) : json(nullptr)}};
 }
 
-void TrainWork::complete_point(const SweepPoint& point, json& record) const {
-  record["axes"]["seed"] = seed_of(point, options_);
+void TrainWork::complete_axes(const SweepPoint& planned, Axes& axes) const {
+  axes.seed = seed_of(planned, options_);
 }
 
 // Ranks compute for real as well, on the cores of this machine.
@@ -97,105 +91,93 @@ double TrainWork::expected_seconds(const SweepPoint& point) const {
   return 2 + emulated + real + evaluations * model_.evaluation;
 }
 
-json TrainWork::measure(const SweepPoint& point, Machines& machines, Launch& launch,
-                        const Calibrator& calibrator, const PointProgress& progress) {
-  json record = describe(point, options_.sweep);
-  complete_point(point, record);
+Point TrainWork::measure(const SweepPoint& planned, Machines& machines, Launch& launch,
+                         const Calibrator& calibrator, const PointProgress& progress) {
+  Point point = describe(planned, options_.sweep);
   const Meter meter(machines, trace_, options_.sweep, calibrator);
-  const Topology planned =
-      slowed(options_.sweep.topology.plan(machines.size(), point.link), point.time_scale);
-  const CalibratedLink* calibrated = calibrator.find(machines, point.link, point.time_scale);
-  PointSamples samples = meter.no_samples(point, planned, calibrated, launch);
-  const double total = expected_seconds(point);
+  const Topology network =
+      slowed(options_.sweep.topology.plan(machines.size(), planned.link), planned.time_scale);
+  const CalibratedLink* calibrated = calibrator.find(machines, planned.link, planned.time_scale);
+  PointSamples samples = meter.no_samples(planned, network, calibrated, launch);
+  const double total = expected_seconds(planned);
   const PointProgress share = {[&](double part) { progress.advance(part * total); },
                                progress.describe};
-  TrainPoint training(
-      point, options_, model_, machines, launch,
-      step_patience(point, planned, trace_, options_.sweep.compute_scale, options_.sweep.patience),
-      samples, share);
-  ScheduleLog schedule(machines, point, ScheduleLog::Between::kStands);  // sets the links
+  TrainPoint training(planned, options_, model_, machines, launch,
+                      step_patience(planned, network, trace_, options_.sweep.compute_scale,
+                                    options_.sweep.patience),
+                      samples, share);
+  ScheduleLog schedule(machines, planned, ScheduleLog::Between::kStands);  // sets the links
   try {
     training.prepare();
     training.run(schedule);
   } catch (const WorkerRefusal& refusal) {
-    record = meter.failure(point, refusal.what());
-    complete_point(point, record);
-    return record;
+    point = failed_point(planned, options_.sweep, refusal.what());
+    complete_axes(planned, point.axes);
+    return point;
   }
-  const std::vector<std::string> reasons = meter.doubts(samples, calibrated, schedule);
-  record["status"] = reasons.empty() ? "ok" : "invalid";
-  record["reasons"] = reasons;
-  add_trained(training, samples, record);
-  if (!samples.answers.empty())
-    record["fidelity"] = fidelity_of(
-        samples, point, {planned, schedule, calibrated, launch.rank_machines().empty()});
-  if (!point.schedule.empty()) record["schedule"] = schedule.record();
-  return record;
+  complete_axes(planned, point.axes);
+  point.reasons = meter.doubts(samples, calibrated, schedule);
+  point.status = point.reasons.empty() ? Status::kOk : Status::kInvalid;
+  point.metrics = metrics_of(training);
+  json curves = training.series().record(options_.perplexity());
+  curves["digest"] = training.digest();
+  curves["resumed"] = training.resumed();
+  point.training = Document(std::move(curves));
+  point.validation = Document(validation_of(samples));
+  if (!samples.steps.empty())
+    point.fidelity = fidelity_of(samples, planned,
+                                 {network, schedule, calibrated, launch.rank_machines().empty()});
+  if (!planned.schedule.empty()) {
+    json details = {{"schedule", schedule.record()}};
+    point.details = Document(std::move(details));
+  }
+  return point;
 }
 
-json TrainWork::metrics_of(const TrainPoint& trained) const {
+Metrics TrainWork::metrics_of(const TrainPoint& trained) const {
   const TrainSeries& series = trained.series();
-  json metrics;
-  metrics["step_time"] = one_metric("s", "lower", "timed", series.seconds);
-  metrics["payload_bytes"] = one_metric("B", "lower", "exact", series.bytes);
+  Metrics metrics;
+  put(metrics, "step_time"_metric, series.seconds);
+  put(metrics, "payload_bytes"_metric, series.bytes);
   if (std::any_of(series.pulled.begin(), series.pulled.end(), [](double one) { return one > 0; }))
-    metrics["pull_bytes"] = one_metric("B", "lower", "exact", series.pulled);
-  metrics["dense_bytes"] =
-      one_metric("B", "lower", "exact", {4 * static_cast<double>(model_.elements())});
-  metrics["train_seconds"] =
-      one_metric("s", "lower", "timed", {series.seconds_after(series.steps())});
-  metrics["train_bytes"] = one_metric("B", "lower", "exact", {series.bytes_after(series.steps())});
+    put(metrics, "pull_bytes"_metric, series.pulled);
+  put(metrics, "dense_bytes"_metric, {4 * static_cast<double>(model_.elements())});
+  put(metrics, "train_seconds"_metric, {series.seconds_after(series.steps())});
+  put(metrics, "train_bytes"_metric, {series.bytes_after(series.steps())});
   if (!series.held_out.empty()) {
     const HeldOut& last = series.held_out.back();
-    metrics["final_loss"] = one_metric("1", "lower", "quality", {last.loss});
-    if (options_.perplexity())
-      metrics["final_perplexity"] = one_metric("1", "lower", "quality", {last.figure});
-    else
-      metrics["final_accuracy"] = one_metric("1", "higher", "quality", {last.figure});
+    put(metrics, "final_loss"_metric, {last.loss});
+    put(metrics, options_.perplexity() ? "final_perplexity"_metric : "final_accuracy"_metric,
+        {last.figure});
   }
   if (!options_.target) return metrics;
   if (const HeldOut* reached = series.reaching(*options_.target)) {
-    metrics["target_steps"] =
-        one_metric("1", "lower", "quality", {static_cast<double>(reached->steps)});
-    metrics["target_seconds"] =
-        one_metric("s", "lower", "timed", {series.seconds_after(reached->steps)});
-    metrics["target_bytes"] =
-        one_metric("B", "lower", "exact", {series.bytes_after(reached->steps)});
+    put(metrics, "target_steps"_metric, {static_cast<double>(reached->steps)});
+    put(metrics, "target_seconds"_metric, {series.seconds_after(reached->steps)});
+    put(metrics, "target_bytes"_metric, {series.bytes_after(reached->steps)});
   }
   return metrics;
 }
 
-void TrainWork::add_trained(const TrainPoint& trained, const PointSamples& samples,
-                            json& record) const {
-  record["metrics"] = metrics_of(trained);
-  record["training"] = trained.series().record(options_.perplexity());
-  record["training"]["digest"] = trained.digest();
-  record["training"]["resumed"] = trained.resumed();
-  record["validation"] = validation_of(samples);
-}
-
-std::string TrainWork::outcome(const SweepPoint& point, const json& record) const {
-  std::string line = fmt::format(
-      "{:<7} {} x {} on {}, seed {}", record.at("status").get<std::string>(), point.ranks,
-      point.compressor.to_string(), link_line(point.link), seed_of(point, options_));
-  if (point.pattern.name != "ring") line += " by " + point.pattern.to_string();
-  if (!point.feed.is_default()) line += ", " + point.feed.to_string();
-  if (record.contains("metrics")) {
-    const json& metrics = record.at("metrics");
-    const auto value = [&](const char* name) {
-      return metrics.at(name).at("samples").at(0).get<double>();
-    };
-    if (metrics.contains("final_accuracy"))
-      line += fmt::format(": accuracy {:.2f} %", 100 * value("final_accuracy"));
-    if (metrics.contains("final_perplexity"))
-      line += fmt::format(": perplexity {:.4g}", value("final_perplexity"));
-    line += fmt::format(" after {}", format_time(value("train_seconds")));
-    if (metrics.contains("target_seconds"))
-      line += fmt::format(", {} after {}", options_.target->to_string(),
-                          format_time(value("target_seconds")));
-  }
-  const auto reasons = record.at("reasons").get<std::vector<std::string>>();
-  for (const std::string& reason : reasons) line += "; " + reason;
+std::string TrainWork::outcome(const SweepPoint& planned, const Point& point) const {
+  std::string line =
+      fmt::format("{:<7} {} x {} on {}, seed {}", status_name(point.status), planned.ranks,
+                  planned.compressor.to_string(), link_line(planned.link), point.axes.seed);
+  if (planned.pattern.name != "ring") line += " by " + planned.pattern.to_string();
+  if (!planned.feed.is_default()) line += ", " + planned.feed.to_string();
+  const auto tell = [&](const MetricType& metric, const auto& words) {
+    if (const std::vector<double> values = point.samples(metric); !values.empty())
+      line += words(values.front());
+  };
+  tell("final_accuracy"_metric,
+       [](double share) { return fmt::format(": accuracy {:.2f} %", 100 * share); });
+  tell("final_perplexity"_metric,
+       [](double found) { return fmt::format(": perplexity {:.4g}", found); });
+  tell("train_seconds"_metric, [](double seconds) { return " after " + format_time(seconds); });
+  tell("target_seconds"_metric, [&](double seconds) {
+    return fmt::format(", {} after {}", options_.target->to_string(), format_time(seconds));
+  });
+  for (const std::string& reason : point.reasons) line += "; " + reason;
   return line;
 }
 

@@ -49,30 +49,17 @@ TraceDescription description_of(const SweepPoint& point, const TrainOptions& opt
   return trace;
 }
 
-// What doubts are made of; a long training would fill the memory with the rest.
-json slim(const json& answer) {
-  json kept;
-  for (const char* field : {"late", "sent_bytes", "sent_messages", "sent_frames", "total", "skew"})
-    if (answer.contains(field)) kept[field] = answer.at(field);
-  return kept;
-}
-
-std::vector<json> slim(const std::vector<json>& answers) {
-  std::vector<json> kept;
-  for (const json& one : answers) kept.push_back(slim(one));
-  return kept;
-}
-
-double greatest(const std::vector<json>& answers, const char* field) {
-  double most = 0;
-  for (const json& one : answers) most = std::max(most, one.at(field).get<double>());
-  return most;
-}
-
-double mean_field(const std::vector<json>& answers, const char* field) {
+double mean_bytes(const std::vector<WorkerStep>& workers, std::size_t WorkerStep::*bytes) {
   double sum = 0;
-  for (const json& one : answers) sum += one.at(field).get<double>();
-  return sum / static_cast<double>(answers.size());
+  for (const WorkerStep& worker : workers) sum += static_cast<double>(worker.*bytes);
+  return sum / static_cast<double>(workers.size());
+}
+
+// Doubts need the rest; a long training would fill the memory with timelines.
+StepAnswers slim(StepAnswers step) {
+  for (WorkerStep& worker : step.workers) worker.timeline = {};
+  for (ServerStep& server : step.servers) server.served = {};
+  return step;
 }
 
 }  // namespace
@@ -238,15 +225,15 @@ void TrainPoint::take_step(std::uint64_t step, ScheduleLog& schedule) {
     capture_.take(step, losses_of(loaded));
   }
   idle_.before_step();
-  std::vector<json> stepped = exchange(step, schedule);
-  idle_.after_step(stepped);
-  keep(loaded, std::move(stepped));
+  StepAnswers answers = exchange(step, schedule);
+  idle_.after_step(answers);
+  keep(loaded, std::move(answers));
   schedule.end_step(true, series_.seconds.back());
   if (check) check_step(step);
   update(step, check || step + 1 == steps_);
 }
 
-std::vector<json> TrainPoint::exchange(std::uint64_t step, ScheduleLog& schedule) {
+StepAnswers TrainPoint::exchange(std::uint64_t step, ScheduleLog& schedule) {
   try {
     json message = {{"do", "step"}, {"index", step}};
     // Ranks of one clock start together, and the schedule's clock with them.
@@ -254,7 +241,7 @@ std::vector<json> TrainPoint::exchange(std::uint64_t step, ScheduleLog& schedule
     if (in_seconds > 0) message["begin"] = now_seconds() + in_seconds;
     schedule.begin_step(in_seconds);
     const double bits = 8.0 * sizeof(float) * static_cast<double>(model_.elements()) * point_.ranks;
-    return ask(message, schedule.patience(bits, patience_));
+    return step_answers(ask(message, schedule.patience(bits, patience_)), point_.ranks);
   } catch (const NoAnswer& error) {
     throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule.hindrance()));
   } catch (const RunError& error) {
@@ -264,8 +251,8 @@ std::vector<json> TrainPoint::exchange(std::uint64_t step, ScheduleLog& schedule
 }
 
 void TrainPoint::check_step(std::uint64_t step) {
-  auto accounts = ask({{"do", "account"}, {"index", step}, {"check", true}}, kComputePatience);
-  cut_off(accounts, point_.ranks);
+  const auto accounts =
+      ask({{"do", "account"}, {"index", step}, {"check", true}}, kComputePatience);
   add_comparison(accounts, ask({{"do", "compare"}}, kComputePatience), point_.ranks, samples_);
   const std::vector<std::string> faults = faults_of(samples_);
   if (!faults.empty()) throw RunError(fmt::format("step {}: {}", step, faults.front()));
@@ -279,17 +266,17 @@ std::vector<double> TrainPoint::losses_of(const std::vector<json>& loaded) const
   return losses;
 }
 
-void TrainPoint::keep(const std::vector<json>& loaded, std::vector<json> stepped) {
-  const std::vector<json> servers = cut_off(stepped, point_.ranks);
-  if (point_.time_scale != 1)
-    (samples_.overlapped ? scale_overlapped_step : scale_step)(stepped, point_.time_scale);
+void TrainPoint::keep(const std::vector<json>& loaded, StepAnswers step) {
+  if (point_.time_scale != 1) scale_step(step, point_.time_scale, samples_.overlapped);
   const std::vector<double> losses = losses_of(loaded);
   series_.loss.push_back(std::accumulate(losses.begin(), losses.end(), 0.0) / point_.ranks);
-  series_.seconds.push_back(greatest(stepped, "total"));
-  series_.pulled.push_back(mean_field(stepped, "pulled_bytes"));
-  series_.bytes.push_back(mean_field(stepped, "payload_bytes") + series_.pulled.back());
-  samples_.answers.push_back(slim(stepped));
-  if (!servers.empty()) samples_.servers.push_back(slim(servers));
+  double slowest = 0;
+  for (const WorkerStep& worker : step.workers) slowest = std::max(slowest, worker.total);
+  series_.seconds.push_back(slowest);
+  series_.pulled.push_back(mean_bytes(step.workers, &WorkerStep::pulled_bytes));
+  series_.bytes.push_back(mean_bytes(step.workers, &WorkerStep::payload_bytes) +
+                          series_.pulled.back());
+  samples_.steps.push_back(slim(std::move(step)));
 }
 
 void TrainPoint::update(std::uint64_t step, bool check) {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -78,9 +78,9 @@ class TrainPoint {
  private:
   std::vector<nlohmann::json> ask(const nlohmann::json& message, double seconds);
   void take_step(std::uint64_t step, ScheduleLog& schedule);
-  std::vector<nlohmann::json> exchange(std::uint64_t step, ScheduleLog& schedule);
+  StepAnswers exchange(std::uint64_t step, ScheduleLog& schedule);
   std::vector<double> losses_of(const std::vector<nlohmann::json>& loaded) const;
-  void keep(const std::vector<nlohmann::json>& loaded, std::vector<nlohmann::json> stepped);
+  void keep(const std::vector<nlohmann::json>& loaded, StepAnswers step);
   void check_step(std::uint64_t step);
   void update(std::uint64_t step, bool check);
   void evaluate(std::uint64_t steps);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/digest.h"
 #include "base/machine_load.h"
@@ -31,35 +32,17 @@ ServerRole::ServerRole(const Trace& trace, const ReplayOptions& options, const s
         trace.elements());
 }
 
-namespace {
-
-json served_json(const std::vector<ServedBucket>& buckets) {
-  json all = json::array();
-  for (const auto& [bucket, unit] : buckets)
-    all.push_back({bucket, unit.last, unit.arrived, unit.averaged, unit.answered});
-  return all;
-}
-
-}  // namespace
-
-json ServerRole::step(std::uint64_t index, bool moves) {
+ServerStep ServerRole::step(std::uint64_t index, bool moves) {
   const ProcessorTime processors = processor_time();
   const TransportCounters before = transport_.counters();
-  const ServerReport report = moves ? server_.step(index) : ServerReport{};
-  const TransportCounters after = transport_.counters();
-  const ProcessorTime processors_after = processor_time();
-  return {{"type", "stepped"},
-          {"processors_idle", processors_after.idle - processors.idle},
-          {"processors_all", processors_after.all - processors.all},
-          {"total", report.total},
-          {"decode", report.decode},
-          {"compress", report.compress},
-          {"push_bytes", report.push_bytes},
-          {"pull_bytes", report.pull_bytes},
-          {"served", served_json(moves ? server_.served() : std::vector<ServedBucket>())},
-          {"sent_messages", after.messages - before.messages},
-          {"sent_bytes", after.bytes - before.bytes},
-          {"sent_frames", after.frames - before.frames}};
+  ServerStep step;
+  if (moves) {
+    static_cast<ServerReport&>(step) = server_.step(index);
+    step.served = server_.served();
+  }
+  step.sent = transport_.counters() - before;
+  step.processors = processor_time() - processors;
+  return step;
 }
 
 json ServerRole::account(std::uint64_t index) {

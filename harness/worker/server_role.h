@@ -3,11 +3,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "harness/worker/reference.h"
+#include "harness/worker/step_answer.h"
 #include "workloads/exchange/mpi_patterns.h"
 #include "workloads/replay/parameter_server.h"
 #include "workloads/replay/replay.h"
@@ -21,8 +22,8 @@ class ServerRole {
   /// @param scratch  where ranks share memory; "" on a machine of its own
   ServerRole(const Trace& trace, const ReplayOptions& options, const std::string& scratch);
 
-  /// Answers to step, account and compare (harness/launch/launch.h).
-  nlohmann::json step(std::uint64_t index, bool moves);
+  ServerStep step(std::uint64_t index, bool moves);
+  /// Answers to account and compare (harness/launch/launch.h).
   nlohmann::json account(std::uint64_t index);
   nlohmann::json compare();
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
@@ -26,6 +27,7 @@
 #include "harness/worker/feed_json.h"
 #include "harness/worker/reference.h"
 #include "harness/worker/sockets.h"
+#include "harness/worker/step_answer.h"
 #include "workloads/exchange/mpi_device.h"
 #include "workloads/exchange/mpi_patterns.h"
 #include "workloads/exchange/patterns.h"
@@ -41,13 +43,6 @@ using nlohmann::json;
 // What most training clusters run, and what keeps a steady rate: bbr, the default of some kernels,
 // drains its window every 10 s to measure round trips.
 constexpr const char* kCongestionControl = "cubic";
-
-json timeline_json(const Timeline& timeline) {
-  json spans = json::array();
-  for (const PhaseSpan& span : timeline)
-    spans.push_back({to_string(span.phase), span.bucket, span.begin, span.end});
-  return spans;
-}
 
 template <typename Piece>
 json projections_of(const std::vector<Piece>& pieces, std::uint64_t step) {
@@ -195,49 +190,21 @@ json Worker::load(const json& message) {
 }
 
 json Worker::step(const json& message) {
-  if (server_) return server_->step(message.at("index"), message.value("moves", true));
+  if (server_) return stepped(server_->step(message.at("index"), message.value("moves", true)));
   // Reading them takes as long as a small message: not where the sweep does it for all.
   const ProcessorTime processors = alone() ? processor_time() : ProcessorTime{};
   const TransportCounters before = replay_->counters();
   const std::uint64_t index = message.at("index");
   wait_awake_until(message.value("begin", 0.0));
-  const StepReport report =
+  WorkerStep step;
+  static_cast<StepReport&>(step) =
       message.value("moves", true) ? replay_->step(index) : replay_->step_without_exchange(index);
-  exchanged_ = report.exchanged;
+  exchanged_ = step.exchanged;
   followed_ = false;
-  const TransportCounters after = replay_->counters();
+  step.sent = replay_->counters() - before;
   const ProcessorTime processors_after = alone() ? processor_time() : ProcessorTime{};
-  return {{"type", "stepped"},
-          {"processors_idle", processors_after.idle - processors.idle},
-          {"processors_all", processors_after.all - processors.all},
-          {"compute", report.compute},
-          {"late", report.late},
-          {"compress", report.compress},
-          {"compress_cpu", report.compress_cpu},
-          {"exchange", report.exchange},
-          {"decode", report.decode},
-          {"copy_down", report.copy_down},
-          {"copy_up", report.copy_up},
-          {"total", report.total},
-          {"exposed", report.exposed},
-          {"link_idle", report.link_idle},
-          {"begun", report.begun},
-          {"timeline", timeline_json(report.timeline)},
-          {"summed_bytes", report.summed_bytes},
-          {"pulled_bytes", report.pulled_bytes},
-          {"wanted", report.wanted},
-          {"codec", report.codec},
-          {"codec_decode", report.codec_decode},
-          {"arrived", report.arrived},
-          {"lag", report.lag},
-          {"overrun", report.overrun},
-          {"payload_bytes", report.payload_bytes},
-          {"target", report.target},
-          {"selected", report.selected},
-          {"exchanged", report.exchanged},
-          {"sent_messages", after.messages - before.messages},
-          {"sent_bytes", after.bytes - before.bytes},
-          {"sent_frames", after.frames - before.frames}};
+  step.processors = processors_after - processors;
+  return stepped(step);
 }
 
 // What a step brought, held against what did not cross the network.

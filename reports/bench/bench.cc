@@ -13,14 +13,14 @@
 namespace thinpipe {
 namespace {
 
-std::optional<Estimate> median_in(const Point& point, const std::string& metric) {
+std::optional<Estimate> median_in(const Point& point, const MetricType& metric) {
   const std::vector<double> samples = point.samples(metric);
   if (samples.empty()) return std::nullopt;
   const Repeats repeats = {samples};
   return median_of(repeats, bootstrap_median(repeats, 0));
 }
 
-std::optional<double> single(const Point& point, const std::string& metric) {
+std::optional<double> single(const Point& point, const MetricType& metric) {
   const std::vector<double> samples = point.samples(metric);
   if (samples.empty()) return std::nullopt;
   return samples.front();
@@ -68,14 +68,14 @@ BenchLine line_of(const Point& point) {
   line.ratio = point.bench.ratio;
   line.is_trusted = point.status == Status::kOk;
   if (!line.is_trusted) return line;
-  line.encode = median_in(point, "encode_time");
-  line.decode = median_in(point, "decode_time");
-  line.encode_over = median_in(point, "encode_over_read");
-  line.decode_over = median_in(point, "decode_over_read");
-  line.bits = single(point, "bits_per_element");
-  line.error = single(point, "relative_error");
-  line.quality = single(point, "quality");
-  line.passes = single(point, "passes");
+  line.encode = median_in(point, "encode_time"_metric);
+  line.decode = median_in(point, "decode_time"_metric);
+  line.encode_over = median_in(point, "encode_over_read"_metric);
+  line.decode_over = median_in(point, "decode_over_read"_metric);
+  line.bits = single(point, "bits_per_element"_metric);
+  line.error = single(point, "relative_error"_metric);
+  line.quality = single(point, "quality"_metric);
+  line.passes = single(point, "passes"_metric);
   return line;
 }
 
@@ -95,8 +95,8 @@ void set_speedups(BenchSetting& setting) {
     if (!line.is_trusted || !line.ratio) continue;
     const Point* reference = top_k_for(setting, line);
     if (reference == nullptr) continue;
-    const std::vector<double> own = line.point->samples("encode_time");
-    const std::vector<double> others = reference->samples("encode_time");
+    const std::vector<double> own = line.point->samples("encode_time"_metric);
+    const std::vector<double> others = reference->samples("encode_time"_metric);
     if (own.empty() || others.empty()) continue;
     // Repetitions of all compressors are shuffled among each other: independent draws.
     line.speedup = ratio_of_medians(bootstrap_median({others}, 1), bootstrap_median({own}, 2));
@@ -220,7 +220,7 @@ BenchSummary summarize_bench(const Records& records) {
       setting = summary.settings.insert(summary.settings.end(),
                                         {point.bench, title_of(point.bench), 0, {}});
     setting->lines.push_back(line_of(point));
-    const auto read = single(point, "read_time");
+    const auto read = single(point, "read_time"_metric);
     if (read && (setting->read_seconds == 0 || *read < setting->read_seconds))
       setting->read_seconds = *read;
   }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/record/reader.h"
+#include "reports/record/launches.h"
 
 namespace thinpipe {
 

@@ -185,7 +185,7 @@ History read_history(const std::vector<fs::path>& folders) {
         continue;
       }
       for (const auto& [name, metric] : point.metrics) {
-        const std::vector<double> samples = point.samples(name);
+        const std::vector<double> samples = metric.finite_samples();
         if (samples.empty()) continue;
         if (metric.kind == "timed" && metric.unit != "1" && !same_machine) continue;
         HistorySeries& series = history.series[{id, name}];

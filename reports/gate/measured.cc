@@ -12,7 +12,7 @@
 namespace thinpipe {
 namespace {
 
-void add_machine(const nlohmann::json& fingerprint, Measured& measured) {
+void add_machine(const Document& fingerprint, Measured& measured) {
   if (measured.launches > 0) {
     for (std::string& difference : machine_differences(measured.fingerprint, fingerprint)) {
       if (std::find(measured.mixed.begin(), measured.mixed.end(), difference) ==
@@ -26,8 +26,8 @@ void add_machine(const nlohmann::json& fingerprint, Measured& measured) {
 // A step's time over what it takes without communication, which the same launch measured: it says
 // the same on a faster machine.
 void add_step_over_ideal(const Point& point, Measured& measured) {
-  std::vector<double> steps = point.samples("step_time");
-  const std::vector<double> ideal = point.samples("ideal_time");
+  std::vector<double> steps = point.samples("step_time"_metric);
+  const std::vector<double> ideal = point.samples("ideal_time"_metric);
   if (steps.empty() || ideal.empty() || !(median(ideal) > 0)) return;
   for (double& step : steps) step /= median(ideal);
   MetricSeries& series = measured.series[{point.id, "step_over_ideal"}];
@@ -55,7 +55,7 @@ void add_launch(const Header& header, const std::vector<const Point*>& points, M
       series.unit = metric.unit;
       series.better = metric.better;
       series.kind = metric.kind;
-      series.launches.push_back(point->samples(name));
+      series.launches.push_back(metric.finite_samples());
     }
     add_step_over_ideal(*point, measured);
   }

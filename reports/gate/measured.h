@@ -28,8 +28,8 @@ struct Measured {
   std::filesystem::path file;
   std::string kind;  ///< of the headers: kRunKind and its like
   std::size_t launches = 0;
-  bool in_turns = false;       ///< value i of a launch and of the other side's are of one moment
-  nlohmann::json fingerprint;  ///< of the last launch
+  bool in_turns = false;  ///< value i of a launch and of the other side's are of one moment
+  Document fingerprint;   ///< of the last launch
   std::vector<std::string> mixed;               ///< machine_differences() between its launches
   std::map<SeriesName, MetricSeries> series;    ///< of points that are `ok`
   std::map<std::string, std::string> not_good;  ///< id of a point that is not, and why

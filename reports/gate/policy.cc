@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/input_file.h"
 #include "base/text.h"
+#include "reports/record/metrics.h"
 
 namespace thinpipe {
 namespace {
@@ -109,8 +110,9 @@ bool matches(const std::string& glob, const std::string& name) {
 
 std::vector<MetricRule> GatePolicy::machine_rules() {
   std::vector<MetricRule> rules;
-  for (const char* metric :
-       {"read_time", "compute_time", "ideal_time", "noop_time", "link_idle_time", "wire_bytes"})
+  for (const MetricType& metric :
+       {"read_time"_metric, "compute_time"_metric, "ideal_time"_metric, "noop_time"_metric,
+        "link_idle_time"_metric, "wire_bytes"_metric})
     rules.push_back({.metric = metric, .ignore = true});
   return rules;
 }

@@ -246,12 +246,9 @@ StatsSummary summarize(const StatsRecords& records) {
 }
 
 std::string stats_subject(const StatsSummary& summary) {
-  const nlohmann::json& trace = summary.records->origin.headers.back().trace;
-  const auto model = trace.find("model");
+  const std::string model = summary.records->origin.headers.back().trace.text("model");
   const StatsSeries& series = summary.main().plain;
-  std::string text = model != trace.end() && model->is_string() && *model != ""
-                         ? model->get<std::string>() + ", "
-                         : std::string();
+  std::string text = model.empty() ? "" : model + ", ";
   text += summary.main().title + " (" + std::to_string(std::llround(summary.main().elements)) +
           " elements), " + counted(series.steps.size(), "training step") + ", " +
           std::to_string(series.steps.front().step);

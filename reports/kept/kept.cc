@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/error.h"
@@ -35,15 +36,15 @@ double finite_mean(const std::vector<double>& values) {
 }
 
 // All samples of a metric, NaN included; as many as there are steps, or none.
-std::vector<double> aligned(const Point& point, const std::string& name, std::size_t count) {
-  const auto found = point.metrics.find(name);
+std::vector<double> aligned(const Point& point, const MetricType& metric, std::size_t count) {
+  const auto found = point.metrics.find(metric);
   if (found == point.metrics.end() || found->second.samples.size() != count) return {};
   return found->second.samples;
 }
 
 std::vector<double> places(const Point& point, const char* name) {
-  const auto found = point.at.find(name);
-  if (found == point.at.end() || !found->is_array()) return {};
+  const auto found = point.at->find(name);
+  if (found == point.at->end() || !found->is_array()) return {};
   std::vector<double> values;
   for (const nlohmann::json& value : *found)
     values.push_back(value.is_number() ? value.get<double>() : kNone);
@@ -70,9 +71,9 @@ void split_ratio(const std::string& text, KeptRow& row) {
 
 void set_steps(const Point& point, KeptRow& row) {
   const std::vector<double> steps = places(point, "step"), ranks = places(point, "rank");
-  const std::vector<double> quality = aligned(point, "quality", steps.size());
-  const std::vector<double> error = aligned(point, "relative_error", steps.size());
-  const std::vector<double> drift = aligned(point, "drift", steps.size());
+  const std::vector<double> quality = aligned(point, "quality"_metric, steps.size());
+  const std::vector<double> error = aligned(point, "relative_error"_metric, steps.size());
+  const std::vector<double> drift = aligned(point, "drift"_metric, steps.size());
   std::map<double, std::vector<std::size_t>> samples;
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (std::isfinite(steps[i])) samples[steps[i]].push_back(i);
@@ -98,20 +99,21 @@ KeptRow row_of(const Point& point) {
   row.tensor = bar == std::string::npos ? "*" : point.id.substr(bar + 1);
   split_ratio(point.axes.compressor, row);
   set_steps(point, row);
-  const std::vector<double> each = point.samples(row.tensor == "*" ? "tensor_quality" : "quality");
+  const std::vector<double> each =
+      point.samples(row.tensor == "*" ? "tensor_quality"_metric : "quality"_metric);
   if (!each.empty()) {
     row.p5 = quantile(each, 0.05);
     row.p50 = quantile(each, 0.5);
     row.p95 = quantile(each, 0.95);
     row.most = *std::max_element(each.begin(), each.end());
   }
-  const std::vector<double> bytes = point.samples("encoded_bytes");
+  const std::vector<double> bytes = point.samples("encoded_bytes"_metric);
   if (!bytes.empty()) row.bytes = finite_mean(bytes) * static_cast<double>(bytes.size());
-  row.bits = finite_mean(point.samples("bits_per_element"));
-  row.error = finite_mean(point.samples("relative_error"));
-  row.cosine = finite_mean(point.samples("cosine"));
-  row.overlap = finite_mean(point.samples("top_k_overlap"));
-  row.passes = finite_mean(point.samples("passes"));
+  row.bits = finite_mean(point.samples("bits_per_element"_metric));
+  row.error = finite_mean(point.samples("relative_error"_metric));
+  row.cosine = finite_mean(point.samples("cosine"_metric));
+  row.overlap = finite_mean(point.samples("top_k_overlap"_metric));
+  row.passes = finite_mean(point.samples("passes"_metric));
   return row;
 }
 

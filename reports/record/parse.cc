@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
@@ -133,8 +134,8 @@ Fields Fields::object(const std::string& key) const {
   return {need(key, "an object"), where_, path_.empty() ? key : path_ + "." + key};
 }
 
-nlohmann::json Fields::object_or_empty(const std::string& key) const {
-  return has(key) ? object(key).json() : nlohmann::json::object();
+Document Fields::document(const std::string& key) const {
+  return has(key) ? Document(object(key).json()) : Document();
 }
 
 namespace {
@@ -159,13 +160,12 @@ Header parse_header(const Fields& fields, const std::string& where) {
   }
   header.simd = fields.text_or("simd", "");
   // A run replays a trace; other kinds of measurement need not.
-  header.trace = header.kind == kRunKind || header.kind == kTrainKind
-                     ? fields.object("trace").json()
-                     : fields.object_or_empty("trace");
-  header.settings = fields.object_or_empty("settings");
-  header.fingerprint = fields.object("fingerprint").json();
-  header.calibration = fields.object_or_empty("calibration");
-  header.training = fields.object_or_empty("training");
+  const bool replays = header.kind == kRunKind || header.kind == kTrainKind;
+  header.trace = replays ? Document(fields.object("trace").json()) : fields.document("trace");
+  header.settings = fields.document("settings");
+  header.fingerprint = Document(fields.object("fingerprint").json());
+  header.calibration = fields.document("calibration");
+  header.training = fields.document("training");
   return header;
 }
 
@@ -265,18 +265,19 @@ Point parse_point(const Fields& fields, const std::string& kind) {
       point.metrics[name] = parse_metric(metrics.object(name));
     }
   }
-  point.fidelity = fields.object_or_empty("fidelity");
-  point.validation = fields.object_or_empty("validation");
-  point.prediction = fields.object_or_empty("prediction");
+  if (fields.has("fidelity")) point.fidelity = parse_fidelity(fields.object("fidelity").json());
+  point.validation = fields.document("validation");
+  point.prediction = fields.document("prediction");
   if (fields.has("timeline")) {
     const Fields timeline = fields.object("timeline");
     if (!timeline.has("ranks") || !timeline.json().at("ranks").is_array())
       timeline.complain("ranks", "an array of [phase, bucket, begin, end] for each rank");
     point.timeline = parse_timeline(timeline);
+    if (timeline.has("step")) point.timeline_step = timeline.natural("step");
   }
-  point.critical_path = fields.object_or_empty("critical_path");
-  point.training = fields.object_or_empty("training");
-  point.at = fields.object_or_empty("at");
+  point.critical_path = fields.document("critical_path");
+  point.training = fields.document("training");
+  point.at = fields.document("at");
   return point;
 }
 

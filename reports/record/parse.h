@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -33,7 +33,7 @@ class Fields {
   std::vector<double> numbers_or_nulls(const std::string& key) const;  ///< null becomes NaN
   Fields object(const std::string& key) const;
   /// The object, or an empty one when the key is absent.
-  nlohmann::json object_or_empty(const std::string& key) const;
+  Document document(const std::string& key) const;
 
   [[noreturn]] void complain(const std::string& key, std::string_view expected) const;
 

@@ -5,14 +5,14 @@
 //   void print_points(const std::string& folder) {  // of `thinpipe run -o FOLDER`
 //     for (const thinpipe::Point& point : thinpipe::read_run_records(folder).points)
 //       std::printf("%s at %g bit/s: %zu steps\n", point.axes.compressor.c_str(), point.axes.rate,
-//                   point.samples("step_time").size());
+//                   point.metrics.at("step_time").samples.size());
 //   }
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,16 +62,5 @@ InputLines open_record_lines(std::filesystem::path& folder_or_file);
 /// The first record of a folder or file, to tell what was measured. Nothing where that is no JSON
 /// object, and for anything but a regular file: a pipe can be read once alone.
 std::optional<nlohmann::json> first_record(const std::filesystem::path& folder_or_file);
-
-/// Records as they stand in the file, to be passed on: a header and the points behind it, up to the
-/// next header; of one id the later point counts.
-struct LaunchRecords {
-  nlohmann::json header;
-  std::vector<nlohmann::json> points;
-};
-
-/// Every launch of `records.jsonl` of a folder, or of the file itself, each record checked as
-/// read_records() does. @throws InputError likewise.
-std::vector<LaunchRecords> read_launches(const std::filesystem::path& folder_or_file);
 
 }  // namespace thinpipe

@@ -9,13 +9,6 @@
 namespace thinpipe {
 namespace {
 
-std::optional<double> finite_number(const nlohmann::json& object, const std::string& name) {
-  const auto found = object.find(name);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  const double value = found->get<double>();
-  return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
-}
-
 std::string text_in(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
@@ -66,6 +59,34 @@ void add_differences(const nlohmann::json& one, const nlohmann::json& other,
   }
 }
 
+nlohmann::json axes_json(const Axes& axes) {
+  nlohmann::json json = {{"compressor", axes.compressor},
+                         {"method", axes.method},
+                         {"link", axes.link},
+                         {"rate", axes.rate},
+                         {"delay", axes.delay},
+                         {"ranks", axes.ranks},
+                         {"repeat", axes.repeat},
+                         {"topology", axes.topology},
+                         {"time_scale", axes.time_scale},
+                         {"pattern", axes.pattern},
+                         {"feed", axes.feed}};
+  if (axes.stragglers != "none") json["stragglers"] = axes.stragglers;
+  if (axes.device != "cpu") json["device"] = axes.device;
+  if (axes.seed > 0) json["seed"] = axes.seed;
+  return json;
+}
+
+nlohmann::json timeline_json(const Point& point) {
+  nlohmann::json ranks = nlohmann::json::array();
+  for (const RankTimeline& rank : point.timeline) {
+    nlohmann::json& spans = ranks.emplace_back(nlohmann::json::array());
+    for (const PhaseOfStep& span : rank)
+      spans.push_back({span.phase, span.bucket, span.begin, span.end});
+  }
+  return {{"step", point.timeline_step}, {"ranks", ranks}};
+}
+
 }  // namespace
 
 const char* status_name(Status status) {
@@ -87,22 +108,9 @@ std::optional<Baseline> Axes::baseline() const {
   return std::nullopt;
 }
 
-std::vector<double> Point::samples(const std::string& metric) const {
-  std::vector<double> finite;
+std::vector<double> Point::samples(const MetricType& metric) const {
   const auto found = metrics.find(metric);
-  if (found == metrics.end()) return finite;
-  for (const double sample : found->second.samples) {
-    if (std::isfinite(sample)) finite.push_back(sample);
-  }
-  return finite;
-}
-
-std::optional<double> Point::fidelity_number(const std::string& name) const {
-  return finite_number(fidelity, name);
-}
-
-std::optional<double> Point::prediction_number(const std::string& name) const {
-  return finite_number(prediction, name);
+  return found == metrics.end() ? std::vector<double>() : found->second.finite_samples();
 }
 
 const std::string& Records::kind() const {
@@ -127,9 +135,9 @@ nlohmann::json header_json(const Header& header) {
           {"seed", header.seed},
           {"threads", header.threads},
           {"simd", header.simd},
-          {"trace", header.trace},
-          {"fingerprint", header.fingerprint},
-          {"calibration", header.calibration}};
+          {"trace", *header.trace},
+          {"fingerprint", *header.fingerprint},
+          {"calibration", *header.calibration}};
 }
 
 nlohmann::json metric_json(const Metric& metric) {
@@ -146,33 +154,31 @@ nlohmann::json metric_json(const Metric& metric) {
   return json;
 }
 
+nlohmann::json metrics_json(const Metrics& metrics) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const auto& [name, metric] : metrics) json[name] = metric_json(metric);
+  return json;
+}
+
 nlohmann::json point_json(const Point& point) {
-  nlohmann::json metrics = nlohmann::json::object();
-  for (const auto& [name, metric] : point.metrics) metrics[name] = metric_json(metric);
   nlohmann::json json = {{"record", "point"},
                          {"id", point.id},
-                         {"axes",
-                          {{"compressor", point.axes.compressor},
-                           {"method", point.axes.method},
-                           {"link", point.axes.link},
-                           {"rate", point.axes.rate},
-                           {"delay", point.axes.delay},
-                           {"ranks", point.axes.ranks},
-                           {"repeat", point.axes.repeat},
-                           {"topology", point.axes.topology},
-                           {"stragglers", point.axes.stragglers},
-                           {"time_scale", point.axes.time_scale},
-                           {"pattern", point.axes.pattern},
-                           {"feed", point.axes.feed}}},
+                         {"axes", axes_json(point.axes)},
                          {"status", status_name(point.status)},
                          {"reasons", point.reasons},
-                         {"started", point.started},
-                         {"metrics", metrics},
-                         {"fidelity", point.fidelity},
-                         {"validation", point.validation}};
-  if (point.axes.device != "cpu") json["axes"]["device"] = point.axes.device;
-  if (!point.critical_path.empty()) json["critical_path"] = point.critical_path;
-  if (!point.prediction.empty()) json["prediction"] = point.prediction;
+                         {"started", point.started}};
+  json.update(*point.details);
+  if (point.status != Status::kFailed || !point.metrics.empty())
+    json["metrics"] = metrics_json(point.metrics);
+  if (point.fidelity) json["fidelity"] = fidelity_json(*point.fidelity);
+  if (!point.timeline.empty()) json["timeline"] = timeline_json(point);
+  const auto add = [&](const char* name, const Document& document) {
+    if (!document.empty()) json[name] = *document;
+  };
+  add("validation", point.validation);
+  add("prediction", point.prediction);
+  add("critical_path", point.critical_path);
+  add("training", point.training);
   return json;
 }
 

@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "reports/record/document.h"
+#include "reports/record/fidelity.h"
+#include "reports/record/metrics.h"
 
 namespace thinpipe {
 
@@ -35,11 +39,11 @@ struct Header {
   std::uint64_t seed = 0;
   int threads = 1;   ///< that one encode or decode might use
   std::string simd;  ///< instruction set of the kernels; "" in records that do not say it
-  nlohmann::json trace = nlohmann::json::object();
-  nlohmann::json settings = nlohmann::json::object();  ///< options that change figures, no axes
-  nlohmann::json fingerprint = nlohmann::json::object();
-  nlohmann::json calibration = nlohmann::json::object();
-  nlohmann::json training = nlohmann::json::object();  ///< what was trained, of kTrainKind
+  Document trace;
+  Document settings;     ///< options that change figures, no axes
+  Document fingerprint;  ///< machine and build
+  Document calibration;  ///< of the links
+  Document training;     ///< what was trained, of kTrainKind
 };
 
 /// Compressors are held against the step as it is without them.
@@ -62,7 +66,7 @@ struct Axes {
   double delay = 0;                 ///< s, one way
   int ranks = 1;
   int repeat = 0;
-  std::uint64_t seed = 0;  ///< of a training
+  std::uint64_t seed = 0;  ///< of a training; 0 of other points
   double time_scale = 1;   ///< the machine ran so many times slower; times are of the emulated one
 
   /// Pattern, feed and device: what tells apart points of one compressor, link and number of ranks.
@@ -83,14 +87,6 @@ struct BenchSubject {
   double elements = 0;
   int threads = 1;
   std::optional<double> ratio;  ///< k/d that was asked for; nothing for methods that are not asked
-};
-
-/// A measured quantity with its raw samples. A sample that was not finite is NaN here.
-struct Metric {
-  std::string unit;    ///< `s`, `B`, `1`
-  std::string better;  ///< `lower`, `higher` or `target:<number>`
-  std::string kind;    ///< `timed`, `exact` or `quality`
-  std::vector<double> samples;
 };
 
 enum class Status { kOk, kInvalid, kFailed };
@@ -114,21 +110,21 @@ struct Point {
   Status status = Status::kOk;
   std::vector<std::string> reasons;  ///< why it is invalid or failed
   std::string started;               ///< ISO 8601, UTC; may be empty
-  std::map<std::string, Metric> metrics;
-  nlohmann::json fidelity = nlohmann::json::object();
-  nlohmann::json validation = nlohmann::json::object();
-  nlohmann::json prediction = nlohmann::json::object();  ///< of the cost models; may be empty
+  Metrics metrics;
+  std::optional<Fidelity> fidelity;
+  Document validation;
+  Document prediction;                 ///< of the cost models; may be empty
   std::vector<RankTimeline> timeline;  ///< by rank, of one step; empty where there is none
-  nlohmann::json critical_path = nlohmann::json::object();
-  nlohmann::json training = nlohmann::json::object();  ///< the curves of a training
-  nlohmann::json at = nlohmann::json::object();        ///< which step and rank each sample is of
+  std::uint64_t timeline_step = 0;     ///< which of the measured ones that is
+  Document critical_path;
+  Document training;  ///< the curves of a training
+  Document at;        ///< which step and rank each sample is of
+  /// Members of the record that are written for other programs: `per_rank`, `servers`, `raw`,
+  /// `schedule`, `trunks`. Not read.
+  Document details;
 
   /// The metric's finite samples; none when the metric is absent.
-  std::vector<double> samples(const std::string& metric) const;
-  /// A number of `prediction`; nothing when it is absent or was not finite.
-  std::optional<double> prediction_number(const std::string& name) const;
-  /// A number of `fidelity`; nothing when it is absent or was not finite.
-  std::optional<double> fidelity_number(const std::string& name) const;
+  std::vector<double> samples(const MetricType& metric) const;
 };
 
 /// Everything one records file says.
@@ -147,6 +143,7 @@ struct Records {
 /// The JSON of a record as docs/records.md lays it down. A metric with samples that are not finite,
 /// which JSON writes as null, says in `missing` how many they are.
 nlohmann::json metric_json(const Metric& metric);
+nlohmann::json metrics_json(const Metrics& metrics);
 nlohmann::json header_json(const Header& header);
 nlohmann::json point_json(const Point& point);
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <nlohmann/json.hpp>
 #include <variant>
 
 #include "base/error.h"
@@ -114,6 +115,10 @@ void RecordWriter::append(const nlohmann::json& record) {
   size_ += line.size();
   if (header != nullptr) kind_ = header->kind;
 }
+
+void RecordWriter::append(const Header& header) { append(header_json(header)); }
+
+void RecordWriter::append(const Point& point) { append(point_json(point)); }
 
 void RecordWriter::write_all(const std::string& line) {
   std::size_t written = 0;

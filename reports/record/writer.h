@@ -11,7 +11,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "reports/record/record.h"
@@ -45,8 +45,8 @@ class RecordWriter {
   /// Throws InputError when the record breaks docs/records.md (nothing is written then), RunError
   /// that names the file when it cannot be written: the file then ends at its last whole record.
   void append(const nlohmann::json& record);
-  void append(const Header& header) { append(header_json(header)); }
-  void append(const Point& point) { append(point_json(point)); }
+  void append(const Header& header);
+  void append(const Point& point);
 
  private:
   void open_locked();

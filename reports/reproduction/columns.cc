@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/statistics.h"
 #include "reports/text/phrases.h"
@@ -31,8 +32,7 @@ std::string complaint_about(const Point& point) {
 MeasuredCell predicted(const ArmRecords& arm, const std::string& compressor, double rate, int ranks,
                        const std::function<double(const nlohmann::json&)>& value) {
   MeasuredCell cell;
-  if (!arm.printed.is_object()) return cell;
-  for (const auto& point : arm.printed.value("points", nlohmann::json::array())) {
+  for (const auto& point : arm.printed->value("points", nlohmann::json::array())) {
     const auto& axes = point.at("axes");
     if (axes.at("compressor") != compressor || axes.at("rate") != rate || axes.at("ranks") != ranks)
       continue;
@@ -47,7 +47,7 @@ MeasuredCell predicted(const ArmRecords& arm, const std::string& compressor, dou
 MeasuredCell encode_samples(const std::vector<const Point*>& points) {
   MeasuredCell cell = values_of(points, repeat_of, [](const Point&) { return std::nullopt; });
   for (const Point* point : points)
-    for (const double seconds : point->samples("encode_time"))
+    for (const double seconds : point->samples("encode_time"_metric))
       cell.repetitions.push_back({cell.repetitions.size(), seconds});
   return cell;
 }
@@ -79,12 +79,12 @@ std::vector<const Point*> whole_models(const ArmRecords& arm, const std::string&
   return points;
 }
 
-void add_means_of_workers(const Point& point, const std::string& metric, double (*change)(double),
+void add_means_of_workers(const Point& point, const MetricType& metric, double (*change)(double),
                           MeasuredCell& cell) {
   const auto found = point.metrics.find(metric);
-  if (found == point.metrics.end() || !point.at.contains("rank")) return;
+  if (found == point.metrics.end() || !point.at->contains("rank")) return;
   const std::vector<double>& samples = found->second.samples;
-  const auto ranks = point.at.at("rank").get<std::vector<double>>();
+  const auto ranks = point.at->at("rank").get<std::vector<double>>();
   std::map<std::uint64_t, std::vector<double>> by_worker;
   for (std::size_t i = 0; i < std::min(samples.size(), ranks.size()); ++i)
     by_worker[static_cast<std::uint64_t>(ranks[i])].push_back(change(samples[i]));
@@ -103,7 +103,7 @@ ReproductionColumn exact_size(const char* name, std::string (*format)(double),
             MeasuredCell cell =
                 values_of(whole_models(arm, compressor), repeat_of,
                           [of_bits](const Point& point) -> std::optional<double> {
-                            const auto bits = mean_sample(point, "bits_per_element");
+                            const auto bits = mean_sample(point, "bits_per_element"_metric);
                             return bits && *bits > 0 ? std::optional(of_bits(*bits)) : std::nullopt;
                           });
             cell.exact = true;
@@ -120,15 +120,15 @@ std::vector<const Point*> points_of(const ArmRecords& arm, const std::string& co
   return points;
 }
 
-std::optional<double> mean_sample(const Point& point, const std::string& metric) {
+std::optional<double> mean_sample(const Point& point, const MetricType& metric) {
   const std::vector<double> samples = point.samples(metric);
   return samples.empty() ? std::nullopt : std::optional(mean(samples));
 }
 
 std::vector<double> bits_by_step(const Point& point, bool pulled) {
-  const std::vector<double> both = point.samples("payload_bytes"),
-                            pulls = point.samples("pull_bytes");
-  const auto dense = mean_sample(point, "dense_bytes");
+  const std::vector<double> both = point.samples("payload_bytes"_metric),
+                            pulls = point.samples("pull_bytes"_metric);
+  const auto dense = mean_sample(point, "dense_bytes"_metric);
   if (!dense || pulls.size() != both.size()) return {};
   std::vector<double> bits(both.size());
   for (std::size_t i = 0; i < both.size(); ++i)
@@ -230,8 +230,8 @@ ReproductionColumn best_k_error(std::size_t ratio, std::string name) {
           }};
 }
 
-ReproductionColumn kept(const std::string& metric) {
-  return {metric == "quality" ? "k\xcc\x82/k" : metric, format_plain,
+ReproductionColumn kept(const MetricType& metric) {
+  return {&metric == &"quality"_metric ? "k\xcc\x82/k" : metric.name, format_plain,
           [metric](const ArmRecords& arm, const std::string& compressor) {
             MeasuredCell cell;
             for (const Point* point : whole_models(arm, compressor))
@@ -245,7 +245,7 @@ ReproductionColumn off_by() {
   return {"off by", format_times, [](const ArmRecords& arm, const std::string& compressor) {
             MeasuredCell cell;
             for (const Point* point : whole_models(arm, compressor))
-              add_means_of_workers(*point, "quality", share_off_one, cell);
+              add_means_of_workers(*point, "quality"_metric, share_off_one, cell);
             for (Repetition& one : cell.repetitions) one.value = std::exp(one.value);
             return cell;
           }};

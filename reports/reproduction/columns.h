@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ struct ArmRecords {
   std::string command = {};  ///< to be run again, by a shell in the folder of all records
   Records records = {};      ///< of run, train, bench and quality; else empty
   std::optional<StatsRecords> stats = {};  ///< of trace stats
-  nlohmann::json printed = {};             ///< of commands that print JSON for programs; else null
+  Document printed = {};                   ///< of commands that print JSON for programs
   std::string failure = {};                ///< why there is nothing, or not everything; "" for none
 };
 
@@ -78,7 +78,7 @@ ReproductionColumn decay_exponent();               ///< SIDCo's definition 1: p
 ReproductionColumn best_k_error(std::size_t ratio, std::string name);  ///< of the ratios looked at
 
 // `quality`, a value a worker: means over steps of a metric of records ("quality" is k-hat / k).
-ReproductionColumn kept(const std::string& metric);
+ReproductionColumn kept(const MetricType& metric);
 ReproductionColumn kept_bits_per_element();
 /// Bytes without compression over payload bytes, steps that send nothing included.
 ReproductionColumn kept_times_smaller();
@@ -96,7 +96,7 @@ ReproductionColumn predicted_scaling(double rate, int ranks);
 std::vector<const Point*> points_of(const ArmRecords& arm, const std::string& compressor);
 
 /// The only sample, or the mean of all; nothing without any.
-std::optional<double> mean_sample(const Point& point, const std::string& metric);
+std::optional<double> mean_sample(const Point& point, const MetricType& metric);
 
 /// Of each step of a training with a server: bits an element that a worker pushed, or pulled. Empty
 /// where the records do not say.

@@ -120,10 +120,9 @@ std::vector<std::string> origins_of(const Reproduction& reproduction) {
       for (const Header& header : arm.stats->origin.headers)
         add_once(lines, origin_of(header.created, header.fingerprint));
     // Of what printed JSON, records made before it said where are silent.
-    if (arm.printed.is_object() && arm.printed.contains("created") &&
-        arm.printed.at("created").is_string() && arm.printed.contains("fingerprint"))
-      add_once(lines, origin_of(arm.printed.at("created").get<std::string>(),
-                                arm.printed.at("fingerprint")));
+    if (const std::string created = arm.printed.text("created");
+        !created.empty() && arm.printed->contains("fingerprint"))
+      add_once(lines, origin_of(created, arm.printed->at("fingerprint")));
   }
   if (lines.empty()) lines.push_back("nothing was recorded");
   return lines;
@@ -252,9 +251,7 @@ std::string last_day(const Reproduction& reproduction) {
   for (const ArmRecords& arm : reproduction.arms) {
     look_at(arm.records.headers);
     if (arm.stats) look_at(arm.stats->origin.headers);
-    if (const auto created = arm.printed.find("created");
-        created != arm.printed.end() && created->is_string())
-      last = std::max(last, created->get<std::string>().substr(0, 10));
+    last = std::max(last, arm.printed.text("created").substr(0, 10));
   }
   return last;
 }

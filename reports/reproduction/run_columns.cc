@@ -13,7 +13,7 @@ ReproductionColumn learned(const char* name, std::string (*format)(double),
           }};
 }
 
-ReproductionColumn emulated_time(const char* name, const char* metric) {
+ReproductionColumn emulated_time(const char* name, const MetricType& metric) {
   return {name, format_time, [metric](const ArmRecords& arm, const std::string& compressor) {
             return times_of(points_of(arm, compressor), seed_of,
                             [metric](const Point& point) { return mean_sample(point, metric); });
@@ -22,7 +22,8 @@ ReproductionColumn emulated_time(const char* name, const char* metric) {
 
 // Dense bytes over what was sent; nothing where nothing was.
 std::optional<double> dense_over_sent(const Point& point) {
-  const auto dense = mean_sample(point, "dense_bytes"), sent = mean_sample(point, "payload_bytes");
+  const auto dense = mean_sample(point, "dense_bytes"_metric),
+             sent = mean_sample(point, "payload_bytes"_metric);
   if (!dense || !sent || !(*sent > 0)) return std::nullopt;
   return *dense / *sent;
 }
@@ -35,20 +36,20 @@ std::vector<const Point*> points_at(const ArmRecords& arm, const std::string& co
   return points;
 }
 
-std::optional<double> median_sample(const Point& point, const char* metric) {
+std::optional<double> median_sample(const Point& point, const MetricType& metric) {
   const std::vector<double> samples = point.samples(metric);
   return samples.empty() ? std::nullopt : std::optional(median(samples));
 }
 
 MeasuredCell median_times(const ArmRecords& arm, const std::string& compressor, double rate,
-                          const char* metric) {
+                          const MetricType& metric) {
   return times_of(points_at(arm, compressor, rate), repeat_of,
                   [metric](const Point& point) { return median_sample(point, metric); });
 }
 
 bool is_dense(const Point& point) { return point.axes.baseline() == Baseline::kFp32; }
 
-ReproductionColumn sooner(std::string name, double rate, const char* metric) {
+ReproductionColumn sooner(std::string name, double rate, const MetricType& metric) {
   return {std::move(name), format_times,
           [rate, metric](const ArmRecords& arm, const std::string& compressor) {
             MeasuredCell dense, cell = median_times(arm, compressor, rate, metric);
@@ -70,19 +71,19 @@ ReproductionColumn sooner(std::string name, double rate, const char* metric) {
 
 ReproductionColumn accuracy() {
   return learned("accuracy", format_percentage, [](const Point& point) {
-    const auto share = mean_sample(point, "final_accuracy");
+    const auto share = mean_sample(point, "final_accuracy"_metric);
     return share ? std::optional(100 * *share) : std::nullopt;
   });
 }
 
 ReproductionColumn perplexity() {
   return learned("perplexity", format_plain,
-                 [](const Point& point) { return mean_sample(point, "final_perplexity"); });
+                 [](const Point& point) { return mean_sample(point, "final_perplexity"_metric); });
 }
 
 ReproductionColumn bytes() {
   return learned("bytes a worker and step", format_bytes,
-                 [](const Point& point) { return mean_sample(point, "payload_bytes"); });
+                 [](const Point& point) { return mean_sample(point, "payload_bytes"_metric); });
 }
 
 ReproductionColumn times_smaller() {
@@ -120,7 +121,7 @@ ReproductionColumn sooner_at_target() {
   return {"sooner at target", format_times,
           [](const ArmRecords& arm, const std::string& compressor) {
             const auto at_target = [](const Point& point) {
-              return mean_sample(point, "target_seconds");
+              return mean_sample(point, "target_seconds"_metric);
             };
             std::vector<const Point*> dense, reached, never;
             for (const Point& point : arm.records.points)
@@ -146,16 +147,20 @@ ReproductionColumn sooner_at_target() {
           }};
 }
 
-ReproductionColumn training_seconds() { return emulated_time("training time", "train_seconds"); }
+ReproductionColumn training_seconds() {
+  return emulated_time("training time", "train_seconds"_metric);
+}
 
-ReproductionColumn target_seconds() { return emulated_time("time to target", "target_seconds"); }
+ReproductionColumn target_seconds() {
+  return emulated_time("time to target", "target_seconds"_metric);
+}
 
 ReproductionColumn speed_up(double rate) {
-  return sooner("speed-up at " + format_rate(rate), rate, "step_time");
+  return sooner("speed-up at " + format_rate(rate), rate, "step_time"_metric);
 }
 
 ReproductionColumn exchange_speed_up(double rate) {
-  return sooner("exchange, speed-up at " + format_rate(rate), rate, "exchange_time");
+  return sooner("exchange, speed-up at " + format_rate(rate), rate, "exchange_time"_metric);
 }
 
 }  // namespace thinpipe::columns

@@ -13,21 +13,22 @@ namespace {
 
 struct Compared {
   const char* title;
-  std::vector<const char*> metrics;  // added up
+  std::vector<MetricType> metrics;  // added up
 };
 
 const std::vector<Compared>& compared_times() {
-  static const std::vector<Compared> kAll = {{"the step", {"step_time"}},
-                                             {"the exchange", {"exchange_time"}},
-                                             {"the codec", {"compress_time", "decode_time"}}};
+  static const std::vector<Compared> kAll = {
+      {"the step", {"step_time"_metric}},
+      {"the exchange", {"exchange_time"_metric}},
+      {"the codec", {"compress_time"_metric, "decode_time"_metric}}};
   return kAll;
 }
 
-using Read = std::optional<double> (*)(const Cell&, const std::string&);
+using Read = std::optional<double> (*)(const Cell&, const MetricType&);
 
 std::optional<double> total(const Cell& cell, const Compared& compared, Read read) {
   double sum = 0;
-  for (const char* metric : compared.metrics) {
+  for (const MetricType& metric : compared.metrics) {
     const std::optional<double> value = read(cell, metric);
     if (!value) return std::nullopt;
     sum += *value;
@@ -55,10 +56,10 @@ Figure predicted_figure(const Group& group, const std::string& id) {
     dots.has_diagonal = true;
     for (const Series& series : group.series)
       for (const Cell& cell : series.cells) {
-        const auto measured = total(cell, compared, [](const Cell& of, const std::string& metric) {
+        const auto measured = total(cell, compared, [](const Cell& of, const MetricType& metric) {
           return of.median_of_metric(metric);
         });
-        const auto said = total(cell, compared, [](const Cell& of, const std::string& metric) {
+        const auto said = total(cell, compared, [](const Cell& of, const MetricType& metric) {
           return of.prediction(metric);
         });
         if (!measured || !said) continue;
@@ -92,13 +93,13 @@ struct Check {
 };
 
 std::optional<double> burst_share(const Cell& cell) {
-  const std::optional<double> burst = cell.fidelity("burst_seconds");
+  const std::optional<double> burst = cell.fidelity(&Fidelity::burst_seconds);
   if (!burst || !cell.step_time) return std::nullopt;
   return *burst / cell.step_time->value;
 }
 
 std::optional<double> wire_excess(const Cell& cell) {
-  const std::optional<double> ratio = cell.fidelity("wire_ratio");
+  const std::optional<double> ratio = cell.fidelity(&Fidelity::wire_ratio);
   return ratio ? std::optional<double>(*ratio - 1) : std::nullopt;
 }
 
@@ -117,7 +118,7 @@ std::vector<Check> checks() {
            "Idle processor",
            {"idle share of the machine", false, format_percent, {0.0}, {}},
            {},
-           [](const Cell& cell) { return cell.fidelity("idle_cpu"); }}};
+           [](const Cell& cell) { return cell.fidelity(&Fidelity::idle_cpu); }}};
 }
 
 // Compressors at one rate would cover each other: each is moved a little along the axis.
@@ -178,8 +179,7 @@ Figure calibration_figure(const Records& records) {
   chart.reference_lines = {1.0};
   double tolerance = 0;
   for (const Header& header : records.headers)
-    if (header.calibration.contains("tolerance") && header.calibration["tolerance"].is_number())
-      tolerance = std::max(tolerance, header.calibration["tolerance"].get<double>());
+    tolerance = std::max(tolerance, header.calibration.number("tolerance").value_or(0));
   for (const double limit : {1 - tolerance, 1 + tolerance}) {
     if (tolerance == 0) break;
     chart.reference_lines.push_back(limit);
@@ -228,7 +228,7 @@ std::optional<Curve> scaling_curve(const Family& family, const Series& series, d
       if (candidate.style != series.style) continue;
       const Cell* cell = candidate.at(rate);
       if (cell == nullptr || !cell->step_time) continue;
-      const std::optional<double> ideal = cell->median_of_metric("ideal_time");
+      const std::optional<double> ideal = cell->median_of_metric("ideal_time"_metric);
       if (!ideal || !(*ideal > 0)) continue;
       const double work = group->ranks * *ideal;
       std::optional<Interval> interval;

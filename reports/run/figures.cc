@@ -34,7 +34,7 @@ Repeats encode_times(const Series& series) {
   Repeats all;
   for (const Cell& cell : series.cells) {
     if (cell.status != Status::kOk) continue;
-    for (std::vector<double>& repeat : cell.repeats("compress_time"))
+    for (std::vector<double>& repeat : cell.repeats("compress_time"_metric))
       if (std::all_of(repeat.begin(), repeat.end(), [](double time) { return time > 0; }))
         all.push_back(std::move(repeat));
   }
@@ -210,7 +210,7 @@ Figure exposed_figure(const Group& group, const std::string& id) {
   for (const Series& series : group.series) {
     Curve curve{series.style, true, true, {}, series.label};
     for (const Cell& cell : series.cells) {
-      const std::optional<double> waited = cell.median_of_metric("exposed_time");
+      const std::optional<double> waited = cell.median_of_metric("exposed_time"_metric);
       if (!waited || !cell.step_time) continue;
       const double share = *waited / cell.step_time->value;
       curve.points.push_back({cell.rate, share, std::nullopt, cell.status == Status::kOk,

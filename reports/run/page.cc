@@ -30,7 +30,7 @@ const TrainedGroup* trained_like(const TrainingSummary& trained, const Series& s
   const TrainedGroup* found = nullptr;
   for (const TrainedGroup& group : trained.groups) {
     if (group.compressor != series.compressor || group.feed != series.feed) continue;
-    if (!group.mean("final_loss")) continue;
+    if (!group.mean("final_loss"_metric)) continue;
     if (group.ranks == ranks && group.trusted()) return &group;
     if (found == nullptr || (group.trusted() && !found->trusted())) found = &group;
   }
@@ -49,8 +49,8 @@ Table losses_table(const Summary& summary, const Records& training) {
     for (const Series& series : group.series) {
       const TrainedGroup* like = trained_like(trained, series, group.ranks);
       if (like == nullptr) continue;
-      const Estimate loss = *like->mean("final_loss");
-      const std::size_t count = like->count("final_loss");
+      const Estimate loss = *like->mean("final_loss"_metric);
+      const std::size_t count = like->count("final_loss"_metric);
       for (const Cell& cell : series.cells) {
         if (!cell.step_time) continue;
         std::vector<TableCell> row = {
@@ -96,7 +96,7 @@ Figure loss_figure(const Group& group, const std::string& id, const TrainingSumm
       const Cell* cell = series.at(rate);
       const TrainedGroup* like = trained_like(trained, series, group.ranks);
       if (cell == nullptr || !cell->step_time || like == nullptr) continue;
-      const Estimate loss = *like->mean("final_loss");
+      const Estimate loss = *like->mean("final_loss"_metric);
       dots.dots.push_back(
           {.name = series.label,
            .style = series.style,
@@ -108,7 +108,7 @@ Figure loss_figure(const Group& group, const std::string& id, const TrainingSumm
            .tooltip = cell_title(series, *cell) + "\n" + format_time(cell->step_time->value) +
                       " a step\nfinal loss " + format_number(loss.value) + " (" +
                       format_interval(loss, format_number) + "), " +
-                      std::to_string(like->count("final_loss")) + " trainings with " +
+                      std::to_string(like->count("final_loss"_metric)) + " trainings with " +
                       std::to_string(like->ranks) + " workers"});
     }
     const Chart chart = dots_chart(dots);
@@ -124,12 +124,8 @@ struct Section {
 };
 
 std::string page_title(const Records& records) {
-  std::string model;
-  if (!records.headers.empty()) {
-    const nlohmann::json& trace = records.headers.back().trace;
-    if (trace.contains("model") && trace["model"].is_string())
-      model = trace["model"].get<std::string>();
-  }
+  const std::string model =
+      records.headers.empty() ? "" : records.headers.back().trace.text("model");
   return model.empty() ? "thinpipe report" : model + " \xe2\x80\x93 thinpipe report";
 }
 

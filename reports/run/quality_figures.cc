@@ -13,7 +13,7 @@ namespace {
 
 // Neither depends on the link, so the first rate that has the metric, and can be trusted if any
 // can, stands for all.
-const Cell* first_cell_with(const Series& series, const std::string& metric) {
+const Cell* first_cell_with(const Series& series, const MetricType& metric) {
   const Cell* found = nullptr;
   for (const Cell& cell : series.cells) {
     if (cell.repeats(metric).empty()) continue;
@@ -25,7 +25,7 @@ const Cell* first_cell_with(const Series& series, const std::string& metric) {
 
 // The first used point of the series, from the lowest rate on, with a sample of the metric: a
 // trusted one if there is any; or null.
-const Point* first_point_with(const Series& series, const std::string& metric) {
+const Point* first_point_with(const Series& series, const MetricType& metric) {
   const Cell* cell = first_cell_with(series, metric);
   if (cell == nullptr) return nullptr;
   for (const Point* point : cell->used)
@@ -78,7 +78,7 @@ std::size_t window_of(std::size_t steps) { return std::clamp<std::size_t>(steps 
 
 // When each step ended, s since the first began; as many as there are samples, or none.
 std::vector<double> ends_of_steps(const Point& point, std::size_t count) {
-  const std::vector<double> steps = point.samples("step_time");
+  const std::vector<double> steps = point.samples("step_time"_metric);
   if (steps.size() != count) return {};
   std::vector<double> ends;
   double now = 0;
@@ -94,10 +94,10 @@ Chart quality_by_time(const Group& group, const std::string& id) {
   chart.y = {"k\xcc\x82/k, running mean", false, format_number, {1.0}, {}};
   chart.reference_lines = {1.0};
   for (const Series& series : group.series) {
-    const Point* point = first_point_with(series, "quality");
+    const Point* point = first_point_with(series, "quality"_metric);
     if (point == nullptr) continue;
-    const std::vector<double> smooth =
-        running_mean(point->samples("quality"), window_of(point->samples("quality").size()));
+    const std::vector<double> smooth = running_mean(
+        point->samples("quality"_metric), window_of(point->samples("quality"_metric).size()));
     const std::vector<double> ends = ends_of_steps(*point, smooth.size());
     if (ends.empty()) continue;
     Curve curve = curve_over_steps(series, *point, smooth, [](double value) {
@@ -118,9 +118,9 @@ BoxChart quality_spread(const Group& group, const std::string& id) {
   chart.reference_lines = {1.0};
   double least = INFINITY, most = 0;
   for (const Series& series : group.series) {
-    const Cell* cell = first_cell_with(series, "quality");
+    const Cell* cell = first_cell_with(series, "quality"_metric);
     if (cell == nullptr) continue;
-    const std::vector<double> all = pooled(cell->repeats("quality"));
+    const std::vector<double> all = pooled(cell->repeats("quality"_metric));
     const Interval half = {quantile(all, 0.25), quantile(all, 0.75)};
     const Interval most_of = {quantile(all, 0.05), quantile(all, 0.95)};
     least = std::min(least, most_of.low);
@@ -147,8 +147,8 @@ Figure quality_figure(const Group& group, const std::string& id) {
   Figure figure{id + "-quality", "Estimation quality", "", {}, {}};
   std::size_t window = 1;
   for (const Series& series : group.series)
-    if (const Point* point = first_point_with(series, "quality"))
-      window = std::max(window, window_of(point->samples("quality").size()));
+    if (const Point* point = first_point_with(series, "quality"_metric))
+      window = std::max(window, window_of(point->samples("quality"_metric).size()));
   figure.caption =
       "Elements sent over elements asked for, k\xcc\x82/k, summed over the tensors, mean over the "
       "ranks; 1 is on target. Against time: running mean over " +
@@ -176,11 +176,11 @@ Figure error_and_bytes_figure(const Group& group, const std::string& id) {
   dots.y = {"relative error", false, format_number, {0.0}, {}};
   dots.has_front = true;
   for (const Series& series : group.series) {
-    const Cell* cell = first_cell_with(series, "relative_error");
+    const Cell* cell = first_cell_with(series, "relative_error"_metric);
     if (cell == nullptr) continue;
-    const std::optional<double> payload = cell->median_of_metric("payload_bytes");
+    const std::optional<double> payload = cell->median_of_metric("payload_bytes"_metric);
     if (!payload) continue;
-    const std::vector<double> errors = pooled(cell->repeats("relative_error"));
+    const std::vector<double> errors = pooled(cell->repeats("relative_error"_metric));
     dots.dots.push_back({.name = series.label,
                          .style = series.style,
                          .x = *payload,
@@ -216,7 +216,7 @@ Figure pareto_figure(const Group& group, const std::string& id) {
     for (const Series& series : group.series) {
       const Cell* cell = series.at(rate);
       if (cell == nullptr || !cell->step_time) continue;
-      const std::optional<double> error = cell->median_of_metric("relative_error");
+      const std::optional<double> error = cell->median_of_metric("relative_error"_metric);
       if (!error) continue;
       dots.dots.push_back({.name = series.label,
                            .style = series.style,
@@ -248,10 +248,10 @@ Figure sizes_figure(const Group& group, const std::string& id) {
   chart.x = {"step", false, format_number, {}, {}};
   chart.y = {"bits / element", true, format_number, {}, {}};
   for (const Series& series : group.series) {
-    const Point* point = first_point_with(series, "payload_bytes");
+    const Point* point = first_point_with(series, "payload_bytes"_metric);
     if (point == nullptr) continue;
-    const std::vector<double> payload = point->samples("payload_bytes");
-    const std::vector<double> dense = point->samples("dense_bytes");
+    const std::vector<double> payload = point->samples("payload_bytes"_metric);
+    const std::vector<double> dense = point->samples("dense_bytes"_metric);
     if (dense.empty() || !(dense.front() > 0)) continue;
     std::vector<double> bits;
     for (const double bytes : payload) bits.push_back(32 * bytes / dense.front());

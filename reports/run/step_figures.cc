@@ -13,30 +13,30 @@ namespace {
 
 struct Part {
   const char* name;
-  const char* metric;  // nullptr: what the others leave of the step
+  const MetricType* metric;  // null: what the others leave of the step
   const char* letter;
 };
 
-constexpr std::array<Part, kParts> kPartTable = {{{"compute", "compute_time", "c"},
-                                                  {"compress", "compress_time", "z"},
-                                                  {"exchange", "exchange_time", "x"},
-                                                  {"decode", "decode_time", "d"},
+constexpr std::array<Part, kParts> kPartTable = {{{"compute", &"compute_time"_metric, "c"},
+                                                  {"compress", &"compress_time"_metric, "z"},
+                                                  {"exchange", &"exchange_time"_metric, "x"},
+                                                  {"decode", &"decode_time"_metric, "d"},
                                                   {"other", nullptr, "o"}}};
 
 // What runs under the rest of a step does not make it longer: of overlapped exchanges the exposed
 // part counts, of codecs no more than what is left.
-double part_length(const Series& series, const Cell& cell, const char* metric, double rest) {
+double part_length(const Series& series, const Cell& cell, const MetricType* metric, double rest) {
   if (metric == nullptr) return rest;
   const bool hides = series.is_overlapped();
-  const bool exposed = hides && std::string(metric) == "exchange_time";
+  const bool exposed = hides && metric == &"exchange_time"_metric;
   const double length =
-      std::max(0.0, cell.mean_of_metric(exposed ? "exposed_time" : metric).value_or(0));
+      std::max(0.0, cell.mean_of_metric(exposed ? "exposed_time"_metric : *metric).value_or(0));
   return hides ? std::min(length, rest) : length;
 }
 
 // Means, because means of parts add up to the mean of the step; medians would not.
 Bar make_bar(const Series& series, const Cell& cell) {
-  const double step = cell.mean_of_metric("step_time").value_or(0);
+  const double step = cell.mean_of_metric("step_time"_metric).value_or(0);
   Bar bar;
   bar.label = series.label;
   bar.total = format_time(step);
@@ -76,7 +76,7 @@ Figure parts_figure(const Group& group, const std::string& id) {
     chart.format = format_time;
     for (const Series& series : group.series) {
       const Cell* cell = series.at(rate);
-      if (cell != nullptr && cell->step_time && !cell->repeats("exchange_time").empty()) {
+      if (cell != nullptr && cell->step_time && !cell->repeats("exchange_time"_metric).empty()) {
         chart.bars.push_back(make_bar(series, *cell));
       }
     }

@@ -46,8 +46,8 @@ TableCell times_cell(const std::optional<double>& over_bf16,
   TableCell cell;
   for (const std::optional<double>& times : {over_bf16, over_fp32})
     if (times)
-      cell.text +=
-          (cell.text.empty() ? "" : std::string(kSecondFigure)) + format_number(*times) + "\xc3\x97";
+      cell.text += (cell.text.empty() ? "" : std::string(kSecondFigure)) + format_number(*times) +
+                   "\xc3\x97";
   if (cell.text.empty()) return {kAbsent};
   cell.value = over_bf16 ? over_bf16 : over_fp32;
   return cell;
@@ -151,9 +151,9 @@ struct Column {
 };
 
 template <Format format>
-Column metric_column(const char* name, const char* metric) {
+Column metric_column(const char* name, const MetricType& metric) {
   return {name, false,
-          [metric](const Place& at) { return figure(at.cell.median_of_metric(metric), format); }};
+          [&metric](const Place& at) { return figure(at.cell.median_of_metric(metric), format); }};
 }
 
 // Those of words, to the left of those of figures.
@@ -171,7 +171,9 @@ std::vector<Column> word_columns() {
 }
 
 std::vector<Column> figure_columns() {
-  const auto payload = [](const Place& at) { return at.cell.median_of_metric("payload_bytes"); };
+  const auto payload = [](const Place& at) {
+    return at.cell.median_of_metric("payload_bytes"_metric);
+  };
   return {
       {"ranks", true,
        [](const Place& at) -> TableCell {
@@ -187,36 +189,44 @@ std::vector<Column> figure_columns() {
       {"times none", false,
        [](const Place& at) { return figure(at.cell.over_fp32, format_number); }},
       {"predicted", false,
-       [](const Place& at) { return figure(at.cell.prediction("step_time"), format_time); }},
+       [](const Place& at) { return figure(at.cell.prediction("step_time"_metric), format_time); }},
       {"predicted / step", false,
        [](const Place& at) {
-         return figure(over(at.cell.prediction("step_time"), at.cell.median_of_metric("step_time")),
+         return figure(over(at.cell.prediction("step_time"_metric),
+                            at.cell.median_of_metric("step_time"_metric)),
                        format_number);
        }},
-      metric_column<format_time>("compute", "compute_time"),
-      metric_column<format_time>("compress", "compress_time"),
-      metric_column<format_time>("exchange", "exchange_time"),
-      metric_column<format_time>("exposed", "exposed_time"),
-      metric_column<format_time>("decode", "decode_time"),
-      metric_column<format_bytes>("payload", "payload_bytes"),
+      metric_column<format_time>("compute", "compute_time"_metric),
+      metric_column<format_time>("compress", "compress_time"_metric),
+      metric_column<format_time>("exchange", "exchange_time"_metric),
+      metric_column<format_time>("exposed", "exposed_time"_metric),
+      metric_column<format_time>("decode", "decode_time"_metric),
+      metric_column<format_bytes>("payload", "payload_bytes"_metric),
       {"ratio", false,
        [payload](const Place& at) {
-         return figure(over(at.cell.median_of_metric("dense_bytes"), payload(at)), format_number);
+         return figure(over(at.cell.median_of_metric("dense_bytes"_metric), payload(at)),
+                       format_number);
        }},
       {"wire", false,
-       [](const Place& at) { return figure(at.cell.mean_of_metric("wire_bytes"), format_bytes); }},
-      metric_column<format_number>("k\xcc\x82/k", "quality"),
-      metric_column<format_number>("relative error", "relative_error"),
+       [](const Place& at) {
+         return figure(at.cell.mean_of_metric("wire_bytes"_metric), format_bytes);
+       }},
+      metric_column<format_number>("k\xcc\x82/k", "quality"_metric),
+      metric_column<format_number>("relative error", "relative_error"_metric),
       {"ideal / step", false,
        [](const Place& at) {
-         return figure(
-             over(at.cell.median_of_metric("ideal_time"), at.cell.median_of_metric("step_time")),
-             format_percent);
+         return figure(over(at.cell.median_of_metric("ideal_time"_metric),
+                            at.cell.median_of_metric("step_time"_metric)),
+                       format_percent);
        }},
       {"wire / predicted", false,
-       [](const Place& at) { return figure(at.cell.fidelity("wire_ratio"), format_number); }},
+       [](const Place& at) {
+         return figure(at.cell.fidelity(&Fidelity::wire_ratio), format_number);
+       }},
       {"idle", false,
-       [](const Place& at) { return figure(at.cell.fidelity("idle_cpu"), format_percent); }},
+       [](const Place& at) {
+         return figure(at.cell.fidelity(&Fidelity::idle_cpu), format_percent);
+       }},
       {"repeats differ", false,
        [](const Place& at) { return figure(at.cell.repeat_spread, format_percent); }},
       {"steps / repeats", false, [](const Place& at) -> TableCell {
@@ -245,7 +255,7 @@ std::optional<double> sum_of(const std::optional<double>& a, const std::optional
 }
 
 std::vector<TableCell> prediction_row(const Series& series, const Cell& cell, double predicted) {
-  const std::optional<double> measured = cell.median_of_metric("step_time");
+  const std::optional<double> measured = cell.median_of_metric("step_time"_metric);
   std::vector<TableCell> row = {
       {series.label, "", std::nullopt, series.style},
       {format_rate(cell.rate), "", cell.rate},
@@ -254,11 +264,12 @@ std::vector<TableCell> prediction_row(const Series& series, const Cell& cell, do
       measured && *measured > 0
           ? TableCell{format_number(predicted / *measured), "", predicted / *measured}
           : TableCell{kAbsent},
-      time_cell(cell.median_of_metric("exchange_time")),
-      time_cell(cell.prediction("exchange_time")),
+      time_cell(cell.median_of_metric("exchange_time"_metric)),
+      time_cell(cell.prediction("exchange_time"_metric)),
+      time_cell(sum_of(cell.median_of_metric("compress_time"_metric),
+                       cell.median_of_metric("decode_time"_metric))),
       time_cell(
-          sum_of(cell.median_of_metric("compress_time"), cell.median_of_metric("decode_time"))),
-      time_cell(sum_of(cell.prediction("compress_time"), cell.prediction("decode_time")))};
+          sum_of(cell.prediction("compress_time"_metric), cell.prediction("decode_time"_metric)))};
   for (TableCell& entry : row) entry.is_doubtful = cell.status != Status::kOk;
   return row;
 }
@@ -351,7 +362,7 @@ Table predictions_table(const Group& group) {
   table.text_columns = 1;
   for (const Series& series : group.series)
     for (const Cell& cell : series.cells)
-      if (const std::optional<double> step = cell.prediction("step_time"))
+      if (const std::optional<double> step = cell.prediction("step_time"_metric))
         table.rows.push_back(prediction_row(series, cell, *step));
   return table;
 }

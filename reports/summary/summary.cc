@@ -100,7 +100,7 @@ BreakEven break_even(std::span<const SpeedupAtRate> points) {
   return result;
 }
 
-Repeats Cell::repeats(const std::string& metric) const {
+Repeats Cell::repeats(const MetricType& metric) const {
   Repeats result;
   for (const Point* point : used) {
     std::vector<double> samples = point->samples(metric);
@@ -109,28 +109,28 @@ Repeats Cell::repeats(const std::string& metric) const {
   return result;
 }
 
-std::optional<double> Cell::median_of_metric(const std::string& metric) const {
+std::optional<double> Cell::median_of_metric(const MetricType& metric) const {
   const std::vector<double> all = pooled(repeats(metric));
   return all.empty() ? std::nullopt : std::optional<double>(median(all));
 }
 
-std::optional<double> Cell::mean_of_metric(const std::string& metric) const {
+std::optional<double> Cell::mean_of_metric(const MetricType& metric) const {
   const std::vector<double> all = pooled(repeats(metric));
   return all.empty() ? std::nullopt : std::optional<double>(mean(all));
 }
 
-std::optional<double> Cell::fidelity(const std::string& name) const {
+std::optional<double> Cell::fidelity(std::optional<double> Fidelity::*figure) const {
   std::vector<double> values;
-  for (const Point* point : used) {
-    if (const std::optional<double> value = point->fidelity_number(name)) values.push_back(*value);
-  }
+  for (const Point* point : used)
+    if (point->fidelity && *point->fidelity.*figure)
+      values.push_back((*point->fidelity.*figure).value());
   return values.empty() ? std::nullopt : std::optional<double>(mean(values));
 }
 
-std::optional<double> Cell::prediction(const std::string& name) const {
+std::optional<double> Cell::prediction(const MetricType& metric) const {
   std::vector<double> values;
   for (const Point* point : used)
-    if (const std::optional<double> value = point->prediction_number(name))
+    if (const std::optional<double> value = point->prediction.number(metric))
       values.push_back(*value);
   return values.empty() ? std::nullopt : std::optional<double>(mean(values));
 }
@@ -208,7 +208,7 @@ Cell make_cell(double rate, std::size_t style, const std::vector<const Point*>& 
   for (const Point* point : points) {
     if (point->status == cell.status) cell.used.push_back(point);
   }
-  const Repeats repeats = cell.repeats("step_time");
+  const Repeats repeats = cell.repeats("step_time"_metric);
   if (repeats.empty()) return cell;
   for (const std::vector<double>& repeat : repeats) cell.steps += repeat.size();
   cell.bootstrapped = bootstrap_median(repeats, style);

@@ -72,13 +72,13 @@ struct Cell {
   std::optional<double> repeat_spread;
 
   /// All finite samples of a metric over the used repeats; one inner vector a repeat.
-  Repeats repeats(const std::string& metric) const;
-  std::optional<double> median_of_metric(const std::string& metric) const;
-  std::optional<double> mean_of_metric(const std::string& metric) const;
-  /// Mean over the used repeats of a number in `fidelity`.
-  std::optional<double> fidelity(const std::string& name) const;
+  Repeats repeats(const MetricType& metric) const;
+  std::optional<double> median_of_metric(const MetricType& metric) const;
+  std::optional<double> mean_of_metric(const MetricType& metric) const;
+  /// Mean over the used repeats of a figure of their fidelity.
+  std::optional<double> fidelity(std::optional<double> Fidelity::*figure) const;
   /// The same in `prediction`.
-  std::optional<double> prediction(const std::string& name) const;
+  std::optional<double> prediction(const MetricType& metric) const;
 };
 
 /// One compressor (with one exchange pattern, feed and device) over all rates of its group.

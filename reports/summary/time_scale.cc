@@ -118,7 +118,7 @@ std::vector<ScaleAgreement> compare_time_scales(const Records& records) {
     const Axes& axes = point.axes;
     Repeats& repeats = points[{axes.ranks, axes.topology, axes.link, axes.compressor, axes.way()}]
                              [axes.time_scale];
-    std::vector<double> samples = point.samples("step_time");
+    std::vector<double> samples = point.samples("step_time"_metric);
     std::erase_if(samples, [](double time) { return time <= 0; });
     if (point.status == Status::kOk && !samples.empty()) repeats.push_back(std::move(samples));
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
@@ -148,14 +149,14 @@ NamedValues flattened(const nlohmann::json& object) {
 }
 
 NamedValues calibration_values(const Header& header) {
-  nlohmann::json rest = header.calibration;
+  nlohmann::json rest = *header.calibration;
   rest.erase("links");
   return flattened(rest);
 }
 
 std::string trace_line(const Records& records) {
   if (records.headers.empty()) return "";
-  const nlohmann::json& trace = records.headers.back().trace;
+  const nlohmann::json& trace = *records.headers.back().trace;
   const auto has = [&](const char* key) { return trace.contains(key) && !trace[key].is_null(); };
   std::string line;
   const auto add = [&](const std::string& text) { line += (line.empty() ? "" : ", ") + text; };

@@ -2,6 +2,7 @@
 // command measures one point again.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,6 +1,7 @@
 // The curves and figures of trainings.
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "reports/figures/style.h"
 #include "reports/statistics/statistics.h"
@@ -106,7 +107,7 @@ Figure by_progress(const Sectioned& in, const char* name, const std::string& tit
 }
 
 BoxChart rows_of(const Sectioned& in, const std::string& id, const std::string& alt,
-                 const std::string& metric, const Axis& axis, double factor, bool all_seeds) {
+                 const MetricType& metric, const Axis& axis, double factor, bool all_seeds) {
   BoxChart chart;
   chart.id = id;
   chart.alt = alt;
@@ -137,10 +138,10 @@ Figure to_target(const Sectioned& in) {
       {}};
   if (in.summary.target.empty()) return figure;
   add_panel(figure, "time",
-            rows_of(in, figure.id + "-0", "Emulated time to the target", "target_seconds",
+            rows_of(in, figure.id + "-0", "Emulated time to the target", "target_seconds"_metric,
                     {"emulated time", true, format_time, {}, {}}, 1, true));
   add_panel(figure, "bytes",
-            rows_of(in, figure.id + "-1", "Bytes to the target", "target_bytes",
+            rows_of(in, figure.id + "-1", "Bytes to the target", "target_bytes"_metric,
                     {"bytes sent by a worker", true, format_bytes, {}, {}}, 1, true));
   return figure;
 }
@@ -154,10 +155,9 @@ Figure final_quality(const Sectioned& in) {
       "last step. Intervals that lie apart are differences; those that meet may be none.",
       {},
       {}};
-  add_panel(
-      figure, "",
-      rows_of(in, figure.id + "-0", "Final " + in.summary.figure, "final_" + in.summary.figure,
-              {quality.label, false, quality.format, {}, {}}, quality.factor, false));
+  add_panel(figure, "",
+            rows_of(in, figure.id + "-0", "Final " + in.summary.figure, in.summary.final_metric(),
+                    {quality.label, false, quality.format, {}, {}}, quality.factor, false));
   return figure;
 }
 
@@ -177,7 +177,7 @@ Figure time_and_loss(const Sectioned& in) {
   chart.has_front = true;
   for (std::size_t i = 0; i < in.section.groups.size(); ++i) {
     const TrainedGroup& group = *in.section.groups[i];
-    const auto time = group.mean("train_seconds"), loss = group.mean("final_loss");
+    const auto time = group.mean("train_seconds"_metric), loss = group.mean("final_loss"_metric);
     if (!time || !loss) continue;
     chart.dots.push_back(
         {group.label, in.section.styles[i], time->value, loss->value, time->interval,
@@ -221,8 +221,8 @@ std::vector<ChartPoint> evaluation_points(const TrainedGroup& group, const std::
   std::vector<std::vector<double>> xs, ys;
   std::size_t longest = 0;
   for (const Point* point : group.used) {
-    const auto evaluations = point->training.find("evaluations");
-    if (evaluations == point->training.end() || !evaluations->is_object()) continue;
+    const auto evaluations = point->training->find("evaluations");
+    if (evaluations == point->training->end() || !evaluations->is_object()) continue;
     xs.push_back(array_of(*evaluations, x));
     ys.push_back(array_of(*evaluations, y));
     longest = std::max(longest, std::min(xs.back().size(), ys.back().size()));
@@ -243,9 +243,9 @@ std::vector<ChartPoint> bits_points(const TrainedGroup& group) {
   std::vector<std::vector<double>> seeds;
   std::size_t longest = 0;
   for (const Point* point : group.used) {
-    const std::vector<double> dense = point->samples("dense_bytes");
+    const std::vector<double> dense = point->samples("dense_bytes"_metric);
     if (dense.empty() || !(dense.front() > 0)) continue;
-    std::vector<double> bits = point->samples("payload_bytes");
+    std::vector<double> bits = point->samples("payload_bytes"_metric);
     for (double& value : bits) value *= kBitsOfByte * kBytesOfElement / dense.front();
     longest = std::max(longest, bits.size());
     seeds.push_back(std::move(bits));

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kTrainingHeadline = "Which compressor learns soonest on which link";
 
-TableCell mean_cell(const TrainedGroup& group, const std::string& metric, double factor,
+TableCell mean_cell(const TrainedGroup& group, const MetricType& metric, double factor,
                     std::string (*format)(double), bool counts_seeds = false) {
   const auto mean = group.mean(metric);
   if (!mean) return {kAbsent};
@@ -78,13 +78,13 @@ Table trainings_table(const Records& records, const TrainingSummary& summary) {
            doubts_of(records, group)},
           {section.title},
           {std::to_string(seeds), "", static_cast<double>(seeds)},
-          mean_cell(group, "final_" + summary.figure, is_accuracy ? 100 : 1, format_number),
-          mean_cell(group, "final_loss", 1, format_number),
-          mean_cell(group, "train_seconds", 1, format_time),
-          mean_cell(group, "train_bytes", 1, format_bytes)};
+          mean_cell(group, summary.final_metric(), is_accuracy ? 100 : 1, format_number),
+          mean_cell(group, "final_loss"_metric, 1, format_number),
+          mean_cell(group, "train_seconds"_metric, 1, format_time),
+          mean_cell(group, "train_bytes"_metric, 1, format_bytes)};
       if (!summary.target.empty()) {
-        row.push_back(mean_cell(group, "target_seconds", 1, format_time, true));
-        row.push_back(mean_cell(group, "target_bytes", 1, format_bytes, true));
+        row.push_back(mean_cell(group, "target_seconds"_metric, 1, format_time, true));
+        row.push_back(mean_cell(group, "target_bytes"_metric, 1, format_bytes, true));
       }
       if (has_bf16) row.push_back(sooner_cell(summary, group, Baseline::kBf16));
       row.push_back(sooner_cell(summary, group, Baseline::kFp32));
@@ -126,9 +126,8 @@ std::string what_was_trained(const Records& records) {
   if (records.headers.empty()) return "";
   const Header& header = records.headers.back();
   std::string line = trace_line(records);
-  if (const auto data = header.training.find("data");
-      data != header.training.end() && data->is_string())
-    line += (line.empty() ? "" : ", ") + data->get<std::string>();
+  if (const std::string data = header.training.text("data"); !data.empty())
+    line += (line.empty() ? "" : ", ") + data;
   return line + (line.empty() ? "" : ", ") + header.created;
 }
 

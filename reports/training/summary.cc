@@ -76,7 +76,7 @@ std::string cut(const std::string& text, std::size_t columns) {
 
 // "96.2 +-0.4 %": of accuracy in per cent, of perplexity as it is.
 std::string quality_cell(const TrainingSummary& summary, const TrainedGroup& group) {
-  const auto found = group.mean("final_" + summary.figure);
+  const auto found = group.mean(summary.final_metric());
   if (!found) return "-";
   const double factor = summary.figure == "accuracy" ? 100 : 1;
   std::string text = summary.figure == "accuracy" ? fmt::format("{:.2f}", factor * found->value)
@@ -87,7 +87,7 @@ std::string quality_cell(const TrainingSummary& summary, const TrainedGroup& gro
 }
 
 // A mean over seeds; of a target that some did not reach, how many did.
-std::string seconds_cell(const TrainedGroup& group, const char* metric) {
+std::string seconds_cell(const TrainedGroup& group, const MetricType& metric) {
   const std::size_t count = group.count(metric);
   if (count == 0) return group.used.empty() ? "-" : "never";
   if (count < group.used.size()) return fmt::format("{} of {}", count, group.used.size());
@@ -120,7 +120,7 @@ std::string link_of(const TrainedGroup& group) {
 const TrainedGroup* fastest(const TrainingSummary& summary, const TrainedGroup& like) {
   const TrainedGroup* best = nullptr;
   for (const TrainedGroup& one : summary.groups) {
-    const char* metric = summary.time_metric();
+    const MetricType& metric = summary.time_metric();
     if (!one.comparable(like) || !one.trusted() || one.count(metric) < one.used.size()) continue;
     if (best == nullptr || one.mean(metric)->value < best->mean(metric)->value) best = &one;
   }
@@ -132,7 +132,7 @@ std::string quality_words(const TrainingSummary& summary, const TrainedGroup& gr
 }
 
 std::string speed_clause(const TrainingSummary& summary, const TrainedGroup& best) {
-  const char* metric = summary.time_metric();
+  const MetricType& metric = summary.time_metric();
   std::string text = fmt::format("On {} {} ", link_of(best), name_of(summary, best));
   text += summary.target.empty()
               ? fmt::format("took least time: {}", format_time(best.mean(metric)->value))
@@ -152,8 +152,8 @@ std::string quality_clause(const TrainingSummary& summary, const TrainedGroup& b
   if (baseline == nullptr || baseline == &best)
     return fmt::format("its {} on held-out data is {}", summary.figure,
                        quality_words(summary, best));
-  const auto own = best.mean("final_" + summary.figure);
-  const auto dense = baseline->mean("final_" + summary.figure);
+  const auto own = best.mean(summary.final_metric());
+  const auto dense = baseline->mean(summary.final_metric());
   std::string text = fmt::format(
       "its {} on held-out data is {}, that of {} {}", summary.figure, quality_words(summary, best),
       baseline->baseline == Baseline::kFp32 ? "none" : "bf16", quality_words(summary, *baseline));
@@ -189,7 +189,7 @@ bool TrainedGroup::holds(const Point& point) const {
          stragglers == axes.stragglers && ranks == axes.ranks && time_scale == axes.time_scale;
 }
 
-std::optional<Estimate> TrainedGroup::mean(const std::string& metric) const {
+std::optional<Estimate> TrainedGroup::mean(const MetricType& metric) const {
   std::vector<double> values;
   for (const Point* point : used)
     for (const double value : point->samples(metric)) values.push_back(value);
@@ -197,7 +197,7 @@ std::optional<Estimate> TrainedGroup::mean(const std::string& metric) const {
   return mean_of_samples(values);
 }
 
-std::size_t TrainedGroup::count(const std::string& metric) const {
+std::size_t TrainedGroup::count(const MetricType& metric) const {
   return static_cast<std::size_t>(std::count_if(
       used.begin(), used.end(), [&](const Point* one) { return !one->samples(metric).empty(); }));
 }
@@ -239,10 +239,9 @@ TrainingSummary summarize_training(const Records& records) {
                      "'");
   TrainingSummary summary;
   for (const Header& header : records.headers) {
-    summary.figure = header.training.value("figure", "accuracy");
-    if (const auto target = header.training.find("target");
-        target != header.training.end() && target->is_string())
-      summary.target = *target;
+    const std::string figure = header.training.text("figure");
+    summary.figure = figure.empty() ? "accuracy" : figure;
+    summary.target = header.training.text("target");
   }
   for (const Point& point : records.points) {
     auto group = std::find_if(summary.groups.begin(), summary.groups.end(),
@@ -277,11 +276,11 @@ std::string training_table(const TrainingSummary& summary) {
   heads.emplace_back("x none");
   PlainTable table(heads, 2);
   for (const TrainedGroup& group : summary.groups) {
-    const auto bytes = group.mean("train_bytes");
+    const auto bytes = group.mean("train_bytes"_metric);
     std::vector<std::string> cells = {status_mark(group) + name_of(summary, group),
                                       cut(link_of(group), kLink), quality_cell(summary, group),
-                                      seconds_cell(group, "train_seconds")};
-    if (!summary.target.empty()) cells.push_back(seconds_cell(group, "target_seconds"));
+                                      seconds_cell(group, "train_seconds"_metric)};
+    if (!summary.target.empty()) cells.push_back(seconds_cell(group, "target_seconds"_metric));
     cells.push_back(bytes ? format_bytes(bytes->value) : "-");
     if (has_bf16) cells.push_back(gain_cell(summary, group, Baseline::kBf16));
     cells.push_back(gain_cell(summary, group, Baseline::kFp32));

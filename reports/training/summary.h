@@ -24,9 +24,9 @@ struct TrainedGroup {
   std::vector<const Point*> used;
 
   /// Over the used points, of the metric's one value each; nothing where none has it.
-  std::optional<Estimate> mean(const std::string& metric) const;
+  std::optional<Estimate> mean(const MetricType& metric) const;
   /// How many of the used points have the metric.
-  std::size_t count(const std::string& metric) const;
+  std::size_t count(const MetricType& metric) const;
   /// Whether the point is one of its seeds, used or not.
   bool holds(const Point& point) const;
   bool trusted() const { return ok > 0; }
@@ -41,7 +41,13 @@ struct TrainingSummary {
   std::vector<TrainedGroup> groups;
 
   /// The metric of the time that counts: to the target, else of all steps.
-  const char* time_metric() const { return target.empty() ? "train_seconds" : "target_seconds"; }
+  const MetricType& time_metric() const {
+    return target.empty() ? "train_seconds"_metric : "target_seconds"_metric;
+  }
+  /// Of the quality that is trained for.
+  const MetricType& final_metric() const {
+    return figure == "accuracy" ? "final_accuracy"_metric : "final_perplexity"_metric;
+  }
   /// The baseline that took least time by time_metric(), of that kind if one is given; null without
   /// any that can be compared with the group.
   const TrainedGroup* baseline(const TrainedGroup& group, std::optional<Baseline> kind = {}) const;

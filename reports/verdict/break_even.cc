@@ -29,8 +29,8 @@ std::string at_those(const Series& series, Pays wanted) {
 
 // What models said of the point; null where they said nothing.
 const nlohmann::json* break_even_of(const Point& point) {
-  const auto found = point.prediction.find("break_even");
-  return found == point.prediction.end() || !found->is_object() ? nullptr : &*found;
+  const auto found = point.prediction->find("break_even");
+  return found == point.prediction->end() || !found->is_object() ? nullptr : &*found;
 }
 
 std::string open_interval(const BreakEven& even) {

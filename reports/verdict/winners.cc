@@ -64,8 +64,8 @@ std::string times(const Run& run) {
 // faster than it looks.
 std::string target_missed(const Cell& cell) {
   const auto is_close = [](double times) { return times >= 0.8 && times <= 1.25; };
-  const std::optional<double> mean = cell.mean_of_metric("quality");
-  const std::optional<double> median = cell.median_of_metric("quality");
+  const std::optional<double> mean = cell.mean_of_metric("quality"_metric);
+  const std::optional<double> median = cell.median_of_metric("quality"_metric);
   if (!mean || !median || (is_close(*mean) && is_close(*median))) return "";
   return "selecting " + format_number(*mean) + " times the elements that it is asked for (median " +
          format_number(*median) + ")";
@@ -74,9 +74,9 @@ std::string target_missed(const Cell& cell) {
 // The price of speed: ", sending 0.9 % of the bytes, its decoded gradient off by 88 %".
 std::string price(const Cell& cell) {
   std::string text;
-  const std::optional<double> payload = cell.median_of_metric("payload_bytes");
-  const std::optional<double> dense = cell.median_of_metric("dense_bytes");
-  const std::optional<double> error = cell.median_of_metric("relative_error");
+  const std::optional<double> payload = cell.median_of_metric("payload_bytes"_metric);
+  const std::optional<double> dense = cell.median_of_metric("dense_bytes"_metric);
+  const std::optional<double> error = cell.median_of_metric("relative_error"_metric);
   if (payload && dense && *dense > 0)
     text += ", sending " + format_percent(*payload / *dense) + " of the bytes";
   if (error) text += ", its decoded gradient off by " + format_percent(*error);
@@ -133,7 +133,7 @@ const Series* fastest_within(const Group& group, double rate, double most_error)
   for (const Series& series : group.series) {
     const Cell* cell = series.at(rate);
     if (cell == nullptr || cell->status != Status::kOk || !cell->step_time) continue;
-    const std::optional<double> error = cell->median_of_metric("relative_error");
+    const std::optional<double> error = cell->median_of_metric("relative_error"_metric);
     if (!error || *error > most_error) continue;
     if (!series.is_baseline() && cell->speedup && pays(*cell->speedup) != Pays::kYes) continue;
     if (best == nullptr || cell->step_time->value < best->at(rate)->step_time->value)

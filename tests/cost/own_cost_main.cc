@@ -27,7 +27,6 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -173,7 +172,8 @@ struct Times {
 };
 
 /// What a step of thinpipe is made of (docs/records.md).
-constexpr const char* kParts[] = {"compute_time", "compress_time", "exchange_time", "decode_time"};
+constexpr MetricType kParts[] = {"compute_time"_metric, "compress_time"_metric,
+                                 "exchange_time"_metric, "decode_time"_metric};
 
 double median_of_medians(const Repeats& repeats) {
   std::vector<double> medians;
@@ -250,11 +250,11 @@ class OwnCost {
     point.compressor = parse_spec("none");
     point.ranks = options_.ranks[0];
     std::vector<double> ends;
-    const auto record = meter.measure(point, launch, [&] {
+    const Point measured = meter.measure(point, launch, [&] {
       ends.push_back(now_seconds());
       if (ends.size() % number("steps") == 0) bare.run_block();
     });
-    if (record.at("status") == "failed") throw RunError(record.at("reasons").dump());
+    if (measured.status == Status::kFailed) throw RunError(measured.reasons.at(0));
     const std::vector<BareStep> bare_steps = bare.finish();
     launch.quit();
     if (bare_steps.size() != ends.size())
@@ -266,15 +266,15 @@ class OwnCost {
         if (i % number("steps") >= number("settle")) values.push_back(value(i));
       return values;
     };
-    const auto samples = [&](const char* metric) {
-      const std::vector<double> all = record.at("metrics").at(metric).at("samples");
+    const auto samples = [&](const MetricType& metric) {
+      const std::vector<double> all = measured.samples(metric);
       return counted([&](std::size_t i) { return all.at(i - options_.warmup); });
     };
     bare_.steps.push_back(counted([&](std::size_t i) { return bare_steps[i].took; }));
     bare_.periods.push_back(counted([&](std::size_t i) { return bare_steps[i].since_end; }));
-    thinpipe_.steps.push_back(samples("step_time"));
+    thinpipe_.steps.push_back(samples("step_time"_metric));
     thinpipe_.periods.push_back(counted([&](std::size_t i) { return ends[i] - ends[i - 1]; }));
-    for (const char* part : kParts) parts_[part].push_back(samples(part));
+    for (const MetricType& part : kParts) parts_[part].push_back(samples(part));
   }
 
   // Of the medians of every launch: what changes from launch to launch (which rank meets which

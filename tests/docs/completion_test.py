@@ -73,7 +73,7 @@ class Completion(unittest.TestCase):
             ("run", "--pattern", ""): {pattern["name"] for pattern in listed["patterns"]},
             ("run", "-l", ""): {link["name"] for link in listed["links"]["presets"]}
                                if "presets" in listed["links"] else {link["name"] for link in listed["links"]},
-            ("list", ""): methods | models | {"compressors", "patterns", "models", "links"},
+            ("list", ""): methods | models | {"compressors", "patterns", "models", "links", "metrics"},
             ("run", "--overlap", ""): {"none", "bucket"},
             ("report", "--format", "h"): {"html"},
             ("run", "--topology", "r"): {"racks"},

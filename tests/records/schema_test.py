@@ -129,6 +129,19 @@ class Schema(unittest.TestCase):
                 block = block[end:]
         self.hold(records, {"header", "point", "gradient", "similarity"})
 
+    def test_metrics_are_those_of_the_command(self):
+        metrics = json.loads(self.thinpipe("list", "metrics", "--json").stdout)["metrics"]
+        text = (ROOT / "docs/records.md").read_text()
+        table = re.search(r"\| metric \|.*\n\|[-|]+\n((?:\|.*\n)+)", text)[1]
+        self.assertEqual(table, "".join(
+            f"| `{name}` | {unit} | {better} | {kind} | {meaning} |\n"
+            for name, unit, better, kind, meaning in map(dict.values, metrics)))
+        self.assertEqual(self.validator.schema["$defs"]["metrics"]["properties"], {
+            metric["name"]: {"$ref": "#/$defs/metric",
+                             "properties": {field: {"const": metric[field]}
+                                            for field in ("unit", "better", "kind")}}
+            for metric in metrics})
+
     def test_formats_have_options_of_their_own(self):
         self.thinpipe("quality", "--trace", TRACE, "-c", "topk", "--out", "one")
         for name in ("csv", "google-benchmark", "bmf"):

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
 #include <sstream>
@@ -33,15 +34,17 @@ Records hostile_records() {
   Header& header = records.headers[0];
   header.created = kHostile;
   header.command = {kHostile, "http://evil.example/x.js"};
-  header.trace = {{"model", kHostile}, {"elements", kHostile}, {kHostile, {{kHostile, kHostile}}}};
-  header.fingerprint = {{"cpu", kHostile}, {kHostile, 1}};
-  header.calibration = sample::calibration();
-  header.calibration[kHostile] = kHostile;
-  for (nlohmann::json& link : header.calibration["links"]) {
+  header.trace =
+      document({{"model", kHostile}, {"elements", kHostile}, {kHostile, {{kHostile, kHostile}}}});
+  header.fingerprint = document({{"cpu", kHostile}, {kHostile, 1}});
+  nlohmann::json calibration = sample::calibration();
+  calibration[kHostile] = kHostile;
+  for (nlohmann::json& link : calibration["links"]) {
     link["link"] = link["link"].get<std::string>() + kHostile;
     link["reason"] = kHostile;
     for (nlohmann::json& way : link["ways"]) way["where"] = kHostile;
   }
+  header.calibration = Document(std::move(calibration));
   records.notes = {kHostile};
   records.file = kHostile + "/records.jsonl";
   for (Point& point : records.points) {
@@ -64,11 +67,12 @@ std::size_t count(const std::string& text, const std::string& part) {
 // 60 ms predicted of a point, whatever was measured.
 TEST(Report, HasPredictionsBesideWhatWasMeasured) {
   Records records = sample::synthetic_run({{4}, {1e7}, 1, 8, false});
-  for (Point& point : records.points) point.prediction = nlohmann::json::object();
+  for (Point& point : records.points) point.prediction = {};
   EXPECT_THAT(render_html(records), Not(HasSubstr("Predicted against measured")));
   EXPECT_THAT(render_markdown(records), Not(HasSubstr("Predicted and measured")));
   for (Point& point : records.points)
-    point.prediction = {{"step_time", 0.0601}, {"exchange_time", 0.0402}, {"link", {{"alpha", 1}}}};
+    point.prediction =
+        document({{"step_time", 0.0601}, {"exchange_time", 0.0402}, {"link", {{"alpha", 1}}}});
   const std::string html = render_html(records), markdown = render_markdown(records);
   EXPECT_THAT(html, HasSubstr("Predicted against measured"));
   EXPECT_THAT(markdown, HasSubstr("Predicted and measured"));
@@ -80,9 +84,9 @@ TEST(Report, HasPredictionsBesideWhatWasMeasured) {
 
 TEST(Report, HasATableOfTheLinksBeforeTheyWereUsed) {
   Records records = sample::synthetic_run({{4}, {1e7}, 1, 8, false});
-  records.headers[0].calibration = nlohmann::json::object();
+  records.headers[0].calibration = {};
   EXPECT_THAT(render_html(records), Not(HasSubstr("id=\"links\"")));
-  records.headers[0].calibration = sample::calibration();
+  records.headers[0].calibration = document(sample::calibration());
   const std::string html = render_html(records), markdown = render_markdown(records);
   for (const std::string& text : {html, markdown}) {
     EXPECT_THAT(text, HasSubstr("The links before they were used"));
@@ -135,7 +139,7 @@ TEST(Report, PutsStepTimeAgainstTheLossOfTrainings) {
   trained.file = "trained/records.jsonl";
   trained.headers = {sample::header()};
   trained.headers[0].kind = kTrainKind;
-  trained.headers[0].training = {{"figure", "accuracy"}};
+  trained.headers[0].training = document({{"figure", "accuracy"}});
   for (int seed = 0; seed < 3; ++seed) {
     Point point = sample::point("topk:memory=residual,ratio=0.01", 1e9, 0, {1});
     point.axes.seed = static_cast<std::uint64_t>(seed);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <random>
 
 namespace thinpipe::sample {
@@ -77,25 +78,25 @@ Point make_point(const Method& method, int ranks, double rate, int repeat, int s
   if (method.quality_noise > 0) point.metrics["quality"] = {"1", "target:1", "quality", quality};
   point.metrics["relative_error"] = {"1", "lower", "quality", error};
   const double wire_ratio = noise.around_one(0.006);
-  point.fidelity = {
-      {"wire_bytes_predicted", wire_bytes / wire_ratio},
-      {"wire_ratio", wire_ratio},
-      {"idle_cpu", std::min(0.9, 0.25 + 0.6 * exchange[0] / step[0]) * noise.around_one(0.05)},
-      {"burst_bytes", std::max(16000.0, rate / 8 / 250)},
-      {"burst_seconds", std::max(16000.0 * 8 / rate, 1.0 / 250)}};
+  point.fidelity = Fidelity{
+      .wire_bytes_predicted = wire_bytes / wire_ratio,
+      .wire_ratio = wire_ratio,
+      .idle_cpu = std::min(0.9, 0.25 + 0.6 * exchange[0] / step[0]) * noise.around_one(0.05),
+      .burst_bytes = std::max(16000.0, rate / 8 / 250),
+      .burst_seconds = std::max(16000.0 * 8 / rate, 1.0 / 250)};
   point.metrics["exposed_time"] = timed(exchange);
   point.metrics["ideal_time"] = timed(std::vector<double>(step.size(), 9e-3));
-  point.prediction = {{"step_time", 9e-3 + method.compress_s + wire_bytes * 8 / rate},
-                      {"exchange_time", wire_bytes * 8 / rate},
-                      {"compress_time", method.compress_s},
-                      {"decode_time", is_dense ? 0 : 0.35e-3 * p},
-                      {"break_even", {{"rate", 2e9}}}};
+  point.prediction = document({{"step_time", 9e-3 + method.compress_s + wire_bytes * 8 / rate},
+                               {"exchange_time", wire_bytes * 8 / rate},
+                               {"compress_time", method.compress_s},
+                               {"decode_time", is_dense ? 0 : 0.35e-3 * p},
+                               {"break_even", {{"rate", 2e9}}}});
   // The last host is what the others wait for.
-  point.critical_path = {{"waits",
-                          {{{"host", ranks - 1}, {"phase", "compute"}, {"share", 0.12}},
-                           {{"host", 0}, {"phase", "compress"}, {"share", 0.02}}}}};
-  point.validation = {
-      {"aggregate_max_error", 1e-7}, {"checked_steps", steps}, {"identical_ranks", true}};
+  point.critical_path = document({{"waits",
+                                   {{{"host", ranks - 1}, {"phase", "compute"}, {"share", 0.12}},
+                                    {{"host", 0}, {"phase", "compress"}, {"share", 0.02}}}}});
+  point.validation = document(
+      {{"aggregate_max_error", 1e-7}, {"checked_steps", steps}, {"identical_ranks", true}});
   return point;
 }
 
@@ -119,21 +120,22 @@ Records synthetic_run(const SyntheticRun& run) {
   Records records;
   records.file = "synthetic/records.jsonl";
   Header header = sample::header();
-  header.trace["model"] = "synthetic";
-  header.trace["elements"] = 431080;
-  header.trace["tensors"] = 8;
-  header.trace["steps"] = run.steps;
+  change(header.trace, [&](nlohmann::json& trace) {
+    trace["elements"] = 431080;
+    trace["tensors"] = 8;
+    trace["steps"] = run.steps;
+  });
   header.command = {"thinpipe",      "run",
                     "--trace",       "synthetic trace",
                     "--compressors", "none topk:ratio=0.01|0.1 dgc sidco 3lc sbc",
                     "--links",       "rate=10mbit|100mbit|1gbit"};
-  header.fingerprint = {{"cpu", "Synthetic 2-core at 2.1 GHz"},
-                        {"cores", 2},
-                        {"kernel", "0.0.0-synthetic"},
-                        {"hz", 250},
-                        {"mpi", "none: made by formula"},
-                        {"sysctls", {{"net.ipv4.tcp_congestion_control", "cubic"}}}};
-  header.calibration = {{"memory_read_gbs", 20.1}};
+  header.fingerprint = document({{"cpu", "Synthetic 2-core at 2.1 GHz"},
+                                 {"cores", 2},
+                                 {"kernel", "0.0.0-synthetic"},
+                                 {"hz", 250},
+                                 {"mpi", "none: made by formula"},
+                                 {"sysctls", {{"net.ipv4.tcp_congestion_control", "cubic"}}}});
+  header.calibration = document({{"memory_read_gbs", 20.1}});
   records.headers.push_back(header);
   Noise noise;
   for (const int ranks : run.ranks) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/record/record.h"
+#include "tests/base/document.h"
 
 namespace thinpipe::sample {
 
@@ -19,14 +20,14 @@ inline Header header() {
   header.seed = 1;
   header.threads = 2;
   header.simd = "avx2";
-  header.trace = {{"path", "synthetic trace"},
-                  {"model", "synthetic"},
-                  {"identity", "sha256:00"},
-                  {"elements", 1000},
-                  {"tensors", 2},
-                  {"ranks", 4},
-                  {"steps", 3}};
-  header.fingerprint = {{"cpu", "synthetic"}, {"cores", 2}};
+  header.trace = document({{"path", "synthetic trace"},
+                           {"model", "synthetic"},
+                           {"identity", "sha256:00"},
+                           {"elements", 1000},
+                           {"tensors", 2},
+                           {"ranks", 4},
+                           {"steps", 3}});
+  header.fingerprint = document({{"cpu", "synthetic"}, {"cores", 2}});
   return header;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include <fmt/format.h>
@@ -196,7 +197,7 @@ GeneratedTrace generated_of(GivenDescription description, std::unique_ptr<Gradie
   trace.tensors = std::move(description.tensors);
   trace.ranks = description.ranks;
   trace.steps = 1;
-  trace.metadata = {{"origin", "training"}};
+  trace.metadata = std::make_shared<const nlohmann::json>(nlohmann::json{{"origin", "training"}});
   trace.source = std::move(source);
   return trace;
 }

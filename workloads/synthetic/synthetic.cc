@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -276,7 +277,7 @@ Trace make_synthetic(const SyntheticSpec& spec) {
       spec.text(captured ? captured->identity() : "").substr(std::string("synthetic:").size());
   trace.ranks = spec.workers;
   trace.steps = spec.steps;
-  trace.metadata = {{"origin", "synthetic"}, {"spec", trace.text}};
+  nlohmann::json metadata = {{"origin", "synthetic"}, {"spec", trace.text}};
 
   std::vector<std::vector<TraceStepTimes>> times;
   if (!spec.model.empty()) {
@@ -284,11 +285,11 @@ Trace make_synthetic(const SyntheticSpec& spec) {
     trace.model = model.name;
     trace.tensors = model_tensors(model);
     times = {{model_times(model)}};
-    trace.metadata["provenance"] = {{"times", model.times[0].source}};
+    metadata["provenance"] = {{"times", model.times[0].source}};
     if (model.times[0].kind == ModelTimes::Kind::kEstimated)
-      trace.metadata["provenance"]["device"] = model.times[0].device;
+      metadata["provenance"]["device"] = model.times[0].device;
     else
-      trace.metadata["provenance"]["cpu"] = model.times[0].device;
+      metadata["provenance"]["cpu"] = model.times[0].device;
   } else if (spec.elements > 0) {
     trace.model = "gradient";
     trace.tensors = {{"gradient", nearly_square(spec.elements), spec.elements, 0}};
@@ -324,6 +325,7 @@ Trace make_synthetic(const SyntheticSpec& spec) {
     trace.bytes_per_rank += tensor.elements * sizeof(float);
     if (spec.rho_step > 0) trace.bytes_per_rank += latent_count(tensor.elements) * 2;
   }
+  trace.metadata = std::make_shared<const nlohmann::json>(std::move(metadata));
   trace.source = std::make_unique<SyntheticSource>(std::move(drawn), spec.workers, spec.steps,
                                                    spec.seed, std::move(times));
   return Trace(std::move(trace));

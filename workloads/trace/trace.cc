@@ -1,6 +1,7 @@
 #include "workloads/trace/trace.h"
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
@@ -268,7 +269,7 @@ Trace::Trace(GeneratedTrace generated) : state_(std::make_unique<State>()) {
   State& state = *state_;
   state.folder = generated.text;
   state.identity = generated.identity;
-  state.metadata = generated.metadata;
+  if (generated.metadata) state.metadata = *generated.metadata;
   state.model = generated.model;
   state.ranks = generated.ranks;
   state.tensors = generated.tensors;

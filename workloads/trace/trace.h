@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "base/error.h"
 #include "workloads/trace/gradient_values.h"
@@ -70,7 +70,7 @@ struct GeneratedTrace {
   std::size_t ranks = 0;
   std::size_t steps = 0;
   std::size_t bytes_per_rank = 0;  ///< that the source keeps of every rank asked for
-  nlohmann::json metadata;
+  std::shared_ptr<const nlohmann::json> metadata;  ///< as trace.json has it
   std::unique_ptr<GradientSource> source;
 };
 

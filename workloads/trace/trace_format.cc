@@ -1,6 +1,7 @@
 #include "workloads/trace/trace_format.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "workloads/trace/gradient_values.h"
 #include "workloads/trace/json_fields.h"

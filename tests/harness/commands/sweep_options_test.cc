@@ -24,20 +24,6 @@ SweepOptions options_of(const std::vector<std::string>& command) {
   return options;
 }
 
-Point point_of(const SweepPoint& planned, const SweepOptions& options) {
-  const nlohmann::json axes = describe(planned, options).at("axes");
-  Point point;
-  point.axes.compressor = axes.at("compressor");
-  point.axes.link = axes.at("link");
-  point.axes.ranks = axes.at("ranks");
-  point.axes.topology = axes.at("topology");
-  point.axes.stragglers = axes.value("stragglers", "none");
-  point.axes.time_scale = axes.at("time_scale");
-  point.axes.pattern = axes.at("pattern");
-  point.axes.feed = axes.at("feed");
-  return point;
-}
-
 // Every point's own command plans it once, by the same id. Where no link is given there are three.
 void expect_each_again(const std::vector<std::string>& words, std::size_t count) {
   std::vector<std::string> command = {"thinpipe", "run", "--trace", "T", "--out", "out/"};
@@ -48,7 +34,7 @@ void expect_each_again(const std::vector<std::string>& words, std::size_t count)
   Records records;
   records.headers.emplace_back().command = command;
   for (const SweepPoint& point : planned) {
-    const std::vector<std::string> again = again_words(records, point_of(point, options));
+    const std::vector<std::string> again = again_words(records, describe(point, options));
     const SweepOptions own = options_of(again);
     const std::vector<SweepPoint> points = plan_sweep(own);
     ASSERT_EQ(points.size(), 1U) << point.id(options);

@@ -222,16 +222,17 @@ TEST(LinkUse, IsTheFullerDirectionsShareOfTheTime) {
 
 TEST(PathRecord, SharesAreOfAllStepsTogether) {
   const auto rank = [](double compute, double begun) {
-    return json{{"begun", begun},
-                {"timeline",
-                 {{"compute", 0, 0.0, compute},
-                  {"compress", 0, compute, compute},
-                  {"exchange", 0, compute, 4.0},
-                  {"decode", 0, 4.0, 4.0}}}};
+    WorkerStep step;
+    step.begun = begun;
+    step.timeline = {{Phase::kCompute, 0, 0.0, compute},
+                     {Phase::kCompress, 0, compute, compute},
+                     {Phase::kExchange, 0, compute, 4.0},
+                     {Phase::kDecode, 0, 4.0, 4.0}};
+    return step;
   };
   const std::vector<std::vector<StepTimeline>> steps = {
-      timelines_of({rank(1, 50), rank(3, 50)}, true),
-      timelines_of({rank(1, 60), rank(2, 60)}, true)};
+      timelines_of({{rank(1, 50), rank(3, 50)}, {}}, true),
+      timelines_of({{rank(1, 60), rank(2, 60)}, {}}, true)};
   EXPECT_DOUBLE_EQ(exchange_seconds(steps), 1 + 2);
   const std::vector<StepPath> paths = {critical_path(steps[0]), critical_path(steps[1])};
   const std::vector<LinkUse> uses = {{"host1", 0.9}, {"host0", 0.5}, {"host2", 0.3}};
@@ -249,18 +250,18 @@ TEST(PathRecord, SharesAreOfAllStepsTogether) {
 }
 
 TEST(LongestPayload, IsNamedWithHowMuchLongerItIs) {
-  const auto step = [](std::vector<double> bytes) {
-    std::vector<json> ranks;
-    for (const double one : bytes) ranks.push_back({{"payload_bytes", one}});
-    return ranks;
+  const auto step = [](const std::vector<std::size_t>& bytes) {
+    StepAnswers answers;
+    for (const std::size_t one : bytes) answers.workers.emplace_back().payload_bytes = one;
+    return answers;
   };
   // 100, 120, 700 and 300 over both steps: the others' median is 120.
-  const std::vector<std::vector<json>> steps = {step({50, 60, 600, 40}), step({50, 60, 100, 260})};
+  const std::vector<StepAnswers> steps = {step({50, 60, 600, 40}), step({50, 60, 100, 260})};
   const json longest = longest_payload(steps);
   EXPECT_EQ(longest.at("host"), 2);
   EXPECT_NEAR(longest.at("times").get<double>(), 700.0 / 120, 1e-12);
-  const std::vector<std::vector<json>> even = {step({7, 7, 7})}, none = {step({0, 0})},
-                                       alone = {step({7})};
+  const std::vector<StepAnswers> even = {step({7, 7, 7})}, none = {step({0, 0})},
+                                 alone = {step({7})};
   EXPECT_TRUE(longest_payload(even).is_null());
   EXPECT_TRUE(longest_payload(none).is_null());
   EXPECT_TRUE(longest_payload(alone).is_null());

@@ -12,6 +12,7 @@
 #include "base/splitmix64.h"
 #include "compressors/simd.h"
 #include "harness/plan/checks.h"
+#include "tests/base/document.h"
 #include "tests/base/support.h"
 #include "workloads/exchange/patterns.h"
 
@@ -166,7 +167,7 @@ Records measured_with(const SweepOptions& options) {
   header.seed = options.seed;
   header.threads = options.threads;
   header.simd = simd_target();
-  header.settings = settings_of(options);
+  header.settings = document(settings_of(options));
   records.headers = {header};
   return records;
 }
@@ -229,7 +230,7 @@ TEST(Settings, OtherMachinesAreRefusedAndEmulatedOnesAreOtherPoints) {
 
 TEST(Settings, RecordsThatDoNotSayThemAreTakenAsTheyAre) {
   Records records = measured_with({});
-  records.headers[0].settings = nlohmann::json::object();
+  records.headers[0].settings = {};
   SweepOptions now;
   now.steps = 16;
   EXPECT_NO_THROW(check_same_settings(records, now, settings_of(now)));

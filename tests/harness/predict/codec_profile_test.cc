@@ -33,7 +33,7 @@ Point point(const std::string& compressor, int ranks, double compress, double de
 Records records() {
   Records records;
   records.file = "out/records.jsonl";
-  records.headers.emplace_back().trace["identity"] = trace().identity();
+  records.headers.emplace_back().trace = document({{"identity", trace().identity()}});
   records.points = {point("topk", 4, 5e-3, 8e-3), point("topk", 2, 3e-3, 4e-3),
                     point("none", 2, 1e-3, 0), point("terngrad", 2, 1e-3, 0)};
   return records;
@@ -72,7 +72,7 @@ Point on_gpu(Point point, double compress, double down, double up) {
 // summed comes down as a whole, twice where there are two rounds, whose means go up in between.
 TEST(CodecRecords, OfAGpuHaveCopiesThatNothingHides) {
   Records records;
-  records.headers.emplace_back().trace["identity"] = trace().identity();
+  records.headers.emplace_back().trace = document({{"identity", trace().identity()}});
   Point great = on_gpu(point("3lc", 2, 0, 4e-3), 1e-3, 6e-4, 2e-4);
   great.metrics["payload_bytes"].samples = {4.0 * kDownloadPiece};
   records.points = {point("topk", 2, 3e-3, 4e-3),
@@ -102,7 +102,7 @@ TEST(CodecRecords, OfAGpuHaveCopiesThatNothingHides) {
 TEST(CodecRecords, RefusesWhatIsNotThere) {
   EXPECT_THROW(recorded_codec(records(), trace(), parse_spec("3lc")), InputError);
   Records other = records();
-  other.headers[0].trace["identity"] = "sha256:0";
+  other.headers[0].trace = document({{"identity", "sha256:0"}});
   EXPECT_THROW(recorded_codec(other, trace(), parse_spec("topk")), InputError);
 }
 

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/error.h"
 #include "harness/predict/basis.h"
+#include "tests/base/document.h"
 #include "workloads/predict/closed_forms.h"
 
 namespace thinpipe {
@@ -120,8 +122,9 @@ Records one_point() {
   point.axes.compressor = "topk";
   point.axes.pattern = "mixed-tree";
   point.axes.ranks = 4;
-  point.prediction = prediction_json(*predict(codec, by_tree(), times), codec);
-  point.prediction["basis"] = basis_json(codec, by_tree());
+  nlohmann::json prediction = prediction_json(*predict(codec, by_tree(), times), codec);
+  prediction["basis"] = basis_json(codec, by_tree());
+  point.prediction = Document(std::move(prediction));
   point.metrics["step_time"].samples = {0.1, 0.3, 0.2};
   Records records;
   records.points = {point};
@@ -134,7 +137,8 @@ TEST(PredictAgain, GivesTheSameFromWhatWasRecorded) {
   ASSERT_EQ(again.size(), 1U);
   ASSERT_TRUE(again[0].prediction) << again[0].refusal;
   EXPECT_NEAR(again[0].prediction->step, *again[0].recorded, 1e-12);
-  EXPECT_NEAR(again[0].prediction->exposed, records.points[0].prediction["exposed_time"], 1e-12);
+  EXPECT_NEAR(again[0].prediction->exposed, *records.points[0].prediction.number("exposed_time"),
+              1e-12);
   EXPECT_EQ(again[0].measured, 0.2);
   EXPECT_NEAR(*again[0].ratio(), *again[0].recorded / 0.2, 1e-12);
 }
@@ -142,8 +146,8 @@ TEST(PredictAgain, GivesTheSameFromWhatWasRecorded) {
 TEST(PredictAgain, SaysWhatCannotBe) {
   Records records = one_point();
   records.points.push_back(records.points[0]);
-  records.points[0].prediction = nlohmann::json::object();
-  records.points[1].prediction.erase("basis");
+  records.points[0].prediction = {};
+  change(records.points[1].prediction, [](nlohmann::json& said) { said.erase("basis"); });
   const std::vector<PredictedAgain> again = predict_again(records);
   EXPECT_EQ(again[0].refusal, "not predicted when it ran");
   EXPECT_EQ(again[1].refusal, "recorded without what it was predicted from");
@@ -152,13 +156,15 @@ TEST(PredictAgain, SaysWhatCannotBe) {
 TEST(PredictAgain, NamesWhatIsWrong) {
   for (const char* missing : {"compute", "buckets", "pipeline"}) {
     Records records = one_point();
-    records.points[0].prediction["basis"].erase(missing);
+    change(records.points[0].prediction,
+           [&](nlohmann::json& said) { said["basis"].erase(missing); });
     EXPECT_THROW(predict_again(records), InputError) << missing;
   }
   Records records = one_point();
-  records.points[0].prediction["basis"]["pipeline"] = "sideways";
+  change(records.points[0].prediction,
+         [](nlohmann::json& said) { said["basis"]["pipeline"] = "sideways"; });
   EXPECT_THROW(predict_again(records), InputError);
-  records.points[0].prediction["link"] = 3;
+  change(records.points[0].prediction, [](nlohmann::json& said) { said["link"] = 3; });
   EXPECT_THROW(predict_again(records), InputError);
 }
 
@@ -167,8 +173,10 @@ TEST(PredictAgain, NamesFileAndField) {
     Records records = one_point();
     records.file = "out/records.jsonl";
     records.points[0].id = "topk";
-    nlohmann::json& bucket = records.points[0].prediction["basis"]["buckets"][1];
-    (std::string(key) == "bytes" ? bucket["exchanges"][0] : bucket)[key] = value;
+    change(records.points[0].prediction, [&](nlohmann::json& said) {
+      nlohmann::json& bucket = said["basis"]["buckets"][1];
+      (std::string(key) == "bytes" ? bucket["exchanges"][0] : bucket)[key] = value;
+    });
     try {
       predict_again(records);
     } catch (const InputError& error) {

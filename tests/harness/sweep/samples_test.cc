@@ -3,34 +3,28 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 
 namespace thinpipe {
 namespace {
 
 using nlohmann::json;
 
-json stepped(double compute, double exchange, double payload) {
-  return {{"compute", compute},
-          {"late", 0},
-          {"compress", 0.001},
-          {"compress_cpu", 0.001},
-          {"exchange", exchange},
-          {"decode", 0.001},
-          {"total", compute + 0.001 + exchange + 0.001},
-          {"wanted", compute},
-          {"exposed", exchange},
-          {"link_idle", compute + 0.002},
-          {"begun", 100.0},
-          {"exchanged", payload > 0},
-          {"payload_bytes", payload},
-          {"summed_bytes", 0},
-          {"pulled_bytes", 0},
-          {"target", 10},
-          {"selected", 12},
-          {"relative_error", 0.5},
-          {"sent_messages", 1},
-          {"sent_bytes", payload},
-          {"sent_frames", 1}};
+WorkerStep stepped(double compute, double exchange, std::size_t payload) {
+  WorkerStep step;
+  step.compute = step.wanted = compute;
+  step.compress = step.compress_cpu = step.decode = 0.001;
+  step.exchange = step.exposed = exchange;
+  step.total = compute + 0.001 + exchange + 0.001;
+  step.link_idle = compute + 0.002;
+  step.begun = 100.0;
+  step.exchanged = payload > 0;
+  step.payload_bytes = payload;
+  step.target = 10;
+  step.selected = 12;
+  step.relative_error = 0.5;
+  step.sent = {1, payload, 1};
+  return step;
 }
 
 PointSamples good_point() {
@@ -39,7 +33,7 @@ PointSamples good_point() {
   samples.idle_cpu = 0.5;
   samples.checked_steps = 1;
   // Two ranks with messages of 1000 bytes; rank 1 computes longer, rank 0 waits for it.
-  samples.answers = {{stepped(0.010, 0.021, 1000), stepped(0.030, 0.0008, 1000)}};
+  samples.steps = {{{stepped(0.010, 0.021, 1000), stepped(0.030, 0.0008, 1000)}, {}}};
   samples.wire.sent = 2250;  // 1022 bytes and 66 of headers each, and some acks
   return samples;
 }
@@ -65,61 +59,55 @@ TEST(WireBounds, FollowTheLinksFrames) {
 }
 
 TEST(Metrics, StepIsTheSlowestRanksPartsAreTheLastToArrives) {
-  const json metrics = metrics_of(good_point(), 4000);
-  EXPECT_DOUBLE_EQ(metrics["step_time"]["samples"][0], 0.033);     // rank 0
-  EXPECT_DOUBLE_EQ(metrics["compute_time"]["samples"][0], 0.030);  // rank 1
-  EXPECT_DOUBLE_EQ(metrics["exchange_time"]["samples"][0], 0.0008);
-  EXPECT_DOUBLE_EQ(metrics["payload_bytes"]["samples"][0], 1000);
-  EXPECT_DOUBLE_EQ(metrics["quality"]["samples"][0], 1.2);
-  EXPECT_DOUBLE_EQ(metrics["wire_bytes"]["samples"][0], 1125);  // of two hosts in one step
+  const Metrics metrics = metrics_of(good_point(), 4000);
+  EXPECT_DOUBLE_EQ(metrics.at("step_time"_metric).samples[0], 0.033);     // rank 0
+  EXPECT_DOUBLE_EQ(metrics.at("compute_time"_metric).samples[0], 0.030);  // rank 1
+  EXPECT_DOUBLE_EQ(metrics.at("exchange_time"_metric).samples[0], 0.0008);
+  EXPECT_DOUBLE_EQ(metrics.at("payload_bytes"_metric).samples[0], 1000);
+  EXPECT_DOUBLE_EQ(metrics.at("quality"_metric).samples[0], 1.2);
+  EXPECT_DOUBLE_EQ(metrics.at("wire_bytes"_metric).samples[0], 1125);  // of two hosts in one step
   // (n-1)/n of 2000 bytes in 0.8 ms: 1000 * 8 / 0.0008.
-  EXPECT_DOUBLE_EQ(metrics["bus_bandwidth"]["samples"][0], 1e7);
-}
-
-TEST(PerRank, HasEveryRanksOwnSteps) {
-  const json ranks = per_rank(good_point());
-  ASSERT_EQ(ranks.size(), 2U);
-  EXPECT_EQ(ranks[0]["compute"], json({0.010}));
-  EXPECT_EQ(ranks[1]["compute"], json({0.030}));
-  EXPECT_EQ(ranks[1]["payload_bytes"], json({1000.0}));
+  EXPECT_DOUBLE_EQ(metrics.at("bus_bandwidth"_metric).samples[0], 1e7);
 }
 
 TEST(BusBandwidth, OfAnAllReduceCountsBothPhases) {
   // 2 (n-1)/n S = 1 * 1000 bytes for two ranks.
-  std::vector<json> ranks = good_point().answers[0];
-  for (json& rank : ranks) rank["summed_bytes"] = 1000;
-  EXPECT_DOUBLE_EQ(bus_bandwidth(ranks, false), 1e7);
+  StepAnswers step = good_point().steps[0];
+  for (WorkerStep& rank : step.workers) rank.summed_bytes = 1000;
+  EXPECT_DOUBLE_EQ(bus_bandwidth(step, false), 1e7);
   // Of 1000 bytes 600 are summed: 600 * 2/2 and 400 * 2 * 1/2 in 0.8 ms.
-  for (json& rank : ranks) rank["summed_bytes"] = 600;
-  EXPECT_DOUBLE_EQ(bus_bandwidth(ranks, false), 1e7);
+  for (WorkerStep& rank : step.workers) rank.summed_bytes = 600;
+  EXPECT_DOUBLE_EQ(bus_bandwidth(step, false), 1e7);
   // Under the rest of the step the one that waits least is the one that exchanges least.
-  ranks[1]["compute"] = 0.001;
-  EXPECT_DOUBLE_EQ(bus_bandwidth(ranks, true), 1e7);
+  step.workers[1].compute = 0.001;
+  EXPECT_DOUBLE_EQ(bus_bandwidth(step, true), 1e7);
 }
 
 // A worker pushes 1000 bytes and pulls 700, a server takes 2000 and sends 700 to each of two.
 TEST(BusBandwidth, WithServersIsThatOfTheBusiestLink) {
-  std::vector<json> workers = good_point().answers[0];
-  for (json& worker : workers) worker["pulled_bytes"] = 700;
-  const auto server = [](int push, int pull) {
-    return std::vector<json>(1, {{"push_bytes", push}, {"pull_bytes", pull}});
+  StepAnswers step = good_point().steps[0];
+  for (WorkerStep& worker : step.workers) worker.pulled_bytes = 700;
+  const auto with_server = [&](std::size_t push, std::size_t pull) {
+    step.servers.resize(1);
+    step.servers[0].push_bytes = push;
+    step.servers[0].pull_bytes = pull;
+    return bus_bandwidth(step, false);
   };
-  EXPECT_DOUBLE_EQ(bus_bandwidth(workers, false, server(2000, 700)), 2e7);
-  EXPECT_DOUBLE_EQ(bus_bandwidth(workers, false, server(2000, 1100)), 2.2e7);
-  EXPECT_DOUBLE_EQ(bus_bandwidth(workers, false, server(600, 300)), 1e7);
+  EXPECT_DOUBLE_EQ(with_server(2000, 700), 2e7);
+  EXPECT_DOUBLE_EQ(with_server(2000, 1100), 2.2e7);
+  EXPECT_DOUBLE_EQ(with_server(600, 300), 1e7);
 }
 
 PointSamples point_with_a_server() {
   PointSamples samples = good_point();
-  for (json& worker : samples.answers[0]) worker["pulled_bytes"] = 700;
-  samples.servers = {{{{"decode", 0.001},
-                       {"compress", 0.002},
-                       {"push_bytes", 2000},
-                       {"pull_bytes", 700},
-                       {"relative_error", 0.25},
-                       {"sent_messages", 2},
-                       {"sent_bytes", 1416},
-                       {"sent_frames", 2}}}};
+  for (WorkerStep& worker : samples.steps[0].workers) worker.pulled_bytes = 700;
+  ServerStep& server = samples.steps[0].servers.emplace_back();
+  server.decode = 0.001;
+  server.compress = 0.002;
+  server.push_bytes = 2000;
+  server.pull_bytes = 700;
+  server.relative_error = 0.25;
+  server.sent = {2, 1416, 2};
   samples.wire.sent = 4000;
   samples.wire.sent_by = {1100, 1100, 1800};
   return samples;
@@ -127,9 +115,10 @@ PointSamples point_with_a_server() {
 
 TEST(Servers, AreRecordedBesideTheRanks) {
   const PointSamples samples = point_with_a_server();
-  EXPECT_DOUBLE_EQ(metrics_of(samples, 4000)["pull_bytes"]["samples"][0], 700);
-  EXPECT_DOUBLE_EQ(metrics_of(samples, 4000)["wire_bytes"]["samples"][0], 2000);  // of two workers
-  EXPECT_EQ(per_rank(samples).size(), 2U);
+  EXPECT_DOUBLE_EQ(metrics_of(samples, 4000).at("pull_bytes"_metric).samples[0], 700);
+  EXPECT_DOUBLE_EQ(metrics_of(samples, 4000).at("wire_bytes"_metric).samples[0],
+                   2000);  // of two workers
+  EXPECT_EQ(per_rank(samples.steps).size(), 2U);
   const json servers = per_server(samples);
   ASSERT_EQ(servers.size(), 1U);
   EXPECT_EQ(servers[0]["pull_bytes"], json({700}));
@@ -155,45 +144,55 @@ TEST(Servers, AnAnswerThatWorkersDoNotEndWithIsAFault) {
 TEST(Metrics, OfOverlappedStepsSayWhatWasExposed) {
   PointSamples samples = good_point();
   samples.overlapped = true;
-  samples.answers[0][0]["exposed"] = 0.002;  // rank 0 is the slowest
+  samples.steps[0].workers[0].exposed = 0.002;  // rank 0 is the slowest
   samples.without_exchange = {0.0301, 0.0302, 0.0303};
-  const json metrics = metrics_of(samples, 4000);
-  EXPECT_DOUBLE_EQ(metrics["exposed_time"]["samples"][0], 0.002);
-  EXPECT_DOUBLE_EQ(metrics["ideal_time"]["samples"][0], 0.030);
-  EXPECT_EQ(metrics["noop_time"]["samples"].size(), 3U);
-  EXPECT_DOUBLE_EQ(metrics["exchange_time"]["samples"][0], 0.0008);
+  const Metrics metrics = metrics_of(samples, 4000);
+  EXPECT_DOUBLE_EQ(metrics.at("exposed_time"_metric).samples[0], 0.002);
+  EXPECT_DOUBLE_EQ(metrics.at("ideal_time"_metric).samples[0], 0.030);
+  EXPECT_EQ(metrics.at("noop_time"_metric).samples.size(), 3U);
+  EXPECT_DOUBLE_EQ(metrics.at("exchange_time"_metric).samples[0], 0.0008);
 }
 
 // Three of four steps are held back: a sample is the mean over all four, as training has it.
 TEST(Metrics, OfDelayedMethodsAreMeansOverWholePeriods) {
   PointSamples samples = good_point();
   samples.period = 2;
-  const std::vector<json> held = {stepped(0.010, 0, 0), stepped(0.010, 0, 0)};
-  const std::vector<json> sent = {stepped(0.010, 0.004, 1000), stepped(0.010, 0.004, 1000)};
-  samples.answers = {held, sent, held, sent};
-  const json metrics = metrics_of(samples, 4000);
-  ASSERT_EQ(metrics["step_time"]["samples"].size(), 2U);
-  EXPECT_DOUBLE_EQ(metrics["step_time"]["samples"][1], 0.014);  // of 0.012 and 0.016
-  EXPECT_DOUBLE_EQ(metrics["payload_bytes"]["samples"][0], 500);
-  EXPECT_DOUBLE_EQ(metrics["relative_error"]["samples"][0], 0.5);
-  EXPECT_DOUBLE_EQ(metrics["quality"]["samples"][0], 1.2);
-  EXPECT_DOUBLE_EQ(metrics["bus_bandwidth"]["samples"][0], 1000 * 8 / 0.004);
-  EXPECT_EQ(metrics["dense_bytes"]["samples"].size(), 2U);
+  const StepAnswers held{{stepped(0.010, 0, 0), stepped(0.010, 0, 0)}, {}};
+  const StepAnswers sent{{stepped(0.010, 0.004, 1000), stepped(0.010, 0.004, 1000)}, {}};
+  samples.steps = {held, sent, held, sent};
+  const Metrics metrics = metrics_of(samples, 4000);
+  ASSERT_EQ(metrics.at("step_time"_metric).samples.size(), 2U);
+  EXPECT_DOUBLE_EQ(metrics.at("step_time"_metric).samples[1], 0.014);  // of 0.012 and 0.016
+  EXPECT_DOUBLE_EQ(metrics.at("payload_bytes"_metric).samples[0], 500);
+  EXPECT_DOUBLE_EQ(metrics.at("relative_error"_metric).samples[0], 0.5);
+  EXPECT_DOUBLE_EQ(metrics.at("quality"_metric).samples[0], 1.2);
+  EXPECT_DOUBLE_EQ(metrics.at("bus_bandwidth"_metric).samples[0], 1000 * 8 / 0.004);
+  EXPECT_EQ(metrics.at("dense_bytes"_metric).samples.size(), 2U);
 }
 
 TEST(Timeline, IsOfTheMedianStepOnOneClock) {
   PointSamples samples = good_point();
-  samples.answers = {{stepped(0.010, 0.021, 1000), stepped(0.030, 0.0008, 1000)},
-                     {stepped(0.020, 0.021, 1000), stepped(0.020, 0.0008, 1000)},
-                     {stepped(0.050, 0.021, 1000), stepped(0.030, 0.0008, 1000)}};
-  for (auto& step : samples.answers)
-    for (json& rank : step) rank["timeline"] = {{"compute", 0, 0.0, rank.at("compute")}};
-  samples.answers[1][1]["begun"] = 100.001;
-  const json timeline = timeline_of(samples, true);
-  EXPECT_EQ(timeline["step"], 1);
-  EXPECT_EQ(timeline["ranks"][0], (json{{"compute", 0, 0.0, 0.02}}));
-  EXPECT_EQ(timeline["ranks"][1], (json{{"compute", 0, 0.001, 0.021}}));
-  EXPECT_EQ(timeline_of(samples, false)["ranks"][1], (json{{"compute", 0, 0.0, 0.02}}));
+  samples.steps = {{{stepped(0.010, 0.021, 1000), stepped(0.030, 0.0008, 1000)}, {}},
+                   {{stepped(0.020, 0.021, 1000), stepped(0.020, 0.0008, 1000)}, {}},
+                   {{stepped(0.050, 0.021, 1000), stepped(0.030, 0.0008, 1000)}, {}}};
+  for (StepAnswers& step : samples.steps)
+    for (WorkerStep& rank : step.workers) rank.timeline = {{Phase::kCompute, 0, 0.0, rank.compute}};
+  samples.steps[1].workers[1].begun = 100.001;
+  const auto begins = [&](bool one_clock) {
+    Point point;
+    put_timeline(samples, one_clock, point);
+    EXPECT_EQ(point.timeline_step, 1U);
+    std::vector<double> found;
+    for (const RankTimeline& rank : point.timeline) {
+      EXPECT_EQ(rank.size(), 1U);
+      EXPECT_EQ(rank[0].phase, "compute");
+      EXPECT_NEAR(rank[0].end - rank[0].begin, 0.02, 1e-12);
+      found.push_back(rank[0].begin);
+    }
+    return found;
+  };
+  EXPECT_EQ(begins(true), (std::vector<double>{0, 0.001}));
+  EXPECT_EQ(begins(false), (std::vector<double>{0, 0}));
 }
 
 TEST(Doubts, NoneAboutAGoodPoint) {
@@ -211,7 +210,7 @@ TEST(Doubts, EachSignIsNamed) {
   EXPECT_NE(doubt([](auto& s) { s.goodput_ratio = 0.96; }).find("TCP ceiling"), std::string::npos);
   EXPECT_NE(doubt([](auto& s) { s.goodput_ratio = 1.04; }).find("TCP ceiling"), std::string::npos);
   EXPECT_NE(doubt([](auto& s) { s.idle_cpu = 0.01; }).find("idle only"), std::string::npos);
-  EXPECT_NE(doubt([](auto& s) { s.answers[0][0]["late"] = 0.003; }).find("late"),
+  EXPECT_NE(doubt([](auto& s) { s.steps[0].workers[0].late = 0.003; }).find("late"),
             std::string::npos);
   EXPECT_NE(doubt([](auto& s) {
               s.goodput_ratio = 0.96;
@@ -230,8 +229,8 @@ TEST(Doubts, EachSignIsNamed) {
   // Bytes that crossed them twice.
   EXPECT_NE(doubt([](auto& s) { s.wire.sent = 20000; }).find("twice"), std::string::npos);
   EXPECT_NE(doubt([](auto& s) {
-              s.answers[0][0]["sent_bytes"] = 1e6;
-              s.answers[0][0]["sent_frames"] = 700;
+              s.steps[0].workers[0].sent.bytes = 1000000;
+              s.steps[0].workers[0].sent.frames = 700;
               s.wire.sent = 1060000;
               s.wire.switches = {{"spine", 2000000, 1990000}, {"rack1", 1060000, 900000}};
             }).find("dropped"),
@@ -241,10 +240,10 @@ TEST(Doubts, EachSignIsNamed) {
 // Ranks that share cores end their waits at the same moment; of a long step that is little.
 TEST(Doubts, AWaitMayEndLateByAHundredthOfALongStep) {
   PointSamples samples = good_point();
-  samples.answers = {{stepped(1, 0.5, 1000), stepped(1, 0.5, 1000)}};  // 1.502 s
-  samples.answers[0][0]["late"] = 0.0149;
+  samples.steps = {{{stepped(1, 0.5, 1000), stepped(1, 0.5, 1000)}, {}}};  // 1.502 s
+  samples.steps[0].workers[0].late = 0.0149;
   EXPECT_TRUE(doubts_about(samples).empty());
-  samples.answers[0][0]["late"] = 0.0151;
+  samples.steps[0].workers[0].late = 0.0151;
   EXPECT_EQ(doubts_about(samples).size(), 1U);
 }
 
@@ -253,8 +252,8 @@ TEST(Doubts, AWaitMayEndLateByAHundredthOfALongStep) {
 TEST(Doubts, OneRankWhoseBytesGoAnotherWayIsNamed) {
   PointSamples samples = good_point();
   samples.wire.sent = 0;
-  samples.answers = {std::vector<json>(40, stepped(0.01, 0.001, 100000))};
-  for (json& rank : samples.answers[0]) rank["sent_frames"] = 70;
+  samples.steps = {{std::vector<WorkerStep>(40, stepped(0.01, 0.001, 100000)), {}}};
+  for (WorkerStep& rank : samples.steps[0].workers) rank.sent.frames = 70;
   for (int rank = 0; rank < 40; ++rank) samples.wire.sent_by.push_back(rank == 7 ? 500 : 108000);
   for (const std::uint64_t bytes : samples.wire.sent_by) samples.wire.sent += bytes;
   const auto doubts = doubts_about(samples);
@@ -286,8 +285,8 @@ TEST(Doubts, ALinkThatLosesFramesMay) {
   PointSamples lossy = good_point();
   lossy.lossless = false;
   lossy.goodput_ratio.reset();
-  lossy.answers[0][0]["sent_bytes"] = 1e6;
-  lossy.answers[0][0]["sent_frames"] = 700;
+  lossy.steps[0].workers[0].sent.bytes = 1000000;
+  lossy.steps[0].workers[0].sent.frames = 700;
   lossy.wire.sent = 2000000;
   lossy.wire.switches = {{"switch", 2000000, 1000000}};
   EXPECT_TRUE(doubts_about(lossy).empty());

@@ -101,129 +101,134 @@ TEST(CeilingLink, IsTheSameLinkWithNothingThatSlowsItDown) {
 
 // A rank as it is measured: it should begin its exchange when its compute time and codec have
 // passed, stretched, and does `lag` later; the exchange ends at `end`.
-json scaled_step(double factor, double compute, double codec, double lag, double end) {
-  const double arrived = factor * (compute + codec) + lag;
+WorkerStep scaled_step(double factor, double compute, double codec, double lag, double end) {
   constexpr double kDecode = 0.004;  // that passed; its processor time was half of it
-  return {{"wanted", compute},
-          {"codec", codec},
-          {"codec_decode", kDecode / 2},
-          {"arrived", arrived},
-          {"lag", lag},
-          {"overrun", 0},
-          {"late", 0.001},
-          {"compute", factor * compute},
-          {"compress", factor * codec + lag},
-          {"exchange", end - arrived},
-          {"decode", kDecode},
-          {"total", end + kDecode}};
+  WorkerStep step;
+  step.wanted = compute;
+  step.codec = codec;
+  step.codec_decode = kDecode / 2;
+  step.arrived = factor * (compute + codec) + lag;
+  step.lag = lag;
+  step.late = 0.001;
+  step.compute = factor * compute;
+  step.compress = factor * codec + lag;
+  step.exchange = end - step.arrived;
+  step.decode = kDecode;
+  step.total = end + kDecode;
+  return step;
 }
-
-double at(const json& rank, const char* field) { return rank.at(field).get<double>(); }
 
 TEST(ScaleStep, IsWhatASlowMachineTookDividedByTheFactor) {
   // At factor 4: 10 ms and 1 ms become 44 ms; the exchange takes 80 ms, 20 in emulated time.
-  std::vector<json> ranks = {scaled_step(4, 0.010, 0.001, 0, 0.124),
-                             scaled_step(4, 0.008, 0.001, 0, 0.124)};
-  scale_step(ranks, 4);
-  EXPECT_NEAR(at(ranks[0], "compute"), 0.010, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "compress"), 0.001, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "exchange"), 0.020, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "decode"), 0.002, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "total"), 0.033, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "exposed"), 0.020, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "link_idle"), 0.013, 1e-12);
-  EXPECT_NEAR(at(ranks[1], "exchange"), 0.022, 1e-12);  // its waiting for rank 0 too
-  EXPECT_NEAR(at(ranks[0], "late"), 0.00025, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "skew"), 0, 1e-12);
+  StepAnswers step{{scaled_step(4, 0.010, 0.001, 0, 0.124), scaled_step(4, 0.008, 0.001, 0, 0.124)},
+                   {}};
+  std::vector<WorkerStep>& ranks = step.workers;
+  scale_step(step, 4, false);
+  EXPECT_NEAR(ranks[0].compute, 0.010, 1e-12);
+  EXPECT_NEAR(ranks[0].compress, 0.001, 1e-12);
+  EXPECT_NEAR(ranks[0].exchange, 0.020, 1e-12);
+  EXPECT_NEAR(ranks[0].decode, 0.002, 1e-12);
+  EXPECT_NEAR(ranks[0].total, 0.033, 1e-12);
+  EXPECT_NEAR(ranks[0].exposed, 0.020, 1e-12);
+  EXPECT_NEAR(ranks[0].link_idle, 0.013, 1e-12);
+  EXPECT_NEAR(ranks[1].exchange, 0.022, 1e-12);  // its waiting for rank 0 too
+  EXPECT_NEAR(ranks[0].late, 0.00025, 1e-12);
+  EXPECT_NEAR(ranks[0].skew, 0, 1e-12);
   // As it happened.
-  EXPECT_NEAR(at(ranks[0].at("raw"), "compute"), 0.040, 1e-12);
-  EXPECT_NEAR(at(ranks[0].at("raw"), "exchange"), 0.080, 1e-12);
-  EXPECT_NEAR(at(ranks[0].at("raw"), "total"), 0.128, 1e-12);
+  EXPECT_NEAR(ranks[0].raw->compute, 0.040, 1e-12);
+  EXPECT_NEAR(ranks[0].raw->exchange, 0.080, 1e-12);
+  EXPECT_NEAR(ranks[0].raw->total, 0.128, 1e-12);
 }
 
 // At factor 0.1 a codec of 50 ms does not fit into a tenth of 100 ms: ranks begin 35 ms late, at
 // 50 ms instead of 15. That is no part of the emulated step: 150 ms, and 10 times the exchange.
 TEST(ScaleStep, CodecsThatTakeTooLongForAFastLinkAreAccountedApart) {
-  std::vector<json> ranks = {scaled_step(0.1, 0.1, 0.05, 0.035, 0.070),
-                             scaled_step(0.1, 0.1, 0.05, 0.035, 0.070)};
-  scale_step(ranks, 0.1);
-  EXPECT_NEAR(at(ranks[0], "compute"), 0.1, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "compress"), 0.05, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "exchange"), 0.2, 1e-12);  // 20 ms as measured
-  EXPECT_NEAR(at(ranks[0], "total"), 0.352, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "skew"), 0, 1e-12);
-  EXPECT_TRUE(scale_doubts({ranks}, 0.1).empty());
+  StepAnswers step{
+      {scaled_step(0.1, 0.1, 0.05, 0.035, 0.070), scaled_step(0.1, 0.1, 0.05, 0.035, 0.070)}, {}};
+  std::vector<WorkerStep>& ranks = step.workers;
+  scale_step(step, 0.1, false);
+  EXPECT_NEAR(ranks[0].compute, 0.1, 1e-12);
+  EXPECT_NEAR(ranks[0].compress, 0.05, 1e-12);
+  EXPECT_NEAR(ranks[0].exchange, 0.2, 1e-12);  // 20 ms as measured
+  EXPECT_NEAR(ranks[0].total, 0.352, 1e-12);
+  EXPECT_NEAR(ranks[0].skew, 0, 1e-12);
+  EXPECT_TRUE(scale_doubts({step}, 0.1).empty());
 }
 
 // Only one rank is late: it alone holds up the exchange, which is not so on the emulated machines.
 TEST(ScaleStep, RanksThatBeginApartAreDoubted) {
-  std::vector<json> ranks = {scaled_step(2, 0.010, 0.010, 0, 0.100),
-                             scaled_step(2, 0.010, 0.010, 0.006, 0.100)};
-  scale_step(ranks, 2);
+  StepAnswers step{
+      {scaled_step(2, 0.010, 0.010, 0, 0.100), scaled_step(2, 0.010, 0.010, 0.006, 0.100)}, {}};
+  std::vector<WorkerStep>& ranks = step.workers;
+  scale_step(step, 2, false);
   // From 46 ms, when the exchange began, to 100 ms.
-  EXPECT_NEAR(at(ranks[1], "exchange"), 0.027, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "exchange"), 0.027, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "skew"), 0.003, 1e-12);
-  EXPECT_EQ(scale_doubts({ranks}, 2).size(), 1U);
+  EXPECT_NEAR(ranks[1].exchange, 0.027, 1e-12);
+  EXPECT_NEAR(ranks[0].exchange, 0.027, 1e-12);
+  EXPECT_NEAR(ranks[0].skew, 0.003, 1e-12);
+  EXPECT_EQ(scale_doubts({step}, 2).size(), 1U);
 }
 
 TEST(ScaleStep, CodecWorkBetweenExchangesThatTakesTooLongIsDoubted) {
-  std::vector<json> ranks = {scaled_step(2, 0.010, 0.010, 0, 0.100),
-                             scaled_step(2, 0.010, 0.010, 0, 0.1)};
-  ranks[1]["overrun"] = 0.01;
-  scale_step(ranks, 2);
-  EXPECT_NEAR(at(ranks[1], "skew"), 0.005, 1e-12);
-  EXPECT_EQ(scale_doubts({ranks}, 2).size(), 1U);
+  StepAnswers step{{scaled_step(2, 0.010, 0.010, 0, 0.100), scaled_step(2, 0.010, 0.010, 0, 0.1)},
+                   {}};
+  std::vector<WorkerStep>& ranks = step.workers;
+  ranks[1].overrun = 0.01;
+  scale_step(step, 2, false);
+  EXPECT_NEAR(ranks[1].skew, 0.005, 1e-12);
+  EXPECT_EQ(scale_doubts({step}, 2).size(), 1U);
 }
 
 // A step that is held back exchanges nothing; a rank that was done early has not been early.
 TEST(ScaleStep, NoPartIsNegative) {
-  std::vector<json> ranks = {scaled_step(0.1, 0.1, 0.05, 0.035, 0.050),
-                             scaled_step(0.1, 0.1, 0.02, 0.012, 0.024)};
-  scale_step(ranks, 0.1);
-  EXPECT_EQ(at(ranks[1], "exchange"), 0);
-  EXPECT_NEAR(at(ranks[1], "total"), 0.122, 1e-12);
+  StepAnswers step{
+      {scaled_step(0.1, 0.1, 0.05, 0.035, 0.050), scaled_step(0.1, 0.1, 0.02, 0.012, 0.024)}, {}};
+  std::vector<WorkerStep>& ranks = step.workers;
+  scale_step(step, 0.1, false);
+  EXPECT_EQ(ranks[1].exchange, 0);
+  EXPECT_NEAR(ranks[1].total, 0.122, 1e-12);
 }
 
 // With overlap all of it was stretched: what ran beside each other is divided by the factor, and
 // what a codec took is its own time, of which `compress` measured three times as much.
 TEST(ScaleOverlappedStep, DividesAllThatRanBesideEachOther) {
-  json rank = scaled_step(3, 0.010, 0.002, 0, 0.060);
-  rank["decode"] = 0.006;  // stretched too: 0.002 is its own
-  rank["overrun"] = 0.0003;
-  rank["exposed"] = 0.021;
-  rank["link_idle"] = 0.012;
-  rank["exchange"] = 0.048;
-  std::vector<json> ranks = {rank};
-  scale_overlapped_step(ranks, 3);
-  EXPECT_NEAR(at(ranks[0], "compute"), 0.010, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "compress"), 0.002, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "decode"), 0.002, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "exchange"), 0.016, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "exposed"), 0.007, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "link_idle"), 0.004, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "total"), 0.064 / 3, 1e-12);
-  EXPECT_NEAR(at(ranks[0], "skew"), 0.0001, 1e-12);
-  EXPECT_NEAR(at(ranks[0].at("raw"), "compress"), 0.006, 1e-12);
-  EXPECT_NEAR(at(ranks[0].at("raw"), "total"), 0.064, 1e-12);
-  EXPECT_TRUE(scale_doubts({ranks}, 3).empty());
+  WorkerStep rank = scaled_step(3, 0.010, 0.002, 0, 0.060);
+  rank.decode = 0.006;  // stretched too: 0.002 is its own
+  rank.overrun = 0.0003;
+  rank.exposed = 0.021;
+  rank.link_idle = 0.012;
+  rank.exchange = 0.048;
+  StepAnswers step{{rank}, {}};
+  const std::vector<WorkerStep>& ranks = step.workers;
+  scale_step(step, 3, true);
+  EXPECT_NEAR(ranks[0].compute, 0.010, 1e-12);
+  EXPECT_NEAR(ranks[0].compress, 0.002, 1e-12);
+  EXPECT_NEAR(ranks[0].decode, 0.002, 1e-12);
+  EXPECT_NEAR(ranks[0].exchange, 0.016, 1e-12);
+  EXPECT_NEAR(ranks[0].exposed, 0.007, 1e-12);
+  EXPECT_NEAR(ranks[0].link_idle, 0.004, 1e-12);
+  EXPECT_NEAR(ranks[0].total, 0.064 / 3, 1e-12);
+  EXPECT_NEAR(ranks[0].skew, 0.0001, 1e-12);
+  EXPECT_NEAR(ranks[0].raw->compress, 0.006, 1e-12);
+  EXPECT_NEAR(ranks[0].raw->total, 0.064, 1e-12);
+  EXPECT_TRUE(scale_doubts({step}, 3).empty());
 }
 
 TEST(RawTimes, OfOverlappedExchangesAreOfTheShortest) {
-  std::vector<json> ranks = {scaled_step(3, 0.010, 0.002, 0, 0.060),
-                             scaled_step(3, 0.010, 0.002, 0, 0.060)};
-  for (json& rank : ranks) rank["exposed"] = rank["link_idle"] = 0.001;
-  ranks[0]["exchange"] = 0.030;
-  ranks[1]["exchange"] = 0.027;
-  scale_overlapped_step(ranks, 3);
-  EXPECT_NEAR(raw_times({ranks}, true).at("exchange_time")[0].get<double>(), 0.027, 1e-12);
+  StepAnswers step{{scaled_step(3, 0.010, 0.002, 0, 0.060), scaled_step(3, 0.010, 0.002, 0, 0.060)},
+                   {}};
+  std::vector<WorkerStep>& ranks = step.workers;
+  for (WorkerStep& rank : ranks) rank.exposed = rank.link_idle = 0.001;
+  ranks[0].exchange = 0.030;
+  ranks[1].exchange = 0.027;
+  scale_step(step, 3, true);
+  EXPECT_NEAR(raw_times({step}, true).at("exchange_time")[0].get<double>(), 0.027, 1e-12);
 }
 
 TEST(RawTimes, AreOfTheSlowestRankAndOfTheLastToArrive) {
-  std::vector<json> ranks = {scaled_step(4, 0.010, 0.001, 0, 0.125),
-                             scaled_step(4, 0.008, 0.001, 0, 0.126)};
-  scale_step(ranks, 4);
-  const json raw = raw_times({ranks, ranks}, false);
+  StepAnswers step{{scaled_step(4, 0.010, 0.001, 0, 0.125), scaled_step(4, 0.008, 0.001, 0, 0.126)},
+                   {}};
+  scale_step(step, 4, false);
+  const json raw = raw_times({step, step}, false);
   EXPECT_EQ(raw.at("step_time").size(), 2U);
   EXPECT_NEAR(raw.at("step_time")[0].get<double>(), 0.130, 1e-12);      // rank 1
   EXPECT_NEAR(raw.at("exchange_time")[1].get<double>(), 0.081, 1e-12);  // rank 0

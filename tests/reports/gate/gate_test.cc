@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "reports/gate/measured.h"
 #include "reports/gate/output.h"
+#include "tests/base/document.h"
 #include "tests/reports/markup.h"
 
 namespace thinpipe {
@@ -344,8 +345,8 @@ TEST(StoredGate, RatiosTravelSecondsDoNot) {
     before.series[name] = series("timed", "lower", launch_times(generator, none, 0, 0.01), unit);
     after.series[name] = series("timed", "lower", launch_times(generator, none, 0.3, 0.01), unit);
   }
-  before.fingerprint = {{"cpu", "A"}};
-  after.fingerprint = {{"cpu", "B"}};
+  before.fingerprint = document({{"cpu", "A"}});
+  after.fingerprint = document({{"cpu", "B"}});
   const GateOutcome ratios = judge_stored(before, after, GatePolicy(), Times::kRatios);
   EXPECT_EQ(only_verdict(ratios), Verdict::kWorse);
   EXPECT_EQ(ratios.comparisons[0].unit, "1");

@@ -95,7 +95,7 @@ class HistoryFolder : public ::testing::Test {
            const std::string& cpu = "A") {
     Header header = sample::header();
     header.created = created;
-    header.fingerprint = {{"cpu", cpu}};
+    header.fingerprint = document({{"cpu", cpu}});
     Point point = sample::point("topk", 1e8, 0, {step_time});
     point.metrics = {{"step_time", {"s", "lower", "timed", {step_time}}},
                      {"payload_bytes", {"B", "lower", "exact", {bytes}}}};

@@ -31,7 +31,7 @@ class HistoryReport : public ::testing::Test {
     for (std::size_t i = 0; i < times.size(); ++i) {
       Header header = sample::header();
       header.created = fmt_day(i + 1);
-      header.fingerprint = {{"cpu", "A"}, {"git", "rev" + std::to_string(i + 1)}};
+      header.fingerprint = document({{"cpu", "A"}, {"git", "rev" + std::to_string(i + 1)}});
       Point point = sample::point("topk", 1e8, 0, {times[i]});
       point.id = id;
       point.metrics = {{"step_time", {"s", "lower", "timed", {times[i]}}},

@@ -5,10 +5,12 @@
 
 #include <cmath>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "reports/record/reader.h"
 #include "reports/report.h"
+#include "tests/base/document.h"
 #include "tests/base/support.h"
 #include "tests/reports/markup.h"
 
@@ -48,7 +50,7 @@ Records records(const TemporaryFolder& folder, const std::string& evil = "") {
   header.kind = kQualityKind;
   header.created = "2026-01-31T12:00:03Z";
   header.command = {"thinpipe", "quality" + evil};
-  header.trace = {{"model", "lenet5" + evil}};
+  header.trace = document({{"model", "lenet5" + evil}});
   file << header_json(header).dump() << "\n";
   for (const char* ratio : {"0.1", "0.01"}) {
     const std::string spec = std::string("sidco:ratio=") + ratio;

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "tests/base/support.h"
@@ -34,7 +35,20 @@ TEST(Reader, ReadsEveryField) {
   point.status = Status::kInvalid;
   point.reasons = {"clock"};
   point.axes.delay = 0.01;
-  point.fidelity = {{"idle_cpu", 0.5}};
+  point.fidelity = Fidelity{.wire_ratio = 1.01,
+                            .idle_cpu = 0.5,
+                            .drops = 3,
+                            .shared_machine = true,
+                            .wire_bytes_by_rank = {1, 2.5},
+                            .tcp_segments_by_rank = {3, 4},
+                            .tcp_retransmitted_by_rank = {0, 1}};
+  point.timeline = {{{"compute", 0, 0.0, 0.5}, {"exchange", 1, 0.25, 0.75}}};
+  point.timeline_step = 1;
+  point.axes.seed = 7;
+  point.validation = document({{"checked_steps", 2}});
+  point.critical_path = document({{"waits", nlohmann::json::array()}});
+  point.prediction = document({{"step_time", 0.5}});
+  point.training = document({{"digest", "a"}});
   const Records records =
       parse_records(line(header_json(sample::header())) + line(point_json(point)), "f");
   ASSERT_EQ(records.headers.size(), 1u);
@@ -90,7 +104,7 @@ TEST(Reader, TheLaterRecordOfAnIdCounts) {
   EXPECT_EQ(records.headers.size(), 2u);
   ASSERT_EQ(records.points.size(), 2u);
   EXPECT_EQ(records.points[0].status, Status::kOk);
-  EXPECT_THAT(records.points[0].samples("step_time"), ElementsAre(0.25));
+  EXPECT_THAT(records.points[0].samples("step_time"_metric), ElementsAre(0.25));
 }
 
 TEST(Reader, FinishedIdsLeaveOutFailedOnes) {
@@ -108,7 +122,7 @@ TEST(Reader, NullSamplesBecomeNaNAndAreNotAmongTheFinite) {
   const Records records =
       parse_records(line(header_json(sample::header())) + line(point_json(point)), "f");
   EXPECT_EQ(records.points[0].metrics.at("step_time").samples.size(), 3u);
-  EXPECT_THAT(records.points[0].samples("step_time"), ElementsAre(0.5, 0.25));
+  EXPECT_THAT(records.points[0].samples("step_time"_metric), ElementsAre(0.5, 0.25));
 }
 
 TEST(Reader, DamageInTheMiddleNamesFileAndLine) {

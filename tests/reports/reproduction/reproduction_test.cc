@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "reports/reproduction/columns.h"
 #include "reports/reproduction/judge.h"
+#include "tests/base/document.h"
 #include "tests/base/support.h"
 
 namespace thinpipe {
@@ -163,20 +165,21 @@ TEST(KeptColumns, AreMeansOfWorkersOverAllTensors) {
   ArmRecords arm{.label = "a"};
   Point whole = replayed("topk", 0, 0, 1), one = whole;
   whole.id = "topk|*";
-  whole.at = {{"rank", {0, 0, 1, 1}}};
+  whole.at = document({{"rank", {0, 0, 1, 1}}});
   add_samples(whole, "quality", {1, 3, 5, 7});
   one.id = "topk|conv1.weight";
   one.at = whole.at;
   add_samples(one, "quality", {9, 9, 9, 9});
   arm.records.points = {whole, one};
-  EXPECT_EQ(columns::kept("quality").measure(arm, "topk").values(), (std::vector<double>{2, 6}));
+  EXPECT_EQ(columns::kept("quality"_metric).measure(arm, "topk").values(),
+            (std::vector<double>{2, 6}));
 }
 
 TEST(KeptColumns, OffByIsAFactorUpOrDown) {
   ArmRecords arm{.label = "a"};
   Point point = replayed("redsync", 0, 0, 1);
   point.id = "redsync|*";
-  point.at = {{"rank", {0, 0}}};
+  point.at = document({{"rank", {0, 0}}});
   add_samples(point, "quality", {2, 0.5});
   arm.records.points = {point};
   EXPECT_NEAR(columns::off_by().measure(arm, "redsync").repetitions[0].value, 2, 1e-12);
@@ -200,9 +203,9 @@ TEST(StatsColumns, AreOfTheWholeModelWithoutFeedback) {
 
 TEST(PredictedColumns, ReadWhatPredictPrints) {
   ArmRecords arm{.label = "a"};
-  arm.printed = nlohmann::json::parse(R"({"points": [
+  arm.printed = document(nlohmann::json::parse(R"({"points": [
     {"axes": {"compressor": "dgc", "rate": 1e9, "ranks": 64}, "prediction": {"compute_time": 1, "step_time": 4}},
-    {"axes": {"compressor": "dgc", "rate": 1e9, "ranks": 4}, "refusal": "too few"}]})");
+    {"axes": {"compressor": "dgc", "rate": 1e9, "ranks": 4}, "refusal": "too few"}]})"));
   EXPECT_EQ(columns::predicted_scaling(1e9, 64).measure(arm, "dgc").values(),
             (std::vector<double>{16}));
   EXPECT_EQ(columns::predicted_scaling(1e9, 4).measure(arm, "dgc").complaints,
@@ -324,9 +327,9 @@ TEST(ReproductionPage, ShowsRuleFiguresAndCommands) {
 
 TEST(ReproductionPage, SaysWherePredictionsWereMade) {
   ArmRecords with{.label = "with", .command = "thinpipe predict"};
-  with.printed = nlohmann::json::parse(R"({"created": "2026-11-23T06:00:00Z", "points": [],
+  with.printed = document(nlohmann::json::parse(R"({"created": "2026-11-23T06:00:00Z", "points": [],
       "fingerprint": {"cpu": "a processor", "cores": 2, "kernel": "Linux", "compiler": "g++",
-                      "thinpipe": "0.1.0", "git": "1234567"}})");
+                      "thinpipe": "0.1.0", "git": "1234567"}})"));
   const Reproduction result = reproduced(made_up_plan(), {with, {.label = "without"}}, false);
   EXPECT_EQ(outcome_of(result).date, "2026-11-23");
   const std::string page = reproduction_page(result, "");

@@ -37,15 +37,15 @@ Records three_methods(int ranks = 4) {
     point.metrics["payload_bytes"] = {"B", "lower", "exact", {2000, 1000, 500, 250}};
     point.metrics["quality"] = {"1", "target:1", "quality", {1, 3, 2, 2}};
     point.metrics["compress_time"] = seconds(std::vector<double>(8, step / 10));
-    point.prediction = {{"step_time", 1.5}, {"break_even", {{"rate", 3e7}}}};
-    point.critical_path = {
-        {"waits",
-         {{{"host", 1}, {"phase", "compute"}, {"share", 0.1}},
-          {{"host", 1}, {"phase", "compress"}, {"share", 0.05}},
-          {{"host", 3}, {"phase", "compute"}, {"share", 0.01}},
-          {{"host", 2}, {"phase", "start"}, {"share", 0.5}},     // no fault of its own
-          {{"host", -1}, {"phase", "compute"}, {"share", 0.5}},  // hostile
-          {{"host", "x"}, {"phase", 1}, {"share", "y"}}}}};
+    point.prediction = document({{"step_time", 1.5}, {"break_even", {{"rate", 3e7}}}});
+    point.critical_path =
+        document({{"waits",
+                   {{{"host", 1}, {"phase", "compute"}, {"share", 0.1}},
+                    {{"host", 1}, {"phase", "compress"}, {"share", 0.05}},
+                    {{"host", 3}, {"phase", "compute"}, {"share", 0.01}},
+                    {{"host", 2}, {"phase", "start"}, {"share", 0.5}},     // no fault of its own
+                    {{"host", -1}, {"phase", "compute"}, {"share", 0.5}},  // hostile
+                    {{"host", "x"}, {"phase", 1}, {"share", "y"}}}}});
     if (step == 0.5) {
       point.status = Status::kInvalid;
       point.reasons = {"too slow a machine"};
@@ -152,7 +152,7 @@ TEST(RunFigures, TimelinesOfRanks) {
 TEST(RunFigures, LinksThatDidNotHoldAreGrey) {
   Records records = three_methods();
   EXPECT_TRUE(calibration_figure(records).panels.empty());
-  records.headers[0].calibration = sample::calibration();
+  records.headers[0].calibration = document(sample::calibration());
   const Figure figure = calibration_figure(records);
   EXPECT_THAT(figure.data, HasSubstr(",rate=100mbit,,0.998,0.998,1.001,yes\n"));
   EXPECT_THAT(figure.data, HasSubstr(",rate=10gbit,,0.3,0.3,0.31,no\n"));

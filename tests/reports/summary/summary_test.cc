@@ -118,8 +118,8 @@ TEST(Summary, GroupsByRanksAndLinkButNotByRate) {
 TEST(Summary, AMetricsMedianIsNotItsMean) {
   const Records records = sample::records({sample::point("none", 1e7, 0, {1, 1, 1, 1, 1, 1, 8})});
   const Cell cell = summarize(records).groups[0].series[0].cells[0];
-  EXPECT_EQ(cell.median_of_metric("step_time"), 1);
-  EXPECT_EQ(cell.mean_of_metric("step_time"), 2);
+  EXPECT_EQ(cell.median_of_metric("step_time"_metric), 1);
+  EXPECT_EQ(cell.mean_of_metric("step_time"_metric), 2);
 }
 
 // none takes 2 s, topk 0.5 s at 10 Mbit/s: 4 times as fast; 2 s against 4 s at 1 Gbit/s: 0.5 times.

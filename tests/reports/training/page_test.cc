@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "reports/training/summary.h"
+#include "tests/base/document.h"
 #include "tests/reports/markup.h"
 
 namespace thinpipe {
@@ -45,7 +46,7 @@ Records some_trainings(int seeds) {
   Records records;
   Header header;
   header.kind = kTrainKind;
-  header.training = {{"figure", "accuracy"}, {"target", "acc=0.9"}};
+  header.training = document({{"figure", "accuracy"}, {"target", "acc=0.9"}});
   records.headers.push_back(header);
   for (int seed = 0; seed < seeds; ++seed) {
     records.points.push_back(trained("topk:ratio=0.01", 1e7, seed, 0.95 + 0.001 * seed, 5, true));
@@ -149,12 +150,12 @@ Point learned(const std::string& compressor, int seed, double bytes, double seco
   point.axes.ranks = 2;
   point.axes.seed = static_cast<std::uint64_t>(seed);
   const double luck = 0.01 * seed;
-  point.training = {{"evaluations",
-                     {{"steps", {2, 4}},
-                      {"bytes", {2 * bytes, 4 * bytes}},
-                      {"seconds", {2 * seconds, 4 * seconds}},
-                      {"loss", {0.5, 0.2 - luck}},
-                      {"accuracy", {0.8, 0.9 + luck}}}}};
+  point.training = document({{"evaluations",
+                              {{"steps", {2, 4}},
+                               {"bytes", {2 * bytes, 4 * bytes}},
+                               {"seconds", {2 * seconds, 4 * seconds}},
+                               {"loss", {0.5, 0.2 - luck}},
+                               {"accuracy", {0.8, 0.9 + luck}}}}});
   const auto add = [&](const char* name, std::vector<double> values) {
     point.metrics[name] = {"1", "lower", "quality", std::move(values)};
   };
@@ -178,7 +179,8 @@ Records some_learned() {
   header.kind = kTrainKind;
   header.created = "2026-01-01T00:00:00Z";
   header.command = {"thinpipe", "train", "--model", "lenet5"};
-  header.training = {{"figure", "accuracy"}, {"target", "acc=0.8"}, {"data", "drawn digits"}};
+  header.training =
+      document({{"figure", "accuracy"}, {"target", "acc=0.8"}, {"data", "drawn digits"}});
   records.headers.push_back(header);
   for (int seed = 0; seed < 3; ++seed) {
     records.points.push_back(learned("none", seed, 4000, 10, Status::kOk));

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/reports/sample.h"
 
@@ -138,16 +139,18 @@ TEST(Verdict, SaysThatAWinnerSendsAnotherNumberOfElementsThanAsked) {
 TEST(Verdict, SaysWhichLinksDeliveredWhatTheyWereSetTo) {
   Records records = sample::records({sample::point("none", 1e8, 0, around(1))});
   EXPECT_THAT(verdict(records).back(), Not(HasSubstr("Before they were used")));
-  records.headers[0].calibration = sample::calibration();
+  records.headers[0].calibration = document(sample::calibration());
   EXPECT_THAT(verdict(records).back(),
               HasSubstr("Before they were used, 2 links held, at 98.5 % to 100 % of what TCP can "
                         "deliver; 2 links did not: rate=10gbit (host0 down: 30 %) and rate=2gbit "
                         "(nothing came through); not judged: loss=1%,rate=1gbit."));
   // Of a launch that calibrated it again, the later one counts.
   records.headers.push_back(records.headers[0]);
-  records.headers[1].calibration["links"][2]["verdict"] = "holds";
-  records.headers[1].calibration["links"][2]["ways"][1]["ratio"] = 0.99;
-  records.headers[1].calibration["links"][2]["ways"][0]["ratio"] = 0.99;
+  change(records.headers[1].calibration, [](nlohmann::json& calibration) {
+    nlohmann::json& link = calibration["links"][2];
+    link["verdict"] = "holds";
+    for (nlohmann::json& way : link["ways"]) way["ratio"] = 0.99;
+  });
   EXPECT_THAT(verdict(records).back(), HasSubstr("3 links held, at 98.5 % to 100 %"));
 }
 
@@ -158,11 +161,11 @@ TEST(Verdict, CalibrationOfAnotherShapeIsPassedOver) {
        {nlohmann::json{{"links", 3}}, nlohmann::json{{"links", {1, nullptr, "x"}}},
         nlohmann::json{{"links", {{{"link", 3}, {"verdict", "holds"}}}}},
         nlohmann::json{{"links", {{{"link", "rate=1"}, {"verdict", ""}}}}}}) {
-    records.headers[0].calibration = odd;
+    records.headers[0].calibration = document(odd);
     EXPECT_THAT(verdict(records).back(), Not(HasSubstr("Before they were used"))) << odd;
   }
-  records.headers[0].calibration = {
-      {"links", {{{"link", "rate=1"}, {"verdict", "holds"}, {"ways", {{{"ratio", "1"}}}}}}}};
+  records.headers[0].calibration = document(
+      {{"links", {{{"link", "rate=1"}, {"verdict", "holds"}, {"ways", {{{"ratio", "1"}}}}}}}});
   EXPECT_THAT(verdict(records).back(), HasSubstr("not judged: rate=1."));
 }
 
@@ -178,11 +181,11 @@ TEST(CriticalPathSentence, NamesWhomStepsWaitedForAndTheSlowLink) {
   Records records = sample::records(
       {sample::point("none", 1e7, 0, around(2)), sample::point("topk", 1e7, 0, around(1))});
   EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]), "");
-  records.points[1].critical_path = path(0.62, 0.5);
+  records.points[1].critical_path = document(path(0.62, 0.5));
   EXPECT_EQ(
       critical_path_sentence(summarize(records).groups[0]),
       "Critical path: steps of topk at 10 Mbit/s waited 62 % of their time for host 3's compute.");
-  records.points[0].critical_path = path(0.1, 0.9);
+  records.points[0].critical_path = document(path(0.1, 0.9));
   EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]),
             "Critical path: steps waited up to 62 % of their time for host 3's compute (topk at 10 "
             "Mbit/s; median of 2 points 36 %); exchanges went at the pace of host 2's link in 1 of "
@@ -190,16 +193,17 @@ TEST(CriticalPathSentence, NamesWhomStepsWaitedForAndTheSlowLink) {
   EXPECT_THAT(verdict(records)[2], HasSubstr("Critical path: "));
   // Points that are not trusted say nothing, nor does what is not of the shape.
   records.points[1].status = Status::kInvalid;
-  records.points[0].critical_path = {
-      {"pieces", nlohmann::json::array({{{"host", 0}, {"phase", "exchange"}, {"share", 0.9}}})},
-      {"payload", {{"host", 1}, {"times", 3.2}}}};
+  records.points[0].critical_path = document(
+      {{"pieces", nlohmann::json::array({{{"host", 0}, {"phase", "exchange"}, {"share", 0.9}}})},
+       {"payload", {{"host", 1}, {"times", 3.2}}}});
   records.points[1].critical_path = {};
   EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]),
             "Critical path: host 1's payload was up to 3.2 times the others'.");
-  records.points[0].critical_path["payload"]["times"] = 1.1;
+  change(records.points[0].critical_path,
+         [](nlohmann::json& path) { path["payload"]["times"] = 1.1; });
   EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]), "");
-  records.points[0].critical_path = {
-      {"waits", 3}, {"pieces", {1, "x"}}, {"link", nullptr}, {"payload", 7}};
+  records.points[0].critical_path =
+      document({{"waits", 3}, {"pieces", {1, "x"}}, {"link", nullptr}, {"payload", 7}});
   EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]), "");
 }
 
@@ -257,8 +261,9 @@ TEST(BreakEvenLines, SayWhatWasPredicted) {
        sample::point("topk", 1e7, 0, around(0.5)), sample::point("topk", 1e9, 0, around(4)),
        sample::point("sbc", 1e7, 0, around(1)), sample::point("sbc", 1e9, 0, around(1))});
   const auto predict = [&](std::size_t point, const nlohmann::json& rate, bool always) {
-    records.points[point].prediction["break_even"] = {
-        {"rate", rate}, {"pays_at_least_rate", always}, {"pays_at_most_rate", always}};
+    records.points[point].prediction = document(
+        {{"break_even",
+          {{"rate", rate}, {"pays_at_least_rate", always}, {"pays_at_most_rate", always}}}});
   };
   predict(2, 900e6, true);
   predict(3, 800e6, true);
@@ -364,7 +369,7 @@ TEST(Verdict, FewStepsHaveNoIntervalAndThatIsSaid) {
 TEST(Verdict, DifferentTracesAreACaution) {
   Records records = sample::records({sample::point("none", 1e7, 0, around(1))});
   records.headers.push_back(sample::header());
-  records.headers[1].trace["identity"] = "sha256:11";
+  records.headers[1].trace = document({{"identity", "sha256:11"}});
   EXPECT_THAT(verdict(records).back(), HasSubstr("different traces"));
 }
 

@@ -1,0 +1,127 @@
+// What is measured: the metrics of records, each with its unit and its meaning, once. Who writes or
+// reads one asks for "step_time"_metric, which does not compile for a name that is not here;
+// docs/records.md and records.schema.json are held against this.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace thinpipe {
+
+/// Stands wherever a metric's name is asked for.
+struct MetricType {
+  const char* name;     ///< in records, exports and the gate's rules
+  const char* unit;     ///< `s`, `B`, `bit`, `bit/s`; `1` for none
+  const char* better;   ///< `lower`, `higher` or `target:<number>`
+  const char* kind;     ///< `timed` (by clocks and counters), `exact` or `quality`
+  const char* meaning;  ///< and which rank it is of
+
+  operator std::string() const { return name; }  // NOLINT(google-explicit-constructor)
+
+  static constexpr MetricType seconds(const char* name, const char* meaning) {
+    return {name, "s", "lower", "timed", meaning};
+  }
+  static constexpr MetricType bytes(const char* name, const char* meaning) {
+    return {name, "B", "lower", "exact", meaning};
+  }
+  static constexpr MetricType quality(const char* name, const char* better, const char* meaning) {
+    return {name, "1", better, "quality", meaning};
+  }
+};
+
+/// Of a step's times those "of the last rank" are of the one that entered the exchange last: the
+/// others' exchange times hold their waiting for it. Where exchanges run under the rest of the step
+/// they are of the one that exchanged for the shortest time.
+inline constexpr MetricType kMetricTypes[] = {
+    MetricType::seconds("step_time", "a step, from its begin to its end, on the slowest rank"),
+    MetricType::seconds("compute_time", "computing, of the last rank"),
+    MetricType::seconds("compress_time", "compressing, of the last rank"),
+    MetricType::seconds("compress_cpu_time",
+                        "processor time of that: less where ranks share cores"),
+    MetricType::seconds("exchange_time", "exchanging scales and payloads, of the last rank"),
+    MetricType::seconds("decode_time",
+                        "decoding and averaging, of the last rank; of `bench`, a payload's"),
+    MetricType::seconds("copy_down_time",
+                        "copies from a GPU to the host, by its clock, of the last rank"),
+    MetricType::seconds("copy_up_time", "copies from the host to a GPU, likewise"),
+    MetricType::seconds("exposed_time",
+                        "waiting for exchanges when all else is done, on the slowest rank"),
+    MetricType::seconds("link_idle_time", "without an exchange under way, on the slowest rank"),
+    {"ideal_time", "s", "lower", "exact", "the longest computing of a rank, and nothing else"},
+    MetricType::seconds("noop_time", "a step whose hooks do nothing, on the slowest rank"),
+    {"bus_bandwidth", "bit/s", "higher", "timed",
+     "payload over the exchange's time, as nccl-tests"},
+    MetricType::bytes("payload_bytes",
+                      "payloads that a rank encodes (in trainings, and pulls): mean over ranks"),
+    MetricType::bytes("dense_bytes", "the gradient uncompressed: 4 d"),
+    MetricType::bytes("pull_bytes", "payloads that a worker pulls: mean over workers"),
+    {"wire_bytes", "B", "lower", "timed", "frames that a host sends in a step, by its qdisc"},
+    MetricType::quality("quality", "target:1", "k\xcc\x82/k, summed over tensors; mean over ranks"),
+    MetricType::quality("tensor_quality", "target:1", "k\xcc\x82/k of each tensor"),
+    MetricType::quality("relative_error", "lower",
+                        "distance of what is decoded from what was to be sent, "
+                        "relative to that; mean over ranks"),
+    MetricType::quality("second_relative_error", "lower",
+                        "the same of means that are compressed again"),
+    MetricType::quality("cosine", "higher",
+                        "of the angle between what is decoded and what was to be sent"),
+    MetricType::quality("drift", "lower", "as `relative_error`, of the sums over all steps so far"),
+    MetricType::quality("top_k_overlap", "higher", "share of the k greatest elements that is sent"),
+    MetricType::seconds("encode_time", "an encode of the tensor; on a GPU by its own clock"),
+    MetricType::seconds("encode_wall_time",
+                        "an encode on a GPU by the host's clock, with the wait"),
+    MetricType::seconds("decode_wall_time", "a decode on a GPU, likewise"),
+    MetricType::seconds("read_time", "t_R: reading the tensor once"),
+    MetricType::seconds("copy_time", "copying the tensor within the GPU"),
+    {"encode_over_read", "1", "lower", "timed", "`encode_time` over `read_time`"},
+    {"decode_over_read", "1", "lower", "timed", "`decode_time` over `read_time`"},
+    MetricType::bytes("encoded_bytes", "a payload"),
+    {"bits_per_element", "bit", "lower", "exact", "payload over elements"},
+    {"passes", "1", "lower", "exact", "times that an encode goes through the tensor"},
+    {"allocations", "1", "lower", "exact", "of memory in an encode"},
+    MetricType::seconds("train_seconds", "the whole training, in emulated time"),
+    MetricType::bytes("train_bytes", "`payload_bytes` of the whole training"),
+    MetricType::quality("final_loss", "lower", "on held-out data, at the end"),
+    MetricType::quality("final_accuracy", "higher", "on held-out data, at the end; a share"),
+    MetricType::quality("final_perplexity", "lower", "on held-out data, at the end"),
+    MetricType::quality("target_steps", "lower", "steps until an evaluation reaches the target"),
+    MetricType::seconds("target_seconds", "emulated time until then"),
+    MetricType::bytes("target_bytes", "payloads of a worker until then"),
+};
+
+/// The quantity of that name: a name that is not among them does not compile.
+consteval const MetricType& operator""_metric(const char* name, std::size_t length) {
+  for (const MetricType& quantity : kMetricTypes)
+    if (std::string_view(name, length) == quantity.name) return quantity;
+  throw "no such quantity";
+}
+
+/// A measured quantity with its raw samples. A sample that was not finite is NaN here.
+struct Metric {
+  std::string unit;  ///< as MetricType has them
+  std::string better;
+  std::string kind;
+  std::vector<double> samples;
+
+  std::vector<double> finite_samples() const {
+    std::vector<double> finite;
+    for (const double sample : samples)
+      if (std::isfinite(sample)) finite.push_back(sample);
+    return finite;
+  }
+};
+
+/// By name.
+using Metrics = std::map<std::string, Metric>;
+
+/// Adds what was measured, in place of what was there.
+inline void put(Metrics& metrics, const MetricType& quantity, std::vector<double> samples) {
+  metrics[quantity] = {quantity.unit, quantity.better, quantity.kind, std::move(samples)};
+}
+
+}  // namespace thinpipe
