@@ -15,8 +15,8 @@ namespace {
 /// a whole group each member is on one, in a smaller one a member is on several that follow each
 /// other.
 struct RankGroups {
-  /// @param most  g; of fewer ranks there is one group
-  RankGroups(int ranks, int most);
+  /// The pattern's `group` is g; of fewer ranks there is one group.
+  RankGroups(const Parameters& parameters, int ranks);
   int ranks, group;  ///< n, and g as it came out
   int groups;        ///< G
   /// All groups are of the same size.
@@ -30,8 +30,10 @@ struct RankGroups {
   int group_of(int rank) const { return rank / group; }
 };
 
-RankGroups::RankGroups(int all, int most)
-    : ranks(all), group(std::min(all, most)), groups((all + group - 1) / group) {}
+RankGroups::RankGroups(const Parameters& parameters, int all)
+    : ranks(all),
+      group(std::min(all, static_cast<int>(parameters.integer("group")))),
+      groups((all + group - 1) / group) {}
 
 int RankGroups::size(int of) const { return std::min(group, ranks - of * group); }
 
@@ -127,8 +129,8 @@ Volume share_of(const RankGroups& groups, const MessageVolume& messages, int ran
 /// receives 2(n-1)/n * 4d bytes, as in one ring, and every group 2(G-1)/G * 4d across its edge,
 /// which is the least there can be. With a leader that reduces, exchanges and broadcasts for its
 /// group as much crosses the edge, but the leader's link carries g times as much as any other's.
-AllReducePlan hierarchical_all_reduce(int ranks, int rank, int group) {
-  const RankGroups groups(ranks, group);
+AllReducePlan hierarchical_all_reduce(const Parameters& parameters, int ranks, int rank) {
+  const RankGroups groups(parameters, ranks);
   const Place place(groups, rank);
   AllReducePlan plan{.parts = groups.group * groups.groups};
   const int n = groups.groups;
@@ -163,8 +165,8 @@ AllReducePlan hierarchical_all_reduce(int ranks, int rank, int group) {
 
 /// Messages go round the rings through the groups, and each member passes round its group what it
 /// had from there: every message enters every other group once.
-AllGatherPlan hierarchical_all_gather(int ranks, int rank, int group) {
-  const RankGroups groups(ranks, group);
+AllGatherPlan hierarchical_all_gather(const Parameters& parameters, int ranks, int rank) {
+  const RankGroups groups(parameters, ranks);
   const Place place(groups, rank);
   const int n = groups.groups, at = place.group;
   AllGatherPlan plan;
@@ -194,8 +196,9 @@ AllGatherPlan hierarchical_all_gather(int ranks, int rank, int group) {
   return plan;
 }
 
-Traffic hierarchical_reduce_traffic(const SummedArray& array, int ranks, int rank, int group) {
-  const RankGroups groups(ranks, group);
+Traffic hierarchical_reduce_traffic(const Parameters& parameters, const SummedArray& array,
+                                    int ranks, int rank) {
+  const RankGroups groups(parameters, ranks);
   const int n = groups.groups, at = groups.group_of(rank);
   const ArrayVolume volume(array, groups.group * n);
   const auto share = [&](int member) {
@@ -214,8 +217,9 @@ Traffic hierarchical_reduce_traffic(const SummedArray& array, int ranks, int ran
   return traffic;
 }
 
-Traffic hierarchical_gather_traffic(const MessageVolume& messages, int rank, int group) {
-  const RankGroups groups(messages.ranks(), group);
+Traffic hierarchical_gather_traffic(const Parameters& parameters, const MessageVolume& messages,
+                                    int rank) {
+  const RankGroups groups(parameters, messages.ranks());
   const int n = groups.groups, at = groups.group_of(rank);
   // Round the group everything but what the next member has already.
   Traffic traffic{
@@ -228,7 +232,18 @@ Traffic hierarchical_gather_traffic(const MessageVolume& messages, int rank, int
   return traffic;
 }
 
-int group_of(const Parameters& parameters) { return static_cast<int>(parameters.integer("group")); }
+int hierarchical_gather_steps(const Parameters& parameters, int ranks) {
+  const RankGroups groups(parameters, ranks);
+  return groups.group - 1 + groups.groups - 1;
+}
+int hierarchical_reduce_steps(const Parameters& parameters, int ranks) {
+  return 2 * hierarchical_gather_steps(parameters, ranks);
+}
+
+double hierarchical_messages(const Parameters& parameters, int ranks) {
+  const RankGroups groups(parameters, ranks);
+  return 2.0 * ranks * groups.groups * groups.group;
+}
 
 const PatternRegistration kHierarchical{
     {.name = "hierarchical",
@@ -237,39 +252,13 @@ const PatternRegistration kHierarchical{
      .source = "the two levels of NCCL and BlueConnect (Cho et al. 2019)",
      .parameters = {integer_parameter("group", "4", "ranks of a group; the last one may have fewer",
                                       1, 1024)},
-     .reduce = ReduceForm{
-         .plan =
-             [](const Parameters& parameters, int ranks, int rank) {
-               return hierarchical_all_reduce(ranks, rank, group_of(parameters));
-             },
-         .traffic =
-             [](const Parameters& parameters, const SummedArray& array, int ranks, int rank) {
-               return hierarchical_reduce_traffic(array, ranks, rank, group_of(parameters));
-             },
-         .steps =
-             [](const Parameters& parameters, int ranks) {
-               const RankGroups groups(ranks, group_of(parameters));
-               return 2 * (groups.group - 1) + 2 * (groups.groups - 1);
-             },
-         .messages =
-             [](const Parameters& parameters, int ranks) {
-               const RankGroups groups(ranks, group_of(parameters));
-               return 2.0 * ranks * groups.groups * groups.group;
-             }},
-     .gather =
-         GatherForm{.plan =
-                        [](const Parameters& parameters, int ranks, int rank) {
-                          return hierarchical_all_gather(ranks, rank, group_of(parameters));
-                        },
-                    .traffic =
-                        [](const Parameters& parameters, const MessageVolume& messages, int rank) {
-                          return hierarchical_gather_traffic(messages, rank, group_of(parameters));
-                        },
-                    .steps =
-                        [](const Parameters& parameters, int ranks) {
-                          const RankGroups groups(ranks, group_of(parameters));
-                          return groups.group - 1 + groups.groups - 1;
-                        }}}};
+     .reduce = ReduceForm{.plan = hierarchical_all_reduce,
+                          .traffic = hierarchical_reduce_traffic,
+                          .steps = hierarchical_reduce_steps,
+                          .messages = hierarchical_messages},
+     .gather = GatherForm{.plan = hierarchical_all_gather,
+                          .traffic = hierarchical_gather_traffic,
+                          .steps = hierarchical_gather_steps}}};
 
 }  // namespace
 }  // namespace thinpipe

@@ -62,7 +62,7 @@ Traffic with_fold(const FoldedRanks& fold, const Volume& between, const Volume& 
 
 /// Steps k = 0 to log2 n' - 1: ranks 2^k apart exchange all they have and add it. The fewest steps;
 /// every rank sends and receives log2 n' * 4d bytes.
-AllReducePlan recursive_doubling_all_reduce(int ranks, int rank) {
+AllReducePlan recursive_doubling_all_reduce(const Parameters&, int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
   AllReducePlan plan{.parts = 1, .mirrored = true};
   if (fold.hands_over) {
@@ -86,7 +86,7 @@ AllReducePlan recursive_doubling_all_reduce(int ranks, int rank) {
 /// Bruck's algorithm (Bruck et al. 1997): in step k a rank sends the min(2^k, n - 2^k) messages
 /// from its own on to the rank 2^k before it. Any number of ranks, ceil(log2 n) steps, no message
 /// twice.
-AllGatherPlan recursive_doubling_all_gather(int ranks, int rank) {
+AllGatherPlan recursive_doubling_all_gather(const Parameters&, int ranks, int rank) {
   AllGatherPlan plan;
   for (int distance = 1; distance < ranks; distance *= 2) {
     GatherChannel in{.out = false, .peer = (rank + distance) % ranks};
@@ -105,7 +105,7 @@ AllGatherPlan recursive_doubling_all_gather(int ranks, int rank) {
 /// n'/2, ..., 2, 1, then all-gather at distances 1, 2, ...: 2 log2 n' steps (Rabenseifner 2004).
 /// Every rank sends and receives 2(n'-1)/n' * 4d bytes, and those that take in a rank beyond the
 /// power of two n' (FoldedRanks) 4d more.
-AllReducePlan halving_doubling_all_reduce(int ranks, int rank) {
+AllReducePlan halving_doubling_all_reduce(const Parameters&, int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
   AllReducePlan plan{.parts = fold.folded};
   const int all = fold.folded;
@@ -158,7 +158,7 @@ AllReducePlan halving_doubling_all_reduce(int ranks, int rank) {
   return plan;
 }
 
-Traffic doubling_reduce_traffic(const SummedArray& array, int ranks, int rank) {
+Traffic doubling_reduce_traffic(const Parameters&, const SummedArray& array, int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
   const Volume all = ArrayVolume(array, 1).all();
   return with_fold(fold, all * static_cast<std::uint64_t>(steps_of(fold)), all);
@@ -166,7 +166,7 @@ Traffic doubling_reduce_traffic(const SummedArray& array, int ranks, int rank) {
 
 // Of the blocks of 1, 2, 4, ... n'/2 parts that hold the rank's own part, one is received in each
 // step of the first half and sent in each of the second; the other way round all parts but its own.
-Traffic halving_reduce_traffic(const SummedArray& array, int ranks, int rank) {
+Traffic halving_reduce_traffic(const Parameters&, const SummedArray& array, int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
   const ArrayVolume volume(array, fold.folded);
   if (fold.hands_over) return with_fold(fold, {}, volume.all());
@@ -178,7 +178,7 @@ Traffic halving_reduce_traffic(const SummedArray& array, int ranks, int rank) {
   return with_fold(fold, between, volume.all());
 }
 
-Traffic doubling_gather_traffic(const MessageVolume& messages, int rank) {
+Traffic doubling_gather_traffic(const Parameters&, const MessageVolume& messages, int rank) {
   const int ranks = messages.ranks();
   Traffic traffic{.sent = {}, .received = messages.all() - messages.of(rank)};
   for (int distance = 1; distance < ranks; distance *= 2)
@@ -187,34 +187,32 @@ Traffic doubling_gather_traffic(const MessageVolume& messages, int rank) {
 }
 
 // Ranks beyond a power of two are folded in before, and out after.
-int fold_steps(const FoldedRanks& fold) { return fold.extra == 0 ? 0 : 2; }
+int with_fold_steps(int ranks, int times) {
+  const FoldedRanks fold(ranks, 0);
+  return times * steps_of(fold) + (fold.extra == 0 ? 0 : 2);
+}
+int doubling_steps(const Parameters&, int ranks) { return with_fold_steps(ranks, 1); }
+int halving_steps(const Parameters&, int ranks) { return with_fold_steps(ranks, 2); }
+int bruck_steps(const Parameters&, int ranks) { return ceil_log2(ranks); }
 
-constexpr GatherForm kBruck{
-    .plan = [](const Parameters&, int ranks,
-               int rank) { return recursive_doubling_all_gather(ranks, rank); },
-    .traffic = [](const Parameters&, const MessageVolume& messages,
-                  int rank) { return doubling_gather_traffic(messages, rank); },
-    .steps = [](const Parameters&, int ranks) { return ceil_log2(ranks); }};
+double doubling_messages(const Parameters&, int ranks) {
+  const FoldedRanks fold(ranks, 0);
+  return fold.folded * static_cast<double>(steps_of(fold)) + 2.0 * fold.extra;
+}
+double halving_messages(const Parameters&, int ranks) { return 2.0 * ranks * (ranks - 1); }
+
+constexpr GatherForm kBruck{.plan = recursive_doubling_all_gather,
+                            .traffic = doubling_gather_traffic,
+                            .steps = bruck_steps};
 
 const PatternRegistration kRecursiveDoubling{
     {.name = "recursive-doubling",
      .summary = "ranks 1, 2, 4, ... apart exchange all they have: the fewest steps, more bytes",
      .source = "Thakur, Rabenseifner and Gropp 2005; all-gather by Bruck et al. 1997",
-     .reduce = ReduceForm{
-         .plan = [](const Parameters&, int ranks,
-                    int rank) { return recursive_doubling_all_reduce(ranks, rank); },
-         .traffic = [](const Parameters&, const SummedArray& array, int ranks,
-                       int rank) { return doubling_reduce_traffic(array, ranks, rank); },
-         .steps =
-             [](const Parameters&, int ranks) {
-               const FoldedRanks fold(ranks, 0);
-               return steps_of(fold) + fold_steps(fold);
-             },
-         .messages =
-             [](const Parameters&, int ranks) {
-               const FoldedRanks fold(ranks, 0);
-               return fold.folded * static_cast<double>(steps_of(fold)) + 2.0 * fold.extra;
-             }},
+     .reduce = ReduceForm{.plan = recursive_doubling_all_reduce,
+                          .traffic = doubling_reduce_traffic,
+                          .steps = doubling_steps,
+                          .messages = doubling_messages},
      .gather = kBruck}};
 
 const PatternRegistration kHalvingDoubling{
@@ -222,17 +220,10 @@ const PatternRegistration kHalvingDoubling{
      .summary =
          "reduce-scatter by halves, all-gather by doubling: few steps, as few bytes as a ring",
      .source = "Rabenseifner 2004; all-gather by Bruck et al. 1997",
-     .reduce = ReduceForm{
-         .plan = [](const Parameters&, int ranks,
-                    int rank) { return halving_doubling_all_reduce(ranks, rank); },
-         .traffic = [](const Parameters&, const SummedArray& array, int ranks,
-                       int rank) { return halving_reduce_traffic(array, ranks, rank); },
-         .steps =
-             [](const Parameters&, int ranks) {
-               const FoldedRanks fold(ranks, 0);
-               return 2 * steps_of(fold) + fold_steps(fold);
-             },
-         .messages = [](const Parameters&, int ranks) { return 2.0 * ranks * (ranks - 1); }},
+     .reduce = ReduceForm{.plan = halving_doubling_all_reduce,
+                          .traffic = halving_reduce_traffic,
+                          .steps = halving_steps,
+                          .messages = halving_messages},
      .gather = kBruck}};
 
 }  // namespace

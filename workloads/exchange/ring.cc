@@ -36,7 +36,7 @@ namespace {
 
 // Part v(r+1) is the one that rank r does not send when parts are reduced, v(r+2) when the sums go
 // round.
-Traffic ring_reduce_traffic(const SummedArray& array, int ranks, int rank) {
+Traffic ring_reduce_traffic(const Parameters&, const SummedArray& array, int ranks, int rank) {
   if (ranks == 1) return {};
   const ArrayVolume volume(array, ranks);
   const Volume twice = volume.all() * 2;
@@ -44,10 +44,14 @@ Traffic ring_reduce_traffic(const SummedArray& array, int ranks, int rank) {
           .received = twice - volume.of(rank) - volume.of(rank + 1)};
 }
 
-Traffic ring_gather_traffic(const MessageVolume& messages, int rank) {
+Traffic ring_gather_traffic(const Parameters&, const MessageVolume& messages, int rank) {
   return {.sent = messages.all() - messages.of(rank + 1),
           .received = messages.all() - messages.of(rank)};
 }
+
+int ring_reduce_steps(const Parameters&, int ranks) { return 2 * (ranks - 1); }
+int ring_gather_steps(const Parameters&, int ranks) { return ranks - 1; }
+double ring_messages(const Parameters&, int ranks) { return 2.0 * ranks * (ranks - 1); }
 
 const PatternRegistration kRing{
     {.name = "ring",
@@ -56,19 +60,17 @@ const PatternRegistration kRing{
      .reduce = ring_reduce_form(),
      .gather = GatherForm{.plan = [](const Parameters&, int ranks,
                                      int rank) { return ring_all_gather(ranks, rank); },
-                          .traffic = [](const Parameters&, const MessageVolume& messages,
-                                        int rank) { return ring_gather_traffic(messages, rank); },
-                          .steps = [](const Parameters&, int ranks) { return ranks - 1; }}}};
+                          .traffic = ring_gather_traffic,
+                          .steps = ring_gather_steps}}};
 
 }  // namespace
 
 ReduceForm ring_reduce_form() {
   return {
       .plan = [](const Parameters&, int ranks, int rank) { return ring_all_reduce(ranks, rank); },
-      .traffic = [](const Parameters&, const SummedArray& array, int ranks,
-                    int rank) { return ring_reduce_traffic(array, ranks, rank); },
-      .steps = [](const Parameters&, int ranks) { return 2 * (ranks - 1); },
-      .messages = [](const Parameters&, int ranks) { return 2.0 * ranks * (ranks - 1); }};
+      .traffic = ring_reduce_traffic,
+      .steps = ring_reduce_steps,
+      .messages = ring_messages};
 }
 
 }  // namespace thinpipe

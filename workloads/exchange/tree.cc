@@ -49,7 +49,7 @@ std::vector<int> subtree_of(int ranks, int rank) {
 
 /// Sums go up to the root, the result comes down. Of a long array both are under way at a time: the
 /// root receives and sends ceil(log2 n) * 4d bytes, which is what the whole takes.
-AllReducePlan tree_all_reduce(int ranks, int rank) {
+AllReducePlan tree_all_reduce(const Parameters&, int ranks, int rank) {
   const BinomialTree tree(ranks, rank);
   AllReducePlan plan;
   for (const int child : tree.children)
@@ -69,7 +69,7 @@ AllReducePlan tree_all_reduce(int ranks, int rank) {
 }
 
 /// Messages go up to the root, and down to every subtree that lacks them.
-AllGatherPlan tree_all_gather(int ranks, int rank) {
+AllGatherPlan tree_all_gather(const Parameters&, int ranks, int rank) {
   const BinomialTree tree(ranks, rank);
   AllGatherPlan plan;
   if (tree.parent >= 0) {
@@ -85,7 +85,7 @@ AllGatherPlan tree_all_gather(int ranks, int rank) {
 }
 
 // The array once each way over every edge of the tree.
-Traffic tree_reduce_traffic(const SummedArray& array, int ranks, int rank) {
+Traffic tree_reduce_traffic(const Parameters&, const SummedArray& array, int ranks, int rank) {
   const BinomialTree tree(ranks, rank);
   const Volume each =
       ArrayVolume(array, 1).all() * (tree.children.size() + (tree.parent >= 0 ? 1 : 0));
@@ -94,32 +94,26 @@ Traffic tree_reduce_traffic(const SummedArray& array, int ranks, int rank) {
 
 // To each child all messages but those of its subtree. What children lack less, together all of the
 // own subtree but the own message, is what a rank other than the root sends upwards.
-Traffic tree_gather_traffic(const MessageVolume& messages, int rank) {
+Traffic tree_gather_traffic(const Parameters&, const MessageVolume& messages, int rank) {
   const BinomialTree tree(messages.ranks(), rank);
   const Volume down = messages.all() * tree.children.size() + messages.of(rank);
   return {.sent = tree.parent < 0 ? down - messages.all() : down,
           .received = messages.all() - messages.of(rank)};
 }
 
-int tree_steps(int ranks) { return 2 * floor_log2(ranks); }
+int tree_steps(const Parameters&, int ranks) { return 2 * floor_log2(ranks); }
+double tree_messages(const Parameters&, int ranks) { return 2.0 * (ranks - 1); }
 
 const PatternRegistration kTree{
     {.name = "tree",
      .summary = "up a binomial tree to rank 0 and down again, in segments",
      .source = "Thakur, Rabenseifner and Gropp 2005",
-     .reduce =
-         ReduceForm{.plan = [](const Parameters&, int ranks,
-                               int rank) { return tree_all_reduce(ranks, rank); },
-                    .traffic = [](const Parameters&, const SummedArray& array, int ranks,
-                                  int rank) { return tree_reduce_traffic(array, ranks, rank); },
-                    .steps = [](const Parameters&, int ranks) { return tree_steps(ranks); },
-                    .messages = [](const Parameters&, int ranks) { return 2.0 * (ranks - 1); }},
+     .reduce = ReduceForm{.plan = tree_all_reduce,
+                          .traffic = tree_reduce_traffic,
+                          .steps = tree_steps,
+                          .messages = tree_messages},
      .gather =
-         GatherForm{.plan = [](const Parameters&, int ranks,
-                               int rank) { return tree_all_gather(ranks, rank); },
-                    .traffic = [](const Parameters&, const MessageVolume& messages,
-                                  int rank) { return tree_gather_traffic(messages, rank); },
-                    .steps = [](const Parameters&, int ranks) { return tree_steps(ranks); }}}};
+         GatherForm{.plan = tree_all_gather, .traffic = tree_gather_traffic, .steps = tree_steps}}};
 
 }  // namespace
 }  // namespace thinpipe
