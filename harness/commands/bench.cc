@@ -101,7 +101,7 @@ std::string tables(const BenchOptions& options, const BenchResult& result) {
   return text;
 }
 
-nlohmann::json header_of(const Arguments& arguments, const BenchOptions& options) {
+Header header_of(const Arguments& arguments, const BenchOptions& options) {
   // Read again for the header only: its gradients are not looked at.
   const std::optional<Trace> trace =
       options.trace.empty() ? std::nullopt : std::optional<Trace>(open_trace(options.trace));
@@ -113,8 +113,7 @@ nlohmann::json header_of(const Arguments& arguments, const BenchOptions& options
       trace ? &*trace : nullptr);
 }
 
-std::string bench_sentences(const nlohmann::json& header,
-                            const std::vector<nlohmann::json>& points) {
+std::string bench_sentences(const Header& header, const std::vector<nlohmann::json>& points) {
   if (points.empty()) return "";
   const Records records = measured_records(header, points);
   return wrap(joined(bench_findings(summarize_bench(records)), " "), 0) + "\n";
@@ -132,8 +131,8 @@ int bench(const Arguments& arguments, const BenchOptions& options) {
     std::fprintf(stderr, "thinpipe bench: %s\n", error.what());
     return 128 + SIGINT;
   }
-  nlohmann::json header = header_of(arguments, options);
-  if (result.device) header["device"] = device_json(*result.device);
+  Header header = header_of(arguments, options);
+  if (result.device) header.device = Document(device_json(*result.device));
   const std::vector<nlohmann::json> points = bench_points(options, result);
   if (writer) {
     writer->append(header);

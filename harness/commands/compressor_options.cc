@@ -112,8 +112,8 @@ std::unique_ptr<RecordWriter> open_records(const Arguments& arguments) {
   return std::make_unique<RecordWriter>(arguments.text("out"), RecordWriter::Mode::kResume);
 }
 
-Records measured_records(const nlohmann::json& header, const std::vector<nlohmann::json>& points) {
-  std::string text = header.dump() + "\n";
+Records measured_records(const Header& header, const std::vector<nlohmann::json>& points) {
+  std::string text = header_json(header).dump() + "\n";
   for (const nlohmann::json& point : points) text += point.dump() + "\n";
   return parse_records(text, "what was measured");
 }

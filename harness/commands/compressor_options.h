@@ -58,7 +58,7 @@ std::unique_ptr<RecordWriter> open_records(const Arguments& arguments);
 
 /// What was just measured, as a report reads it from a file.
 /// @param header, points  of docs/records.md, as they are appended to a file
-Records measured_records(const nlohmann::json& header, const std::vector<nlohmann::json>& points);
+Records measured_records(const Header& header, const std::vector<nlohmann::json>& points);
 
 /// `--non-finite error|zero`.
 OptionInfo non_finite_option();

@@ -44,8 +44,7 @@ std::filesystem::path dump_folder(const Arguments& arguments, const Spec& spec, 
 }
 
 // Of all tensors together, after an empty line; "" where there is nothing to say.
-std::string quality_sentences(const nlohmann::json& header,
-                              const std::vector<nlohmann::json>& totals) {
+std::string quality_sentences(const Header& header, const std::vector<nlohmann::json>& totals) {
   const Records records = measured_records(header, totals);
   const std::vector<std::string> found = kept_findings(summarize_kept(records));
   return found.empty() ? "" : "\n" + wrap(joined(found, " "), 0) + "\n";
@@ -60,11 +59,11 @@ int quality(const Trace& trace, const std::vector<Spec>& specs, OfflineOptions o
                      static_cast<double>(trace.generated_bytes_per_rank()));
   if (arguments.given("dump-decoded")) make_dump_folder(arguments.text("dump-decoded"));
   const std::unique_ptr<RecordWriter> writer = open_records(arguments);
-  const nlohmann::json header = launch_header({.kind = kQualityKind,
-                                               .command = arguments.command_line(),
-                                               .seed = options.seed,
-                                               .threads = options.threads},
-                                              &trace);
+  const Header header = launch_header({.kind = kQualityKind,
+                                       .command = arguments.command_line(),
+                                       .seed = options.seed,
+                                       .threads = options.threads},
+                                      &trace);
   if (writer) writer->append(header);
 
   Json json{{"trace", trace.folder().string()}, {"identity", trace.identity()},

@@ -226,8 +226,8 @@ Json stats_header(const Trace& trace, const StatsOptions& options, const Argumen
   Json ranks = Json::array(), steps = Json::array();
   for (const std::size_t rank : options.parts.ranks) ranks.push_back(rank);
   for (const std::size_t step : options.parts.steps) steps.push_back(trace.training_step(step));
-  Json header =
-      launch_header({.kind = kStatsKind, .command = arguments.command_line(), .seed = 0}, &trace);
+  Json header = header_json(
+      launch_header({.kind = kStatsKind, .command = arguments.command_line(), .seed = 0}, &trace));
   header["trace"]["origin"] = trace.metadata()["origin"];
   header["statistics"] = {
       {"ranks", ranks},

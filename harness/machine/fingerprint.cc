@@ -296,19 +296,17 @@ std::string created_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
-nlohmann::json launch_header(const Launched& launched, const Trace* trace,
-                             const NetworkState& network) {
-  nlohmann::json json = {{"record", "header"},
-                         {"version", kRecordVersion},
-                         {"kind", launched.kind},
-                         {"created", created_now()},
-                         {"command", launched.command},
-                         {"seed", launched.seed},
-                         {"threads", launched.threads},
-                         {"simd", simd_target()},
-                         {"fingerprint", fingerprint(network)}};
-  if (trace != nullptr) json["trace"] = trace_description(*trace);
-  return json;
+Header launch_header(const Launched& launched, const Trace* trace, const NetworkState& network) {
+  Header header;
+  header.kind = launched.kind;
+  header.created = created_now();
+  header.command = launched.command;
+  header.seed = launched.seed;
+  header.threads = launched.threads;
+  header.simd = simd_target();
+  header.fingerprint = Document(fingerprint(network));
+  if (trace != nullptr) header.trace = Document(trace_description(*trace));
+  return header;
 }
 
 }  // namespace thinpipe

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "reports/record/record.h"
+
 namespace thinpipe {
 
 class Trace;
@@ -63,7 +65,7 @@ std::string created_now();
 
 /// A header of docs/records.md, as far as all verbs that measure have it in common: made now, by
 /// this build, on this machine. @param trace  null: none
-nlohmann::json launch_header(const Launched& launched, const Trace* trace,
-                             const NetworkState& network = {});
+Header launch_header(const Launched& launched, const Trace* trace,
+                     const NetworkState& network = {});
 
 }  // namespace thinpipe

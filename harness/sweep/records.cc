@@ -92,27 +92,27 @@ json paths_of(const PointSamples& samples, const SweepPoint& point, const Measur
 
 }  // namespace
 
-json header_of(const SweepOptions& options, const Trace& trace, const Machines& machines,
-               const Launch* launch, const Calibrator& calibrator) {
-  json header = launch_header({.kind = kRunKind,
-                               .command = options.command,
-                               .seed = options.seed,
-                               .threads = options.threads},
-                              &trace, network_of(machines, launch));
-  header["machines"] = machines_of(machines, launch);
-  header["calibration"] = calibrator.record();
+Header header_of(const SweepOptions& options, const Trace& trace, const Machines& machines,
+                 const Launch* launch, const Calibrator& calibrator) {
+  Header header = launch_header({.kind = kRunKind,
+                                 .command = options.command,
+                                 .seed = options.seed,
+                                 .threads = options.threads},
+                                &trace, network_of(machines, launch));
+  header.machines = Document(machines_of(machines, launch));
+  header.calibration = Document(calibrator.record());
   return header;
 }
 
-void add_devices(Launch& launch, json& header) {
+void add_devices(Launch& launch, Header& header) {
   constexpr double kOpenPatience = 60;  // s; a driver that nothing uses takes some to start
   for (const json& rank : launch.ask({{"do", "device"}}, kOpenPatience)) {
     if (!rank.contains("bus")) continue;
-    if (!header.contains("device")) {
-      header["device"] = rank.at("device");
-      header["mpi_takes_device_addresses"] = rank.at("mpi_takes_addresses");
+    if (header.device.empty()) {
+      header.device = Document(rank.at("device"));
+      header.mpi_takes_device_addresses = rank.at("mpi_takes_addresses").get<bool>();
     }
-    header["rank_devices"].push_back(rank.at("bus"));
+    header.rank_devices.push_back(rank.at("bus"));
   }
 }
 

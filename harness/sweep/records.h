@@ -1,7 +1,6 @@
 // Records of a sweep, docs/records.md: the header of a launch, and a record for each point.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "harness/launch/calibration.h"
@@ -17,12 +16,12 @@ namespace thinpipe {
 
 class Trace;
 
-/// The first record of a launch. @param launch  null when no ranks could be started
-nlohmann::json header_of(const SweepOptions& options, const Trace& trace, const Machines& machines,
-                         const Launch* launch, const Calibrator& calibrator);
+/// The header of a launch. @param launch  null when no ranks could be started
+Header header_of(const SweepOptions& options, const Trace& trace, const Machines& machines,
+                 const Launch* launch, const Calibrator& calibrator);
 
 /// Adds what the ranks' GPUs are. @throws RunError when a rank does not say
-void add_devices(Launch& launch, nlohmann::json& header);
+void add_devices(Launch& launch, Header& header);
 
 /// A point before it is measured: its id, its axes, and when it was begun, which is now.
 Point describe(const SweepPoint& point, const SweepOptions& options);

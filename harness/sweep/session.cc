@@ -107,8 +107,8 @@ void Session::keep(const SweepPoint& planned, const Point& point) {
     early_.push_back(point);
   } else {
     if (!header_written_) {
-      json header = header_of(options_, trace_, *machines_, launch_.get(), calibrator_);
-      header["settings"] = work_ ? work_->settings() : settings_of(options_);
+      Header header = header_of(options_, trace_, *machines_, launch_.get(), calibrator_);
+      header.settings = Document(work_ ? work_->settings() : settings_of(options_));
       if (options_.device != kDeviceCpu && launch_) describe_devices(header);
       if (work_) work_->complete_header(header);
       writer_.append(header);
@@ -122,7 +122,7 @@ void Session::keep(const SweepPoint& planned, const Point& point) {
   progress_.note(work_ ? work_->outcome(planned, point) : outcome_line(planned, point));
 }
 
-void Session::describe_devices(json& header) {
+void Session::describe_devices(Header& header) {
   try {
     add_devices(*launch_, header);
   } catch (const WorkerRefusal&) {

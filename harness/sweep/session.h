@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -55,7 +54,7 @@ class Session {
   Document prediction(const SweepPoint& point);
   const MachineFigures& probed(const SweepPoint& point);
   void keep(const SweepPoint& planned, const Point& point);
-  void describe_devices(nlohmann::json& header);
+  void describe_devices(Header& header);
   std::string trouble() const;
   int interrupted();
 

@@ -33,7 +33,7 @@ class PointWork {
   /// As settings_of(), with those of the work.
   virtual nlohmann::json settings() const = 0;
   /// Makes a run's header one of this work.
-  virtual void complete_header(nlohmann::json& header) const = 0;
+  virtual void complete_header(Header& header) const = 0;
   /// Adds to the axes of a point, be it measured or failed.
   virtual void complete_axes(const SweepPoint& planned, Axes& axes) const = 0;
   /// s, roughly.

@@ -46,7 +46,7 @@ class TrainWork : public PointWork {
 
   const char* program() const override { return "thinpipe-train-worker"; }
   json settings() const override;
-  void complete_header(json& header) const override;
+  void complete_header(Header& header) const override;
   void complete_axes(const SweepPoint& planned, Axes& axes) const override;
   double expected_seconds(const SweepPoint& point) const override;
   Point measure(const SweepPoint& planned, Machines& machines, Launch& launch,
@@ -63,9 +63,9 @@ class TrainWork : public PointWork {
 
 json TrainWork::settings() const { return settings_of(options_); }
 
-void TrainWork::complete_header(json& header) const {
-  header["kind"] = kTrainKind;
-  header["training"] = {
+void TrainWork::complete_header(Header& header) const {
+  header.kind = kTrainKind;
+  json training = {
       {"options", options_.learner.to_json()},
       {"steps", options_.sweep.steps},
       {"data", model_.data},
@@ -75,6 +75,7 @@ void TrainWork::complete_header(json& header) const {
         {"measured_steps", model_.measured}}},
       {"figure", options_.perplexity() ? "perplexity" : "accuracy"},
       {"target", options_.target ? json(options_.target->to_string()) : json(nullptr)}};
+  header.training = Document(std::move(training));
 }
 
 void TrainWork::complete_axes(const SweepPoint& planned, Axes& axes) const {

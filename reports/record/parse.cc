@@ -166,6 +166,12 @@ Header parse_header(const Fields& fields, const std::string& where) {
   header.fingerprint = Document(fields.object("fingerprint").json());
   header.calibration = fields.document("calibration");
   header.training = fields.document("training");
+  header.machines = fields.document("machines");
+  header.device = fields.document("device");
+  if (fields.has("rank_devices")) header.rank_devices = fields.texts("rank_devices");
+  if (const auto takes = fields.json().find("mpi_takes_device_addresses");
+      takes != fields.json().end() && takes->is_boolean())
+    header.mpi_takes_device_addresses = takes->get<bool>();
   return header;
 }
 

@@ -59,6 +59,10 @@ void add_differences(const nlohmann::json& one, const nlohmann::json& other,
   }
 }
 
+void add_document(const char* name, const Document& document, nlohmann::json& json) {
+  if (!document.empty()) json[name] = *document;
+}
+
 nlohmann::json axes_json(const Axes& axes) {
   nlohmann::json json = {{"compressor", axes.compressor},
                          {"method", axes.method},
@@ -127,17 +131,25 @@ std::set<std::string> Records::finished_ids() const {
 }
 
 nlohmann::json header_json(const Header& header) {
-  return {{"record", "header"},
-          {"version", header.version},
-          {"kind", header.kind},
-          {"created", header.created},
-          {"command", header.command},
-          {"seed", header.seed},
-          {"threads", header.threads},
-          {"simd", header.simd},
-          {"trace", *header.trace},
-          {"fingerprint", *header.fingerprint},
-          {"calibration", *header.calibration}};
+  nlohmann::json json = {{"record", "header"},
+                         {"version", header.version},
+                         {"kind", header.kind},
+                         {"created", header.created},
+                         {"command", header.command},
+                         {"seed", header.seed},
+                         {"threads", header.threads},
+                         {"simd", header.simd},
+                         {"fingerprint", *header.fingerprint}};
+  add_document("trace", header.trace, json);
+  add_document("settings", header.settings, json);
+  add_document("calibration", header.calibration, json);
+  add_document("training", header.training, json);
+  add_document("machines", header.machines, json);
+  add_document("device", header.device, json);
+  if (!header.rank_devices.empty()) json["rank_devices"] = header.rank_devices;
+  if (header.mpi_takes_device_addresses)
+    json["mpi_takes_device_addresses"] = *header.mpi_takes_device_addresses;
+  return json;
 }
 
 nlohmann::json metric_json(const Metric& metric) {
@@ -172,13 +184,10 @@ nlohmann::json point_json(const Point& point) {
     json["metrics"] = metrics_json(point.metrics);
   if (point.fidelity) json["fidelity"] = fidelity_json(*point.fidelity);
   if (!point.timeline.empty()) json["timeline"] = timeline_json(point);
-  const auto add = [&](const char* name, const Document& document) {
-    if (!document.empty()) json[name] = *document;
-  };
-  add("validation", point.validation);
-  add("prediction", point.prediction);
-  add("critical_path", point.critical_path);
-  add("training", point.training);
+  add_document("validation", point.validation, json);
+  add_document("prediction", point.prediction, json);
+  add_document("critical_path", point.critical_path, json);
+  add_document("training", point.training, json);
   return json;
 }
 

@@ -40,10 +40,14 @@ struct Header {
   int threads = 1;   ///< that one encode or decode might use
   std::string simd;  ///< instruction set of the kernels; "" in records that do not say it
   Document trace;
-  Document settings;     ///< options that change figures, no axes
-  Document fingerprint;  ///< machine and build
-  Document calibration;  ///< of the links
-  Document training;     ///< what was trained, of kTrainKind
+  Document settings;                               ///< options that change figures, no axes
+  Document fingerprint;                            ///< machine and build
+  Document calibration;                            ///< of the links
+  Document training;                               ///< what was trained, of kTrainKind
+  Document machines;                               ///< of ranks: emulated, or what they are
+  Document device;                                 ///< the GPU; empty without one
+  std::vector<std::string> rank_devices;           ///< PCI addresses, by worker
+  std::optional<bool> mpi_takes_device_addresses;  ///< with GPUs
 };
 
 /// Compressors are held against the step as it is without them.
