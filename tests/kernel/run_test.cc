@@ -140,10 +140,18 @@ TEST_F(Run, StepsTakeTheDelaysOfTheirMessages) {
 }
 
 TEST_F(Run, VerifyMeasuresRateAndDelay) {
-  const Finished verified =
-      run_program({THINPIPE_PROGRAM, "net", "verify", "--json", "--only", "goodput,rtt", "--link",
-                   "rate=10mbit,burst=32kb,delay=20ms"});
-  ASSERT_EQ(verified.code, 0) << verified.output << verified.error;
+  Finished verified;
+  constexpr int kMeasurements = 3;  // as valid() does
+  int tries = 0;
+  do {
+    verified = run_program({THINPIPE_PROGRAM, "net", "verify", "--json", "--only", "goodput,rtt",
+                            "--link", "rate=10mbit,burst=32kb,delay=20ms"});
+  } while (verified.code == kExitInconclusive && ++tries < kMeasurements);
+  if (verified.code == kExitInconclusive) {
+    const json disturbed = json::parse(verified.output).at(0).at("disturbed");
+    GTEST_SKIP() << "machine too busy (" << disturbed.dump() << ")";
+  }
+  ASSERT_EQ(verified.code, kExitGood) << verified.output << verified.error;
   const json link = json::parse(verified.output).at(0);
   const auto goodput = link.at("goodput").at("there").at("goodput").get<double>();
   const auto round_trip = link.at("round_trip").at("idle").at("median").get<double>();
